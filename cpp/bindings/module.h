@@ -1,0 +1,8 @@
+// Entry points of the binding files, one a folder of the core.
+#pragma once
+
+#include <nanobind/nanobind.h>
+
+namespace nb = nanobind;
+
+void bind_rules(nb::module_& m);
