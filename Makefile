@@ -14,8 +14,8 @@ test: dev
 	$(BIN)/python -m pytest
 
 check: dev
-	$(BIN)/ruff format --check src tests bench
-	$(BIN)/ruff check src tests bench
+	$(BIN)/ruff format --check src tests bench tools
+	$(BIN)/ruff check src tests bench tools
 	$(BIN)/clang-format --dry-run -Werror $$(find cpp -name '*.cpp' -o -name '*.h')
 	$(BIN)/mypy
 	PYTHONPATH=src $(BIN)/lint-imports
@@ -44,9 +44,13 @@ $(VENV)/.dev: $(VENV)/.tools $(SOURCES)
 	  -C cmake.define.KOMADORI_WERROR=ON -e ".[train]"
 	touch $@
 
+# The types of the compiled core, written from it and committed; a test holds them current.
+stubs: dev
+	$(BIN)/python tools/stubs.py
+
 format:
-	$(BIN)/ruff format src tests bench
-	$(BIN)/ruff check --fix src tests bench
+	$(BIN)/ruff format src tests bench tools
+	$(BIN)/ruff check --fix src tests bench tools
 	$(BIN)/clang-format -i $$(find cpp -name '*.cpp' -o -name '*.h')
 
 clean:

@@ -2,6 +2,8 @@
 #include "module.h"
 
 NB_MODULE(KOMADORI_MODULE, m) {
+    // Types are named after komadori._core.*, whichever variant they come from.
+    m.attr("__name__") = "komadori._core";
     nb::module_ rules = m.def_submodule("rules");
     bind_rules(rules);
 }

@@ -29,7 +29,7 @@ class Position {
 
     // Setting a position forgets the history. All throw rules errors (errors.h) that name what
     // is wrong and where, and leave the object unchanged.
-    void set_sfen(std::string_view sfen);                         // "sfen ..." prefix not included
+    void set_sfen(std::string_view sfen);  // "sfen ..." prefix not included
     void set_hcp(std::span<const std::uint8_t, 32> hcp, int ply = 1);
     void set_packed_sfen(std::span<const std::uint8_t, 32> packed, int ply = 1);
     std::string sfen() const;
@@ -40,7 +40,7 @@ class Position {
     int ply() const;  // the number of the move to be made, 1 at the start position
     Piece piece_on(Square s) const;
     int hand(Color c, PieceType t) const;
-    Square king(Color c) const;  // NO_SQUARE where there is none
+    Square king(Color c) const;       // NO_SQUARE where there is none
     std::uint64_t key() const;        // board, hands and side to move
     std::uint64_t board_key() const;  // board and side to move
     bool in_check() const;
@@ -49,18 +49,19 @@ class Position {
     // non-promotions included.
     int legal_moves(Move* moves) const;
     int count_legal_moves() const;
-    bool is_legal(Move m) const;             // any bits accepted
+    bool is_legal(Move m) const;              // any bits accepted
     Move from_move16(std::uint16_t m) const;  // fills in piece types; Move() unless legal
-    bool gives_check(Move m) const;          // m is legal
+    bool gives_check(Move m) const;           // m is legal
 
-    void do_move(Move m);  // m is legal
-    void undo_move();      // takes back the last do_move
+    void do_move(Move m);     // m is legal
+    void undo_move();         // takes back the last do_move
     int path_length() const;  // moves made since set_*
 
     // Counted within the moves done since set_*. `occurrences`: how often the position must have
     // occurred for DRAW/WIN/LOSS (4 by the rules; a tree search uses 2).
     Repetition repetition(int occurrences = 4) const;
-    bool can_declare_win(int points_black = 28, int points_white = 27) const;  // 24-point rule: 31, 31
+    bool can_declare_win(int points_black = 28,
+                         int points_white = 27) const;  // 24-point rule: 31, 31
     Move mate_in_one() const;  // Move() if there is none; not called in check
 };
 

@@ -17,9 +17,7 @@ def _load() -> tuple[str, ModuleType]:
     forced = os.environ.get("KOMADORI_CORE")
     if forced:
         return forced, importlib.import_module(f"{__name__}._{forced}")
-    from komadori._core import _cpu_probe
-
-    best = _cpu_probe.level()
+    best = importlib.import_module(f"{__name__}._cpu_probe").level()
     for name in ("native", best):
         try:
             return name, importlib.import_module(f"{__name__}._{name}")

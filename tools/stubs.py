@@ -1,0 +1,46 @@
+"""Write the type stubs of the compiled core, or with --check tell whether they are current."""
+
+import argparse
+import sys
+from pathlib import Path
+from types import ModuleType
+
+from nanobind.stubgen import StubGen
+
+import komadori._core as core
+
+FOLDER = Path(__file__).resolve().parent.parent / "src" / "komadori" / "_core"
+
+
+def stubs() -> dict[Path, str]:
+    """The stub text of each submodule of the core, by the path where it belongs."""
+    texts = {}
+    for name, member in vars(core).items():
+        if (
+            name[0] != "_"
+            and isinstance(member, ModuleType)
+            and member.__name__ == f"komadori._core.{name}"
+        ):
+            generator = StubGen(member)
+            generator.put(member)
+            texts[FOLDER / f"{name}.pyi"] = generator.get()
+    return texts
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    check = parser.parse_args().check
+    stale = False
+    for path, text in stubs().items():
+        if check:
+            if not path.exists() or path.read_text() != text:
+                print(f"{path.name} is not current: run `make stubs`", file=sys.stderr)
+                stale = True
+        else:
+            path.write_text(text)
+    return int(stale)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
