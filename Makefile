@@ -1,57 +1,68 @@
-# make quickstart | make test | make check: each creates .venv and installs what it needs.
+# make quickstart   trains a small network, plays it, shows the result (about six minutes)
+# make test         the tests
+# make check        format, lint, types, import rules, fast tests
+# Each creates .venv and installs what it needs there; only Python, a C++ compiler and make
+# have to be present.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PIP := $(BIN)/python -m pip
-SOURCES := $(shell find cpp src/komadori -name '*.cpp' -o -name '*.h' -o -name '*.cmake') CMakeLists.txt
+PIP := $(BIN)/python -m pip --disable-pip-version-check
+INSTALL := $(PIP) install -q -c constraints.txt
+CXX_FILES := $(shell find cpp -name '*.cpp' -o -name '*.h')
+PY_FOLDERS := src tests bench tools
+BUILD_INPUTS := $(CXX_FILES) CMakeLists.txt cpp/cmake/variants.cmake pyproject.toml
 
-.PHONY: quickstart test check install dev stubs format clean
+.PHONY: quickstart test check lint install dev stubs format clean
 
-quickstart: install
+quickstart: $(if $(wildcard $(VENV)/.dev),dev,install)
 	$(BIN)/komadori quickstart
 
 test: dev
 	$(BIN)/python -m pytest
 
-check: dev
-	$(BIN)/ruff format --check src tests bench tools
-	$(BIN)/ruff check src tests bench tools
-	$(BIN)/clang-format --dry-run -Werror $$(find cpp -name '*.cpp' -o -name '*.h')
-	$(BIN)/mypy
-	PYTHONPATH=src $(BIN)/lint-imports
+check: lint
 	$(BIN)/python -m pytest -x -q -m "not slow and not engine"
+
+lint: dev
+	$(BIN)/ruff format --check $(PY_FOLDERS)
+	$(BIN)/ruff check $(PY_FOLDERS)
+	$(BIN)/clang-format --dry-run -Werror $(CXX_FILES)
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+	$(BIN)/python tools/stubs.py --check
 
 install: $(VENV)/.installed
 dev: $(VENV)/.dev
 
-$(VENV)/.created: pyproject.toml constraints.txt
+$(VENV)/.created: constraints.txt
 	$(PYTHON) -m venv $(VENV)
-	$(PIP) install -q --disable-pip-version-check -U pip
-	$(PIP) install -q --disable-pip-version-check -c constraints.txt torch==2.13.0
+	$(PIP) install -q -U "pip>=25.3"
+	$(INSTALL) torch==2.13.0
 	touch $@
 
-$(VENV)/.installed: $(VENV)/.created $(SOURCES)
-	$(PIP) install -q --disable-pip-version-check -c constraints.txt ".[train]"
+$(VENV)/.installed: $(VENV)/.created $(BUILD_INPUTS) $(shell find src -name '*.py' -o -path '*/data/*' -type f)
+	$(INSTALL) --build-constraint constraints.txt ".[train]"
+	rm -f $(VENV)/.dev
 	touch $@
 
-# The developer's install: editable, warnings are errors, the tools of `make check`.
-$(VENV)/.tools: $(VENV)/.created
-	$(PIP) install -q --disable-pip-version-check -c constraints.txt --group dev
+$(VENV)/.tools: $(VENV)/.created pyproject.toml
+	$(INSTALL) --group dev
 	touch $@
 
-$(VENV)/.dev: $(VENV)/.tools $(SOURCES)
-	$(PIP) install -q --disable-pip-version-check -c constraints.txt --no-build-isolation \
-	  -C cmake.define.KOMADORI_WERROR=ON -e ".[train]"
+# The developer's install: editable, and compiler warnings are errors.
+$(VENV)/.dev: $(VENV)/.tools $(BUILD_INPUTS)
+	$(INSTALL) --no-build-isolation -C cmake.define.KOMADORI_WERROR=ON -e ".[train]"
+	rm -f $(VENV)/.installed
 	touch $@
 
-# The types of the compiled core, written from it and committed; a test holds them current.
+# The types of the compiled core, written from it and committed; `make lint` holds them current.
 stubs: dev
 	$(BIN)/python tools/stubs.py
 
 format:
-	$(BIN)/ruff format src tests bench tools
-	$(BIN)/ruff check --fix src tests bench tools
-	$(BIN)/clang-format -i $$(find cpp -name '*.cpp' -o -name '*.h')
+	$(BIN)/ruff format $(PY_FOLDERS)
+	$(BIN)/ruff check --fix $(PY_FOLDERS)
+	$(BIN)/clang-format -i $(CXX_FILES)
 
 clean:
 	rm -rf build $(VENV)
