@@ -14,6 +14,7 @@ import click
 #: name -> (module in this package, one-line help). The module exports `command`.
 SUBCOMMANDS: dict[str, str] = {
     "perft": "Count the leaf nodes of the legal move tree.",
+    "doctor": "Tell what works on this machine and what to install for the rest.",
 }
 
 

@@ -1,0 +1,247 @@
+"""`komadori doctor`: what works on this machine, and what to install for the rest."""
+
+from __future__ import annotations
+
+import importlib
+import importlib.util
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Literal
+
+import click
+
+Status = Literal["ok", "missing", "broken"]
+
+#: Engines from Debian's packages that the adapters drive: program -> package.
+ENGINES = {
+    "gpsusi": "gpsshogi",
+    "gnushogi": "gnushogi",
+    "sjaakii": "sjaakii",
+    "fairy-stockfish": "fairy-stockfish",
+}
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One line of the report."""
+
+    section: str
+    name: str
+    status: Status
+    detail: str
+    remedy: str = ""
+    required: bool = False
+
+
+def _attempt(
+    section: str,
+    name: str,
+    check: Callable[[], str],
+    remedy: str,
+    *,
+    required: bool = False,
+) -> Finding:
+    """Run a check; what it raises becomes the finding, so that one failure hides no other."""
+    try:
+        return Finding(section, name, "ok", check(), required=required)
+    except ModuleNotFoundError as error:
+        return Finding(section, name, "missing", f"no module {error.name}", remedy, required)
+    except Exception as error:
+        detail = f"{type(error).__name__}: {error}".splitlines()[0]
+        return Finding(section, name, "broken", detail, remedy, required)
+
+
+def _memory() -> str:
+    try:
+        total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    except (AttributeError, ValueError, OSError):
+        return "memory unknown"
+    return f"{total / 2**30:.0f} GiB memory"
+
+
+def _cores() -> int:
+    affinity = getattr(os, "sched_getaffinity", None)
+    return len(affinity(0)) if affinity else os.cpu_count() or 1
+
+
+def _machine() -> Iterator[Finding]:
+    yield Finding(
+        "machine",
+        "system",
+        "ok",
+        f"{platform.system()} {platform.machine()}, {_cores()} cores, {_memory()}",
+    )
+    yield Finding("machine", "python", "ok", f"{platform.python_version()} ({sys.executable})")
+    probe = importlib.import_module("komadori._core._cpu_probe")
+    yield Finding("machine", "cpu", "ok", " ".join(probe.features()) or "no special instructions")
+
+
+def _core_perft() -> str:
+    from komadori._core import VARIANT
+    from komadori.rules import Board
+
+    leaves = Board().perft(3)
+    if leaves != 25470:  # the published count of the start position
+        raise RuntimeError(f"perft(3) is {leaves}, not 25470")
+    return f"variant {VARIANT}, perft(3) = {leaves}"
+
+
+def _core_planes() -> str:
+    import numpy as np
+
+    from komadori.encoding import encode_planes
+    from komadori.rules import Board
+
+    hcp = np.frombuffer(Board().hcp(), np.uint8).reshape(1, 32)
+    board, hands = encode_planes(hcp)
+    pieces = int(board[0, :14].sum() + board[0, 31:45].sum())
+    if pieces != 40 or hands.any():
+        raise RuntimeError(f"the start position encodes as {pieces} pieces")
+    return f"planes {board.shape[1]} + {hands.shape[1]}"
+
+
+def _openvino() -> str:
+    import openvino
+
+    core = openvino.Core()
+    devices = [
+        f"{name} ({core.get_property(name, 'FULL_DEVICE_NAME')})" for name in core.available_devices
+    ]
+    precisions = core.get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    return f"{version('openvino')}: {', '.join(devices)}; {' '.join(precisions)}"
+
+
+def _onnxruntime() -> str:
+    import onnxruntime
+
+    names = [
+        name.removesuffix("ExecutionProvider") for name in onnxruntime.get_available_providers()
+    ]
+    return f"{version('onnxruntime')}: {' '.join(names)}"
+
+
+def _torch() -> str:
+    import torch
+
+    devices = ["cpu"]
+    if torch.cuda.is_available():
+        devices += [torch.cuda.get_device_name(i) for i in range(torch.cuda.device_count())]
+    if torch.backends.mps.is_available():
+        devices.append("mps")
+    return f"{torch.__version__}: {', '.join(devices)}"
+
+
+def _package(name: str) -> Callable[[], str]:
+    def check() -> str:
+        if importlib.util.find_spec(name) is None:
+            raise ModuleNotFoundError(name=name)
+        try:
+            return version(name)
+        except PackageNotFoundError:
+            return "present"
+
+    return check
+
+
+def _backends() -> Iterator[Finding]:
+    yield _attempt("core", "rules", _core_perft, "reinstall komadori", required=True)
+    yield _attempt("core", "encoding", _core_planes, "reinstall komadori", required=True)
+    yield _attempt("network", "openvino", _openvino, "pip install openvino", required=True)
+    yield _attempt("network", "onnxruntime", _onnxruntime, "pip install onnxruntime")
+    yield _attempt("network", "torch", _torch, "pip install 'komadori[train]'")
+    yield _attempt("training", "onnx", _package("onnx"), "pip install 'komadori[train]'")
+    yield _attempt(
+        "training", "tensorboard", _package("tensorboard"), "pip install 'komadori[train]'"
+    )
+    yield _attempt("training", "nncf", _package("nncf"), "pip install 'komadori[quantize]'")
+    yield _attempt("records", "rsshogi", _package("rsshogi"), "pip install rsshogi", required=True)
+    yield _attempt("matches", "shogiarena", _package("shogiarena"), "pip install 'komadori[arena]'")
+
+
+def _gpu() -> Finding:
+    program = shutil.which("nvidia-smi")
+    if program is None:
+        return Finding("network", "gpu", "missing", "no NVIDIA driver found (not needed)")
+    listing = subprocess.run(
+        [program, "-L"], capture_output=True, text=True, timeout=20, check=False
+    )
+    lines = listing.stdout.strip().splitlines()
+    if listing.returncode or not lines:
+        return Finding("network", "gpu", "broken", f"nvidia-smi -L ended with {listing.returncode}")
+    return Finding("network", "gpu", "ok", "; ".join(line.split(" (UUID")[0] for line in lines))
+
+
+def _files() -> Iterator[Finding]:
+    from komadori.records import sample_path
+
+    yield _attempt(
+        "files",
+        "sample games",
+        lambda: f"{sample_path()} ({Path(sample_path()).stat().st_size / 1e6:.2f} MB)",
+        "reinstall komadori",
+        required=True,
+    )
+    models = sorted(Path("runs").glob("**/*.onnx"))
+    if models:
+        for model in models:
+            yield Finding("files", "model", "ok", f"{model} ({model.stat().st_size / 1e6:.1f} MB)")
+    else:
+        yield Finding(
+            "files", "model", "missing", "no .onnx under runs/", "komadori quickstart trains one"
+        )
+
+
+def _engines() -> Iterator[Finding]:
+    search = os.environ.get("PATH", "") + os.pathsep + "/usr/games"  # where Debian puts them
+    for program, package in ENGINES.items():
+        path = shutil.which(program, path=search)
+        if path:
+            yield Finding("engines", program, "ok", path)
+        else:
+            yield Finding("engines", program, "missing", "not found", f"apt install {package}")
+
+
+def examine() -> list[Finding]:
+    """Every finding about this machine, in the order of the report."""
+    findings = [*_machine(), *_backends(), _gpu(), *_files(), *_engines()]
+    order = list(dict.fromkeys(finding.section for finding in findings))
+    return sorted(findings, key=lambda finding: order.index(finding.section))
+
+
+def _print(findings: list[Finding]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    marks = {"ok": "[green]ok[/]", "missing": "[yellow]--[/]", "broken": "[red]!![/]"}
+    table = Table(box=None, pad_edge=False, show_header=False)
+    section = ""
+    for finding in findings:
+        heading = finding.section if finding.section != section else ""
+        section = finding.section
+        detail = finding.detail + (f"\n[dim]-> {finding.remedy}[/]" if finding.remedy else "")
+        table.add_row(f"[bold]{heading}[/]", marks[finding.status], finding.name, detail)
+    Console().print(table)
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
+def command(as_json: bool) -> None:
+    """Tell what works on this machine and what to install for the rest.
+
+    Ends with status 1 if something that komadori cannot do without is missing or broken.
+    """
+    findings = examine()
+    if as_json:
+        click.echo(json.dumps([asdict(finding) for finding in findings], indent=1))
+    else:
+        _print(findings)
+    if any(finding.required and finding.status != "ok" for finding in findings):
+        raise SystemExit(1)
