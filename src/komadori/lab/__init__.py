@@ -1,0 +1,1 @@
+"""Named runs of the whole path, and the pages that show them."""
