@@ -1,0 +1,76 @@
+"""Make the bundled sample: every fourth game of a teacher file, as many as a size allows.
+
+    python tools/make_sample.py teacher-1.hcpe3.xz
+
+Writes src/komadori/data/sample.hcpe3.xz and sample.json, which says what it holds.
+"""
+
+import argparse
+import json
+import lzma
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+FOLDER = Path(__file__).resolve().parent.parent / "src" / "komadori" / "data"
+STEP = 4
+LIMIT_BYTES = 1_000_000
+#: Fields are two bytes wide, so literals depend on the position modulo 2 (lp, pb).
+FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 1, "pb": 1}]
+
+
+def games(data: bytes) -> Iterator[bytes]:
+    """The games of an hcpe3 stream, by their counts alone."""
+    at = 0
+    while at < len(data):
+        begin = at
+        (plies,) = struct.unpack_from("<H", data, at + 32)
+        at += 36
+        for _ in range(plies):
+            (candidates,) = struct.unpack_from("<H", data, at + 4)
+            at += 6 + 4 * candidates
+        yield data[begin:at]
+
+
+def pack(chosen: list[bytes]) -> bytes:
+    return lzma.compress(b"".join(chosen), filters=FILTERS)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("teacher", type=Path)
+    source = parser.parse_args().teacher
+    candidates = list(games(lzma.open(source).read()))[::STEP]
+    fits, too_many = 1, len(candidates) + 1
+    while too_many - fits > 1:
+        middle = (fits + too_many) // 2
+        if len(pack(candidates[:middle])) <= LIMIT_BYTES:
+            fits = middle
+        else:
+            too_many = middle
+    chosen = candidates[:fits]
+    plies = sum(struct.unpack_from("<H", game, 32)[0] for game in chosen)
+    (FOLDER / "sample.hcpe3.xz").write_bytes(pack(chosen))
+    facts = {
+        "file": "sample.hcpe3.xz",
+        "format": "hcpe3, compressed with xz",
+        "games": len(chosen),
+        "plies": plies,
+        "origin": "self-play of a strong alpha-beta engine with a small NNUE, 6,000 nodes a move "
+        "on one thread, every ply scored",
+        "chosen": f"games 0, {STEP}, {2 * STEP}, ... of {source.name}, as many as fit in "
+        f"{LIMIT_BYTES:,} bytes (tools/make_sample.py)",
+        "start": "0 to 6 uniformly random moves, then moves sampled from six candidates (within "
+        "200 cp, temperature 30 to 100 cp) until ply 10 to 34, then the best move",
+        "candidates": "one a ply, visits 1: the engine's best move; it can differ from the move "
+        "played",
+        "score": "centipawns, side to move's view, mates clipped to +-30000",
+        "ends": "resignation or mate, a score beyond 3,000 or 6,000 twice (adjudicated), "
+        "sennichite, declaration; games cut by the ply limit are left out",
+    }
+    (FOLDER / "sample.json").write_text(json.dumps(facts, indent=2) + "\n")
+    print(f"{len(chosen)} games, {plies} plies, {len(pack(chosen)):,} bytes")
+
+
+if __name__ == "__main__":
+    main()
