@@ -1,3 +1,290 @@
+// komadori._core.rules: Move and Position. komadori.rules.Board builds on Position.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+
+#include <array>
+
+#include "komadori/rules/errors.h"
+#include "komadori/rules/notation.h"
+#include "komadori/rules/perft.h"
+#include "komadori/rules/position.h"
 #include "module.h"
 
-void bind_rules(nb::module_&) {}
+namespace komadori {
+namespace {
+
+// A move as Python sees it: move16 alone, so that it is the same in every position.
+struct PlainMove {
+    std::uint16_t bits;
+    bool operator==(const PlainMove&) const = default;
+};
+
+// One Python object a move: moves are immutable, and looking one up is cheaper than making it.
+std::array<PyObject*, 1 << 15> interned{};
+
+nb::object move_object(std::uint16_t move16) {
+    PyObject*& slot = interned[move16 & 0x7fff];
+    if (!slot) slot = nb::cast(PlainMove{move16}).release().ptr();
+    return nb::borrow(slot);
+}
+
+void forget_moves() {
+    for (PyObject*& slot : interned) Py_CLEAR(slot);
+}
+
+nb::object move_from_bits(int move16) {
+    if (move16 < 0 || move16 > 0x7fff || !is_well_formed(std::uint16_t(move16))) {
+        throw MoveError("move16 " + std::to_string(move16) + " names no move");
+    }
+    return move_object(std::uint16_t(move16));
+}
+
+nb::list move_list(const Position& position) {
+    Move moves[MAX_LEGAL_MOVES];
+    int n = position.legal_moves(moves);
+    PyObject* list = PyList_New(n);
+    if (!list) throw nb::python_error();
+    for (int i = 0; i < n; ++i) {
+        PyList_SET_ITEM(list, i, move_object(moves[i].move16()).release().ptr());
+    }
+    return nb::steal<nb::list>(list);
+}
+
+// What board.legal_moves gives: a view of the position as it is when asked.
+struct LegalMoves {
+    const Position* position;
+};
+
+bool contains(const Position& position, const PlainMove& m) {
+    return !position.from_move16(m.bits).is_none();
+}
+
+Square checked_square(int square) {
+    if (square < 0 || square >= SQUARES) {
+        throw nb::index_error("a square is from 0 to 80");
+    }
+    return Square(square);
+}
+
+Color checked_color(int color) {
+    if (color != BLACK && color != WHITE) throw nb::value_error("a colour is 0 or 1");
+    return Color(color);
+}
+
+PackedView checked_bytes(const nb::bytes& bytes, const char* name) {
+    if (bytes.size() != 32) {
+        throw HcpError(std::string(name) + " has 32 bytes, not " + std::to_string(bytes.size()));
+    }
+    return PackedView(static_cast<const std::uint8_t*>(bytes.data()), 32);
+}
+
+nb::bytes to_bytes(const PackedBytes& bytes) { return nb::bytes(bytes.data(), bytes.size()); }
+
+void bind_errors(nb::module_& m) {
+    // The last registered is tried first: bases before what derives from them.
+    auto base = nb::exception<RulesError>(m, "RulesError", PyExc_ValueError);
+    nb::exception<SfenError>(m, "SfenError", base.ptr());
+    nb::exception<HcpError>(m, "HcpError", base.ptr());
+    nb::exception<PositionError>(m, "PositionError", base.ptr());
+    auto move = nb::exception<MoveError>(m, "MoveError", base.ptr());
+    nb::exception<IllegalMoveError>(m, "IllegalMoveError", move.ptr());
+}
+
+void bind_move(nb::module_& m) {
+    nb::class_<PlainMove>(m, "Move",
+                          "A move, by its origin or dropped piece, destination and promotion.")
+        .def_static(
+            "from_usi", [](std::string_view t) { return move_object(parse_usi_move(t)); },
+            nb::arg("text"), nb::sig("def from_usi(text: str) -> Move"))
+        .def_static("from_move16", &move_from_bits, nb::arg("move16"),
+                    nb::sig("def from_move16(move16: int) -> Move"))
+        .def("usi", [](const PlainMove& m) { return to_usi(m.bits); })
+        .def_prop_ro("move16", [](const PlainMove& m) { return int(m.bits); })
+        .def_prop_ro("to_square", [](const PlainMove& m) { return int(Move(m.bits).to()); })
+        .def_prop_ro(
+            "from_square",
+            [](const PlainMove& m) -> nb::object {
+                if (Move(m.bits).is_drop()) return nb::none();
+                return nb::int_(int(Move(m.bits).from()));
+            },
+            nb::sig("def from_square(self) -> int | None"))
+        .def_prop_ro(
+            "drop",
+            [](const PlainMove& m) -> nb::object {
+                if (!Move(m.bits).is_drop()) return nb::none();
+                return nb::int_(int(Move(m.bits).dropped()));
+            },
+            nb::sig("def drop(self) -> int | None"))
+        .def_prop_ro("promotion", [](const PlainMove& m) { return Move(m.bits).is_promotion(); })
+        .def("__str__", [](const PlainMove& m) { return to_usi(m.bits); })
+        .def("__repr__",
+             [](const PlainMove& m) { return "Move.from_usi('" + to_usi(m.bits) + "')"; })
+        .def("__hash__", [](const PlainMove& m) { return Py_hash_t(m.bits); })
+        .def("__eq__",
+             [](const PlainMove& a, nb::handle b) {
+                 PlainMove other{};
+                 return nb::try_cast(b, other) && a == other;
+             })
+        .def(
+            "__reduce__",
+            [](const PlainMove& m) {
+                return nb::make_tuple(nb::type<PlainMove>().attr("from_move16"),
+                                      nb::make_tuple(int(m.bits)));
+            },
+            nb::sig("def __reduce__(self) -> tuple[object, tuple[int]]"));
+}
+
+void bind_legal_moves(nb::module_& m) {
+    nb::class_<LegalMoves>(m, "LegalMoves", "The legal moves of a board, as it is when asked.")
+        .def(
+            "__iter__", [](const LegalMoves& v) { return nb::iter(move_list(*v.position)); },
+            nb::sig("def __iter__(self) -> collections.abc.Iterator[Move]"))
+        .def("__len__", [](const LegalMoves& v) { return v.position->count_legal_moves(); })
+        .def("__bool__", [](const LegalMoves& v) { return v.position->count_legal_moves() > 0; })
+        .def("__contains__",
+             [](const LegalMoves& v, const PlainMove& m) { return contains(*v.position, m); })
+        .def("__contains__", [](const LegalMoves&, nb::handle) { return false; })
+        .def("__repr__", [](const LegalMoves& v) {
+            std::string text = "<LegalMoves";
+            for (nb::handle move : move_list(*v.position)) {
+                text += ' ' + to_usi(nb::cast<PlainMove>(move).bits);
+            }
+            return text + '>';
+        });
+}
+
+}  // namespace
+}  // namespace komadori
+
+void bind_rules(nb::module_& m) {
+    using namespace komadori;
+    bind_errors(m);
+    bind_move(m);
+    bind_legal_moves(m);
+    nb::enum_<Repetition>(m, "Repetition",
+                          "How a position repeats an earlier one, for the side to move.")
+        .value("NONE", Repetition::NONE)
+        .value("DRAW", Repetition::DRAW)
+        .value("WIN", Repetition::WIN)
+        .value("LOSS", Repetition::LOSS)
+        .value("SUPERIOR", Repetition::SUPERIOR)
+        .value("INFERIOR", Repetition::INFERIOR);
+
+    nb::class_<Position>(m, "Position",
+                         "A position with its path: the core of komadori.rules.Board.")
+        .def(nb::init<>())
+        .def(nb::init<const Position&>(), nb::arg("other"))
+        .def("set_sfen", &Position::set_sfen, nb::arg("sfen"))
+        .def(
+            "set_hcp",
+            [](Position& p, const nb::bytes& b, int ply) {
+                p.set_hcp(checked_bytes(b, "hcp"), ply);
+            },
+            nb::arg("hcp"), nb::arg("ply") = 1)
+        .def(
+            "set_packed_sfen",
+            [](Position& p, const nb::bytes& b, int ply) {
+                p.set_packed_sfen(checked_bytes(b, "packed sfen"), ply);
+            },
+            nb::arg("packed"), nb::arg("ply") = 1)
+        .def("sfen", &Position::sfen)
+        .def("hcp", [](const Position& p) { return to_bytes(p.hcp()); })
+        .def("packed_sfen", [](const Position& p) { return to_bytes(p.packed_sfen()); })
+        .def_prop_ro("turn", [](const Position& p) { return int(p.turn()); })
+        .def_prop_ro("ply", &Position::ply)
+        .def_prop_ro("key", &Position::key)
+        .def_prop_ro("board_key", &Position::board_key)
+        .def(
+            "king",
+            [](const Position& p, int color) -> nb::object {
+                Square s = p.king(checked_color(color));
+                if (s == NO_SQUARE) return nb::none();
+                return nb::int_(int(s));
+            },
+            nb::arg("color"), nb::sig("def king(self, color: int) -> int | None"))
+        .def(
+            "piece_code",
+            [](const Position& p, int s) { return int(p.piece_on(checked_square(s))); },
+            nb::arg("square"))
+        .def(
+            "hand",
+            [](const Position& p, int color, int t) {
+                if (t < PAWN || t > GOLD) throw nb::value_error("no such piece type in a hand");
+                return p.hand(checked_color(color), PieceType(t));
+            },
+            nb::arg("color"), nb::arg("piece_type"))
+        .def("is_check", &Position::in_check)
+        .def_prop_ro(
+            "legal_moves", [](const Position& p) { return LegalMoves{&p}; }, nb::keep_alive<0, 1>())
+        .def("is_legal", &contains, nb::arg("move"))
+        .def(
+            "push", [](Position& p, const PlainMove& m) { p.do_move(require_legal(p, m.bits)); },
+            nb::arg("move"))
+        .def(
+            "push_usi",
+            [](Position& p, std::string_view text) {
+                Move m = require_legal(p, parse_usi_move(text));
+                p.do_move(m);
+                return move_object(m.move16());
+            },
+            nb::arg("text"), nb::sig("def push_usi(self, text: str) -> Move"))
+        .def(
+            "pop",
+            [](Position& p) {
+                if (p.path_length() == 0) throw nb::index_error("no move to take back");
+                std::uint16_t bits = p.path_move(p.path_length() - 1).move16();
+                p.undo_move();
+                return move_object(bits);
+            },
+            nb::sig("def pop(self) -> Move"))
+        .def(
+            "peek",
+            [](const Position& p) {
+                if (p.path_length() == 0) throw nb::index_error("no move was made");
+                return move_object(p.path_move(p.path_length() - 1).move16());
+            },
+            nb::sig("def peek(self) -> Move"))
+        .def(
+            "parse_usi",
+            [](const Position& p, std::string_view text) {
+                return move_object(require_legal(p, parse_usi_move(text)).move16());
+            },
+            nb::arg("text"), nb::sig("def parse_usi(self, text: str) -> Move"))
+        .def(
+            "move_from_move16",
+            [](const Position& p, int move16) {
+                if (move16 < 0 || move16 > 0xffff) throw MoveError("a move16 has 16 bits");
+                return move_object(require_legal(p, std::uint16_t(move16)).move16());
+            },
+            nb::arg("move16"), nb::sig("def move_from_move16(self, move16: int) -> Move"))
+        .def_prop_ro(
+            "moves",
+            [](const Position& p) {
+                nb::list moves;
+                for (int i = 0; i < p.path_length(); ++i)
+                    moves.append(move_object(p.path_move(i).move16()));
+                return moves;
+            },
+            nb::sig("def moves(self) -> list[Move]"))
+        .def(
+            "gives_check",
+            [](const Position& p, const PlainMove& m) {
+                return p.gives_check(require_legal(p, m.bits));
+            },
+            nb::arg("move"))
+        .def("repetition", &Position::repetition, nb::arg("occurrences") = 4)
+        .def("can_declare_win", &Position::can_declare_win, nb::arg("points_black") = 28,
+             nb::arg("points_white") = 27)
+        .def(
+            "mate_in_one",
+            [](const Position& p) -> nb::object {
+                Move m = p.mate_in_one();
+                if (m.is_none()) return nb::none();
+                return move_object(m.move16());
+            },
+            nb::sig("def mate_in_one(self) -> Move | None"))
+        .def("is_consistent", &Position::is_consistent)
+        .def("perft", [](Position& p, int depth) { return perft(p, depth); }, nb::arg("depth"));
+
+    nb::module_::import_("atexit").attr("register")(nb::cpp_function(&forget_moves));
+}

@@ -1,5 +1,7 @@
-// A shogi position with do/undo. THE CONTRACT the upper folders are written against;
-// names and meanings below are fixed, representation is free.
+// A shogi position with do/undo.
+//
+// Copyable and self-contained; no method allocates except do_move when the path outgrows its
+// room. Const methods may run on several threads at once.
 #pragma once
 
 #include <array>
@@ -7,8 +9,13 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
+#include "komadori/rules/attacks.h"
+#include "komadori/rules/bitboard.h"
+#include "komadori/rules/hand.h"
+#include "komadori/rules/setup.h"
 #include "komadori/rules/types.h"
 
 namespace komadori {
@@ -29,21 +36,48 @@ class Position {
 
     // Setting a position forgets the history. All throw rules errors (errors.h) that name what
     // is wrong and where, and leave the object unchanged.
+    void set(const Setup& setup);
     void set_sfen(std::string_view sfen);  // "sfen ..." prefix not included
     void set_hcp(std::span<const std::uint8_t, 32> hcp, int ply = 1);
     void set_packed_sfen(std::span<const std::uint8_t, 32> packed, int ply = 1);
+    Setup setup() const;
     std::string sfen() const;
     std::array<std::uint8_t, 32> hcp() const;          // throws if pieces are in the box
     std::array<std::uint8_t, 32> packed_sfen() const;  // likewise
 
-    Color turn() const;
-    int ply() const;  // the number of the move to be made, 1 at the start position
-    Piece piece_on(Square s) const;
-    int hand(Color c, PieceType t) const;
-    Square king(Color c) const;       // NO_SQUARE where there is none
-    std::uint64_t key() const;        // board, hands and side to move
-    std::uint64_t board_key() const;  // board and side to move
-    bool in_check() const;
+    Color turn() const { return turn_; }
+    int ply() const { return first_ply_ + path_length(); }  // number of the move to be made
+    Piece piece_on(Square s) const { return Piece(board_[s]); }
+    Hand hand(Color c) const { return states_.back().hand[c]; }
+    int hand(Color c, PieceType t) const { return hand(c).count(t); }
+    Square king(Color c) const { return king_[c]; }  // NO_SQUARE where there is none
+    std::uint64_t key() const {                      // board, hands and side to move
+        return states_.back().board_key ^ states_.back().hand_key;
+    }
+    std::uint64_t board_key() const { return states_.back().board_key; }  // board, side to move
+    bool in_check() const { return states_.back().checkers.any(); }
+    // The keys and checkers worked out from the board anew, for tests.
+    bool is_consistent() const;
+
+    const Bitboard& pieces(Color c) const { return by_color_[c]; }
+    const Bitboard& pieces(PieceType t) const { return by_type_[t]; }  // of both colours
+    Bitboard pieces(Color c, PieceType t) const { return by_color_[c] & by_type_[t]; }
+    Bitboard pieces(PieceType t, auto... more) const {
+        return (by_type_[t] | ... | by_type_[more]);
+    }
+    Bitboard golds() const {  // of both colours, all that move as a gold
+        return pieces(GOLD, PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER);
+    }
+    Bitboard occupied() const { return by_color_[BLACK] | by_color_[WHITE]; }
+    const Bitboard& checkers() const { return states_.back().checkers; }
+    // The pieces of side c standing at s's attack, sliders blocked by `occupied`.
+    Bitboard attackers(Color c, Square s, const Bitboard& occupied) const;
+    bool is_attacked(Color c, Square s, const Bitboard& occupied) const {
+        return attackers(c, s, occupied).any();
+    }
+    // The pieces of side c that are alone between the king of `king_color` and a slider of its
+    // opponent: pinned where c is king_color, giving discovered check otherwise.
+    Bitboard blockers(Color c, Color king_color) const;
 
     // moves must have room for MAX_LEGAL_MOVES; returns how many. Every legal move,
     // non-promotions included.
@@ -52,17 +86,53 @@ class Position {
     bool is_legal(Move m) const;              // any bits accepted
     Move from_move16(std::uint16_t m) const;  // fills in piece types; Move() unless legal
     bool gives_check(Move m) const;           // m is legal
+    // Whether side turn()'s pawn dropped on `to`, in front of the opponent's king, mates.
+    bool is_pawn_drop_mate(Square to) const;
 
-    void do_move(Move m);     // m is legal
-    void undo_move();         // takes back the last do_move
-    int path_length() const;  // moves made since set_*
+    void do_move(Move m);                                        // m is legal
+    void undo_move();                                            // takes back the last do_move
+    int path_length() const { return int(states_.size()) - 1; }  // moves made since set_*
+    Move path_move(int i) const { return states_[std::size_t(i) + 1].move; }  // 0 is the oldest
 
     // Counted within the moves done since set_*. `occurrences`: how often the position must have
-    // occurred for DRAW/WIN/LOSS (4 by the rules; a tree search uses 2).
+    // occurred for DRAW/WIN/LOSS (4 by the rules; a tree search uses 2). SUPERIOR and INFERIOR
+    // compare with the nearest earlier position of the same board and side to move.
     Repetition repetition(int occurrences = 4) const;
     bool can_declare_win(int points_black = 28,
                          int points_white = 27) const;  // 24-point rule: 31, 31
     Move mate_in_one() const;  // Move() if there is none; not called in check
+
+  private:
+    struct State {
+        std::uint64_t board_key = 0;
+        std::uint64_t hand_key = 0;
+        Bitboard checkers;  // pieces that give check to the side to move
+        Hand hand[2];
+        Move move;                          // the move that led here
+        std::uint16_t check_plies[2] = {};  // 2 for each of the side's last moves, if all checked
+    };
+
+    explicit Position(std::vector<State> path) : states_(std::move(path)) {}
+    void put(Square s, Piece p);
+
+    template <Color US>
+    int generate(Move* moves) const;
+    template <Color C>
+    Bitboard safe_for_king(Square king, Bitboard wanted, const Bitboard& occupied) const;
+    template <Color US>
+    Bitboard king_targets() const;
+    template <Color US>
+    bool pawn_drop_mates(Square to) const;
+    template <Color US>
+    Bitboard pawn_drop_squares(const Bitboard& squares) const;
+
+    Bitboard by_color_[2];
+    Bitboard by_type_[16];
+    std::uint8_t board_[SQUARES + 1] = {};
+    Square king_[2] = {NO_SQUARE, NO_SQUARE};
+    Color turn_ = BLACK;
+    int first_ply_ = 1;
+    std::vector<State> states_;  // the path; the last is the current position's
 };
 
 }  // namespace komadori

@@ -1,0 +1,48 @@
+"""`komadori perft`: leaf counts of the legal move tree, and how fast they come."""
+
+from __future__ import annotations
+
+import time
+
+import click
+
+from komadori.rules import Board, RulesError
+
+
+@click.command()
+@click.argument("depth", type=click.IntRange(min=0))
+@click.option("--sfen", default="startpos", help="The root position.", show_default=True)
+@click.option("--divide", is_flag=True, help="Print the count below each move of the root.")
+@click.option(
+    "--repeat",
+    default=1,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Run it this many times and print the best time.",
+)
+def command(depth: int, sfen: str, divide: bool, repeat: int) -> None:
+    """Count the positions DEPTH plies below the root on one thread.
+
+    The last ply is counted, not made (bulk counting), as public engines do.
+    """
+    try:
+        board = Board(sfen)
+    except RulesError as error:
+        raise click.BadParameter(str(error), param_hint="--sfen") from error
+    seconds = []
+    for _ in range(repeat):
+        start = time.perf_counter()
+        if divide and depth > 0:
+            nodes = 0
+            for move in board.legal_moves:
+                board.push(move)
+                below = board.perft(depth - 1)
+                board.pop()
+                nodes += below
+                click.echo(f"{move.usi():<6}{below:>16,}")
+        else:
+            nodes = board.perft(depth)
+        seconds.append(time.perf_counter() - start)
+    best = min(seconds)
+    click.echo(f"perft({depth}) = {nodes:,}")
+    click.echo(f"{best:.3f} s, {nodes / best:,.0f} nodes/s")
