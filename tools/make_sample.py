@@ -40,7 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("teacher", type=Path)
     source = parser.parse_args().teacher
-    candidates = list(games(lzma.open(source).read()))[::STEP]
+    candidates = list(games(lzma.decompress(source.read_bytes())))[::STEP]
     fits, too_many = 1, len(candidates) + 1
     while too_many - fits > 1:
         middle = (fits + too_many) // 2

@@ -6,4 +6,6 @@ NB_MODULE(KOMADORI_MODULE, m) {
     m.attr("__name__") = "komadori._core";
     nb::module_ rules = m.def_submodule("rules");
     bind_rules(rules);
+    nb::module_ records = m.def_submodule("records");
+    bind_records(records);
 }

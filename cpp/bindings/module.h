@@ -6,3 +6,4 @@
 namespace nb = nanobind;
 
 void bind_rules(nb::module_& m);
+void bind_records(nb::module_& m);

@@ -1,0 +1,90 @@
+// The words of the CSA format.
+#pragma once
+
+#include <array>
+#include <string_view>
+
+#include "komadori/encoding/record_game.h"
+#include "komadori/rules/types.h"
+
+namespace komadori::csa {
+
+constexpr std::array<std::string_view, PIECE_TYPES> PIECE_NAMES = {
+    "", "FU", "KY", "KE", "GI", "KA", "HI", "KI", "OU", "TO", "NY", "NK", "NG", "UM", "RY"};
+
+// NO_PIECE_TYPE for any other two letters.
+constexpr PieceType piece_type(std::string_view name) {
+    for (int t = 1; t < PIECE_TYPES; ++t)
+        if (PIECE_NAMES[std::size_t(t)] == name) return PieceType(t);
+    return NO_PIECE_TYPE;
+}
+
+// Who wins by an end, seen from the side to move.
+enum class Outcome : std::uint8_t { LOSS, WIN, DRAW, UNKNOWN };
+
+struct EndName {
+    std::string_view name;
+    End end;
+    Outcome outcome;
+};
+
+// The first row of an End is the one written.
+constexpr EndName END_NAMES[] = {
+    {"%TORYO", End::RESIGN, Outcome::LOSS},
+    {"%TSUMI", End::MATE, Outcome::LOSS},
+    {"%SENNICHITE", End::SENNICHITE, Outcome::DRAW},
+    {"%ILLEGAL_MOVE", End::ILLEGAL_MOVE, Outcome::LOSS},
+    {"%KACHI", End::DECLARATION, Outcome::WIN},
+    {"%JISHOGI", End::IMPASSE, Outcome::DRAW},
+    {"%HIKIWAKE", End::IMPASSE, Outcome::DRAW},
+    {"%TIME_UP", End::TIME_UP, Outcome::LOSS},
+    {"%MAX_MOVES", End::MAX_MOVES, Outcome::DRAW},
+    {"%CHUDAN", End::INTERRUPTED, Outcome::UNKNOWN},
+    {"%MATTA", End::INTERRUPTED, Outcome::UNKNOWN},
+    {"%ERROR", End::INTERRUPTED, Outcome::UNKNOWN},
+    {"%FUZUMI", End::UNKNOWN, Outcome::UNKNOWN},
+};
+
+struct SummaryName {
+    std::string_view name;
+    End end;
+};
+
+// shogi-server's `'summary:NAME:black's name win|lose|draw:white's name ...`, and one name of
+// ours (adjudication). The first row of an End is the one written.
+constexpr SummaryName SUMMARY_NAMES[] = {
+    {"toryo", End::RESIGN},
+    {"mate", End::MATE},
+    {"sennichite", End::SENNICHITE},
+    {"oute_sennichite", End::PERPETUAL_CHECK},
+    {"illegal move", End::ILLEGAL_MOVE},
+    {"uchifuzume", End::ILLEGAL_MOVE},
+    {"kachi", End::DECLARATION},
+    {"jishogi", End::IMPASSE},
+    {"time up", End::TIME_UP},
+    {"max_moves", End::MAX_MOVES},
+    {"chudan", End::INTERRUPTED},
+    {"abnormal", End::INTERRUPTED},
+    {"adjudication", End::ADJUDICATION},
+};
+
+struct HeaderName {
+    std::string_view csa;  // with all that stands before the value
+    std::string_view key;
+};
+
+// Any other `$KEY:value` is the header KEY.
+constexpr HeaderName HEADER_NAMES[] = {
+    {"N+", "black"},
+    {"N-", "white"},
+    {"$EVENT:", "event"},
+    {"$SITE:", "site"},
+    {"$START_TIME:", "start_time"},
+    {"$END_TIME:", "end_time"},
+    {"$TIME_LIMIT:", "time_limit"},
+    {"$TIME:", "time_control"},
+    {"$OPENING:", "opening"},
+    {"$MAX_MOVES:", "max_moves"},
+};
+
+}  // namespace komadori::csa

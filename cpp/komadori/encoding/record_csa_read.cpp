@@ -1,0 +1,513 @@
+#include <algorithm>
+#include <cmath>
+#include <optional>
+
+#include "komadori/encoding/record_csa.h"
+#include "komadori/encoding/record_csa_names.h"
+#include "komadori/rules/errors.h"
+#include "komadori/rules/notation.h"
+#include "komadori/rules/position.h"
+
+namespace komadori {
+namespace {
+
+using csa::Outcome;
+using std::string_view;
+
+constexpr string_view BYTE_ORDER_MARK = "\xef\xbb\xbf";
+constexpr int MAX_LINE_MOVES = 128;  // of a `'** cp pv`; what stands behind is passed over
+
+// A statement that ends the reading of its game; `at` points into the text.
+struct BadStatement {
+    const char* at;
+    std::string reason;
+};
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+
+string_view trimmed(string_view s) {
+    while (!s.empty() && (s.back() == ' ' || s.back() == '\t' || s.back() == '\r'))
+        s.remove_suffix(1);
+    while (!s.empty() && (s.front() == ' ' || s.front() == '\t')) s.remove_prefix(1);
+    return s;
+}
+
+// Takes a decimal number ("+12", "-3.5") off the front of s; nothing if there is none.
+std::optional<double> take_number(string_view& s) {
+    string_view rest = s;
+    const bool negative = rest.starts_with('-');
+    if (negative || rest.starts_with('+')) rest.remove_prefix(1);
+    double value = 0, unit = 1;
+    std::size_t digits = 0;
+    for (; !rest.empty() && is_digit(rest[0]); rest.remove_prefix(1), ++digits)
+        value = 10 * value + (rest[0] - '0');
+    if (rest.size() > 1 && rest[0] == '.' && is_digit(rest[1]))
+        for (rest.remove_prefix(1); !rest.empty() && is_digit(rest[0]); rest.remove_prefix(1))
+            value += (rest[0] - '0') * (unit /= 10);
+    if (digits == 0 || digits > 12) return std::nullopt;
+    s = rest;
+    return negative ? -value : value;
+}
+
+// "77" -> 7g; "00" and anything else is NO_SQUARE.
+Square square_at(string_view s) {
+    const int file = s[0] - '1', rank = s[1] - '1';
+    return file >= 0 && file < 9 && rank >= 0 && rank < 9 ? make_square(file, rank) : NO_SQUARE;
+}
+
+// "+7776FU" in the position; Move() unless it is well formed and legal.
+Move parse_move(const Position& position, string_view s) {
+    if (s.size() != 7 || s[0] != (position.turn() == BLACK ? '+' : '-')) return Move();
+    const PieceType after = csa::piece_type(s.substr(5));
+    const Square from = square_at(s.substr(1)), to = square_at(s.substr(3));
+    if (after == NO_PIECE_TYPE || to == NO_SQUARE) return Move();
+    if (s[1] == '0' && s[2] == '0') {
+        if (after > GOLD) return Move();
+        return position.from_move16(Move::drop(after, to).move16());
+    }
+    if (from == NO_SQUARE) return Move();
+    const Piece piece = position.piece_on(from);
+    if (piece == NO_PIECE) return Move();
+    const PieceType before = type_of(piece);
+    const bool promote = before != after;
+    if (promote && !(can_promote(before) && promoted_type(before) == after)) return Move();
+    return position.from_move16(
+        Move::board(from, to, promote, NO_PIECE_TYPE, NO_PIECE_TYPE).move16());
+}
+
+class CsaReader {
+  public:
+    explicit CsaReader(string_view text) : text_(text) {}
+
+    GameTable read() {
+        if (text_.starts_with(BYTE_ORDER_MARK)) next_ = BYTE_ORDER_MARK.size();
+        begin_game(next_);
+        while (next_ < text_.size()) read_line();
+        finish_game(text_.size());
+        return std::move(table_);
+    }
+
+  private:
+    enum class State { HEADER, PLACEMENT, MOVES, ENDED, DAMAGED };
+
+    // --- lines and games ---
+
+    void read_line() {
+        const std::size_t begin = next_;
+        const std::size_t newline = std::min(text_.find('\n', begin), text_.size());
+        next_ = std::min(newline + 1, text_.size());
+        const string_view line = trimmed(text_.substr(begin, newline - begin));
+        if (line.empty()) return;
+        if (line == "/") {
+            finish_game(begin);
+            begin_game(next_);
+            return;
+        }
+        if (begins_game(line)) {
+            finish_game(begin);
+            begin_game(begin);
+        }
+        if (state_ == State::DAMAGED) return;
+        try {
+            read_statements(line);
+        } catch (const BadStatement& bad) {
+            damage(bad.at - text_.data(), bad.reason);
+        } catch (const RulesError& error) {
+            damage(begin, error.what());
+        }
+    }
+
+    // A line that stands at the head of a game only, found behind a game's head.
+    bool begins_game(string_view line) const {
+        if (state_ == State::HEADER || state_ == State::PLACEMENT) return false;
+        return (line[0] == 'V' && line.size() > 1 && is_digit(line[1])) || line.starts_with("N+") ||
+               line.starts_with("PI") || line.starts_with("P1");
+    }
+
+    void begin_game(std::size_t begin) {
+        begin_ = begin;
+        state_ = State::HEADER;
+        setup_ = Setup{};
+        all_in_hand_.reset();
+        seen_ = false;
+        pending_illegal_ = false;
+        winner_ = Winner::UNKNOWN;
+        end_ = End::UNKNOWN;
+        summary_ = false;
+        first_ply_ = table_.plies();
+        first_text_ = table_.texts.size();
+        fault_at_ = 0;
+        fault_reason_.clear();
+    }
+
+    void damage(std::size_t at, std::string reason) {
+        state_ = State::DAMAGED;
+        fault_at_ = at;
+        fault_reason_ = std::move(reason);
+    }
+
+    void finish_game(std::size_t end) {
+        if (!seen_) return;  // nothing but comments and blank lines
+        if (pending_illegal_ && state_ != State::DAMAGED)
+            damage(pending_at_,
+                   "illegal move " + pending_text_ + " at ply " + std::to_string(plies() + 1));
+        if (state_ == State::HEADER || state_ == State::PLACEMENT)
+            damage(begin_, "no initial position and no moves");
+        if (state_ == State::DAMAGED) {
+            table_.move16.resize(first_ply_);
+            table_.score_cp.resize(first_ply_);
+            table_.time_ms.resize(first_ply_);
+            table_.candidates.resize(first_ply_);
+            table_.first_candidate.resize(first_ply_ + 1);
+            table_.texts.resize(first_text_);
+            table_.faults.push_back({begin_, end, fault_at_, std::move(fault_reason_)});
+            seen_ = false;
+            return;
+        }
+        if (end_ == End::UNKNOWN && winner_ == Winner::UNKNOWN && position_.in_check() &&
+            position_.count_legal_moves() == 0) {
+            end_ = End::MATE;
+            winner_ = winner_for(Outcome::LOSS);
+        }
+        table_.offset.push_back(begin_);
+        table_.sfen.push_back(std::move(sfen_));
+        table_.winner.push_back(winner_);
+        table_.end.push_back(end_);
+        table_.opponent.push_back(0);
+        table_.first_ply.push_back(std::uint32_t(table_.plies()));
+        seen_ = false;
+    }
+
+    std::size_t plies() const { return table_.plies() - first_ply_; }
+
+    // --- statements ---
+
+    void read_statements(string_view line) {
+        switch (line[0]) {
+            case '\'':
+                return read_comment(line.substr(1));
+            case '$':
+            case 'N':
+                seen_ = true;
+                return read_header(line);
+            default:
+                break;
+        }
+        seen_ = true;
+        while (!line.empty()) {
+            const std::size_t comma = std::min(line.find(','), line.size());
+            const string_view statement = trimmed(line.substr(0, comma));
+            line.remove_prefix(std::min(comma + 1, line.size()));
+            if (statement.empty()) continue;
+            if (statement[0] == '\'') return;  // a remark behind a statement
+            read_statement(statement);
+        }
+    }
+
+    void read_statement(string_view s) {
+        switch (s[0]) {
+            case '+':
+            case '-':
+                if (s.size() == 1) return read_turn(s);
+                if (s[0] == '-' && is_rule(s)) return;
+                return read_move(s);
+            case 'T':
+                return read_time(s);
+            case '%':
+                return read_end(s);
+            case 'P':
+                return read_placement(s);
+            case 'V':
+                if (s.size() > 1 && is_digit(s[1])) return;
+                break;
+            default:
+                break;
+        }
+        throw BadStatement{s.data(), "not a CSA statement: " + quoted(s)};
+    }
+
+    // A line of dashes: drawn between games by some programs.
+    static bool is_rule(string_view s) { return s.find_first_not_of('-') == string_view::npos; }
+
+    static std::string quoted(string_view s) {
+        std::string out = "\"";
+        for (char c : s.substr(0, 20)) out += c >= ' ' && c <= '~' ? c : '?';
+        return out + (s.size() > 20 ? "...\"" : "\"");
+    }
+
+    void add_text(int ply, string_view key, string_view text) {
+        table_.texts.push_back(
+            {std::uint32_t(table_.games()), ply, std::string(key), std::string(text)});
+    }
+
+    void read_header(string_view line) {
+        for (const csa::HeaderName& name : csa::HEADER_NAMES)
+            if (line.starts_with(name.csa))
+                return add_text(-1, name.key, trimmed(line.substr(name.csa.size())));
+        const std::size_t colon = line.find(':');
+        if (line[0] != '$' || colon == string_view::npos)
+            throw BadStatement{line.data(), "not a CSA statement: " + quoted(line)};
+        add_text(-1, line.substr(1, colon - 1), trimmed(line.substr(colon + 1)));
+    }
+
+    void read_comment(string_view s) {
+        if (s.starts_with("** ")) return read_evaluation(s.substr(3));
+        if (s.starts_with("*")) {
+            if (state_ != State::DAMAGED) add_text(int(plies()), "", s.substr(1));
+            return;
+        }
+        const std::size_t colon = s.find(':');
+        if (colon == string_view::npos) return;
+        const string_view key = s.substr(0, colon), value = trimmed(s.substr(colon + 1));
+        if (key == "summary") return read_summary(value);
+        if (key == "black_rate" || key == "white_rate") {
+            const std::size_t last = value.rfind(':');
+            return add_text(-1, key == "black_rate" ? "black_rating" : "white_rating",
+                            last == string_view::npos ? value : value.substr(last + 1));
+        }
+        const bool is_name = key.find_first_not_of(
+                                 "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
+                                 "abcdefghijklmnopqrstuvwxyz_") == key.npos;
+        if (is_name && !key.empty() && state_ != State::MOVES && state_ != State::ENDED)
+            add_text(-1, key, value);
+    }
+
+    // "cp pv", Black's view, of the mover of the move above.
+    void read_evaluation(string_view s) {
+        if (plies() == 0 || state_ != State::MOVES || pending_illegal_) return;
+        string_view rest = trimmed(s);
+        const std::optional<double> score = take_number(rest);
+        if (!score) return add_text(int(plies()), "", s);
+        const int black_cp = int(std::lround(std::clamp(*score, -1e6, 1e6)));
+        const bool black_moved = position_.turn() == WHITE;
+        table_.score_cp.back() = black_moved ? black_cp : -black_cp;
+        read_line_moves(rest);
+    }
+
+    void read_line_moves(string_view s) {
+        std::string usi;
+        int made = 0;
+        for (s = trimmed(s); !s.empty() && made < MAX_LINE_MOVES; s = trimmed(s)) {
+            const std::size_t space = std::min(s.find(' '), s.size());
+            const Move move = parse_move(position_, s.substr(0, space));
+            if (move.is_none()) break;
+            if (made) usi += ' ';
+            usi += to_usi(move.move16());
+            position_.do_move(move);
+            ++made;
+            s.remove_prefix(space);
+        }
+        for (; made > 0; --made) position_.undo_move();
+        if (!usi.empty()) add_text(int(plies()), "pv", usi);
+    }
+
+    // "toryo:A lose:B win": White's result stands last, whatever the names hold.
+    void read_summary(string_view s) {
+        for (const csa::SummaryName& name : csa::SUMMARY_NAMES) {
+            if (!s.starts_with(name.name) || s.substr(name.name.size(), 1) != ":") continue;
+            if (s.ends_with(" win"))
+                winner_ = Winner::WHITE;
+            else if (s.ends_with(" draw"))
+                winner_ = Winner::DRAW;
+            else if (s.ends_with(" lose"))
+                winner_ = Winner::BLACK;
+            else
+                return;
+            end_ = name.end;
+            summary_ = true;
+        }
+    }
+
+    // --- the initial position ---
+
+    void read_placement(string_view s) {
+        if (state_ == State::MOVES || state_ == State::ENDED)
+            throw BadStatement{s.data(), "a placement behind the moves: " + quoted(s)};
+        if (s.size() < 2) throw BadStatement{s.data(), "not a CSA statement: " + quoted(s)};
+        state_ = State::PLACEMENT;
+        if (s[1] == 'I') return read_hirate(s);
+        if (s[1] >= '1' && s[1] <= '9') return read_rank(s);
+        if (s[1] == '+' || s[1] == '-') return read_pieces(s);
+        throw BadStatement{s.data(), "not a CSA statement: " + quoted(s)};
+    }
+
+    // "PI", and then squares with the pieces that are missing there: "PI82HI22KA".
+    void read_hirate(string_view s) {
+        setup_ = hirate_;
+        for (std::size_t i = 2; i < s.size(); i += 4) {
+            if (s.size() < i + 4) throw BadStatement{s.data() + i, "half a piece: " + quoted(s)};
+            const Square square = square_at(s.substr(i));
+            const PieceType type = csa::piece_type(s.substr(i + 2, 2));
+            if (square == NO_SQUARE || type == NO_PIECE_TYPE ||
+                type_of(setup_.board[square]) != type)
+                throw BadStatement{s.data() + i, "no such piece to leave out: " + quoted(s)};
+            setup_.board[square] = NO_PIECE;
+        }
+    }
+
+    // "P1-KY-KE-GI-KI-OU-KI-GI-KE-KY", from file 9; an empty square is " * ".
+    void read_rank(string_view s) {
+        const int rank = s[1] - '1';
+        for (int column = 0; column < 9; ++column) {
+            const std::size_t i = 2 + 3 * std::size_t(column);
+            const string_view cell = i < s.size() ? s.substr(i, 3) : string_view();
+            Piece piece = NO_PIECE;
+            if (cell.size() == 3 && (cell[0] == '+' || cell[0] == '-')) {
+                const PieceType type = csa::piece_type(cell.substr(1));
+                if (type == NO_PIECE_TYPE)
+                    throw BadStatement{cell.data(), "unknown piece " + quoted(cell)};
+                piece = make_piece(cell[0] == '+' ? BLACK : WHITE, type);
+            } else if (cell.find_first_not_of(" *") != string_view::npos) {
+                throw BadStatement{cell.data(), "unknown piece " + quoted(cell)};
+            }
+            setup_.board[make_square(8 - column, rank)] = piece;
+        }
+    }
+
+    // "P+77FU00KI": pieces on squares, in hand ("00"), or all that are left in hand ("00AL").
+    void read_pieces(string_view s) {
+        const Color color = s[1] == '+' ? BLACK : WHITE;
+        for (std::size_t i = 2; i < s.size(); i += 4) {
+            if (s.size() < i + 4) throw BadStatement{s.data() + i, "half a piece: " + quoted(s)};
+            const string_view where = s.substr(i, 2), name = s.substr(i + 2, 2);
+            if (where == "00" && name == "AL") {
+                all_in_hand_ = color;
+                continue;
+            }
+            const PieceType type = csa::piece_type(name);
+            const Square square = square_at(where);
+            if (type == NO_PIECE_TYPE || (square == NO_SQUARE && where != "00") ||
+                (square == NO_SQUARE && type > GOLD))
+                throw BadStatement{s.data() + i, "not a piece: " + quoted(s.substr(i, 4))};
+            if (square != NO_SQUARE)
+                setup_.board[square] = make_piece(color, type);
+            else if (++setup_.hand[color][type] > PIECES_IN_SET[type])
+                throw BadStatement{s.data() + i, "too many in hand: " + quoted(s.substr(i, 4))};
+        }
+    }
+
+    void read_turn(string_view s) {
+        if (state_ == State::MOVES || state_ == State::ENDED)
+            throw BadStatement{s.data(), "a turn behind the moves"};
+        start(s[0] == '+' ? BLACK : WHITE);
+    }
+
+    void start(Color turn) {
+        if (state_ == State::HEADER) setup_ = hirate_;
+        setup_.turn = turn;
+        if (all_in_hand_) {
+            const std::array<int, 9> left = setup_.in_box();
+            for (int t = PAWN; t <= GOLD; ++t)
+                setup_.hand[*all_in_hand_][std::size_t(t)] = std::uint8_t(
+                    setup_.hand[*all_in_hand_][std::size_t(t)] + std::max(left[std::size_t(t)], 0));
+        }
+        position_.set(setup_);
+        sfen_ = to_sfen(setup_);
+        state_ = State::MOVES;
+    }
+
+    // --- moves ---
+
+    void read_move(string_view s) {
+        if (state_ == State::HEADER || state_ == State::PLACEMENT)
+            start(s[0] == '+' ? BLACK : WHITE);
+        if (state_ == State::ENDED) throw BadStatement{s.data(), "a move behind the end"};
+        if (pending_illegal_) throw illegal_move();
+        const Move move = parse_move(position_, s);
+        if (move.is_none()) {
+            pending_illegal_ = true;
+            pending_at_ = std::size_t(s.data() - text_.data());
+            pending_text_ = quoted(s);
+            return;
+        }
+        table_.move16.push_back(move.move16());
+        table_.score_cp.push_back(NO_SCORE);
+        table_.time_ms.push_back(NO_TIME);
+        table_.candidates.push_back(NO_CANDIDATES);
+        table_.first_candidate.push_back(std::uint32_t(table_.candidate_move16.size()));
+        position_.do_move(move);
+    }
+
+    BadStatement illegal_move() const {
+        return {text_.data() + pending_at_,
+                "illegal move " + pending_text_ + " at ply " + std::to_string(plies() + 1)};
+    }
+
+    void read_time(string_view s) {
+        string_view rest = s.substr(1);
+        const std::optional<double> seconds = take_number(rest);
+        if (!seconds || *seconds < 0 || *seconds > 1e6 || !rest.empty())
+            throw BadStatement{s.data(), "not a time: " + quoted(s)};
+        if (state_ == State::MOVES && !pending_illegal_ && plies() > 0)
+            table_.time_ms.back() = std::int32_t(std::lround(*seconds * 1000));
+    }
+
+    Winner winner_for(Outcome outcome) const {
+        const bool black = position_.turn() == BLACK;
+        switch (outcome) {
+            case Outcome::LOSS:
+                return black ? Winner::WHITE : Winner::BLACK;
+            case Outcome::WIN:
+                return black ? Winner::BLACK : Winner::WHITE;
+            case Outcome::DRAW:
+                return Winner::DRAW;
+            default:
+                return Winner::UNKNOWN;
+        }
+    }
+
+    void read_end(string_view s) {
+        if (state_ == State::HEADER || state_ == State::PLACEMENT) start(BLACK);
+        if (state_ == State::ENDED) return;
+        state_ = State::ENDED;
+        const bool by_black = s == "%+ILLEGAL_ACTION", by_white = s == "%-ILLEGAL_ACTION";
+        if (pending_illegal_) {
+            if (s != "%ILLEGAL_MOVE" && !by_black && !by_white) throw illegal_move();
+            pending_illegal_ = false;  // the mover of it loses, that is the side to move
+        }
+        if (summary_) return;
+        if (by_black || by_white) {
+            end_ = End::ILLEGAL_MOVE;
+            winner_ = by_black ? Winner::WHITE : Winner::BLACK;
+            return;
+        }
+        for (const csa::EndName& name : csa::END_NAMES) {
+            if (s != name.name) continue;
+            end_ = name.end;
+            winner_ = winner_for(name.outcome);
+            return;
+        }
+    }
+
+    string_view text_;
+    std::size_t next_ = 0;  // where the next line begins
+    GameTable table_;
+
+    // The game being read.
+    State state_ = State::HEADER;
+    bool seen_ = false;  // any statement of it
+    std::size_t begin_ = 0;
+    std::size_t first_ply_ = 0;
+    std::size_t first_text_ = 0;
+    const Setup hirate_ = Position().setup();
+    Setup setup_;
+    std::optional<Color> all_in_hand_;
+    Position position_;
+    std::string sfen_;
+    Winner winner_ = Winner::UNKNOWN;
+    End end_ = End::UNKNOWN;
+    bool summary_ = false;  // winner_ and end_ are those of a summary line
+    bool pending_illegal_ = false;
+    std::size_t pending_at_ = 0;
+    std::string pending_text_;
+    std::size_t fault_at_ = 0;
+    std::string fault_reason_;
+};
+
+}  // namespace
+
+GameTable read_csa(std::span<const std::uint8_t> bytes) {
+    return CsaReader({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).read();
+}
+
+}  // namespace komadori

@@ -1,0 +1,255 @@
+#include <algorithm>
+#include <array>
+
+#include "komadori/encoding/record_csa.h"
+#include "komadori/encoding/record_csa_names.h"
+#include "komadori/rules/errors.h"
+#include "komadori/rules/notation.h"
+#include "komadori/rules/position.h"
+
+namespace komadori {
+namespace {
+
+using csa::Outcome;
+using std::string_view;
+
+char sign(Color c) { return c == BLACK ? '+' : '-'; }
+
+void append_square(std::string& out, Square s) {
+    out += char('1' + file_of(s));
+    out += char('1' + rank_of(s));
+}
+
+void append_move(std::string& out, Move move, Color turn) {
+    out += sign(turn);
+    if (move.is_drop())
+        out += "00";
+    else
+        append_square(out, move.from());
+    append_square(out, move.to());
+    PieceType after = move.is_drop() ? move.dropped() : move.moved();
+    if (move.is_promotion()) after = promoted_type(after);
+    out += csa::PIECE_NAMES[after];
+}
+
+void append_placement(std::string& out, const Setup& setup) {
+    for (int rank = 0; rank < 9; ++rank) {
+        out += 'P';
+        out += char('1' + rank);
+        for (int file = 8; file >= 0; --file) {
+            const Piece piece = setup.board[make_square(file, rank)];
+            if (piece == NO_PIECE) {
+                out += " * ";
+            } else {
+                out += sign(color_of(piece));
+                out += csa::PIECE_NAMES[type_of(piece)];
+            }
+        }
+        out += '\n';
+    }
+    for (Color c : {BLACK, WHITE}) {
+        std::string held;
+        for (PieceType t : HAND_TYPES)
+            for (int i = 0; i < setup.hand[c][t]; ++i)
+                held.append("00").append(csa::PIECE_NAMES[t]);
+        if (held.empty()) continue;
+        out += 'P';
+        out += sign(c);
+        out += held + '\n';
+    }
+}
+
+// A text on one line: what stands in one statement.
+std::string one_line(string_view text) {
+    std::string out(text);
+    std::replace_if(out.begin(), out.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+    return out;
+}
+
+class CsaWriter {
+  public:
+    CsaWriter(const GameTable& table, std::size_t game, std::string& out)
+        : table_(table), game_(game), out_(out) {
+        for (const GameText& text : table.texts)
+            if (text.game == game) texts_.push_back(&text);
+        std::stable_sort(texts_.begin(), texts_.end(),
+                         [](const GameText* a, const GameText* b) { return a->ply < b->ply; });
+    }
+
+    void write() {
+        const std::size_t first = table_.first_ply[game_], last = table_.first_ply[game_ + 1];
+        const auto is_fraction = [](std::int32_t ms) { return ms > 0 && ms % 1000 != 0; };
+        fractions_ = std::any_of(table_.time_ms.begin() + std::ptrdiff_t(first),
+                                 table_.time_ms.begin() + std::ptrdiff_t(last), is_fraction);
+        out_ += fractions_ ? "'CSA encoding=UTF-8\nV3.0\n" : "V2.2\n";
+        write_headers();
+        const Setup setup = parse_sfen(table_.sfen[game_]);
+        position_.set(setup);
+        if (position_.key() == Position().key())
+            out_ += "PI\n";
+        else
+            append_placement(out_, setup);
+        out_ += sign(setup.turn);
+        out_ += '\n';
+        write_comments(0);
+        for (std::size_t p = first; p < last; ++p) write_ply(p, int(p - first) + 1);
+        write_end();
+    }
+
+  private:
+    string_view header(string_view key) const {
+        for (const GameText* text : texts_)
+            if (text->ply < 0 && text->key == key) return text->text;
+        return {};
+    }
+
+    void write_headers() {
+        for (const csa::HeaderName& name : csa::HEADER_NAMES)
+            if (!header(name.key).empty())
+                out_.append(name.csa).append(one_line(header(name.key))) += '\n';
+        for (const GameText* text : texts_) {
+            const bool named =
+                std::any_of(std::begin(csa::HEADER_NAMES), std::end(csa::HEADER_NAMES),
+                            [&](const csa::HeaderName& name) { return name.key == text->key; });
+            if (text->ply >= 0 || named || text->text.empty()) continue;
+            if (text->key == "black_rating" || text->key == "white_rating") {
+                const bool black = text->key == "black_rating";
+                out_ += black ? "'black_rate:" : "'white_rate:";
+                out_ += one_line(header(black ? "black" : "white")) + ':';
+            } else {
+                out_ += '$' + one_line(text->key) + ':';
+            }
+            out_ += one_line(text->text) + '\n';
+        }
+    }
+
+    void write_comments(int ply) {
+        for (const GameText* text : texts_) {
+            if (text->ply != ply || !text->key.empty()) continue;
+            string_view rest = text->text;
+            while (true) {
+                const std::size_t newline = std::min(rest.find('\n'), rest.size());
+                out_.append("'*").append(one_line(rest.substr(0, newline))) += '\n';
+                if (newline == rest.size()) break;
+                rest.remove_prefix(newline + 1);
+            }
+        }
+    }
+
+    void write_ply(std::size_t row, int ply) {
+        const Color turn = position_.turn();
+        const Move move = position_.from_move16(table_.move16[row]);
+        if (move.is_none())
+            throw RecordError("illegal move " + std::to_string(table_.move16[row]) + " at ply " +
+                              std::to_string(ply));
+        append_move(out_, move, turn);
+        out_ += '\n';
+        position_.do_move(move);
+        if (table_.time_ms[row] >= 0) write_time(table_.time_ms[row]);
+        if (table_.score_cp[row] != NO_SCORE) {
+            const std::int32_t score = table_.score_cp[row];
+            out_ += "'** " + std::to_string(turn == BLACK ? score : -score);
+            write_line_moves(ply);
+            out_ += '\n';
+        }
+        write_comments(ply);
+    }
+
+    void write_time(std::int32_t ms) {
+        out_ += 'T' + std::to_string(ms / 1000);
+        if (fractions_) {
+            const std::string digits = std::to_string(1000 + ms % 1000);
+            out_ += '.' + digits.substr(1);
+        }
+        out_ += '\n';
+    }
+
+    Move legal_move(string_view usi) const {
+        try {
+            return position_.from_move16(parse_usi_move(usi));
+        } catch (const MoveError&) {
+            return Move();
+        }
+    }
+
+    void write_line_moves(int ply) {
+        for (const GameText* text : texts_) {
+            if (text->ply != ply || text->key != "pv") continue;
+            int made = 0;
+            for (string_view s = text->text; !s.empty();) {
+                const std::size_t space = std::min(s.find(' '), s.size());
+                const Color turn = position_.turn();
+                const Move move = legal_move(s.substr(0, space));
+                if (move.is_none()) break;
+                out_ += ' ';
+                append_move(out_, move, turn);
+                position_.do_move(move);
+                ++made;
+                s.remove_prefix(std::min(space + 1, s.size()));
+            }
+            for (; made > 0; --made) position_.undo_move();
+        }
+    }
+
+    Winner winner_for(Outcome outcome) const {
+        const bool black = position_.turn() == BLACK;
+        if (outcome == Outcome::DRAW) return Winner::DRAW;
+        if (outcome == Outcome::UNKNOWN) return Winner::UNKNOWN;
+        return (outcome == Outcome::WIN) == black ? Winner::BLACK : Winner::WHITE;
+    }
+
+    // The end as one statement, or, where none says it, the nearest one and a summary comment.
+    void write_end() {
+        const Winner winner = table_.winner[game_];
+        const End end = table_.end[game_];
+        if (end == End::UNKNOWN && winner == winner_for(Outcome::LOSS)) {
+            const bool mated = position_.in_check() && position_.count_legal_moves() == 0;
+            out_ += mated ? "%TSUMI\n" : "%TORYO\n";
+            return;
+        }
+        if (end == End::UNKNOWN && winner == Winner::UNKNOWN) return;
+        for (const csa::EndName& name : csa::END_NAMES) {
+            if (name.end != end || winner_for(name.outcome) != winner) continue;
+            out_.append(name.name) += '\n';
+            return;
+        }
+        if (end == End::ILLEGAL_MOVE && (winner == Winner::BLACK || winner == Winner::WHITE)) {
+            out_ += winner == Winner::BLACK ? "%-ILLEGAL_ACTION\n" : "%+ILLEGAL_ACTION\n";
+            return;
+        }
+        out_ += end == End::PERPETUAL_CHECK ? "%SENNICHITE\n"
+                : end == End::MAX_MOVES     ? "%MAX_MOVES\n"
+                                            : "%CHUDAN\n";
+        if (winner != Winner::UNKNOWN) write_summary(winner, end);
+    }
+
+    void write_summary(Winner winner, End end) {
+        string_view name = "adjudication";
+        for (const csa::SummaryName& row : csa::SUMMARY_NAMES)
+            if (row.end == end) {
+                name = row.name;
+                break;
+            }
+        const auto result = [&](Winner own) {
+            return winner == Winner::DRAW ? " draw" : winner == own ? " win" : " lose";
+        };
+        out_.append("'summary:").append(name) += ':';
+        out_ += one_line(header("black")) + result(Winner::BLACK) + ':';
+        out_ += one_line(header("white")) + result(Winner::WHITE) + '\n';
+    }
+
+    const GameTable& table_;
+    std::size_t game_;
+    std::string& out_;
+    std::vector<const GameText*> texts_;
+    Position position_;
+    bool fractions_ = false;
+};
+
+}  // namespace
+
+void write_csa(const GameTable& table, std::size_t game, std::string& out) {
+    CsaWriter(table, game, out).write();
+}
+
+}  // namespace komadori

@@ -1,0 +1,85 @@
+// Games as columns: one row a game, one a ply, one a candidate move. What every reader of a
+// game format fills and every writer of one takes.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+namespace komadori {
+
+// Frozen integers: Python's enums of the same names, and files, hold them.
+enum class Winner : std::uint8_t { DRAW, BLACK, WHITE, UNKNOWN };
+
+enum class End : std::uint8_t {
+    UNKNOWN,
+    RESIGN,
+    MATE,
+    SENNICHITE,
+    PERPETUAL_CHECK,
+    ILLEGAL_MOVE,
+    DECLARATION,
+    IMPASSE,
+    TIME_UP,
+    MAX_MOVES,
+    INTERRUPTED,
+    ADJUDICATION,
+};
+
+constexpr std::int32_t NO_SCORE = std::numeric_limits<std::int32_t>::min();
+constexpr std::int32_t NO_TIME = -1;
+constexpr std::uint16_t NO_CANDIDATES = 0xffff;  // the format says nothing about the ply
+
+// A text of a game, in the bytes of its file: a header (ply -1) or a comment after `ply` moves.
+struct GameText {
+    std::uint32_t game;
+    std::int32_t ply;
+    std::string key;  // headers only
+    std::string text;
+};
+
+// What a writer can't write; the binding raises it as komadori.records.RecordError.
+struct RecordError : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+
+// What was left out of a file: `count` games or records, [begin, end) in its bytes, and where in
+// it the reason lies.
+struct Fault {
+    std::uint64_t begin;
+    std::uint64_t end;
+    std::uint64_t offset;
+    std::string reason;
+    std::uint64_t count = 1;
+};
+
+// Rows of game g: plies first_ply[g] .. first_ply[g + 1]; of ply p: candidates
+// first_candidate[p] .. first_candidate[p + 1].
+struct GameTable {
+    std::vector<std::uint64_t> offset;  // of the game's first byte
+    std::vector<std::string> sfen;      // the initial position
+    std::vector<Winner> winner;
+    std::vector<End> end;
+    std::vector<std::uint8_t> opponent;  // hcpe3: 0 self-play, 1 Black / 2 White another engine
+    std::vector<std::uint32_t> first_ply{0};
+
+    std::vector<std::uint16_t> move16;      // the move played
+    std::vector<std::int32_t> score_cp;     // side to move's view, before the move; or NO_SCORE
+    std::vector<std::int32_t> time_ms;      // spent on the move; or NO_TIME
+    std::vector<std::uint16_t> candidates;  // how many; or NO_CANDIDATES
+    std::vector<std::uint32_t> first_candidate{0};
+
+    std::vector<std::uint16_t> candidate_move16;
+    std::vector<std::uint16_t> candidate_visits;
+
+    std::vector<GameText> texts;
+    std::vector<Fault> faults;
+
+    std::size_t games() const { return sfen.size(); }
+    std::size_t plies() const { return move16.size(); }
+};
+
+}  // namespace komadori

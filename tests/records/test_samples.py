@@ -1,0 +1,44 @@
+"""Samples out of hcpe3: what the training reads."""
+
+import numpy as np
+import pytest
+
+from komadori import records
+from komadori.rules import Board
+
+SAMPLE_GAMES = 2467
+SAMPLE_PLIES = 267648
+
+
+@pytest.fixture(scope="module")
+def samples() -> records.Samples:
+    return records.load_samples(records.sample_path())
+
+
+def test_the_bundled_sample_is_whole(samples: records.Samples) -> None:
+    assert len(samples) == SAMPLE_PLIES
+    assert samples.game[-1] + 1 == SAMPLE_GAMES
+    assert not samples.skipped
+
+
+def test_columns_have_the_promised_shapes(samples: records.Samples) -> None:
+    assert samples.hcp.shape == (SAMPLE_PLIES, 32)
+    assert samples.hcp.dtype == np.uint8
+    assert samples.move16.dtype == np.uint16
+    assert samples.score_cp.dtype == np.int16
+    assert samples.result.dtype == np.float32
+    assert set(np.unique(samples.result)) == {0.0, 0.5, 1.0}
+
+
+def test_a_row_is_the_position_before_its_move(samples: records.Samples) -> None:
+    for row in np.random.default_rng(1).integers(0, SAMPLE_PLIES, 300):
+        board = Board.from_hcp(samples.hcp[row].tobytes())
+        assert board.move_from_move16(int(samples.move16[row])) in board.legal_moves
+
+
+def test_the_side_to_move_sees_its_own_result(samples: records.Samples) -> None:
+    decided = np.abs(samples.score_cp) > 300
+    agree = (samples.score_cp[decided] > 0) == (samples.result[decided] > 0.5)
+    assert agree.mean() > 0.8
+    first = samples.take(samples.game == 0)
+    assert np.all(first.result[::2] + first.result[1::2][0] == 1)
