@@ -1,0 +1,261 @@
+"""One game between two players, judged by the rules.
+
+The order of judgement before each move: checkmate, fourfold repetition (perpetual check loses),
+the ply limit, 27-point declaration. A player loses by an illegal move or a false declaration, by
+overstepping the time, and when its engine fails.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import TYPE_CHECKING, Any, Literal
+
+from komadori.arena.openings import Opening
+from komadori.usi.client import EngineError
+from komadori.usi.protocol import GoCommand
+
+if TYPE_CHECKING:
+    from komadori.players import Decision, Player
+    from komadori.rules import Board
+
+Winner = Literal["black", "white", "draw"]
+Reason = Literal[
+    "checkmate",
+    "resignation",
+    "declaration",
+    "repetition",
+    "perpetual_check",
+    "max_plies",
+    "illegal_move",
+    "false_declaration",
+    "time",
+    "engine_failure",
+]
+SIDES: tuple[Literal["black"], Literal["white"]] = ("black", "white")
+
+
+@dataclass(frozen=True)
+class Conditions:
+    """What a game is played under; the same for both sides. Times in milliseconds.
+
+    Without a clock only the limits in `nodes`, `depth` and `movetime_ms` (or the players' own)
+    bound a move. `margin_ms` is forgiven before a move counts as late: the clock is read
+    outside the engine's process.
+    """
+
+    main_ms: int = 0
+    byoyomi_ms: int = 0
+    increment_ms: int = 0
+    nodes: int | None = None
+    depth: int | None = None
+    movetime_ms: int | None = None
+    margin_ms: int = 0
+    max_plies: int = 320
+    """The game is drawn when so many moves, the opening's included, were made without an end."""
+    auto_declare: bool = True
+    """A player that fulfils the 27-point rule when it is to move has won without claiming it."""
+
+    def __post_init__(self) -> None:
+        for name, value in asdict(self).items():
+            if isinstance(value, int) and value < 0:
+                raise ValueError(f"{name} can't be negative: {value}")
+        if self.byoyomi_ms and self.increment_ms:
+            raise ValueError("a clock has byoyomi or an increment, not both")
+
+    @property
+    def has_clock(self) -> bool:
+        return bool(self.main_ms or self.byoyomi_ms or self.increment_ms)
+
+    def go(self, left_ms: list[float]) -> GoCommand:
+        """What a player is told: the limits, and the clocks where there are any.
+
+        An increment is added before the move it is for, so the clocks told contain it.
+        """
+        if not self.has_clock:
+            return GoCommand(nodes=self.nodes, depth=self.depth, movetime_ms=self.movetime_ms)
+        return GoCommand(
+            btime_ms=int(left_ms[0]) + self.increment_ms,
+            wtime_ms=int(left_ms[1]) + self.increment_ms,
+            nodes=self.nodes,
+            depth=self.depth,
+            movetime_ms=self.movetime_ms,
+            byoyomi_ms=None if self.increment_ms else self.byoyomi_ms,
+            binc_ms=self.increment_ms or None,
+            winc_ms=self.increment_ms or None,
+        )
+
+    def __str__(self) -> str:
+        parts = []
+        if self.has_clock:
+            text = f"{self.main_ms / 1000:g} s"
+            if self.byoyomi_ms:
+                text += f" + {self.byoyomi_ms / 1000:g} s byoyomi"
+            if self.increment_ms:
+                text += f" + {self.increment_ms / 1000:g} s a move"
+            parts.append(text)
+        for name, unit in (("nodes", "nodes"), ("depth", "plies"), ("movetime_ms", "ms")):
+            if (value := getattr(self, name)) is not None:
+                parts.append(f"{value} {unit} a move")
+        parts.append(f"draw after {self.max_plies} plies")
+        return ", ".join(parts)
+
+
+@dataclass
+class GameRecord:
+    """A finished game. `moves` are USI, the opening's first; scores are the mover's view."""
+
+    index: int
+    opening: int
+    names: tuple[str, str]
+    """Black's and White's names."""
+    first_is_black: bool
+    """Whether player A of the match had Black."""
+    sfen: str
+    moves: list[str]
+    opening_plies: int
+    winner: Winner
+    reason: Reason
+    detail: str = ""
+    scores_cp: list[int | None] = field(default_factory=list)
+    """One a move after the opening."""
+    times_ms: list[int] = field(default_factory=list)
+    """Likewise: wall-clock time spent."""
+    seed: int = 0
+
+    @property
+    def points(self) -> float:
+        """A's points: 1, 0.5 or 0."""
+        if self.winner == "draw":
+            return 0.5
+        return 1.0 if (self.winner == "black") == self.first_is_black else 0.0
+
+    def to_json(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> GameRecord:
+        """Raises TypeError where fields are missing or unknown."""
+        record = cls(**data)
+        record.names = (str(record.names[0]), str(record.names[1]))
+        return record
+
+
+def play_game(
+    black: Player,
+    white: Player,
+    opening: Opening,
+    conditions: Conditions,
+    *,
+    index: int = 0,
+    opening_index: int = 0,
+    first_is_black: bool = True,
+    seed: int = 0,
+) -> GameRecord:
+    """Play one game to its end. Raises ValueError if the opening itself is illegal."""
+    board = opening.board()
+    record = GameRecord(
+        index=index,
+        opening=opening_index,
+        names=(black.name, white.name),
+        first_is_black=first_is_black,
+        sfen=opening.sfen,
+        moves=list(opening.moves),
+        opening_plies=len(opening.moves),
+        winner="draw",
+        reason="max_plies",
+        seed=seed,
+    )
+    record.winner, record.reason, record.detail = _play(
+        (black, white), board, conditions, record, seed
+    )
+    return record
+
+
+def _play(
+    players: tuple[Player, Player],
+    board: Board,
+    conditions: Conditions,
+    record: GameRecord,
+    seed: int,
+) -> tuple[Winner, Reason, str]:
+    side = board.turn
+    try:
+        for side, player in enumerate(players):
+            player.new_game(seed * 2 + side)
+        left_ms = [float(conditions.main_ms)] * 2
+        while True:
+            side = board.turn
+            if end := judge(board, conditions):
+                return end
+            began = time.perf_counter()
+            decision = players[side].play(board, conditions.go(left_ms))
+            spent_ms = (time.perf_counter() - began) * 1000.0
+            if conditions.has_clock and not _charge(left_ms, side, spent_ms, conditions):
+                record.times_ms.append(round(spent_ms))
+                return SIDES[1 - side], "time", f"{spent_ms:.0f} ms"
+            if end := _apply(board, decision, side):
+                return end
+            assert decision.move is not None
+            record.moves.append(decision.move.usi())
+            record.scores_cp.append(_recorded_score(decision))
+            record.times_ms.append(round(spent_ms))
+    except EngineError as error:
+        return SIDES[1 - side], "engine_failure", str(error)
+
+
+def judge(board: Board, conditions: Conditions) -> tuple[Winner, Reason, str] | None:
+    """How the game stands by the rules before the side to move moves; None while it goes on."""
+    from komadori.rules import Repetition
+
+    side = board.turn
+    if not board.legal_moves:
+        return SIDES[1 - side], "checkmate", ""
+    match board.repetition():
+        case Repetition.DRAW:
+            return "draw", "repetition", ""
+        case Repetition.WIN:
+            return SIDES[side], "perpetual_check", ""
+        case Repetition.LOSS:
+            return SIDES[1 - side], "perpetual_check", ""
+    if len(board.moves) >= conditions.max_plies:
+        return "draw", "max_plies", ""
+    if conditions.auto_declare and board.can_declare_win():
+        return SIDES[side], "declaration", ""
+    return None
+
+
+def _apply(board: Board, decision: Decision, side: int) -> tuple[Winner, Reason, str] | None:
+    if decision.resigns:
+        return SIDES[1 - side], "resignation", ""
+    if decision.declares_win:
+        if board.can_declare_win():
+            return SIDES[side], "declaration", ""
+        return SIDES[1 - side], "false_declaration", ""
+    if decision.move is None or decision.move not in board.legal_moves:
+        text = decision.illegal or (decision.move.usi() if decision.move else "no move")
+        return SIDES[1 - side], "illegal_move", text
+    board.push(decision.move)
+    return None
+
+
+def _charge(left_ms: list[float], side: int, spent_ms: float, conditions: Conditions) -> bool:
+    """Take the time from the clock; whether it was enough."""
+    left = left_ms[side] + conditions.increment_ms - spent_ms
+    if left < 0.0:
+        if left + conditions.byoyomi_ms + conditions.margin_ms < 0.0:
+            return False
+        left = 0.0
+    left_ms[side] = left
+    return True
+
+
+#: What a record holds for a mate, in place of a score.
+MATE_CP = 30_000
+
+
+def _recorded_score(decision: Decision) -> int | None:
+    if decision.mate_plies is not None:
+        return MATE_CP if decision.mate_plies > 0 else -MATE_CP
+    return decision.score_cp

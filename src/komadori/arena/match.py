@@ -1,0 +1,235 @@
+"""A match: paired games between two players, counted as they finish."""
+
+from __future__ import annotations
+
+import random
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from komadori.arena import elo
+from komadori.arena.game import Conditions, GameRecord
+from komadori.arena.openings import Opening, choose, random_openings
+from komadori.arena.store import MatchStore
+from komadori.arena.workers import Job, PlayerSource, run_jobs
+
+#: Below so many whole pairs the spread of pairs is too rough, and single games give the error.
+MIN_PAIRS = 10
+
+#: Random opening plies where nothing else is asked for.
+DEFAULT_OPENING_PLIES = 8
+
+
+@dataclass
+class MatchResult:
+    """The score of a match, from the first player's (A's) view."""
+
+    names: tuple[str, str]
+    conditions: Conditions
+    wins: int = 0
+    losses: int = 0
+    draws: int = 0
+    pairs: list[int] = field(default_factory=lambda: [0] * 5)
+    """Whole pairs by A's half points, 0 to 4."""
+    black_wins: int = 0
+    reasons: Counter[str] = field(default_factory=Counter)
+    games: list[GameRecord] = field(default_factory=list)
+    sprt: elo.Sprt | None = None
+    _halves: dict[int, float] = field(default_factory=dict, repr=False)
+
+    def add(self, record: GameRecord) -> None:
+        """Count a finished game."""
+        self.games.append(record)
+        self.reasons[record.reason] += 1
+        points = record.points
+        self.wins += points == 1.0
+        self.losses += points == 0.0
+        self.draws += points == 0.5
+        self.black_wins += record.winner == "black"
+        pair = record.index // 2
+        if pair in self._halves:
+            self.pairs[round(2 * (self._halves.pop(pair) + points))] += 1
+        else:
+            self._halves[pair] = points
+
+    @property
+    def played(self) -> int:
+        return self.wins + self.losses + self.draws
+
+    @property
+    def score(self) -> float:
+        """A's points a game; 0.5 before the first."""
+        return (self.wins + self.draws / 2) / self.played if self.played else 0.5
+
+    @property
+    def estimate(self) -> elo.EloEstimate:
+        """Elo with its error: from pairs where there are enough, else from single games."""
+        by_game = elo.trinomial(self.wins, self.draws, self.losses)
+        if sum(self.pairs) >= MIN_PAIRS and not self._halves:
+            by_pair = elo.pentanomial(self.pairs)
+            if by_pair.error > 0.0:
+                return by_pair
+        return by_game
+
+    @property
+    def elo(self) -> float:
+        """A's Elo above B's; infinite where one side won everything."""
+        return self.estimate.elo
+
+    @property
+    def elo_error(self) -> float:
+        """Half the 95 % interval of `elo`."""
+        return self.estimate.error
+
+    @property
+    def p_value(self) -> float:
+        """One-sided: the chance of at least so many wins among the decided games at evens."""
+        return elo.sign_test(self.wins, self.losses)
+
+    @property
+    def los(self) -> float:
+        """Likelihood that A is the stronger."""
+        return self.estimate.los
+
+    @property
+    def llr(self) -> float | None:
+        """The sequential test's log-likelihood ratio, where one runs."""
+        return self.sprt.llr(self.pairs) if self.sprt else None
+
+    @property
+    def decision(self) -> str | None:
+        """ "H1" or "H0" once the sequential test has ended."""
+        return self.sprt.decision(self.pairs) if self.sprt else None
+
+    def __str__(self) -> str:
+        a, b = self.names
+        head = f"{a} - {b}: {self.wins} won, {self.losses} lost, {self.draws} drawn"
+        if not self.played:
+            return head
+        return f"{head}; Elo {self.estimate}, p = {self.p_value:.2g}"
+
+    def to_json(self) -> dict[str, Any]:
+        """The figures, without the games."""
+        estimate = self.estimate if self.played else None
+        return {
+            "names": list(self.names),
+            "conditions": asdict(self.conditions),
+            "wins": self.wins,
+            "losses": self.losses,
+            "draws": self.draws,
+            "pairs": self.pairs,
+            "black_wins": self.black_wins,
+            "reasons": dict(self.reasons),
+            "elo": asdict(estimate) if estimate else None,
+            "p_value": self.p_value,
+            "sprt": {"llr": self.llr, "decision": self.decision} if self.sprt else None,
+        }
+
+
+OnGame = Callable[[GameRecord, MatchResult], None]
+
+
+def play_match(
+    a: PlayerSource,
+    b: PlayerSource,
+    *,
+    games: int = 100,
+    openings: Sequence[Opening] | None = None,
+    opening_plies: int = DEFAULT_OPENING_PLIES,
+    seed: int = 0,
+    concurrency: int = 1,
+    conditions: Conditions | None = None,
+    nodes: int | None = None,
+    on_game: OnGame | None = None,
+    out: Path | str | None = None,
+    sprt: elo.Sprt | None = None,
+    names: tuple[str, str] | None = None,
+) -> MatchResult:
+    """Play `games` games between A and B and count them from A's view.
+
+    Each opening is played twice with colours swapped, so `games` must be even. Openings are
+    taken from `openings` in an order fixed by `seed`, or else made of `opening_plies` random
+    moves. A player is a specification (`komadori.players.spec`) or a function that builds one.
+    With `concurrency` above 1, specifications play in processes of their own and functions in
+    threads.
+
+    `nodes` is short for Conditions(nodes=...). `on_game` is called in this thread after each
+    game, in the order they finish. `out` is a folder for games.jsonl and result.json; games
+    already there, played under the same terms, are counted and not played again. `sprt` ends
+    the match early once decided.
+
+    Raises ValueError for unusable arguments and PlayerSpecError for a bad specification.
+    """
+    if games < 2 or games % 2:
+        raise ValueError(f"games come in pairs: an even number above zero, not {games}")
+    if concurrency < 1:
+        raise ValueError(f"concurrency must be at least 1, not {concurrency}")
+    if conditions is None:
+        conditions = Conditions(nodes=nodes)
+    elif nodes is not None:
+        raise ValueError("give nodes in the conditions, not beside them")
+    pair_count = games // 2
+    if openings is None:
+        chosen = random_openings(pair_count, opening_plies, seed)
+    else:
+        chosen = choose(openings, pair_count, seed)
+    sources = (a, b)
+    shown = names or _names(sources)
+    result = MatchResult(shown, conditions, sprt=sprt)
+    store = MatchStore(out, _terms(sources, shown, conditions, seed, chosen)) if out else None
+    done: set[int] = set()
+    for record in store.finished() if store else ():
+        if record.index < games:
+            done.add(record.index)
+            result.add(record)
+    jobs = [job for job in _jobs(chosen, seed) if job.index not in done]
+    if result.decision is None:
+        for record in run_jobs(sources, conditions, jobs, concurrency):
+            record.names = shown if record.first_is_black else (shown[1], shown[0])
+            if store:
+                store.append(record)
+            result.add(record)
+            if on_game:
+                on_game(record, result)
+            if result.decision is not None:
+                break
+    if store:
+        store.write_result(result.to_json())
+    return result
+
+
+def _jobs(openings: Sequence[Opening], seed: int) -> Iterator[Job]:
+    chance = random.Random(f"games {seed}")
+    for pair, opening in enumerate(openings):
+        for half in range(2):
+            yield Job(2 * pair + half, pair, opening, half == 0, chance.getrandbits(31))
+
+
+def _names(sources: tuple[PlayerSource, PlayerSource]) -> tuple[str, str]:
+    from komadori.players import PlayerSpec
+
+    found = [PlayerSpec.parse(s).name if isinstance(s, str) else "" for s in sources]
+    for i, name in enumerate(found):
+        found[i] = name or "AB"[i]
+    if found[0] == found[1]:
+        found = [f"{found[0]} (A)", f"{found[1]} (B)"]
+    return found[0], found[1]
+
+
+def _terms(
+    sources: tuple[PlayerSource, PlayerSource],
+    names: tuple[str, str],
+    conditions: Conditions,
+    seed: int,
+    openings: Sequence[Opening],
+) -> dict[str, Any]:
+    """What must be equal for a match to be taken up again; the number of games may grow."""
+    players = [s if isinstance(s, str) else name for s, name in zip(sources, names, strict=True)]
+    return {
+        "players": players,
+        "conditions": asdict(conditions),
+        "seed": seed,
+        "first_opening": str(openings[0]),
+    }

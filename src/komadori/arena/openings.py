@@ -1,0 +1,171 @@
+"""Openings for paired games: at random by seed, from a file, or from game records.
+
+An opening is a start position and moves from it. Each is played twice with colours swapped,
+so none needs to be fair; a fair one only tells more.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from komadori.usi.protocol import STARTPOS, UsiSyntaxError, parse_position
+
+if TYPE_CHECKING:
+    from komadori.rules import Board
+
+#: Attempts at one random opening before its demands count as too strict.
+MAX_ATTEMPTS = 1000
+
+
+class OpeningError(ValueError):
+    """A bad opening: the message names the file, the line and what is wrong."""
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A start position (SFEN) and the moves played from it before the players take over."""
+
+    sfen: str = STARTPOS
+    moves: tuple[str, ...] = ()
+
+    def board(self) -> Board:
+        """The position after the moves, with its path. Raises ValueError if one is illegal."""
+        from komadori.rules import Board
+
+        board = Board(self.sfen)
+        for move in self.moves:
+            board.push_usi(move)
+        return board
+
+    def __str__(self) -> str:
+        start = "startpos" if self.sfen == STARTPOS else f"sfen {self.sfen}"
+        return f"{start} moves {' '.join(self.moves)}" if self.moves else start
+
+
+Judge = Callable[["Board"], bool]
+
+
+def random_openings(
+    count: int, plies: int, seed: int = 0, sfen: str = STARTPOS, is_fair: Judge | None = None
+) -> list[Opening]:
+    """`count` different openings of `plies` random legal moves each.
+
+    `is_fair` decides which positions are kept; by default those where nobody is in check,
+    mates in one or can win more than a pawn's exchange at once. The same arguments give the
+    same openings. Raises OpeningError if so many different ones can't be found.
+    """
+    if plies == 0 and count > 0:
+        return [Opening(sfen)] * count
+    is_fair = is_fair or is_quiet
+    chance = random.Random(f"openings {seed} {plies}")
+    openings: list[Opening] = []
+    seen: set[int] = set()
+    attempts = 0
+    while len(openings) < count:
+        attempts += 1
+        if attempts > MAX_ATTEMPTS * (count + 1):
+            raise OpeningError(f"only {len(openings)} of {count} openings of {plies} plies found")
+        board = Opening(sfen).board()
+        for _ in range(plies):
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            board.push(chance.choice(moves))
+        if len(board.moves) < plies or board.key in seen or not is_fair(board):
+            continue
+        seen.add(board.key)
+        openings.append(Opening(sfen, tuple(move.usi() for move in board.moves)))
+    return openings
+
+
+#: A position counts as fair while one capture can't win more than this.
+QUIET_GAIN_CP = 200
+
+
+def is_quiet(board: Board) -> bool:
+    """Material is even, nobody is in check, and no single move wins or mates at once."""
+    from komadori.players.simple import gain_cp, material_cp
+
+    if board.is_check() or not board.legal_moves or board.mate_in_one() is not None:
+        return False
+    if abs(material_cp(board)) > QUIET_GAIN_CP:
+        return False
+    return all(gain_cp(board, move) <= QUIET_GAIN_CP for move in board.legal_moves)
+
+
+def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
+    """Openings from a text file, one a line, or from a file of game records.
+
+    A line is `startpos [moves ...]`, `sfen ... [moves ...]`, the same after `position`, a bare
+    SFEN, or bare USI moves from the start position; blank lines and lines that begin with `#`
+    are passed over. Records (.csa .kif .ki2 .kifu .jkf) give the first `plies` moves of each
+    game. Raises OpeningError naming file and line.
+    """
+    path = Path(path)
+    if path.suffix.lower() in (".csa", ".kif", ".kifu", ".ki2", ".jkf"):
+        return _from_records(path, 24 if plies is None else plies)
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise OpeningError(f"{path}: {error}") from error
+    openings = []
+    for number, line in enumerate(text.splitlines(), 1):
+        if not line.strip() or line.startswith("#"):
+            continue
+        try:
+            opening = parse_opening(line, plies)
+            opening.board()
+        except ValueError as error:
+            raise OpeningError(f"{path}, line {number}: {error}") from error
+        openings.append(opening)
+    if not openings:
+        raise OpeningError(f"{path}: holds no opening")
+    return openings
+
+
+def parse_opening(line: str, plies: int | None = None) -> Opening:
+    """One line of an opening file; at most `plies` of its moves. Legality isn't checked."""
+    words = line.split()
+    if words and words[0] == "position":
+        words = words[1:]
+    if not words:
+        raise UsiSyntaxError("an empty line is no opening")
+    if words[0] not in ("startpos", "sfen"):
+        words = ["sfen", *words] if "/" in words[0] else ["startpos", "moves", *words]
+    command = parse_position(" ".join(words))
+    return Opening(command.sfen, command.moves[:plies])
+
+
+def _from_records(path: Path, plies: int) -> list[Opening]:
+    from komadori.records import read_games
+
+    openings = []
+    for game in read_games(path):
+        moves = [str(move) for move in game.moves[:plies]]
+        if len(moves) == plies:
+            openings.append(Opening(game.initial_sfen, tuple(moves)))
+    if not openings:
+        raise OpeningError(f"{path}: no game of at least {plies} plies")
+    return distinct(openings)
+
+
+def distinct(openings: Iterable[Opening]) -> list[Opening]:
+    """The openings without repeats, in their order."""
+    return list(dict.fromkeys(openings))
+
+
+def choose(openings: Sequence[Opening], count: int, seed: int) -> list[Opening]:
+    """`count` openings in an order fixed by `seed`; all are used before one comes again."""
+    if not openings:
+        raise OpeningError("there are no openings to choose from")
+    chance = random.Random(f"choose {seed}")
+    chosen: list[Opening] = []
+    while len(chosen) < count:
+        round_ = list(openings)
+        chance.shuffle(round_)
+        chosen += round_
+    return chosen[:count]

@@ -1,0 +1,235 @@
+"""Where games are played: here, in threads, or in processes of this package's own.
+
+A process talks in lines of JSON over its pipes: one job in, one game out. Nothing is pickled
+and the caller's main module isn't imported again.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import queue
+import subprocess
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, TypeAlias
+
+from komadori.arena.game import Conditions, GameRecord, play_game
+from komadori.arena.openings import Opening
+
+if TYPE_CHECKING:
+    from komadori.players import Player
+
+#: A specification, or a function that builds a player.
+PlayerSource: TypeAlias = "str | Callable[[], Player]"
+
+
+class WorkerError(RuntimeError):
+    """A process that plays games ended or failed. The message holds its last words."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One game to be played; `first_is_black` says whether A has Black."""
+
+    index: int
+    opening_index: int
+    opening: Opening
+    first_is_black: bool
+    seed: int
+
+
+def run_jobs(
+    sources: tuple[PlayerSource, PlayerSource],
+    conditions: Conditions,
+    jobs: Sequence[Job],
+    concurrency: int,
+) -> Iterator[GameRecord]:
+    """Play the jobs and give each game as it finishes. Closing the iterator ends all work."""
+    count = min(concurrency, len(jobs))
+    if count == 0:
+        return
+    if count == 1:
+        with Table(sources) as table:
+            for job in jobs:
+                yield table.play(job, conditions)
+        return
+    if all(isinstance(source, str) for source in sources):
+        seat: Callable[[], Any] = lambda: ProcessTable(sources, conditions)  # noqa: E731
+    else:
+        seat = lambda: Table(sources)  # noqa: E731
+    yield from _in_threads(seat, conditions, jobs, count)
+
+
+def _in_threads(
+    seat: Callable[[], Any], conditions: Conditions, jobs: Sequence[Job], count: int
+) -> Iterator[GameRecord]:
+    waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
+    for job in jobs:
+        waiting.put(job)
+    finished: queue.SimpleQueue[GameRecord | BaseException] = queue.SimpleQueue()
+    is_over = threading.Event()
+    tables: list[Any] = []
+
+    def work() -> None:
+        try:
+            with seat() as table:
+                tables.append(table)
+                while not is_over.is_set():
+                    try:
+                        job = waiting.get_nowait()
+                    except queue.Empty:
+                        return
+                    finished.put(table.play(job, conditions))
+        except BaseException as error:
+            finished.put(error)
+
+    threads = [threading.Thread(target=work, name=f"table {i}") for i in range(count)]
+    for thread in threads:
+        thread.start()
+    try:
+        for _ in jobs:
+            record = finished.get()
+            if isinstance(record, BaseException):
+                raise record
+            yield record
+    finally:
+        is_over.set()
+        for table in tables:
+            table.abandon()
+        for thread in threads:
+            thread.join()
+
+
+class Table:
+    """Two players in this process who meet again and again."""
+
+    def __init__(self, sources: tuple[PlayerSource, PlayerSource]) -> None:
+        self._sources = sources
+        self._players: list[Player | None] = [None, None]
+
+    def __enter__(self) -> Table:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        for i in range(2):
+            self._dismiss(i)
+
+    def abandon(self) -> None:
+        """A game that runs is played to its end; there is no quicker way within a thread."""
+
+    def _dismiss(self, i: int) -> None:
+        player, self._players[i] = self._players[i], None
+        if player is not None:
+            player.close()
+
+    def _player(self, i: int) -> Player:
+        from komadori.players import make
+
+        player = self._players[i]
+        if player is None:
+            source = self._sources[i]
+            player = self._players[i] = make(source) if isinstance(source, str) else source()
+        return player
+
+    def play(self, job: Job, conditions: Conditions) -> GameRecord:
+        """Play one game; an engine that failed is started anew for the next."""
+        a, b = self._player(0), self._player(1)
+        black, white = (a, b) if job.first_is_black else (b, a)
+        record = play_game(
+            black,
+            white,
+            job.opening,
+            conditions,
+            index=job.index,
+            opening_index=job.opening_index,
+            first_is_black=job.first_is_black,
+            seed=job.seed,
+        )
+        if record.reason in ("engine_failure", "time"):
+            for i in range(2):
+                self._dismiss(i)
+        return record
+
+
+_MAIN = "import sys; from komadori.arena.workers import main; sys.exit(main())"
+
+
+class ProcessTable:
+    """A Table in a process of its own."""
+
+    def __init__(self, sources: tuple[PlayerSource, PlayerSource], conditions: Conditions) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-P", "-c", _MAIN],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            encoding="utf-8",
+            env={**os.environ, "PYTHONUTF8": "1"},
+        )
+        self._send({"players": list(sources), "conditions": asdict(conditions)})
+
+    def __enter__(self) -> ProcessTable:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError):
+            self._process.stdin.close()
+        try:
+            self._process.wait(timeout=10.0)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        self._process.stdout.close()
+
+    def abandon(self) -> None:
+        """End the game that runs by ending the process."""
+        self._process.terminate()
+
+    def _send(self, message: dict[str, Any]) -> None:
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(json.dumps(message) + "\n")
+            self._process.stdin.flush()
+        except OSError as error:
+            raise WorkerError(f"a worker process ended (status {self._process.poll()})") from error
+
+    def play(self, job: Job, conditions: Conditions) -> GameRecord:
+        self._send(asdict(job))
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        if not line:
+            raise WorkerError(f"a worker process ended (status {self._process.wait()})")
+        answer = json.loads(line)
+        if "error" in answer:
+            raise WorkerError(answer["error"])
+        return GameRecord.from_json(answer)
+
+
+def main() -> int:
+    """The process's side: players and conditions on the first line, then jobs."""
+    source = sys.stdin
+    sink = os.fdopen(os.dup(1), "w", encoding="utf-8")
+    os.dup2(2, 1)  # what libraries print must not mix with the games
+    try:
+        setup = json.loads(source.readline())
+        a, b = setup["players"]
+        conditions = Conditions(**setup["conditions"])
+        with Table((a, b)) as table:
+            for line in source:
+                data = json.loads(line)
+                opening = Opening(data["opening"]["sfen"], tuple(data["opening"]["moves"]))
+                record = table.play(Job(**{**data, "opening": opening}), conditions)
+                print(json.dumps(record.to_json()), file=sink, flush=True)
+    except (KeyboardInterrupt, BrokenPipeError):
+        return 1
+    except Exception as error:
+        with contextlib.suppress(OSError):
+            print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=sink, flush=True)
+        return 1
+    return 0

@@ -1,0 +1,51 @@
+"""Players: anyone who can be asked for a move, built from one line.
+
+    player = players.make("model:model.onnx?nodes=100")
+    decision = player.play(board, GoCommand())
+
+The grammar of the line stands in `komadori.players.spec`. Building a player imports only what
+its kind needs.
+"""
+
+from __future__ import annotations
+
+from komadori.players.player import Decision, Player
+from komadori.players.spec import KINDS, PlayerSpec, PlayerSpecError
+
+__all__ = ["KINDS", "Decision", "Player", "PlayerSpec", "PlayerSpecError", "make"]
+
+
+def make(spec: str | PlayerSpec) -> Player:
+    """Build a player from its specification (grammar: `komadori.players.spec`).
+
+    Raises PlayerSpecError where the line names no player, EngineError where an engine can't be
+    started, FileNotFoundError or ValueError where a model can't be loaded.
+    """
+    parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
+    if parsed.kind in ("material", "random"):
+        from komadori.players.simple import MaterialPlayer, RandomPlayer
+
+        if unknown := ", ".join(parsed.own_options):
+            raise PlayerSpecError(f"{parsed.kind} has no option {unknown}")
+        simple = MaterialPlayer if parsed.kind == "material" else RandomPlayer
+        return simple(parsed.name, parsed.number("seed"))
+    if parsed.kind == "model":
+        from komadori.players.searching import make_model_player
+
+        return make_model_player(parsed)
+    if parsed.kind in ("policy", "one-ply"):
+        from komadori.players.network import make_network_player
+
+        return make_network_player(parsed)
+
+    from komadori.players.external import EnginePlayer
+    from komadori.usi import adapters
+    from komadori.usi.client import ExternalEngine, UsiEngine
+
+    given_name = parsed.options.get("name", "")
+    engine: ExternalEngine
+    if parsed.kind == "usi":
+        engine = UsiEngine(parsed.argument, parsed.own_options)
+    else:
+        engine = adapters.start(parsed.kind, parsed.own_options, parsed.argument)
+    return EnginePlayer(engine, given_name, parsed.limits)

@@ -1,0 +1,89 @@
+"""Another engine's process as a player."""
+
+from __future__ import annotations
+
+import contextlib
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from komadori.players.player import Decision, effective_limits
+from komadori.usi.client import ExternalEngine
+from komadori.usi.protocol import STARTPOS, GoCommand, is_move_text
+
+if TYPE_CHECKING:
+    from komadori.rules import Board
+
+#: An engine that has said nothing for this long beyond its time is taken as hung.
+PATIENCE_S = 15.0
+
+#: The limit where nothing in the command bounds the time (depth, nodes).
+UNBOUNDED_S = 600.0
+
+
+class EnginePlayer:
+    """Plays with an engine, under its own limits or the match's.
+
+    Sends the whole game each time, as USI does. Where an engine plays from the start position
+    only, the games must start there (openings as moves, not as positions).
+    """
+
+    def __init__(
+        self, engine: ExternalEngine, name: str = "", limits: GoCommand | None = None
+    ) -> None:
+        self._engine = engine
+        self.name = name or engine.name
+        self._limits = limits
+
+    def new_game(self, seed: int | None = None) -> None:
+        self._engine.new_game()
+
+    def play(self, board: Board, go: GoCommand) -> Decision:
+        moves = [move.usi() for move in board.moves]
+        request = effective_limits(self._limits, go)
+        thought = self._engine.think(
+            start_sfen(board), moves, request, time_limit_s(request, board.turn)
+        )
+        info = thought.last_info
+        text = thought.best.move
+        score = info.score if info else None
+        mate = score.mate_plies if score else None
+        if score is not None and mate is None and score.mate_sign:
+            mate = score.mate_sign
+        facts = Decision(
+            score_cp=score.cp if score else None,
+            mate_plies=mate,
+            depth=info.depth if info else None,
+            nodes=info.nodes if info else None,
+            pv=info.pv if info else (),
+        )
+        if text == "resign":
+            return replace(facts, resigns=True)
+        if text == "win":
+            return replace(facts, declares_win=True)
+        if is_move_text(text):
+            with contextlib.suppress(ValueError):
+                return replace(facts, move=board.parse_usi(text))
+        return replace(facts, illegal=text)
+
+    def close(self) -> None:
+        self._engine.close()
+
+
+def start_sfen(board: Board) -> str:
+    """The position before the first of the board's moves."""
+    start = board.copy()
+    for _ in range(len(board.moves)):
+        start.pop()
+    sfen = start.sfen()
+    return STARTPOS if sfen == STARTPOS else sfen
+
+
+def time_limit_s(go: GoCommand, turn: int) -> float:
+    """When to give an engine up, in seconds from its `go`."""
+    if go.movetime_ms is not None:
+        return go.movetime_ms / 1000.0 + PATIENCE_S
+    if not go.has_clock or go.nodes is not None or go.depth is not None:
+        return UNBOUNDED_S
+    main = (go.btime_ms if turn == 0 else go.wtime_ms) or 0
+    increment = (go.binc_ms if turn == 0 else go.winc_ms) or 0
+    return (main + increment + (go.byoyomi_ms or 0)) / 1000.0 + PATIENCE_S

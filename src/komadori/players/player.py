@@ -1,0 +1,60 @@
+"""What a player is: something that is asked for a move in a game.
+
+A player is used by one thread at a time.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from komadori.usi.protocol import GoCommand
+
+if TYPE_CHECKING:
+    from komadori.rules import Board, Move
+
+
+@dataclass(frozen=True)
+class Decision:
+    """A player's answer: a move, or a resignation, or a claim of a win by declaration.
+
+    `illegal` holds the text of an answer that is no legal move here. Scores are the side to
+    move's: centipawns, or plies to mate (negative where it is mated).
+    """
+
+    move: Move | None = None
+    resigns: bool = False
+    declares_win: bool = False
+    illegal: str = ""
+    score_cp: int | None = None
+    mate_plies: int | None = None
+    depth: int | None = None
+    nodes: int | None = None
+    pv: tuple[str, ...] = ()
+
+
+class Player(Protocol):
+    """Anyone who can be asked for a move."""
+
+    name: str
+
+    def new_game(self, seed: int | None = None) -> None:
+        """Forget the last game. `seed` fixes what chance there is in the next."""
+
+    def play(self, board: Board, go: GoCommand) -> Decision:
+        """Choose in the position of `board`, which has its history and at least one legal move.
+
+        The board is unchanged afterwards. A player with limits of its own may ignore those
+        of `go`, but never its clock. Raises EngineError where an engine outside failed.
+        """
+
+    def close(self) -> None:
+        """Give back processes and devices. May be called twice."""
+
+
+def effective_limits(own: GoCommand | None, given: GoCommand) -> GoCommand:
+    """A player's own limits where it has any, with the match's clock; else the match's."""
+    if own is None:
+        return given
+    clock = ("btime_ms", "wtime_ms", "byoyomi_ms", "binc_ms", "winc_ms")
+    return GoCommand(**{**vars(own), **{name: getattr(given, name) for name in clock}})

@@ -1,0 +1,101 @@
+"""Players without a tree or a network: at random, and by material."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from komadori.players.player import Decision
+from komadori.usi.protocol import GoCommand
+
+if TYPE_CHECKING:
+    from komadori.rules import Board, Move
+
+#: Centipawns of a piece, by piece type (pawn 1, lance, knight, silver, bishop, rook, gold,
+#: king; a promoted piece is its base type + 8). YaneuraOu's material values.
+PIECE_CP = (0, 90, 315, 405, 495, 855, 990, 540, 0, 540, 540, 540, 540, 945, 1395)
+
+_PROMOTED = 8
+_KING = 8
+
+#: What a capture changes: the piece is lost on the board and won, unpromoted, in hand.
+_CAPTURE_CP = tuple(
+    value + PIECE_CP[kind - _PROMOTED if kind > _KING else kind]
+    for kind, value in enumerate(PIECE_CP)
+)
+
+
+def material_cp(board: Board) -> int:
+    """Material on the board and in hand, side to move's view, centipawns."""
+    total = 0
+    turn = board.turn
+    for square in range(81):
+        code = board.piece_code(square)
+        if code:
+            value = PIECE_CP[code & 15]
+            total += value if code >> 4 == turn else -value
+    for kind in range(1, _KING):
+        total += PIECE_CP[kind] * (board.hand(turn, kind) - board.hand(1 - turn, kind))
+    return total
+
+
+def gain_cp(board: Board, move: Move) -> int:
+    """How much the move changes the mover's material: what it captures and promotes."""
+    gain = _CAPTURE_CP[board.piece_code(move.to_square) & 15]
+    if move.promotion:
+        origin = move.from_square
+        assert origin is not None
+        kind = board.piece_code(origin) & 15
+        gain += PIECE_CP[kind + _PROMOTED] - PIECE_CP[kind]
+    return gain
+
+
+class RandomPlayer:
+    """Any legal move, each as likely."""
+
+    def __init__(self, name: str = "random", seed: int | None = None) -> None:
+        self.name = name
+        self._random = random.Random(seed)
+
+    def new_game(self, seed: int | None = None) -> None:
+        if seed is not None:
+            self._random.seed(seed)
+
+    def play(self, board: Board, go: GoCommand) -> Decision:
+        return Decision(move=self._random.choice(list(board.legal_moves)))
+
+    def close(self) -> None:
+        pass
+
+
+class MaterialPlayer:
+    """Looks one ply ahead and counts pieces.
+
+    It mates in one where it can; else it makes a move after which its material is best, that
+    is, the one that captures and promotes most, ties at random. It sees no reply.
+    """
+
+    def __init__(self, name: str = "material", seed: int | None = None) -> None:
+        self.name = name
+        self._random = random.Random(seed)
+
+    def new_game(self, seed: int | None = None) -> None:
+        if seed is not None:
+            self._random.seed(seed)
+
+    def play(self, board: Board, go: GoCommand) -> Decision:
+        if not board.is_check() and (mate := board.mate_in_one()) is not None:
+            return Decision(move=mate, mate_plies=1, pv=(mate.usi(),))
+        best: list[Move] = []
+        best_gain = -1
+        for move in board.legal_moves:
+            gain = gain_cp(board, move)
+            if gain > best_gain:
+                best, best_gain = [move], gain
+            elif gain == best_gain:
+                best.append(move)
+        move = self._random.choice(best)
+        return Decision(move=move, score_cp=material_cp(board) + best_gain, pv=(move.usi(),))
+
+    def close(self) -> None:
+        pass

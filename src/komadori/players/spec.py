@@ -1,0 +1,136 @@
+"""The one-line specification of a player.
+
+Grammar:
+
+    KIND[:ARGUMENT][?KEY=VALUE[&KEY=VALUE...]]
+
+KIND is one of
+
+    model:PATH        tree search (PUCT) with a network; PATH may be `uniform` or `random:SEED`
+    policy:PATH       the network's policy, no search: the most likely legal move
+    one-ply:PATH      the network's value after each legal move, no search
+    material          one ply: the move after which the material is best, ties at random
+    random            any legal move
+    usi:COMMAND       another USI engine, started by its command line
+    gnushogi, gpsusi, sjaakii, fairy-stockfish
+                      engines with manners of their own; ARGUMENT is the program's path
+                      where it isn't on PATH
+
+A specification with no known KIND is the PATH of a model if such a file or folder exists.
+
+Keys known to every kind: `name` (in results), `seed`, and the limits `nodes`, `depth`,
+`movetime` (ms), which take the place of the match's own. `model`, `policy` and `one-ply`
+know `backend`; every other key is an option of the searcher or of the engine
+(`?UCT_Threads=2`, `?Hash=64`). Write `%26` for `&` and `%20` for a blank in names and values.
+The option part begins at the last `?` that is followed by KEY=VALUE; a command may hold
+other question marks.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from pathlib import Path
+from urllib.parse import unquote
+
+from komadori.usi.protocol import GoCommand
+
+KINDS = (
+    "model",
+    "policy",
+    "one-ply",
+    "material",
+    "random",
+    "usi",
+    "gnushogi",
+    "gpsusi",
+    "sjaakii",
+    "fairy-stockfish",
+)
+
+_NEEDS_ARGUMENT = {
+    "model": "the path of a network",
+    "policy": "the path of a network",
+    "one-ply": "the path of a network",
+    "usi": "a command",
+}
+
+_OPTIONS = re.compile(r"\A(.*?)\?([^?=&]+=[^?&]*(?:&[^?=&]+=[^?&]*)*)\Z", re.DOTALL)
+
+
+class PlayerSpecError(ValueError):
+    """A specification that names no player. The message says what was expected."""
+
+
+@dataclass(frozen=True)
+class PlayerSpec:
+    """A specification taken apart."""
+
+    kind: str
+    argument: str = ""
+    options: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def parse(cls, text: str) -> PlayerSpec:
+        """Take a specification apart. Raises PlayerSpecError."""
+        text = text.strip()
+        options: dict[str, str] = {}
+        if match := _OPTIONS.match(text):
+            text = match[1]
+            for pair in match[2].split("&"):
+                key, _, value = pair.partition("=")
+                options[unquote(key)] = unquote(value)
+        elif text.endswith("?"):
+            text = text[:-1]
+        kind, _, argument = text.partition(":")
+        if kind not in KINDS:
+            if not text or not Path(text).exists():
+                raise PlayerSpecError(
+                    f"{text!r} is no player: expected one of {', '.join(KINDS)}, or a model's path"
+                )
+            kind, argument = "model", text
+        if kind in _NEEDS_ARGUMENT and not argument:
+            raise PlayerSpecError(f"{kind}: needs {_NEEDS_ARGUMENT[kind]}, as in {kind}:...")
+        if kind in ("material", "random") and argument:
+            raise PlayerSpecError(f"{kind} takes no argument, found {argument!r}")
+        spec = cls(kind, argument, options)
+        for key in ("nodes", "depth", "movetime", "seed"):
+            spec.number(key)
+        return spec
+
+    def number(self, key: str) -> int | None:
+        """A whole number of the options, None where it isn't given."""
+        text = self.options.get(key)
+        if text is None:
+            return None
+        if not re.fullmatch(r"[0-9]{1,18}", text):
+            raise PlayerSpecError(f"{self.kind}: {key}={text} is no whole number")
+        return int(text)
+
+    @property
+    def limits(self) -> GoCommand | None:
+        """The player's own limits, None where the match's hold."""
+        nodes, depth, movetime = (self.number(key) for key in ("nodes", "depth", "movetime"))
+        if nodes is None and depth is None and movetime is None:
+            return None
+        return GoCommand(nodes=nodes, depth=depth, movetime_ms=movetime)
+
+    @property
+    def own_options(self) -> dict[str, str]:
+        """The options meant for the searcher or engine."""
+        common = ("name", "seed", "nodes", "depth", "movetime")
+        return {key: value for key, value in self.options.items() if key not in common}
+
+    @property
+    def name(self) -> str:
+        """`name` from the options, or a short name from kind and argument."""
+        if given := self.options.get("name"):
+            return given
+        if self.kind in ("model", "policy", "one-ply"):
+            stem = Path(self.argument).stem if Path(self.argument).suffix else self.argument
+            base = stem if self.kind == "model" else f"{self.kind} {stem}"
+        elif self.kind == "usi":
+            base = Path(self.argument.split()[0]).name
+        else:
+            base = self.kind
+        return base.replace("\n", " ")

@@ -1,0 +1,38 @@
+"""Engines that aren't plain USI, each with its manners, by the name of its program.
+
+`start(name, options)` finds the program on PATH or in Debian's folder of games and starts it.
+Options are the engine's own; each adapter's docstring tells which a user may want.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Mapping
+
+from komadori.usi.client import EngineError, ExternalEngine, find_program
+
+#: adapter -> (module, class, program)
+ADAPTERS: dict[str, tuple[str, str, str]] = {
+    "gnushogi": ("gnushogi", "GnuShogi", "gnushogi"),
+    "gpsusi": ("gpsusi", "GpsUsi", "gpsusi"),
+    "sjaakii": ("sjaakii", "SjaakII", "sjaakii"),
+    "fairy-stockfish": ("fairy_stockfish", "FairyStockfish", "fairy-stockfish"),
+}
+
+
+def program(name: str) -> str | None:
+    """Where an adapter's program lies on this machine, None where it isn't installed."""
+    return find_program(ADAPTERS[name][2])
+
+
+def start(name: str, options: Mapping[str, str] | None = None, path: str = "") -> ExternalEngine:
+    """Start the engine with adapter `name`. Raises EngineError where it isn't installed."""
+    if name not in ADAPTERS:
+        raise EngineError(f"no adapter {name!r}; there are {', '.join(ADAPTERS)}")
+    module, class_name, wanted = ADAPTERS[name]
+    found = find_program(path or wanted)
+    if found is None:
+        raise EngineError(f"{path or wanted} isn't installed (see `komadori doctor`)")
+    adapter = getattr(importlib.import_module(f"{__name__}.{module}"), class_name)
+    engine: ExternalEngine = adapter([found], options)
+    return engine

@@ -1,0 +1,93 @@
+"""GNU Shogi: the xshogi protocol, not USI; no scores; games from the start position only.
+
+Limits: `depth` in go, or the option `depth` (3, 4, 5, 6 take about 5, 30, 150, 600 ms a move
+in openings); with neither, depth 4. The book is off unless the option `book` is `true`.
+"""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Mapping, Sequence
+
+from komadori.usi.client import STOP_GRACE_S, EngineError, EngineTimeoutError, LineProcess, Thought
+from komadori.usi.protocol import STARTPOS, BestMove, GoCommand, is_move_text
+
+DEFAULT_DEPTH = 4
+
+#: `3. ... 3a2b 299990` is its move, `3. 3a2b 300000` repeats ours.
+_OWN_MOVE = re.compile(r"\d+\. \.\.\. (\S+)")
+_ECHO = re.compile(r"\d+\. (?!\.\.\. )(\S+)")
+
+
+class GnuShogi:
+    """Keeps the game on the engine's board and sends only what is new."""
+
+    def __init__(self, command: Sequence[str], options: Mapping[str, str] | None = None) -> None:
+        options = dict(options or {})
+        self._depth = int(options.pop("depth", str(DEFAULT_DEPTH)))
+        self._book = options.pop("book", "false") == "true"
+        if options:
+            raise EngineError(f"gnushogi has no option {', '.join(options)}; it has depth, book")
+        self.name = "GNU Shogi"
+        self._process = LineProcess(command, self.name)
+        self._played: list[str] | None = None
+        self._depth_set = 0
+        self._fresh = True
+
+    def new_game(self) -> None:
+        self._played = None
+
+    def think(self, sfen: str, moves: Sequence[str], go: GoCommand, limit_s: float) -> Thought:
+        """As ExternalEngine says. Its move is its own word: illegal ones are the caller's find."""
+        if sfen != STARTPOS:
+            raise EngineError("gnushogi plays from the start position only")
+        if go.nodes is not None:
+            raise EngineError("gnushogi can't be limited by nodes; give depth")
+        began = time.monotonic()
+        deadline = began + limit_s
+        self._process.pending()
+        depth = go.depth or self._depth
+        moves = list(moves)
+        follows = self._played is not None and moves[:-1] == self._played
+        if follows and depth == self._depth_set:
+            self._process.send(moves[-1])
+        else:
+            self._set_up(moves, depth)
+        best = self._answer(deadline, began)
+        if is_move_text(best.move):
+            self._played = [*moves, best.move]
+        else:
+            self._played = None
+        return Thought(best, [], (time.monotonic() - began) * 1000.0)
+
+    def _set_up(self, moves: Sequence[str], depth: int) -> None:
+        self._process.send("new")
+        if self._fresh and not self._book:
+            self._process.send("book")  # a switch, kept over new games
+        self._fresh = False
+        self._process.send("depth")
+        self._process.send(str(depth))
+        self._depth_set = depth
+        self._process.send("force")
+        for move in moves:
+            self._process.send(move)
+        self._process.send("go")
+
+    def _answer(self, deadline: float, began: float) -> BestMove:
+        while True:
+            try:
+                line = self._process.read(deadline)
+            except EngineTimeoutError:
+                raise EngineTimeoutError(
+                    f"gnushogi gave no move in {time.monotonic() - began:.1f} s"
+                ) from None
+            if match := _OWN_MOVE.match(line):
+                return BestMove(match[1])
+            if line.startswith("Illegal move"):
+                raise EngineError(f"gnushogi: {line}")
+            if "mates!" in line or "resigns" in line:
+                return BestMove("resign")
+
+    def close(self) -> None:
+        self._process.close(farewell="quit", grace_s=min(2.0, STOP_GRACE_S))

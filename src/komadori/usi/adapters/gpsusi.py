@@ -1,0 +1,45 @@
+"""GPS Shogi's USI program: aborts on any `go` but clocks, and plays from a book.
+
+Its strength is set by `LimitDepth` (4 to 10), a fixed depth, before isready; a byoyomi below
+1,000 ms counts as a second. The book is off and one thread used unless the options
+`BookDepth` and `Thread` say otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar
+
+from komadori.usi.client import EngineError, UsiEngine
+from komadori.usi.protocol import GoCommand, InfoLine, Score
+
+#: Scores from here on are mates (seen: 1,148,897 at mate in one).
+MATE_CP = 1_000_000
+
+#: Time enough for any fixed depth: the depth is the limit then.
+UNLIMITED_MS = 3_600_000
+
+
+class GpsUsi(UsiEngine):
+    DEFAULT_OPTIONS: ClassVar[Mapping[str, str]] = {"BookDepth": "0", "Thread": "1"}
+
+    def request(self, go: GoCommand) -> GoCommand:
+        if go.nodes is not None or go.depth is not None:
+            raise EngineError(
+                f"{self.name} takes no nodes or depth in go; set its option LimitDepth (4 to 10)"
+            )
+        if go.movetime_ms is not None:
+            return GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=max(1000, go.movetime_ms))
+        if go.has_clock:  # it knows no increments: they count as byoyomi
+            increment = min(go.binc_ms or 0, go.winc_ms or 0)
+            byoyomi = max(go.byoyomi_ms or 0, increment)
+            return GoCommand(
+                btime_ms=go.btime_ms or 0, wtime_ms=go.wtime_ms or 0, byoyomi_ms=byoyomi
+            )
+        return GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=UNLIMITED_MS)
+
+    def adjust(self, info: InfoLine) -> InfoLine:
+        score = info.score
+        if score is not None and score.cp is not None and abs(score.cp) >= MATE_CP:
+            info.score = Score(mate_sign=1 if score.cp > 0 else -1)
+        return info

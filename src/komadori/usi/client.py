@@ -1,0 +1,346 @@
+"""Another USI engine as a subprocess: started, asked for moves, and always got rid of.
+
+Every wait has a limit. An engine that dies, hangs or talks nonsense raises an EngineError
+that quotes its last lines; its process group is then killed, never left behind.
+"""
+
+from __future__ import annotations
+
+import collections
+import contextlib
+import os
+import queue
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import ClassVar, Protocol
+
+from komadori.usi import protocol
+from komadori.usi.protocol import BestMove, GoCommand, InfoLine, OptionLine, UsiSyntaxError
+
+#: Where Debian installs games; not on every user's PATH.
+EXTRA_FOLDERS = ("/usr/games", "/usr/local/games")
+
+#: How long an engine may take after it was told to stop.
+STOP_GRACE_S = 10.0
+
+
+class EngineError(RuntimeError):
+    """An engine failed. The message names it and quotes its last lines."""
+
+
+class EngineTimeoutError(EngineError):
+    """An engine didn't answer in time."""
+
+
+class EngineDiedError(EngineError):
+    """An engine's process ended, or its pipe closed."""
+
+
+@dataclass
+class Thought:
+    """What an engine answered to one `go`."""
+
+    best: BestMove
+    infos: list[InfoLine] = field(default_factory=list)
+    time_ms: float = 0.0
+    """From the moment the command was sent to the answer, on the wall clock."""
+
+    @property
+    def last_info(self) -> InfoLine | None:
+        """The last line that carried a score of the best variation."""
+        for info in reversed(self.infos):
+            if info.score is not None and info.multipv in (None, 1):
+                return info
+        return None
+
+
+class ExternalEngine(Protocol):
+    """An engine outside this process, whatever it speaks."""
+
+    name: str
+
+    def new_game(self) -> None: ...
+
+    def think(self, sfen: str, moves: Sequence[str], go: GoCommand, limit_s: float) -> Thought:
+        """Ask for a move in the position after `moves` from `sfen`.
+
+        `limit_s`: the wall-clock time after which the engine counts as hung (EngineTimeoutError).
+        """
+
+    def close(self) -> None: ...
+
+
+def find_program(name: str) -> str | None:
+    """The full path of a program by name or path, also where Debian puts games."""
+    if found := shutil.which(name):
+        return str(Path(found).absolute())
+    if os.sep not in name:
+        return shutil.which(name, path=os.pathsep.join(EXTRA_FOLDERS))
+    return None
+
+
+def split_command(command: str) -> list[str]:
+    """A command line as words, in the manner of the platform's shell; the program resolved."""
+    words = shlex.split(command, posix=sys.platform != "win32")
+    if not words:
+        raise EngineError("an engine's command is empty")
+    program = find_program(words[0])
+    if program is None:
+        raise EngineError(f"no program {words[0]!r} is found")
+    return [program, *words[1:]]
+
+
+class LineProcess:
+    """A subprocess that talks in lines. Its output is read by a thread, so no wait blocks."""
+
+    def __init__(self, command: Sequence[str], name: str, cwd: str | None = None) -> None:
+        self.name = name
+        self._tail: collections.deque[str] = collections.deque(maxlen=8)
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        try:
+            self._process = subprocess.Popen(
+                list(command),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                cwd=cwd,
+                start_new_session=True,
+            )
+        except OSError as error:
+            raise EngineError(f"{name}: can't start {command[0]}: {error.strerror}") from error
+        self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
+        self._reader.start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        with contextlib.suppress(OSError, ValueError):
+            while raw := self._process.stdout.readline(protocol.MAX_LINE):
+                self._lines.put(raw.decode("utf-8", "replace").strip())
+        self._lines.put(None)
+
+    def send(self, line: str) -> None:
+        """Send one line. Raises EngineDiedError where nobody listens any more."""
+        if "\n" in line or "\r" in line:
+            raise EngineError(f"{self.name}: a line can't hold a line break: {line!r}")
+        assert self._process.stdin is not None
+        try:
+            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.flush()
+        except (OSError, ValueError) as error:
+            raise EngineDiedError(self._complaint(f"ended before {line!r} was sent")) from error
+
+    def read(self, deadline: float) -> str:
+        """The next line. `deadline` is on time.monotonic()."""
+        try:
+            line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            raise EngineTimeoutError(self._complaint("gave no answer in time")) from None
+        if line is None:
+            self._lines.put(None)
+            raise EngineDiedError(self._complaint(f"ended (status {self._process.poll()})"))
+        if line:
+            self._tail.append(line)
+        return line
+
+    def pending(self) -> list[str]:
+        """Lines that have arrived and weren't read, without waiting."""
+        lines: list[str] = []
+        while True:
+            try:
+                line = self._lines.get_nowait()
+            except queue.Empty:
+                return lines
+            if line is None:
+                self._lines.put(None)
+                return lines
+            lines.append(line)
+
+    @property
+    def is_alive(self) -> bool:
+        return self._process.poll() is None
+
+    def _complaint(self, what: str) -> str:
+        tail = " | ".join(protocol.one_line(line, 160) for line in self._tail)
+        return f"{self.name} {what}" + (f"; its last lines: {tail}" if tail else "")
+
+    def close(self, farewell: str = "quit", grace_s: float = 2.0) -> None:
+        """End the process: by word, then by signal to its group. Never raises, never waits long."""
+        with contextlib.suppress(EngineError):
+            if farewell:
+                self.send(farewell)
+        with contextlib.suppress(OSError, ValueError):
+            assert self._process.stdin is not None
+            self._process.stdin.close()
+        for stop in (None, signal.SIGTERM, getattr(signal, "SIGKILL", signal.SIGTERM)):
+            if stop is not None:
+                self._signal(stop)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=grace_s)
+                break
+        self._reader.join(timeout=1.0)
+        with contextlib.suppress(OSError, ValueError):
+            assert self._process.stdout is not None
+            if not self._reader.is_alive():
+                self._process.stdout.close()
+
+    def _signal(self, number: int) -> None:
+        with contextlib.suppress(OSError):
+            if hasattr(os, "killpg"):
+                os.killpg(self._process.pid, number)
+            else:
+                self._process.send_signal(number)
+
+
+class UsiEngine:
+    """A plain USI engine. Adapters change its manners by overriding the marked methods."""
+
+    #: Options set before isready unless the caller sets them.
+    DEFAULT_OPTIONS: ClassVar[Mapping[str, str]] = {}
+
+    def __init__(
+        self,
+        command: Sequence[str] | str,
+        options: Mapping[str, str] | None = None,
+        name: str = "",
+        startup_s: float = 60.0,
+    ) -> None:
+        """Start the engine and bring it to `readyok`.
+
+        `options` the engine doesn't declare raise EngineError, so that a typing slip in the
+        conditions of a match isn't lost; `startup_s` bounds handshake and loading each.
+        """
+        words = split_command(command) if isinstance(command, str) else list(command)
+        folder = str(Path(words[0]).parent) if os.sep in words[0] else None
+        self.name = name or Path(words[0]).name
+        self.author = ""
+        self.declared: dict[str, OptionLine] = {}
+        self._startup_s = startup_s
+        self._process = LineProcess(words, self.name, cwd=folder)
+        try:
+            self._handshake(given_name=bool(name))
+            self._set_options({**self.DEFAULT_OPTIONS, **(options or {})}, set(options or {}))
+            self._ready()
+        except BaseException:
+            self.close()
+            raise
+
+    # ---- manners
+
+    def drop_in(self, move: str) -> str:
+        """A move as this engine writes it, in USI."""
+        return move
+
+    def drop_out(self, move: str) -> str:
+        """A USI move as this engine reads it."""
+        return move
+
+    def request(self, go: GoCommand) -> GoCommand:
+        """The command this engine understands for what is asked. Raises EngineError if none."""
+        return go
+
+    def adjust(self, info: InfoLine) -> InfoLine:
+        """An info line in USI's terms."""
+        return info
+
+    # ---- the conversation
+
+    def _handshake(self, given_name: bool) -> None:
+        deadline = time.monotonic() + self._startup_s
+        self._process.send("usi")
+        while (line := self._process.read(deadline)) != "usiok":
+            word, _, rest = line.partition(" ")
+            if word == "id" and rest.startswith("name ") and not given_name:
+                self.name = self._process.name = rest[5:].strip() or self.name
+            elif word == "id" and rest.startswith("author "):
+                self.author = rest[7:].strip()
+            elif word == "option":
+                with contextlib.suppress(UsiSyntaxError):
+                    option = protocol.parse_option(rest)
+                    self.declared[option.name] = option
+
+    def _set_options(self, options: Mapping[str, str], demanded: set[str]) -> None:
+        for name, value in options.items():
+            if name not in self.declared:
+                if name in demanded and not name.startswith("USI_"):
+                    known = ", ".join(sorted(self.declared))
+                    raise EngineError(f"{self.name} has no option {name}; it has: {known}")
+                if not name.startswith("USI_"):
+                    continue
+            self.set_option(name, value)
+
+    def set_option(self, name: str, value: str) -> None:
+        """Send an option; a button's value is empty."""
+        declared = self.declared.get(name)
+        if declared is not None and declared.kind == "button":
+            self._process.send(f"setoption name {name}")
+        else:
+            self._process.send(f"setoption name {name} value {value}")
+
+    def _ready(self) -> None:
+        deadline = time.monotonic() + self._startup_s
+        self._process.send("isready")
+        while self._process.read(deadline) != "readyok":
+            pass
+
+    def new_game(self) -> None:
+        """Wait until the engine is ready for another game."""
+        self._process.pending()
+        self._ready()
+        self._process.send("usinewgame")
+
+    def game_over(self, result: str) -> None:
+        """Tell the engine `win`, `lose` or `draw`."""
+        self._process.send(f"gameover {result}")
+
+    def think(self, sfen: str, moves: Sequence[str], go: GoCommand, limit_s: float) -> Thought:
+        """One `position` and `go`, to the answer. After `limit_s` it is stopped, then given up."""
+        self._process.pending()
+        start = "startpos" if sfen == protocol.STARTPOS else f"sfen {sfen}"
+        tail = " moves " + " ".join(map(self.drop_out, moves)) if moves else ""
+        self._process.send(f"position {start}{tail}")
+        request = self.request(go)
+        if request.searchmoves:
+            changed = {**vars(request), "searchmoves": tuple(map(self.drop_out, go.searchmoves))}
+            request = GoCommand(**changed)
+        began = time.monotonic()
+        self._process.send(str(request))
+        infos: list[InfoLine] = []
+        try:
+            best = self._await_answer(began + limit_s, infos)
+        except EngineTimeoutError:
+            self._process.send("stop")
+            best = self._await_answer(time.monotonic() + STOP_GRACE_S, infos)
+        return Thought(best, infos, (time.monotonic() - began) * 1000.0)
+
+    def _await_answer(self, deadline: float, infos: list[InfoLine]) -> BestMove:
+        while True:
+            line = self._process.read(deadline)
+            word, _, rest = line.partition(" ")
+            if word == "info":
+                info = protocol.parse_info(rest)
+                info.pv = tuple(map(self.drop_in, info.pv))
+                infos.append(self.adjust(info))
+            elif word == "bestmove":
+                try:
+                    best = protocol.parse_bestmove(rest)
+                except UsiSyntaxError as error:
+                    raise EngineError(f"{self.name}: {error}") from error
+                return BestMove(self.drop_in(best.move), self.drop_in(best.ponder))
+
+    def close(self) -> None:
+        """Quit, or be killed. May be called twice."""
+        self._process.close()
+
+    def __enter__(self) -> UsiEngine:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()

@@ -1,0 +1,385 @@
+"""Lines of the USI protocol as values: position, go, setoption; info and option lines back.
+
+Pure functions over text. Nothing here knows the rules or imports more than the standard
+library, so that the engine's handshake can use it at once. Text that can't be understood
+raises UsiSyntaxError naming the word and its place.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field
+from typing import Literal
+
+#: Longest line taken. A game of 2,000 plies needs about 10,000 characters.
+MAX_LINE = 1 << 20
+
+STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+
+_MOVE = re.compile(r"(?:[1-9][a-i][1-9][a-i]\+?|[PLNSGBR]\*[1-9][a-i])\Z")
+
+
+class UsiSyntaxError(ValueError):
+    """A line that isn't USI. The message names the word and what was expected."""
+
+
+def is_move_text(text: str) -> bool:
+    """Whether the text has the form of a USI move (7g7f, 8h2b+, B*5e); legality is not asked."""
+    return _MOVE.match(text) is not None
+
+
+@dataclass(frozen=True)
+class PositionCommand:
+    """`position`: where to start (an SFEN of four fields) and the moves from there."""
+
+    sfen: str
+    moves: tuple[str, ...] = ()
+
+
+def parse_position(arguments: str) -> PositionCommand:
+    """The words after `position`: `startpos|sfen <sfen> [moves ...]`.
+
+    `moves` without a move after it is taken as no moves; an SFEN may lack its ply.
+    """
+    words = arguments.split()
+    if not words:
+        raise UsiSyntaxError("position: expected startpos or sfen, found nothing")
+    kind, rest = words[0], words[1:]
+    if kind == "startpos":
+        sfen = STARTPOS
+    elif kind == "sfen":
+        end = rest.index("moves") if "moves" in rest else len(rest)
+        fields, rest = rest[:end], rest[end:]
+        if len(fields) == 3:
+            fields.append("1")
+        if len(fields) != 4:
+            raise UsiSyntaxError(f"position sfen: expected 4 fields, found {len(fields)}")
+        sfen = " ".join(fields)
+    else:
+        raise UsiSyntaxError(f"position: expected startpos or sfen, found {quote(kind)}")
+    if rest and rest[0] != "moves":
+        raise UsiSyntaxError(f"position: expected moves, found {quote(rest[0])}")
+    moves = tuple(rest[1:])
+    for number, move in enumerate(moves, 1):
+        if not is_move_text(move):
+            raise UsiSyntaxError(f"position: move {number} is {quote(move)}, no USI move")
+    return PositionCommand(sfen, moves)
+
+
+@dataclass(frozen=True)
+class GoCommand:
+    """`go` as it was written; times in milliseconds, None where not given."""
+
+    btime_ms: int | None = None
+    wtime_ms: int | None = None
+    byoyomi_ms: int | None = None
+    binc_ms: int | None = None
+    winc_ms: int | None = None
+    movetime_ms: int | None = None
+    nodes: int | None = None
+    depth: int | None = None
+    infinite: bool = False
+    ponder: bool = False
+    mate: bool = False
+    mate_ms: int | None = None
+    """Time for `go mate`; None is without limit."""
+    searchmoves: tuple[str, ...] = ()
+
+    @property
+    def has_clock(self) -> bool:
+        clock = (self.btime_ms, self.wtime_ms, self.byoyomi_ms, self.binc_ms, self.winc_ms)
+        return any(value is not None for value in clock)
+
+    def __str__(self) -> str:
+        """The command as a line, `searchmoves` last."""
+        words = ["go"]
+        if self.ponder:
+            words.append("ponder")
+        if self.mate:
+            words += ["mate", "infinite" if self.mate_ms is None else str(self.mate_ms)]
+        for word, name in _GO_NUMBERS.items():
+            value = getattr(self, name)
+            if value is not None:
+                words += [word, str(value)]
+        if self.infinite:
+            words.append("infinite")
+        if self.searchmoves:
+            words += ["searchmoves", *self.searchmoves]
+        return " ".join(words)
+
+
+_GO_NUMBERS = {
+    "btime": "btime_ms",
+    "wtime": "wtime_ms",
+    "byoyomi": "byoyomi_ms",
+    "binc": "binc_ms",
+    "winc": "winc_ms",
+    "movetime": "movetime_ms",
+    "nodes": "nodes",
+    "depth": "depth",
+}
+
+_NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z")
+
+
+def parse_go(arguments: str) -> GoCommand:
+    """The words after `go` (or after `ponderhit`, which may carry clocks).
+
+    Numbers below zero count as zero: a clock may be past its end. Everything after
+    `searchmoves` is a move.
+    """
+    words = arguments.split()
+    values: dict[str, int | bool | tuple[str, ...]] = {}
+    i = 0
+    while i < len(words):
+        word = words[i]
+        i += 1
+        if word in _GO_NUMBERS:
+            if i >= len(words):
+                raise UsiSyntaxError(f"go {word}: expected a number, found nothing")
+            values[_GO_NUMBERS[word]] = max(0, _number(f"go {word}", words[i]))
+            i += 1
+        elif word in ("infinite", "ponder"):
+            values[word] = True
+        elif word == "mate":
+            values["mate"] = True
+            if i < len(words) and words[i] == "infinite":
+                i += 1
+            elif i < len(words) and _NUMBER.match(words[i]):
+                values["mate_ms"] = max(0, int(words[i]))
+                i += 1
+        elif word == "searchmoves":
+            moves = tuple(words[i:])
+            for move in moves:
+                if not is_move_text(move):
+                    raise UsiSyntaxError(f"go searchmoves: {quote(move)} is no USI move")
+            values["searchmoves"] = moves
+            break
+        else:
+            raise UsiSyntaxError(f"go: unknown word {quote(word)}")
+    return GoCommand(**values)  # type: ignore[arg-type]
+
+
+def _number(where: str, text: str) -> int:
+    if not _NUMBER.match(text):
+        raise UsiSyntaxError(f"{where}: expected a number, found {quote(text)}")
+    return int(text)
+
+
+def parse_setoption(arguments: str) -> tuple[str, str]:
+    """The words after `setoption`: `name <name> [value <value>]`, as (name, value).
+
+    Names may hold blanks (UCI's do); the value keeps its inner blanks and is empty for a button.
+    """
+    match = re.match(r"\s*name\s+(.+?)(?:\s+value(?:\s+(.*?))?)?\s*\Z", arguments, re.DOTALL)
+    if match is None:
+        raise UsiSyntaxError(
+            f"setoption: expected name <name> value <value>, found {quote(arguments.strip())}"
+        )
+    return match[1], match[2] or ""
+
+
+# ---------------------------------------------------------------------------- lines back
+
+
+@dataclass(frozen=True)
+class Score:
+    """A score from the side to move's view: centipawns, or plies to mate.
+
+    `mate_plies` is positive where the side to move mates, negative where it is mated; with
+    `mate_sign` +1 or -1 the length is unknown.
+    """
+
+    cp: int | None = None
+    mate_plies: int | None = None
+    mate_sign: int = 0
+    bound: Literal["", "lowerbound", "upperbound"] = ""
+
+    def __str__(self) -> str:
+        if self.mate_plies is not None:
+            text = f"mate {self.mate_plies}"
+        elif self.mate_sign:
+            text = "mate +" if self.mate_sign > 0 else "mate -"
+        else:
+            text = f"cp {self.cp or 0}"
+        return f"{text} {self.bound}" if self.bound else text
+
+
+@dataclass
+class InfoLine:
+    """One `info` line, read or to be written; None and empty fields are absent."""
+
+    depth: int | None = None
+    seldepth: int | None = None
+    nodes: int | None = None
+    nps: int | None = None
+    time_ms: int | None = None
+    hashfull: int | None = None
+    multipv: int | None = None
+    score: Score | None = None
+    pv: tuple[str, ...] = ()
+    string: str = ""
+
+    def __str__(self) -> str:
+        if self.string:
+            return f"info string {one_line(self.string)}"
+        parts = ["info"]
+        for word, value in (
+            ("depth", self.depth),
+            ("seldepth", self.seldepth),
+            ("nodes", self.nodes),
+            ("nps", self.nps),
+            ("time", self.time_ms),
+            ("hashfull", self.hashfull),
+            ("multipv", self.multipv),
+            ("score", self.score),
+        ):
+            if value is not None:
+                parts.append(f"{word} {value}")
+        if self.pv:
+            parts.append("pv " + " ".join(self.pv))
+        return " ".join(parts)
+
+
+_INFO_NUMBERS = {
+    "depth": "depth",
+    "seldepth": "seldepth",
+    "nodes": "nodes",
+    "nps": "nps",
+    "time": "time_ms",
+    "hashfull": "hashfull",
+    "multipv": "multipv",
+}
+
+
+def parse_info(arguments: str) -> InfoLine:
+    """The words after `info`. Unknown words and numbers that aren't are passed over."""
+    info = InfoLine()
+    words = arguments.split()
+    i = 0
+    while i < len(words):
+        word = words[i]
+        i += 1
+        following = words[i] if i < len(words) else ""
+        if word == "string":
+            info.string = arguments.split("string", 1)[1].strip()
+            break
+        if word == "pv":
+            info.pv = tuple(words[i:])
+            break
+        if word in _INFO_NUMBERS and _NUMBER.match(following):
+            setattr(info, _INFO_NUMBERS[word], int(following))
+            i += 1
+        elif word == "score":
+            info.score, i = _parse_score(words, i)
+    return info
+
+
+def _parse_score(words: list[str], i: int) -> tuple[Score | None, int]:
+    kind = words[i] if i < len(words) else ""
+    value = words[i + 1] if i + 1 < len(words) else ""
+    bound: Literal["", "lowerbound", "upperbound"] = ""
+    end = i + 2
+    if end < len(words):
+        if words[end] == "lowerbound":
+            bound, end = "lowerbound", end + 1
+        elif words[end] == "upperbound":
+            bound, end = "upperbound", end + 1
+    if kind == "cp" and _NUMBER.match(value):
+        return Score(cp=int(value), bound=bound), end
+    if kind == "mate" and _NUMBER.match(value):
+        return Score(mate_plies=int(value), bound=bound), end
+    if kind == "mate" and value in ("+", "-"):
+        return Score(mate_sign=1 if value == "+" else -1, bound=bound), end
+    return None, i
+
+
+@dataclass(frozen=True)
+class BestMove:
+    """`bestmove`: a move's text, `resign` or `win`, and the move expected in reply."""
+
+    move: str
+    ponder: str = ""
+
+    def __str__(self) -> str:
+        return f"bestmove {self.move}" + (f" ponder {self.ponder}" if self.ponder else "")
+
+
+def parse_bestmove(arguments: str) -> BestMove:
+    """The words after `bestmove`."""
+    words = arguments.split()
+    if not words:
+        raise UsiSyntaxError("bestmove: expected a move, found nothing")
+    if len(words) >= 3 and words[1] == "ponder" and words[2] not in ("(none)", "none"):
+        return BestMove(words[0], words[2])
+    return BestMove(words[0])
+
+
+OptionKind = Literal["check", "spin", "combo", "button", "string", "filename"]
+
+
+@dataclass(frozen=True)
+class OptionLine:
+    """An `option` line: what an engine lets its user set."""
+
+    name: str
+    kind: OptionKind
+    default: str = ""
+    min: int | None = None
+    max: int | None = None
+    choices: tuple[str, ...] = field(default=())
+
+    def __str__(self) -> str:
+        parts = [f"option name {self.name} type {self.kind}"]
+        if self.kind != "button":
+            parts.append(f"default {self.default or '<empty>'}")
+        if self.min is not None:
+            parts.append(f"min {self.min}")
+        if self.max is not None:
+            parts.append(f"max {self.max}")
+        parts += [f"var {choice}" for choice in self.choices]
+        return " ".join(parts)
+
+
+_OPTION_WORDS = re.compile(r"\s+(type|default|min|max|var)(?=\s|\Z)")
+
+
+def parse_option(arguments: str) -> OptionLine:
+    """The words after `option`: name (blanks allowed), type, default, min, max, var."""
+    if not arguments.lstrip().startswith("name "):
+        raise UsiSyntaxError(f"option: expected name, found {quote(arguments)}")
+    pieces = _OPTION_WORDS.split(" " + arguments.strip().removeprefix("name").strip())
+    name = pieces[0].strip()
+    kind, default, choices = "string", "", []
+    bounds: dict[str, int] = {}
+    for word, text in zip(pieces[1::2], pieces[2::2], strict=True):
+        value = text.strip()
+        if word == "type":
+            kind = value
+        elif word == "default":
+            default = "" if value == "<empty>" else value
+        elif word == "var":
+            choices.append(value)
+        elif _NUMBER.match(value):
+            bounds[word] = int(value)
+    if kind not in ("check", "spin", "combo", "button", "string", "filename"):
+        raise UsiSyntaxError(f"option {quote(name)}: unknown type {quote(kind)}")
+    return OptionLine(
+        name,
+        kind,  # type: ignore[arg-type]
+        default,
+        bounds.get("min"),
+        bounds.get("max"),
+        tuple(choices),
+    )
+
+
+def one_line(text: str, limit: int = 400) -> str:
+    """The text as one printable line of at most `limit` characters."""
+    line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
+    return line if len(line) <= limit else line[: limit - 3] + "..."
+
+
+def quote(text: str) -> str:
+    """A word of foreign input for a message: printable, short, in quotes."""
+    return "'" + one_line(text, 60) + "'"
