@@ -14,6 +14,9 @@ import click
 #: name -> (module in this package, one-line help). The module exports `command`.
 SUBCOMMANDS: dict[str, str] = {
     "perft": "Count the leaf nodes of the legal move tree.",
+    "train": "Train a network from games, as a TOML file says.",
+    "evaluate": "Measure a network on games it hasn't seen.",
+    "export": "Write a trained network as an ONNX file.",
     "doctor": "Tell what works on this machine and what to install for the rest.",
 }
 

@@ -1,0 +1,28 @@
+"""Samples for the commands that take `--data`."""
+
+from __future__ import annotations
+
+import glob
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from komadori import records
+
+
+def load_samples(patterns: Iterable[str]) -> records.Samples:
+    """The samples of all files that the paths or patterns name; skipped games are told."""
+    paths: list[Path] = []
+    for pattern in patterns:
+        found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute ones too)
+        if not found:
+            raise click.ClickException(f"no file matches {pattern}")
+        paths += map(Path, found)
+    try:
+        samples = records.load_samples(paths)
+    except (ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    for skipped in samples.skipped:
+        click.echo(f"skipped: {skipped}", err=True)
+    return samples

@@ -1,0 +1,107 @@
+"""`komadori train`: a network from games, as one TOML file says."""
+
+from __future__ import annotations
+
+import contextlib
+import signal
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+
+import click
+
+
+@click.command()
+@click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "--data",
+    multiple=True,
+    help="Training games instead of the config's data.train; a file or a pattern in quotes.",
+)
+@click.option("--test", multiple=True, help="Test games instead of a share of the training games.")
+@click.option(
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override one setting, such as loop.batch_size=512.",
+)
+@click.option(
+    "-o",
+    "--run",
+    "run_dir",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The run's folder; runs/NAME of the config where left out.",
+)
+@click.option("--resume", is_flag=True, help="Go on from the run's newest checkpoint.")
+def command(
+    config: Path,
+    data: tuple[str, ...],
+    test: tuple[str, ...],
+    overrides: tuple[str, ...],
+    run_dir: Path | None,
+    resume: bool,
+) -> None:
+    """Train the network that CONFIG describes.
+
+    Ctrl-C ends the run after a checkpoint; `--resume` goes on from there.
+    """
+    from komadori import nets, training
+    from komadori.cli.sample_files import load_samples
+    from komadori.cli.training_display import TrainingBar, metrics_table
+
+    run_dir = run_dir or Path("runs") / config.stem
+    stop = threading.Event()
+    try:
+        settings = training.load_config(config, overrides)
+        train_files, test_files = data or settings.data.train, test or settings.data.test
+        if not train_files:
+            raise click.ClickException(f"{config}: no games: give --data or set data.train")
+        samples = load_samples(train_files)
+        test_samples = load_samples(test_files) if test_files else None
+        with TrainingBar() as bar, _interrupt_sets(stop):
+            result = training.train(
+                settings,
+                samples,
+                test_samples,
+                run_dir,
+                resume=resume,
+                progress=bar,
+                stop=stop.is_set,
+            )
+    except (
+        training.ConfigError,
+        training.CheckpointError,
+        training.TrainingError,
+        nets.ModelFileError,
+        OSError,
+    ) as error:
+        raise click.ClickException(str(error)) from error
+    if result.test is not None:
+        bar.console.print(metrics_table(result.test))
+    speed = result.samples / max(result.seconds, 1e-9)
+    bar.console.print(
+        f"{result.step:,} steps, {result.samples:,} samples in {result.seconds:,.0f} s "
+        f"({speed:,.0f} samples/s): {result.checkpoint}"
+    )
+    if not result.is_complete:
+        bar.console.print(f"stopped early; go on with: komadori train {config} --resume")
+        raise SystemExit(130)
+    bar.console.print(f"next: komadori export {run_dir} -o {run_dir.name}.onnx")
+
+
+@contextlib.contextmanager
+def _interrupt_sets(event: threading.Event) -> Iterator[None]:
+    """The first Ctrl-C sets the event, the second one interrupts as usual."""
+
+    def handle(_signal: int, _frame: FrameType | None) -> None:
+        if event.is_set():
+            raise KeyboardInterrupt
+        event.set()
+
+    old = signal.signal(signal.SIGINT, handle)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, old)

@@ -1,0 +1,51 @@
+"""Networks (torch): families chosen by a config section or a short name, and their files.
+
+Every network maps a feature set's tensors to `(policy_logits [N, L], value_logit [N])`;
+the sigmoid of the value logit is the side to move's win probability.
+"""
+
+from komadori.nets.model_file import (
+    FORMAT_VERSION,
+    ModelCard,
+    ModelFileError,
+    load_model,
+    save_model,
+)
+from komadori.nets.network import DLSHOGI, Interface, Network, parameter_count
+from komadori.nets.registry import (
+    FAMILIES,
+    Family,
+    NetConfig,
+    UnknownNetError,
+    build,
+    parse,
+    register,
+    short_name,
+)
+from komadori.nets.resnet import ResNet, ResNetConfig
+from komadori.nets.tensor_file import TensorFileError, read_tensors, write_tensors
+
+__all__ = [
+    "DLSHOGI",
+    "FAMILIES",
+    "FORMAT_VERSION",
+    "Family",
+    "Interface",
+    "ModelCard",
+    "ModelFileError",
+    "NetConfig",
+    "Network",
+    "ResNet",
+    "ResNetConfig",
+    "TensorFileError",
+    "UnknownNetError",
+    "build",
+    "load_model",
+    "parameter_count",
+    "parse",
+    "read_tensors",
+    "register",
+    "save_model",
+    "short_name",
+    "write_tensors",
+]

@@ -1,0 +1,135 @@
+"""A model on disk: a folder with `model.json` (the card) and `model.safetensors`.
+
+The card says what the weights are: which network, over which planes and labels, and
+how a score turns into a win rate. A training checkpoint is such a folder with the
+trainer's own files beside these two, and an exported ONNX file carries the same card.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from torch import Tensor
+
+from komadori.nets.atomic import write_text
+from komadori.nets.network import Interface, Network
+from komadori.nets.registry import FAMILIES, NetConfig, build, family_of, short_name
+from komadori.nets.tensor_file import TensorFileError, read_tensors, write_tensors
+
+#: Raised when a reader of the older form would misread the newer one.
+FORMAT_VERSION = 1
+CARD_FILE = "model.json"
+WEIGHTS_FILE = "model.safetensors"
+
+
+class ModelFileError(ValueError):
+    """The model can't be read; the text names the file and the reason."""
+
+
+@dataclass(frozen=True)
+class ModelCard:
+    """What has to be known to use the weights.
+
+    features, labels: keys of `encoding.FEATURES` and `encoding.LABELS`.
+    interface: the shapes behind these names.
+    eval_coef: a score of `s` centipawns is a win rate of `1 / (1 + exp(-s / eval_coef))`.
+    training: facts of the run (steps, samples, seconds, test metrics, config); free-form.
+    """
+
+    net: NetConfig
+    features: str
+    labels: str
+    interface: Interface
+    eval_coef: float
+    name: str = ""
+    training: Mapping[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """The card as plain JSON values."""
+        return {
+            "format": "komadori-model",
+            "format_version": FORMAT_VERSION,
+            "name": self.name or short_name(self.net),
+            "net": {"family": family_of(self.net).name, **dataclasses.asdict(self.net)},
+            "features": self.features,
+            "labels": self.labels,
+            "inputs": [list(shape) for shape in self.interface.inputs],
+            "label_count": self.interface.labels,
+            "eval_coef": self.eval_coef,
+            "value": "win probability of the side to move, 0 to 1",
+            "training": dict(self.training),
+        }
+
+    @classmethod
+    def from_json(cls, card: Any, where: Path | str) -> ModelCard:
+        """The card that `to_json` gave; `where` names the file in errors."""
+        if not isinstance(card, dict) or card.get("format") != "komadori-model":
+            raise ModelFileError(f"{where}: not a komadori model card")
+        version = card.get("format_version")
+        if not isinstance(version, int) or version > FORMAT_VERSION:
+            raise ModelFileError(
+                f"{where}: format version {version}; this komadori reads up to "
+                f"{FORMAT_VERSION}, a newer one is needed"
+            )
+        try:
+            net = dict(card["net"])
+            family = FAMILIES.get(net.pop("family"))
+            if family is None:
+                raise ModelFileError(f"{where}: unknown network family {card['net']['family']!r}")
+            return cls(
+                net=family.config(**net),
+                features=card["features"],
+                labels=card["labels"],
+                interface=Interface(
+                    tuple(tuple(shape) for shape in card["inputs"]), card["label_count"]
+                ),
+                eval_coef=float(card["eval_coef"]),
+                name=card.get("name", ""),
+                training=card.get("training", {}),
+            )
+        except (KeyError, TypeError) as error:
+            raise ModelFileError(f"{where}: incomplete model card: {error}") from error
+
+
+def save_model(folder: Path, network: Network, card: ModelCard) -> None:
+    """Write the two files into the folder, each atomically."""
+    write_tensors(folder / WEIGHTS_FILE, network.state_dict(), {"format": "pt"})
+    write_text(folder / CARD_FILE, json.dumps(card.to_json(), indent=2) + "\n")
+
+
+def load_card(folder: Path) -> ModelCard:
+    """The card of a model folder."""
+    path = folder / CARD_FILE
+    try:
+        card = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ModelFileError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise ModelFileError(f"{path}: not JSON: {error}") from error
+    return ModelCard.from_json(card, path)
+
+
+def load_weights(network: Network, tensors: Mapping[str, Tensor], where: Path | str) -> None:
+    """Copy the tensors into the network; a missing, spare or misshapen one is an error."""
+    try:
+        network.load_state_dict(dict(tensors))
+    except RuntimeError as error:
+        raise ModelFileError(f"{where}: weights don't fit the network: {error}") from error
+
+
+def load_model(folder: Path | str) -> tuple[Network, ModelCard]:
+    """The network (CPU, evaluation mode) and its card from a model or checkpoint folder."""
+    folder = Path(folder)
+    card = load_card(folder)
+    network = build(card.net, card.interface)
+    path = folder / WEIGHTS_FILE
+    try:
+        load_weights(network, read_tensors(path), path)
+    except TensorFileError as error:
+        raise ModelFileError(str(error)) from error
+    return network.eval(), card

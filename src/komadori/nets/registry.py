@@ -1,0 +1,72 @@
+"""The families of networks by name.
+
+A family is one file: a frozen config dataclass, a network built from it, and a short
+name such as `resnet10x192` that gives its two main numbers. The file registers itself
+here and is imported at the end of this package's `__init__`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from komadori.nets.network import DLSHOGI, Interface, Network
+
+#: A family's frozen config dataclass; which one is known by its type.
+NetConfig = Any
+
+
+class UnknownNetError(ValueError):
+    """No registered family answers to the name."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """`parse` gives None for a short name that isn't this family's."""
+
+    name: str
+    config: type[NetConfig]
+    build: Callable[[Any, Interface], Network]
+    parse: Callable[[str], NetConfig | None]
+    short_name: Callable[[Any], str]
+
+
+FAMILIES: dict[str, Family] = {}
+
+
+def register(family: Family) -> Family:
+    """Make the family known by its name; a second one of that name is a ValueError."""
+    if family.name in FAMILIES:
+        raise ValueError(f"network family {family.name!r} is registered twice")
+    FAMILIES[family.name] = family
+    return family
+
+
+def family_of(config: NetConfig) -> Family:
+    """The family whose config this is."""
+    for family in FAMILIES.values():
+        if type(config) is family.config:
+            return family
+    raise UnknownNetError(f"{type(config).__name__} is no registered network's config")
+
+
+def parse(name: str) -> NetConfig:
+    """The config that a short name such as `resnet5x64` stands for."""
+    for family in FAMILIES.values():
+        config = family.parse(name)
+        if config is not None:
+            return config
+    known = ", ".join(sorted(FAMILIES))
+    raise UnknownNetError(f"unknown network {name!r}; families: {known} (such as resnet5x64)")
+
+
+def short_name(config: NetConfig) -> str:
+    """The shortest text that tells the network's main numbers, such as `resnet5x64`."""
+    return family_of(config).short_name(config)
+
+
+def build(net: str | NetConfig, interface: Interface = DLSHOGI) -> Network:
+    """A freshly initialised network, from torch's global random state."""
+    config = parse(net) if isinstance(net, str) else net
+    return family_of(config).build(config, interface)

@@ -1,0 +1,112 @@
+"""Named tensors in the safetensors layout, written atomically.
+
+The layout (huggingface/safetensors, README "Format"): u64 header length, JSON header
+`{name: {dtype, shape, data_offsets}}`, then the raw little-endian data. It is written
+here, in a page of code, because training has to run where only numpy and torch are
+installed; the safetensors library reads and writes the same files.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from komadori.nets.atomic import atomic_writer
+
+_DTYPES: dict[str, torch.dtype] = {
+    "F64": torch.float64,
+    "F32": torch.float32,
+    "F16": torch.float16,
+    "BF16": torch.bfloat16,
+    "I64": torch.int64,
+    "I32": torch.int32,
+    "I16": torch.int16,
+    "I8": torch.int8,
+    "U8": torch.uint8,
+    "BOOL": torch.bool,
+}
+_NAMES = {dtype: name for name, dtype in _DTYPES.items()}
+_HEADER_LIMIT = 100_000_000  # the library's own limit
+
+
+class TensorFileError(ValueError):
+    """The file isn't a whole, valid safetensors file; the text names file and reason."""
+
+
+def write_tensors(
+    path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write the tensors (any device); the file appears whole or not at all."""
+    header: dict[str, Any] = {}
+    if metadata:
+        header["__metadata__"] = dict(metadata)
+    blobs: list[NDArray[np.uint8]] = []
+    offset = 0
+    for name, tensor in tensors.items():
+        flat = tensor.detach().cpu().contiguous().reshape(-1)
+        blob = flat.view(torch.uint8).numpy()
+        header[name] = {
+            "dtype": _NAMES[tensor.dtype],
+            "shape": list(tensor.shape),
+            "data_offsets": [offset, offset + len(blob)],
+        }
+        offset += len(blob)
+        blobs.append(blob)
+    text = json.dumps(header, separators=(",", ":")).encode()
+    text += b" " * (-len(text) % 8)
+    with atomic_writer(path) as file:
+        file.write(len(text).to_bytes(8, "little"))
+        file.write(text)
+        for blob in blobs:
+            file.write(blob.data)
+
+
+def read_tensors(path: Path) -> dict[str, Tensor]:
+    """The file's tensors on the CPU, in memory of their own."""
+    try:
+        data = bytearray(path.read_bytes())
+    except OSError as error:
+        raise TensorFileError(f"{path}: {error.strerror or error}") from error
+    if len(data) < 8:
+        raise TensorFileError(f"{path}: truncated: {len(data)} bytes, no header length")
+    length = int.from_bytes(data[:8], "little")
+    if length > _HEADER_LIMIT:
+        raise TensorFileError(f"{path}: not a safetensors file (header of {length} bytes)")
+    if len(data) < 8 + length:
+        raise TensorFileError(f"{path}: truncated: {len(data)} bytes, header needs {8 + length}")
+    try:
+        header = json.loads(data[8 : 8 + length])
+        entries = [(k, v) for k, v in header.items() if k != "__metadata__"]
+        return dict(_tensors(entries, memoryview(data)[8 + length :], path))
+    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as e:
+        raise TensorFileError(f"{path}: broken safetensors header: {e!r}") from e
+
+
+def _tensors(
+    entries: Iterable[tuple[str, Any]], data: memoryview, path: Path
+) -> Iterable[tuple[str, Tensor]]:
+    for name, entry in entries:
+        dtype = _DTYPES.get(entry["dtype"])
+        if dtype is None:
+            raise TensorFileError(f"{path}: tensor {name!r} has unknown dtype {entry['dtype']!r}")
+        shape = tuple(int(n) for n in entry["shape"])
+        start, end = entry["data_offsets"]
+        if not 0 <= start <= end <= len(data):
+            raise TensorFileError(
+                f"{path}: truncated: tensor {name!r} ends at byte {end} of {len(data)}"
+            )
+        if end - start != math.prod(shape) * dtype.itemsize or min(shape, default=0) < 0:
+            raise TensorFileError(f"{path}: tensor {name!r}: size and shape {shape} disagree")
+        if start == end:
+            yield name, torch.empty(shape, dtype=dtype)
+        else:
+            raw = bytearray(data[start:end])
+            yield name, torch.frombuffer(raw, dtype=dtype).reshape(shape)

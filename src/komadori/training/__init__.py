@@ -1,0 +1,61 @@
+"""Training: config, loader, loss, loop, checkpoints, evaluation, export.
+
+    result = training.train(config, samples, None, "runs/first")
+    training.export(result.checkpoint, "first.onnx")
+
+Needs numpy, torch and the core only; TensorBoard is used where it is installed, and
+`export` needs onnx.
+"""
+
+from komadori.training.checkpoint import latest, resolve
+from komadori.training.config import (
+    Config,
+    ConfigError,
+    DeviceConfig,
+    config_from_dict,
+    config_to_dict,
+    load_config,
+)
+from komadori.training.data import Part, Samples, Split, make_split, split_by_game
+from komadori.training.device import Compute
+from komadori.training.errors import CheckpointError, TrainingError
+from komadori.training.evaluate import Metrics, evaluate, loss_config_of, measure
+from komadori.training.export import ExportError, ExportResult, export
+from komadori.training.loader import Batch, Cursor, Encoder, Loader
+from komadori.training.loop import train
+from komadori.training.run import Report, RunResult
+from komadori.training.run_log import read_log
+
+__all__ = [
+    "Batch",
+    "CheckpointError",
+    "Compute",
+    "Config",
+    "ConfigError",
+    "Cursor",
+    "DeviceConfig",
+    "Encoder",
+    "ExportError",
+    "ExportResult",
+    "Loader",
+    "Metrics",
+    "Part",
+    "Report",
+    "RunResult",
+    "Samples",
+    "Split",
+    "TrainingError",
+    "config_from_dict",
+    "config_to_dict",
+    "evaluate",
+    "export",
+    "latest",
+    "load_config",
+    "loss_config_of",
+    "make_split",
+    "measure",
+    "read_log",
+    "resolve",
+    "split_by_game",
+    "train",
+]

@@ -1,0 +1,230 @@
+"""Checkpoints: a model folder that can also go on training.
+
+    RUN/checkpoints/step-00001000/
+        model.json  model.safetensors         the model (nets.model_file)
+        training.safetensors                  optimizer, random state, raw weights under EMA
+        training.json                         step, cursor, seconds, config, file sizes
+
+A checkpoint is written under another name, brought to the disk and then renamed, so one
+that has its name is whole; older ones go only after that. `training.json` names the size
+of each file, so that a truncated one is told.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import re
+import shutil
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from komadori.nets import ModelCard, Network, TensorFileError, read_tensors, write_tensors
+from komadori.nets.atomic import sync_folder, write_text
+from komadori.nets.model_file import WEIGHTS_FILE, load_card, load_weights, save_model
+from komadori.training.config import Config, ConfigError, config_from_dict, config_to_dict
+from komadori.training.errors import CheckpointError
+from komadori.training.loader import Cursor
+
+#: Version of training.json and training.safetensors; see `read_progress`.
+FORMAT_VERSION = 1
+FOLDER = "checkpoints"
+_STATE, _TENSORS = "training.json", "training.safetensors"
+_NAME = re.compile(r"step-(\d+)")
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where the run stands: optimiser steps, samples seen, seconds spent, next batch."""
+
+    step: int = 0
+    samples: int = 0
+    seconds: float = 0.0
+    cursor: Cursor = field(default_factory=Cursor)
+
+
+def save(
+    run_dir: Path,
+    progress: Progress,
+    config: Config,
+    card: ModelCard,
+    model: Network,
+    trained: Network,
+    optimizer: torch.optim.Optimizer,
+    keep: int,
+) -> Path:
+    """Write the checkpoint of this step and leave only the newest `keep`; its folder.
+
+    `model` is what is played (the average where there is one), `trained` what is stepped.
+    """
+    parent = run_dir / FOLDER
+    folder = parent / f"step-{progress.step:08d}"
+    if folder.exists():
+        return folder
+    temporary = parent / f".writing-{folder.name}"
+    try:
+        shutil.rmtree(temporary, ignore_errors=True)
+        temporary.mkdir(parents=True)
+        save_model(temporary, model, card)
+        tensors = _optimizer_tensors(optimizer) | {"rng.torch": torch.get_rng_state()}
+        if torch.cuda.is_available():
+            tensors["rng.cuda"] = torch.cuda.get_rng_state()
+        if trained is not model:
+            tensors |= {f"trained.{name}": t for name, t in trained.state_dict().items()}
+        write_tensors(temporary / _TENSORS, tensors)
+        state = {
+            "format": "komadori-checkpoint",
+            "format_version": FORMAT_VERSION,
+            "step": progress.step,
+            "samples": progress.samples,
+            "seconds": progress.seconds,
+            "cursor": {"epoch": progress.cursor.epoch, "batch": progress.cursor.batch},
+            "config": config_to_dict(config),
+            "files": {f.name: f.stat().st_size for f in sorted(temporary.iterdir())},
+        }
+        write_text(temporary / _STATE, json.dumps(state, indent=2) + "\n")
+        sync_folder(temporary)
+        temporary.rename(folder)
+        sync_folder(parent)
+    except OSError as error:
+        shutil.rmtree(temporary, ignore_errors=True)
+        last = latest(run_dir)
+        left = f"; the last one, {last}, is whole" if last else ""
+        raise CheckpointError(
+            f"{folder}: can't write the checkpoint: {error.strerror or error}{left}"
+        ) from error
+    for old in _all(run_dir)[:-keep]:
+        # Renamed first: a checkpoint that is half removed must not have a checkpoint's name.
+        gone = old.with_name(f".removing-{old.name}")
+        with contextlib.suppress(OSError):
+            old.rename(gone)
+        shutil.rmtree(gone, ignore_errors=True)
+    return folder
+
+
+def latest(run_dir: Path) -> Path | None:
+    """The run's newest checkpoint."""
+    return next(reversed(_all(run_dir)), None)
+
+
+def resolve(path: Path) -> Path:
+    """The model folder meant by a run folder, a checkpoint or a model folder."""
+    if (path / WEIGHTS_FILE).exists():
+        return path
+    found = latest(path)
+    if found is None:
+        raise CheckpointError(f"{path}: neither a model folder nor a run with checkpoints")
+    return found
+
+
+def clear_unfinished(run_dir: Path) -> None:
+    """Remove what a killed process left half written."""
+    for pattern in (".writing-*", ".removing-*"):
+        for folder in (run_dir / FOLDER).glob(pattern):
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def read_progress(folder: Path) -> tuple[Progress, Config]:
+    """Where the checkpoint's run stood, and its settings.
+
+    Every file must be there in full size; the version must be one this code reads.
+    """
+    path = folder / _STATE
+    try:
+        state = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise CheckpointError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise CheckpointError(f"{path}: not JSON: {error}") from error
+    if not isinstance(state, dict) or state.get("format") != "komadori-checkpoint":
+        raise CheckpointError(f"{path}: not a komadori checkpoint")
+    version = state.get("format_version")
+    if not isinstance(version, int) or version > FORMAT_VERSION:
+        raise CheckpointError(
+            f"{path}: format version {version}; this komadori reads up to {FORMAT_VERSION}, "
+            "a newer one is needed"
+        )
+    try:
+        for name, size in state["files"].items():
+            file = folder / name
+            found = file.stat().st_size if file.exists() else None
+            if found is None:
+                raise CheckpointError(f"{file}: missing")
+            if found != size:
+                raise CheckpointError(f"{file}: truncated: {found} of {size} bytes")
+        cursor = Cursor(state["cursor"]["epoch"], state["cursor"]["batch"])
+        progress = Progress(state["step"], state["samples"], state["seconds"], cursor)
+        return progress, config_from_dict(state["config"], str(path))
+    except (KeyError, TypeError, AttributeError, ConfigError) as error:
+        raise CheckpointError(f"{path}: incomplete: {error}") from error
+
+
+def restore(
+    folder: Path, model: Network, trained: Network, optimizer: torch.optim.Optimizer
+) -> None:
+    """Load weights, optimiser and random state into objects of the same make."""
+    load_card(folder)
+    try:
+        tensors = read_tensors(folder / _TENSORS)
+        load_weights(model, read_tensors(folder / WEIGHTS_FILE), folder / WEIGHTS_FILE)
+    except TensorFileError as error:
+        raise CheckpointError(str(error)) from error
+    if trained is not model:
+        prefix = "trained."
+        raw = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
+        load_weights(trained, raw, folder / _TENSORS)
+    _load_optimizer(optimizer, tensors, folder / _TENSORS)
+    torch.set_rng_state(tensors["rng.torch"])
+    if "rng.cuda" in tensors and torch.cuda.is_available():
+        torch.cuda.set_rng_state(tensors["rng.cuda"])
+
+
+def _all(run_dir: Path) -> list[Path]:
+    folders = (run_dir / FOLDER).glob("step-*")
+    named = [(int(m[1]), f) for f in folders if (m := _NAME.fullmatch(f.name))]
+    return [folder for _, folder in sorted(named)]
+
+
+def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    state: dict[int, dict[str, Any]] = optimizer.state_dict()["state"]
+    return {
+        f"optimizer.{index}.{key}": value
+        for index, entries in state.items()
+        for key, value in entries.items()
+        if isinstance(value, Tensor)
+    }
+
+
+def _load_optimizer(
+    optimizer: torch.optim.Optimizer, tensors: dict[str, Tensor], where: Path
+) -> None:
+    parameters = [p for group in optimizer.param_groups for p in group["params"]]
+    state: dict[int, dict[str, Tensor]] = {}
+    for name, value in tensors.items():
+        if not name.startswith("optimizer."):
+            continue
+        _, index, key = name.split(".")
+        parameter = parameters[int(index)] if int(index) < len(parameters) else None
+        if parameter is None or (value.ndim and value.shape != parameter.shape):
+            raise CheckpointError(f"{where}: {name} fits no parameter of this optimizer")
+        if value.ndim:  # in the parameter's memory order
+            value = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
+        state.setdefault(int(index), {})[key] = value
+    groups = optimizer.state_dict()["param_groups"]
+    optimizer.load_state_dict({"state": state, "param_groups": groups})
+
+
+__all__ = [
+    "CheckpointError",
+    "Progress",
+    "clear_unfinished",
+    "latest",
+    "read_progress",
+    "resolve",
+    "restore",
+    "save",
+]

@@ -1,0 +1,311 @@
+"""A run's settings: frozen dataclasses, one TOML file a run, saved in its checkpoints.
+
+    [model]
+    net = "resnet5x64"            # or a table: [model.net] family = "resnet", blocks = 5, ...
+
+    [data]
+    train = ["games-*.hcpe3.xz"]
+
+    [loop]
+    epochs = 1
+
+A key that isn't a setting is an error that names the key and the file, and so is a value
+of the wrong type. `--set loop.batch_size=512` overrides one key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+import types
+import typing
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
+from komadori.nets.registry import family_of
+
+#: Version of the saved form; a change that an older reader would misread raises it.
+CONFIG_VERSION = 1
+
+
+class ConfigError(ValueError):
+    """A setting is unknown, of the wrong type or out of range; names key and file."""
+
+
+def _default_net() -> NetConfig:
+    return parse("resnet10x192")
+
+
+@dataclass(frozen=True)
+class ModelConfig:
+    """features, labels: keys of `encoding.FEATURES` and `encoding.LABELS`."""
+
+    net: NetConfig = field(default_factory=_default_net)
+    features: str = "dlshogi"
+    labels: str = "2187"
+
+
+@dataclass(frozen=True)
+class DataConfig:
+    """Where the samples come from.
+
+    train, test: files or glob patterns, relative to the working directory.
+    test_share: the share of the games kept for the test where `test` is empty.
+    test_limit: at most so many test positions, drawn by the seed; 0 means all.
+    drop_seen: remove the test positions that also occur in the training data.
+    mirror: show half of the samples mirrored left to right, anew each epoch.
+    ahead: batches that the background thread keeps ready.
+    """
+
+    train: tuple[str, ...] = ()
+    test: tuple[str, ...] = ()
+    test_share: float = 0.1
+    test_limit: int = 0
+    drop_seen: bool = True
+    mirror: bool = False
+    ahead: int = 4
+
+    def __post_init__(self) -> None:
+        _check(0 <= self.test_share < 1, "test_share is in [0, 1)")
+        _check(self.test_limit >= 0, "test_limit is not negative")
+        _check(self.ahead >= 1, "ahead is at least 1")
+
+
+@dataclass(frozen=True)
+class LossConfig:
+    """policy_weight * policy + value_weight * value, as `training.loss` defines them.
+
+    value_lambda: elmo's mix; 0 learns the game's result only, 1 the teacher's score only.
+    eval_coef: centipawns per unit of the teacher's logit.
+    """
+
+    policy_weight: float = 1.0
+    value_weight: float = 1.0
+    value_lambda: float = 0.333
+    eval_coef: float = 756.0864962951762
+
+    def __post_init__(self) -> None:
+        _check(0 <= self.value_lambda <= 1, "value_lambda is in [0, 1]")
+        _check(self.eval_coef > 0, "eval_coef is positive")
+
+
+@dataclass(frozen=True)
+class OptimizerConfig:
+    """name: sgd (momentum, nesterov) or adamw (betas). Biases and norms are not decayed."""
+
+    name: str = "sgd"
+    momentum: float = 0.9
+    nesterov: bool = True
+    betas: tuple[float, ...] = (0.9, 0.999)
+    weight_decay: float = 1e-4
+
+    def __post_init__(self) -> None:
+        _check(self.name in ("sgd", "adamw"), "name is sgd or adamw")
+        _check(len(self.betas) == 2, "betas are two numbers")
+
+
+@dataclass(frozen=True)
+class ScheduleConfig:
+    """The learning rate over the run's course p from 0 to 1 (`training.schedule`).
+
+    kind: constant; cosine, from `rate` to `rate * final`; step, times `factor` at each of
+    `drops`. The first `warmup_steps` rise linearly. The course is that of the budget
+    which will end the run, steps or seconds.
+    """
+
+    kind: str = "cosine"
+    rate: float = 0.05
+    warmup_steps: int = 100
+    final: float = 0.01
+    drops: tuple[float, ...] = (0.5, 0.75)
+    factor: float = 0.1
+
+    def __post_init__(self) -> None:
+        _check(self.kind in ("constant", "cosine", "step"), "kind is constant, cosine or step")
+        _check(self.rate > 0, "rate is positive")
+        _check(self.warmup_steps >= 0, "warmup_steps is not negative")
+
+
+@dataclass(frozen=True)
+class LoopConfig:
+    """The run ends at the first budget reached: epochs, max_steps or max_seconds (0: none).
+
+    batch_size: samples a micro-step; `accumulate` of them make one optimiser step.
+    clip: largest gradient norm, 0 for none (trunks.md: 10 does no harm, 2 does).
+    evaluate_every, checkpoint_every, log_every: steps; 0 evaluates and saves at the end only.
+    keep: how many of the newest checkpoints stay; ema_decay: 0 for no weight average.
+    tensorboard: write its event files too, where the package is installed.
+    """
+
+    batch_size: int = 256
+    accumulate: int = 1
+    epochs: float = 1.0
+    max_steps: int = 0
+    max_seconds: float = 0.0
+    clip: float = 10.0
+    ema_decay: float = 0.0
+    evaluate_every: int = 1000
+    checkpoint_every: int = 1000
+    log_every: int = 20
+    keep: int = 3
+    test_batch_size: int = 1024
+    tensorboard: bool = True
+
+    def __post_init__(self) -> None:
+        _check(min(self.batch_size, self.accumulate, self.test_batch_size) >= 1, "sizes >= 1")
+        _check(
+            self.epochs > 0 or self.max_steps > 0 or self.max_seconds > 0,
+            "one of epochs, max_steps, max_seconds is positive",
+        )
+        _check(min(self.epochs, self.max_steps, self.max_seconds) >= 0, "budgets >= 0")
+        _check(0 <= self.ema_decay < 1, "ema_decay is in [0, 1)")
+        _check(self.keep >= 1, "keep is at least 1")
+        _check(self.log_every >= 1, "log_every is at least 1")
+
+
+@dataclass(frozen=True)
+class DeviceConfig:
+    """device: auto, cpu, cuda, cuda:1, mps. precision: auto, float32, bfloat16.
+
+    threads: torch's threads on the CPU; 0 leaves torch's choice.
+    """
+
+    device: str = "auto"
+    precision: str = "auto"
+    threads: int = 0
+
+    def __post_init__(self) -> None:
+        known = ("auto", "float32", "bfloat16")
+        _check(self.precision in known, f"precision is one of {', '.join(known)}")
+
+
+@dataclass(frozen=True)
+class Config:
+    """All settings of one training run."""
+
+    seed: int = 1
+    model: ModelConfig = field(default_factory=ModelConfig)
+    data: DataConfig = field(default_factory=DataConfig)
+    loss: LossConfig = field(default_factory=LossConfig)
+    optimizer: OptimizerConfig = field(default_factory=OptimizerConfig)
+    schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
+    loop: LoopConfig = field(default_factory=LoopConfig)
+    device: DeviceConfig = field(default_factory=DeviceConfig)
+
+
+def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
+    """Read a TOML file; each override is `section.key=value` with a TOML value or plain text."""
+    path = Path(path)
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    return config_from_dict(table, str(path), overrides)
+
+
+def config_from_dict(
+    table: Mapping[str, Any], where: str = "config", overrides: Sequence[str] = ()
+) -> Config:
+    """The config of a plain table, `where` naming its origin in errors."""
+    merged = json.loads(json.dumps(table))
+    origin: dict[str, str] = {}
+    for override in overrides:
+        key, separator, text = override.partition("=")
+        if not separator:
+            raise ConfigError(f"--set {override}: expected section.key=value")
+        _assign(merged, key.strip().split("."), _toml_value(text.strip()), override)
+        origin[key.strip()] = f"--set {override}"
+    config = _build(Config, merged, "", where, origin)
+    assert isinstance(config, Config)
+    return config
+
+
+def config_to_dict(config: Config) -> dict[str, Any]:
+    """Plain JSON values; `config_from_dict` gives the config back."""
+    table = dataclasses.asdict(config)
+    table["model"]["net"] = {"family": family_of(config.model.net).name, **table["model"]["net"]}
+    plain: dict[str, Any] = json.loads(json.dumps(table))
+    return plain
+
+
+def _check(condition: bool, text: str) -> None:
+    if not condition:
+        raise ValueError(text)
+
+
+def _toml_value(text: str) -> Any:
+    try:
+        return tomllib.loads(f"value = {text}")["value"]
+    except tomllib.TOMLDecodeError:
+        return text
+
+
+def _assign(table: dict[str, Any], keys: list[str], value: Any, override: str) -> None:
+    for key in keys[:-1]:
+        table = table.setdefault(key, {})
+        if not isinstance(table, dict):
+            raise ConfigError(f"--set {override}: {key!r} is not a section")
+    table[keys[-1]] = value
+
+
+def _build(cls: Any, table: Any, prefix: str, where: str, origin: Mapping[str, str]) -> Any:
+    """An instance of the dataclass from a table, every key and type checked."""
+    if not isinstance(table, Mapping):
+        raise ConfigError(f"{where}: {prefix or 'the file'} must be a table, not {table!r}")
+    hints = typing.get_type_hints(cls)
+    names = [f.name for f in dataclasses.fields(cls)]
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        full = f"{prefix}.{key}" if prefix else key
+        place = origin.get(full, where)
+        if key not in names:
+            raise ConfigError(f"{place}: unknown key {full!r}; known: {', '.join(names)}")
+        if cls is ModelConfig and key == "net":
+            values[key] = _net(value, full, place, origin)
+        elif dataclasses.is_dataclass(hints[key]):
+            values[key] = _build(hints[key], value, full, where, origin)
+        else:
+            values[key] = _convert(value, hints[key], full, place)
+    try:
+        return cls(**values)
+    except ValueError as error:
+        raise ConfigError(f"{where}: [{prefix}] {error}") from error
+
+
+def _net(value: Any, key: str, where: str, origin: Mapping[str, str]) -> NetConfig:
+    if isinstance(value, str):
+        try:
+            return parse(value)
+        except UnknownNetError as error:
+            raise ConfigError(f"{where}: {key}: {error}") from error
+    if not isinstance(value, Mapping) or "family" not in value:
+        raise ConfigError(f"{where}: {key} is a short name or a table with a family")
+    family = FAMILIES.get(value["family"])
+    if family is None:
+        known = ", ".join(sorted(FAMILIES))
+        raise ConfigError(f"{where}: {key}.family: unknown {value['family']!r}; known: {known}")
+    rest = {k: v for k, v in value.items() if k != "family"}
+    return _build(family.config, rest, key, where, origin)
+
+
+def _convert(value: Any, hint: Any, key: str, where: str) -> Any:
+    if typing.get_origin(hint) is tuple:
+        item = typing.get_args(hint)[0]
+        if isinstance(value, str) and item is str:
+            return (value,)
+        if isinstance(value, list):
+            return tuple(_convert(v, item, key, where) for v in value)
+    elif hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        return float(value)
+    elif isinstance(hint, types.UnionType):
+        raise TypeError(f"{key}: settings have one type each")
+    elif type(value) is hint:
+        return value
+    expected = getattr(hint, "__name__", None) if not typing.get_args(hint) else str(hint)
+    raise ConfigError(f"{where}: {key} must be {expected}, not {value!r}")

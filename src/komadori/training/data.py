@@ -1,0 +1,120 @@
+"""Samples for training: the parts that train and test get, and proof that they share nothing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+class Samples(Protocol):
+    """The arrays of `records.Samples`; row i of each is one position.
+
+    hcp: uint8 [N, 32]. move16: uint16 [N], 0 where there is no move. score_cp: int16 [N]
+    and result: float32 [N] (1 win, 0 loss, 0.5 draw), both seen from the side to move.
+    game: int32 [N], equal within one game. ply: int16 [N].
+    """
+
+    @property
+    def hcp(self) -> NDArray[np.uint8]: ...
+    @property
+    def move16(self) -> NDArray[np.uint16]: ...
+    @property
+    def score_cp(self) -> NDArray[np.int16]: ...
+    @property
+    def result(self) -> NDArray[np.float32]: ...
+    @property
+    def game(self) -> NDArray[np.int32]: ...
+    @property
+    def ply(self) -> NDArray[np.int16]: ...
+
+
+@dataclass(frozen=True)
+class Part:
+    """Some rows of the samples: a view, nothing is copied."""
+
+    samples: Samples
+    rows: NDArray[np.int64]
+
+    @classmethod
+    def whole(cls, samples: Samples) -> Part:
+        return cls(samples, np.arange(len(samples.hcp), dtype=np.int64))
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+
+@dataclass(frozen=True)
+class Split:
+    """The training part, the test part and the counts that prove them disjoint."""
+
+    train: Part
+    test: Part
+    train_games: int
+    test_games: int
+    removed_seen: int
+    common_positions: int
+
+    def facts(self) -> dict[str, int]:
+        """For the log."""
+        return {
+            "train_positions": len(self.train),
+            "test_positions": len(self.test),
+            "train_games": self.train_games,
+            "test_games": self.test_games,
+            "test_positions_removed_as_seen": self.removed_seen,
+            "positions_in_both": self.common_positions,
+        }
+
+
+def position_keys(hcp: NDArray[np.uint8]) -> NDArray[np.uint64]:
+    """uint64 [N] from uint8 [N, 32]: equal positions (board, hands, turn) get equal keys."""
+    words = np.ascontiguousarray(hcp).view("<u8").astype(np.uint64)
+    keys = np.zeros(len(words), np.uint64)
+    for column in range(words.shape[1]):  # splitmix64's finaliser after each word
+        keys = (keys ^ words[:, column]) + np.uint64(0x9E3779B97F4A7C15)
+        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+        keys ^= keys >> np.uint64(31)
+    return keys
+
+
+def split_by_game(part: Part, test_share: float, seed: int) -> tuple[Part, Part]:
+    """(train, test): whole games, drawn by the seed, go to one side or the other.
+
+    Test has `test_share` of the games, rounded up where it isn't zero.
+    """
+    game = part.samples.game[part.rows]
+    games = np.unique(game)
+    count = int(np.ceil(test_share * len(games)))
+    chosen = np.random.default_rng([seed, 0x5E1EC7]).permutation(games)[:count]
+    is_test = np.isin(game, chosen)
+    return Part(part.samples, part.rows[~is_test]), Part(part.samples, part.rows[is_test])
+
+
+def make_split(
+    train: Part, test: Part, *, drop_seen: bool = True, test_limit: int = 0, seed: int = 1
+) -> Split:
+    """Remove from test what train has too (`drop_seen`), then draw at most `test_limit`."""
+    train_keys = np.unique(position_keys(train.samples.hcp[train.rows]))
+    seen = np.isin(position_keys(test.samples.hcp[test.rows]), train_keys)
+    removed = 0
+    if drop_seen:
+        removed = int(seen.sum())
+        test = Part(test.samples, test.rows[~seen])
+        seen = np.isin(position_keys(test.samples.hcp[test.rows]), train_keys)
+    if test_limit and len(test) > test_limit:
+        rng = np.random.default_rng([seed, 0x11317])
+        kept = np.sort(rng.choice(len(test), test_limit, replace=False))
+        test = Part(test.samples, test.rows[kept])
+        seen = seen[kept]
+    return Split(
+        train,
+        test,
+        train_games=len(np.unique(train.samples.game[train.rows])),
+        test_games=len(np.unique(test.samples.game[test.rows])),
+        removed_seen=removed,
+        common_positions=int(seen.sum()),
+    )

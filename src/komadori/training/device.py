@@ -1,0 +1,99 @@
+"""Where and how precisely the network is computed."""
+
+from __future__ import annotations
+
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from komadori.nets import Network
+from komadori.training.config import ConfigError, DeviceConfig
+from komadori.training.loader import Batch
+from komadori.training.loss import Targets
+
+
+@dataclass(frozen=True)
+class Compute:
+    """A device and the type of the convolutions; weights and loss stay float32."""
+
+    device: torch.device
+    dtype: torch.dtype
+
+    @classmethod
+    def of(cls, config: DeviceConfig) -> Compute:
+        """The configured device, or the best one present; likewise the precision."""
+        if config.threads:
+            torch.set_num_threads(config.threads)
+        name = _best_device() if config.device == "auto" else config.device
+        try:
+            device = torch.device(name)
+            torch.empty(1, device=device)
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).splitlines()[0]
+            raise ConfigError(f"device.device = {name!r} can't be used: {reason}") from error
+        if config.precision == "auto":
+            return cls(device, torch.bfloat16 if _has_fast_bfloat16(device) else torch.float32)
+        return cls(device, torch.bfloat16 if config.precision == "bfloat16" else torch.float32)
+
+    def autocast(self) -> AbstractContextManager[object]:
+        """The context of a forward pass."""
+        return torch.autocast(
+            self.device.type, torch.bfloat16, enabled=self.dtype == torch.bfloat16
+        )
+
+    def place(self, network: Network) -> Network:
+        """Move the network, its 4-dimensional weights in channels-last order."""
+        network.to(self.device)
+        for parameter in network.parameters():
+            if parameter.ndim == 4:
+                parameter.data = parameter.data.contiguous(memory_format=torch.channels_last)
+        return network
+
+    def inputs(self, batch: Batch) -> tuple[Tensor, ...]:
+        """The inputs on the device in the compute type, boards in channels-last order."""
+        return tuple(self._input(array) for array in batch.inputs)
+
+    def _input(self, array: NDArray[Any]) -> Tensor:
+        tensor = torch.from_numpy(array).to(self.device, non_blocking=True).to(self.dtype)
+        if tensor.ndim == 4:
+            return tensor.contiguous(memory_format=torch.channels_last)
+        return tensor
+
+    def describe(self) -> dict[str, str | int]:
+        """For the log."""
+        name = (
+            torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "processor"
+        )
+        return {
+            "device": str(self.device),
+            "device_name": name,
+            "dtype": str(self.dtype).removeprefix("torch."),
+            "threads": torch.get_num_threads(),
+            "torch": torch.__version__,
+        }
+
+
+def targets(batch: Batch, device: torch.device) -> Targets:
+    """The batch's targets on the device."""
+    arrays = (batch.label, batch.result, batch.score_cp)
+    return Targets(*(torch.from_numpy(array).to(device, non_blocking=True) for array in arrays))
+
+
+def _best_device() -> str:
+    if torch.cuda.is_available():
+        return "cuda"
+    return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _has_fast_bfloat16(device: torch.device) -> bool:
+    """Whether bfloat16 has instructions of its own there (2.6 x float32 with AMX, 5x64)."""
+    if device.type == "cuda":
+        return bool(torch.cuda.is_bf16_supported(including_emulation=False))
+    if device.type == "cpu":
+        probes = ("_is_amx_tile_supported", "_is_avx512_bf16_supported")
+        return any(getattr(torch.cpu, probe, bool)() for probe in probes)
+    return False

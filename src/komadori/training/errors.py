@@ -1,0 +1,9 @@
+"""Why a run can't start or go on."""
+
+
+class TrainingError(RuntimeError):
+    """The text says what is wrong, where, and what is left."""
+
+
+class CheckpointError(TrainingError):
+    """A checkpoint can't be written or read."""

@@ -1,0 +1,135 @@
+"""Out of training: a checkpoint as an ONNX file with dlshogi's names.
+
+Inputs `input1`, `input2` (one for each tensor of the feature set), outputs
+`output_policy` [N, labels], logits, and `output_value` [N, 1], the side to move's win
+probability; the batch axis is free. The model card lies in the file's metadata under
+`komadori` and beside it as `NAME.json`.
+"""
+
+from __future__ import annotations
+
+import json
+import tempfile
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor, nn
+
+from komadori.nets import ModelCard, Network, load_model
+from komadori.nets.atomic import atomic_writer, write_text
+from komadori.training.checkpoint import resolve
+
+#: Read by OpenVINO, ONNX Runtime 1.12 and TensorRT 8.5 and all newer ones.
+OPSET = 17
+OUTPUTS = ("output_policy", "output_value")
+#: Largest difference from torch that passes as rounding, float32 on both sides.
+TOLERANCE = 1e-3
+
+
+class ExportError(RuntimeError):
+    """The model can't be exported, or the exported one computes something else."""
+
+
+@dataclass(frozen=True)
+class ExportResult:
+    """Largest absolute differences from torch over the checked positions, and who computed."""
+
+    path: Path
+    card_path: Path
+    policy_difference: float
+    value_difference: float
+    checked_with: str
+
+
+class _ForPlay(nn.Module):
+    def __init__(self, network: Network) -> None:
+        super().__init__()
+        self.network = network
+
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        policy, value = self.network(*inputs)
+        return policy, torch.sigmoid(value).unsqueeze(1)
+
+
+def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportResult:
+    """Write the run's, checkpoint's or model folder's network as ONNX, checked against torch.
+
+    Batch normalisation is folded into the convolutions. Raises ExportError where the file
+    differs from torch by more than rounding; then nothing is left at `path`.
+    """
+    path = Path(path)
+    network, card = load_model(resolve(Path(source)))
+    if name:
+        card = ModelCard(**{**vars(card), "name": name})
+    inputs = _probe(card)
+    with torch.inference_mode():
+        expected = [t.numpy() for t in _ForPlay(network)(*inputs)]
+    data = _to_onnx(_ForPlay(network.folded()), inputs, card)
+    outputs, checked_with = _run(data, inputs)
+    policy, value = (float(np.abs(a - b).max()) for a, b in zip(expected, outputs, strict=True))
+    if not max(policy, value) <= TOLERANCE:
+        raise ExportError(
+            f"{path}: {checked_with} differs from torch by {policy:.2g} in the policy, "
+            f"{value:.2g} in the value"
+        )
+    with atomic_writer(path) as file:
+        file.write(data)
+    card_path = path.with_suffix(".json")
+    write_text(card_path, json.dumps(card.to_json(), indent=2) + "\n")
+    return ExportResult(path, card_path, policy, value, checked_with)
+
+
+def _probe(card: ModelCard) -> tuple[Tensor, ...]:
+    """Three random 0/1 inputs: a batch that no special size explains."""
+    generator = torch.Generator().manual_seed(0)
+    return tuple(
+        (torch.rand(3, *shape, generator=generator) < 0.15).float()
+        for shape in card.interface.inputs
+    )
+
+
+def _to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], card: ModelCard) -> bytes:
+    try:
+        import onnx
+    except ImportError as error:
+        raise ExportError("export needs the onnx package: pip install onnx") from error
+    names = [f"input{i + 1}" for i in range(len(inputs))]
+    with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
+        # The exporter by tracing is deprecated; the newer one needs onnxscript besides onnx.
+        warnings.simplefilter("ignore", DeprecationWarning)
+        torch.onnx.export(
+            module.eval(),
+            inputs,
+            Path(folder) / "model.onnx",
+            input_names=names,
+            output_names=list(OUTPUTS),
+            dynamic_axes={name: {0: "batch"} for name in (*names, *OUTPUTS)},
+            opset_version=OPSET,
+            dynamo=False,
+        )
+        model = onnx.load(Path(folder) / "model.onnx")
+    entry = model.metadata_props.add()
+    entry.key, entry.value = "komadori", json.dumps(card.to_json())
+    onnx.checker.check_model(model, full_check=True)
+    data: bytes = model.SerializeToString()
+    return data
+
+
+def _run(data: bytes, inputs: tuple[Tensor, ...]) -> tuple[list[NDArray[np.float32]], str]:
+    """The outputs by ONNX Runtime, or by onnx's own slow evaluator where that is missing."""
+    feed = {f"input{i + 1}": tensor.numpy() for i, tensor in enumerate(inputs)}
+    try:
+        import onnxruntime
+    except ImportError:
+        from onnx.reference import ReferenceEvaluator
+
+        return ReferenceEvaluator(data).run(list(OUTPUTS), feed), "onnx.reference"
+    options: Any = onnxruntime.SessionOptions()
+    options.log_severity_level = 3
+    session = onnxruntime.InferenceSession(data, options, providers=["CPUExecutionProvider"])
+    return session.run(list(OUTPUTS), feed), "onnxruntime"

@@ -1,0 +1,57 @@
+"""What stops a run that has gone wrong."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+from torch import Tensor
+
+from komadori.nets.atomic import atomic_writer
+from komadori.training import checkpoint
+from komadori.training.data import Samples
+from komadori.training.errors import TrainingError
+from komadori.training.loader import Batch
+from komadori.training.loss import Losses
+
+
+class NanGuard:
+    """Stops the run at a loss that isn't finite and saves the batch that gave it.
+
+    A loss is looked at one micro-step later, so that the device never waits for the host.
+    """
+
+    def __init__(self, run_dir: Path, samples: Samples) -> None:
+        self._dir = run_dir
+        self._samples = samples
+        self._pending: tuple[Tensor, NDArray[np.int64], int] | None = None
+
+    def watch(self, loss: Losses, batch: Batch, step: int) -> None:
+        self.settle()
+        self._pending = (loss.total.detach(), batch.rows, step)
+
+    def settle(self) -> None:
+        """Look at the loss still pending."""
+        if self._pending is None:
+            return
+        loss, rows, step = self._pending
+        self._pending = None
+        if math.isfinite(float(loss)):
+            return
+        path = self._dir / f"bad-batch-step-{step:08d}.npz"
+        with atomic_writer(path) as file:
+            np.savez(
+                file,
+                rows=rows,
+                hcp=self._samples.hcp[rows],
+                move16=self._samples.move16[rows],
+                score_cp=self._samples.score_cp[rows],
+                result=self._samples.result[rows],
+            )
+        last = checkpoint.latest(self._dir)
+        left = f"; the last good checkpoint is {last}" if last else ""
+        raise TrainingError(
+            f"the loss of step {step} is {float(loss)}; its batch is saved in {path}{left}"
+        )

@@ -1,0 +1,88 @@
+"""The training loop: from a config and samples to a run folder with checkpoints."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from komadori.training.config import Config
+from komadori.training.data import Part, Samples
+from komadori.training.device import targets
+from komadori.training.loader import Encoder
+from komadori.training.loss import losses
+from komadori.training.run import Report, Run, RunResult
+from komadori.training.schedule import learning_rate
+
+
+def train(
+    config: Config,
+    train_samples: Samples | Part,
+    test_samples: Samples | Part | None,
+    run_dir: Path | str,
+    *,
+    resume: bool = False,
+    progress: Callable[[Report], None] | None = None,
+    stop: Callable[[], bool] | None = None,
+    encoder: Encoder | None = None,
+) -> RunResult:
+    """Train until the config's budget is spent; the samples are as in `records.Samples`.
+
+    Without test samples the config's share of the games is kept for the test. Test positions
+    that training has too are removed; the log's data entry counts both.
+    Without `resume` the run folder must not hold checkpoints. With it the run goes on
+    from the newest one, which must have been made with the same network and optimizer;
+    on a CPU its losses are those of an uninterrupted run. `stop` is asked at each step and
+    ends the run after a checkpoint.
+    """
+    run = Run(config, train_samples, test_samples, Path(run_dir), resume, encoder)
+    loop, model, compute, budget = config.loop, run.trained, run.compute, run.budget
+    batches = run.loader.batches(run.at.cursor)
+    with contextlib.closing(run.log), contextlib.closing(batches):
+        while True:
+            step, course = run.at.step, budget.course(run.at.step)
+            rate = learning_rate(config.schedule, step, course)
+            for group in run.optimizer.param_groups:
+                group["lr"] = rate
+
+            is_over = budget.is_spent(step) or (stop is not None and stop())
+            if is_over or (step and _is_due(step, loop.evaluate_every)):
+                run.guard.settle()
+                _tell(progress, run, run.evaluate())
+            if is_over or (step and _is_due(step, loop.checkpoint_every)):
+                run.guard.settle()
+                run.save()
+            if is_over:
+                return run.finish()
+
+            run.optimizer.zero_grad(set_to_none=True)
+            for _ in range(loop.accumulate):
+                batch = next(batches)
+                with compute.autocast():
+                    policy, value = model(*compute.inputs(batch))
+                loss = losses(policy, value, targets(batch, compute.device), config.loss)
+                (loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
+                run.guard.watch(loss, batch, step)
+                run.count(loss, batch)
+            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), loop.clip or math.inf)
+            run.optimizer.step()
+            run.average()
+
+            run.advance(batch)
+            if run.at.step % loop.log_every == 0:
+                _tell(progress, run, run.log_step(rate, norm))
+
+
+def _is_due(step: int, every: int) -> bool:
+    return every > 0 and step % every == 0
+
+
+def _tell(
+    progress: Callable[[Report], None] | None, run: Run, entry: dict[str, Any] | None
+) -> None:
+    if progress is not None and entry is not None:
+        progress(run.report(entry))

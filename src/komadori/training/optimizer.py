@@ -1,0 +1,21 @@
+"""Optimizers by name."""
+
+from __future__ import annotations
+
+import torch
+
+from komadori.nets import Network
+from komadori.training.config import OptimizerConfig
+
+
+def make_optimizer(network: Network, config: OptimizerConfig) -> torch.optim.Optimizer:
+    """Weight decay falls on weights only: biases and normalisation have one dimension."""
+    parameters = list(network.parameters())
+    groups = [
+        {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay},
+        {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
+    ]
+    if config.name == "adamw":
+        return torch.optim.AdamW(groups, betas=(config.betas[0], config.betas[1]))
+    nesterov = config.nesterov and config.momentum > 0
+    return torch.optim.SGD(groups, lr=1.0, momentum=config.momentum, nesterov=nesterov)

@@ -1,0 +1,307 @@
+"""A run's state (network, optimizer, loader, budget, log) and its dealings with its folder."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+import komadori
+from komadori import nets
+from komadori.nets import ModelCard, Network
+from komadori.nets.atomic import write_text
+from komadori.training import checkpoint
+from komadori.training.config import Config, ConfigError, config_to_dict
+from komadori.training.data import Part, Samples, Split, make_split, split_by_game
+from komadori.training.device import Compute
+from komadori.training.errors import TrainingError
+from komadori.training.evaluate import Metrics, evaluate
+from komadori.training.guard import NanGuard
+from komadori.training.loader import Batch, Encoder, Loader
+from komadori.training.loss import Losses
+from komadori.training.optimizer import make_optimizer
+from komadori.training.run_log import RunLog, read_log
+from komadori.training.schedule import Budget
+
+
+@dataclass(frozen=True)
+class Report:
+    """What a progress display needs; given to the callback after each logged step.
+
+    course: 0 to 1 over the run. entry: the log's newest entry, of kind train or test.
+    """
+
+    step: int
+    course: float
+    seconds: float
+    seconds_left: float
+    samples_per_s: float
+    entry: dict[str, Any]
+
+
+@dataclass(frozen=True)
+class RunResult:
+    """checkpoint: the model folder of the run's end. history: the log's entries in order.
+
+    test: the last measures, None without a test part. is_complete: False where `stop`
+    ended the run before its budget.
+    """
+
+    run_dir: Path
+    checkpoint: Path
+    step: int
+    samples: int
+    seconds: float
+    is_complete: bool
+    test: Metrics | None
+    history: list[dict[str, Any]] = field(repr=False)
+
+
+class Run:
+    """Made fresh or from the newest checkpoint; `loop.train` drives it."""
+
+    def __init__(
+        self,
+        config: Config,
+        train_samples: Samples | Part,
+        test_samples: Samples | Part | None,
+        run_dir: Path,
+        resume: bool,
+        encoder: Encoder | None,
+    ) -> None:
+        self.config, self.dir = config, run_dir
+        last = checkpoint.latest(run_dir)
+        if resume and last is None:
+            raise TrainingError(f"{run_dir}: nothing to resume: no checkpoint there")
+        if last is not None and not resume:
+            raise TrainingError(f"{run_dir}: holds a run already; resume it or choose another")
+        checkpoint.clear_unfinished(run_dir)
+        self.split = _split(config, train_samples, test_samples)
+        self.compute = Compute.of(config.device)
+        self.encoder = encoder or _core_encoder(config)
+        self.loader = Loader(
+            self.split.train,
+            self.encoder,
+            config.loop.batch_size,
+            seed=config.seed,
+            mirror=config.data.mirror,
+            ahead=config.data.ahead,
+        )
+
+        torch.manual_seed(config.seed)
+        interface = self.encoder.interface
+        self.trained = self.compute.place(nets.build(config.model.net, interface)).train()
+        self.optimizer = make_optimizer(self.trained, config.optimizer)
+        self.averaged = self._averaged_copy() if config.loop.ema_decay else None
+        self.at = checkpoint.Progress()
+        if last is not None:
+            self.at, _ = checkpoint.read_progress(last)
+            checkpoint.restore(last, self.model, self.trained, self.optimizer)
+        steps_per_epoch = math.ceil(len(self.loader) / config.loop.accumulate)
+        self.budget = Budget.of(config.loop, steps_per_epoch, self.at.seconds)
+
+        self.guard = NanGuard(run_dir, self.split.train.samples)
+        self.saved: Path | None = None
+        self.metrics: Metrics | None = None
+        self._metrics_step = -1
+        self._sums: dict[str, Tensor] = {}
+        self._samples = self.at.samples
+        self._counted = self._micro_steps = 0
+        self._since = time.monotonic()
+        self._samples_per_s = 0.0
+        self.log = RunLog(
+            run_dir,
+            resume_step=self.at.step if resume else None,
+            tensorboard=config.loop.tensorboard,
+        )
+        write_text(run_dir / "config.json", json.dumps(config_to_dict(config), indent=2) + "\n")
+        self.log.write("run", self.at.step, self._facts())
+        self.log.write("data", self.at.step, self.split.facts())
+
+    @property
+    def model(self) -> Network:
+        """What is measured and exported: the weight average where there is one."""
+        return self.averaged if self.averaged is not None else self.trained
+
+    def count(self, loss: Losses, batch: Batch) -> None:
+        """Add a micro-step to the means that the next train entry reports."""
+        for name, value in vars(loss).items():
+            value = value.detach()
+            self._sums[name] = self._sums[name] + value if name in self._sums else value
+        self._samples += len(batch)
+        self._counted += len(batch)
+        self._micro_steps += 1
+
+    def advance(self, batch: Batch) -> None:
+        """One optimiser step is done; `batch` was its last."""
+        seconds = self.budget.seconds
+        self.at = checkpoint.Progress(self.at.step + 1, self._samples, seconds, batch.after)
+
+    def log_step(self, rate: float, norm: Tensor) -> dict[str, Any]:
+        """The train entry of the steps since the last one."""
+        now = time.monotonic()
+        self._samples_per_s = self._counted / max(now - self._since, 1e-9)
+        means = {name: float(total) / self._micro_steps for name, total in self._sums.items()}
+        entry = self.log.write(
+            "train",
+            self.at.step,
+            {
+                "epoch": self.at.samples / len(self.split.train),
+                "samples": self.at.samples,
+                "seconds": self.at.seconds,
+                "rate": rate,
+                "loss": means["total"],
+                "policy_loss": means["policy"],
+                "value_result_loss": means["value_result"],
+                "value_score_loss": means["value_score"],
+                "gradient_norm": float(norm),
+                "samples_per_s": self._samples_per_s,
+            },
+        )
+        self._restart_means()
+        return entry
+
+    def evaluate(self) -> dict[str, Any] | None:
+        """Measure the test part and log it; None without one."""
+        if not len(self.split.test) or self._metrics_step == self.at.step:
+            return None
+        began = time.monotonic()
+        loop = self.config.loop
+        self.metrics = evaluate(
+            self.model,
+            self.split.test,
+            self.encoder,
+            self.config.loss,
+            self.compute,
+            loop.test_batch_size,
+        )
+        self._metrics_step = self.at.step
+        self._since += time.monotonic() - began  # the training speed leaves the test out
+        values = {"samples": self.at.samples, "seconds": self.budget.seconds}
+        return self.log.write("test", self.at.step, values | self.metrics.to_dict())
+
+    def save(self) -> None:
+        """Write the checkpoint of this step."""
+        began = time.monotonic()
+        self.saved = checkpoint.save(
+            self.dir,
+            self.at,
+            self.config,
+            self._card(),
+            self.model,
+            self.trained,
+            self.optimizer,
+            self.config.loop.keep,
+        )
+        self._since += time.monotonic() - began
+
+    def finish(self) -> RunResult:
+        assert self.saved is not None
+        is_complete = self.budget.is_spent(self.at.step)
+        self.log.write(
+            "end",
+            self.at.step,
+            {"seconds": self.at.seconds, "samples": self.at.samples, "is_complete": is_complete},
+        )
+        self.log.close()
+        return RunResult(
+            self.dir,
+            self.saved,
+            self.at.step,
+            self.at.samples,
+            self.at.seconds,
+            is_complete,
+            self.metrics,
+            read_log(self.dir),
+        )
+
+    def average(self) -> None:
+        """Move the weight average towards the trained weights and statistics."""
+        if self.averaged is None:
+            return
+        decay = self.config.loop.ema_decay
+        with torch.no_grad():
+            target = self.trained.state_dict()
+            for name, mean in self.averaged.state_dict().items():
+                if mean.is_floating_point():
+                    mean.lerp_(target[name], 1 - decay)
+                else:
+                    mean.copy_(target[name])
+
+    def report(self, entry: dict[str, Any]) -> Report:
+        course = self.budget.course(self.at.step)
+        seconds = self.budget.seconds
+        left = seconds * (1 - course) / course if course else math.inf
+        return Report(self.at.step, course, seconds, left, self._samples_per_s, entry)
+
+    def _restart_means(self) -> None:
+        self._sums = {}
+        self._counted = self._micro_steps = 0
+        self._since = time.monotonic()
+
+    def _averaged_copy(self) -> Network:
+        copy = nets.build(self.config.model.net, self.trained.interface)
+        copy = self.compute.place(copy).eval().requires_grad_(False)
+        copy.load_state_dict(self.trained.state_dict())
+        return copy
+
+    def _card(self) -> ModelCard:
+        model = self.config.model
+        facts: dict[str, Any] = {
+            "steps": self.at.step,
+            "samples": self.at.samples,
+            "seconds": round(self.at.seconds, 1),
+            "komadori": komadori.__version__,
+            "config": config_to_dict(self.config),
+            "data": self.split.facts(),
+        }
+        if self.metrics is not None and self._metrics_step == self.at.step:
+            facts["test"] = {k: v for k, v in self.metrics.to_dict().items() if math.isfinite(v)}
+        return ModelCard(
+            net=model.net,
+            features=model.features,
+            labels=model.labels,
+            interface=self.encoder.interface,
+            eval_coef=self.config.loss.eval_coef,
+            training=facts,
+        )
+
+    def _facts(self) -> dict[str, Any]:
+        return {
+            "net": nets.short_name(self.config.model.net),
+            "parameters": nets.parameter_count(self.trained),
+            "komadori": komadori.__version__,
+            **self.compute.describe(),
+        }
+
+
+def _split(config: Config, train: Samples | Part, test: Samples | Part | None) -> Split:
+    data = config.data
+    train = _part(train)
+    if test is None:
+        train, test = split_by_game(train, data.test_share, config.seed)
+    if not len(train):
+        raise ConfigError("the training data has no positions")
+    return make_split(
+        train,
+        _part(test),
+        drop_seen=data.drop_seen,
+        test_limit=data.test_limit,
+        seed=config.seed,
+    )
+
+
+def _part(samples: Samples | Part) -> Part:
+    return samples if isinstance(samples, Part) else Part.whole(samples)
+
+
+def _core_encoder(config: Config) -> Encoder:
+    from komadori.training.encoder import CoreEncoder
+
+    return CoreEncoder(config.model.features, config.model.labels)

@@ -1,0 +1,74 @@
+"""A run's log: one JSON object a line, and TensorBoard's event files where installed."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib.util
+import json
+import math
+from pathlib import Path
+from typing import Any
+
+from komadori.nets.atomic import write_text
+from komadori.training.errors import TrainingError
+
+LOG_FILE = "log.jsonl"
+
+
+class RunLog:
+    """Appends to RUN/log.jsonl. Kinds: run, data, train, test, end; each with its step.
+
+    Numbers that are not finite are written as null, so that any JSON reader takes them.
+    """
+
+    def __init__(self, run_dir: Path, *, resume_step: int | None, tensorboard: bool) -> None:
+        run_dir.mkdir(parents=True, exist_ok=True)
+        self.path = run_dir / LOG_FILE
+        if resume_step is None:
+            self.path.unlink(missing_ok=True)
+        elif self.path.exists():
+            kept = [e for e in read_log(run_dir) if e["step"] <= resume_step and e["kind"] != "end"]
+            write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in kept))
+        self._file = self.path.open("a", encoding="utf-8")
+        self._board: Any = None
+        if tensorboard and importlib.util.find_spec("tensorboard"):
+            from torch.utils.tensorboard import SummaryWriter
+
+            purge = None if resume_step is None else resume_step + 1
+            self._board = SummaryWriter(str(run_dir / "tensorboard"), purge_step=purge)
+
+    def write(self, kind: str, step: int, values: dict[str, Any]) -> dict[str, Any]:
+        """Append one entry and return it."""
+        entry = {"kind": kind, "step": step} | {k: _plain(v) for k, v in values.items()}
+        try:
+            self._file.write(json.dumps(entry) + "\n")
+            self._file.flush()
+        except OSError as error:
+            raise TrainingError(f"{self.path}: can't be written: {error.strerror}") from error
+        if self._board is not None and kind in ("train", "test"):
+            for name, value in values.items():
+                if isinstance(value, (int, float)) and math.isfinite(value):
+                    self._board.add_scalar(f"{kind}/{name}", value, step)
+        return entry
+
+    def close(self) -> None:
+        """Close the log; again does nothing."""
+        with contextlib.suppress(OSError):  # each line was flushed when written
+            self._file.close()
+        if self._board is not None:
+            self._board.close()
+
+
+def read_log(run_dir: Path) -> list[dict[str, Any]]:
+    """The entries of a run's log; a line that a killed process left unfinished is skipped."""
+    entries = []
+    for line in (run_dir / LOG_FILE).read_text(encoding="utf-8").splitlines():
+        try:
+            entries.append(json.loads(line))
+        except ValueError:
+            continue
+    return entries
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,116 @@
+import pytest
+import torch
+
+from komadori import nets
+
+torch.set_num_threads(1)
+
+
+def inputs(n=3, seed=0):
+    generator = torch.Generator().manual_seed(seed)
+    return tuple(
+        (torch.rand(n, planes, 9, 9, generator=generator) < 0.2).float() for planes in (62, 57)
+    )
+
+
+def test_shapes_and_size():
+    net = nets.build("resnet5x64")
+    policy, value = net(*inputs())
+    assert policy.shape == (3, 2187)
+    assert value.shape == (3,)
+    assert nets.parameter_count(net) == pytest.approx(0.5e6, rel=0.1)  # trunks.md: 0.5 M
+
+
+def test_short_names():
+    assert nets.parse("resnet10x128") == nets.ResNetConfig(10, 128)
+    assert nets.parse("resnet3x32-mish").activation == "mish"
+    for name in ("resnet10x128", "resnet5x64-swish"):
+        assert nets.short_name(nets.parse(name)) == name
+    for bad in ("resnet", "resnet5x", "renset5x64", "resnet5x64-", ""):
+        with pytest.raises(nets.UnknownNetError, match="families: resnet"):
+            nets.parse(bad)
+    with pytest.raises(ValueError, match="unknown activation 'cube'"):
+        nets.parse("resnet5x64-cube")
+
+
+def test_policy_planes_follow_the_label_order():
+    """A lone board plane moves only logits near its square: label = 81 * plane + square."""
+    net = nets.build("resnet0x8").eval()
+    board, constant = (torch.zeros(1, n, 9, 9) for n in (62, 57))
+    base = net(board, constant)[0]
+    board[0, 0, 2, 5] = 1.0  # file 3, rank 6: square 23
+    changed = (net(board, constant)[0] - base).reshape(27, 81).abs().sum(0).nonzero().flatten()
+    near = {9 * file + rank for file in (1, 2, 3) for rank in (4, 5, 6)}
+    assert set(changed.tolist()) <= near
+    assert 23 in changed.tolist()
+
+
+def test_other_interfaces():
+    net = nets.build("resnet1x8", nets.Interface(((62, 9, 9), (119, 9, 9)), 8181))
+    policy, _ = net(torch.zeros(1, 62, 9, 9), torch.zeros(1, 119, 9, 9))
+    assert policy.shape == (1, 8181)
+    with pytest.raises(ValueError, match="two input tensors"):
+        nets.build("resnet1x8", nets.Interface(((104, 9, 9),), 2187))
+    with pytest.raises(ValueError, match="not whole planes"):
+        nets.build("resnet1x8", nets.Interface(((62, 9, 9), (57, 9, 9)), 1496))
+
+
+def test_registered_twice_is_refused():
+    with pytest.raises(ValueError, match="twice"):
+        nets.register(nets.FAMILIES["resnet"])
+
+
+def trained(name="resnet2x8"):
+    """A network whose norms have statistics and scales of their own."""
+    torch.manual_seed(1)
+    net = nets.build(name)
+    for module in net.modules():
+        if isinstance(module, torch.nn.BatchNorm2d):
+            torch.nn.init.uniform_(module.weight, 0.5, 1.5)
+            torch.nn.init.uniform_(module.bias, -0.5, 0.5)
+    net.train()
+    for seed in range(3):
+        net(*inputs(8, seed))
+    return net.eval()
+
+
+def test_folded_computes_the_same_without_norms():
+    net = trained()
+    folded = net.folded()
+    assert not [m for m in folded.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+    for a, b in zip(net(*inputs()), folded(*inputs()), strict=True):
+        torch.testing.assert_close(a, b, atol=1e-4, rtol=1e-4)
+    assert [m for m in net.modules() if isinstance(m, torch.nn.BatchNorm2d)]
+
+
+def card(net="resnet2x8"):
+    return nets.ModelCard(nets.parse(net), "dlshogi", "2187", nets.DLSHOGI, 600.0, "toy")
+
+
+def test_model_file_round_trip(tmp_path):
+    net = trained()
+    nets.save_model(tmp_path / "m", net, card())
+    loaded, found = nets.load_model(tmp_path / "m")
+    assert found == card()
+    assert not loaded.training
+    for a, b in zip(net(*inputs()), loaded(*inputs()), strict=True):
+        assert torch.equal(a, b)
+
+
+def test_model_file_errors(tmp_path):
+    with pytest.raises(nets.ModelFileError, match=r"model\.json: No such file"):
+        nets.load_model(tmp_path)
+    nets.save_model(tmp_path, trained(), card("resnet3x8"))
+    with pytest.raises(nets.ModelFileError, match="don't fit the network"):
+        nets.load_model(tmp_path)
+    text = (tmp_path / "model.json").read_text()
+    for old, new, message in [
+        ('"resnet"', '"transformer9"', "unknown network family 'transformer9'"),
+        ('"komadori-model"', '"x"', "not a komadori model card"),
+        ('"eval_coef"', '"coef"', "incomplete model card"),
+        ('"format_version": 1', '"format_version": 2', "version 2"),
+        ("{", "", "not JSON"),
+    ]:
+        (tmp_path / "model.json").write_text(text.replace(old, new, 1))
+        with pytest.raises(nets.ModelFileError, match=message):
+            nets.load_model(tmp_path)

@@ -1,0 +1,73 @@
+import pytest
+import torch
+
+from komadori.nets import TensorFileError, read_tensors, write_tensors
+
+TENSORS = {
+    "float": torch.randn(3, 4),
+    "transposed": torch.arange(12.0).reshape(3, 4).t(),
+    "channels_last": torch.randn(2, 3, 5, 5).to(memory_format=torch.channels_last),
+    "half": torch.randn(5).bfloat16(),
+    "scalar": torch.tensor(7),
+    "bytes": torch.arange(9, dtype=torch.uint8),
+    "flag": torch.tensor([True, False]),
+    "empty": torch.empty(0, 3),
+}
+
+
+def assert_same(found):
+    assert found.keys() == TENSORS.keys()
+    for name, tensor in TENSORS.items():
+        assert found[name].dtype == tensor.dtype
+        assert found[name].shape == tensor.shape
+        assert torch.equal(found[name], tensor)
+
+
+def test_round_trip(tmp_path):
+    write_tensors(tmp_path / "t", TENSORS, {"format": "pt"})
+    assert_same(read_tensors(tmp_path / "t"))
+
+
+def test_the_library_reads_ours_and_we_read_its(tmp_path):
+    library = pytest.importorskip("safetensors.torch")
+    write_tensors(tmp_path / "ours", TENSORS, {"format": "pt"})
+    assert_same(library.load_file(tmp_path / "ours"))
+    contiguous = {name: t.contiguous() for name, t in TENSORS.items()}
+    library.save_file(contiguous, tmp_path / "theirs", {"a": "b"})
+    assert_same(read_tensors(tmp_path / "theirs"))
+
+
+def test_every_truncation_is_told(tmp_path):
+    path = tmp_path / "t"
+    write_tensors(path, {"a": torch.arange(4.0), "b": torch.arange(3)})
+    data = path.read_bytes()
+    for length in range(len(data)):
+        path.write_bytes(data[:length])
+        with pytest.raises(TensorFileError, match="truncated"):
+            read_tensors(path)
+
+
+def test_nonsense_is_told(tmp_path):
+    path = tmp_path / "t"
+
+    def header(text):
+        path.write_bytes(len(text).to_bytes(8, "little") + text + bytes(16))
+        return path
+
+    for text, message in [
+        (b"[]", "broken safetensors header"),
+        (b"{", "broken safetensors header"),
+        (b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[0,8]}}', "disagree"),
+        (b'{"a":{"dtype":"F32","shape":[-4],"data_offsets":[0,0]}}', "disagree"),
+        (b'{"a":{"dtype":"X","shape":[4],"data_offsets":[0,16]}}', "unknown dtype"),
+        (b'{"a":{"shape":[4],"data_offsets":[0,16]}}', "broken safetensors header"),
+        (b'{"a":{"dtype":"F32","shape":[4],"data_offsets":[8,24]}}', "truncated"),
+        (b'{"a":{"dtype":"F32","shape":[4],"data_offsets":"no"}}', "broken safetensors header"),
+    ]:
+        with pytest.raises(TensorFileError, match=message):
+            read_tensors(header(text))
+    path.write_bytes(b"\xff" * 40)
+    with pytest.raises(TensorFileError, match="not a safetensors file"):
+        read_tensors(path)
+    with pytest.raises(TensorFileError, match="No such file"):
+        read_tensors(tmp_path / "none")

@@ -1,0 +1,123 @@
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+from training_toys import make_config, make_samples
+
+from komadori import nets, training
+from komadori.training import CheckpointError, checkpoint
+
+
+@pytest.fixture
+def finished(tmp_path, encoder, samples):
+    return training.train(make_config(), samples, None, tmp_path / "run", encoder=encoder)
+
+
+def edit(folder, **changes):
+    path = folder / "training.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | changes))
+
+
+def test_resolve(finished):
+    assert training.resolve(finished.run_dir) == finished.checkpoint
+    assert training.resolve(finished.checkpoint) == finished.checkpoint
+    with pytest.raises(CheckpointError, match="neither a model folder nor a run"):
+        training.resolve(finished.run_dir.parent)
+
+
+def test_a_newer_version_says_why_not(finished):
+    edit(finished.checkpoint, format_version=99)
+    with pytest.raises(CheckpointError, match="version 99; this komadori reads up to 1"):
+        checkpoint.read_progress(finished.checkpoint)
+    card = finished.checkpoint / "model.json"
+    card.write_text(card.read_text().replace('"format_version": 1', '"format_version": 99'))
+    with pytest.raises(nets.ModelFileError, match="version 99"):
+        nets.load_model(finished.checkpoint)
+
+
+@pytest.mark.parametrize("name", ["model.safetensors", "training.safetensors"])
+def test_truncated_and_missing_files_are_named(finished, name, encoder, samples):
+    path = finished.checkpoint / name
+    data = path.read_bytes()
+    path.write_bytes(data[:-10])
+    with pytest.raises(CheckpointError, match=rf"{name}: truncated: {len(data) - 10} of"):
+        training.train(
+            make_config(loop={"max_steps": 20}),
+            samples,
+            None,
+            finished.run_dir,
+            resume=True,
+            encoder=encoder,
+        )
+    path.unlink()
+    with pytest.raises(CheckpointError, match=f"{name}: missing"):
+        checkpoint.read_progress(finished.checkpoint)
+
+
+def test_other_network_is_refused(finished, encoder, samples):
+    config = make_config(model={"net": "resnet2x8"}, loop={"max_steps": 20})
+    with pytest.raises(nets.ModelFileError, match="don't fit the network"):
+        training.train(config, samples, None, finished.run_dir, resume=True, encoder=encoder)
+
+
+def test_full_disk_loses_no_checkpoint(tmp_path, encoder, samples, monkeypatch):
+    fsync, calls = os.fsync, iter(range(1000))
+
+    def full(handle):
+        if next(calls) > 20:
+            raise OSError(errno.ENOSPC, "No space left on device")
+        fsync(handle)
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(CheckpointError, match=r"No space left.*step-0000\d+, is whole"):
+        training.train(
+            make_config(loop={"max_steps": 100}), samples, None, tmp_path / "run", encoder=encoder
+        )
+    monkeypatch.undo()
+    checkpoint.read_progress(checkpoint.latest(tmp_path / "run"))
+    names = [f.name for f in (tmp_path / "run/checkpoints").iterdir()]
+    assert all(name.startswith("step-") for name in names)
+
+
+def test_kill_loses_no_checkpoint(tmp_path, encoder, samples):
+    """Kills a run that saves all the time, again and again; each time it can be resumed."""
+    script = tmp_path / "forever.py"
+    script.write_text(
+        textwrap.dedent(f"""
+        import sys
+        sys.path.insert(0, {str(Path(__file__).parent)!r})
+        from training_toys import ToyEncoder, make_config, make_samples
+        from komadori import training
+        loop = dict(max_steps=10**6, checkpoint_every=1, evaluate_every=0, keep=1)
+        run = {str(tmp_path / "run")!r}
+        resume = training.latest(__import__("pathlib").Path(run)) is not None
+        training.train(make_config(loop=loop), make_samples(), None, run, resume=resume,
+                       encoder=ToyEncoder(), progress=lambda r: print(r.step, flush=True))
+        """)
+    )
+    reached = 0
+    for delay in (0.05, 0.113):
+        process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
+        first = int(process.stdout.readline())
+        assert first == reached + 1
+        time.sleep(delay)
+        process.send_signal(signal.SIGKILL)
+        seen = [first, *map(int, process.stdout.read().split())]
+        process.wait()
+        progress, _ = checkpoint.read_progress(checkpoint.latest(tmp_path / "run"))
+        assert seen[-1] - 1 <= progress.step <= seen[-1] + 1
+        reached = progress.step
+    loop = {"max_steps": reached + 3, "checkpoint_every": 0, "evaluate_every": 0}
+    result = training.train(
+        make_config(loop=loop), make_samples(), None, tmp_path / "run", resume=True, encoder=encoder
+    )
+    assert result.step == reached + 3
+    names = [f.name for f in (tmp_path / "run/checkpoints").iterdir()]
+    assert all(name.startswith("step-") for name in names)

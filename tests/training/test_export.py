@@ -1,0 +1,81 @@
+import json
+
+import numpy as np
+import pytest
+import torch
+
+from komadori import nets, training
+
+onnx = pytest.importorskip("onnx")
+
+
+@pytest.fixture
+def model(tmp_path):
+    torch.manual_seed(2)
+    net = nets.build("resnet1x8")
+    net.train()
+    for _ in range(2):
+        net(torch.rand(4, 62, 9, 9).round(), torch.rand(4, 57, 9, 9).round())
+    card = nets.ModelCard(nets.parse("resnet1x8"), "dlshogi", "2187", nets.DLSHOGI, 600.0)
+    nets.save_model(tmp_path / "model", net, card)
+    return tmp_path / "model"
+
+
+def test_names_shapes_and_card(model, tmp_path):
+    result = training.export(model, tmp_path / "m.onnx", name="toy")
+    assert result.policy_difference < 1e-4
+    assert result.value_difference < 1e-5
+    graph = onnx.load(tmp_path / "m.onnx")
+
+    def shapes(values):
+        return {
+            v.name: [d.dim_param or d.dim_value for d in v.type.tensor_type.shape.dim]
+            for v in values
+        }
+
+    assert shapes(graph.graph.input) == {
+        "input1": ["batch", 62, 9, 9],
+        "input2": ["batch", 57, 9, 9],
+    }
+    assert shapes(graph.graph.output) == {
+        "output_policy": ["batch", 2187],
+        "output_value": ["batch", 1],
+    }
+    assert "BatchNormalization" not in {node.op_type for node in graph.graph.node}
+    card = json.loads({p.key: p.value for p in graph.metadata_props}["komadori"])
+    assert card == json.loads((tmp_path / "m.json").read_text())
+    assert card["name"] == "toy"
+    assert nets.ModelCard.from_json(card, "m.json").net == nets.ResNetConfig(1, 8)
+
+
+@pytest.mark.parametrize("backend", ["onnxruntime", "openvino"])
+def test_backends_agree_with_torch_at_any_batch(model, tmp_path, backend):
+    module = pytest.importorskip(backend)
+    training.export(model, tmp_path / "m.onnx")
+    net, _ = nets.load_model(model)
+    rng = np.random.default_rng(0)
+    for n in (1, 5):
+        x1 = (rng.random((n, 62, 9, 9)) < 0.1).astype(np.float32)
+        x2 = (rng.random((n, 57, 9, 9)) < 0.1).astype(np.float32)
+        if backend == "onnxruntime":
+            session = module.InferenceSession(str(tmp_path / "m.onnx"))
+            policy, value = session.run(
+                ["output_policy", "output_value"], {"input1": x1, "input2": x2}
+            )
+        else:
+            compiled = module.Core().compile_model(
+                str(tmp_path / "m.onnx"), "CPU", {"INFERENCE_PRECISION_HINT": "f32"}
+            )
+            outputs = compiled({"input1": x1, "input2": x2})
+            policy, value = outputs["output_policy"], outputs["output_value"]
+        with torch.inference_mode():
+            logits, logit = net(torch.from_numpy(x1), torch.from_numpy(x2))
+        np.testing.assert_allclose(policy, logits, atol=1e-4)
+        np.testing.assert_allclose(value[:, 0], logit.sigmoid(), atol=1e-5)
+
+
+def test_a_wrong_export_is_refused(model, tmp_path, monkeypatch):
+    monkeypatch.setattr(nets.ResNet, "folded", lambda self: nets.build("resnet1x8"))
+    with pytest.raises(training.ExportError, match="differs from torch"):
+        training.export(model, tmp_path / "m.onnx")
+    assert not (tmp_path / "m.onnx").exists()

@@ -1,0 +1,144 @@
+import json
+import math
+from pathlib import Path
+
+import numpy as np
+import pytest
+from training_toys import make_config, make_samples
+
+from komadori import nets, training
+from komadori.training import checkpoint
+
+
+def run(folder, config, encoder, samples, **more):
+    return training.train(config, samples, None, folder, encoder=encoder, **more)
+
+
+def train_losses(result):
+    return {e["step"]: e["loss"] for e in result.history if e["kind"] == "train"}
+
+
+def test_learns_what_can_be_learnt(tmp_path, encoder):
+    config = make_config(
+        loop={"max_steps": 150, "evaluate_every": 0},
+        model={"net": "resnet1x16"},
+        schedule={"rate": 0.1},
+    )
+    result = run(tmp_path / "run", config, encoder, make_samples(1500))
+    assert result.test.policy_top1 > 0.95
+    assert result.test.value_accuracy > 0.95
+    assert result.test.best_is_legal == 1.0
+    assert result.is_complete
+    losses = train_losses(result)
+    assert losses[150] < 0.3 * losses[1]
+
+
+def test_logs_checkpoints_and_result(tmp_path, encoder, samples):
+    reports = []
+    config = make_config(loop={"keep": 2})
+    result = run(tmp_path / "run", config, encoder, samples, progress=reports.append)
+    assert [e["step"] for e in result.history if e["kind"] == "test"] == [4, 8, 12]
+    assert sorted(f.name for f in (tmp_path / "run/checkpoints").iterdir()) == [
+        "step-00000008",
+        "step-00000012",
+    ]
+    assert result.checkpoint == tmp_path / "run/checkpoints/step-00000012"
+    assert result.samples == reports[-1].entry["samples"]
+    assert reports[-1].course == 1.0
+    data = next(e for e in result.history if e["kind"] == "data")
+    assert data["positions_in_both"] == 0
+    assert data["train_games"] + data["test_games"] == 30
+    assert training.read_log(tmp_path / "run") == result.history
+    _, card = nets.load_model(result.checkpoint)
+    assert card.training["test"]["policy_top1"] == result.test.policy_top1
+    progress, saved = checkpoint.read_progress(result.checkpoint)
+    assert saved == config
+    assert progress.step == 12
+
+
+def test_every_epoch_shows_each_sample_once(tmp_path, encoder, samples):
+    config = make_config(loop={"epochs": 2, "max_steps": 0})
+    result = run(tmp_path / "run", config, encoder, samples)
+    assert result.samples == 2 * 240  # 24 of 30 games, the last batch smaller
+
+
+@pytest.mark.parametrize("name", ["sgd", "adamw"])
+@pytest.mark.parametrize("ema", [0.0, 0.9])
+def test_resume_equals_uninterrupted(tmp_path, encoder, samples, name, ema):
+    config = make_config(
+        optimizer={"name": name},
+        schedule={"rate": 0.01},
+        loop={"ema_decay": ema},
+        data={"mirror": True},
+    )
+    whole = run(tmp_path / "whole", config, encoder, samples)
+    calls = iter(range(100))
+    part = run(tmp_path / "part", config, encoder, samples, stop=lambda: next(calls) == 7)
+    assert part.step == 7
+    assert not part.is_complete
+    rest = run(tmp_path / "part", config, encoder, samples, resume=True)
+    expected, found = train_losses(whole), train_losses(rest)
+    assert found.keys() == expected.keys()
+    assert max(abs(found[s] - expected[s]) for s in expected) < 1e-6
+    assert rest.test.loss == pytest.approx(whole.test.loss, abs=1e-6)
+    assert rest.samples == whole.samples
+
+
+def test_a_run_is_not_overwritten(tmp_path, encoder, samples):
+    run(tmp_path / "run", make_config(), encoder, samples)
+    with pytest.raises(training.TrainingError, match="holds a run already"):
+        run(tmp_path / "run", make_config(), encoder, samples)
+    with pytest.raises(training.TrainingError, match="nothing to resume"):
+        run(tmp_path / "other", make_config(), encoder, samples, resume=True)
+
+
+def test_nan_stops_the_run_and_saves_the_batch(tmp_path, encoder, samples):
+    samples.result[:] = np.nan
+    with pytest.raises(training.TrainingError, match=r"step 0 is nan.*bad-batch"):
+        run(tmp_path / "run", make_config(), encoder, samples)
+    with np.load(tmp_path / "run/bad-batch-step-00000000.npz") as bad:
+        assert bad["hcp"].shape == (32, 32)
+        assert np.array_equal(bad["hcp"], samples.hcp[bad["rows"]])
+    assert checkpoint.latest(tmp_path / "run") is None
+
+
+def test_missing_moves_train_the_value_only(tmp_path, encoder):
+    samples = make_samples(1500)
+    samples.move16[:] = 0
+    config = make_config(loop={"max_steps": 60, "evaluate_every": 0})
+    result = run(tmp_path / "run", config, encoder, samples)
+    assert result.test.labelled == 0
+    assert math.isnan(result.test.policy_top1)
+    assert result.test.value_accuracy > 0.95
+    entry = json.loads((tmp_path / "run/log.jsonl").read_text().splitlines()[-2])
+    assert entry["policy_top1"] is None
+
+
+def test_accumulation_equals_one_large_batch(tmp_path, encoder, samples):
+    """With running statistics frozen out (no blocks, eval-like loss) only rounding differs."""
+    one = make_config(loop={"batch_size": 240, "max_steps": 1}, model={"net": "resnet0x8"})
+    two = make_config(
+        loop={"batch_size": 120, "accumulate": 2, "max_steps": 1}, model={"net": "resnet0x8"}
+    )
+    a = run(tmp_path / "one", one, encoder, samples)
+    b = run(tmp_path / "two", two, encoder, samples)
+    assert a.samples == b.samples == 240
+    # Batch statistics differ between 120 and 240 samples, so the losses agree only roughly.
+    assert train_losses(a)[1] == pytest.approx(train_losses(b)[1], rel=0.02)
+
+
+def test_time_limited_run_ends_its_schedule(tmp_path, encoder, samples):
+    config = make_config(
+        loop={"max_steps": 0, "max_seconds": 0.7, "evaluate_every": 0, "checkpoint_every": 0}
+    )
+    result = run(tmp_path / "run", config, encoder, samples)
+    rates = [e["rate"] for e in result.history if e["kind"] == "train"]
+    assert 0.7 <= result.seconds + 0.2 < 3
+    assert rates[-1] < 0.2 * max(rates)
+    assert result.is_complete
+
+
+def test_without_test_part(tmp_path, encoder, samples):
+    result = run(tmp_path / "run", make_config(data={"test_share": 0}), encoder, samples)
+    assert result.test is None
+    assert isinstance(result.checkpoint, Path)
