@@ -1,8 +1,10 @@
 // komadori._core.rules: Move and Position. komadori.rules.Board builds on Position.
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <array>
+#include <optional>
 
 #include "komadori/rules/errors.h"
 #include "komadori/rules/notation.h"
@@ -66,6 +68,8 @@ Square checked_square(int square) {
     return Square(square);
 }
 
+Square last_square(std::optional<int> last) { return last ? checked_square(*last) : NO_SQUARE; }
+
 Color checked_color(int color) {
     if (color != BLACK && color != WHITE) throw nb::value_error("a colour is 0 or 1");
     return Color(color);
@@ -76,6 +80,17 @@ PackedView checked_bytes(const nb::bytes& bytes, const char* name) {
         throw HcpError(std::string(name) + " has 32 bytes, not " + std::to_string(bytes.size()));
     }
     return PackedView(static_cast<const std::uint8_t*>(bytes.data()), 32);
+}
+
+nb::list squares(Bitboard set) {
+    nb::list list;
+    set.each([&](Square s) { list.append(int(s)); });
+    return list;
+}
+
+std::uint16_t last_move(const Position& p) {
+    if (p.path_length() == 0) throw nb::index_error("no move has been made");
+    return p.path_move(p.path_length() - 1).move16();
 }
 
 nb::bytes to_bytes(const PackedBytes& bytes) { return nb::bytes(bytes.data(), bytes.size()); }
@@ -153,6 +168,232 @@ void bind_legal_moves(nb::module_& m) {
         });
 }
 
+void bind_position(nb::module_& m) {
+    nb::class_<Position> board(m, "Position",
+                               "A position with its path: the core of komadori.rules.Board.");
+    board.def(nb::init<>())
+        .def(nb::init<const Position&>(), nb::arg("other"))
+        .def("set_sfen", &Position::set_sfen, nb::arg("sfen"),
+             "Set an SFEN and forget the path. Raises SfenError or PositionError and changes "
+             "nothing then.")
+        .def(
+            "set_hcp",
+            [](Position& p, const nb::bytes& b, int ply) {
+                p.set_hcp(checked_bytes(b, "hcp"), ply);
+            },
+            nb::arg("hcp"), nb::arg("ply") = 1, "As set_sfen, from 32 bytes. Raises HcpError too.")
+        .def(
+            "set_packed_sfen",
+            [](Position& p, const nb::bytes& b, int ply) {
+                p.set_packed_sfen(checked_bytes(b, "packed sfen"), ply);
+            },
+            nb::arg("packed"), nb::arg("ply") = 1,
+            "As set_sfen, from 32 bytes. Raises HcpError too.")
+        .def("sfen", &Position::sfen, "The position as SFEN, with the move number.")
+        .def(
+            "hcp", [](const Position& p) { return to_bytes(p.hcp()); },
+            "32 bytes: Apery's and dlshogi's code. Raises HcpError if a king is missing or a piece "
+            "in the box.")
+        .def(
+            "packed_sfen", [](const Position& p) { return to_bytes(p.packed_sfen()); },
+            "32 bytes: YaneuraOu's code. Raises HcpError as hcp does.")
+        .def_prop_ro(
+            "turn", [](const Position& p) { return int(p.turn()); },
+            "The side to move: BLACK (0) or WHITE (1).")
+        .def_prop_ro("ply", &Position::ply, "The number of the move to be made.")
+        .def_prop_ro("key", &Position::key,
+                     "64 bits of board, hands and side to move; the same in every build and run.")
+        .def_prop_ro("board_key", &Position::board_key, "64 bits of board and side to move.")
+        .def("has_same_position", &Position::has_same_position, nb::arg("other"),
+             "Whether pieces, hands and side to move are the same.")
+        .def(
+            "king",
+            [](const Position& p, int color) -> nb::object {
+                Square s = p.king(checked_color(color));
+                if (s == NO_SQUARE) return nb::none();
+                return nb::int_(int(s));
+            },
+            nb::arg("color"), nb::sig("def king(self, color: int) -> int | None"),
+            "The king's square, None where it is missing.")
+        .def(
+            "piece_code",
+            [](const Position& p, int s) { return int(p.piece_on(checked_square(s))); },
+            nb::arg("square"), "The piece type, plus 16 if White owns it; 0 for an empty square.")
+        .def(
+            "hand",
+            [](const Position& p, int color, int t) {
+                if (t < PAWN || t > GOLD) throw nb::value_error("no such piece type in a hand");
+                return p.hand(checked_color(color), PieceType(t));
+            },
+            nb::arg("color"), nb::arg("piece_type"), "How many of a type a side holds.");
+
+    board.def("is_check", &Position::in_check, "Whether the side to move is in check.")
+        .def(
+            "checkers", [](const Position& p) { return squares(p.checkers()); },
+            nb::sig("def checkers(self) -> list[int]"), "The squares of the pieces giving check.")
+        .def(
+            "attackers",
+            [](const Position& p, int color, int s) {
+                return squares(p.attackers(checked_color(color), checked_square(s), p.occupied()));
+            },
+            nb::arg("color"), nb::arg("square"),
+            nb::sig("def attackers(self, color: int, square: int) -> list[int]"),
+            "The squares of a side's pieces that attack a square; pins are ignored.")
+        .def(
+            "is_attacked_by",
+            [](const Position& p, int color, int s) {
+                return p.is_attacked(checked_color(color), checked_square(s), p.occupied());
+            },
+            nb::arg("color"), nb::arg("square"))
+        .def(
+            "pinned",
+            [](const Position& p, int color) {
+                Color c = checked_color(color);
+                return squares(p.blockers(c, c));
+            },
+            nb::arg("color"), nb::sig("def pinned(self, color: int) -> list[int]"),
+            "The squares of a side's pieces that are pinned to its king.");
+
+    board
+        .def_prop_ro(
+            "legal_moves", [](const Position& p) { return LegalMoves{&p}; }, nb::keep_alive<0, 1>(),
+            "Every legal move, non-promotions included: iterate, take len(), ask `move in`.")
+        .def("is_legal", &contains, nb::arg("move"))
+        .def(
+            "gives_check",
+            [](const Position& p, const PlainMove& move) {
+                return p.gives_check(require_legal(p, move.bits));
+            },
+            nb::arg("move"), "Whether a legal move gives check. Raises IllegalMoveError.")
+        .def(
+            "push",
+            [](Position& p, const PlainMove& move) { p.do_move(require_legal(p, move.bits)); },
+            nb::arg("move"), "Make a move. Raises IllegalMoveError and changes nothing then.")
+        .def(
+            "push_usi",
+            [](Position& p, std::string_view text) {
+                Move move = require_legal(p, parse_usi_move(text));
+                p.do_move(move);
+                return move_object(move.move16());
+            },
+            nb::arg("text"), nb::sig("def push_usi(self, text: str) -> Move"),
+            "Make a move given as USI text, and return it. Raises MoveError or IllegalMoveError.")
+        .def(
+            "pop",
+            [](Position& p) {
+                std::uint16_t bits = last_move(p);
+                p.undo_move();
+                return move_object(bits);
+            },
+            nb::sig("def pop(self) -> Move"),
+            "Take back the last move and return it. Raises IndexError if there is none.")
+        .def(
+            "peek", [](const Position& p) { return move_object(last_move(p)); },
+            nb::sig("def peek(self) -> Move"), "The last move. Raises IndexError if there is none.")
+        .def_prop_ro(
+            "moves",
+            [](const Position& p) {
+                nb::list moves;
+                for (int i = 0; i < p.path_length(); ++i) {
+                    moves.append(move_object(p.path_move(i).move16()));
+                }
+                return moves;
+            },
+            nb::sig("def moves(self) -> list[Move]"), "The moves made since the position was set.")
+        .def(
+            "move_from_move16",
+            [](const Position& p, int move16) {
+                if (move16 < 0 || move16 > 0xffff) throw MoveError("a move16 has 16 bits");
+                return move_object(require_legal(p, std::uint16_t(move16)).move16());
+            },
+            nb::arg("move16"), nb::sig("def move_from_move16(self, move16: int) -> Move"),
+            "The legal move of these bits. Raises MoveError or IllegalMoveError.");
+
+    board
+        .def(
+            "parse_usi",
+            [](const Position& p, std::string_view text) {
+                return move_object(require_legal(p, parse_usi_move(text)).move16());
+            },
+            nb::arg("text"), nb::sig("def parse_usi(self, text: str) -> Move"),
+            "The legal move of a USI text. Raises MoveError or IllegalMoveError.")
+        .def(
+            "csa",
+            [](const Position& p, const PlainMove& m) {
+                return to_csa(p, require_legal(p, m.bits));
+            },
+            nb::arg("move"), "A legal move as CSA text: `+7776FU`.")
+        .def(
+            "parse_csa",
+            [](const Position& p, std::string_view text) {
+                return move_object(parse_csa_move(p, text).move16());
+            },
+            nb::arg("text"), nb::sig("def parse_csa(self, text: str) -> Move"),
+            "The legal move of a CSA text, with or without the side's sign. Raises MoveError or "
+            "IllegalMoveError.")
+        .def(
+            "kif",
+            [](const Position& p, const PlainMove& m, std::optional<int> last) {
+                return to_kif(p, require_legal(p, m.bits), last_square(last));
+            },
+            nb::arg("move"), nb::arg("last") = nb::none(),
+            "A legal move as KIF text: `７六歩(77)`. `last` is the square that 同 means where the "
+            "path is empty.")
+        .def(
+            "ki2",
+            [](const Position& p, const PlainMove& m, std::optional<int> last) {
+                return to_ki2(p, require_legal(p, m.bits), last_square(last));
+            },
+            nb::arg("move"), nb::arg("last") = nb::none(),
+            "A legal move as KI2 text: `７六歩`, `同銀右`. `last` as in kif.")
+        .def(
+            "parse_kif",
+            [](const Position& p, std::string_view text, std::optional<int> last) {
+                return move_object(parse_kif_move(p, text, last_square(last)).move16());
+            },
+            nb::arg("text"), nb::arg("last") = nb::none(),
+            nb::sig("def parse_kif(self, text: str, last: int | None = None) -> Move"),
+            "The legal move of a KIF or KI2 text. Raises MoveError or IllegalMoveError.");
+
+    board
+        .def("repetition", &Position::repetition, nb::arg("occurrences") = 4,
+             "How the position repeats an earlier one of the path. DRAW, WIN and LOSS need that "
+             "many occurrences, this one included.")
+        .def(
+            "declaration_points",
+            [](const Position& p) -> nb::object {
+                int points = p.declaration_points();
+                if (points < 0) return nb::none();
+                return nb::int_(points);
+            },
+            nb::sig("def declaration_points(self) -> int | None"),
+            "The side to move's points for an entering-king declaration; None unless its king and "
+            "ten other pieces are in the zone and it is not in check.")
+        .def("can_declare_win", &Position::can_declare_win, nb::arg("points_black") = 28,
+             nb::arg("points_white") = 27,
+             "Whether declaring wins: by the 27-point rule, or with 31, 31 by the 24-point rule.")
+        .def(
+            "mate_in_one",
+            [](const Position& p) -> nb::object {
+                Move move = p.mate_in_one();
+                if (move.is_none()) return nb::none();
+                return move_object(move.move16());
+            },
+            nb::sig("def mate_in_one(self) -> Move | None"),
+            "A move that mates, None if none does.")
+        .def("is_consistent", &Position::is_consistent,
+             "Whether keys, checkers and piece sets are what the board alone gives (for tests).")
+        .def(
+            "perft",
+            [](const Position& p, int depth) {
+                Position copy = p;
+                nb::gil_scoped_release release;
+                return perft(copy, depth);
+            },
+            nb::arg("depth"),
+            "Leaves of the legal move tree, the last ply counted in bulk. Releases the GIL.");
+}
+
 }  // namespace
 }  // namespace komadori
 
@@ -170,121 +411,7 @@ void bind_rules(nb::module_& m) {
         .value("SUPERIOR", Repetition::SUPERIOR)
         .value("INFERIOR", Repetition::INFERIOR);
 
-    nb::class_<Position>(m, "Position",
-                         "A position with its path: the core of komadori.rules.Board.")
-        .def(nb::init<>())
-        .def(nb::init<const Position&>(), nb::arg("other"))
-        .def("set_sfen", &Position::set_sfen, nb::arg("sfen"))
-        .def(
-            "set_hcp",
-            [](Position& p, const nb::bytes& b, int ply) {
-                p.set_hcp(checked_bytes(b, "hcp"), ply);
-            },
-            nb::arg("hcp"), nb::arg("ply") = 1)
-        .def(
-            "set_packed_sfen",
-            [](Position& p, const nb::bytes& b, int ply) {
-                p.set_packed_sfen(checked_bytes(b, "packed sfen"), ply);
-            },
-            nb::arg("packed"), nb::arg("ply") = 1)
-        .def("sfen", &Position::sfen)
-        .def("hcp", [](const Position& p) { return to_bytes(p.hcp()); })
-        .def("packed_sfen", [](const Position& p) { return to_bytes(p.packed_sfen()); })
-        .def_prop_ro("turn", [](const Position& p) { return int(p.turn()); })
-        .def_prop_ro("ply", &Position::ply)
-        .def_prop_ro("key", &Position::key)
-        .def_prop_ro("board_key", &Position::board_key)
-        .def(
-            "king",
-            [](const Position& p, int color) -> nb::object {
-                Square s = p.king(checked_color(color));
-                if (s == NO_SQUARE) return nb::none();
-                return nb::int_(int(s));
-            },
-            nb::arg("color"), nb::sig("def king(self, color: int) -> int | None"))
-        .def(
-            "piece_code",
-            [](const Position& p, int s) { return int(p.piece_on(checked_square(s))); },
-            nb::arg("square"))
-        .def(
-            "hand",
-            [](const Position& p, int color, int t) {
-                if (t < PAWN || t > GOLD) throw nb::value_error("no such piece type in a hand");
-                return p.hand(checked_color(color), PieceType(t));
-            },
-            nb::arg("color"), nb::arg("piece_type"))
-        .def("is_check", &Position::in_check)
-        .def_prop_ro(
-            "legal_moves", [](const Position& p) { return LegalMoves{&p}; }, nb::keep_alive<0, 1>())
-        .def("is_legal", &contains, nb::arg("move"))
-        .def(
-            "push", [](Position& p, const PlainMove& m) { p.do_move(require_legal(p, m.bits)); },
-            nb::arg("move"))
-        .def(
-            "push_usi",
-            [](Position& p, std::string_view text) {
-                Move m = require_legal(p, parse_usi_move(text));
-                p.do_move(m);
-                return move_object(m.move16());
-            },
-            nb::arg("text"), nb::sig("def push_usi(self, text: str) -> Move"))
-        .def(
-            "pop",
-            [](Position& p) {
-                if (p.path_length() == 0) throw nb::index_error("no move to take back");
-                std::uint16_t bits = p.path_move(p.path_length() - 1).move16();
-                p.undo_move();
-                return move_object(bits);
-            },
-            nb::sig("def pop(self) -> Move"))
-        .def(
-            "peek",
-            [](const Position& p) {
-                if (p.path_length() == 0) throw nb::index_error("no move was made");
-                return move_object(p.path_move(p.path_length() - 1).move16());
-            },
-            nb::sig("def peek(self) -> Move"))
-        .def(
-            "parse_usi",
-            [](const Position& p, std::string_view text) {
-                return move_object(require_legal(p, parse_usi_move(text)).move16());
-            },
-            nb::arg("text"), nb::sig("def parse_usi(self, text: str) -> Move"))
-        .def(
-            "move_from_move16",
-            [](const Position& p, int move16) {
-                if (move16 < 0 || move16 > 0xffff) throw MoveError("a move16 has 16 bits");
-                return move_object(require_legal(p, std::uint16_t(move16)).move16());
-            },
-            nb::arg("move16"), nb::sig("def move_from_move16(self, move16: int) -> Move"))
-        .def_prop_ro(
-            "moves",
-            [](const Position& p) {
-                nb::list moves;
-                for (int i = 0; i < p.path_length(); ++i)
-                    moves.append(move_object(p.path_move(i).move16()));
-                return moves;
-            },
-            nb::sig("def moves(self) -> list[Move]"))
-        .def(
-            "gives_check",
-            [](const Position& p, const PlainMove& m) {
-                return p.gives_check(require_legal(p, m.bits));
-            },
-            nb::arg("move"))
-        .def("repetition", &Position::repetition, nb::arg("occurrences") = 4)
-        .def("can_declare_win", &Position::can_declare_win, nb::arg("points_black") = 28,
-             nb::arg("points_white") = 27)
-        .def(
-            "mate_in_one",
-            [](const Position& p) -> nb::object {
-                Move m = p.mate_in_one();
-                if (m.is_none()) return nb::none();
-                return move_object(m.move16());
-            },
-            nb::sig("def mate_in_one(self) -> Move | None"))
-        .def("is_consistent", &Position::is_consistent)
-        .def("perft", [](Position& p, int depth) { return perft(p, depth); }, nb::arg("depth"));
+    bind_position(m);
 
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(&forget_moves));
 }

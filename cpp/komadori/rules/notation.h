@@ -1,4 +1,4 @@
-// Moves as text.
+// Moves as text. USI needs no position; CSA, KIF and KI2 text is read and written in one.
 #pragma once
 
 #include <string>
@@ -12,10 +12,26 @@ namespace komadori {
 // drop. Says nothing about any position.
 bool is_well_formed(std::uint16_t move16);
 
-std::string to_usi(std::uint16_t move16);             // "7g7f", "8h2b+", "P*5e"
-std::uint16_t parse_usi_move(std::string_view text);  // throws MoveError
-
-// The move of that bits in this position; throws IllegalMoveError, which names the move and why.
+// The move of these bits in this position; throws MoveError, or IllegalMoveError which names the
+// move and the position.
 Move require_legal(const Position& position, std::uint16_t move16);
+
+// Every parser reads the whole text or throws MoveError (what is wrong at which character) or,
+// where a position is given, IllegalMoveError.
+std::string to_usi(std::uint16_t move16);  // "7g7f", "8h2b+", "P*5e"
+std::uint16_t parse_usi_move(std::string_view text);
+
+// "+7776FU", with the side's sign; the sign may be missing when reading.
+std::string to_csa(const Position& position, Move m);
+Move parse_csa_move(const Position& position, std::string_view text);
+
+// "７六歩(77)", "同　銀(31)", "５五角打", "２二角成(88)". 同 refers to the last move of the path,
+// or to `last` where the path is empty.
+std::string to_kif(const Position& position, Move m, Square last = NO_SQUARE);
+// "７六歩", "同銀右", "５五角打" only where a piece on the board could go there too.
+std::string to_ki2(const Position& position, Move m, Square last = NO_SQUARE);
+// Reads both, and what other programs write: ASCII digits for files or ranks, a leading ▲△☗☖▼▽,
+// 竜 or 龍, 王 or 玉, one- or two-letter names of promoted pieces, a space after 同.
+Move parse_kif_move(const Position& position, std::string_view text, Square last = NO_SQUARE);
 
 }  // namespace komadori

@@ -256,6 +256,12 @@ void Position::undo_move() {
     }
 }
 
+bool Position::has_same_position(const Position& other) const {
+    return turn_ == other.turn_ && hand(BLACK) == other.hand(BLACK) &&
+           hand(WHITE) == other.hand(WHITE) &&
+           std::equal(board_, board_ + SQUARES, other.board_);
+}
+
 bool Position::is_consistent() const {
     Position fresh;
     fresh.set(setup());
@@ -295,20 +301,20 @@ Repetition Position::repetition(int occurrences) const {
     return dominance;
 }
 
-bool Position::can_declare_win(int points_black, int points_white) const {
+int Position::declaration_points() const {
     Color us = turn_;
-    if (king_[us] == NO_SQUARE || in_check()) return false;
+    if (king_[us] == NO_SQUARE || in_check()) return -1;
     Bitboard zone = us == BLACK ? far_ranks(BLACK, 3) : far_ranks(WHITE, 3);
-    if (!zone.has(king_[us])) return false;
+    if (!zone.has(king_[us])) return -1;
     Bitboard inside = by_color_[us] & zone;
     int number = inside.count() - 1;
-    if (number < 10) return false;
+    if (number < 10) return -1;
     Bitboard large = inside & pieces(BISHOP, ROOK, HORSE, DRAGON);
     int points = number + 4 * large.count();
     for (PieceType t : HAND_TYPES) {
         points += hand(us, t) * (t == BISHOP || t == ROOK ? 5 : 1);
     }
-    return points >= (us == BLACK ? points_black : points_white);
+    return points;
 }
 
 }  // namespace komadori

@@ -56,6 +56,8 @@ class Position {
     }
     std::uint64_t board_key() const { return states_.back().board_key; }  // board, side to move
     bool in_check() const { return states_.back().checkers.any(); }
+    // Pieces, hands and side to move; the path and the ply may differ.
+    bool has_same_position(const Position& other) const;
     // The keys and checkers worked out from the board anew, for tests.
     bool is_consistent() const;
 
@@ -98,8 +100,14 @@ class Position {
     // occurred for DRAW/WIN/LOSS (4 by the rules; a tree search uses 2). SUPERIOR and INFERIOR
     // compare with the nearest earlier position of the same board and side to move.
     Repetition repetition(int occurrences = 4) const;
+    // The side to move's points for entering-king declaration (large pieces 5, small ones 1, in the
+    // zone and in hand); -1 unless its king and ten other pieces are in the zone and not in check.
+    int declaration_points() const;
     bool can_declare_win(int points_black = 28,
-                         int points_white = 27) const;  // 24-point rule: 31, 31
+                         int points_white = 27) const {  // 24-point rule: 31, 31
+        int points = declaration_points();
+        return points >= (turn_ == BLACK ? points_black : points_white);
+    }
     Move mate_in_one() const;  // Move() if there is none; not called in check
 
   private:
@@ -121,6 +129,12 @@ class Position {
     Bitboard safe_for_king(Square king, Bitboard wanted, const Bitboard& occupied) const;
     template <Color US>
     Bitboard king_targets() const;
+    template <Color US>
+    int count() const;
+    template <Color US>
+    bool is_legal_drop(Move m) const;
+    template <Color US>
+    bool is_legal_board_move(Move m) const;
     template <Color US>
     bool pawn_drop_mates(Square to) const;
     template <Color US>

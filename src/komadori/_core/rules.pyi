@@ -98,66 +98,154 @@ class Position:
     @overload
     def __init__(self, other: Position) -> None: ...
 
-    def set_sfen(self, sfen: str) -> None: ...
+    def set_sfen(self, sfen: str) -> None:
+        """
+        Set an SFEN and forget the path. Raises SfenError or PositionError and changes nothing then.
+        """
 
-    def set_hcp(self, hcp: bytes, ply: int = 1) -> None: ...
+    def set_hcp(self, hcp: bytes, ply: int = 1) -> None:
+        """As set_sfen, from 32 bytes. Raises HcpError too."""
 
-    def set_packed_sfen(self, packed: bytes, ply: int = 1) -> None: ...
+    def set_packed_sfen(self, packed: bytes, ply: int = 1) -> None:
+        """As set_sfen, from 32 bytes. Raises HcpError too."""
 
-    def sfen(self) -> str: ...
+    def sfen(self) -> str:
+        """The position as SFEN, with the move number."""
 
-    def hcp(self) -> bytes: ...
+    def hcp(self) -> bytes:
+        """
+        32 bytes: Apery's and dlshogi's code. Raises HcpError if a king is missing or a piece in the box.
+        """
 
-    def packed_sfen(self) -> bytes: ...
-
-    @property
-    def turn(self) -> int: ...
-
-    @property
-    def ply(self) -> int: ...
-
-    @property
-    def key(self) -> int: ...
-
-    @property
-    def board_key(self) -> int: ...
-
-    def king(self, color: int) -> int | None: ...
-
-    def piece_code(self, square: int) -> int: ...
-
-    def hand(self, color: int, piece_type: int) -> int: ...
-
-    def is_check(self) -> bool: ...
+    def packed_sfen(self) -> bytes:
+        """32 bytes: YaneuraOu's code. Raises HcpError as hcp does."""
 
     @property
-    def legal_moves(self) -> LegalMoves: ...
+    def turn(self) -> int:
+        """The side to move: BLACK (0) or WHITE (1)."""
+
+    @property
+    def ply(self) -> int:
+        """The number of the move to be made."""
+
+    @property
+    def key(self) -> int:
+        """
+        64 bits of board, hands and side to move; the same in every build and run.
+        """
+
+    @property
+    def board_key(self) -> int:
+        """64 bits of board and side to move."""
+
+    def has_same_position(self, other: Position) -> bool:
+        """Whether pieces, hands and side to move are the same."""
+
+    def king(self, color: int) -> int | None:
+        """The king's square, None where it is missing."""
+
+    def piece_code(self, square: int) -> int:
+        """The piece type, plus 16 if White owns it; 0 for an empty square."""
+
+    def hand(self, color: int, piece_type: int) -> int:
+        """How many of a type a side holds."""
+
+    def is_check(self) -> bool:
+        """Whether the side to move is in check."""
+
+    def checkers(self) -> list[int]:
+        """The squares of the pieces giving check."""
+
+    def attackers(self, color: int, square: int) -> list[int]:
+        """The squares of a side's pieces that attack a square; pins are ignored."""
+
+    def is_attacked_by(self, color: int, square: int) -> bool: ...
+
+    def pinned(self, color: int) -> list[int]:
+        """The squares of a side's pieces that are pinned to its king."""
+
+    @property
+    def legal_moves(self) -> LegalMoves:
+        """
+        Every legal move, non-promotions included: iterate, take len(), ask `move in`.
+        """
 
     def is_legal(self, move: Move) -> bool: ...
 
-    def push(self, move: Move) -> None: ...
+    def gives_check(self, move: Move) -> bool:
+        """Whether a legal move gives check. Raises IllegalMoveError."""
 
-    def push_usi(self, text: str) -> Move: ...
+    def push(self, move: Move) -> None:
+        """Make a move. Raises IllegalMoveError and changes nothing then."""
 
-    def pop(self) -> Move: ...
+    def push_usi(self, text: str) -> Move:
+        """
+        Make a move given as USI text, and return it. Raises MoveError or IllegalMoveError.
+        """
 
-    def peek(self) -> Move: ...
+    def pop(self) -> Move:
+        """
+        Take back the last move and return it. Raises IndexError if there is none.
+        """
 
-    def parse_usi(self, text: str) -> Move: ...
-
-    def move_from_move16(self, move16: int) -> Move: ...
+    def peek(self) -> Move:
+        """The last move. Raises IndexError if there is none."""
 
     @property
-    def moves(self) -> list[Move]: ...
+    def moves(self) -> list[Move]:
+        """The moves made since the position was set."""
 
-    def gives_check(self, move: Move) -> bool: ...
+    def move_from_move16(self, move16: int) -> Move:
+        """The legal move of these bits. Raises MoveError or IllegalMoveError."""
 
-    def repetition(self, occurrences: int = 4) -> Repetition: ...
+    def parse_usi(self, text: str) -> Move:
+        """The legal move of a USI text. Raises MoveError or IllegalMoveError."""
 
-    def can_declare_win(self, points_black: int = 28, points_white: int = 27) -> bool: ...
+    def csa(self, move: Move) -> str:
+        """A legal move as CSA text: `+7776FU`."""
 
-    def mate_in_one(self) -> Move | None: ...
+    def parse_csa(self, text: str) -> Move:
+        """
+        The legal move of a CSA text, with or without the side's sign. Raises MoveError or IllegalMoveError.
+        """
 
-    def is_consistent(self) -> bool: ...
+    def kif(self, move: Move, last: int | None = None) -> str:
+        """
+        A legal move as KIF text: `７六歩(77)`. `last` is the square that 同 means where the path is empty.
+        """
 
-    def perft(self, depth: int) -> int: ...
+    def ki2(self, move: Move, last: int | None = None) -> str:
+        """A legal move as KI2 text: `７六歩`, `同銀右`. `last` as in kif."""
+
+    def parse_kif(self, text: str, last: int | None = None) -> Move:
+        """
+        The legal move of a KIF or KI2 text. Raises MoveError or IllegalMoveError.
+        """
+
+    def repetition(self, occurrences: int = 4) -> Repetition:
+        """
+        How the position repeats an earlier one of the path. DRAW, WIN and LOSS need that many occurrences, this one included.
+        """
+
+    def declaration_points(self) -> int | None:
+        """
+        The side to move's points for an entering-king declaration; None unless its king and ten other pieces are in the zone and it is not in check.
+        """
+
+    def can_declare_win(self, points_black: int = 28, points_white: int = 27) -> bool:
+        """
+        Whether declaring wins: by the 27-point rule, or with 31, 31 by the 24-point rule.
+        """
+
+    def mate_in_one(self) -> Move | None:
+        """A move that mates, None if none does."""
+
+    def is_consistent(self) -> bool:
+        """
+        Whether keys, checkers and piece sets are what the board alone gives (for tests).
+        """
+
+    def perft(self, depth: int) -> int:
+        """
+        Leaves of the legal move tree, the last ply counted in bulk. Releases the GIL.
+        """

@@ -1,6 +1,7 @@
-"""The rules of shogi: boards, moves, legality.
+"""The rules of shogi: boards, moves, legality, and how they are written.
 
 Squares are ints, `9*(file-1) + (rank-1)`; colours are `BLACK` (0, moves first) and `WHITE` (1).
+Every error about input is a ValueError: `RulesError` and its subclasses.
 """
 
 from komadori._core.rules import (
@@ -14,19 +15,44 @@ from komadori._core.rules import (
     RulesError,
     SfenError,
 )
-from komadori.rules.board import BLACK, WHITE, Board
+from komadori.rules.board import Board
+from komadori.rules.handicaps import HANDICAPS, Handicap
+from komadori.rules.outcome import Declaration, Outcome, Termination
+from komadori.rules.pieces import (
+    BLACK,
+    COLORS,
+    HAND_TYPES,
+    SQUARES,
+    WHITE,
+    Piece,
+    PieceType,
+    parse_square,
+    square_name,
+)
 
 __all__ = [
     "BLACK",
+    "COLORS",
+    "HANDICAPS",
+    "HAND_TYPES",
+    "SQUARES",
     "WHITE",
     "Board",
+    "Declaration",
+    "Handicap",
     "HcpError",
     "IllegalMoveError",
     "LegalMoves",
     "Move",
     "MoveError",
+    "Outcome",
+    "Piece",
+    "PieceType",
     "PositionError",
     "Repetition",
     "RulesError",
     "SfenError",
+    "Termination",
+    "parse_square",
+    "square_name",
 ]

@@ -2,38 +2,233 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Self
 
-from komadori._core.rules import Position, Repetition
+from komadori._core.rules import Move, Position, Repetition, SfenError
+from komadori.rules.outcome import Declaration, Outcome, Termination
+from komadori.rules.pieces import BLACK, COLORS, HAND_TYPES, PIECES, WHITE, Piece
+from komadori.rules.svg import board_svg
 
-BLACK, WHITE = 0, 1
+_ENDED = (Repetition.DRAW, Repetition.WIN, Repetition.LOSS)
+_RANKS = "一二三四五六七八九"
+_FILES = "１２３４５６７８９"
+_NUMBERS = ("", "", *"二三四五六七八九十", *(f"十{n}" for n in "一二三四五六七八"))
 
 
 class Board(Position):
-    """A position and its path, changed by `push` and `pop`."""
+    """A position and its path, changed by `push` and `pop`.
+
+    Two boards are equal if pieces, hands and side to move are; a board can change and so has no
+    hash: use `key`. A board may be used from several threads only while none of them changes it.
+
+    Most of the methods are those of the core's `Position`.
+    """
 
     def __init__(self, sfen: str | None = None) -> None:
+        """The start position, or that of an SFEN (or the word `startpos`).
+
+        Raises SfenError, which names the character, or PositionError for a position that the
+        rules exclude. Kings and other pieces may be missing (mate problems, handicaps).
+        """
         super().__init__()
         if sfen is not None and sfen != "startpos":
             self.set_sfen(sfen)
 
     @classmethod
     def from_hcp(cls, hcp: bytes, ply: int = 1) -> Self:
+        """From the 32 bytes of Apery's and dlshogi's code. Raises HcpError or PositionError."""
         board = cls()
         board.set_hcp(hcp, ply)
         return board
 
     @classmethod
     def from_packed_sfen(cls, packed: bytes, ply: int = 1) -> Self:
+        """From the 32 bytes of YaneuraOu's code. Raises HcpError or PositionError."""
         board = cls()
         board.set_packed_sfen(packed, ply)
         return board
+
+    @classmethod
+    def from_usi(cls, position: str) -> Self:
+        """From what follows USI's `position`: `startpos moves 7g7f`, `sfen ... moves ...`.
+
+        Raises SfenError, MoveError or IllegalMoveError, the latter two with the move's number.
+        """
+        words = position.split()
+        if words[:1] == ["position"]:
+            del words[0]
+        cut = words.index("moves") if "moves" in words else len(words)
+        head, moves = words[:cut], words[cut + 1 :]
+        if head == ["startpos"]:
+            board = cls()
+        elif head[:1] == ["sfen"]:
+            board = cls(" ".join(head[1:]))
+        else:
+            raise SfenError(f"expected 'startpos' or 'sfen', found {' '.join(head[:2])!r}")
+        for number, text in enumerate(moves, 1):
+            try:
+                board.push_usi(text)
+            except ValueError as error:
+                raise type(error)(f"move {number}: {error}") from None
+        return board
+
+    def copy(self) -> Self:
+        """An independent board with the same path."""
+        board = type(self).__new__(type(self))
+        Position.__init__(board, self)
+        return board
+
+    __copy__ = copy
+
+    def __deepcopy__(self, memo: object) -> Self:
+        return self.copy()
+
+    def root(self) -> Self:
+        """The board as it was before the first move of the path."""
+        board = self.copy()
+        for _ in range(len(self.moves)):
+            board.pop()
+        return board
+
+    def __reduce__(self) -> tuple[object, ...]:
+        moves = [move.move16 for move in self.moves]
+        return _rebuild, (type(self), self.root().sfen(), moves)
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Position):
+            return NotImplemented
+        return self.has_same_position(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def piece_at(self, square: int) -> Piece | None:
+        """The piece on a square (0 to 80), None where it is empty."""
+        return PIECES.get(self.piece_code(square))
+
+    def has_legal_moves(self) -> bool:
+        return bool(self.legal_moves)
 
     def is_checkmate(self) -> bool:
         """Whether the side to move is in check and has no legal move."""
         return self.is_check() and not self.legal_moves
 
+    def is_sennichite(self) -> bool:
+        """Whether this is the position's fourth occurrence, perpetual check included."""
+        return self.repetition() in _ENDED
+
     def is_game_over(self) -> bool:
-        """Whether there is no legal move, or the position has occurred four times."""
-        ended = (Repetition.DRAW, Repetition.WIN, Repetition.LOSS)
-        return not self.legal_moves or self.repetition() in ended
+        """Whether the game has ended by the rules: see `outcome`."""
+        return self.outcome() is not None
+
+    def outcome(self) -> Outcome | None:
+        """How the game has ended: no legal move, or the fourth occurrence within the path."""
+        if not self.legal_moves:
+            reason = Termination.CHECKMATE if self.is_check() else Termination.NO_LEGAL_MOVES
+            return Outcome(reason, 1 - self.turn)
+        match self.repetition():
+            case Repetition.DRAW:
+                return Outcome(Termination.SENNICHITE, None)
+            case Repetition.WIN:
+                return Outcome(Termination.PERPETUAL_CHECK, self.turn)
+            case Repetition.LOSS:
+                return Outcome(Termination.PERPETUAL_CHECK, 1 - self.turn)
+        return None
+
+    def declaration(self, rule: int = 27) -> Declaration:
+        """What declaring now would bring under the 27-point or the 24-point rule."""
+        if rule not in (24, 27):
+            raise ValueError(f"the rule is 24 or 27, not {rule}")
+        points = self.declaration_points()
+        if points is None:
+            return Declaration.NONE
+        if rule == 27:
+            return Declaration.WIN if points >= 28 - self.turn else Declaration.NONE
+        if points >= 31:
+            return Declaration.WIN
+        return Declaration.DRAW if points >= 24 else Declaration.NONE
+
+    def push_all(self, moves: Iterable[Move | str]) -> None:
+        """Push moves in order; strings are USI. At an illegal one, those before it stay pushed."""
+        for move in moves:
+            if isinstance(move, str):
+                self.push_usi(move)
+            else:
+                self.push(move)
+
+    def bod(self) -> str:
+        """The diagram that KIF files and GUIs exchange."""
+        lines = [f"後手の持駒：{self._hand_text(WHITE)}"]
+        lines.append("  " + " ".join(reversed(_FILES)))
+        lines.append("+" + "-" * 27 + "+")
+        for rank in range(9):
+            cells = (self.piece_at(9 * file + rank) for file in range(8, -1, -1))
+            row = "".join(
+                " ・" if piece is None else f"{' v'[piece.color]}{piece.type.kanji}"
+                for piece in cells
+            )
+            lines.append(f"|{row}|{_RANKS[rank]}")
+        lines.append("+" + "-" * 27 + "+")
+        lines.append(f"先手の持駒：{self._hand_text(BLACK)}")
+        lines.append(f"手番：{'先後'[self.turn]}手　手数＝{self.ply - 1}")
+        return "\n".join(lines)
+
+    def _hand_text(self, color: int) -> str:
+        held = [(type_, self.hand(color, type_)) for type_ in HAND_TYPES]
+        return "　".join(t.kanji + _NUMBERS[n] for t, n in held if n) or "なし"
+
+    def __str__(self) -> str:
+        return self.bod()
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.sfen()!r})"
+
+    def svg(
+        self,
+        arrows: Iterable[tuple[Move | str, float]] = (),
+        lastmove: Move | str | None = None,
+        *,
+        flipped: bool = False,
+        width: int = 520,
+        labels: bool = True,
+    ) -> str:
+        """A picture of the board with hands, as SVG text.
+
+        `arrows`: moves (Move or USI) with a weight from 0 to 1, drawn the stronger the heavier
+        and, with `labels`, marked with the weight in per cent. `lastmove` is marked on its
+        squares; without it, the last move of the path. `flipped` shows White at the bottom.
+        """
+        drawn = [(_as_move(move), float(weight)) for move, weight in arrows]
+        if lastmove is None:
+            lastmove = self.moves[-1] if self.moves else None
+        squares = {
+            square: piece for square in range(81) if (piece := self.piece_at(square)) is not None
+        }
+        hands = {
+            color: [(t, n) for t in HAND_TYPES if (n := self.hand(color, t))] for color in COLORS
+        }
+        return board_svg(
+            squares,
+            hands,
+            turn=self.turn,
+            arrows=drawn,
+            lastmove=None if lastmove is None else _as_move(lastmove),
+            check=self.king(self.turn) if self.is_check() else None,
+            flipped=flipped,
+            width=width,
+            labels=labels,
+        )
+
+    def _repr_svg_(self) -> str:
+        return self.svg()
+
+
+def _as_move(move: Move | str) -> Move:
+    return Move.from_usi(move) if isinstance(move, str) else move
+
+
+def _rebuild(cls: type[Board], sfen: str, moves: list[int]) -> Board:
+    board = cls(sfen)
+    for move16 in moves:
+        board.push(Move.from_move16(move16))
+    return board

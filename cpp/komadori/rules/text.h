@@ -1,0 +1,19 @@
+// What the readers of move text share.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "komadori/rules/position.h"
+
+namespace komadori {
+
+// Text of unknown origin, quoted for a message: short and without control characters.
+std::string shown(std::string_view text);
+// Throw MoveError and IllegalMoveError.
+[[noreturn]] void fail_move(const char* what, std::string_view text, std::size_t where,
+                            const std::string& expected);
+[[noreturn]] void fail_illegal(const Position& position, std::string_view text,
+                               const std::string& why);
+
+}  // namespace komadori
