@@ -6,6 +6,8 @@ NB_MODULE(KOMADORI_MODULE, m) {
     m.attr("__name__") = "komadori._core";
     nb::module_ rules = m.def_submodule("rules");
     bind_rules(rules);
+    nb::module_ encoding = m.def_submodule("encoding");
+    bind_encoding(encoding);
     nb::module_ records = m.def_submodule("records");
     bind_records(records);
 }

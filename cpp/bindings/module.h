@@ -6,4 +6,5 @@
 namespace nb = nanobind;
 
 void bind_rules(nb::module_& m);
+void bind_encoding(nb::module_& m);
 void bind_records(nb::module_& m);

@@ -23,3 +23,9 @@ function(komadori_sanitize target)
     target_link_options(${target} PRIVATE -fsanitize=${KOMADORI_SANITIZE})
   endif()
 endfunction()
+
+# GCC 12.2 at -O3 with AVX2 shifts the mask of `if (i != k) set |= sets[i]` over 16-byte structs by
+# one (wrong code, seen in counts of pieces); if-conversion of loops is where it goes wrong.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-fno-tree-loop-if-convert)
+endif()

@@ -4,13 +4,14 @@
 #include <array>
 #include <cstdint>
 
+#include "komadori/rules/attacks.h"
 #include "komadori/rules/types.h"
 
 namespace komadori {
 
 // Numbered as in dlshogi and pydlshogi. UP is toward the opponent; LEFT, for Black, is toward
 // file 9. The last two are the knight's.
-enum Direction : std::uint8_t {
+enum MoveDirection : std::uint8_t {
     UP,
     UP_LEFT,
     UP_RIGHT,
@@ -21,43 +22,24 @@ enum Direction : std::uint8_t {
     DOWN_RIGHT,
     UP2_LEFT,
     UP2_RIGHT,
+    NO_DIRECTION = 255,
 };
-constexpr int DIRECTIONS = 10;
-constexpr std::uint8_t NO_DIRECTION = 255;
+constexpr int MOVE_DIRECTIONS = 10;
 
-namespace detail {
+// By Relation (attacks.h): no line, one step N NW W SW S SE E NE, the same farther off, the
+// knight of Black to the right and to the left, the knight of White.
+constexpr std::array<MoveDirection, 21> DIRECTION_OF_RELATION = {
+    NO_DIRECTION,  //
+    UP,           UP_LEFT,      LEFT,  DOWN_LEFT, DOWN,      DOWN_RIGHT,
+    RIGHT,        UP_RIGHT,     UP,    UP_LEFT,   LEFT,      DOWN_LEFT,
+    DOWN,         DOWN_RIGHT,   RIGHT, UP_RIGHT,  UP2_RIGHT, UP2_LEFT,  //
+    NO_DIRECTION, NO_DIRECTION,
+};
 
-constexpr std::uint8_t direction_from_steps(int left, int up) {
-    if (up == 2 && left == 1) return UP2_LEFT;
-    if (up == 2 && left == -1) return UP2_RIGHT;
-    if (left == 0 && up == 0) return NO_DIRECTION;
-    if (left == 0) return up > 0 ? UP : DOWN;
-    if (up == 0) return left > 0 ? LEFT : RIGHT;
-    if (left != up && left != -up) return NO_DIRECTION;
-    if (up > 0) return left > 0 ? UP_LEFT : UP_RIGHT;
-    return left > 0 ? DOWN_LEFT : DOWN_RIGHT;
-}
-
-constexpr auto make_directions() {
-    std::array<std::array<std::uint8_t, SQUARES>, SQUARES> table{};
-    for (int from = 0; from < SQUARES; ++from) {
-        for (int to = 0; to < SQUARES; ++to) {
-            table[from][to] =
-                direction_from_steps(file_of(Square(to)) - file_of(Square(from)),
-                                     rank_of(Square(from)) - rank_of(Square(to)));
-        }
-    }
-    return table;
-}
-
-inline constexpr auto DIRECTION_TABLE = make_directions();
-
-}  // namespace detail
-
-// Direction from `from` to `to` as Black sees them (a White move has both squares rotated
-// first); NO_DIRECTION where no piece moves so.
-inline std::uint8_t direction_between(Square from, Square to) {
-    return detail::DIRECTION_TABLE[from][to];
+// From `from` to `to` as Black sees them (for a White move rotate both first); NO_DIRECTION
+// where no black piece moves so.
+inline MoveDirection direction_between(Square from, Square to) {
+    return DIRECTION_OF_RELATION[relation(from, to)];
 }
 
 }  // namespace komadori

@@ -1,11 +1,13 @@
 // Move labels: the numbers of a policy network's outputs.
 //
 // Every label is seen by the side to move: for White the board is turned by 180 degrees.
+// A scheme is data (LabelScheme); only dlshogi's 2187 has a function of its own beside it,
+// inline, for the search.
 #pragma once
 
-#include <array>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "komadori/encoding/direction.h"
@@ -20,9 +22,38 @@ constexpr int LABELS_2187 = 27 * SQUARES;
 // m is a legal move of `turn`, or at least has a direction.
 inline int label_2187(Move m, Color turn) {
     const Square to = turn == BLACK ? m.to() : rotate(m.to());
-    if (m.is_drop()) return (20 + m.dropped() - 1) * SQUARES + to;
+    if (m.is_drop()) return (19 + m.dropped()) * SQUARES + to;
     const Square from = turn == BLACK ? m.from() : rotate(m.from());
     return (direction_between(from, to) + (m.is_promotion() ? 10 : 0)) * SQUARES + to;
 }
+
+// One output head. Its labels are 81*plane + to or, where `rank` isn't empty, the ranks of those
+// among them that some legal move has.
+struct LabelHead {
+    std::string name;
+    int size = 0;                     // labels
+    std::vector<std::string> planes;  // by name; plane p holds 81*p .. 81*p + 80
+    std::vector<std::int16_t> rank;   // by 81*plane + to; -1 where no legal move has that label
+    std::int16_t board[16][MOVE_DIRECTIONS][2];  // plane by [type][direction][promotes]; -1: none
+    std::int16_t drop[8];                        // plane by type; -1: none
+    bool is_origin = false;  // labels are the origin: its square, or 81 + drop index
+};
+
+// The Move given to a scheme: a board move's moved() must be filled in where needs_piece.
+struct LabelScheme {
+    std::string name;
+    std::string summary;
+    std::string source;
+    std::vector<LabelHead> heads;  // a label is one number a head
+    bool needs_piece = false;      // the label depends on the type of the moved piece
+    bool is_invertible = true;     // no two legal moves of a position share a label
+
+    int size() const;  // of all heads together
+    // The label in head h, -1 where the scheme has none for such a move.
+    int label(Move m, Color turn, std::size_t h = 0) const;
+};
+
+const std::vector<LabelScheme>& label_schemes();
+const LabelScheme* find_label_scheme(std::string_view name);  // null where there is none
 
 }  // namespace komadori

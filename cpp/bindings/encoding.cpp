@@ -1,0 +1,208 @@
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "komadori/encoding/batch.h"
+#include "komadori/encoding/errors.h"
+#include "komadori/encoding/features.h"
+#include "komadori/encoding/label.h"
+#include "module.h"
+
+using namespace komadori;
+using namespace nb::literals;
+
+namespace {
+
+template <class T, class... Shape>
+using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu, Shape...>;
+template <class T, class... Shape>
+using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu, Shape...>;
+using HcpArray = In<std::uint8_t, nb::shape<-1, 32>>;
+using AnyArray = nb::ndarray<nb::c_contig, nb::device::cpu>;
+
+HcpRows rows(const HcpArray& hcps) { return {hcps.data(), hcps.shape(0)}; }
+
+const FeatureTable& table_named(const std::string& name) {
+    if (const FeatureTable* table = find_feature_table(name)) return *table;
+    throw EncodingError("no feature table is called " + name);
+}
+const LabelScheme& scheme_named(const std::string& name) {
+    if (const LabelScheme* scheme = find_label_scheme(name)) return *scheme;
+    throw EncodingError("no label scheme is called " + name);
+}
+
+void require(bool holds, const char* what) {
+    if (!holds) throw EncodingError(what);
+}
+
+void encode_planes_into(const std::string& name, const HcpArray& hcps,
+                        std::optional<In<std::int32_t, nb::ndim<1>>> plies, PlaneType type,
+                        const std::vector<AnyArray>& outs, int threads) {
+    const FeatureTable& table = table_named(name);
+    require(outs.size() == table.inputs.size(), "one array an input is needed");
+    require(plies || !table.needs_plies(), "this feature table needs plies");
+    require(!plies || plies->shape(0) == hcps.shape(0), "plies and hcps differ in length");
+    require(type == PlaneType::FLOAT32 || table.is_binary(),
+            "this feature table has values other than 0 and 1: float32 only");
+    std::vector<void*> at;
+    for (std::size_t i = 0; i < outs.size(); ++i) {
+        const FeatureInput& input = table.inputs[i];
+        const int bytes = type == PlaneType::PACKED
+                              ? input.packed_bytes()
+                              : input.planes() * input.cells() *
+                                    (type == PlaneType::FLOAT32 ? int(sizeof(float)) : 1);
+        require(outs[i].nbytes() == hcps.shape(0) * std::size_t(bytes),
+                "an array has the wrong size");
+        at.push_back(outs[i].data());
+    }
+    nb::gil_scoped_release release;
+    encode_planes(table, rows(hcps), plies ? plies->data() : nullptr, type, at, threads);
+}
+
+template <class T>
+void unpack_planes_into(const std::string& name, std::size_t input,
+                        const In<std::uint8_t, nb::ndim<2>>& packed, const Out<T>& out,
+                        int threads) {
+    const FeatureTable& table = table_named(name);
+    require(input < table.inputs.size() && table.is_binary(), "no such packed input");
+    const FeatureInput& one = table.inputs[input];
+    require(packed.shape(1) == std::size_t(one.packed_bytes()), "packed rows have the wrong size");
+    require(out.size() == packed.shape(0) * std::size_t(one.planes() * one.cells()),
+            "the array has the wrong size");
+    nb::gil_scoped_release release;
+    unpack_planes(one, packed.data(), packed.shape(0), out.data(), threads);
+}
+
+void encode_labels_into(const std::string& name, const HcpArray& hcps,
+                        const In<std::uint16_t, nb::ndim<1>>& moves, bool check_legal,
+                        std::optional<std::int64_t> missing, const Out<std::int64_t>& out,
+                        int threads) {
+    const LabelScheme& scheme = scheme_named(name);
+    require(moves.shape(0) == hcps.shape(0), "moves and hcps differ in length");
+    require(out.size() == hcps.shape(0) * scheme.heads.size(), "the array has the wrong size");
+    nb::gil_scoped_release release;
+    encode_labels(scheme, rows(hcps), moves.data(), {check_legal, missing, threads}, out.data());
+}
+
+void legal_mask_into(const std::string& name, const HcpArray& hcps, const Out<bool>& out,
+                     int threads) {
+    const LabelScheme& scheme = scheme_named(name);
+    require(out.size() == hcps.shape(0) * std::size_t(scheme.size()),
+            "the array has the wrong size");
+    nb::gil_scoped_release release;
+    legal_mask(scheme, rows(hcps), reinterpret_cast<std::uint8_t*>(out.data()), threads);
+}
+
+int decode_to_move16(const std::string& name, const Position& position,
+                     const std::vector<std::int64_t>& label) {
+    const LabelScheme& scheme = scheme_named(name);
+    require(label.size() == scheme.heads.size(), "a label has one number a head");
+    return decode_label(scheme, position, label).move16();
+}
+
+void bind_tables(nb::module_& m) {
+    nb::enum_<BlockKind>(m, "BlockKind")
+        .value("PLACEMENT", BlockKind::PLACEMENT)
+        .value("ATTACKS", BlockKind::ATTACKS)
+        .value("ATTACK_COUNTS", BlockKind::ATTACK_COUNTS)
+        .value("SQUARE_TOKENS", BlockKind::SQUARE_TOKENS)
+        .value("THERMOMETER", BlockKind::THERMOMETER)
+        .value("ONE_HOT", BlockKind::ONE_HOT)
+        .value("FRACTION", BlockKind::FRACTION);
+    nb::enum_<PlaneType>(m, "PlaneType")
+        .value("FLOAT32", PlaneType::FLOAT32)
+        .value("UINT8", PlaneType::UINT8)
+        .value("PACKED", PlaneType::PACKED);
+    nb::class_<FeatureBlock>(m, "FeatureBlock")
+        .def_ro("name", &FeatureBlock::name)
+        .def_ro("kind", &FeatureBlock::kind)
+        .def_ro("planes", &FeatureBlock::planes)
+        .def_prop_ro("is_constant", &FeatureBlock::is_constant)
+        .def_prop_ro("bits", &FeatureBlock::bits)
+        .def("plane_names", &FeatureBlock::plane_names);
+    nb::class_<FeatureInput>(m, "FeatureInput")
+        .def_ro("name", &FeatureInput::name)
+        .def_ro("blocks", &FeatureInput::blocks)
+        .def_ro("is_tokens", &FeatureInput::is_tokens)
+        .def_prop_ro("planes", &FeatureInput::planes)
+        .def_prop_ro("bits", &FeatureInput::bits)
+        .def_prop_ro("is_constant", &FeatureInput::is_constant);
+    nb::class_<FeatureTable>(m, "FeatureTable")
+        .def_ro("name", &FeatureTable::name)
+        .def_ro("summary", &FeatureTable::summary)
+        .def_ro("source", &FeatureTable::source)
+        .def_ro("inputs", &FeatureTable::inputs)
+        .def_prop_ro("is_binary", &FeatureTable::is_binary)
+        .def_prop_ro("needs_plies", &FeatureTable::needs_plies);
+    nb::class_<LabelHead>(m, "LabelHead")
+        .def_ro("name", &LabelHead::name)
+        .def_ro("size", &LabelHead::size)
+        .def_ro("planes", &LabelHead::planes)
+        .def_ro("rank", &LabelHead::rank)
+        .def_ro("is_origin", &LabelHead::is_origin);
+    nb::class_<LabelScheme>(m, "LabelScheme")
+        .def_ro("name", &LabelScheme::name)
+        .def_ro("summary", &LabelScheme::summary)
+        .def_ro("source", &LabelScheme::source)
+        .def_ro("heads", &LabelScheme::heads)
+        .def_ro("needs_piece", &LabelScheme::needs_piece)
+        .def_ro("is_invertible", &LabelScheme::is_invertible);
+    m.attr("TOKEN_SIZE") = TOKEN_SIZE;
+    m.def("feature_tables", [] { return feature_tables(); }, "Every feature table.");
+    m.def("label_schemes", [] { return label_schemes(); }, "Every label scheme.");
+}
+
+// EncodingError and what is under it, all of them ValueErrors; a row's number is in `row`.
+PyObject* encoding_error;
+PyObject* row_position_error;
+PyObject* row_move_error;
+PyObject* label_error;
+
+void raise_row(PyObject* type, const RowError& e) {
+    nb::object error = nb::borrow(type)(e.what());
+    error.attr("row") = e.row;
+    PyErr_SetObject(type, error.ptr());
+}
+
+void bind_errors(nb::module_& m) {
+    const auto add = [&](const char* name, PyObject* base) {
+        PyObject* type = nb::exception<EncodingError>(m, name, base).ptr();
+        return type;
+    };
+    encoding_error = add("EncodingError", PyExc_ValueError);
+    row_position_error = add("RowPositionError", encoding_error);
+    row_move_error = add("RowMoveError", encoding_error);
+    label_error = add("LabelError", encoding_error);
+    nb::register_exception_translator([](const std::exception_ptr& thrown, void*) {
+        try {
+            std::rethrow_exception(thrown);
+        } catch (const RowPositionError& e) {
+            raise_row(row_position_error, e);
+        } catch (const RowMoveError& e) {
+            raise_row(row_move_error, e);
+        } catch (const LabelError& e) {
+            PyErr_SetString(label_error, e.what());
+        } catch (const EncodingError& e) {
+            PyErr_SetString(encoding_error, e.what());
+        }
+    });
+}
+
+}  // namespace
+
+void bind_encoding(nb::module_& m) {
+    bind_errors(m);
+    bind_tables(m);
+    m.def("encode_planes", &encode_planes_into, "table"_a, "hcps"_a, "plies"_a.none(), "type"_a,
+          "outs"_a, "threads"_a);
+    m.def("unpack_planes", &unpack_planes_into<float>, "table"_a, "input"_a, "packed"_a, "out"_a,
+          "threads"_a);
+    m.def("unpack_planes", &unpack_planes_into<std::uint8_t>, "table"_a, "input"_a, "packed"_a,
+          "out"_a, "threads"_a);
+    m.def("encode_labels", &encode_labels_into, "scheme"_a, "hcps"_a, "moves"_a, "check_legal"_a,
+          "missing"_a.none(), "out"_a, "threads"_a);
+    m.def("decode_label", &decode_to_move16, "scheme"_a, "position"_a, "label"_a,
+          "The move16 of the legal move with this label.");
+    m.def("legal_mask", &legal_mask_into, "scheme"_a, "hcps"_a, "out"_a, "threads"_a);
+}

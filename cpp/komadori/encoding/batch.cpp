@@ -1,0 +1,192 @@
+#include "komadori/encoding/batch.h"
+
+#include <algorithm>
+#include <cstring>
+#include <exception>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "komadori/encoding/errors.h"
+#include "komadori/rules/errors.h"
+#include "komadori/rules/notation.h"
+
+namespace komadori {
+namespace {
+
+// Calls work(begin, end) for consecutive shares of the rows, each on its own thread, and
+// rethrows the exception of the first share that failed.
+template <class Work>
+void share_rows(std::size_t count, int threads, const Work& work) {
+    const std::size_t shares = std::clamp<std::size_t>(std::size_t(std::max(threads, 1)), 1,
+                                                       std::max<std::size_t>(count, 1));
+    if (shares == 1) return work(std::size_t(0), count);
+    std::vector<std::exception_ptr> failures(shares);
+    {
+        std::vector<std::jthread> pool;
+        for (std::size_t i = 0; i < shares; ++i) {
+            pool.emplace_back([&, i] {
+                try {
+                    work(count * i / shares, count * (i + 1) / shares);
+                } catch (...) {
+                    failures[i] = std::current_exception();
+                }
+            });
+        }
+    }
+    for (const std::exception_ptr& failure : failures) {
+        if (failure) std::rethrow_exception(failure);
+    }
+}
+
+Placement placement_of(HcpRows hcps, std::size_t row) {
+    try {
+        return Placement(hcps[row]);
+    } catch (const RulesError& e) {
+        throw RowPositionError(row, e.what());
+    }
+}
+
+void set_position(Position& position, HcpRows hcps, std::size_t row) {
+    try {
+        position.set_hcp(hcps[row]);
+    } catch (const RulesError& e) {
+        throw RowPositionError(row, e.what());
+    }
+}
+
+std::string move_text(std::uint16_t move) { return "move16 " + std::to_string(move); }
+
+// The Move of a move16 in a position of which only the mover's pieces are asked for.
+Move move_by_piece(HcpRows hcps, std::size_t row, std::uint16_t move16) {
+    const Move move(move16);
+    const Placement placement = placement_of(hcps, row);
+    if (move.is_drop()) {
+        if (placement.hand[OWN][move.dropped()] > 0) return move;
+        throw RowMoveError(row, move_text(move16) + " drops a piece that isn't in hand");
+    }
+    const Piece piece = placement.piece_on(move.from());
+    if (piece == NO_PIECE || color_of(piece) != placement.turn) {
+        throw RowMoveError(row, move_text(move16) + " starts from " + square_name(move.from()) +
+                                    ", where the side to move has no piece");
+    }
+    return Move::board(move.from(), move.to(), move.is_promotion(), type_of(piece), NO_PIECE_TYPE);
+}
+
+}  // namespace
+
+void encode_planes(const FeatureTable& table, HcpRows hcps, const std::int32_t* plies,
+                   PlaneType type, std::span<void* const> outs, int threads) {
+    std::vector<std::size_t> row_bytes;
+    for (const FeatureInput& input : table.inputs) {
+        const auto values = std::size_t(input.planes() * input.cells());
+        row_bytes.push_back(type == PlaneType::PACKED  ? std::size_t(input.packed_bytes())
+                            : type == PlaneType::UINT8 ? values
+                                                       : values * sizeof(float));
+    }
+    share_rows(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
+        std::vector<void*> at(outs.size());
+        for (std::size_t row = begin; row < end; ++row) {
+            for (std::size_t i = 0; i < outs.size(); ++i) {
+                at[i] = static_cast<char*>(outs[i]) + row * row_bytes[i];
+            }
+            write_planes(table, placement_of(hcps, row), plies ? plies[row] : 0, type, at.data());
+        }
+    });
+}
+
+template <class T>
+void unpack_planes(const FeatureInput& input, const std::uint8_t* packed, std::size_t count, T* out,
+                   int threads) {
+    const auto values = std::size_t(input.planes() * input.cells());
+    const auto bytes = std::size_t(input.packed_bytes());
+    share_rows(count, threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t row = begin; row < end; ++row) {
+            expand(input, packed + row * bytes, 0, out + row * values);
+        }
+    });
+}
+template void unpack_planes(const FeatureInput&, const std::uint8_t*, std::size_t, float*, int);
+template void unpack_planes(const FeatureInput&, const std::uint8_t*, std::size_t, std::uint8_t*,
+                            int);
+
+void encode_labels(const LabelScheme& scheme, HcpRows hcps, const std::uint16_t* moves,
+                   const LabelOptions& options, std::int64_t* labels) {
+    const std::size_t heads = scheme.heads.size();
+    share_rows(hcps.count, options.threads, [&](std::size_t begin, std::size_t end) {
+        Position position;
+        for (std::size_t row = begin; row < end; ++row) {
+            const std::uint16_t move16 = moves[row];
+            if (move16 == 0 && options.missing) {
+                std::fill_n(labels + row * heads, heads, *options.missing);
+                continue;
+            }
+            if (move16 == 0) throw RowMoveError(row, "no move (move16 0)");
+            if (!is_well_formed(move16)) {
+                throw RowMoveError(row, move_text(move16) + " is no move");
+            }
+            Move move(move16);
+            Color turn;
+            if (options.check_legal) {
+                set_position(position, hcps, row);
+                turn = position.turn();
+                move = position.from_move16(move16);
+                if (move.is_none()) throw RowMoveError(row, move_text(move16) + " is not legal");
+            } else {
+                turn = hcp_turn(hcps[row]);
+                if (scheme.needs_piece) move = move_by_piece(hcps, row, move16);
+            }
+            for (std::size_t h = 0; h < heads; ++h) {
+                const int label = scheme.label(move, turn, h);
+                if (label < 0) {
+                    throw RowMoveError(row, move_text(move16) + " has no label in " + scheme.name);
+                }
+                labels[row * heads + h] = label;
+            }
+        }
+    });
+}
+
+void legal_mask(const LabelScheme& scheme, HcpRows hcps, std::uint8_t* mask, int threads) {
+    const auto size = std::size_t(scheme.size());
+    share_rows(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
+        Position position;
+        Move moves[MAX_LEGAL_MOVES];
+        for (std::size_t row = begin; row < end; ++row) {
+            set_position(position, hcps, row);
+            std::uint8_t* out = mask + row * size;
+            std::memset(out, 0, size);
+            const int count = position.legal_moves(moves);
+            for (std::size_t h = 0; h < scheme.heads.size(); ++h) {
+                for (int i = 0; i < count; ++i) out[scheme.label(moves[i], position.turn(), h)] = 1;
+                out += scheme.heads[h].size;
+            }
+        }
+    });
+}
+
+Move decode_label(const LabelScheme& scheme, const Position& position,
+                  std::span<const std::int64_t> label) {
+    Move moves[MAX_LEGAL_MOVES];
+    const int count = position.legal_moves(moves);
+    Move found;
+    std::string text;
+    for (std::int64_t part : label) text += (text.empty() ? "" : ", ") + std::to_string(part);
+    for (int i = 0; i < count; ++i) {
+        bool same = true;
+        for (std::size_t h = 0; h < scheme.heads.size(); ++h) {
+            same = same && scheme.label(moves[i], position.turn(), h) == label[h];
+        }
+        if (!same) continue;
+        if (!found.is_none()) {
+            throw LabelError("label " + text + " of " + scheme.name + " is that of several moves");
+        }
+        found = moves[i];
+    }
+    if (found.is_none()) {
+        throw LabelError("no legal move has label " + text + " of " + scheme.name);
+    }
+    return found;
+}
+
+}  // namespace komadori

@@ -1,0 +1,30 @@
+// What an encoder refuses. Each becomes a ValueError subclass in Python.
+#pragma once
+
+#include <cstddef>
+#include <stdexcept>
+#include <string>
+
+namespace komadori {
+
+struct EncodingError : std::invalid_argument {
+    using std::invalid_argument::invalid_argument;
+};
+// A row of a batch: the bytes are no position, or the move has no label there.
+struct RowError : EncodingError {
+    RowError(std::size_t at, const std::string& reason)
+        : EncodingError("row " + std::to_string(at) + ": " + reason), row(at) {}
+    std::size_t row;
+};
+struct RowPositionError : RowError {
+    using RowError::RowError;
+};
+struct RowMoveError : RowError {
+    using RowError::RowError;
+};
+// A label that names no legal move of the position, or several.
+struct LabelError : EncodingError {
+    using EncodingError::EncodingError;
+};
+
+}  // namespace komadori

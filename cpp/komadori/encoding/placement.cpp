@@ -1,0 +1,73 @@
+#include "komadori/encoding/placement.h"
+
+#include "komadori/rules/attacks.h"
+
+namespace komadori {
+
+Placement::Placement(Color to_move) : pieces{}, hand{}, king{NO_SQUARE, NO_SQUARE}, turn(to_move) {}
+
+void Placement::put(Square s, Color c, PieceType t) {
+    const Square seen = turn == BLACK ? s : rotate(s);
+    const int side = c ^ turn;
+    pieces[side][t] |= Bitboard::of(seen);
+    of_side[side] |= Bitboard::of(seen);
+    if (t == KING) king[side] = seen;
+}
+
+Placement::Placement(const Position& position) : Placement(position.turn()) {
+    position.occupied().each([&](Square s) {
+        const Piece p = position.piece_on(s);
+        put(s, color_of(p), type_of(p));
+    });
+    for (int c = BLACK; c <= WHITE; ++c) {
+        for (PieceType t : HAND_TYPES) {
+            hand[c ^ turn][t] = std::uint8_t(position.hand(Color(c), t));
+        }
+    }
+}
+
+Placement::Placement(PackedView hcp) : Placement(BLACK) {
+    const Setup setup = decode_hcp(hcp);
+    turn = setup.turn;
+    for (int s = 0; s < SQUARES; ++s) {
+        const Piece p = setup.board[std::size_t(s)];
+        if (p != NO_PIECE) put(Square(s), color_of(p), type_of(p));
+    }
+    for (int c = BLACK; c <= WHITE; ++c) {
+        for (PieceType t : HAND_TYPES) hand[c ^ turn][t] = setup.hand[std::size_t(c)][t];
+    }
+}
+
+Piece Placement::piece_on(Square s) const {
+    const Bitboard at = Bitboard::of(turn == BLACK ? s : rotate(s));
+    if ((occupied() & at).none()) return NO_PIECE;
+    for (int side = OWN; side <= OPPONENT; ++side) {
+        for (int t = PAWN; t <= DRAGON; ++t) {
+            if ((pieces[side][t] & at).any()) return make_piece(Color(side ^ turn), PieceType(t));
+        }
+    }
+    return NO_PIECE;
+}
+
+AttackMap::AttackMap(const Placement& placement) : by_type{}, at_least{} {
+    const Bitboard occupied = placement.occupied();
+    for (int side = OWN; side <= OPPONENT; ++side) {
+        Bitboard one, two, three;
+        for (int type = PAWN; type <= DRAGON; ++type) {
+            Bitboard all;
+            placement.pieces[side][type].each([&](Square s) {
+                const Bitboard attacked = attacks(Color(side), PieceType(type), s, occupied);
+                all |= attacked;
+                three |= two & attacked;
+                two |= one & attacked;
+                one |= attacked;
+            });
+            by_type[side][type] = all;
+        }
+        at_least[side][0] = one;
+        at_least[side][1] = two;
+        at_least[side][2] = three;
+    }
+}
+
+}  // namespace komadori

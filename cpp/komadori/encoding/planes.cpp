@@ -1,0 +1,245 @@
+#include "komadori/encoding/planes.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <optional>
+
+namespace komadori {
+namespace {
+
+static_assert(std::endian::native == std::endian::little, "packed planes are little-endian words");
+
+class BitWriter {
+  public:
+    explicit BitWriter(std::uint64_t* words) : out_(words) {}
+    void put(std::uint64_t bits, int n) {  // n in 1..64; bits above n are 0
+        word_ |= bits << used_;
+        used_ += n;
+        if (used_ < 64) return;
+        *out_++ = word_;
+        used_ -= 64;
+        word_ = used_ ? bits >> (n - used_) : 0;
+    }
+    void put(const Bitboard& b) {
+        put(b.lo | b.hi << 63, 64);
+        put(b.hi >> 1, 17);
+    }
+    void finish() {
+        if (used_) *out_ = word_;
+    }
+
+  private:
+    std::uint64_t* out_;
+    std::uint64_t word_ = 0;
+    int used_ = 0;
+};
+
+// The eight values of every byte.
+template <class T>
+constexpr auto make_expansion() {
+    std::array<std::array<T, 8>, 256> table{};
+    for (std::size_t byte = 0; byte < 256; ++byte) {
+        for (std::size_t bit = 0; bit < 8; ++bit) table[byte][bit] = T(byte >> bit & 1);
+    }
+    return table;
+}
+template <class T>
+alignas(64) constexpr auto EXPANSION = make_expansion<T>();
+
+bool bit_at(const std::uint8_t* packed, int i) { return packed[i >> 3] >> (i & 7) & 1; }
+
+// n values from bit `first` on. Reads no byte past the last of them.
+template <class T>
+T* expand_bits(const std::uint8_t* packed, int first, int n, T* out) {
+    const std::uint8_t* p = packed + (first >> 3);
+    const int shift = first & 7;
+    const int bytes = n >> 3;
+    if (shift == 0) {
+        for (int i = 0; i < bytes; ++i, out += 8) {
+            std::memcpy(out, EXPANSION<T>[p[i]].data(), 8 * sizeof(T));
+        }
+    } else {
+        for (int i = 0; i < bytes; ++i, out += 8) {
+            const auto byte = std::uint8_t((p[i] | p[i + 1] << 8) >> shift);
+            std::memcpy(out, EXPANSION<T>[byte].data(), 8 * sizeof(T));
+        }
+    }
+    for (int i = 8 * bytes; i < n; ++i) *out++ = T(bit_at(packed, first + i));
+    return out;
+}
+
+void put_square_tokens(const FeatureSource& source, BitWriter& writer) {
+    std::uint64_t tokens[SQUARES] = {};
+    int k = 0;
+    const auto scatter = [&](const Bitboard& plane) {
+        plane.each([&](Square s) { tokens[s] |= std::uint64_t(1) << k; });
+        ++k;
+    };
+    for (int side = OWN; side <= OPPONENT; ++side) {
+        for (PieceType t : APERY_ORDER) scatter(source.placement.pieces[side][t]);
+        for (PieceType t : APERY_ORDER) scatter(source.attacks->by_type[side][t]);
+        for (const Bitboard& plane : source.attacks->at_least[side]) scatter(plane);
+    }
+    for (std::uint64_t token : tokens) writer.put(token, TOKEN_SIZE);
+}
+
+constexpr std::uint64_t low_bits(int n) { return (std::uint64_t(1) << n) - 1; }
+
+// What a side has for the declaration: pieces in its zone without the king, and their points
+// with the hand's (bishops and rooks count 5).
+struct Declaration {
+    int pieces;
+    int points;
+};
+Declaration declaration(const Placement& placement, Side side) {
+    const auto& of_type = placement.pieces[side];
+    const Bitboard zone = far_ranks(Color(side), 3);
+    Bitboard all;
+    for (int t = PAWN; t <= DRAGON; ++t) {
+        if (t != KING) all |= of_type[t];
+    }
+    const Bitboard big = of_type[BISHOP] | of_type[ROOK] | of_type[HORSE] | of_type[DRAGON];
+    const int pieces = (all & zone).count();
+    int points = pieces + 4 * (big & zone).count();
+    for (PieceType t : HAND_TYPES) {
+        points += placement.hand[side][t] * (t == BISHOP || t == ROOK ? 5 : 1);
+    }
+    return {pieces, points};
+}
+
+std::uint64_t constant_bits(const FeatureBlock& block, int n) {
+    if (block.kind == BlockKind::THERMOMETER) return low_bits(std::min(n, block.planes));
+    if (block.quantity == Quantity::PLIES) n = std::min(n / block.unit, block.planes - 1);
+    return n >= 0 && n < block.planes ? std::uint64_t(1) << n : 0;
+}
+
+}  // namespace
+
+int FeatureSource::quantity(const FeatureBlock& block) const {
+    const Side side = block.side;
+    switch (block.quantity) {
+        case Quantity::NONE:
+            break;
+        case Quantity::HAND:
+            return placement.hand[side][block.hand_type];
+        case Quantity::IN_CHECK:
+            return placement.king[OWN] != NO_SQUARE &&
+                   attacks->at_least[OPPONENT][0].has(placement.king[OWN]);
+        case Quantity::KING_IN_ZONE:
+            return (placement.pieces[side][KING] & far_ranks(Color(side), 3)).any();
+        case Quantity::ZONE_REMAINING:
+            return 10 - declaration(placement, side).pieces;
+        case Quantity::POINTS_REMAINING:
+            return (int(side) == int(placement.turn) ? 28 : 27) -
+                   declaration(placement, side).points;
+        case Quantity::PLIES:
+            return plies;
+        case Quantity::BLACK_TO_MOVE:
+            return placement.turn == BLACK;
+    }
+    return 0;
+}
+
+void pack(const FeatureInput& input, const FeatureSource& source, PackedWords& words) {
+    BitWriter writer(words.data());
+    for (const FeatureBlock& block : input.blocks) {
+        switch (block.kind) {
+            case BlockKind::PLACEMENT:
+                for (PieceType t : *block.order) writer.put(source.placement.pieces[block.side][t]);
+                break;
+            case BlockKind::ATTACKS:
+                for (PieceType t : *block.order) writer.put(source.attacks->by_type[block.side][t]);
+                break;
+            case BlockKind::ATTACK_COUNTS:
+                for (const Bitboard& b : source.attacks->at_least[block.side]) writer.put(b);
+                break;
+            case BlockKind::SQUARE_TOKENS:
+                put_square_tokens(source, writer);
+                break;
+            case BlockKind::THERMOMETER:
+            case BlockKind::ONE_HOT:
+                writer.put(constant_bits(block, source.quantity(block)), block.planes);
+                break;
+            case BlockKind::FRACTION:
+                break;
+        }
+    }
+    writer.finish();
+}
+
+template <class T>
+void expand(const FeatureInput& input, const std::uint8_t* packed, float fraction, T* out) {
+    const int cells = input.cells();
+    int first = 0;
+    for (const FeatureBlock& block : input.blocks) {
+        if (block.kind == BlockKind::FRACTION) {
+            out = std::fill_n(out, block.planes * cells, T(fraction));
+        } else if (block.is_constant()) {
+            for (int i = 0; i < block.planes; ++i) {
+                out = std::fill_n(out, cells, T(bit_at(packed, first + i)));
+            }
+        } else {
+            out = expand_bits(packed, first, block.bits(), out);
+        }
+        first += block.bits();
+    }
+}
+template void expand(const FeatureInput&, const std::uint8_t*, float, float*);
+template void expand(const FeatureInput&, const std::uint8_t*, float, std::uint8_t*);
+
+float fraction(const FeatureInput& input, int plies) {
+    for (const FeatureBlock& block : input.blocks) {
+        if (block.kind == BlockKind::FRACTION) {
+            return std::min(1.0f, float(plies) / float(block.unit));
+        }
+    }
+    return 0;
+}
+
+void write_planes(const FeatureTable& table, const Placement& placement, int plies, PlaneType type,
+                  void* const* outs) {
+    std::optional<AttackMap> attacks;
+    if (table.needs_attacks()) attacks.emplace(placement);
+    const FeatureSource source{placement, attacks ? &*attacks : nullptr, plies};
+    for (std::size_t i = 0; i < table.inputs.size(); ++i) {
+        const FeatureInput& input = table.inputs[i];
+        PackedWords words;
+        pack(input, source, words);
+        const auto* packed = reinterpret_cast<const std::uint8_t*>(words.data());
+        switch (type) {
+            case PlaneType::FLOAT32:
+                expand(input, packed, fraction(input, plies), static_cast<float*>(outs[i]));
+                break;
+            case PlaneType::UINT8:
+                expand(input, packed, 0, static_cast<std::uint8_t*>(outs[i]));
+                break;
+            case PlaneType::PACKED:
+                std::memcpy(outs[i], packed, std::size_t(input.packed_bytes()));
+                break;
+        }
+    }
+}
+
+namespace {
+
+void write_dlshogi(const Position& position, PlaneType type, void* features1, void* features2) {
+    static const FeatureTable& table = *find_feature_table("dlshogi");
+    void* const outs[] = {features1, features2};
+    write_planes(table, Placement(position), 0, type, outs);
+}
+
+}  // namespace
+
+void write_dlshogi(const Position& position, float* features1, float* features2) {
+    write_dlshogi(position, PlaneType::FLOAT32, features1, features2);
+}
+void write_dlshogi(const Position& position, std::uint8_t* features1, std::uint8_t* features2) {
+    write_dlshogi(position, PlaneType::UINT8, features1, features2);
+}
+void write_dlshogi_packed(const Position& position, std::uint8_t* features1,
+                          std::uint8_t* features2) {
+    write_dlshogi(position, PlaneType::PACKED, features1, features2);
+}
+
+}  // namespace komadori

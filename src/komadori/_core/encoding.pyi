@@ -1,0 +1,157 @@
+from collections.abc import Sequence
+import enum
+from typing import Annotated, overload
+
+import numpy
+from numpy.typing import NDArray
+
+import komadori._core.rules
+
+
+class EncodingError(ValueError):
+    pass
+
+class RowPositionError(EncodingError):
+    pass
+
+class RowMoveError(EncodingError):
+    pass
+
+class LabelError(EncodingError):
+    pass
+
+class BlockKind(enum.Enum):
+    PLACEMENT = 0
+
+    ATTACKS = 1
+
+    ATTACK_COUNTS = 2
+
+    SQUARE_TOKENS = 3
+
+    THERMOMETER = 4
+
+    ONE_HOT = 5
+
+    FRACTION = 6
+
+class PlaneType(enum.Enum):
+    FLOAT32 = 0
+
+    UINT8 = 1
+
+    PACKED = 2
+
+class FeatureBlock:
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def kind(self) -> BlockKind: ...
+
+    @property
+    def planes(self) -> int: ...
+
+    @property
+    def is_constant(self) -> bool: ...
+
+    @property
+    def bits(self) -> int: ...
+
+    def plane_names(self) -> list[str]: ...
+
+class FeatureInput:
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def blocks(self) -> list[FeatureBlock]: ...
+
+    @property
+    def is_tokens(self) -> bool: ...
+
+    @property
+    def planes(self) -> int: ...
+
+    @property
+    def bits(self) -> int: ...
+
+    @property
+    def is_constant(self) -> bool: ...
+
+class FeatureTable:
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def inputs(self) -> list[FeatureInput]: ...
+
+    @property
+    def is_binary(self) -> bool: ...
+
+    @property
+    def needs_plies(self) -> bool: ...
+
+class LabelHead:
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def size(self) -> int: ...
+
+    @property
+    def planes(self) -> list[str]: ...
+
+    @property
+    def rank(self) -> list[int]: ...
+
+    @property
+    def is_origin(self) -> bool: ...
+
+class LabelScheme:
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def summary(self) -> str: ...
+
+    @property
+    def source(self) -> str: ...
+
+    @property
+    def heads(self) -> list[LabelHead]: ...
+
+    @property
+    def needs_piece(self) -> bool: ...
+
+    @property
+    def is_invertible(self) -> bool: ...
+
+TOKEN_SIZE: int = 64
+
+def feature_tables() -> list[FeatureTable]:
+    """Every feature table."""
+
+def label_schemes() -> list[LabelScheme]:
+    """Every label scheme."""
+
+def encode_planes(table: str, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], plies: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, type: PlaneType, outs: Sequence[Annotated[NDArray, dict(order='C', device='cpu')]], threads: int) -> None: ...
+
+@overload
+def unpack_planes(table: str, input: int, packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.float32], dict(order='C', device='cpu')], threads: int) -> None: ...
+
+@overload
+def unpack_planes(table: str, input: int, packed: Annotated[NDArray[numpy.uint8], dict(shape=(None, None), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.uint8], dict(order='C', device='cpu')], threads: int) -> None: ...
+
+def encode_labels(scheme: str, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], check_legal: bool, missing: int | None, out: Annotated[NDArray[numpy.int64], dict(order='C', device='cpu')], threads: int) -> None: ...
+
+def decode_label(scheme: str, position: komadori._core.rules.Position, label: Sequence[int]) -> int:
+    """The move16 of the legal move with this label."""
+
+def legal_mask(scheme: str, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.bool_], dict(order='C', device='cpu')], threads: int) -> None: ...

@@ -1,0 +1,36 @@
+"""Positions to network inputs, moves to policy labels.
+
+Everything is seen by the side to move: for White the board is turned by 180 degrees and the
+colours are swapped. A plane is `[file][rank]`, file 1 and rank 1 first.
+"""
+
+from komadori.encoding.errors import EncodingError, LabelError, RowMoveError, RowPositionError
+from komadori.encoding.features import FEATURES, FeatureBlock, FeatureInput, FeatureTable
+from komadori.encoding.labels import (
+    LABELS,
+    LabelHead,
+    LabelScheme,
+    decode_label,
+    encode_labels,
+    legal_mask,
+)
+from komadori.encoding.planes import encode_planes, unpack_planes
+
+__all__ = [
+    "FEATURES",
+    "LABELS",
+    "EncodingError",
+    "FeatureBlock",
+    "FeatureInput",
+    "FeatureTable",
+    "LabelError",
+    "LabelHead",
+    "LabelScheme",
+    "RowMoveError",
+    "RowPositionError",
+    "decode_label",
+    "encode_labels",
+    "encode_planes",
+    "legal_mask",
+    "unpack_planes",
+]

@@ -1,0 +1,105 @@
+"""hcp arrays to the input tensors of a network."""
+
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from komadori._core import encoding as _core
+from komadori.encoding.errors import EncodingError
+from komadori.encoding.features import FEATURES, FeatureInput, FeatureTable
+
+DType = Literal["float32", "uint8", "packed"]
+
+_TYPES: dict[str, tuple[_core.PlaneType, type[np.generic]]] = {
+    "float32": (_core.PlaneType.FLOAT32, np.float32),
+    "uint8": (_core.PlaneType.UINT8, np.uint8),
+    "packed": (_core.PlaneType.PACKED, np.uint8),
+}
+
+
+def table_named(features: str) -> FeatureTable:
+    if features not in FEATURES:
+        raise EncodingError(f"no feature table {features!r}: one of {', '.join(FEATURES)}")
+    return FEATURES[features]
+
+
+def hcp_rows(hcps: ArrayLike) -> NDArray[np.uint8]:
+    rows = np.ascontiguousarray(hcps)
+    if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != 32:
+        raise EncodingError(f"hcps must be uint8 [N, 32], not {rows.dtype} {list(rows.shape)}")
+    return rows
+
+
+def encode_planes(
+    hcps: ArrayLike,
+    features: str = "dlshogi",
+    dtype: DType = "float32",
+    out: Sequence[NDArray[Any]] | None = None,
+    *,
+    plies: ArrayLike | None = None,
+    threads: int = 1,
+) -> tuple[NDArray[Any], ...]:
+    """The input tensors of N positions, one array an input of the table.
+
+    hcps: uint8 [N, 32].
+    dtype: "float32" or "uint8" [N, *input.shape] with values 0 and 1; "packed": uint8
+    [N, input.packed_bytes].
+    out: C-contiguous arrays of these shapes to write into (and return).
+    plies: int [N], moves made before each position (0 at the start); only tables with
+    needs_plies ask for it.
+
+    A position must decode; whether the rules allow it isn't asked. RowPositionError names
+    the first row that doesn't. The GIL is released.
+    """
+    table = table_named(features)
+    if dtype not in _TYPES:
+        raise EncodingError(f"no plane type {dtype!r}: one of {', '.join(_TYPES)}")
+    plane_type, scalar = _TYPES[dtype]
+    rows = hcp_rows(hcps)
+    shapes = [
+        (len(rows), one.packed_bytes) if dtype == "packed" else (len(rows), *one.shape)
+        for one in table.inputs
+    ]
+    if out is None:
+        out = [np.empty(shape, scalar) for shape in shapes]
+    elif len(out) != len(shapes) or not all(
+        array.shape == shape and array.dtype == scalar and array.flags.c_contiguous
+        for array, shape in zip(out, shapes, strict=True)
+    ):
+        wanted = ", ".join(f"{scalar.__name__} {list(shape)}" for shape in shapes)
+        raise EncodingError(f"out must be C-contiguous arrays {wanted}")
+    played = None if plies is None else np.ascontiguousarray(plies, np.int32)
+    _core.encode_planes(table.name, rows, played, plane_type, list(out), threads)
+    return tuple(out)
+
+
+def unpack_planes(
+    packed: Sequence[NDArray[np.uint8]],
+    features: str = "dlshogi",
+    dtype: Literal["float32", "uint8"] = "float32",
+    *,
+    threads: int = 1,
+) -> tuple[NDArray[Any], ...]:
+    """Packed inputs of `encode_planes` to dense ones, [N, *input.shape] each."""
+    table = table_named(features)
+    if len(packed) != len(table.inputs):
+        raise EncodingError(f"{features} has {len(table.inputs)} inputs, not {len(packed)}")
+    return tuple(
+        _unpack(table, i, one, packed[i], dtype, threads) for i, one in enumerate(table.inputs)
+    )
+
+
+def _unpack(
+    table: FeatureTable,
+    index: int,
+    one: FeatureInput,
+    packed: NDArray[np.uint8],
+    dtype: str,
+    threads: int,
+) -> NDArray[Any]:
+    rows = np.ascontiguousarray(packed)
+    out: NDArray[Any] = np.empty((len(rows), *one.shape), _TYPES[dtype][1])
+    _core.unpack_planes(table.name, index, rows, out, threads)
+    return out
