@@ -19,7 +19,7 @@ using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu, Shape...>;
 template <class T, class... Shape>
 using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu, Shape...>;
 using HcpArray = In<std::uint8_t, nb::shape<-1, 32>>;
-using AnyArray = nb::ndarray<nb::c_contig, nb::device::cpu>;
+using Bytes = Out<std::uint8_t, nb::ndim<1>>;  // any array seen as its bytes
 
 HcpRows rows(const HcpArray& hcps) { return {hcps.data(), hcps.shape(0)}; }
 
@@ -38,7 +38,7 @@ void require(bool holds, const char* what) {
 
 void encode_planes_into(const std::string& name, const HcpArray& hcps,
                         std::optional<In<std::int32_t, nb::ndim<1>>> plies, PlaneType type,
-                        const std::vector<AnyArray>& outs, int threads) {
+                        const std::vector<Bytes>& outs, int threads) {
     const FeatureTable& table = table_named(name);
     require(outs.size() == table.inputs.size(), "one array an input is needed");
     require(plies || !table.needs_plies(), "this feature table needs plies");

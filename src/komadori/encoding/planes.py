@@ -71,7 +71,8 @@ def encode_planes(
         wanted = ", ".join(f"{scalar.__name__} {list(shape)}" for shape in shapes)
         raise EncodingError(f"out must be C-contiguous arrays {wanted}")
     played = None if plies is None else np.ascontiguousarray(plies, np.int32)
-    _core.encode_planes(table.name, rows, played, plane_type, list(out), threads)
+    flat = [array.reshape(-1).view(np.uint8) for array in out]
+    _core.encode_planes(table.name, rows, played, plane_type, flat, threads)
     return tuple(out)
 
 
