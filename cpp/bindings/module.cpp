@@ -10,4 +10,6 @@ NB_MODULE(KOMADORI_MODULE, m) {
     bind_encoding(encoding);
     nb::module_ records = m.def_submodule("records");
     bind_records(records);
+    nb::module_ tree = m.def_submodule("tree");
+    bind_tree(tree);
 }

@@ -1,0 +1,175 @@
+// komadori._core.tree: the PUCT graph. komadori.search drives it.
+#include "komadori/tree/tree.h"
+
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/array.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include "komadori/encoding/label.h"
+#include "module.h"
+
+namespace komadori {
+namespace {
+
+using Planes = nb::ndarray<float, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using Policy = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+using Values = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Moves = std::vector<std::uint16_t>;
+
+void check_planes(const Planes& features1, const Planes& features2) {
+    const auto is_board = [](const Planes& p) { return p.shape(2) == 9 && p.shape(3) == 9; };
+    if (!is_board(features1) || features1.shape(1) != 62) {
+        throw nb::value_error("features1 is not [N, 62, 9, 9]");
+    }
+    if (!is_board(features2) || (features2.shape(1) != 57 && features2.shape(1) != 119)) {
+        throw nb::value_error("features2 is not [N, 57, 9, 9] or [N, 119, 9, 9]");
+    }
+    if (features1.shape(0) != features2.shape(0) || features1.shape(0) == 0) {
+        throw nb::value_error("features1 and features2 have different numbers of rows, or none");
+    }
+}
+
+// A batch that keeps the caller's arrays alive.
+struct BoundBatch {
+    BoundBatch(Planes features1, Planes features2)
+        : arrays1((check_planes(features1, features2), std::move(features1))),
+          arrays2(std::move(features2)),
+          batch(arrays1.data(), arrays2.data(), int(arrays1.shape(0)), int(arrays2.shape(1))) {}
+
+    Planes arrays1;
+    Planes arrays2;
+    Batch batch;
+};
+
+void expand(Tree& tree, BoundBatch& bound, const Policy& policy, const Values& value) {
+    const auto rows = std::size_t(bound.batch.rows());
+    if (policy.shape(0) < rows || value.shape(0) < rows) {
+        throw nb::value_error("fewer outputs than rows in the batch");
+    }
+    if (policy.shape(1) != LABELS_2187) {
+        throw nb::value_error("policy is not [N, 2187]");
+    }
+    const nb::gil_scoped_release release;
+    tree.expand(bound.batch, policy.data(), value.data());
+}
+
+void bind_options(nb::module_& m) {
+    nb::class_<TreeOptions>(m, "TreeOptions", "The constants of the search; see dlshogi's options.")
+        .def(nb::init<>())
+        .def_rw("c_init", &TreeOptions::c_init)
+        .def_rw("c_base", &TreeOptions::c_base)
+        .def_rw("fpu_reduction", &TreeOptions::fpu_reduction)
+        .def_rw("c_init_root", &TreeOptions::c_init_root)
+        .def_rw("c_base_root", &TreeOptions::c_base_root)
+        .def_rw("fpu_reduction_root", &TreeOptions::fpu_reduction_root)
+        .def_rw("temperature", &TreeOptions::temperature)
+        .def_rw("draw_value", &TreeOptions::draw_value)
+        .def_rw("draw_ply", &TreeOptions::draw_ply)
+        .def_rw("repetition", &TreeOptions::repetition)
+        .def_rw("mate_in_one", &TreeOptions::mate_in_one)
+        .def_rw("declaration_points", &TreeOptions::declaration_points);
+}
+
+void bind_reports(nb::module_& m) {
+    nb::enum_<Proof>(m, "Proof", "What is proven of a position or move.")
+        .value("NONE", Proof::NONE)
+        .value("WIN", Proof::WIN)
+        .value("LOSS", Proof::LOSS)
+        .value("DRAW", Proof::DRAW);
+    nb::class_<RootMove>(m, "RootMove", "A root's move, in the view of the side that makes it.")
+        .def_ro("move16", &RootMove::move16)
+        .def_ro("visits", &RootMove::visits)
+        .def_ro("value", &RootMove::value)
+        .def_ro("prior", &RootMove::prior)
+        .def_ro("proof", &RootMove::proof)
+        .def_ro("proof_plies", &RootMove::proof_plies)
+        .def_ro("repetition", &RootMove::repetition);
+    nb::class_<TreeStats>(m, "TreeStats", "Playouts by how they ended.")
+        .def_ro("evaluated", &TreeStats::evaluated)
+        .def_ro("terminal", &TreeStats::terminal)
+        .def_ro("repeated", &TreeStats::repeated)
+        .def_ro("transposed", &TreeStats::transposed)
+        .def_ro("dropped", &TreeStats::dropped)
+        .def_ro("invalid", &TreeStats::invalid)
+        .def_ro("reclaims", &TreeStats::reclaims)
+        .def_ro("depth", &TreeStats::depth);
+    nb::class_<NodeView>(m, "NodeView", "A node of the graph, for tests and inspection.")
+        .def_ro("found", &NodeView::found)
+        .def_ro("proof", &NodeView::proof)
+        .def_ro("proof_plies", &NodeView::proof_plies)
+        .def_ro("visits", &NodeView::visits)
+        .def_ro("in_flight", &NodeView::in_flight)
+        .def_ro("repeats", &NodeView::repeats)
+        .def_ro("value_sum", &NodeView::value_sum, "In steps of 1/4096.")
+        .def_ro("value", &NodeView::value)
+        .def_prop_ro(
+            "edges",
+            [](const NodeView& view) {
+                nb::list edges;
+                for (const Edge& e : view.edges) {
+                    edges.append(nb::make_tuple(e.move16(), e.visits(), e.value_sum(),
+                                                decode_prior(e.prior), e.is_lost()));
+                }
+                return edges;
+            },
+            nb::sig("def edges(self) -> list[tuple[int, int, int, float, bool]]"),
+            "(move16, visits, value sum, prior, lost) of each move.");
+}
+
+}  // namespace
+}  // namespace komadori
+
+void bind_tree(nb::module_& m) {
+    using namespace komadori;
+    const auto free = nb::call_guard<nb::gil_scoped_release>();
+    bind_options(m);
+    bind_reports(m);
+
+    nb::class_<BoundBatch>(m, "Batch", "Rows of the caller's arrays and what waits for them.")
+        .def(nb::init<Planes, Planes>(), nb::arg("features1"), nb::arg("features2"))
+        .def_prop_ro("rows", [](const BoundBatch& b) { return b.batch.rows(); });
+
+    nb::class_<Tree>(m, "Tree", "The PUCT graph; every method may be called from any thread.")
+        .def(nb::init<std::size_t, TreeOptions>(), nb::arg("memory_bytes"),
+             nb::arg("options") = TreeOptions())
+        .def_prop_rw("options", &Tree::options, &Tree::set_options,
+                     "A copy; assign to change. Options that change values clear the tree.")
+        .def("clear", &Tree::clear, free)
+        .def("add_root", &Tree::add_root)
+        .def("set_root", &Tree::set_root, nb::arg("root"), nb::arg("position"), free,
+             "Put a root at a position with its path; returns the visits known of it.")
+        .def(
+            "set_search_moves",
+            [](Tree& t, int root, const Moves& moves) { t.set_search_moves(root, moves); },
+            nb::arg("root"), nb::arg("moves"), "Search these moves (move16) only; empty: all.")
+        .def(
+            "collect",
+            [](Tree& t, int root, BoundBatch& b, int rows) {
+                return t.collect(root, b.batch, rows);
+            },
+            nb::arg("root"), nb::arg("batch"), nb::arg("rows"), free,
+            "Add up to `rows` leaves to the batch; returns how many were added.")
+        .def("expand", &expand, nb::arg("batch"), nb::arg("policy"), nb::arg("value"),
+             "Take the outputs of a batch's rows: logits [rows, 2187], win probability [rows].")
+        .def(
+            "cancel", [](Tree& t, BoundBatch& b) { t.cancel(b.batch); }, nb::arg("batch"), free,
+            "Undo a batch as if it had never been collected.")
+        .def("root_visits", &Tree::root_visits, nb::arg("root"))
+        .def("root_solved", &Tree::root_solved, nb::arg("root"))
+        .def("root_value", &Tree::root_value, nb::arg("root"))
+        .def("root_moves", &Tree::root_moves, nb::arg("root"), "Best first.")
+        .def("variation", &Tree::variation, nb::arg("root"), nb::arg("first"), nb::arg("max_plies"),
+             "The expected moves (move16) from `first` on.")
+        .def_prop_ro("stats", &Tree::stats)
+        .def_prop_ro("fullness", &Tree::fullness)
+        .def_prop_ro("node_count", &Tree::node_count)
+        .def("reclaim", &Tree::reclaim, nb::arg("fullness"), free,
+             "Free what no root reaches if memory is fuller than this; returns whether it did.")
+        .def(
+            "view", [](const Tree& t, int root, const Moves& moves) { return t.view(root, moves); },
+            nb::arg("root"), nb::arg("moves") = Moves())
+        .def("check", &Tree::check, free, "The first broken invariant in words, or \"\".");
+
+    m.attr("LABELS") = LABELS_2187;
+}

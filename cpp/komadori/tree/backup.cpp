@@ -1,0 +1,179 @@
+#include <algorithm>
+#include <cmath>
+
+#include "komadori/encoding/label.h"
+#include "komadori/tree/tree.h"
+
+namespace komadori {
+
+void Tree::expand(Batch& batch, const float* policy, const float* value) {
+    const std::lock_guard guard(lock_);
+    const std::size_t rows = batch.generation == generation_ ? batch.leaves.size() : 0;
+    for (std::size_t row = 0; row < rows; ++row) {
+        const Batch::Leaf& leaf = batch.leaves[row];
+        Node& node = store_[leaf.node];
+        bool valid = std::isfinite(value[row]);
+        node.value = valid ? std::clamp(value[row], 0.0f, 1.0f) : 0.5f;
+        valid &= write_priors(node, policy + row * LABELS_2187);
+        if (!valid) ++stats_.invalid;
+        node.state = NodeState::EXPANDED;
+        const int own = int(std::lround(node.value * VALUE_ONE));
+        node.value_sum += std::uint64_t(own);
+        --node.in_flight;
+        const auto path = std::span<const Step>(batch.steps)
+                              .subspan(leaf.path_begin, leaf.path_end - leaf.path_begin);
+        settle(path, VALUE_ONE - own, int(path.size()));
+    }
+    stats_.evaluated += rows;
+    batch.leaves.clear();
+    batch.steps.clear();
+}
+
+void Tree::cancel(Batch& batch) {
+    const std::lock_guard guard(lock_);
+    for (const Batch::Leaf& leaf : batch.leaves) {
+        if (batch.generation != generation_) break;
+        Node& node = store_[leaf.node];
+        node.state = NodeState::NEW;
+        --node.visits;
+        --node.in_flight;
+        undo(std::span<const Step>(batch.steps)
+                 .subspan(leaf.path_begin, leaf.path_end - leaf.path_begin));
+    }
+    batch.leaves.clear();
+    batch.steps.clear();
+}
+
+// Gives the visits of a path their value, from the view of the side that made its last move.
+// Steps behind `anchor` lie inside a cycle: the value belongs to this path and not to their
+// nodes, so they are undone and only counted. Up to the anchor the cycle is part of what the
+// node leads to, whatever came before it.
+void Tree::settle(std::span<const Step> path, int value, int anchor) {
+    for (std::size_t i = path.size(); i-- > 0; value = VALUE_ONE - value) {
+        Node& node = store_[path[i].node];
+        Edge& edge = store_.edges(node)[path[i].ordinal];
+        --node.in_flight;
+        if (int(i) > anchor) {
+            --node.visits;
+            --edge.stat;
+            ++node.repeats;
+        } else {
+            edge.stat += std::uint64_t(value) << VISIT_BITS;
+            node.value_sum += std::uint64_t(value);
+        }
+    }
+}
+
+void Tree::undo(std::span<const Step> path) {
+    for (const Step& step : path) {
+        Node& node = store_[step.node];
+        --node.visits;
+        --node.in_flight;
+        --store_.edges(node)[step.ordinal].stat;
+    }
+}
+
+// Carries a proof from the end of a path towards the root, as far as it decides the nodes there.
+// Proofs stand for every path: a mate stays a mate where its moves repeat a position, because
+// the attacker may play on from there.
+void Tree::prove(std::span<const Step> path, NodeIndex leaf) {
+    const Node* child = &store_[leaf];
+    for (std::size_t i = path.size(); i-- > 0 && child->proof != Proof::NONE;) {
+        Node& node = store_[path[i].node];
+        Edge& edge = store_.edges(node)[path[i].ordinal];
+        const auto plies = std::uint16_t(child->proof_plies + 1);
+        if (child->proof == Proof::LOSS) {
+            if (node.proof != Proof::WIN || plies < node.proof_plies) {
+                node.proof = Proof::WIN;
+                node.proof_plies = plies;
+            }
+        } else {
+            if (child->proof == Proof::WIN && !edge.is_lost()) {
+                edge.mark_lost();
+                --node.open;
+            }
+            if (node.proof == Proof::NONE && !prove_from_edges(node)) return;
+        }
+        child = &node;
+    }
+}
+
+// Whether every move of a node is proven, the best of them no better than a draw.
+bool Tree::prove_from_edges(Node& node) {
+    std::uint16_t longest = 0;
+    bool draw = false;
+    for (const Edge& edge : store_.edges(node)) {
+        if (edge.child == NO_NODE) {
+            if (!edge.is_lost()) return false;
+            continue;
+        }
+        const Node& child = store_[edge.child];
+        if (edge.is_lost()) {
+            longest = std::max(longest, child.proof_plies);
+        } else if (child.proof == Proof::DRAW) {
+            draw = true;
+        } else {
+            return false;
+        }
+    }
+    node.proof = draw ? Proof::DRAW : Proof::LOSS;
+    node.proof_plies = draw ? std::uint16_t(0) : std::uint16_t(longest + 1);
+    return true;
+}
+
+// The softmax of the legal moves' logits; false (and a uniform policy) if they aren't numbers.
+bool Tree::write_priors(Node& node, const float* logits) {
+    const std::span<Edge> edges = store_.edges(node);
+    const auto turn = Color(node.turn);
+    float scaled[MAX_LEGAL_MOVES];
+    float largest = -INFINITY;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        scaled[i] = logits[label_2187(Move(edges[i].move16()), turn)];
+        largest = std::max(largest, scaled[i]);
+    }
+    const float scale = 1.0f / options_.temperature;
+    float sum = 0;
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        scaled[i] = std::exp((scaled[i] - largest) * scale);
+        sum += scaled[i];
+    }
+    const bool valid = std::isfinite(sum);
+    const float norm = 1.0f / sum;
+    const float uniform = 1.0f / float(edges.size());
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        edges[i].prior = encode_prior(valid ? scaled[i] * norm : uniform);
+    }
+    return valid;
+}
+
+int Tree::draw_value(Color mover) const {
+    return int(std::lround(options_.draw_value[mover] * VALUE_ONE));
+}
+
+// What a proven node is worth to the side that moved there.
+int Tree::value_for_mover(const Node& child) const {
+    switch (child.proof) {
+        case Proof::WIN:
+            return 0;
+        case Proof::LOSS:
+            return VALUE_ONE;
+        default:
+            return draw_value(opponent(Color(child.turn)));
+    }
+}
+
+// What a repetition (the view of the side to move after it) is worth to the side that moved.
+int Tree::repetition_value(Repetition repetition, Color mover) const {
+    switch (repetition) {
+        case Repetition::WIN:
+        case Repetition::SUPERIOR:
+            return 0;
+        case Repetition::LOSS:
+        case Repetition::INFERIOR:
+            return VALUE_ONE;
+        default:
+            return draw_value(mover);
+    }
+}
+
+}  // namespace komadori

@@ -1,0 +1,44 @@
+// Positions on their way to the network.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "komadori/tree/node.h"
+
+namespace komadori {
+
+// One move of a playout: which edge of which node. Edges [0, touched) keep their ordinals.
+struct Step {
+    NodeIndex node;
+    std::uint32_t ordinal;
+};
+
+// The rows of the caller's input arrays and the playouts that wait for them. Filled by
+// Tree::collect, emptied by Tree::expand or Tree::cancel; nothing is allocated once the
+// vectors have grown to the usual size.
+struct Batch {
+    Batch(float* features1_, float* features2_, int capacity_, int channels2_)
+        : features1(features1_),
+          features2(features2_),
+          capacity(capacity_),
+          channels2(channels2_) {}
+
+    struct Leaf {
+        NodeIndex node;
+        std::uint32_t path_begin;  // into `steps`
+        std::uint32_t path_end;
+    };
+
+    int rows() const { return int(leaves.size()); }
+
+    float* features1;  // [capacity, 62, 9, 9], the caller's
+    float* features2;  // [capacity, channels2, 9, 9], the caller's
+    int capacity;
+    int channels2;                 // 57 or 119
+    std::uint64_t generation = 0;  // of the tree, when the batch was begun
+    std::vector<Leaf> leaves;
+    std::vector<Step> steps;
+};
+
+}  // namespace komadori

@@ -1,0 +1,296 @@
+#include <algorithm>
+
+#include "komadori/encoding/planes.h"
+#include "komadori/tree/tree.h"
+
+namespace komadori {
+
+namespace {
+
+constexpr int FEATURES1 = 62 * SQUARES;
+// Longer playouts than any sensible game; met only where the repetition check is off.
+constexpr std::size_t MAX_DEPTH = 1024;
+// Near the ply limit a position's worth depends on its ply, so the ply is part of the key.
+constexpr int PLY_LIMIT_HORIZON = 100;
+constexpr std::uint32_t VISIT_MARGIN = 1u << 16;
+
+// Fullness down to which unvisited and then little visited nodes are forgotten when memory
+// runs out.
+constexpr double ROOMY = 0.7;
+
+// The move with its piece types filled in; it is known to be legal.
+Move full_move(const Position& position, std::uint16_t move16) {
+    const Move m{move16};
+    if (m.is_drop()) return Move::drop(m.dropped(), m.to());
+    return Move::board(m.from(), m.to(), m.is_promotion(), type_of(position.piece_on(m.from())),
+                       type_of(position.piece_on(m.to())));
+}
+
+}  // namespace
+
+int Tree::collect(int root_number, Batch& batch, int rows) {
+    const std::lock_guard guard(lock_);
+    Root& root = roots_.at(std::size_t(root_number));
+    rows = std::min(rows, batch.capacity - batch.rows());
+    if (rows <= 0 || root.node == NO_NODE || is_solved(root)) return 0;
+    if (batch.rows() == 0) batch.generation = generation_;
+    if (batch.generation != generation_) return 0;
+    // Some playouts need no row; this many attempts are made for those that do.
+    const int attempts = 4 * rows + 16;
+    make_room(attempts);
+    int added = 0;
+    int dropped = 0;
+    for (int i = 0; i < attempts && added < rows && dropped <= rows; ++i) {
+        if (!store_.has_room(1, MAX_LEGAL_MOVES)) break;
+        const End end = playout(root, batch);
+        if (end == End::STUCK) break;
+        if (end == End::QUEUED) ++added;
+        if (end == End::DROPPED) ++dropped;
+        if (end == End::SETTLED && is_solved(root)) break;
+    }
+    // Not before: an undone visit would send the next playout down the same path.
+    std::uint32_t begin = 0;
+    for (const std::uint32_t path_end : dropped_ends_) {
+        undo(std::span(dropped_).subspan(begin, path_end - begin));
+        begin = path_end;
+    }
+    dropped_.clear();
+    dropped_ends_.clear();
+    return added;
+}
+
+// One walk from the root to a leaf. The order of the rules along the way is dlshogi's: draw by
+// the ply limit, repetition, mate in one, declaration, network.
+Tree::End Tree::playout(Root& root, Batch& batch) {
+    Position& position = root.position;
+    path_.clear();
+    path_keys_.clear();
+    int made = 0;
+    NodeIndex index = root.node;
+    End end = End::STUCK;
+    if (store_[index].state == NodeState::NEW) {
+        queue(index, position, batch);
+        return End::QUEUED;
+    }
+    if (store_[index].state == NodeState::PENDING) return End::STUCK;
+    while (end != End::DROPPED) {
+        Node& node = store_[index];
+        if (node.visits > MAX_VISITS - VISIT_MARGIN) break;
+        path_keys_.push_back({position.key(), position.board_key()});
+        const Choice choice = choose(root, position, index);
+        if (choice.kind == Choice::NOTHING) break;
+        if (choice.kind == Choice::REPETITION) {
+            ++stats_.terminal;
+            ++stats_.repeated;
+            if (path_.empty()) {
+                path_.push_back(visit(index, choice.ordinal));
+                settle(path_, choice.value, 0);
+            } else {
+                ++node.repeats;
+                settle(path_, VALUE_ONE - choice.value, std::max(choice.anchor, 0));
+            }
+            end = End::SETTLED;
+            break;
+        }
+        ++made;  // choose() has made the move
+        const Step step = visit(index, choice.ordinal);
+        path_.push_back(step);
+        Edge& edge = store_.edges(node)[step.ordinal];
+        if (edge.child == NO_NODE) {
+            edge.child = store_.find(key_of(position));
+            if (edge.child == NO_NODE) edge.child = meet(position);
+        }
+        index = edge.child;
+        const Node& child = store_[index];
+        if (child.proof != Proof::NONE || path_.size() >= MAX_DEPTH) {
+            ++stats_.terminal;
+            settle(path_, value_for_mover(child), int(path_.size()));
+            prove(path_, index);
+            end = End::SETTLED;
+            break;
+        }
+        if (child.state == NodeState::NEW) {
+            queue(index, position, batch);
+            end = End::QUEUED;
+            break;
+        }
+        if (child.state == NodeState::EXPANDED && edge.visits() == 1 && child.finished() > 0) {
+            // Known from another path: its mean is a better first sample than one more leaf.
+            ++stats_.transposed;
+            const auto finished = std::uint64_t(child.finished());
+            const auto mean = int((child.value_sum + finished / 2) / finished);
+            settle(path_, VALUE_ONE - mean, int(path_.size()));
+            end = End::SETTLED;
+            break;
+        }
+        if (child.state == NodeState::PENDING) end = End::DROPPED;
+    }
+    if (end == End::DROPPED) {
+        ++stats_.dropped;
+        dropped_.insert(dropped_.end(), path_.begin(), path_.end());
+        dropped_ends_.push_back(std::uint32_t(dropped_.size()));
+    } else if (end == End::STUCK) {
+        undo(path_);
+    }
+    stats_.depth = std::max(stats_.depth, std::uint64_t(made));
+    for (; made > 0; --made) position.undo_move();
+    return end;
+}
+
+// Which move to make from a node, made unless the walk ends here. A move that repeats an earlier
+// position of this path is worth what the repetition is worth, whatever the shared node it leads
+// to has to say; it is weighed against the best of the other moves. Nothing of it is stored in
+// the nodes between the two occurrences, since other paths reach them too (see settle()).
+Tree::Choice Tree::choose(const Root& root, Position& position, NodeIndex index) {
+    Node& node = store_[index];
+    const bool at_root = path_.empty();
+    const std::span<const std::uint16_t> allowed =
+        at_root ? std::span<const std::uint16_t>(root.search_moves)
+                : std::span<const std::uint16_t>();
+    excluded_.clear();
+    Choice known{Choice::NOTHING, -1, 0, -1};
+    float known_score = -1.0f;
+    for (;;) {
+        const Selected selected = select(node, at_root, allowed, excluded_);
+        if (selected.ordinal < 0 || (!excluded_.empty() && known_score >= selected.score)) {
+            return known;
+        }
+        const Edge& edge = store_.edges(node)[std::size_t(selected.ordinal)];
+        position.do_move(full_move(position, edge.move16()));
+        const bool drawn = options_.draw_ply > 0 && position.ply() > options_.draw_ply;
+        const Repetition repetition =
+            drawn || !options_.repetition ? Repetition::NONE : position.repetition(2);
+        if (repetition == Repetition::NONE) {
+            return {Choice::DESCEND, selected.ordinal, 0, 0};
+        }
+        const int anchor = repeated_at(repetition, position);
+        position.undo_move();
+        const int value = repetition_value(repetition, position.turn());
+        const std::uint32_t tried = std::max(node.repeats, edge.visits());
+        // A loss is taken only where there is nothing else; a known win leaves no question.
+        const float score = value == 0 ? 0.0f
+                            : value == VALUE_ONE
+                                ? 1e9f
+                                : float(value) / VALUE_ONE + selected.exploration *
+                                                                 decode_prior(edge.prior) /
+                                                                 float(1 + tried);
+        if (score > known_score) {
+            known_score = score;
+            known = {Choice::REPETITION, selected.ordinal, value, anchor};
+        }
+        excluded_.push_back(edge.move16());
+    }
+}
+
+// Counts a visit without a value (dlshogi's virtual loss) on a node and one of its edges.
+Step Tree::visit(NodeIndex index, int ordinal) {
+    Node& node = store_[index];
+    const std::span<Edge> edges = store_.edges(node);
+    if (ordinal >= node.touched) {
+        std::swap(edges[std::size_t(ordinal)], edges[node.touched]);
+        ordinal = node.touched++;
+        node.front = 0;
+    }
+    ++node.visits;
+    ++node.in_flight;
+    ++edges[std::size_t(ordinal)].stat;
+    return {index, std::uint32_t(ordinal)};
+}
+
+// A node for a position that has none yet, settled as far as the rules can settle it.
+NodeIndex Tree::meet(const Position& position) {
+    const NodeIndex index = store_.create(key_of(position));
+    Node& node = store_[index];
+    node.turn = position.turn();
+    const auto [black, white] = options_.declaration_points;
+    if (options_.draw_ply > 0 && position.ply() > options_.draw_ply) {
+        node.proof = Proof::DRAW;
+    } else if ((options_.mate_in_one && !position.in_check() &&
+                !position.mate_in_one().is_none()) ||
+               (black > 0 && position.can_declare_win(black, white))) {
+        node.proof = Proof::WIN;
+        node.proof_plies = 1;
+    } else {
+        write_edges(node, position);
+    }
+    return index;
+}
+
+void Tree::write_edges(Node& node, const Position& position) {
+    Move moves[MAX_LEGAL_MOVES];
+    const int count = position.legal_moves(moves);
+    if (count == 0) {
+        node.proof = Proof::LOSS;
+        node.proof_plies = 0;
+        return;
+    }
+    store_.allocate_edges(node, count);
+    const std::span<Edge> edges = store_.edges(node);
+    for (std::size_t i = 0; i < edges.size(); ++i) edges[i].bits = moves[i].move16();
+    node.open = std::uint16_t(count);
+    node.touched = 0;
+    node.front = 0;
+}
+
+void Tree::queue(NodeIndex index, const Position& position, Batch& batch) {
+    Node& node = store_[index];
+    node.state = NodeState::PENDING;
+    ++node.visits;
+    ++node.in_flight;
+    const auto row = std::size_t(batch.rows());
+    float* features1 = batch.features1 + row * FEATURES1;
+    float* features2 = batch.features2 + row * std::size_t(batch.channels2) * SQUARES;
+    write_dlshogi(position, features1, features2);
+    const auto begin = std::uint32_t(batch.steps.size());
+    batch.steps.insert(batch.steps.end(), path_.begin(), path_.end());
+    batch.leaves.push_back({index, begin, std::uint32_t(batch.steps.size())});
+}
+
+// Where on the path the position was before: the index of the node, -1 for one above the root.
+int Tree::repeated_at(Repetition repetition, const Position& position) const {
+    const bool same_hands = repetition == Repetition::DRAW || repetition == Repetition::WIN ||
+                            repetition == Repetition::LOSS;
+    for (std::size_t i = path_keys_.size(); i-- > 0;) {
+        if (same_hands ? path_keys_[i].key == position.key()
+                       : path_keys_[i].board_key == position.board_key()) {
+            return int(i);
+        }
+    }
+    return -1;
+}
+
+std::uint64_t Tree::key_of(const Position& position) const {
+    const std::uint64_t key = position.key();
+    if (options_.draw_ply == 0 || position.ply() + PLY_LIMIT_HORIZON < options_.draw_ply) {
+        return key;
+    }
+    return key ^ (std::uint64_t(position.ply()) * 0x9e3779b97f4a7c15ull);
+}
+
+void Tree::make_room(int playouts) {
+    const auto nodes = std::size_t(playouts);
+    const std::size_t edges = nodes * MAX_LEGAL_MOVES;
+    if (store_.has_room(nodes, std::min(edges, store_.edge_capacity() / 4))) return;
+    ++stats_.reclaims;
+    const std::vector<NodeIndex> roots = root_nodes();
+    store_.reclaim(roots, 0);
+    for (std::uint32_t visits = 1; store_.fullness() > ROOMY && visits < MAX_VISITS / 2;
+         visits *= 2) {
+        store_.reclaim(roots, visits);
+    }
+}
+
+bool Tree::is_solved(const Root& root) const {
+    const Node& node = store_[root.node];
+    if (root.search_moves.empty()) return node.proof != Proof::NONE;
+    bool open = false;
+    for (const Edge& edge : store_.edges(node)) {
+        if (!is_allowed(root, edge.move16())) continue;
+        const Proof child = edge.child == NO_NODE ? Proof::NONE : store_[edge.child].proof;
+        if (child == Proof::LOSS) return true;
+        open |= !edge.is_lost() && child == Proof::NONE;
+    }
+    return node.edge_count > 0 && !open;
+}
+
+}  // namespace komadori

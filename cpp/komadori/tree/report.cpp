@@ -1,0 +1,229 @@
+#include <algorithm>
+#include <tuple>
+
+#include "komadori/tree/tree.h"
+
+namespace komadori {
+
+namespace {
+
+// How a move whose child is proven stands to the side that makes it.
+Proof for_mover(Proof child) {
+    switch (child) {
+        case Proof::WIN:
+            return Proof::LOSS;
+        case Proof::LOSS:
+            return Proof::WIN;
+        default:
+            return child;
+    }
+}
+
+// Sorts before what is worse: wins, then the undecided, then losses. A win that comes sooner
+// and a loss that comes later are better.
+std::tuple<int, int> proof_rank(Proof proof, int plies) {
+    switch (proof) {
+        case Proof::WIN:
+            return {0, plies};
+        case Proof::LOSS:
+            return {2, -plies};
+        default:
+            return {1, 0};
+    }
+}
+
+}  // namespace
+
+std::uint32_t Tree::root_visits(int number) const {
+    const std::lock_guard guard(lock_);
+    return store_[roots_.at(std::size_t(number)).node].finished();
+}
+
+float Tree::root_value(int number) const {
+    const std::lock_guard guard(lock_);
+    const Node& node = store_[roots_.at(std::size_t(number)).node];
+    switch (node.proof) {
+        case Proof::WIN:
+            return 1.0f;
+        case Proof::LOSS:
+            return 0.0f;
+        default:
+            return node.finished() ? node.mean() : 0.5f;
+    }
+}
+
+bool Tree::root_solved(int number) const {
+    const std::lock_guard guard(lock_);
+    const Root& root = roots_.at(std::size_t(number));
+    return root.node != NO_NODE && is_solved(root);
+}
+
+bool Tree::is_allowed(const Root& root, std::uint16_t move16) const {
+    return root.search_moves.empty() ||
+           std::find(root.search_moves.begin(), root.search_moves.end(), move16) !=
+               root.search_moves.end();
+}
+
+RootMove Tree::describe(const Edge& edge) const {
+    RootMove move{};
+    move.move16 = edge.move16();
+    move.visits = edge.visits();
+    move.prior = decode_prior(edge.prior);
+    move.value = move.visits ? float(edge.value_sum()) / (float(move.visits) * VALUE_ONE) : 0.0f;
+    if (edge.child != NO_NODE) {
+        const Node& child = store_[edge.child];
+        move.proof = for_mover(child.proof);
+        move.proof_plies = child.proof_plies + 1;
+    }
+    if (edge.is_lost() && move.proof == Proof::NONE) {  // the child's memory was reclaimed
+        move.proof = Proof::LOSS;
+        move.proof_plies = 2;
+    }
+    if (move.proof == Proof::WIN) move.value = 1.0f;
+    if (move.proof == Proof::LOSS) move.value = 0.0f;
+    return move;
+}
+
+std::vector<RootMove> Tree::root_moves(int number) {
+    const std::lock_guard guard(lock_);
+    Root& root = roots_.at(std::size_t(number));
+    if (root.node == NO_NODE) return {};
+    const Node& node = store_[root.node];
+    std::vector<RootMove> moves;
+    for (const Edge& edge : store_.edges(node)) {
+        if (!is_allowed(root, edge.move16())) continue;
+        RootMove move = describe(edge);
+        const Color mover = root.position.turn();
+        root.position.do_move(root.position.from_move16(move.move16));
+        if (options_.repetition) move.repetition = root.position.repetition(2);
+        root.position.undo_move();
+        if (move.repetition != Repetition::NONE && move.proof != Proof::WIN) {
+            move.value = float(repetition_value(move.repetition, mover)) / VALUE_ONE;
+        }
+        moves.push_back(move);
+    }
+    std::stable_sort(moves.begin(), moves.end(), [](const RootMove& a, const RootMove& b) {
+        return std::tuple(proof_rank(a.proof, a.proof_plies), -std::int64_t(a.visits), -a.value,
+                          -a.prior) < std::tuple(proof_rank(b.proof, b.proof_plies),
+                                                 -std::int64_t(b.visits), -b.value, -b.prior);
+    });
+    place_repetitions(moves);
+    return moves;
+}
+
+// The visits of a move that repeats may come from other paths and say nothing of this game: it
+// stands first only if it is worth more than the best of the other moves, and else behind
+// all that were visited.
+void Tree::place_repetitions(std::vector<RootMove>& moves) {
+    const auto undecided = [](const RootMove& m) {
+        return m.proof == Proof::NONE || m.proof == Proof::DRAW;
+    };
+    const auto begin = std::find_if(moves.begin(), moves.end(), undecided);
+    const auto end = std::find_if_not(begin, moves.end(), undecided);
+    const auto first = std::stable_partition(
+        begin, end, [](const RootMove& m) { return m.repetition == Repetition::NONE; });
+    if (first == begin || first == end) return;
+    std::stable_sort(first, end,
+                     [](const RootMove& a, const RootMove& b) { return a.value > b.value; });
+    if (begin->visits == 0 || first->value > begin->value) {
+        std::rotate(begin, first, first + 1);
+    } else {
+        const auto unvisited =
+            std::find_if(begin, first, [](const RootMove& m) { return m.visits == 0; });
+        std::rotate(unvisited, first, end);
+    }
+}
+
+// The move that root_moves would put first, without regard to repetitions; -1 before any visit.
+int Tree::best_edge(const Node& node) const {
+    const std::span<const Edge> edges = store_.edges(node);
+    int best = -1;
+    RootMove best_move{};
+    for (std::size_t i = 0; i < edges.size(); ++i) {
+        const RootMove move = describe(edges[i]);
+        if (move.visits == 0 && move.proof == Proof::NONE) continue;
+        const auto rank = [](const RootMove& m) {
+            return std::tuple(proof_rank(m.proof, m.proof_plies), -std::int64_t(m.visits),
+                              -m.value);
+        };
+        if (best < 0 || rank(move) < rank(best_move)) {
+            best = int(i);
+            best_move = move;
+        }
+    }
+    return best;
+}
+
+std::vector<std::uint16_t> Tree::variation(int number, std::uint16_t first, int max_plies) {
+    const std::lock_guard guard(lock_);
+    Root& root = roots_.at(std::size_t(number));
+    std::vector<std::uint16_t> moves;
+    if (root.node == NO_NODE) return moves;
+    Position& position = root.position;
+    NodeIndex index = root.node;
+    int chosen = -1;
+    const std::span<const Edge> root_edges = store_.edges(store_[index]);
+    for (std::size_t i = 0; i < root_edges.size(); ++i) {
+        if (root_edges[i].move16() == first) chosen = int(i);
+    }
+    while (chosen >= 0) {
+        const Edge& edge = store_.edges(store_[index])[std::size_t(chosen)];
+        position.do_move(position.from_move16(edge.move16()));
+        moves.push_back(edge.move16());
+        index = edge.child;
+        if (int(moves.size()) >= max_plies || index == NO_NODE ||
+            position.repetition(2) != Repetition::NONE) {
+            break;
+        }
+        if (store_[index].edge_count == 0 && store_[index].proof == Proof::WIN) {
+            const Move mate = position.in_check() ? Move() : position.mate_in_one();
+            if (!mate.is_none()) moves.push_back(mate.move16());
+            break;
+        }
+        chosen = best_edge(store_[index]);
+    }
+    for (int i = position.path_length() - root.path_length; i > 0; --i) position.undo_move();
+    return moves;
+}
+
+TreeStats Tree::stats() const {
+    const std::lock_guard guard(lock_);
+    return stats_;
+}
+
+double Tree::fullness() const {
+    const std::lock_guard guard(lock_);
+    return store_.fullness();
+}
+
+std::size_t Tree::node_count() const {
+    const std::lock_guard guard(lock_);
+    return store_.node_count();
+}
+
+NodeView Tree::view(int number, std::span<const std::uint16_t> moves) const {
+    const std::lock_guard guard(lock_);
+    NodeIndex index = roots_.at(std::size_t(number)).node;
+    for (const std::uint16_t move16 : moves) {
+        const std::span<const Edge> edges = store_.edges(store_[index]);
+        const auto edge = std::find_if(edges.begin(), edges.end(),
+                                       [move16](const Edge& e) { return e.move16() == move16; });
+        index = edge == edges.end() ? NO_NODE : edge->child;
+        if (index == NO_NODE) return {};
+    }
+    if (index == NO_NODE) return {};
+    const Node& node = store_[index];
+    const std::span<const Edge> edges = store_.edges(node);
+    return {true,         node.state,
+            node.proof,   node.proof_plies,
+            node.visits,  node.in_flight,
+            node.repeats, node.value_sum,
+            node.value,   {edges.begin(), edges.end()}};
+}
+
+std::string Tree::check() const {
+    const std::lock_guard guard(lock_);
+    return store_.check();
+}
+
+}  // namespace komadori

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <cmath>
+
+#include "komadori/tree/tree.h"
+
+namespace komadori {
+
+namespace {
+
+bool contains(std::span<const std::uint16_t> moves, std::uint16_t move16) {
+    return std::find(moves.begin(), moves.end(), move16) != moves.end();
+}
+
+}  // namespace
+
+// Edge `touched` becomes the likeliest of those that were never selected, so that a selection
+// looks at the visited edges and that one only. One step of a selection sort for each move
+// that is first visited; ties keep the order of move generation.
+void Tree::bring_front(Node& node) {
+    node.front = 1;
+    const std::span<Edge> edges = store_.edges(node);
+    std::size_t best = node.touched;
+    for (std::size_t i = best + 1; i < edges.size(); ++i) {
+        if (edges[i].prior > edges[best].prior) best = i;
+    }
+    std::swap(edges[node.touched], edges[best]);
+}
+
+// The edge with the largest PUCT score that isn't proven to lose (AlphaZero, Silver et al. 2018;
+// constants and first-play urgency as dlshogi has them). The first-play urgency takes the prior
+// mass of the children that are visited now, summed anew each time.
+Tree::Selected Tree::select(Node& node, bool at_root, std::span<const std::uint16_t> allowed,
+                            std::span<const std::uint16_t> excluded) {
+    if (!node.front && node.touched < node.edge_count) bring_front(node);
+    const float init = at_root ? options_.c_init_root : options_.c_init;
+    const float base = at_root ? options_.c_base_root : options_.c_base;
+    const float reduction = at_root ? options_.fpu_reduction_root : options_.fpu_reduction;
+    const float n = float(node.visits - 1);
+    const float exploration = (std::log((n + base + 1.0f) / base) + init) *
+                              std::sqrt(std::max(1.0f, n + float(node.repeats)));
+
+    const bool filtered = !allowed.empty() || !excluded.empty();
+    const std::span<Edge> edges = store_.edges(node);
+    const std::size_t end = std::min<std::size_t>(node.touched + 1u, edges.size());
+    Selected best{-1, -1.0f, exploration};
+    int unvisited = -1;
+    float visited_prior = 0;
+    for (std::size_t i = 0; i < end; ++i) {
+        const Edge& edge = edges[i];
+        const std::uint32_t visits = edge.visits();
+        const float prior = decode_prior(edge.prior);
+        if (visits) visited_prior += prior;
+        if (edge.is_lost()) continue;
+        if (filtered && (contains(excluded, edge.move16()) ||
+                         (!allowed.empty() && !contains(allowed, edge.move16())))) {
+            continue;
+        }
+        if (visits == 0) {
+            if (unvisited < 0 || edge.prior > edges[std::size_t(unvisited)].prior) {
+                unvisited = int(i);
+            }
+            continue;
+        }
+        const float q = float(edge.value_sum()) * (1.0f / VALUE_ONE) / float(visits);
+        const float score = q + exploration * prior / float(1 + visits);
+        if (score > best.score) best = {int(i), score, exploration};
+    }
+    if (filtered && unvisited < 0) {
+        // The front edge is not to be had: look for the next one behind it.
+        for (std::size_t i = end; i < edges.size(); ++i) {
+            const Edge& edge = edges[i];
+            if (edge.is_lost() || contains(excluded, edge.move16()) ||
+                (!allowed.empty() && !contains(allowed, edge.move16()))) {
+                continue;
+            }
+            if (unvisited < 0 || edge.prior > edges[std::size_t(unvisited)].prior) {
+                unvisited = int(i);
+            }
+        }
+    }
+    if (unvisited >= 0) {
+        const float mean = node.finished() ? node.mean() : 0.5f;
+        const float q = std::max(0.0f, mean - reduction * std::sqrt(visited_prior));
+        const float prior = decode_prior(edges[std::size_t(unvisited)].prior);
+        const float score = q + exploration * prior;
+        if (score > best.score) best = {unvisited, score, exploration};
+    }
+    return best;
+}
+
+}  // namespace komadori

@@ -1,0 +1,186 @@
+#include "komadori/tree/store.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstring>
+#include <new>
+
+namespace komadori {
+
+namespace {
+
+constexpr std::align_val_t PAGE{64};
+// Edges provided for each node: positions have 30 to 200 moves, and the last nodes to be met
+// in a full graph have none of their own (mates). Nodes rarely run out first.
+constexpr std::size_t EDGES_PER_NODE = 48;
+constexpr std::size_t MIN_BYTES = std::size_t(1) << 20;
+
+template <typename T>
+T* allocate(std::size_t count) {
+    return static_cast<T*>(::operator new(count * sizeof(T), PAGE));
+}
+
+}  // namespace
+
+void Store::Free::operator()(void* p) const { ::operator delete(p, PAGE); }
+
+Store::Store(std::size_t bytes) {
+    // A node costs itself, its edges and up to two slots of the table.
+    const std::size_t each = sizeof(Node) + EDGES_PER_NODE * sizeof(Edge) + 2 * sizeof(NodeIndex);
+    node_capacity_ = std::max(bytes, MIN_BYTES) / each;
+    edge_capacity_ = node_capacity_ * EDGES_PER_NODE;
+    const std::size_t table = std::bit_ceil(node_capacity_);
+    table_mask_ = table - 1;
+    nodes_.reset(allocate<Node>(node_capacity_ + 1));
+    edges_.reset(allocate<Edge>(edge_capacity_));
+    table_.reset(allocate<NodeIndex>(table));
+    clear();
+}
+
+NodeIndex Store::find(std::uint64_t key) const {
+    NodeIndex i = table_[key & table_mask_];
+    while (i != NO_NODE && nodes_[i].key != key) i = nodes_[i].next;
+    return i;
+}
+
+NodeIndex Store::create(std::uint64_t key) {
+    NodeIndex i;
+    if (free_nodes_.empty()) {
+        i = NodeIndex(nodes_end_++);
+    } else {
+        i = free_nodes_.back();
+        free_nodes_.pop_back();
+    }
+    ++nodes_used_;
+    nodes_[i] = Node{};
+    nodes_[i].key = key;
+    insert(i);
+    return i;
+}
+
+void Store::insert(NodeIndex i) {
+    NodeIndex& head = table_[nodes_[i].key & table_mask_];
+    nodes_[i].next = head;
+    head = i;
+}
+
+void Store::allocate_edges(Node& node, int count) {
+    node.edges = std::uint32_t(edges_used_);
+    node.edge_count = std::uint16_t(count);
+    std::memset(static_cast<void*>(&edges_[edges_used_]), 0, sizeof(Edge) * std::size_t(count));
+    edges_used_ += std::size_t(count);
+}
+
+double Store::fullness() const {
+    return std::max(double(nodes_used_) / double(node_capacity_),
+                    double(edges_used_) / double(edge_capacity_));
+}
+
+void Store::clear() {
+    std::memset(table_.get(), 0, (table_mask_ + 1) * sizeof(NodeIndex));
+    free_nodes_.clear();
+    nodes_used_ = edges_used_ = 0;
+    nodes_end_ = 1;
+    nodes_[NO_NODE] = Node{};
+}
+
+void Store::mark_from(std::span<const NodeIndex> roots, std::uint32_t max_visits) {
+    std::vector<NodeIndex> stack;
+    for (const NodeIndex root : roots) {
+        if (root != NO_NODE && !nodes_[root].mark) {
+            nodes_[root].mark = 1;
+            stack.push_back(root);
+        }
+    }
+    while (!stack.empty()) {
+        const Node& node = nodes_[stack.back()];
+        stack.pop_back();
+        // Edges beyond `touched` can have children too: known from before an undone visit.
+        for (Edge& edge : edges(node)) {
+            if (edge.child == NO_NODE) continue;
+            Node& child = nodes_[edge.child];
+            if (child.mark) continue;
+            if (child.visits <= max_visits && child.in_flight == 0 && child.proof == Proof::NONE) {
+                edge.child = NO_NODE;
+                continue;
+            }
+            child.mark = 1;
+            stack.push_back(edge.child);
+        }
+    }
+}
+
+void Store::reclaim(std::span<const NodeIndex> roots, std::uint32_t max_visits) {
+    for (std::size_t i = 0; i < nodes_end_; ++i) nodes_[i].mark = 0;
+    mark_from(roots, max_visits);
+
+    std::memset(table_.get(), 0, (table_mask_ + 1) * sizeof(NodeIndex));
+    free_nodes_.clear();
+    std::vector<NodeIndex> kept;
+    for (std::size_t i = nodes_end_ - 1; i > 0; --i) {
+        if (nodes_[i].mark) {
+            insert(NodeIndex(i));
+            kept.push_back(NodeIndex(i));
+        } else {
+            free_nodes_.push_back(NodeIndex(i));
+        }
+    }
+    nodes_used_ = kept.size();
+
+    // Slide the edges that remain to the front, in the order in which they lie.
+    std::sort(kept.begin(), kept.end(),
+              [this](NodeIndex a, NodeIndex b) { return nodes_[a].edges < nodes_[b].edges; });
+    edges_used_ = 0;
+    for (const NodeIndex i : kept) {
+        Node& node = nodes_[i];
+        if (node.edge_count == 0) continue;
+        std::memmove(static_cast<void*>(&edges_[edges_used_]), &edges_[node.edges],
+                     sizeof(Edge) * node.edge_count);
+        node.edges = std::uint32_t(edges_used_);
+        edges_used_ += node.edge_count;
+    }
+}
+
+// A node's numbers against its edges'; what is wrong, or "".
+std::string Store::check(const Node& node) const {
+    std::uint64_t visits = node.state == NodeState::NEW ? 0 : 1;
+    std::uint64_t value_sum = 0;
+    int open = 0;
+    for (std::size_t i = 0; i < node.edge_count; ++i) {
+        const Edge& edge = edges_[node.edges + i];
+        visits += edge.visits();
+        value_sum += edge.value_sum();
+        open += !edge.is_lost();
+        if (i >= node.touched && edge.visits()) return "a visited edge behind `touched`";
+        if (edge.child != NO_NODE && find(nodes_[edge.child].key) != edge.child) {
+            return "a child that is not in the table";
+        }
+    }
+    if (node.state == NodeState::EXPANDED) {
+        value_sum += std::uint64_t(std::lround(node.value * VALUE_ONE));
+    }
+    if (visits != node.visits) return "visits are not its own and its edges'";
+    if (value_sum != node.value_sum) return "values are not its own and its edges'";
+    if (node.edge_count && open != node.open) return "`open` does not count the open edges";
+    if (node.in_flight > node.visits) return "more visits in flight than visits";
+    return {};
+}
+
+std::string Store::check() const {
+    std::size_t nodes = 0;
+    std::size_t edges = 0;
+    for (std::size_t slot = 0; slot <= table_mask_; ++slot) {
+        for (NodeIndex i = table_[slot]; i != NO_NODE; i = nodes_[i].next) {
+            const std::string problem = check(nodes_[i]);
+            if (!problem.empty()) return "node " + std::to_string(i) + ": " + problem;
+            ++nodes;
+            edges += nodes_[i].edge_count;
+        }
+    }
+    if (nodes != nodes_used_) return "the table does not hold every node";
+    if (edges > edges_used_) return "more edges than were allocated";
+    return {};
+}
+
+}  // namespace komadori

@@ -1,0 +1,185 @@
+// The PUCT graph: `collect` and `expand`.
+//
+// collect() walks from a root to leaves, settles those that need no network (draws, mates,
+// declarations, proven nodes, transpositions met for the first time) and writes the others'
+// input planes to the batch. The caller evaluates the batch and hands the outputs to expand().
+// Any number of batches may be out at a time and they may come back in any order.
+//
+// One node stands for a position however it was reached. A repetition is a property of the
+// path: see choose() in collect.cpp.
+//
+// Every public function takes the tree's lock, so collecting and expanding may happen in
+// different threads. With one thread and the same calls, results are the same bit for bit.
+#pragma once
+
+#include <cstdint>
+#include <mutex>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "komadori/rules/position.h"
+#include "komadori/tree/batch.h"
+#include "komadori/tree/options.h"
+#include "komadori/tree/store.h"
+
+namespace komadori {
+
+// Playouts by how they ended, since the tree was made or cleared.
+struct TreeStats {
+    std::uint64_t evaluated = 0;   // leaves that the network answered
+    std::uint64_t terminal = 0;    // ended by the rules or at a proven node
+    std::uint64_t repeated = 0;    // of `terminal`, ended by a repetition
+    std::uint64_t transposed = 0;  // met a node known from another path, took its mean
+    std::uint64_t dropped = 0;     // met a leaf in flight and were undone
+    std::uint64_t invalid = 0;     // rows whose outputs weren't numbers (taken as even)
+    std::uint64_t reclaims = 0;    // times that memory was short
+    std::uint64_t depth = 0;       // plies of the longest playout since a root was set
+};
+
+// A root's move, in the view of the side that makes it.
+struct RootMove {
+    std::uint16_t move16;
+    std::uint32_t visits;
+    float value;  // mean win probability; the repetition's where the move repeats
+    float prior;
+    Proof proof;      // WIN: the move wins
+    int proof_plies;  // plies to the end of the game after and with this move
+    Repetition repetition;
+};
+
+// A node as tests see it.
+struct NodeView {
+    bool found = false;
+    NodeState state = NodeState::NEW;
+    Proof proof = Proof::NONE;
+    int proof_plies = 0;
+    std::uint32_t visits = 0;
+    std::uint32_t in_flight = 0;
+    std::uint32_t repeats = 0;
+    std::uint64_t value_sum = 0;
+    float value = 0;
+    std::vector<Edge> edges;
+};
+
+class Tree {
+  public:
+    explicit Tree(std::size_t bytes, TreeOptions options = {});
+
+    TreeOptions options() const;
+    // Changing what values mean (draws, declaration, temperature) clears the tree.
+    void set_options(const TreeOptions& options);
+    void clear();  // forgets all positions; roots must be set again
+
+    // Roots are numbered from 0. set_root takes the position with its path, on which repetitions
+    // are counted, and returns how many finished visits are known of it.
+    int add_root();
+    std::uint32_t set_root(int root, const Position& position);
+    // Only these moves are searched at the root; empty: all of them.
+    void set_search_moves(int root, std::span<const std::uint16_t> moves);
+
+    // Adds up to `rows` leaves to the batch, fewer where playouts run into leaves in flight.
+    // Returns how many were added. Does nothing once the root is solved or MAX_VISITS is near.
+    int collect(int root, Batch& batch, int rows);
+    // Takes the network's outputs: policy [rows, LABELS_2187] logits, value [rows] in [0, 1],
+    // the side to move's. Empties the batch.
+    void expand(Batch& batch, const float* policy, const float* value);
+    void cancel(Batch& batch);  // as if the batch had never been collected
+
+    std::uint32_t root_visits(int root) const;  // finished ones
+    // Whether collect() has nothing left to do: the root, or with search moves those moves, are
+    // proven.
+    bool root_solved(int root) const;
+    float root_value(int root) const;  // the side to move's; 0.5 before anything is known
+    // Best first: proven wins (shortest first), then by visits, then proven losses (longest
+    // first). Only the search moves where they are given.
+    std::vector<RootMove> root_moves(int root);
+    // What is expected after `first`, best moves for both sides, itself included.
+    std::vector<std::uint16_t> variation(int root, std::uint16_t first, int max_plies);
+
+    TreeStats stats() const;
+    double fullness() const;
+    std::size_t node_count() const;
+    // Frees what no root reaches, if the memory is fuller than `fullness`. Returns whether it did.
+    bool reclaim(double fullness);
+
+    NodeView view(int root, std::span<const std::uint16_t> moves) const;
+    // The first broken invariant of the whole graph in words, "" if it is sound:
+    // every node's visits and values are its own and its edges'.
+    std::string check() const;
+
+  private:
+    struct Root {
+        Position position;
+        NodeIndex node = NO_NODE;
+        int path_length = 0;  // moves that led to it
+        std::vector<std::uint16_t> search_moves;
+    };
+    enum class End : std::uint8_t { QUEUED, SETTLED, DROPPED, STUCK };
+    struct Choice {
+        enum Kind : std::uint8_t { DESCEND, REPETITION, NOTHING } kind;
+        int ordinal;
+        int value;   // REPETITION: what it is worth to the side to move
+        int anchor;  // REPETITION: where on the path the position was before, -1 above the root
+    };
+    struct Selected {
+        int ordinal;  // -1: nothing left to select
+        float score;
+        float exploration;  // C sqrt(N), what a prior is multiplied with
+    };
+    struct PathKeys {
+        std::uint64_t key;
+        std::uint64_t board_key;
+    };
+
+    void forget();
+    std::vector<NodeIndex> root_nodes() const;
+
+    // collect.cpp
+    End playout(Root& root, Batch& batch);
+    Choice choose(const Root& root, Position& position, NodeIndex index);
+    Step visit(NodeIndex index, int ordinal);
+    NodeIndex meet(const Position& position);
+    void write_edges(Node& node, const Position& position);
+    void queue(NodeIndex index, const Position& position, Batch& batch);
+    int repeated_at(Repetition repetition, const Position& position) const;
+    std::uint64_t key_of(const Position& position) const;
+    void make_room(int playouts);
+    bool is_solved(const Root& root) const;
+
+    // select.cpp
+    Selected select(Node& node, bool at_root, std::span<const std::uint16_t> allowed,
+                    std::span<const std::uint16_t> excluded);
+    void bring_front(Node& node);
+
+    // backup.cpp
+    void settle(std::span<const Step> path, int value, int anchor);
+    void undo(std::span<const Step> path);
+    void prove(std::span<const Step> path, NodeIndex leaf);
+    bool prove_from_edges(Node& node);
+    bool write_priors(Node& node, const float* logits);
+    int draw_value(Color mover) const;
+    int value_for_mover(const Node& child) const;
+    int repetition_value(Repetition repetition, Color mover) const;
+
+    // report.cpp
+    int best_edge(const Node& node) const;
+    RootMove describe(const Edge& edge) const;
+    static void place_repetitions(std::vector<RootMove>& moves);
+    bool is_allowed(const Root& root, std::uint16_t move16) const;
+
+    mutable std::mutex lock_;
+    TreeOptions options_;
+    Store store_;
+    std::vector<Root> roots_;
+    TreeStats stats_;
+    std::uint64_t generation_ = 0;  // counts clears; a batch from before one is void
+    // Of the playout under way.
+    std::vector<Step> path_;
+    std::vector<PathKeys> path_keys_;      // of the position before each step
+    std::vector<std::uint16_t> excluded_;  // moves that choose() has found to repeat
+    std::vector<Step> dropped_;            // paths of dropped playouts, one after another
+    std::vector<std::uint32_t> dropped_ends_;
+};
+
+}  // namespace komadori

@@ -1,0 +1,256 @@
+from collections.abc import Sequence
+import enum
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+import komadori._core.rules
+
+
+class TreeOptions:
+    """The constants of the search; see dlshogi's options."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def c_init(self) -> float: ...
+
+    @c_init.setter
+    def c_init(self, arg: float, /) -> None: ...
+
+    @property
+    def c_base(self) -> float: ...
+
+    @c_base.setter
+    def c_base(self, arg: float, /) -> None: ...
+
+    @property
+    def fpu_reduction(self) -> float: ...
+
+    @fpu_reduction.setter
+    def fpu_reduction(self, arg: float, /) -> None: ...
+
+    @property
+    def c_init_root(self) -> float: ...
+
+    @c_init_root.setter
+    def c_init_root(self, arg: float, /) -> None: ...
+
+    @property
+    def c_base_root(self) -> float: ...
+
+    @c_base_root.setter
+    def c_base_root(self, arg: float, /) -> None: ...
+
+    @property
+    def fpu_reduction_root(self) -> float: ...
+
+    @fpu_reduction_root.setter
+    def fpu_reduction_root(self, arg: float, /) -> None: ...
+
+    @property
+    def temperature(self) -> float: ...
+
+    @temperature.setter
+    def temperature(self, arg: float, /) -> None: ...
+
+    @property
+    def draw_value(self) -> list[float]: ...
+
+    @draw_value.setter
+    def draw_value(self, arg: Sequence[float], /) -> None: ...
+
+    @property
+    def draw_ply(self) -> int: ...
+
+    @draw_ply.setter
+    def draw_ply(self, arg: int, /) -> None: ...
+
+    @property
+    def repetition(self) -> bool: ...
+
+    @repetition.setter
+    def repetition(self, arg: bool, /) -> None: ...
+
+    @property
+    def mate_in_one(self) -> bool: ...
+
+    @mate_in_one.setter
+    def mate_in_one(self, arg: bool, /) -> None: ...
+
+    @property
+    def declaration_points(self) -> list[int]: ...
+
+    @declaration_points.setter
+    def declaration_points(self, arg: Sequence[int], /) -> None: ...
+
+class Proof(enum.Enum):
+    """What is proven of a position or move."""
+
+    NONE = 0
+
+    WIN = 1
+
+    LOSS = 2
+
+    DRAW = 3
+
+class RootMove:
+    """A root's move, in the view of the side that makes it."""
+
+    @property
+    def move16(self) -> int: ...
+
+    @property
+    def visits(self) -> int: ...
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def prior(self) -> float: ...
+
+    @property
+    def proof(self) -> Proof: ...
+
+    @property
+    def proof_plies(self) -> int: ...
+
+    @property
+    def repetition(self) -> komadori._core.rules.Repetition: ...
+
+class TreeStats:
+    """Playouts by how they ended."""
+
+    @property
+    def evaluated(self) -> int: ...
+
+    @property
+    def terminal(self) -> int: ...
+
+    @property
+    def repeated(self) -> int: ...
+
+    @property
+    def transposed(self) -> int: ...
+
+    @property
+    def dropped(self) -> int: ...
+
+    @property
+    def invalid(self) -> int: ...
+
+    @property
+    def reclaims(self) -> int: ...
+
+    @property
+    def depth(self) -> int: ...
+
+class NodeView:
+    """A node of the graph, for tests and inspection."""
+
+    @property
+    def found(self) -> bool: ...
+
+    @property
+    def proof(self) -> Proof: ...
+
+    @property
+    def proof_plies(self) -> int: ...
+
+    @property
+    def visits(self) -> int: ...
+
+    @property
+    def in_flight(self) -> int: ...
+
+    @property
+    def repeats(self) -> int: ...
+
+    @property
+    def value_sum(self) -> int:
+        """In steps of 1/4096."""
+
+    @property
+    def value(self) -> float: ...
+
+    @property
+    def edges(self) -> list[tuple[int, int, int, float, bool]]:
+        """(move16, visits, value sum, prior, lost) of each move."""
+
+class Batch:
+    """Rows of the caller's arrays and what waits for them."""
+
+    def __init__(self, features1: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, None), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, None), order='C', device='cpu')]) -> None: ...
+
+    @property
+    def rows(self) -> int: ...
+
+class Tree:
+    """The PUCT graph; every method may be called from any thread."""
+
+    def __init__(self, memory_bytes: int, options: TreeOptions = ...) -> None: ...
+
+    @property
+    def options(self) -> TreeOptions:
+        """A copy; assign to change. Options that change values clear the tree."""
+
+    @options.setter
+    def options(self, arg: TreeOptions, /) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def add_root(self) -> int: ...
+
+    def set_root(self, root: int, position: komadori._core.rules.Position) -> int:
+        """
+        Put a root at a position with its path; returns the visits known of it.
+        """
+
+    def set_search_moves(self, root: int, moves: Sequence[int]) -> None:
+        """Search these moves (move16) only; empty: all."""
+
+    def collect(self, root: int, batch: Batch, rows: int) -> int:
+        """Add up to `rows` leaves to the batch; returns how many were added."""
+
+    def expand(self, batch: Batch, policy: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+        """
+        Take the outputs of a batch's rows: logits [rows, 2187], win probability [rows].
+        """
+
+    def cancel(self, batch: Batch) -> None:
+        """Undo a batch as if it had never been collected."""
+
+    def root_visits(self, root: int) -> int: ...
+
+    def root_solved(self, root: int) -> bool: ...
+
+    def root_value(self, root: int) -> float: ...
+
+    def root_moves(self, root: int) -> list[RootMove]:
+        """Best first."""
+
+    def variation(self, root: int, first: int, max_plies: int) -> list[int]:
+        """The expected moves (move16) from `first` on."""
+
+    @property
+    def stats(self) -> TreeStats: ...
+
+    @property
+    def fullness(self) -> float: ...
+
+    @property
+    def node_count(self) -> int: ...
+
+    def reclaim(self, fullness: float) -> bool:
+        """
+        Free what no root reaches if memory is fuller than this; returns whether it did.
+        """
+
+    def view(self, root: int, moves: Sequence[int] = []) -> NodeView: ...
+
+    def check(self) -> str:
+        """The first broken invariant in words, or ""."""
+
+LABELS: int = 2187

@@ -1,0 +1,12 @@
+"""Networks behind one protocol: OpenVINO, ONNX Runtime, torch, and fakes.
+
+    evaluator = inference.load("model.onnx")
+    policy, value = inference.evaluate(evaluator, features1, features2)
+
+A backend's library is imported only when a model is loaded through it.
+"""
+
+from komadori.inference.loading import BACKENDS, load
+from komadori.inference.protocol import Evaluator, InferenceError, ModelError, evaluate
+
+__all__ = ["BACKENDS", "Evaluator", "InferenceError", "ModelError", "evaluate", "load"]

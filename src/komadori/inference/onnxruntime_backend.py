@@ -1,0 +1,113 @@
+"""ONNX Runtime: the backend whose providers reach other devices."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
+from komadori.inference.openvino_backend import available_threads
+from komadori.inference.protocol import Floats, InferenceError, ModelError
+
+#: Names for `providers=` -> ONNX Runtime's. Run here: cpu. The others are untested.
+PROVIDERS = {
+    "cpu": "CPUExecutionProvider",
+    "cuda": "CUDAExecutionProvider",
+    "tensorrt": "TensorrtExecutionProvider",
+    "directml": "DmlExecutionProvider",
+    "coreml": "CoreMLExecutionProvider",
+}
+
+
+class OnnxRuntimeEvaluator:
+    """A network through ONNX Runtime; batches run one after another in a thread of their own."""
+
+    name = "onnxruntime"
+
+    def __init__(
+        self,
+        path: Path | str,
+        *,
+        max_batch: int = 16,
+        threads: int | None = None,
+        slots: int = 2,
+        providers: Sequence[str] = ("cpu",),
+    ) -> None:
+        try:
+            import onnxruntime as ort
+        except ModuleNotFoundError:
+            raise ModelError(
+                "the onnxruntime backend needs the package onnxruntime: pip install onnxruntime"
+            ) from None
+        path = Path(path)
+        if not path.is_file():
+            raise ModelError(f"{path}: no such model file")
+        if max_batch < 1:
+            raise ValueError(f"max_batch is {max_batch}, at least 1 is needed")
+        wanted = [PROVIDERS.get(name, name) for name in providers]
+        missing = [name for name in wanted if name not in ort.get_available_providers()]
+        if missing:
+            present = ", ".join(ort.get_available_providers())
+            raise ModelError(f"this onnxruntime has no {', '.join(missing)} (it has {present})")
+        options = ort.SessionOptions()
+        options.intra_op_num_threads = threads or available_threads()
+        options.log_severity_level = 3
+        try:
+            self._session = ort.InferenceSession(str(path), options, providers=wanted)
+        except Exception as error:  # onnxruntime's own classes, not exported by name
+            raise ModelError(f"{path}: not a model that ONNX Runtime reads: {error}") from None
+        shape = check_shape(
+            path,
+            _shapes(self._session.get_inputs()),
+            _shapes(self._session.get_outputs()),
+            read_card(path),
+        )
+        self.features = shape.features
+        self.labels = shape.labels
+        self.precision = "float32"
+        self.max_batch = max_batch
+        self.slots = slots
+        self._inputs = [
+            (
+                np.zeros((max_batch, CHANNELS1, 9, 9), np.float32),
+                np.zeros((max_batch, shape.channels2, 9, 9), np.float32),
+            )
+            for _ in range(slots)
+        ]
+        self._pool = ThreadPoolExecutor(1, "onnxruntime")
+        self._running: list[Future[list[Any]] | None] = [None] * slots
+
+    def inputs(self, slot: int) -> tuple[Floats, Floats]:
+        return self._inputs[slot]
+
+    def start(self, slot: int, n: int) -> None:
+        if not 0 < n <= self.max_batch:
+            raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
+        features1, features2 = self._inputs[slot]
+        feed = {INPUTS[0]: features1[:n], INPUTS[1]: features2[:n]}
+        self._running[slot] = self._pool.submit(self._session.run, list(OUTPUTS), feed)
+
+    def wait(self, slot: int) -> tuple[Floats, Floats]:
+        future = self._running[slot]
+        if future is None:
+            raise ValueError(f"slot {slot} was not started")
+        try:
+            policy, value = future.result()
+        except Exception as error:
+            raise InferenceError(f"ONNX Runtime: {error}") from None
+        return policy, value.reshape(-1)
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True)
+        self._running = [None] * self.slots
+
+
+def _shapes(ports: list[Any]) -> dict[str, tuple[int | None, ...]]:
+    return {
+        port.name: tuple(size if isinstance(size, int) else None for size in port.shape)
+        for port in ports
+    }

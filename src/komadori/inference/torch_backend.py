@@ -1,0 +1,108 @@
+"""PyTorch: evaluates a network that lives in this process, on a CPU or a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TYPE_CHECKING, TypeAlias
+
+import numpy as np
+
+from komadori.inference.model_file import CHANNELS1, channels2
+from komadori.inference.protocol import Floats, InferenceError
+
+if TYPE_CHECKING:
+    import torch
+
+    Network: TypeAlias = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+
+#: The precisions a network can be run at.
+PRECISIONS = ("float32", "bfloat16", "float16")
+
+
+class TorchEvaluator:
+    """A network given as a callable: (features1, features2) -> (policy logits, value).
+
+    `value` is [n] or [n, 1]: a win probability, or, with `value_logits`, its logit.
+    `precision` other than float32 runs it under autocast. Batches run one after another
+    in a thread of their own; a module must already be on `device` and in evaluation mode.
+    """
+
+    name = "torch"
+
+    def __init__(
+        self,
+        network: Network,
+        *,
+        features: str = "dlshogi",
+        labels: str = "2187",
+        value_logits: bool = False,
+        max_batch: int = 16,
+        slots: int = 2,
+        device: str = "cpu",
+        precision: str = "float32",
+    ) -> None:
+        import torch
+
+        if precision not in PRECISIONS:
+            raise ValueError(f"precision {precision!r}: one of {', '.join(PRECISIONS)}")
+        if max_batch < 1:
+            raise ValueError(f"max_batch is {max_batch}, at least 1 is needed")
+        self.features = features
+        self.labels = labels
+        self.max_batch = max_batch
+        self.slots = slots
+        self.precision = precision
+        self._network = network
+        self._value_logits = value_logits
+        self._device = torch.device(device)
+        pinned = self._device.type == "cuda"
+        shapes = ((max_batch, CHANNELS1, 9, 9), (max_batch, channels2(features), 9, 9))
+        self._tensors = [
+            tuple(torch.zeros(shape, pin_memory=pinned) for shape in shapes) for _ in range(slots)
+        ]
+        self._inputs = [(first.numpy(), second.numpy()) for first, second in self._tensors]
+        self._pool = ThreadPoolExecutor(1, "torch")
+        self._running: list[Future[tuple[Floats, Floats]] | None] = [None] * slots
+
+    def inputs(self, slot: int) -> tuple[Floats, Floats]:
+        return self._inputs[slot]
+
+    def start(self, slot: int, n: int) -> None:
+        if not 0 < n <= self.max_batch:
+            raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
+        self._running[slot] = self._pool.submit(self._run, slot, n)
+
+    def wait(self, slot: int) -> tuple[Floats, Floats]:
+        future = self._running[slot]
+        if future is None:
+            raise ValueError(f"slot {slot} was not started")
+        try:
+            return future.result()
+        except Exception as error:
+            raise InferenceError(f"torch: {error}") from error
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True)
+        self._running = [None] * self.slots
+
+    def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
+        import torch
+
+        first, second = (
+            tensor[:n].to(self._device, non_blocking=True) for tensor in self._tensors[slot]
+        )
+        low = self.precision != "float32"
+        with (
+            torch.inference_mode(),
+            torch.autocast(
+                self._device.type,
+                torch.float16 if self.precision == "float16" else torch.bfloat16,
+                enabled=low,
+            ),
+        ):
+            policy, value = self._network(first, second)
+            value = value.reshape(-1).float()
+            if self._value_logits:
+                value = value.sigmoid()
+            return np.asarray(policy.float().cpu()), np.asarray(value.cpu())

@@ -1,0 +1,115 @@
+"""What every searcher takes and gives. Nothing heavy is imported here."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from typing import Protocol, runtime_checkable
+
+from komadori.rules import Board, Move
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a search ends: at the first of the limits given. With none it ends when stopped.
+
+    Times are in milliseconds, as USI's `go` gives them.
+    """
+
+    nodes: int | None = None
+    """New playouts of this search."""
+    playouts: int | None = None
+    """Playouts at the root, those kept from earlier searches included."""
+    movetime_ms: int | None = None
+    btime_ms: int | None = None
+    wtime_ms: int | None = None
+    byoyomi_ms: int | None = None
+    binc_ms: int | None = None
+    winc_ms: int | None = None
+    depth: int | None = None
+    """Moves in the principal variation."""
+    infinite: bool = False
+    """Don't return before `stop`, not even when the position is solved."""
+    ponder: bool = False
+    """As `infinite`, until `ponderhit` sets the limits that then hold."""
+    mate: int | None = None
+    """Look for a mate for this long (milliseconds; 0: until stopped)."""
+    searchmoves: Sequence[Move] = ()
+    """Only these moves at the root; empty: all."""
+
+    @property
+    def has_clock(self) -> bool:
+        """Whether time is measured by a game clock."""
+        return self.btime_ms is not None or self.wtime_ms is not None or bool(self.byoyomi_ms)
+
+
+@dataclass(frozen=True)
+class Info:
+    """One line of analysis, from the view of the side to move."""
+
+    depth: int
+    seldepth: int
+    nodes: int
+    nps: int
+    time_ms: int
+    hashfull: int
+    """Memory in use, per mille."""
+    multipv: int
+    """1 for the best line, 2 for the second, ..."""
+    score_cp: int | None
+    """Centipawns; None where `mate_plies` says it."""
+    mate_plies: int | None
+    """Plies to the mate: positive where the side to move wins, negative where it loses."""
+    win_rate: float
+    pv: list[Move]
+    visits: int
+    """Playouts of the line's first move."""
+
+
+@dataclass(frozen=True)
+class SearchResult:
+    """What came of a search."""
+
+    best_move: Move | None
+    """None where there is no legal move."""
+    ponder: Move | None = None
+    """The answer expected."""
+    resign: bool = False
+    """The position is lost by the searcher's threshold; `best_move` is still its best."""
+    declare_win: bool = False
+    """The side to move may declare a win by the entering-king rule."""
+    infos: list[Info] = field(default_factory=list)
+    """The last analysis, best line first."""
+
+
+@runtime_checkable
+class Searcher(Protocol):
+    """Something that finds moves. One search at a time; `stop` may be set from any thread."""
+
+    def set_position(self, board: Board) -> None:
+        """What to search, with the moves that led to it; earlier work is kept where it applies."""
+        ...
+
+    def search(
+        self,
+        limits: Limits,
+        on_info: Callable[[Info], None] | None = None,
+        stop: threading.Event | None = None,
+    ) -> SearchResult:
+        """Search the position until a limit is met or `stop` is set."""
+        ...
+
+    def ponderhit(self, limits: Limits) -> None:
+        """The opponent made the move that is being pondered: go on under these limits, time
+        counting from now. May be called from any thread.
+        """
+        ...
+
+    def new_game(self) -> None:
+        """Forget what belongs to the last game."""
+        ...
+
+    def close(self) -> None:
+        """Give back memory and threads; the evaluator is left to its owner."""
+        ...

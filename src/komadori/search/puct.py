@@ -1,0 +1,426 @@
+"""PUCT over a network: collects batches from the tree while others are in the network."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import threading
+import time
+import warnings
+from collections import deque
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+from komadori._core.tree import Batch, Proof, RootMove, Tree, TreeOptions
+from komadori.inference import Evaluator, InferenceError, ModelError
+from komadori.rules import Board, Move
+from komadori.search.clock import TimeBudget, budget
+from komadori.search.options import DECLARATION_POINTS, PuctOptions
+from komadori.search.protocol import Info, Limits, SearchResult
+
+MAX_PV = 64
+#: Win rates are kept this far from 0 and 1 when they become centipawns.
+_WIN_RATE_EDGE = 1e-5
+
+
+def score_cp(win_rate: float, eval_coef: float) -> int:
+    """Centipawns of a win rate: eval_coef * ln(p / (1 - p))."""
+    p = min(max(win_rate, _WIN_RATE_EDGE), 1 - _WIN_RATE_EDGE)
+    return round(eval_coef * math.log(p / (1 - p)))
+
+
+class PuctSearcher:
+    """Tree search with a policy and value network (a `search.Searcher`).
+
+    With a fixed number of nodes the result depends only on the evaluator's answers, the options
+    and the searches before it: never on timing. A searcher made anew, or after `new_game`,
+    repeats itself exactly. The evaluator may serve several searchers one after another, not
+    at the same time.
+    """
+
+    def __init__(self, evaluator: Evaluator, options: PuctOptions | None = None) -> None:
+        if evaluator.labels != "2187":
+            raise ModelError(f"the search reads 2187 move labels, not {evaluator.labels!r}")
+        self.evaluator = evaluator
+        self._options = options or PuctOptions()
+        self._tree = Tree(self._options.memory_mb << 20, _tree_options(self._options))
+        self._root = self._tree.add_root()
+        self._batches = [Batch(*evaluator.inputs(slot)) for slot in range(evaluator.slots)]
+        self._board = Board()
+        self._placed = False
+        self._ponderhit: Limits | None = None
+        self._warned = False
+        self._batch_ms = 0.0
+
+    # -- the Searcher protocol
+
+    @property
+    def options(self) -> PuctOptions:
+        """The settings; assign to change them between searches."""
+        return self._options
+
+    @options.setter
+    def options(self, options: PuctOptions) -> None:
+        if options.memory_mb != self._options.memory_mb:
+            self._tree = Tree(options.memory_mb << 20, _tree_options(options))
+            self._root = self._tree.add_root()
+        else:
+            self._tree.options = _tree_options(options)
+        self._options = options
+        self._placed = False
+
+    def set_option(self, **changes: Any) -> None:
+        """Change some settings by name."""
+        self.options = replace(self._options, **changes)
+
+    @property
+    def tree(self) -> Tree:
+        """The graph behind the search, for inspection."""
+        return self._tree
+
+    def set_position(self, board: Board) -> None:
+        self._board = board.copy()
+        self._placed = False
+
+    def new_game(self) -> None:
+        self._tree.clear()
+        self._placed = False
+
+    def ponderhit(self, limits: Limits) -> None:
+        self._ponderhit = limits
+
+    def close(self) -> None:
+        self._tree = Tree(1 << 20)
+        self._root = self._tree.add_root()
+        self._placed = False
+
+    def search(
+        self,
+        limits: Limits,
+        on_info: Callable[[Info], None] | None = None,
+        stop: threading.Event | None = None,
+    ) -> SearchResult:
+        run = _Run(limits, on_info, stop or threading.Event(), self._board, self._options)
+        self._ponderhit = None
+        self._place(limits)
+        run.begin(self._tree.stats)
+        immediate = self._without_search(limits, run)
+        if immediate is None:
+            self._loop(run)
+        waits = limits.infinite or limits.ponder
+        while waits and not run.stop.wait(0.005):
+            if limits.ponder and self._ponderhit is not None:
+                break
+        return immediate or self._result(run)
+
+    # -- how it is done
+
+    def _place(self, limits: Limits) -> None:
+        if not self._placed:
+            if not self._options.reuse_subtree:
+                self._tree.clear()
+            self._tree.set_root(self._root, self._board)
+            self._placed = True
+        self._tree.set_search_moves(self._root, [move.move16 for move in limits.searchmoves])
+
+    def _without_search(self, limits: Limits, run: _Run) -> SearchResult | None:
+        """The answer where the rules give it: no move, a declaration, a mate in one."""
+        board = self._board
+        if not board.legal_moves:
+            return SearchResult(None, resign=True)
+        mate: Move | None = None
+        points = DECLARATION_POINTS[self._options.declaration]
+        if points[0] and board.can_declare_win(*points):
+            declare = True
+        else:
+            declare = False
+            if self._options.mate_in_one and not board.is_check():
+                mate = board.mate_in_one()
+            if mate is None or (limits.searchmoves and mate not in limits.searchmoves):
+                return None
+        info = Info(
+            depth=1,
+            seldepth=1,
+            nodes=0,
+            nps=0,
+            time_ms=run.elapsed_ms(),
+            hashfull=self._hashfull(),
+            multipv=1,
+            score_cp=None,
+            mate_plies=1,
+            win_rate=1.0,
+            pv=[mate] if mate else [],
+            visits=0,
+        )
+        if run.on_info:
+            run.on_info(info)
+        return SearchResult(mate, declare_win=declare, infos=[info])
+
+    def _loop(self, run: _Run) -> None:
+        """Keep the network busy until a limit is met, then take in what is still in flight."""
+        tree, root, evaluator, batches = self._tree, self._root, self.evaluator, self._batches
+        free = deque(range(evaluator.slots))
+        flying: deque[int] = deque()
+        rows_flying = 0
+        try:
+            while True:
+                if self._ponderhit is not None and run.limits.ponder:
+                    run.ponderhit(self._ponderhit)
+                done = run.update(tree.stats, tree.root_visits(root))
+                ended = done or self._is_over(run)
+                while free and not ended:
+                    rows = self._rows(run, rows_flying)
+                    if rows <= 0:
+                        break
+                    slot = free[0]
+                    added = tree.collect(root, batches[slot], rows)
+                    if not added:
+                        break
+                    evaluator.start(slot, added)
+                    flying.append(free.popleft())
+                    rows_flying += added
+                if flying:
+                    slot = flying[0]
+                    began = time.perf_counter()
+                    policy, value = evaluator.wait(slot)
+                    self._batch_ms += 0.2 * ((time.perf_counter() - began) * 1000 - self._batch_ms)
+                    rows_flying -= batches[slot].rows
+                    tree.expand(batches[slot], policy, value)
+                    free.append(flying.popleft())
+                elif ended or tree.root_solved(root) or not run.has_moved_on(tree.stats):
+                    break
+                if run.wants_info():
+                    self._report(run)
+        except BaseException:
+            for slot in flying:
+                with contextlib.suppress(InferenceError):
+                    evaluator.wait(slot)
+                tree.cancel(batches[slot])
+            raise
+        if tree.stats.invalid and not self._warned:
+            self._warned = True
+            warnings.warn(
+                f"{evaluator.name}: the network gave outputs that aren't numbers; "
+                "such positions count as even",
+                RuntimeWarning,
+                stacklevel=3,
+            )
+
+    def _rows(self, run: _Run, flying: int) -> int:
+        growth = 1 + run.visits // self._options.batch_growth
+        return min(self.evaluator.max_batch, growth, run.nodes_left() - flying)
+
+    def _is_over(self, run: _Run) -> bool:
+        """Whether the clock, or the lead of the best move, ends the search."""
+        times = run.times
+        if times.maximum_ms is None or run.limits.ponder:
+            return self._is_deep(run)
+        assert times.optimum_ms is not None
+        elapsed = run.elapsed_ms()
+        if elapsed + 2 * self._batch_ms >= times.maximum_ms:
+            return True
+        if not run.has_clock or elapsed < times.minimum_ms:
+            return self._is_deep(run)
+        if elapsed >= times.optimum_ms and not run.is_extended:
+            if not self._is_doubtful():
+                return True
+            run.is_extended = True
+        if self._options.early_stop and run.wants_lead_check():
+            end = times.maximum_ms if run.is_extended else times.optimum_ms
+            moves = self._tree.root_moves(self._root)
+            if len(moves) == 1:
+                return moves[0].visits > 0
+            to_come = run.speed() * max(end - elapsed, 0)
+            if run.nodes > 0 and moves[0].visits - moves[1].visits > to_come:
+                return True
+        return self._is_deep(run)
+
+    def _is_deep(self, run: _Run) -> bool:
+        depth = run.limits.depth
+        if depth is None or not run.wants_lead_check():
+            return False
+        moves = self._tree.root_moves(self._root)
+        return bool(moves) and (
+            len(self._tree.variation(self._root, moves[0].move16, MAX_PV)) >= depth
+        )
+
+    def _is_doubtful(self) -> bool:
+        """Whether the best move hardly leads, or another one is valued higher."""
+        moves = [m for m in self._tree.root_moves(self._root)[:4] if m.visits]
+        if len(moves) < 2:
+            return False
+        best, second = moves[0], moves[1]
+        return best.visits < 1.5 * second.visits or any(m.value > best.value for m in moves[1:])
+
+    def _hashfull(self) -> int:
+        return min(1000, round(self._tree.fullness * 1000))
+
+    def _infos(self, run: _Run) -> list[Info]:
+        moves = self._tree.root_moves(self._root)
+        shown = [m for m in moves if m.visits or m.proof != Proof.NONE][: self._options.multipv]
+        return [self._info(run, rank, m) for rank, m in enumerate(shown or moves[:1], 1)]
+
+    def _info(self, run: _Run, rank: int, move: RootMove) -> Info:
+        pv = self._tree.variation(self._root, move.move16, MAX_PV)
+        mate = None
+        if move.proof in (Proof.WIN, Proof.LOSS):
+            mate = move.proof_plies if move.proof == Proof.WIN else -move.proof_plies
+        time_ms = run.elapsed_ms()
+        win_rate = move.value if move.visits or mate else self._tree.root_value(self._root)
+        return Info(
+            depth=len(pv),
+            seldepth=max(run.stats.depth, len(pv)),
+            nodes=run.nodes,
+            nps=round(run.nodes * 1000 / max(time_ms, 1)),
+            time_ms=time_ms,
+            hashfull=self._hashfull(),
+            multipv=rank,
+            score_cp=None if mate else score_cp(win_rate, self._options.eval_coef),
+            mate_plies=mate,
+            win_rate=win_rate,
+            pv=[Move.from_move16(m) for m in pv],
+            visits=move.visits,
+        )
+
+    def _report(self, run: _Run) -> list[Info]:
+        infos = self._infos(run)
+        if run.on_info:
+            for info in infos:
+                run.on_info(info)
+        return infos
+
+    def _result(self, run: _Run) -> SearchResult:
+        run.update(self._tree.stats, self._tree.root_visits(self._root))
+        infos = self._report(run)
+        best = infos[0]
+        threshold = self._options.resign_threshold
+        return SearchResult(
+            best_move=best.pv[0],
+            ponder=best.pv[1] if len(best.pv) > 1 else None,
+            resign=best.visits > 0 and best.win_rate < threshold,
+            infos=infos,
+        )
+
+
+class _Run:
+    """One search under way: its limits, its clock, its counts."""
+
+    def __init__(
+        self,
+        limits: Limits,
+        on_info: Callable[[Info], None] | None,
+        stop: threading.Event,
+        board: Board,
+        options: PuctOptions,
+    ) -> None:
+        self.limits = limits
+        self.on_info = on_info
+        self.stop = stop
+        self.is_extended = False
+        self.visits = 0
+        self.nodes = 0
+        self._board = board
+        self._options = options
+        self._started = self._clock_started = time.perf_counter()
+        self._next_info = self._started + options.pv_interval_ms / 1000
+        self._next_check = self._started
+        self.times = self._budget()
+
+    def _budget(self) -> TimeBudget:
+        o = self._options
+        return budget(
+            self.limits,
+            self._board.turn,
+            self._board.ply,
+            time_margin_ms=o.time_margin_ms,
+            byoyomi_margin_ms=o.byoyomi_margin_ms,
+            minimum_ms=o.minimum_time_ms,
+        )
+
+    def begin(self, stats: Any) -> None:
+        self._before = self.stats = stats
+        self._seen = -1
+
+    def ponderhit(self, limits: Limits) -> None:
+        """From now on these limits hold, their time counting from now."""
+        self.limits = limits
+        self._clock_started = time.perf_counter()
+        self.times = self._budget()
+
+    @property
+    def has_clock(self) -> bool:
+        limits = self.limits
+        return limits.has_clock and limits.movetime_ms is None and not limits.mate
+
+    def elapsed_ms(self) -> int:
+        """Since the clock of the limits in force began."""
+        return int((time.perf_counter() - self._clock_started) * 1000)
+
+    def speed(self) -> float:
+        """Playouts a millisecond."""
+        return self.nodes / max((time.perf_counter() - self._started) * 1000, 1.0)
+
+    def update(self, stats: Any, visits: int) -> bool:
+        """Take the tree's counts; whether a count or `stop` ends the search."""
+        self.stats = stats
+        self.visits = visits
+        self.nodes = _playouts(stats) - _playouts(self._before)
+        return self.stop.is_set() or self.nodes_left() <= 0
+
+    def nodes_left(self) -> int:
+        limits = self.limits
+        if limits.infinite or limits.ponder:
+            return 1 << 30
+        left = 1 << 30
+        if limits.nodes is not None:
+            left = limits.nodes - self.nodes
+        if limits.playouts is not None:
+            left = min(left, limits.playouts - self.visits)
+        return left
+
+    def has_moved_on(self, stats: Any) -> bool:
+        """Whether any playout has ended since this was last asked."""
+        seen, self._seen = self._seen, _playouts(stats)
+        return self._seen != seen
+
+    def wants_info(self) -> bool:
+        if not self.on_info or not self._options.pv_interval_ms:
+            return False
+        now = time.perf_counter()
+        if now < self._next_info:
+            return False
+        self._next_info = now + self._options.pv_interval_ms / 1000
+        return True
+
+    def wants_lead_check(self) -> bool:
+        """True every few milliseconds, so that costly questions aren't asked for each batch."""
+        now = time.perf_counter()
+        if now < self._next_check:
+            return False
+        self._next_check = now + 0.005
+        return True
+
+
+def _playouts(stats: Any) -> int:
+    return int(stats.evaluated + stats.terminal + stats.transposed)
+
+
+def _tree_options(options: PuctOptions) -> TreeOptions:
+    tree = TreeOptions()
+    for name in (
+        "c_init",
+        "c_base",
+        "fpu_reduction",
+        "c_init_root",
+        "c_base_root",
+        "fpu_reduction_root",
+        "temperature",
+        "draw_ply",
+        "repetition",
+        "mate_in_one",
+    ):
+        setattr(tree, name, getattr(options, name))
+    tree.draw_value = (options.draw_value_black, options.draw_value_white)
+    tree.declaration_points = DECLARATION_POINTS[options.declaration]
+    return tree

@@ -1,0 +1,36 @@
+"""A search in one call."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from komadori.inference import Evaluator, load
+from komadori.rules import Board
+from komadori.search.options import PuctOptions
+from komadori.search.protocol import Limits, SearchResult
+from komadori.search.puct import PuctSearcher
+
+_LIMITS = {f.name for f in fields(Limits)}
+
+
+def search(position: Board | str, model: Evaluator | Path | str, **settings: Any) -> SearchResult:
+    """Search a position (a board, an SFEN or "startpos") with a model: a file, a name that
+    `inference.load` knows, or an evaluator.
+
+    `settings` are limits (fields of `Limits`, such as nodes=800 or movetime_ms=1000) and options
+    (fields of `PuctOptions`, such as multipv=3). Without a limit it searches 800 nodes.
+    """
+    limits = {name: value for name, value in settings.items() if name in _LIMITS}
+    options = {name: value for name, value in settings.items() if name not in _LIMITS}
+    board = Board(position) if isinstance(position, str) else position
+    evaluator = load(model) if isinstance(model, str | Path) else model
+    searcher = PuctSearcher(evaluator, PuctOptions(**{"pv_interval_ms": 0, **options}))
+    try:
+        searcher.set_position(board)
+        return searcher.search(Limits(**(limits or {"nodes": 800})))
+    finally:
+        searcher.close()
+        if evaluator is not model:
+            evaluator.close()

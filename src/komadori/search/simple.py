@@ -1,0 +1,179 @@
+"""Players' brains without a tree: the policy alone, and the value one ply ahead."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from typing import TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori.encoding import encode_labels, encode_planes
+from komadori.inference import Evaluator, evaluate
+from komadori.rules import Board, Move, Repetition
+from komadori.search.options import EVAL_COEF
+from komadori.search.protocol import Info, Limits, SearchResult
+from komadori.search.puct import score_cp
+
+#: (board, legal moves) -> a score for each move, the larger the better, in [0, 1].
+Judge: TypeAlias = Callable[[Board, list[Move]], NDArray[np.float32]]
+
+
+class _OneLook:
+    """Scores every legal move once and plays the best, or draws one from a softmax.
+
+    `temperature` 0 plays the best move, the first of equal ones unless `seed` is given: then
+    ties are broken at random. Above 0 a move is drawn with probability
+    proportional to its score ** (1 / temperature).
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        *,
+        temperature: float = 0.0,
+        seed: int | None = None,
+        eval_coef: float = EVAL_COEF,
+    ) -> None:
+        self.evaluator = evaluator
+        self.temperature = temperature
+        self.eval_coef = eval_coef
+        self._seed = seed
+        self._random = np.random.default_rng(seed)
+        self._board = Board()
+
+    def set_position(self, board: Board) -> None:
+        self._board = board.copy()
+
+    def new_game(self) -> None:
+        self._random = np.random.default_rng(self._seed)
+
+    def ponderhit(self, limits: Limits) -> None:
+        pass  # the answer is there already
+
+    def close(self) -> None:
+        pass
+
+    def search(
+        self,
+        limits: Limits,
+        on_info: Callable[[Info], None] | None = None,
+        stop: threading.Event | None = None,
+    ) -> SearchResult:
+        began = time.perf_counter()
+        board = self._board
+        moves = [m for m in board.legal_moves if not limits.searchmoves or m in limits.searchmoves]
+        if board.can_declare_win():
+            return SearchResult(None, declare_win=True)
+        if not moves:
+            return SearchResult(None, resign=True)
+        scores, win_rate = self._judge(board, moves)
+        chosen = self._choose(scores)
+        elapsed = int((time.perf_counter() - began) * 1000)
+        info = Info(
+            depth=1,
+            seldepth=1,
+            nodes=self._nodes(moves),
+            nps=round(self._nodes(moves) * 1000 / max(elapsed, 1)),
+            time_ms=elapsed,
+            hashfull=0,
+            multipv=1,
+            score_cp=score_cp(win_rate(chosen), self.eval_coef),
+            mate_plies=None,
+            win_rate=win_rate(chosen),
+            pv=[moves[chosen]],
+            visits=1,
+        )
+        if on_info:
+            on_info(info)
+        return SearchResult(moves[chosen], infos=[info])
+
+    def _choose(self, scores: NDArray[np.float32]) -> int:
+        if self.temperature > 0:
+            logs = np.log(np.maximum(scores, 1e-12)) / self.temperature
+            weights = np.exp(logs - logs.max())
+            return int(self._random.choice(len(scores), p=weights / weights.sum()))
+        best = np.flatnonzero(scores == scores.max())
+        return int(best[0] if self._seed is None else self._random.choice(best))
+
+    def _judge(
+        self, board: Board, moves: list[Move]
+    ) -> tuple[NDArray[np.float32], Callable[[int], float]]:
+        """Scores of the moves, and the win rate that goes with a move's number."""
+        raise NotImplementedError
+
+    def _nodes(self, moves: list[Move]) -> int:
+        raise NotImplementedError
+
+    def _encode(self, hcps: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        features1, features2 = encode_planes(hcps, features=self.evaluator.features)
+        return features1, features2
+
+
+class PolicySearcher(_OneLook):
+    """Plays by the policy alone, one evaluation a move (a `search.Searcher`)."""
+
+    def _judge(
+        self, board: Board, moves: list[Move]
+    ) -> tuple[NDArray[np.float32], Callable[[int], float]]:
+        hcp = np.frombuffer(board.hcp(), np.uint8)[None]
+        policy, value = evaluate(self.evaluator, *self._encode(hcp))
+        move16 = np.array([m.move16 for m in moves], np.uint16)
+        labels = encode_labels(
+            np.repeat(hcp, len(moves), axis=0), move16, scheme=self.evaluator.labels
+        )
+        logits = policy[0, labels]
+        weights = np.exp(logits - logits.max())
+        return weights / weights.sum(), lambda chosen: float(value[0])
+
+    def _nodes(self, moves: list[Move]) -> int:
+        return 1
+
+
+class OnePlySearcher(_OneLook):
+    """Plays the move after which the value network likes its position best (a
+    `search.Searcher`). Mates, repetitions and declarations one ply ahead count as the rules
+    have them.
+    """
+
+    def _judge(
+        self, board: Board, moves: list[Move]
+    ) -> tuple[NDArray[np.float32], Callable[[int], float]]:
+        scores = np.zeros(len(moves), np.float32)
+        asked: list[int] = []
+        hcps: list[bytes] = []
+        for number, move in enumerate(moves):
+            board.push(move)
+            known = _known_value(board)
+            if known is None:
+                asked.append(number)
+                hcps.append(board.hcp())
+            else:
+                scores[number] = known
+            board.pop()
+        if asked:
+            rows = np.frombuffer(b"".join(hcps), np.uint8).reshape(-1, 32)
+            _, value = evaluate(self.evaluator, *self._encode(rows))
+            scores[asked] = 1.0 - value
+        return scores, lambda chosen: float(scores[chosen])
+
+    def _nodes(self, moves: list[Move]) -> int:
+        return len(moves)
+
+
+def _known_value(board: Board) -> float | None:
+    """What the rules say of a position to the side that has just moved."""
+    if not board.legal_moves:
+        return 1.0
+    if board.can_declare_win():
+        return 0.0
+    repetition = board.repetition(2)
+    if repetition == Repetition.DRAW:
+        return 0.5
+    if repetition in (Repetition.WIN, Repetition.SUPERIOR):
+        return 0.0
+    if repetition in (Repetition.LOSS, Repetition.INFERIOR):
+        return 1.0
+    return None
