@@ -12,7 +12,7 @@ CXX_FILES := $(shell find cpp -name '*.cpp' -o -name '*.h')
 PY_FOLDERS := src tests bench tools
 BUILD_INPUTS := $(CXX_FILES) CMakeLists.txt cpp/cmake/variants.cmake pyproject.toml
 
-.PHONY: quickstart test check lint install dev stubs format clean
+.PHONY: quickstart test check lint install dev stubs arm64 format clean
 
 quickstart: $(if $(wildcard $(VENV)/.dev),dev,install)
 	$(BIN)/komadori quickstart
@@ -58,6 +58,14 @@ $(VENV)/.dev: $(VENV)/.tools $(BUILD_INPUTS)
 # The types of the compiled core, written from it and committed; `make lint` holds them current.
 stubs: dev
 	$(BIN)/python tools/stubs.py
+
+# The core without special instructions: cross-compiled for arm64 and run under emulation
+# (Debian packages g++-aarch64-linux-gnu and qemu-user-static).
+arm64:
+	mkdir -p build/arm64
+	aarch64-linux-gnu-g++ -std=c++20 -O2 -Wall -Wextra -Wshadow -Werror -static -pthread -Icpp \
+	  cpp/checks/perft.cpp cpp/komadori/*/*.cpp -o build/arm64/perft
+	qemu-aarch64-static build/arm64/perft
 
 format:
 	$(BIN)/ruff format $(PY_FOLDERS)

@@ -179,21 +179,19 @@ def _gpu() -> Finding:
     return Finding("network", "gpu", "ok", "; ".join(line.split(" (UUID")[0] for line in lines))
 
 
-def _files() -> Iterator[Finding]:
+def _sample() -> str:
     from komadori.records import sample_path
 
-    yield _attempt(
-        "files",
-        "sample games",
-        lambda: f"{sample_path()} ({Path(sample_path()).stat().st_size / 1e6:.2f} MB)",
-        "reinstall komadori",
-        required=True,
-    )
+    path = Path(sample_path())
+    return f"{path} ({path.stat().st_size / 1e6:.2f} MB)"
+
+
+def _files() -> Iterator[Finding]:
+    yield _attempt("files", "sample games", _sample, "reinstall komadori", required=True)
     models = sorted(Path("runs").glob("**/*.onnx"))
-    if models:
-        for model in models:
-            yield Finding("files", "model", "ok", f"{model} ({model.stat().st_size / 1e6:.1f} MB)")
-    else:
+    for model in models:
+        yield Finding("files", "model", "ok", f"{model} ({model.stat().st_size / 1e6:.1f} MB)")
+    if not models:
         yield Finding(
             "files", "model", "missing", "no .onnx under runs/", "komadori quickstart trains one"
         )
