@@ -51,4 +51,5 @@ def command(
     else:
         from komadori.cli.training_display import metrics_table, print_rich
 
-        print_rich(metrics_table(metrics, f"{folder}: {len(samples) / seconds:,.0f} positions/s"))
+        print_rich(metrics_table(metrics))
+        print_rich(f"{folder}: {len(samples) / seconds:,.0f} positions/s")

@@ -83,7 +83,8 @@ def command(
     speed = result.samples / max(result.seconds, 1e-9)
     bar.console.print(
         f"{result.step:,} steps, {result.samples:,} samples in {result.seconds:,.0f} s "
-        f"({speed:,.0f} samples/s): {result.checkpoint}"
+        f"({speed:,.0f} samples/s): {result.checkpoint}",
+        soft_wrap=True,
     )
     if not result.is_complete:
         bar.console.print(f"stopped early; go on with: komadori train {config} --resume")

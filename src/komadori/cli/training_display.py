@@ -52,6 +52,7 @@ class TrainingBar:
     def __call__(self, report: Report) -> None:
         if report.entry["kind"] == "test":
             self.console.print(test_line(report.entry))
+            self._progress.update(self._task, completed=report.course)
             return
         state = (
             f"step {report.step:,}  loss {_number(report.entry['loss'])}  "
@@ -71,7 +72,7 @@ def test_line(entry: dict[str, Any]) -> str:
 
 def metrics_table(metrics: Metrics, title: str = "") -> Table:
     """Every measure as a row."""
-    table = Table(title=title, title_justify="left", show_header=False)
+    table = Table(title=title or None, title_justify="left", show_header=False)
     values = metrics.to_dict()
     for name, text in _ROWS.items():
         value = values[name]
@@ -93,8 +94,8 @@ def clock(seconds: float) -> str:
 
 
 def print_rich(what: object) -> None:
-    """Print to the terminal with rich's markup and width."""
-    Console().print(what)
+    """Print to the terminal; long lines are left to it."""
+    Console().print(what, soft_wrap=True)
 
 
 def _number(value: float | None) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -81,12 +82,11 @@ def mirrored_labels(scheme: LabelScheme) -> NDArray[np.int64]:
         raise ConfigError(f"data.mirror: labels {scheme.name!r} have no directions to mirror")
     place = {name: index for index, name in enumerate(head.planes)}
     swap = {"LEFT": "RIGHT", "RIGHT": "LEFT"}
-    plane = np.array(
-        [place["_".join(swap.get(word, word) for word in name.split("_"))] for name in head.planes]
-    )
+    turned = (re.sub("LEFT|RIGHT", lambda m: swap[m[0]], name) for name in head.planes)
+    plane = np.array([place[name] for name in turned])
     numbers = np.arange(81 * len(plane)) if head.dense is None else np.array(head.dense)
     to = numbers % 81
-    mirrored = 81 * plane[numbers // 81] + 9 * (8 - to // 9) + to % 9
+    mirrored: NDArray[np.int64] = 81 * plane[numbers // 81] + 9 * (8 - to // 9) + to % 9
     if head.dense is None:
         return mirrored
-    return np.searchsorted(numbers, mirrored)
+    return np.searchsorted(numbers, mirrored).astype(np.int64)

@@ -1,0 +1,111 @@
+"""The real encoder against the encodings and the rules."""
+
+import random
+import re
+
+import numpy as np
+import pytest
+from training_toys import make_samples
+
+from komadori import encoding
+from komadori.rules import Board, Move
+from komadori.training import ConfigError
+from komadori.training.encoder import CoreEncoder, mirrored_labels
+from komadori.training.loss import NO_LABEL
+
+
+def mirrored_sfen(sfen):
+    board, turn, hand, ply = sfen.split()
+    rows = []
+    for row in board.split("/"):
+        rows.append("".join(reversed(re.findall(r"\+?.", row))))
+    return " ".join(("/".join(rows), turn, hand, ply))
+
+
+def mirrored_usi(usi):
+    def square(text):
+        return str(10 - int(text[0])) + text[1]
+
+    if usi[1] == "*":
+        return usi[:2] + square(usi[2:])
+    return square(usi[:2]) + square(usi[2:4]) + usi[4:]
+
+
+@pytest.fixture(scope="module")
+def positions():
+    """Real positions of random games, each with one of its legal moves."""
+    rng = random.Random(5)
+    found = []
+    for _ in range(6):
+        board = Board()
+        for _ in range(60):
+            moves = list(board.legal_moves)
+            if not moves:
+                break
+            move = rng.choice(moves)
+            found.append((board.sfen(), move.usi()))
+            board.push(move)
+    return found
+
+
+def as_samples(positions):
+    samples = make_samples(len(positions))
+    boards = [Board(sfen) for sfen, _ in positions]
+    samples.hcp = np.array([np.frombuffer(b.hcp(), np.uint8) for b in boards])
+    samples.move16 = np.array([Move.from_usi(usi).move16 for _, usi in positions], np.uint16)
+    return samples
+
+
+def encode(encoder, samples, mirror=None):
+    rows = np.arange(len(samples.hcp))
+    out = tuple(
+        np.full((len(rows), *shape), 9, encoder.dtype) for shape in encoder.interface.inputs
+    )
+    return out, encoder.encode(samples, rows, mirror, out)
+
+
+def test_interface_and_planes(positions):
+    encoder = CoreEncoder("dlshogi", "2187")
+    assert encoder.interface.inputs == ((62, 9, 9), (57, 9, 9))
+    assert encoder.interface.labels == 2187
+    samples = as_samples(positions)
+    samples.move16[3] = 0
+    out, label = encode(encoder, samples)
+    for found, expected in zip(out, encoding.encode_planes(samples.hcp), strict=True):
+        assert np.array_equal(found, expected)
+    assert label[3] == NO_LABEL
+    rest = np.arange(len(label)) != 3
+    legal = encoder.legal(samples, np.flatnonzero(rest))
+    assert legal[np.arange(rest.sum()), label[rest]].all()
+
+
+@pytest.mark.parametrize("labels", ["2187", "2187-pydlshogi", "1496", "8181"])
+def test_mirror_is_the_mirrored_position(positions, labels):
+    encoder = CoreEncoder("dlshogi", labels)
+    samples = as_samples(positions)
+    other = as_samples([(mirrored_sfen(sfen), mirrored_usi(usi)) for sfen, usi in positions])
+    mirror = np.arange(len(positions)) % 3 > 0
+    found, found_label = encode(encoder, samples, mirror)
+    plain, plain_label = encode(encoder, samples)
+    expected, expected_label = encode(encoder, other)
+    for a, b, c in zip(found, plain, expected, strict=True):
+        assert np.array_equal(a[~mirror], b[~mirror])
+        assert np.array_equal(a[mirror], c[mirror])
+    assert np.array_equal(found_label[~mirror], plain_label[~mirror])
+    assert np.array_equal(found_label[mirror], expected_label[mirror])
+
+
+@pytest.mark.parametrize("labels", ["2187", "5839", "1134"])
+def test_mirrored_labels_are_an_involution(labels):
+    table = mirrored_labels(encoding.LABELS[labels])
+    assert np.array_equal(table[table], np.arange(len(table)))
+    assert (table != np.arange(len(table))).any()
+
+
+def test_unknown_names():
+    with pytest.raises(ConfigError, match=r"model\.features: unknown 'x'; known: dlshogi"):
+        CoreEncoder("x", "2187")
+    with pytest.raises(ConfigError, match=r"model\.labels: unknown 'x'"):
+        CoreEncoder("dlshogi", "x")
+    with pytest.raises(ConfigError, match="outputs, not one"):
+        CoreEncoder("dlshogi", "from-to")
