@@ -37,7 +37,7 @@ def test_core_includes_go_downward(source: Path) -> None:
     ("module", "unwanted"),
     [
         ("komadori", {"numpy", "torch", "openvino", "onnxruntime", "rich", "click"}),
-        ("komadori.usi.__main__", {"numpy", "torch", "openvino", "onnxruntime", "rich", "click"}),
+        ("komadori.cli.usi", {"numpy", "torch", "openvino", "onnxruntime", "rich", "click"}),
         ("komadori.rules", {"numpy", "torch", "openvino", "onnxruntime", "rich", "click"}),
         ("komadori.records", {"torch", "openvino", "onnxruntime"}),
         ("komadori.search", {"torch", "openvino", "onnxruntime"}),

@@ -9,6 +9,7 @@ from komadori.arena.game import Conditions, GameRecord, play_game
 from komadori.arena.match import MatchResult, play_match
 from komadori.arena.openings import Opening, OpeningError, random_openings, read_openings
 from komadori.arena.store import MatchStoreError
+from komadori.arena.workers import WorkerError
 
 __all__ = [
     "Conditions",
@@ -19,6 +20,7 @@ __all__ = [
     "Opening",
     "OpeningError",
     "Sprt",
+    "WorkerError",
     "pentanomial",
     "play_game",
     "play_match",

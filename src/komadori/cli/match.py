@@ -1,0 +1,158 @@
+"""`komadori match A B`: paired games between any two players, Elo with its error."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+if TYPE_CHECKING:
+    from komadori import arena
+
+
+class _Clock(click.ParamType):
+    """MAIN[+INCREMENT] or MAIN[/BYOYOMI], in seconds."""
+
+    name = "clock"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, int]:
+        text = str(value)
+        sign = "+" if "+" in text else "/"
+        main, _, extra = text.partition(sign)
+        try:
+            main_ms = round(1000 * float(main or 0))
+            extra_ms = round(1000 * float(extra or 0))
+        except ValueError:
+            self.fail(f"{text!r}: expected MAIN, MAIN+INCREMENT or MAIN/BYOYOMI in seconds")
+        key = "increment_ms" if sign == "+" else "byoyomi_ms"
+        return {"main_ms": main_ms, key: extra_ms}
+
+
+@click.command()
+@click.argument("a")
+@click.argument("b")
+@click.option("--games", "-g", default=100, show_default=True, help="Even: openings are paired.")
+@click.option("--nodes", type=click.IntRange(1), help="Nodes a move, for players that search.")
+@click.option("--depth", type=click.IntRange(1), help="Plies a move, for players that can.")
+@click.option("--movetime", type=click.IntRange(1), help="Milliseconds a move.")
+@click.option("--clock", type=_Clock(), help="Seconds: MAIN, MAIN+INCREMENT or MAIN/BYOYOMI.")
+@click.option("--margin", default=0, show_default=True, help="Milliseconds forgiven on the clock.")
+@click.option("--openings", type=click.Path(path_type=Path), help="SFENs, USI moves or records.")
+@click.option("--opening-plies", default=8, show_default=True, help="Random plies, or of records.")
+@click.option("--seed", default=0, show_default=True)
+@click.option("--concurrency", "-j", default=1, show_default=True, help="Games at a time.")
+@click.option("--max-plies", default=320, show_default=True, help="Then the game is drawn.")
+@click.option("--sprt", nargs=2, type=float, metavar="ELO0 ELO1", help="Stop once decided.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for games; resumes there.")
+def command(
+    a: str,
+    b: str,
+    games: int,
+    nodes: int | None,
+    depth: int | None,
+    movetime: int | None,
+    clock: dict[str, int] | None,
+    margin: int,
+    openings: Path | None,
+    opening_plies: int,
+    seed: int,
+    concurrency: int,
+    max_plies: int,
+    sprt: tuple[float, float] | None,
+    out: Path | None,
+) -> None:
+    """Play A against B and print A's score, the Elo difference with its error, and p.
+
+    \b
+    A player is one of
+      model:PATH   policy:PATH   one-ply:PATH   material   random
+      usi:COMMAND  gnushogi  gpsusi  sjaakii  fairy-stockfish
+    with options after it, as in  "model:a.onnx?nodes=100"  or  "gnushogi?depth=3".
+    """
+    from komadori import arena
+    from komadori.players import PlayerSpec
+    from komadori.usi.client import EngineError
+
+    console = Console()
+    try:
+        for spec in (a, b):
+            PlayerSpec.parse(spec)
+        conditions = arena.Conditions(
+            nodes=nodes,
+            depth=depth,
+            movetime_ms=movetime,
+            margin_ms=margin,
+            max_plies=max_plies,
+            **(clock or {}),
+        )
+        read = arena.read_openings(openings, opening_plies) if openings else None
+        test = arena.Sprt(*sprt) if sprt else None
+        with _progress(console) as progress:
+            task = progress.add_task("", total=games)
+
+            def show(record: arena.GameRecord, result: arena.MatchResult) -> None:
+                progress.update(task, completed=result.played, description=_running(result))
+
+            result = arena.play_match(
+                a,
+                b,
+                games=games,
+                openings=read,
+                opening_plies=opening_plies,
+                seed=seed,
+                concurrency=concurrency,
+                conditions=conditions,
+                on_game=show,
+                out=out,
+                sprt=test,
+            )
+    except (ValueError, EngineError, arena.WorkerError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    _report(console, result, seed, str(openings or f"{opening_plies} random plies"))
+
+
+def _progress(console: Console) -> Progress:
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+    )
+
+
+def _running(result: arena.MatchResult) -> str:
+    return f"+{result.wins} -{result.losses} ={result.draws}  Elo {result.estimate}"
+
+
+def _report(console: Console, result: arena.MatchResult, seed: int, openings: str) -> None:
+    console.print(str(result), highlight=False, soft_wrap=True)
+    reasons = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in result.reasons.most_common())
+    whites = result.played - result.draws - result.black_wins
+    lines = [
+        f"pairs by A's points 0, ½, 1, 1½, 2: {' '.join(map(str, result.pairs))}",
+        f"Black won {result.black_wins}, White won {whites}; endings: {reasons}",
+        f"conditions: {result.conditions}; openings: {openings}, seed {seed}",
+    ]
+    if result.sprt:
+        test = result.sprt
+        lines.append(
+            f"SPRT elo0 {test.elo0:g}, elo1 {test.elo1:g}: llr {result.llr:.2f} "
+            f"in ({test.lower:.2f}, {test.upper:.2f}), {result.decision or 'undecided'}"
+        )
+    for line in lines:
+        console.print(line, highlight=False, soft_wrap=True)

@@ -1,0 +1,133 @@
+"""`komadori usi` and `komadori-usi`: the engine for GUIs and match runners.
+
+A GUI gives an engine ten seconds for its handshake, on a cold disk too: this module imports
+the standard library and the front alone, argparse in place of click. Everything else is
+imported when the model is loaded, at `isready`.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from komadori import __version__
+from komadori.usi.engine import Front
+from komadori.usi.options import EngineOption, OptionTable
+
+if TYPE_CHECKING:
+    from komadori.search.protocol import Searcher
+
+PLAYERS = ("model", "policy", "one-ply", "material", "random")
+
+_DESCRIPTION = """\
+Play as a USI engine: the lines of the protocol come on standard input, answers go to
+standard output. GUIs start it without arguments and set the option DNN_Model."""
+
+
+def main(argv: list[str] | None = None) -> int:
+    """The engine, until `quit` or the end of input. Returns the exit status."""
+    arguments = _parser().parse_args(argv)
+    presets: dict[str, str] = {}
+    for pair in arguments.option:
+        name, _, value = pair.partition("=")
+        presets[name] = value
+    if arguments.model is not None:
+        presets["DNN_Model"] = _command_line_model(arguments.model)
+    options = OptionTable(_options(arguments.player))
+    try:
+        options.preset(presets)
+    except ValueError as error:
+        print(f"komadori usi: {error}", file=sys.stderr)
+        return 2
+    sink = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)  # what libraries print must not mix with the protocol
+    front = Front(
+        lambda table: _build(arguments.player, table),
+        options,
+        f"komadori {__version__}",
+        "the komadori developers",
+        sys.stdin.buffer,
+        sink,
+        leave=_leave,
+    )
+    status = front.run()
+    sys.stderr.flush()
+    # Threads of a backend, or a search that doesn't heed, must not keep the process.
+    os._exit(status)
+
+
+def _leave(status: int) -> None:
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(prog="komadori usi", description=_DESCRIPTION)
+    parser.add_argument(
+        "--model",
+        help="the network: a file or folder (as seen from the shell), uniform, random:SEED",
+    )
+    parser.add_argument("--player", choices=PLAYERS, default="model", help="default: model")
+    parser.add_argument(
+        "--option",
+        action="append",
+        default=[],
+        metavar="NAME=VALUE",
+        help="another default for a USI option; may be given again",
+    )
+    return parser
+
+
+def _command_line_model(model: str) -> str:
+    """A model as a shell's user wrote it: a file there is, else a name for `find_model`."""
+    path = Path(model)
+    return str(path.resolve()) if path.exists() else model
+
+
+def _options(player: str) -> list[EngineOption]:
+    from komadori.usi import options
+
+    if player in ("material", "random"):
+        return list(options.DRAW_OPTIONS)
+    if player in ("policy", "one-ply"):
+        return [*options.MODEL_OPTIONS, *options.DRAW_OPTIONS]
+    return [*options.MODEL_OPTIONS, *options.SEARCH_OPTIONS, *options.DRAW_OPTIONS]
+
+
+def _build(player: str, table: OptionTable) -> Searcher:
+    from komadori import players
+    from komadori.usi.models import find_model
+
+    if player in ("material", "random"):
+        from komadori.players.searching import PlayerSearcher
+
+        return PlayerSearcher(players.make(player))
+    model = find_model(table.value("DNN_Model"))
+    if player in ("policy", "one-ply"):
+        from komadori.players.searching import PlayerSearcher
+
+        return PlayerSearcher(players.make(players.PlayerSpec(player, model)))
+    from komadori.players.searching import build_searcher
+
+    return build_searcher(model, table.values())
+
+
+def __getattr__(name: str) -> Any:
+    """`command`, for `komadori`'s list; made when asked for, since it needs click."""
+    if name != "command":
+        raise AttributeError(name)
+    import click
+
+    @click.command(
+        add_help_option=False,
+        context_settings={"ignore_unknown_options": True, "allow_extra_args": True},
+    )
+    @click.pass_context
+    def command(context: click.Context) -> None:
+        """Play as a USI engine, for GUIs and match runners."""
+        sys.exit(main(context.args))
+
+    return command

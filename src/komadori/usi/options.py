@@ -1,0 +1,221 @@
+"""The engine's options by the names that GUIs know, and their values.
+
+The tables are data; what an option does is its scope:
+
+- FRONT    the front itself heeds it
+- SEARCHER a setting of the searcher, taken over before the next search
+- BUILD    takes effect when the searcher is built, at the next `isready`
+
+Names are dlshogi's and YaneuraOu's, which GUIs translate; so are units and defaults.
+"""
+
+from __future__ import annotations
+
+import enum
+import threading
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+
+from komadori.usi.protocol import OptionLine, quote
+
+#: Sent by GUIs whether declared or not; unknown names of this family are no mistake.
+ALWAYS_SENT = ("usi_hash", "usi_ponder", "usi_ownbook", "usi_multipv", "multipv")
+
+#: Ends of ranges that have no natural one.
+MANY = 2**31 - 1
+DAY_MS = 86_400_000
+
+
+class Scope(enum.Enum):
+    FRONT = "front"
+    SEARCHER = "searcher"
+    BUILD = "build"
+
+
+@dataclass(frozen=True)
+class EngineOption:
+    """An option as it is declared, who heeds it, and the searcher's setting it stands for.
+
+    The setting `field` is the value divided by `divisor`; a spin below zero means None there.
+    """
+
+    line: OptionLine
+    scope: Scope
+    field: str = ""
+    divisor: int = 1
+
+    @property
+    def name(self) -> str:
+        return self.line.name
+
+    def setting(self, value: str) -> bool | int | float | str | None:
+        """The value as the searcher's setting takes it."""
+        if self.line.kind == "check":
+            return value == "true"
+        if self.line.kind != "spin":
+            return value
+        number = int(value)
+        if number < 0:
+            return None
+        return number if self.divisor == 1 else number / self.divisor
+
+
+def spin(
+    name: str, default: int, low: int, high: int, scope: Scope, field: str = "", divisor: int = 1
+) -> EngineOption:
+    return EngineOption(OptionLine(name, "spin", str(default), low, high), scope, field, divisor)
+
+
+def check(name: str, default: bool, scope: Scope, field: str = "") -> EngineOption:
+    return EngineOption(OptionLine(name, "check", str(default).lower()), scope, field)
+
+
+def combo(name: str, default: str, choices: tuple[str, ...], scope: Scope) -> EngineOption:
+    return EngineOption(OptionLine(name, "combo", default, choices=choices), scope)
+
+
+def filename(name: str, default: str, scope: Scope) -> EngineOption:
+    return EngineOption(OptionLine(name, "filename", default), scope)
+
+
+#: Heeded by the front, whatever searches.
+FRONT_OPTIONS = (
+    check("USI_Ponder", False, Scope.FRONT),
+    spin("NodesLimit", 0, 0, MANY, Scope.FRONT),  # ShogiHome sends neither nodes nor depth
+    spin("DepthLimit", 0, 0, 1000, Scope.FRONT),
+    spin("NetworkDelay", 0, 0, 10_000, Scope.FRONT),  # ms kept back on every move
+)
+
+#: Of everything that uses a network.
+MODEL_OPTIONS = (
+    filename("DNN_Model", "", Scope.BUILD),
+    spin("DNN_Batch_Size", 16, 1, 4096, Scope.BUILD),
+    combo("DNN_Backend", "auto", ("auto", "openvino", "onnxruntime", "torch"), Scope.BUILD),
+    spin("UCT_Threads", 0, 0, 512, Scope.BUILD),  # of the network; 0: all processors
+)
+
+#: Settings of the PUCT search (`komadori.search.PuctOptions`).
+SEARCH_OPTIONS = (
+    spin("USI_Hash", 512, 1, 1 << 20, Scope.SEARCHER, "memory_mb"),
+    spin("MultiPV", 1, 1, 593, Scope.SEARCHER, "multipv"),
+    spin("Softmax_Temperature", 174, 1, 10_000, Scope.SEARCHER, "temperature", 100),
+    spin("C_init", 144, 0, 10_000, Scope.SEARCHER, "c_init", 100),
+    spin("C_base", 28288, 1, MANY, Scope.SEARCHER, "c_base"),
+    spin("C_fpu_reduction", 27, 0, 100, Scope.SEARCHER, "fpu_reduction", 100),
+    spin("C_init_root", 116, 0, 10_000, Scope.SEARCHER, "c_init_root", 100),
+    spin("C_base_root", 25617, 1, MANY, Scope.SEARCHER, "c_base_root"),
+    spin("C_fpu_reduction_root", 0, 0, 100, Scope.SEARCHER, "fpu_reduction_root", 100),
+    spin("Eval_Coef", 756, 1, 10_000, Scope.SEARCHER, "eval_coef"),
+    spin("Resign_Threshold", 10, 0, 1000, Scope.SEARCHER, "resign_threshold", 1000),
+    spin("Draw_Value_Black", 500, 0, 1000, Scope.SEARCHER, "draw_value_black", 1000),
+    spin("Draw_Value_White", 500, 0, 1000, Scope.SEARCHER, "draw_value_white", 1000),
+    spin("PV_Interval", 500, 0, DAY_MS, Scope.SEARCHER, "pv_interval_ms"),
+    check("ReuseSubtree", True, Scope.SEARCHER, "reuse_subtree"),
+    spin("Time_Margin", -1, -1, DAY_MS, Scope.SEARCHER, "time_margin_ms"),
+    spin("Byoyomi_Margin", -1, -1, DAY_MS, Scope.SEARCHER, "byoyomi_margin_ms"),
+    spin("MinimumThinkingTime", 0, 0, DAY_MS, Scope.SEARCHER, "minimum_time_ms"),
+)
+
+#: ShogiArena refuses an engine that has neither.
+DRAW_OPTIONS = (spin("Draw_Ply", 0, 0, 10_000, Scope.SEARCHER, "draw_ply"),)
+
+#: Other names for an option, which GUIs or match runners may send.
+SYNONYMS = {"maxmovestodraw": "draw_ply"}
+
+
+class OptionTable:
+    """Declared options and their values. Safe to use from several threads."""
+
+    def __init__(self, options: Iterable[EngineOption] = ()) -> None:
+        self._options = {option.name.lower(): option for option in (*FRONT_OPTIONS, *options)}
+        self._values = {key: option.line.default for key, option in self._options.items()}
+        self._lock = threading.Lock()
+        self._changed: set[str] = set()
+
+    def preset(self, values: Mapping[str, str]) -> None:
+        """Change defaults, as a command line does. Raises ValueError for a bad one."""
+        for name, value in values.items():
+            if problem := self.set(name, value):
+                raise ValueError(problem)
+            key = self._key(name)
+            option = self._options[key]
+            line = replace(option.line, default=self._values[key])
+            self._options[key] = replace(option, line=line)
+        self._changed.clear()
+
+    @staticmethod
+    def _key(name: str) -> str:
+        key = name.strip().lower()
+        return SYNONYMS.get(key, key)
+
+    def declared(self) -> list[OptionLine]:
+        return [option.line for option in self._options.values()]
+
+    def set(self, name: str, value: str) -> str:
+        """Set an option; what is wrong with it, or "" where nothing is.
+
+        A bad value leaves the old one. GUIs send some names undeclared; these are passed over.
+        """
+        key = self._key(name)
+        option = self._options.get(key)
+        if option is None:
+            return "" if key in ALWAYS_SENT else f"no option {quote(name)}"
+        value = "" if value == "<empty>" else value
+        line = option.line
+        if line.kind == "spin":
+            assert line.min is not None
+            assert line.max is not None
+            digits = value.lstrip("+-")
+            if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+                return f"option {line.name}: {quote(value)} is no whole number"
+            if not line.min <= int(value) <= line.max:
+                return f"option {line.name}: {value} isn't between {line.min} and {line.max}"
+            value = str(int(value))
+        elif line.kind == "check":
+            value = value.lower()
+            if value not in ("true", "false"):
+                return f"option {line.name}: {quote(value)} is neither true nor false"
+        elif line.kind == "combo" and value not in line.choices:
+            return f"option {line.name}: {quote(value)} isn't one of {', '.join(line.choices)}"
+        with self._lock:
+            if self._values[key] != value:
+                self._values[key] = value
+                self._changed.add(key)
+        return ""
+
+    def value(self, name: str) -> str:
+        """The value of a declared option. Raises KeyError for another."""
+        return self._values[name.lower()]
+
+    def number(self, name: str) -> int:
+        """The value of a declared spin option."""
+        return int(self._values[name.lower()])
+
+    def values(self) -> dict[str, str]:
+        """All values by declared name."""
+        with self._lock:
+            return {option.name: self._values[key] for key, option in self._options.items()}
+
+    def settings(self) -> dict[str, bool | int | float | str | None]:
+        """The searcher's settings by its own names: those that differ from the declared default.
+
+        Where an option stands at its default the searcher's own default holds, which may be
+        finer than the option's unit.
+        """
+        with self._lock:
+            return {
+                option.field: option.setting(self._values[key])
+                for key, option in self._options.items()
+                if option.field and self._values[key] != _DEFAULTS.get(key)
+            }
+
+    def take_changes(self) -> frozenset[Scope]:
+        """The scopes in which a value changed since this was last asked."""
+        with self._lock:
+            changed, self._changed = self._changed, set()
+            return frozenset(self._options[key].scope for key in changed)
+
+
+_DEFAULTS = {
+    option.name.lower(): option.line.default for option in (*SEARCH_OPTIONS, *DRAW_OPTIONS)
+}

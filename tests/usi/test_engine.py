@@ -1,0 +1,411 @@
+"""The front against recorded dialogues and bad manners, with a searcher that waits."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+from usi_fakes import FakeSource, Gui, an_info, bestmoves
+
+from komadori.rules import Board
+from komadori.search.protocol import SearchResult
+from komadori.usi import engine
+from komadori.usi.options import DRAW_OPTIONS, OptionTable
+
+FIRST_MOVES = {move.usi() for move in Board().legal_moves}
+
+
+def test_handshake_declares_what_clients_need() -> None:
+    with Gui() as gui:
+        gui.send("usi")
+        assert gui.expect("id name") == "id name test"
+        gui.expect("usiok")
+        names = {line.split()[2] for line in gui.log if line.startswith("option name")}
+        assert {"USI_Hash", "USI_Ponder", "MultiPV", "DNN_Model", "Draw_Ply"} <= names
+        assert {"NodesLimit", "DepthLimit", "Byoyomi_Margin", "UCT_Threads"} <= names
+        assert gui.source.built == []  # nothing is loaded for a handshake
+
+
+def test_a_game_by_nodes() -> None:
+    with Gui().ready() as gui:
+        gui.send("usinewgame", "position startpos", "go nodes 100")
+        assert gui.expect("bestmove").split()[1] in FIRST_MOVES
+        gui.send("position startpos moves 7g7f 3c3d", "go nodes 100")
+        gui.expect("bestmove")
+        gui.send("gameover win", "quit")
+        assert gui.join() == 0
+    searcher = gui.source.searcher
+    assert searcher.games == 1
+    assert searcher.is_closed
+    assert searcher.positions[1].split()[3] == "3"
+    assert [limits.nodes for limits in searcher.seen] == [100, 100]
+
+
+def test_last_info_stands_just_before_bestmove() -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos", "go nodes 1")
+        gui.expect("bestmove")
+        assert gui.log[-2].startswith(
+            "info depth 1 seldepth 2 nodes 200 nps 1000 time 10 hashfull 5 multipv 1 score cp 30 pv"
+        )
+
+
+def test_clocks_reach_the_searcher() -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name NetworkDelay value 100", "position startpos")
+        gui.send("go btime 60000 wtime 50000 byoyomi 10000", "stop")
+        gui.expect("bestmove")
+        gui.send("go btime 60000 wtime 50000 binc 1000 winc 2000", "stop")
+        gui.expect("bestmove")
+        gui.send("go depth 5 nodes 10 searchmoves 7g7f 1a1b 2g2f")
+        gui.expect("bestmove")
+    first, second, third = gui.source.searcher.seen
+    assert (first.btime_ms, first.wtime_ms, first.byoyomi_ms) == (59900, 49900, 9900)
+    assert (second.binc_ms, second.winc_ms, second.byoyomi_ms) == (1000, 2000, None)
+    assert (third.depth, third.nodes) == (5, 10)
+    assert [m.usi() for m in third.searchmoves] == ["7g7f", "2g2f"]
+    assert any("searchmoves" in line for line in gui.log)
+
+
+def test_time_is_never_overstepped() -> None:
+    """The searcher waits for `stop`; the front sees to the clock by itself."""
+    with Gui().ready() as gui:
+        gui.send("position startpos")
+        for byoyomi in (50, 100, 200):
+            began = time.monotonic()
+            gui.send(f"go btime 0 wtime 0 byoyomi {byoyomi}")
+            gui.expect("bestmove")
+            assert (time.monotonic() - began) * 1000 < byoyomi
+        began = time.monotonic()
+        gui.send("go movetime 80")
+        gui.expect("bestmove")
+        assert time.monotonic() - began < 0.2
+
+
+def test_limits_of_guis_that_send_none() -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name NodesLimit value 77", "setoption name DepthLimit value 9")
+        gui.send("position startpos", "go btime 1000000 wtime 1000000")
+        gui.expect("bestmove")
+        gui.send("go nodes 5")
+        gui.expect("bestmove")
+    assert [(s.nodes, s.depth) for s in gui.source.searcher.seen] == [(77, 9), (5, 9)]
+
+
+def test_infinite_waits_for_stop_and_answers_at_once() -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos", "go infinite")
+        assert bestmoves(gui.rest(0.2)) == []
+        began = time.monotonic()
+        gui.send("stop")
+        gui.expect("bestmove")
+        assert time.monotonic() - began < 0.1
+        assert bestmoves(gui.rest()) == []
+
+
+def test_infinite_waits_even_where_the_search_is_over() -> None:
+    with Gui().ready() as gui:
+        gui.source.searcher.result = lambda board: SearchResult(next(iter(board.legal_moves)))
+        gui.send("position startpos", "go infinite")
+        assert bestmoves(gui.rest(0.2)) == []
+        gui.send("stop")
+        gui.expect("bestmove")
+
+
+def test_stop_without_a_search_says_nothing() -> None:
+    with Gui().ready() as gui:
+        gui.send("stop", "stop", "gameover draw", "ponderhit")
+        assert gui.rest() == []
+
+
+def test_stop_right_after_go_gives_one_bestmove() -> None:
+    with Gui().ready() as gui:
+        for _ in range(50):
+            gui.send("position startpos", "go infinite", "stop")
+            gui.expect("bestmove")
+        assert bestmoves(gui.rest()) == []
+
+
+def test_go_during_a_search_ends_it_with_its_own_answer() -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos", "go infinite", "go nodes 10")
+        gui.expect("bestmove")
+        gui.expect("bestmove")
+        assert bestmoves(gui.rest()) == []
+
+
+def test_a_searcher_that_sleeps_is_answered_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "STOP_PATIENCE_S", 0.2)
+    with Gui().ready() as gui:
+        gui.source.searcher.heeds_stop = False
+        gui.send("position startpos", "go infinite")
+        gui.expect("info depth")
+        began = time.monotonic()
+        gui.send("stop")
+        gui.expect("info string the searcher didn't stop")
+        gui.expect("bestmove")
+        assert time.monotonic() - began < 0.5
+        gui.source.searcher.heeds_stop = True
+        gui.send("go nodes 1")
+        gui.expect("bestmove")
+        assert bestmoves(gui.rest()) == []
+
+
+# ---------------------------------------------------------------------------- pondering
+
+
+def test_ponderhit_searches_on_under_the_clock() -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos moves 7g7f 3c3d")
+        gui.send("go ponder btime 0 wtime 0 byoyomi 100")
+        assert bestmoves(gui.rest(0.3)) == []
+        began = time.monotonic()
+        gui.send("ponderhit")
+        gui.expect("bestmove")
+        assert 0.03 < time.monotonic() - began < 0.1
+        assert bestmoves(gui.rest()) == []
+    pondering, real = gui.source.searcher.seen
+    assert pondering.ponder
+    assert not real.ponder
+    assert real.byoyomi_ms == 100
+
+
+def test_bare_ponder_gets_its_clocks_with_ponderhit() -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos", "go ponder", "ponderhit btime 0 wtime 0 byoyomi 60")
+        gui.expect("bestmove")
+    assert gui.source.searcher.seen[-1].byoyomi_ms == 60
+
+
+def test_ponder_missed_is_stopped_and_answered() -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos", "go ponder btime 1000 wtime 1000", "stop")
+        gui.expect("bestmove")
+        gui.send("position startpos moves 2g2f", "go nodes 10")
+        gui.expect("bestmove")
+        assert bestmoves(gui.rest()) == []
+
+
+def test_stop_after_ponderhit_is_heard() -> None:
+    with Gui().ready() as gui:
+        for _ in range(20):
+            gui.send("go ponder", "ponderhit btime 900000 wtime 900000", "stop")
+            gui.expect("bestmove", within_s=2.0)
+        assert bestmoves(gui.rest()) == []
+
+
+# ---------------------------------------------------------------------------- loading
+
+
+def test_loading_keeps_the_gui_waiting(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine, "KEEP_ALIVE_S", 0.05)
+    with Gui(FakeSource(load_s=0.3)) as gui:
+        gui.send("isready")
+        gui.expect("readyok")
+        assert gui.log.count("") >= 3
+
+
+def test_second_isready_is_quick_and_a_new_model_is_loaded() -> None:
+    with Gui().ready() as gui:
+        gui.send("isready")
+        gui.expect("readyok")
+        assert len(gui.source.built) == 1
+        gui.send("setoption name DNN_Model value other.onnx", "isready")
+        gui.expect("readyok")
+        assert len(gui.source.built) == 2
+        assert gui.source.built[0].is_closed
+        gui.send("position startpos", "go infinite", "isready")
+        gui.expect("readyok")
+        gui.send("stop")
+        gui.expect("bestmove")
+
+
+def test_options_before_usi_and_isready() -> None:
+    with Gui() as gui:
+        gui.send("setoption name C_init value 200", "setoption name MaxMovesToDraw value 256")
+        gui.ready()
+    assert gui.source.settings[0] == {"c_init": 2.0, "draw_ply": 256}
+
+
+def test_go_without_isready_loads() -> None:
+    with Gui() as gui:
+        gui.send("go nodes 10")
+        gui.expect("bestmove")
+
+
+def test_a_model_that_cannot_be_loaded_ends_the_engine_with_its_reason() -> None:
+    with Gui(FakeSource(error="no such file: x.onnx")) as gui:
+        gui.send("isready")
+        gui.expect("info string error: no such file: x.onnx")
+        gui.send("isready")
+        assert gui.join() == 1
+
+
+def test_a_bad_new_model_leaves_the_old_one() -> None:
+    with Gui().ready() as gui:
+        gui.source.error = "broken"
+        gui.send("setoption name DNN_Model value b.onnx", "isready")
+        gui.expect("info string error: broken")
+        gui.expect("readyok")
+        gui.send("go nodes 1")
+        gui.expect("bestmove")
+
+
+def test_quit_while_loading() -> None:
+    with Gui(FakeSource(load_s=1.0)) as gui:
+        gui.send("isready", "quit")
+        assert gui.join() == 0
+
+
+# ---------------------------------------------------------------------------- manners of GUIs
+
+
+def test_shogihome_changes_multipv_in_a_search() -> None:
+    """As ShogiHome does: names undeclared, then stop, setoption, go in one breath."""
+    with Gui() as gui:
+        gui.send("usi")
+        gui.expect("usiok")
+        gui.send("setoption name USI_Hash value 1024", "setoption name USI_Ponder value true")
+        gui.send("isready")
+        gui.expect("readyok")
+        gui.send("usinewgame", "position startpos moves 7g7f", "go infinite")
+        gui.expect("info depth")
+        gui.send("stop", "setoption name MultiPV value 3", "go infinite")
+        gui.expect("bestmove")
+        gui.expect("info depth 1 seldepth 2 nodes 100 nps 1000 time 10 hashfull 5 multipv 3")
+        gui.send("setoption name MultiPV value 2")  # in the middle of the search
+        assert bestmoves(gui.rest()) == []
+        gui.send("stop")
+        gui.expect("bestmove")
+        gui.send("go nodes 1")
+        gui.expect("bestmove")
+        assert not any("multipv 3" in line for line in gui.log[-4:])
+    assert gui.source.settings[-1] == {"memory_mb": 1024, "multipv": 2}
+
+
+def test_undeclared_names_that_guis_always_send_are_no_mistake() -> None:
+    with Gui(options=OptionTable(DRAW_OPTIONS)) as gui:
+        gui.send("setoption name USI_Hash value 256", "setoption name USI_Ponder value false")
+        gui.send("isready")
+        gui.expect("readyok")
+        assert gui.log == ["readyok"]
+
+
+def test_resign_and_win() -> None:
+    with Gui().ready() as gui:
+        searcher = gui.source.searcher
+        move = next(iter(Board().legal_moves))
+        searcher.result = lambda board: SearchResult(move, resign=True)
+        gui.send("position startpos", "go nodes 1")
+        assert gui.expect("bestmove") == "bestmove resign"
+        searcher.result = lambda board: SearchResult(None, declare_win=True)
+        gui.send("go nodes 1")
+        assert gui.expect("bestmove") == "bestmove win"
+        searcher.result = None
+        gui.send("position sfen 4k4/4G4/4P4/9/9/9/9/9/4K4 w - 2", "go nodes 1")
+        assert gui.expect("bestmove") == "bestmove resign"
+
+
+def test_mate_scores_and_ponder_moves() -> None:
+    with Gui().ready() as gui:
+        move, reply = list(Board().legal_moves)[:2]
+        info = an_info(Board(), mate_plies=-4, score_cp=None)
+        gui.source.searcher.result = lambda board: SearchResult(move, reply, infos=[info])
+        gui.send("position startpos", "go nodes 1")
+        assert gui.expect("bestmove") == f"bestmove {move.usi()} ponder {reply.usi()}"
+        assert "score mate -4" in gui.log[-2]
+
+
+def test_go_mate_without_a_solver() -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos", "go mate infinite")
+        assert gui.expect("checkmate") == "checkmate notimplemented"
+        gui.send("go mate 1000")
+        assert gui.expect("checkmate") == "checkmate notimplemented"
+
+
+def test_go_mate_with_a_solver() -> None:
+    with Gui().ready() as gui:
+        moves = list(Board().legal_moves)[:3]
+        answers = {
+            "checkmate " + " ".join(m.usi() for m in moves): moves,
+            "checkmate nomate": [],
+            "checkmate timeout": None,
+        }
+        for expected, answer in answers.items():
+            vars(gui.source.searcher)["find_mate"] = lambda board, ms, stop, a=answer: a
+            gui.send("go mate 500")
+            assert gui.expect("checkmate") == expected
+
+
+# ---------------------------------------------------------------------------- bad input
+
+
+@pytest.mark.parametrize(
+    ("line", "start"),
+    [
+        ("fly", "info string unknown command 'fly'"),
+        ("position", "info string position: expected startpos or sfen"),
+        ("position startpos moves 7g7f xx", "info string position: move 2 is 'xx'"),
+        ("position sfen x y z", "info string error: "),
+        ("setoption name Nothing value 1", "info string no option 'Nothing'"),
+        ("setoption name MultiPV value many", "info string option MultiPV: 'many'"),
+        ("setoption name MultiPV value 0", "info string option MultiPV: 0 isn't between"),
+        ("setoption MultiPV 3", "info string setoption: expected name"),
+        ("ponderhit sideways", "info string go: unknown word 'sideways'"),
+    ],
+)
+def test_unknown_and_broken_commands_are_answered(line: str, start: str) -> None:
+    with Gui().ready() as gui:
+        gui.send(line)
+        assert gui.expect("info").startswith(start)
+        gui.send("position startpos", "go nodes 1")
+        assert gui.expect("bestmove").split()[1] in FIRST_MOVES
+
+
+def test_illegal_move_leaves_the_moves_before_it() -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos moves 7g7f 7g7f 3c3d", "go nodes 1")
+        assert "move 2" in gui.expect("info string position")
+        gui.expect("bestmove")
+    assert gui.source.searcher.positions[-1].split()[1] == "w"
+
+
+def test_a_go_that_is_not_understood_is_searched_for_a_while() -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos", "go byoyomi soon")
+        assert "soon" in gui.expect("info string go byoyomi")
+        gui.expect("bestmove", within_s=2.0)
+
+
+def test_oversized_and_binary_lines() -> None:
+    with Gui().ready() as gui:
+        gui.send(b"x" * (3 << 20))
+        gui.expect("info string a line of more than")
+        gui.send(b"\xff\xfe\x00\x01", b"position \x80\x81")
+        gui.expect("info string unknown command")
+        gui.expect("info string position")
+        gui.send("position startpos moves " + "7g7f " * 150_000)
+        gui.expect("info string position: move 2")
+        gui.send("go nodes 1")
+        gui.expect("bestmove")
+
+
+def test_a_failing_searcher_is_reported_and_a_legal_move_given() -> None:
+    with Gui().ready() as gui:
+        gui.source.searcher.fails = True
+        gui.send("position startpos", "go nodes 1")
+        gui.expect("info string error: RuntimeError: the network melted")
+        assert gui.expect("bestmove").split()[1] in FIRST_MOVES
+        gui.source.searcher.fails = False
+        gui.send("go nodes 1")
+        gui.expect("bestmove")
+
+
+def test_end_of_input_ends_the_engine_also_in_a_search() -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos", "go infinite")
+        gui.expect("info depth")
+        gui.close_input()
+        assert gui.join() == 0
+        assert gui.source.searcher.is_closed
