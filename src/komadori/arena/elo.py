@@ -58,9 +58,9 @@ def sign_test(wins: int, losses: int) -> float:
     # Sum the shorter tail with integers: exact at any n.
     if wins > n - wins:
         tail = sum(math.comb(n, k) for k in range(wins, n + 1))
-        return tail / 2**n
+        return tail / (1 << n)
     head = sum(math.comb(n, k) for k in range(wins))
-    return 1.0 - head / 2**n
+    return 1.0 - head / (1 << n)
 
 
 @dataclass(frozen=True)

@@ -58,7 +58,8 @@ def run_jobs(
                 yield table.play(job, conditions)
         return
     if all(isinstance(source, str) for source in sources):
-        seat: Callable[[], Any] = lambda: ProcessTable(sources, conditions)  # noqa: E731
+        threads = max(1, (os.cpu_count() or 1) // count)
+        seat: Callable[[], Any] = lambda: ProcessTable(sources, conditions, threads)  # noqa: E731
     else:
         seat = lambda: Table(sources)  # noqa: E731
     yield from _in_threads(seat, conditions, jobs, count)
@@ -161,14 +162,17 @@ _MAIN = "import sys; from komadori.arena.workers import main; sys.exit(main())"
 class ProcessTable:
     """A Table in a process of its own."""
 
-    def __init__(self, sources: tuple[PlayerSource, PlayerSource], conditions: Conditions) -> None:
+    def __init__(
+        self, sources: tuple[PlayerSource, PlayerSource], conditions: Conditions, threads: int
+    ) -> None:
+        """`threads`: how many a network may use where its options leave that open."""
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _MAIN],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
             encoding="utf-8",
-            env={**os.environ, "PYTHONUTF8": "1"},
+            env={"KOMADORI_THREADS": str(threads), **os.environ, "PYTHONUTF8": "1"},
         )
         self._send({"players": list(sources), "conditions": asdict(conditions)})
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from komadori import arena
 
 
-class _Clock(click.ParamType):
+class _Clock(click.ParamType["dict[str, int]"]):
     """MAIN[+INCREMENT] or MAIN[/BYOYOMI], in seconds."""
 
     name = "clock"
@@ -86,6 +86,7 @@ def command(
     from komadori.usi.client import EngineError
 
     console = Console()
+    clock = clock or {}
     try:
         for spec in (a, b):
             PlayerSpec.parse(spec)
@@ -95,7 +96,9 @@ def command(
             movetime_ms=movetime,
             margin_ms=margin,
             max_plies=max_plies,
-            **(clock or {}),
+            main_ms=clock.get("main_ms", 0),
+            byoyomi_ms=clock.get("byoyomi_ms", 0),
+            increment_ms=clock.get("increment_ms", 0),
         )
         read = arena.read_openings(openings, opening_plies) if openings else None
         test = arena.Sprt(*sprt) if sprt else None

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING, Any
 
 from komadori import __version__
 from komadori.usi.engine import Front
-from komadori.usi.options import EngineOption, OptionTable
+from komadori.usi.options import option_table
 
 if TYPE_CHECKING:
+    from komadori.players.searching import SearcherBuilder
     from komadori.search.protocol import Searcher
+    from komadori.usi.options import OptionTable
 
 PLAYERS = ("model", "policy", "one-ply", "material", "random")
 
@@ -36,7 +38,7 @@ def main(argv: list[str] | None = None) -> int:
         presets[name] = value
     if arguments.model is not None:
         presets["DNN_Model"] = _command_line_model(arguments.model)
-    options = OptionTable(_options(arguments.player))
+    options = option_table(arguments.player)
     try:
         options.preset(presets)
     except ValueError as error:
@@ -45,7 +47,7 @@ def main(argv: list[str] | None = None) -> int:
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print must not mix with the protocol
     front = Front(
-        lambda table: _build(arguments.player, table),
+        _Source(arguments.player),
         options,
         f"komadori {__version__}",
         "the komadori developers",
@@ -57,6 +59,27 @@ def main(argv: list[str] | None = None) -> int:
     sys.stderr.flush()
     # Threads of a backend, or a search that doesn't heed, must not keep the process.
     os._exit(status)
+
+
+class _Source:
+    """The searchers of a kind of player, imported when the first is built."""
+
+    def __init__(self, kind: str) -> None:
+        self._kind = kind
+        self._builder: SearcherBuilder | None = None
+
+    def _imported(self) -> SearcherBuilder:
+        if self._builder is None:
+            from komadori.players.searching import SearcherBuilder
+
+            self._builder = SearcherBuilder(self._kind)
+        return self._builder
+
+    def build(self, options: OptionTable) -> Searcher:
+        return self._imported().build(options)
+
+    def configure(self, searcher: Searcher, options: OptionTable) -> Searcher:
+        return self._imported().configure(searcher, options)
 
 
 def _leave(status: int) -> None:
@@ -85,34 +108,6 @@ def _command_line_model(model: str) -> str:
     """A model as a shell's user wrote it: a file there is, else a name for `find_model`."""
     path = Path(model)
     return str(path.resolve()) if path.exists() else model
-
-
-def _options(player: str) -> list[EngineOption]:
-    from komadori.usi import options
-
-    if player in ("material", "random"):
-        return list(options.DRAW_OPTIONS)
-    if player in ("policy", "one-ply"):
-        return [*options.MODEL_OPTIONS, *options.DRAW_OPTIONS]
-    return [*options.MODEL_OPTIONS, *options.SEARCH_OPTIONS, *options.DRAW_OPTIONS]
-
-
-def _build(player: str, table: OptionTable) -> Searcher:
-    from komadori import players
-    from komadori.usi.models import find_model
-
-    if player in ("material", "random"):
-        from komadori.players.searching import PlayerSearcher
-
-        return PlayerSearcher(players.make(player))
-    model = find_model(table.value("DNN_Model"))
-    if player in ("policy", "one-ply"):
-        from komadori.players.searching import PlayerSearcher
-
-        return PlayerSearcher(players.make(players.PlayerSpec(player, model)))
-    from komadori.players.searching import build_searcher
-
-    return build_searcher(model, table.values())
 
 
 def __getattr__(name: str) -> Any:

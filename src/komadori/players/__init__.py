@@ -29,12 +29,8 @@ def make(spec: str | PlayerSpec) -> Player:
             raise PlayerSpecError(f"{parsed.kind} has no option {unknown}")
         simple = MaterialPlayer if parsed.kind == "material" else RandomPlayer
         return simple(parsed.name, parsed.number("seed"))
-    if parsed.kind == "model":
-        from komadori.players.searching import make_model_player
-
-        return make_model_player(parsed)
-    if parsed.kind in ("policy", "one-ply"):
-        from komadori.players.network import make_network_player
+    if parsed.kind in ("model", "policy", "one-ply"):
+        from komadori.players.searching import make_network_player
 
         return make_network_player(parsed)
 

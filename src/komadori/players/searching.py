@@ -1,22 +1,36 @@
-"""Searchers as players, and players as searchers for the USI front."""
+"""Searchers as players, and the searchers that the USI front is given."""
 
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from komadori.players.player import Decision, Player, effective_limits
-from komadori.players.spec import PlayerSpec
-from komadori.search.protocol import Info, Limits, SearchResult
+from komadori.players.spec import PlayerSpec, PlayerSpecError
+from komadori.search.protocol import Info, Limits, Searcher, SearchResult
+from komadori.usi.models import find_model
+from komadori.usi.options import OptionTable, option_table
 from komadori.usi.protocol import GoCommand
 
 if TYPE_CHECKING:
+    from komadori.inference import Evaluator
     from komadori.rules import Board
-    from komadori.search.protocol import Searcher
 
 #: Nodes a move where neither the match nor the player says how long to think.
 DEFAULT_NODES = 100
+
+#: Memory of a player's tree where its options don't say; games have few nodes a move.
+PLAYER_HASH_MB = 64
+
+#: Environment variable: threads of a network where the options leave them open. A match sets
+#: it for its processes, so that they share the processors.
+THREADS_VARIABLE = "KOMADORI_THREADS"
+
+#: Short names in a player's specification.
+_SHORT = {"backend": "DNN_Backend", "threads": "UCT_Threads", "batch": "DNN_Batch_Size"}
 
 
 def to_limits(go: GoCommand) -> Limits:
@@ -36,10 +50,17 @@ def to_limits(go: GoCommand) -> Limits:
 class SearchPlayer:
     """Plays with a searcher, under its own limits or the match's."""
 
-    def __init__(self, searcher: Searcher, name: str, limits: GoCommand | None = None) -> None:
+    def __init__(
+        self,
+        searcher: Searcher,
+        name: str,
+        limits: GoCommand | None = None,
+        on_close: Callable[[], None] | None = None,
+    ) -> None:
         self.name = name
         self._searcher = searcher
         self._limits = limits
+        self._on_close = on_close
 
     def new_game(self, seed: int | None = None) -> None:
         self._searcher.new_game()
@@ -64,6 +85,22 @@ class SearchPlayer:
 
     def close(self) -> None:
         self._searcher.close()
+        if self._on_close is not None:
+            on_close, self._on_close = self._on_close, None
+            on_close()
+
+
+class LookPlayer(SearchPlayer):
+    """Plays with a searcher that has chance in it, made anew for each game's seed."""
+
+    def __init__(
+        self, make: Callable[[int | None], Searcher], name: str, on_close: Callable[[], None]
+    ) -> None:
+        super().__init__(make(None), name, None, on_close)
+        self._make = make
+
+    def new_game(self, seed: int | None = None) -> None:
+        self._searcher = self._make(seed)
 
 
 class PlayerSearcher:
@@ -118,6 +155,98 @@ class PlayerSearcher:
         self._player.close()
 
 
-def make_model_player(spec: PlayerSpec) -> SearchPlayer:
-    """Build a `model:` player."""
-    raise NotImplementedError
+def load_evaluator(options: OptionTable) -> Evaluator:
+    """The network that the model options name. Raises what `inference.load` raises."""
+    from komadori import inference
+
+    model = find_model(options.value("DNN_Model"))
+    settings: dict[str, Any] = {"max_batch": options.number("DNN_Batch_Size")}
+    threads = options.number("UCT_Threads") or int(os.environ.get(THREADS_VARIABLE) or 0)
+    if threads and Path(model).is_absolute():
+        settings["threads"] = threads
+    return inference.load(model, backend=options.value("DNN_Backend"), **settings)
+
+
+class SearcherBuilder:
+    """Builds the searcher of a kind of player for the USI front (a `usi.SearcherSource`)."""
+
+    def __init__(self, kind: str) -> None:
+        """`kind`: model, policy, one-ply, material or random."""
+        self._kind = kind
+        self._evaluator: Evaluator | None = None
+
+    def build(self, options: OptionTable) -> Searcher:
+        if self._kind in ("material", "random"):
+            from komadori import players
+
+            return PlayerSearcher(players.make(self._kind))
+        evaluator = load_evaluator(options)
+        try:
+            searcher = _searcher(self._kind, evaluator, options)
+        except BaseException:
+            evaluator.close()
+            raise
+        old, self._evaluator = self._evaluator, evaluator
+        if old is not None:
+            old.close()
+        return searcher
+
+    def configure(self, searcher: Searcher, options: OptionTable) -> Searcher:
+        from komadori.search import PuctOptions, PuctSearcher
+
+        if isinstance(searcher, PuctSearcher):
+            searcher.options = PuctOptions(**options.settings())  # type: ignore[arg-type]
+        return searcher
+
+
+def _searcher(kind: str, evaluator: Evaluator, options: OptionTable) -> Searcher:
+    from komadori import search
+
+    if kind == "policy":
+        return search.PolicySearcher(evaluator)
+    if kind == "one-ply":
+        return search.OnePlySearcher(evaluator)
+    settings = search.PuctOptions(**options.settings())  # type: ignore[arg-type]
+    return search.PuctSearcher(evaluator, settings)
+
+
+def make_network_player(spec: PlayerSpec) -> SearchPlayer:
+    """Build a `model:`, `policy:` or `one-ply:` player."""
+    own = dict(spec.own_options)
+    temperature = _temperature(own.pop("temperature", "0")) if spec.kind == "policy" else 0.0
+    options = option_table(spec.kind)
+    if spec.kind == "model":
+        options.set("USI_Hash", str(PLAYER_HASH_MB))
+    options.set("DNN_Model", _as_seen_from_here(spec.argument))
+    for name, value in own.items():
+        if problem := options.set(_SHORT.get(name, name), value):
+            raise PlayerSpecError(f"{spec.kind}: {problem}")
+    evaluator = load_evaluator(options)
+    if spec.kind == "model":
+        searcher = _searcher("model", evaluator, options)
+        return SearchPlayer(searcher, spec.name, spec.limits, evaluator.close)
+
+    from komadori import search
+
+    def make(seed: int | None) -> Searcher:
+        if spec.kind == "policy":
+            return search.PolicySearcher(evaluator, temperature=temperature, seed=seed)
+        return search.OnePlySearcher(evaluator, seed=seed)
+
+    return LookPlayer(make, spec.name, evaluator.close)
+
+
+def _temperature(text: str) -> float:
+    try:
+        value = float(text)
+    except ValueError:
+        raise PlayerSpecError(f"policy: temperature={text} is no number") from None
+    if not 0.0 <= value <= 1000.0:
+        raise PlayerSpecError(f"policy: temperature={text} isn't between 0 and 1000")
+    return value
+
+
+def _as_seen_from_here(model: str) -> str:
+    """A specification is written by someone who sees the working directory, unlike a GUI."""
+    path = Path(model)
+    return str(path.resolve()) if path.exists() else model

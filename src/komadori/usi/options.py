@@ -219,3 +219,12 @@ class OptionTable:
 _DEFAULTS = {
     option.name.lower(): option.line.default for option in (*SEARCH_OPTIONS, *DRAW_OPTIONS)
 }
+
+
+def option_table(kind: str) -> OptionTable:
+    """What a kind of player (model, policy, one-ply, material, random) lets its user set."""
+    if kind == "model":
+        return OptionTable((*MODEL_OPTIONS, *SEARCH_OPTIONS, *DRAW_OPTIONS))
+    if kind in ("policy", "one-ply"):
+        return OptionTable((*MODEL_OPTIONS, *DRAW_OPTIONS))
+    return OptionTable(DRAW_OPTIONS)
