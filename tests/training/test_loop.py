@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from training_toys import make_config, make_samples
 
 from komadori import nets, training
@@ -54,6 +55,15 @@ def test_logs_checkpoints_and_result(tmp_path, encoder, samples):
     progress, saved = checkpoint.read_progress(result.checkpoint)
     assert saved == config
     assert progress.step == 12
+
+
+def test_untrained_is_what_a_run_starts_from(tmp_path, encoder, samples):
+    config = make_config()
+    start = training.save_untrained(config, tmp_path / "start", encoder)
+    result = run(tmp_path / "run", config, encoder, samples, stop=lambda: True)
+    assert result.step == 0
+    found, expected = (nets.load_model(f)[0].state_dict() for f in (start, result.checkpoint))
+    assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
 def test_every_epoch_shows_each_sample_once(tmp_path, encoder, samples):

@@ -23,7 +23,7 @@ from komadori.training.evaluate import Metrics, evaluate, loss_config_of, measur
 from komadori.training.export import ExportError, ExportResult, export
 from komadori.training.loader import Batch, Cursor, Encoder, Loader
 from komadori.training.loop import train
-from komadori.training.run import Report, RunResult
+from komadori.training.run import Report, RunResult, save_untrained
 from komadori.training.run_log import read_log
 
 __all__ = [
@@ -56,6 +56,7 @@ __all__ = [
     "measure",
     "read_log",
     "resolve",
+    "save_untrained",
     "split_by_game",
     "train",
 ]

@@ -252,7 +252,6 @@ class Run:
         return copy
 
     def _card(self) -> ModelCard:
-        model = self.config.model
         facts: dict[str, Any] = {
             "steps": self.at.step,
             "samples": self.at.samples,
@@ -263,14 +262,7 @@ class Run:
         }
         if self.metrics is not None and self._metrics_step == self.at.step:
             facts["test"] = {k: v for k, v in self.metrics.to_dict().items() if math.isfinite(v)}
-        return ModelCard(
-            net=model.net,
-            features=model.features,
-            labels=model.labels,
-            interface=self.encoder.interface,
-            eval_coef=self.config.loss.eval_coef,
-            training=facts,
-        )
+        return model_card(self.config, self.encoder, facts)
 
     def _facts(self) -> dict[str, Any]:
         return {
@@ -279,6 +271,27 @@ class Run:
             "komadori": komadori.__version__,
             **self.compute.describe(),
         }
+
+
+def save_untrained(config: Config, folder: Path | str, encoder: Encoder | None = None) -> Path:
+    """Write the network that a run of this config starts from as a model folder."""
+    encoder = encoder or _core_encoder(config)
+    torch.manual_seed(config.seed)
+    network = nets.build(config.model.net, encoder.interface)
+    nets.save_model(Path(folder), network, model_card(config, encoder, {"steps": 0}))
+    return Path(folder)
+
+
+def model_card(config: Config, encoder: Encoder, facts: dict[str, Any]) -> ModelCard:
+    """The card of the config's network with these facts of its training."""
+    return ModelCard(
+        net=config.model.net,
+        features=config.model.features,
+        labels=config.model.labels,
+        interface=encoder.interface,
+        eval_coef=config.loss.eval_coef,
+        training=facts,
+    )
 
 
 def _split(config: Config, train: Samples | Part, test: Samples | Part | None) -> Split:
