@@ -155,7 +155,7 @@ void bind_legal_moves(nb::module_& m) {
             "__iter__", [](const LegalMoves& v) { return nb::iter(move_list(*v.position)); },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[Move]"))
         .def("__len__", [](const LegalMoves& v) { return v.position->count_legal_moves(); })
-        .def("__bool__", [](const LegalMoves& v) { return v.position->count_legal_moves() > 0; })
+        .def("__bool__", [](const LegalMoves& v) { return v.position->has_legal_moves(); })
         .def("__contains__",
              [](const LegalMoves& v, const PlainMove& m) { return contains(*v.position, m); })
         .def("__contains__", [](const LegalMoves&, nb::handle) { return false; })

@@ -85,6 +85,7 @@ class Position {
     // non-promotions included.
     int legal_moves(Move* moves) const;
     int count_legal_moves() const;
+    bool has_legal_moves() const;
     bool is_legal(Move m) const;              // any bits accepted
     Move from_move16(std::uint16_t m) const;  // fills in piece types; Move() unless legal
     bool gives_check(Move m) const;           // m is legal
@@ -108,7 +109,9 @@ class Position {
         int points = declaration_points();
         return points >= (turn_ == BLACK ? points_black : points_white);
     }
-    Move mate_in_one() const;  // Move() if there is none; not called in check
+    // A move that mates, Move() if there is none. Cheapest when not in check.
+    Move mate_in_one() const;
+    Position without_path() const;  // a copy that has forgotten its history
 
   private:
     struct State {
@@ -131,6 +134,11 @@ class Position {
     Bitboard king_targets() const;
     template <Color US>
     int count() const;
+    template <Color US>
+    bool has_reply_to_check() const;
+    template <Color US>
+    Move find_mate() const;
+    bool mates(Move m, Position& scratch) const;
     template <Color US>
     bool is_legal_drop(Move m) const;
     template <Color US>
