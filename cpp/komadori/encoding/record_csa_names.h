@@ -1,21 +1,17 @@
 // The words of the CSA format.
 #pragma once
 
-#include <array>
 #include <string_view>
 
 #include "komadori/encoding/record_game.h"
-#include "komadori/rules/types.h"
+#include "komadori/rules/notation.h"
 
 namespace komadori::csa {
-
-constexpr std::array<std::string_view, PIECE_TYPES> PIECE_NAMES = {
-    "", "FU", "KY", "KE", "GI", "KA", "HI", "KI", "OU", "TO", "NY", "NK", "NG", "UM", "RY"};
 
 // NO_PIECE_TYPE for any other two letters.
 constexpr PieceType piece_type(std::string_view name) {
     for (int t = 1; t < PIECE_TYPES; ++t)
-        if (PIECE_NAMES[std::size_t(t)] == name) return PieceType(t);
+        if (CSA_NAMES[t] == name) return PieceType(t);
     return NO_PIECE_TYPE;
 }
 

@@ -7,6 +7,7 @@
 #include "komadori/rules/errors.h"
 #include "komadori/rules/notation.h"
 #include "komadori/rules/position.h"
+#include "komadori/rules/text.h"
 
 namespace komadori {
 namespace {
@@ -55,35 +56,17 @@ Square square_at(string_view s) {
     return file >= 0 && file < 9 && rank >= 0 && rank < 9 ? make_square(file, rank) : NO_SQUARE;
 }
 
-// "+7776FU" in the position; Move() unless it is well formed and legal.
-Move parse_move(const Position& position, string_view s) {
-    if (s.size() != 7 || s[0] != (position.turn() == BLACK ? '+' : '-')) return Move();
-    const PieceType after = csa::piece_type(s.substr(5));
-    const Square from = square_at(s.substr(1)), to = square_at(s.substr(3));
-    if (after == NO_PIECE_TYPE || to == NO_SQUARE) return Move();
-    if (s[1] == '0' && s[2] == '0') {
-        if (after > GOLD) return Move();
-        return position.from_move16(Move::drop(after, to).move16());
-    }
-    if (from == NO_SQUARE) return Move();
-    const Piece piece = position.piece_on(from);
-    if (piece == NO_PIECE) return Move();
-    const PieceType before = type_of(piece);
-    const bool promote = before != after;
-    if (promote && !(can_promote(before) && promoted_type(before) == after)) return Move();
-    return position.from_move16(
-        Move::board(from, to, promote, NO_PIECE_TYPE, NO_PIECE_TYPE).move16());
-}
-
 class CsaReader {
   public:
     explicit CsaReader(string_view text) : text_(text) {}
 
-    GameTable read() {
-        if (text_.starts_with(BYTE_ORDER_MARK)) next_ = BYTE_ORDER_MARK.size();
+    GameTable read(std::size_t begin, std::size_t max_games) {
+        next_ = std::min(begin, text_.size());
+        max_games_ = max_games;
         begin_game(next_);
-        while (next_ < text_.size()) read_line();
-        finish_game(text_.size());
+        while (next_ < text_.size() && table_.games() < max_games_) read_line();
+        if (table_.games() < max_games_) finish_game(text_.size());
+        table_.next = next_;
         return std::move(table_);
     }
 
@@ -96,7 +79,9 @@ class CsaReader {
         const std::size_t begin = next_;
         const std::size_t newline = std::min(text_.find('\n', begin), text_.size());
         next_ = std::min(newline + 1, text_.size());
-        const string_view line = trimmed(text_.substr(begin, newline - begin));
+        string_view line = trimmed(text_.substr(begin, newline - begin));
+        // At the file's head, or where files were put together.
+        if (line.starts_with(BYTE_ORDER_MARK)) line.remove_prefix(BYTE_ORDER_MARK.size());
         if (line.empty()) return;
         if (line == "/") {
             finish_game(begin);
@@ -105,15 +90,19 @@ class CsaReader {
         }
         if (begins_game(line)) {
             finish_game(begin);
+            if (table_.games() == max_games_) {
+                next_ = begin;
+                return;
+            }
             begin_game(begin);
         }
         if (state_ == State::DAMAGED) return;
         try {
             read_statements(line);
         } catch (const BadStatement& bad) {
-            damage(bad.at - text_.data(), bad.reason);
+            damage(bad.at, bad.reason);
         } catch (const RulesError& error) {
-            damage(begin, error.what());
+            damage(line.data(), error.what());
         }
     }
 
@@ -140,19 +129,17 @@ class CsaReader {
         fault_reason_.clear();
     }
 
-    void damage(std::size_t at, std::string reason) {
+    void damage(const char* at, std::string reason) {
         state_ = State::DAMAGED;
-        fault_at_ = at;
+        fault_at_ = std::size_t(at - text_.data());
         fault_reason_ = std::move(reason);
     }
 
     void finish_game(std::size_t end) {
         if (!seen_) return;  // nothing but comments and blank lines
-        if (pending_illegal_ && state_ != State::DAMAGED)
-            damage(pending_at_,
-                   "illegal move " + pending_text_ + " at ply " + std::to_string(plies() + 1));
+        if (pending_illegal_ && state_ != State::DAMAGED) damage(pending_at_, pending_reason_);
         if (state_ == State::HEADER || state_ == State::PLACEMENT)
-            damage(begin_, "no initial position and no moves");
+            damage(text_.data() + begin_, "no initial position and no moves");
         if (state_ == State::DAMAGED) {
             table_.move16.resize(first_ply_);
             table_.score_cp.resize(first_ply_);
@@ -223,17 +210,11 @@ class CsaReader {
             default:
                 break;
         }
-        throw BadStatement{s.data(), "not a CSA statement: " + quoted(s)};
+        throw BadStatement{s.data(), "not a CSA statement: " + shown(s)};
     }
 
     // A line of dashes: drawn between games by some programs.
     static bool is_rule(string_view s) { return s.find_first_not_of('-') == string_view::npos; }
-
-    static std::string quoted(string_view s) {
-        std::string out = "\"";
-        for (char c : s.substr(0, 20)) out += c >= ' ' && c <= '~' ? c : '?';
-        return out + (s.size() > 20 ? "...\"" : "\"");
-    }
 
     void add_text(int ply, string_view key, string_view text) {
         table_.texts.push_back(
@@ -246,7 +227,7 @@ class CsaReader {
                 return add_text(-1, name.key, trimmed(line.substr(name.csa.size())));
         const std::size_t colon = line.find(':');
         if (line[0] != '$' || colon == string_view::npos)
-            throw BadStatement{line.data(), "not a CSA statement: " + quoted(line)};
+            throw BadStatement{line.data(), "not a CSA statement: " + shown(line)};
         add_text(-1, line.substr(1, colon - 1), trimmed(line.substr(colon + 1)));
     }
 
@@ -289,12 +270,14 @@ class CsaReader {
         int made = 0;
         for (s = trimmed(s); !s.empty() && made < MAX_LINE_MOVES; s = trimmed(s)) {
             const std::size_t space = std::min(s.find(' '), s.size());
-            const Move move = parse_move(position_, s.substr(0, space));
-            if (move.is_none()) break;
-            if (made) usi += ' ';
-            usi += to_usi(move.move16());
-            position_.do_move(move);
-            ++made;
+            try {
+                const Move move = parse_csa_move(position_, s.substr(0, space));
+                if (made++) usi += ' ';
+                usi += to_usi(move.move16());
+                position_.do_move(move);
+            } catch (const MoveError&) {
+                break;
+            }
             s.remove_prefix(space);
         }
         for (; made > 0; --made) position_.undo_move();
@@ -322,25 +305,25 @@ class CsaReader {
 
     void read_placement(string_view s) {
         if (state_ == State::MOVES || state_ == State::ENDED)
-            throw BadStatement{s.data(), "a placement behind the moves: " + quoted(s)};
-        if (s.size() < 2) throw BadStatement{s.data(), "not a CSA statement: " + quoted(s)};
+            throw BadStatement{s.data(), "a placement behind the moves: " + shown(s)};
+        if (s.size() < 2) throw BadStatement{s.data(), "not a CSA statement: " + shown(s)};
         state_ = State::PLACEMENT;
         if (s[1] == 'I') return read_hirate(s);
         if (s[1] >= '1' && s[1] <= '9') return read_rank(s);
         if (s[1] == '+' || s[1] == '-') return read_pieces(s);
-        throw BadStatement{s.data(), "not a CSA statement: " + quoted(s)};
+        throw BadStatement{s.data(), "not a CSA statement: " + shown(s)};
     }
 
     // "PI", and then squares with the pieces that are missing there: "PI82HI22KA".
     void read_hirate(string_view s) {
         setup_ = hirate_;
         for (std::size_t i = 2; i < s.size(); i += 4) {
-            if (s.size() < i + 4) throw BadStatement{s.data() + i, "half a piece: " + quoted(s)};
+            if (s.size() < i + 4) throw BadStatement{s.data() + i, "half a piece: " + shown(s)};
             const Square square = square_at(s.substr(i));
             const PieceType type = csa::piece_type(s.substr(i + 2, 2));
             if (square == NO_SQUARE || type == NO_PIECE_TYPE ||
                 type_of(setup_.board[square]) != type)
-                throw BadStatement{s.data() + i, "no such piece to leave out: " + quoted(s)};
+                throw BadStatement{s.data() + i, "no such piece to leave out: " + shown(s)};
             setup_.board[square] = NO_PIECE;
         }
     }
@@ -355,10 +338,10 @@ class CsaReader {
             if (cell.size() == 3 && (cell[0] == '+' || cell[0] == '-')) {
                 const PieceType type = csa::piece_type(cell.substr(1));
                 if (type == NO_PIECE_TYPE)
-                    throw BadStatement{cell.data(), "unknown piece " + quoted(cell)};
+                    throw BadStatement{cell.data(), "unknown piece " + shown(cell)};
                 piece = make_piece(cell[0] == '+' ? BLACK : WHITE, type);
             } else if (cell.find_first_not_of(" *") != string_view::npos) {
-                throw BadStatement{cell.data(), "unknown piece " + quoted(cell)};
+                throw BadStatement{cell.data(), "unknown piece " + shown(cell)};
             }
             setup_.board[make_square(8 - column, rank)] = piece;
         }
@@ -368,7 +351,7 @@ class CsaReader {
     void read_pieces(string_view s) {
         const Color color = s[1] == '+' ? BLACK : WHITE;
         for (std::size_t i = 2; i < s.size(); i += 4) {
-            if (s.size() < i + 4) throw BadStatement{s.data() + i, "half a piece: " + quoted(s)};
+            if (s.size() < i + 4) throw BadStatement{s.data() + i, "half a piece: " + shown(s)};
             const string_view where = s.substr(i, 2), name = s.substr(i + 2, 2);
             if (where == "00" && name == "AL") {
                 all_in_hand_ = color;
@@ -378,11 +361,11 @@ class CsaReader {
             const Square square = square_at(where);
             if (type == NO_PIECE_TYPE || (square == NO_SQUARE && where != "00") ||
                 (square == NO_SQUARE && type > GOLD))
-                throw BadStatement{s.data() + i, "not a piece: " + quoted(s.substr(i, 4))};
+                throw BadStatement{s.data() + i, "not a piece: " + shown(s.substr(i, 4))};
             if (square != NO_SQUARE)
                 setup_.board[square] = make_piece(color, type);
             else if (++setup_.hand[color][type] > PIECES_IN_SET[type])
-                throw BadStatement{s.data() + i, "too many in hand: " + quoted(s.substr(i, 4))};
+                throw BadStatement{s.data() + i, "too many in hand: " + shown(s.substr(i, 4))};
         }
     }
 
@@ -413,11 +396,13 @@ class CsaReader {
             start(s[0] == '+' ? BLACK : WHITE);
         if (state_ == State::ENDED) throw BadStatement{s.data(), "a move behind the end"};
         if (pending_illegal_) throw illegal_move();
-        const Move move = parse_move(position_, s);
-        if (move.is_none()) {
+        Move move;
+        try {
+            move = parse_csa_move(position_, s);
+        } catch (const MoveError& error) {
             pending_illegal_ = true;
-            pending_at_ = std::size_t(s.data() - text_.data());
-            pending_text_ = quoted(s);
+            pending_at_ = s.data();
+            pending_reason_ = "ply " + std::to_string(plies() + 1) + ": " + error.what();
             return;
         }
         table_.move16.push_back(move.move16());
@@ -428,16 +413,13 @@ class CsaReader {
         position_.do_move(move);
     }
 
-    BadStatement illegal_move() const {
-        return {text_.data() + pending_at_,
-                "illegal move " + pending_text_ + " at ply " + std::to_string(plies() + 1)};
-    }
+    BadStatement illegal_move() const { return {pending_at_, pending_reason_}; }
 
     void read_time(string_view s) {
         string_view rest = s.substr(1);
         const std::optional<double> seconds = take_number(rest);
         if (!seconds || *seconds < 0 || *seconds > 1e6 || !rest.empty())
-            throw BadStatement{s.data(), "not a time: " + quoted(s)};
+            throw BadStatement{s.data(), "not a time: " + shown(s)};
         if (state_ == State::MOVES && !pending_illegal_ && plies() > 0)
             table_.time_ms.back() = std::int32_t(std::lround(*seconds * 1000));
     }
@@ -481,6 +463,7 @@ class CsaReader {
 
     string_view text_;
     std::size_t next_ = 0;  // where the next line begins
+    std::size_t max_games_ = ALL;
     GameTable table_;
 
     // The game being read.
@@ -498,16 +481,17 @@ class CsaReader {
     End end_ = End::UNKNOWN;
     bool summary_ = false;  // winner_ and end_ are those of a summary line
     bool pending_illegal_ = false;
-    std::size_t pending_at_ = 0;
-    std::string pending_text_;
+    const char* pending_at_ = nullptr;
+    std::string pending_reason_;
     std::size_t fault_at_ = 0;
     std::string fault_reason_;
 };
 
 }  // namespace
 
-GameTable read_csa(std::span<const std::uint8_t> bytes) {
-    return CsaReader({reinterpret_cast<const char*>(bytes.data()), bytes.size()}).read();
+GameTable read_csa(std::span<const std::uint8_t> bytes, std::size_t begin, std::size_t max_games) {
+    return CsaReader({reinterpret_cast<const char*>(bytes.data()), bytes.size()})
+        .read(begin, max_games);
 }
 
 }  // namespace komadori

@@ -15,23 +15,6 @@ using std::string_view;
 
 char sign(Color c) { return c == BLACK ? '+' : '-'; }
 
-void append_square(std::string& out, Square s) {
-    out += char('1' + file_of(s));
-    out += char('1' + rank_of(s));
-}
-
-void append_move(std::string& out, Move move, Color turn) {
-    out += sign(turn);
-    if (move.is_drop())
-        out += "00";
-    else
-        append_square(out, move.from());
-    append_square(out, move.to());
-    PieceType after = move.is_drop() ? move.dropped() : move.moved();
-    if (move.is_promotion()) after = promoted_type(after);
-    out += csa::PIECE_NAMES[after];
-}
-
 void append_placement(std::string& out, const Setup& setup) {
     for (int rank = 0; rank < 9; ++rank) {
         out += 'P';
@@ -42,7 +25,7 @@ void append_placement(std::string& out, const Setup& setup) {
                 out += " * ";
             } else {
                 out += sign(color_of(piece));
-                out += csa::PIECE_NAMES[type_of(piece)];
+                out += CSA_NAMES[type_of(piece)];
             }
         }
         out += '\n';
@@ -50,8 +33,7 @@ void append_placement(std::string& out, const Setup& setup) {
     for (Color c : {BLACK, WHITE}) {
         std::string held;
         for (PieceType t : HAND_TYPES)
-            for (int i = 0; i < setup.hand[c][t]; ++i)
-                held.append("00").append(csa::PIECE_NAMES[t]);
+            for (int i = 0; i < setup.hand[c][t]; ++i) held.append("00").append(CSA_NAMES[t]);
         if (held.empty()) continue;
         out += 'P';
         out += sign(c);
@@ -70,8 +52,11 @@ class CsaWriter {
   public:
     CsaWriter(const GameTable& table, std::size_t game, std::string& out)
         : table_(table), game_(game), out_(out) {
-        for (const GameText& text : table.texts)
-            if (text.game == game) texts_.push_back(&text);
+        // The texts of a table stand in the order of their games.
+        const auto by_game = [](const GameText& text, std::size_t g) { return text.game < g; };
+        const auto first = std::lower_bound(table.texts.begin(), table.texts.end(), game, by_game);
+        for (auto it = first; it != table.texts.end() && it->game == game; ++it)
+            texts_.push_back(&*it);
         std::stable_sort(texts_.begin(), texts_.end(),
                          [](const GameText* a, const GameText* b) { return a->ply < b->ply; });
     }
@@ -138,11 +123,8 @@ class CsaWriter {
 
     void write_ply(std::size_t row, int ply) {
         const Color turn = position_.turn();
-        const Move move = position_.from_move16(table_.move16[row]);
-        if (move.is_none())
-            throw RecordError("illegal move " + std::to_string(table_.move16[row]) + " at ply " +
-                              std::to_string(ply));
-        append_move(out_, move, turn);
+        const Move move = require_legal(position_, table_.move16[row]);
+        out_ += to_csa(position_, move);
         out_ += '\n';
         position_.do_move(move);
         if (table_.time_ms[row] >= 0) write_time(table_.time_ms[row]);
@@ -178,11 +160,9 @@ class CsaWriter {
             int made = 0;
             for (string_view s = text->text; !s.empty();) {
                 const std::size_t space = std::min(s.find(' '), s.size());
-                const Color turn = position_.turn();
                 const Move move = legal_move(s.substr(0, space));
                 if (move.is_none()) break;
-                out_ += ' ';
-                append_move(out_, move, turn);
+                out_ += ' ' + to_csa(position_, move);
                 position_.do_move(move);
                 ++made;
                 s.remove_prefix(std::min(space + 1, s.size()));

@@ -136,12 +136,11 @@ bool follows(Position& before, const Position& after) {
 
 class FixedReader {
   public:
-    FixedReader(FixedFormat format, Bytes bytes, std::vector<Fault>& faults)
-        : format_(format), size_(record_size(format)), bytes_(bytes), faults_(faults) {}
+    FixedReader(FixedFormat format, Bytes bytes)
+        : format_(format), size_(record_size(format)), bytes_(bytes) {}
 
-    SampleTable read() {
-        std::size_t at = 0;
-        while (at + size_ <= bytes_.size()) {
+    FixedRead read(std::size_t at, std::size_t max_records) {
+        while (at + size_ <= bytes_.size() && out_.size() < max_records) {
             std::string reason = read_record(at);
             if (reason.empty()) {
                 at += size_;
@@ -152,8 +151,11 @@ class FixedReader {
             add_fault(at, next, std::move(reason));
             at = next;
         }
-        if (at < bytes_.size()) add_fault(at, bytes_.size(), "the file ends within a record");
-        return std::move(out_);
+        if (at < bytes_.size() && at + size_ > bytes_.size()) {
+            add_fault(at, bytes_.size(), "the file ends within a record");
+            at = bytes_.size();
+        }
+        return {std::move(out_), std::move(faults_), at};
     }
 
   private:
@@ -215,7 +217,7 @@ class FixedReader {
     FixedFormat format_;
     std::size_t size_;
     Bytes bytes_;
-    std::vector<Fault>& faults_;
+    std::vector<Fault> faults_;
     SampleTable out_;
     Position position_;
     Position last_;  // of the record before, where has_last_
@@ -235,9 +237,9 @@ Winner winner_of(float result, Color turn) {
 
 }  // namespace
 
-SampleTable read_fixed(FixedFormat format, std::span<const std::uint8_t> bytes,
-                       std::vector<Fault>& faults) {
-    return FixedReader(format, bytes, faults).read();
+FixedRead read_fixed(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t begin,
+                     std::size_t max_records) {
+    return FixedReader(format, bytes).read(begin, max_records);
 }
 
 std::size_t count_sound(FixedFormat format, std::span<const std::uint8_t> bytes,

@@ -33,13 +33,19 @@ constexpr std::size_t record_size(FixedFormat format) {
     }
 }
 
-// Reads every record whose position is sound and whose move is legal or none. Damaged records
+// Reads records from byte `begin` on until `max_records` are read or the bytes end, every one
+// whose position is sound and whose move is legal or none. Damaged records
 // become faults, neighbours one. Where bytes are missing or surplus, reading goes on at the next
 // place where two sound records stand in a row.
 // `game`: a record that one legal move makes out of the record before it, with the same result
 // (and the next ply, where plies are given), belongs to the same game; any other begins one.
-SampleTable read_fixed(FixedFormat format, std::span<const std::uint8_t> bytes,
-                       std::vector<Fault>& faults);
+struct FixedRead {
+    SampleTable samples;
+    std::vector<Fault> faults;
+    std::uint64_t next = 0;  // where in the file reading goes on
+};
+FixedRead read_fixed(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t begin = 0,
+                     std::size_t max_records = ALL);
 
 // How many of the first `limit` records are sound: the measure to tell formats apart.
 std::size_t count_sound(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t limit);

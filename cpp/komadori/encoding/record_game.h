@@ -29,6 +29,7 @@ enum class End : std::uint8_t {
     ADJUDICATION,
 };
 
+constexpr std::size_t ALL = std::numeric_limits<std::size_t>::max();
 constexpr std::int32_t NO_SCORE = std::numeric_limits<std::int32_t>::min();
 constexpr std::int32_t NO_TIME = -1;
 constexpr std::uint16_t NO_CANDIDATES = 0xffff;  // the format says nothing about the ply
@@ -75,8 +76,9 @@ struct GameTable {
     std::vector<std::uint16_t> candidate_move16;
     std::vector<std::uint16_t> candidate_visits;
 
-    std::vector<GameText> texts;
+    std::vector<GameText> texts;  // in the order of the games
     std::vector<Fault> faults;
+    std::uint64_t next = 0;  // where in the file reading goes on
 
     std::size_t games() const { return sfen.size(); }
     std::size_t plies() const { return move16.size(); }

@@ -32,14 +32,14 @@ class Hcpe3Reader {
   public:
     explicit Hcpe3Reader(Bytes bytes) : bytes_(bytes) {}
 
-    GameTable read() {
-        std::size_t at = 0;
-        while (at < bytes_.size()) {
+    GameTable read(std::size_t at, std::size_t max_games) {
+        while (at < bytes_.size() && table_.games() < max_games) {
             const std::size_t begin = at;
             if (read_game(at)) continue;
             at = next_header(begin);
             table_.faults.push_back({begin, at, fault_offset_, std::move(fault_reason_)});
         }
+        table_.next = at;
         return std::move(table_);
     }
 
@@ -181,7 +181,7 @@ int clip_s16(std::int32_t score) {
 }  // namespace
 
 std::uint8_t to_result_byte(Winner winner, End end) {
-    const auto byte = std::uint8_t(winner == Winner::UNKNOWN ? Winner::DRAW : winner);
+    const auto byte = std::uint8_t(winner);
     switch (end) {
         case End::SENNICHITE:
         case End::PERPETUAL_CHECK:
@@ -215,10 +215,15 @@ void from_result_byte(std::uint8_t byte, Winner& winner, End& end) {
         end = End::UNKNOWN;
 }
 
-GameTable read_hcpe3(std::span<const std::uint8_t> bytes) { return Hcpe3Reader(bytes).read(); }
+GameTable read_hcpe3(std::span<const std::uint8_t> bytes, std::size_t begin,
+                     std::size_t max_games) {
+    return Hcpe3Reader(bytes).read(begin, max_games);
+}
 
 void write_hcpe3(const GameTable& table, std::size_t game, std::string& out) {
     const std::size_t first = table.first_ply[game], last = table.first_ply[game + 1];
+    if (table.winner[game] == Winner::UNKNOWN)
+        throw RecordError("hcpe3 needs a result, this game has none");
     if (last - first > HCPE3_MAX_PLIES)
         throw RecordError("hcpe3 holds at most 513 plies a game, this one has " +
                           std::to_string(last - first));

@@ -19,19 +19,21 @@ namespace komadori {
 constexpr std::size_t HCPE3_HEADER = 36;
 constexpr int HCPE3_MAX_PLIES = 513;
 
-// The result byte of hcpe2 and hcpe3. An unknown winner is written as a draw.
+// The result byte of hcpe2 and hcpe3. The winner is known.
 std::uint8_t to_result_byte(Winner winner, End end);
 bool is_result_byte(std::uint8_t byte);
 void from_result_byte(std::uint8_t byte, Winner& winner, End& end);
 
-// Reads every game whose position is sound and whose moves (candidates included) are legal.
+// Reads games from byte `begin` on until `max_games` are read or the bytes end, every one whose
+// position is sound and whose moves (candidates included) are legal.
 // A damaged game becomes a fault; reading goes on at the next game header found behind it.
-GameTable read_hcpe3(std::span<const std::uint8_t> bytes);
+GameTable read_hcpe3(std::span<const std::uint8_t> bytes, std::size_t begin = 0,
+                     std::size_t max_games = ALL);
 
 // Appends one game of the table. Scores are clipped to s16, a missing one is written as 0; a
 // ply that says nothing of candidates gets the move played as its only one, with one visit.
-// Throws RecordError for too many plies, RulesError for an illegal move or a position that hcp
-// can't hold.
+// Throws RecordError for too many plies or no result, RulesError for an illegal move or a
+// position that hcp can't hold.
 void write_hcpe3(const GameTable& table, std::size_t game, std::string& out);
 
 }  // namespace komadori

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "komadori/rules/notation.h"
 #include "komadori/rules/position.h"
 
 namespace komadori {
@@ -41,7 +42,7 @@ SampleTable to_samples(const GameTable& table) {
                 out.end_ply.push_back(end_ply);
                 out.end.push_back(table.end[g]);
             }
-            position.do_move(position.from_move16(table.move16[p]));
+            position.do_move(require_legal(position, table.move16[p]));
         }
     }
     return out;

@@ -32,7 +32,7 @@ constexpr float result_for(Winner winner, Color turn) {
 // A sample for each ply of each game whose winner is known (a draw is known), except plies with
 // candidates = 0, which their source wants left out. The move to learn is the candidate with the
 // most visits (the first of equals), or the move played where the format has no candidates.
-// A missing score is 0. The table's moves must be legal.
+// A missing score is 0. Throws RulesError where a move isn't legal or hcp can't hold a position.
 SampleTable to_samples(const GameTable& table);
 
 }  // namespace komadori

@@ -8,9 +8,6 @@ namespace komadori {
 namespace {
 
 constexpr std::string_view LETTERS = ".PLNSBRGK";  // by PieceType
-// By PieceType (CSA standard 2.2).
-constexpr std::string_view CSA_NAMES[PIECE_TYPES] = {"",   "FU", "KY", "KE", "GI", "KA", "HI", "KI",
-                                                     "OU", "TO", "NY", "NK", "NG", "UM", "RY"};
 
 Square usi_square(std::string_view text, std::size_t at) {
     if (at >= text.size() || text[at] < '1' || text[at] > '9') {

@@ -21,6 +21,9 @@ Move require_legal(const Position& position, std::uint16_t move16);
 std::string to_usi(std::uint16_t move16);  // "7g7f", "8h2b+", "P*5e"
 std::uint16_t parse_usi_move(std::string_view text);
 
+// The pieces of CSA text, by PieceType (CSA standard 2.2).
+constexpr std::string_view CSA_NAMES[PIECE_TYPES] = {"",   "FU", "KY", "KE", "GI", "KA", "HI", "KI",
+                                                     "OU", "TO", "NY", "NK", "NG", "UM", "RY"};
 // "+7776FU", with the side's sign; the sign may be missing when reading.
 std::string to_csa(const Position& position, Move m);
 Move parse_csa_move(const Position& position, std::string_view text);

@@ -5,11 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
+from komadori._core.records import RecordError
+
 __all__ = ["RecordError", "Skipped"]
-
-
-class RecordError(ValueError):
-    """A record that can't be read or written; the text names what and where."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,213 @@
+"""The record formats by name, and which one a file is in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori._core import records as _core
+from komadori.records import jkf, kif, usi
+from komadori.records.errors import RecordError, Skipped
+from komadori.records.files import plain_suffix
+from komadori.records.game import Game, Source
+from komadori.records.table import games_of, table_of
+from komadori.records.text import Line, decode, lines_of, take_scores
+from komadori.rules import RulesError
+
+__all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format"]
+
+CHUNK_GAMES = 512
+Data = NDArray[np.uint8]
+
+
+@dataclass(slots=True)
+class Chunk:
+    """Some games of a file, what was left out around them, and the byte reached."""
+
+    games: list[Game]
+    skipped: list[Skipped]
+    offset: int
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A record format. Formats of games have `read` and `write`, those of positions don't.
+
+    read   the games of a file's content, chunk after chunk
+    write  one game as bytes; raises RecordError or RulesError for what the format can't hold
+    """
+
+    name: str
+    suffixes: tuple[str, ...]
+    summary: str
+    read: Callable[[Data, Path], Iterator[Chunk]] | None = None
+    write: Callable[[Game, str], bytes] | None = None
+    between: bytes = b""
+
+    @property
+    def holds_games(self) -> bool:
+        """Whether the format holds whole games; one-position formats don't."""
+        return self.read is not None
+
+
+def _read_core(
+    reader: Callable[..., tuple[dict[str, object], list[tuple[int, int, int, str, int]], int]],
+) -> Callable[[Data, Path], Iterator[Chunk]]:
+    def read(data: Data, path: Path) -> Iterator[Chunk]:
+        at = 0
+        while at < len(data):
+            columns, faults, at = reader(data, at, CHUNK_GAMES)
+            games = games_of(columns, path)
+            for game in games:
+                if game.comments:
+                    take_scores(game)
+            yield Chunk(games, [Skipped(path, *fault) for fault in faults], at)
+
+    return read
+
+
+def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
+    for lines in kif.split_games(lines_of(data.tobytes())):
+        begin, end = lines[0].offset, _end_of(lines)
+        try:
+            game = kif.read_game(lines)
+        except kif.BadLineError as error:
+            yield Chunk([], [Skipped(path, begin, end, error.offset, str(error))], end)
+        else:
+            game.source = Source(path, begin)
+            yield Chunk([game], [], end)
+
+
+def _end_of(lines: list[Line]) -> int:
+    return lines[-1].offset + len(lines[-1].text.encode())
+
+
+def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
+    chunk = Chunk([], [], 0)
+    for line in lines_of(data.tobytes()):
+        text = line.text.strip("\ufeff \t")
+        chunk.offset = _end_of([line])
+        if not text or text.startswith("#"):
+            continue
+        try:
+            game = usi.read_game(text)
+        except (RecordError, RulesError) as error:
+            chunk.skipped.append(Skipped(path, line.offset, chunk.offset, line.offset, str(error)))
+        else:
+            game.source = Source(path, line.offset)
+            chunk.games.append(game)
+        if len(chunk.games) == CHUNK_GAMES:
+            yield chunk
+            chunk = Chunk([], [], chunk.offset)
+    yield chunk
+
+
+def _read_jkf(data: Data, path: Path) -> Iterator[Chunk]:
+    text = decode(data.tobytes())
+    for at, document in jkf.documents(text):
+        offset = len(text[:at].encode())
+        try:
+            if isinstance(document, RecordError):
+                raise document
+            game = jkf.read_game(document)
+        except (RecordError, RulesError) as error:
+            end = offset + (len(document.encode()) if isinstance(document, str) else 1)
+            yield Chunk([], [Skipped(path, offset, end, offset, str(error))], end)
+        else:
+            game.source = Source(path, offset)
+            yield Chunk([game], [], offset)
+
+
+def _write_text(writer: Callable[[Game], str]) -> Callable[[Game, str], bytes]:
+    def write(game: Game, encoding: str) -> bytes:
+        text = writer(game)
+        if encoding != "utf-8":
+            text = text.replace("encoding=UTF-8", "encoding=Shift_JIS")
+        return text.encode(encoding, "replace")
+
+    return write
+
+
+def _write_csa(game: Game, encoding: str) -> bytes:
+    data = table_of([game]).csa(0)
+    if encoding == "utf-8":
+        return data
+    return data.decode().replace("encoding=UTF-8", "encoding=SHIFT_JIS").encode(encoding, "replace")
+
+
+def _write_hcpe3(game: Game, _encoding: str) -> bytes:
+    return table_of([game]).hcpe3(0)
+
+
+_ALL = (
+    Format("csa", (".csa",), "CSA text", _read_core(_core.read_csa), _write_csa, between=b"/\n"),
+    Format("kif", (".kif", ".kifu"), "KIF text", _read_kif, _write_text(kif.write_kif), b"\n"),
+    Format("ki2", (".ki2", ".ki2u"), "KI2 text", _read_kif, _write_text(kif.write_ki2), b"\n"),
+    Format(
+        "jkf",
+        (".jkf", ".json"),
+        "JSON kifu format, one object a line",
+        _read_jkf,
+        _write_text(lambda game: jkf.write_jkf(game) + "\n"),
+    ),
+    Format(
+        "usi",
+        (".usi", ".sfen", ".txt"),
+        "USI position lines",
+        _read_usi,
+        _write_text(lambda game: usi.write_usi(game) + "\n"),
+    ),
+    Format(
+        "hcpe3",
+        (".hcpe3",),
+        "dlshogi's games with candidates",
+        _read_core(_core.read_hcpe3),
+        _write_hcpe3,
+    ),
+    Format("hcpe", (".hcpe",), "positions: Apery's and dlshogi's 38 bytes"),
+    Format("hcpe2", (".hcpe2",), "positions: hcpe with the kind of result"),
+    Format("apery", (".apery",), "positions: newer Apery's 42 bytes, with plies"),
+    Format("psv", (".psv", ".bin"), "positions: YaneuraOu's PackedSfenValue, 40 bytes"),
+)
+FORMATS = {format.name: format for format in _ALL}
+
+#: How many records are tried to tell the formats of positions apart.
+PROBED_RECORDS = 64
+
+
+def find_format(name: str) -> Format:
+    """The format of that name. Raises RecordError, which lists the names there are."""
+    try:
+        return FORMATS[name]
+    except KeyError:
+        raise RecordError(f"no record format {name!r}; there are {', '.join(FORMATS)}") from None
+
+
+def guess_format(path: Path, data: Data | None = None) -> Format:
+    """The format of a file by its suffix (that of a compression aside).
+
+    With `data`, the file's content, formats of positions are told apart by the first records:
+    the one is taken under which most of them are sound, the suffix's where it is as good.
+    Raises RecordError for a suffix of no format.
+    """
+    suffix = plain_suffix(path)
+    for format in _ALL:
+        if suffix in format.suffixes:
+            if format.holds_games or data is None:
+                return format
+            return _sound_format(format, data)
+    known = " ".join(suffix for format in _ALL for suffix in format.suffixes)
+    raise RecordError(f"{path}: no record format has the suffix {suffix!r}; known: {known}")
+
+
+def _sound_format(expected: Format, data: Data) -> Format:
+    def share(format: Format) -> float:
+        tried = min(len(data) // _core.record_size(format.name), PROBED_RECORDS)
+        return _core.count_sound(format.name, data, tried) / tried if tried else 0.0
+
+    others = [FORMATS[name] for name in ("hcpe", "hcpe2", "apery", "psv")]
+    return max([expected, *others], key=share)

@@ -1,0 +1,220 @@
+"""One game, whatever format it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import IntEnum
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori._core import records as _core
+from komadori.records.errors import RecordError
+from komadori.rules import BLACK, WHITE, Board, Move
+
+__all__ = ["MATE_CP", "NO_SCORE", "NO_TIME", "Candidates", "End", "Game", "Source", "Winner"]
+
+STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
+
+NO_SCORE: int = _core.NO_SCORE
+NO_TIME: int = _core.NO_TIME
+NO_CANDIDATES: int = _core.NO_CANDIDATES
+MATE_CP = 30000  #: what "mate" in a comment becomes, as a score
+
+
+class Winner(IntEnum):
+    """Who won; the integers are those of the binary formats."""
+
+    DRAW = 0
+    BLACK = 1
+    WHITE = 2
+    UNKNOWN = 3
+
+
+class End(IntEnum):
+    """How a game ended. Who won by it is the game's `winner`."""
+
+    UNKNOWN = 0
+    RESIGN = 1
+    MATE = 2
+    SENNICHITE = 3
+    PERPETUAL_CHECK = 4
+    ILLEGAL_MOVE = 5
+    DECLARATION = 6
+    IMPASSE = 7
+    TIME_UP = 8
+    MAX_MOVES = 9
+    INTERRUPTED = 10
+    ADJUDICATION = 11
+
+
+@dataclass(slots=True)
+class Candidates:
+    """The moves a search weighed, ply after ply.
+
+    count  uint16 [plies]  how many the ply has; 0: not to be trained on
+    move16 uint16 [sum]    visits uint16 [sum]
+    """
+
+    count: NDArray[np.uint16]
+    move16: NDArray[np.uint16]
+    visits: NDArray[np.uint16]
+
+    def of_ply(self, index: int) -> list[tuple[str, int]]:
+        """(USI move, visits) of the ply of that index, in the file's order."""
+        first = int(self.count[:index].sum(dtype=np.int64))
+        rows = range(first, first + int(self.count[index]))
+        return [(_usi(self.move16[row]), int(self.visits[row])) for row in rows]
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a game was read: a file and the byte where the game begins in its content."""
+
+    path: Path
+    offset: int
+
+    def __str__(self) -> str:
+        return f"{self.path}: byte {self.offset}"
+
+
+def _usi(move16: int | np.uint16) -> str:
+    return Move.from_move16(int(move16)).usi()
+
+
+@dataclass(slots=True, eq=False)
+class Game:
+    """A game: an initial position, the moves made, and what is known of each.
+
+    moves     uint16 [plies]  move16 of the moves made
+    scores_cp int32 [plies]   centipawns in the view of the side that makes the move, before it
+                              is made; NO_SCORE where there is none. Every reader and writer
+                              turns its format's view into this one.
+    times_ms  int32 [plies]   spent on the move; NO_TIME where unknown
+    headers   "black" and "white" (the players), "event", "site", "start_time", "end_time",
+              "black_rating", "white_rating", and whatever else the file has under its own name
+    comments  by the number of moves made before it, 0 for the initial position
+    pvs       USI moves expected after the move of that number
+    """
+
+    sfen: str = STARTPOS
+    moves: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, np.uint16))
+    scores_cp: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    times_ms: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
+    winner: Winner = Winner.UNKNOWN
+    end: End = End.UNKNOWN
+    headers: dict[str, str] = field(default_factory=dict)
+    comments: dict[int, str] = field(default_factory=dict)
+    pvs: dict[int, str] = field(default_factory=dict)
+    candidates: Candidates | None = None
+    opponent: int = 0  #: hcpe3's: 0 self-play, 1 Black / 2 White is another engine
+    source: Source | None = None
+
+    @classmethod
+    def from_usi(
+        cls,
+        moves: Iterable[str],
+        sfen: str = STARTPOS,
+        *,
+        winner: Winner = Winner.UNKNOWN,
+        end: End = End.UNKNOWN,
+        scores_cp: Sequence[int | None] | None = None,
+        times_ms: Sequence[int | None] | None = None,
+        headers: dict[str, str] | None = None,
+    ) -> Game:
+        """A game of moves in USI. Raises IllegalMoveError for one that isn't legal."""
+        board = Board(sfen)
+        played = np.array([board.push_usi(move).move16 for move in moves], np.uint16)
+        return cls(
+            sfen=Board(sfen).sfen(),
+            moves=played,
+            scores_cp=_column(scores_cp, len(played), NO_SCORE),
+            times_ms=_column(times_ms, len(played), NO_TIME),
+            winner=winner,
+            end=end,
+            headers=headers or {},
+        )
+
+    def __len__(self) -> int:
+        return len(self.moves)
+
+    def __repr__(self) -> str:
+        players = f"{self.black or '?'} - {self.white or '?'}"
+        return f"<Game: {players}, {len(self)} plies, {self.result_text()}>"
+
+    def __eq__(self, other: object) -> bool:
+        """The same moves from the same position with the same scores, times, texts and result."""
+        if not isinstance(other, Game):
+            return NotImplemented
+        return (
+            self.sfen == other.sfen
+            and np.array_equal(self.moves, other.moves)
+            and np.array_equal(self.scores_cp, other.scores_cp)
+            and np.array_equal(self.times_ms, other.times_ms)
+            and (self.winner, self.end) == (other.winner, other.end)
+            and (self.headers, self.comments, self.pvs)
+            == (other.headers, other.comments, other.pvs)
+        )
+
+    @property
+    def black(self) -> str:
+        return self.headers.get("black", "")
+
+    @property
+    def white(self) -> str:
+        return self.headers.get("white", "")
+
+    @property
+    def first_turn(self) -> int:
+        """The side that makes the first move."""
+        return WHITE if self.sfen.split()[1] == "w" else BLACK
+
+    def rating(self, color: int) -> float | None:
+        """A player's rating, where the headers hold one."""
+        try:
+            return float(self.headers["white_rating" if color == WHITE else "black_rating"])
+        except (KeyError, ValueError):
+            return None
+
+    def usi_moves(self) -> list[str]:
+        return [_usi(move) for move in self.moves]
+
+    def board(self) -> Board:
+        """A board at the initial position."""
+        return Board(self.sfen)
+
+    def final_board(self) -> Board:
+        """A board with all moves made. Raises RulesError where one isn't legal."""
+        board = self.board()
+        for move16 in self.moves:
+            board.push(board.move_from_move16(int(move16)))
+        return board
+
+    def positions(self) -> Iterator[tuple[Board, Move]]:
+        """The board before each move, and the move. It is one board, moved on by the iteration."""
+        board = self.board()
+        for move16 in self.moves:
+            move = board.move_from_move16(int(move16))
+            yield board, move
+            board.push(move)
+
+    def result_text(self) -> str:
+        """Who won and how, for people: "Black won (resign)"."""
+        words = {
+            Winner.BLACK: "Black won",
+            Winner.WHITE: "White won",
+            Winner.DRAW: "drawn",
+            Winner.UNKNOWN: "no result",
+        }
+        how = self.end.name.lower().replace("_", " ")
+        return words[self.winner] + (f" ({how})" if self.end != End.UNKNOWN else "")
+
+
+def _column(values: Sequence[int | None] | None, length: int, missing: int) -> NDArray[np.int32]:
+    if values is None:
+        return np.full(length, missing, np.int32)
+    if len(values) != length:
+        raise RecordError(f"{len(values)} values for {length} moves")
+    return np.array([missing if value is None else value for value in values], np.int32)

@@ -1,0 +1,398 @@
+"""KIF and KI2: the Japanese record formats.
+
+Moves are read one by one, so that a line that can't be read is told with its place
+(rsshogi passes over it). rsshogi reads and writes the initial position's diagram.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import numpy as np
+import rsshogi.record
+
+from komadori.records.ends import KIF_WORDS, winner_for, word_of
+from komadori.records.errors import RecordError
+from komadori.records.game import NO_SCORE, NO_TIME, End, Game, Winner
+from komadori.records.text import Line, score_comment, take_scores
+from komadori.rules import BLACK, HANDICAPS, WHITE, Board, RulesError
+
+__all__ = ["BadLineError", "read_game", "split_games", "write_ki2", "write_kif"]
+
+#: Japanese header -> key of `Game.headers`; the first of a key is the one written.
+HEADERS = {
+    "棋戦": "event",
+    "場所": "site",
+    "開始日時": "start_time",
+    "終了日時": "end_time",
+    "持ち時間": "time_limit",
+    "戦型": "opening",
+    "先手": "black",
+    "後手": "white",
+    "下手": "black",
+    "上手": "white",
+}
+
+_HEADER = re.compile(r"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{0,30})：(.*)")
+_NUMBERED = re.compile(r"\s*(\d{1,4})\s+(\S.*)")
+_TIME = re.compile(r"\(\s*(\d+):(\d+(?:\.\d+)?)\s*(?:/[^)]*)?\)\s*\+?\s*$")
+_KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
+_RESULT = re.compile(r"まで、?\s*(?:\d+手)?(?:で|にて)?(.*)")
+_LINE_OF_PLAY = re.compile(r"\*?読み筋=(.*)")
+_ENDS = {row.word: row for row in KIF_WORDS}
+_COLORS = {"先手": BLACK, "下手": BLACK, "後手": WHITE, "上手": WHITE}
+#: How a result line words ends that no word of KIF_WORDS stands for.
+_RULINGS = {
+    "連続王手の千日手": End.PERPETUAL_CHECK,
+    "時間切れ": End.TIME_UP,
+    "最大手数": End.MAX_MOVES,
+    "裁定": End.ADJUDICATION,
+}
+
+
+class BadLineError(RecordError):
+    """A line that can't be read; `offset` is its byte in the file."""
+
+    def __init__(self, line: Line, reason: str) -> None:
+        super().__init__(reason)
+        self.offset = line.offset
+
+
+def split_games(lines: list[Line]) -> Iterator[list[Line]]:
+    """The games of a file of many: a header, or a `#KIF` line, behind moves begins one."""
+    game: list[Line] = []
+    has_moves = False
+    for line in lines:
+        text = line.text.lstrip("\ufeff")
+        if has_moves and (_HEADER.match(text) or re.match(r"#\s*(KIF|KI2|-)", text)):
+            yield game
+            game, has_moves = [], False
+        elif not has_moves:
+            has_moves = bool(
+                _NUMBERED.match(text) or _KI2_MOVE.match(text) or text.startswith("まで")
+            )
+        game.append(line)
+    if any(line.text.strip("\ufeff \t") for line in game):
+        yield game
+
+
+@dataclass(slots=True)
+class _Parsed:
+    """What is collected while a game's lines are read."""
+
+    headers: dict[str, str] = field(default_factory=dict)
+    position: list[str] = field(default_factory=list)
+    board: Board | None = None
+    moves: list[int] = field(default_factory=list)
+    times: list[int] = field(default_factory=list)
+    comments: dict[int, list[str]] = field(default_factory=dict)
+    winner: Winner = Winner.UNKNOWN
+    end: End = End.UNKNOWN
+    ended: bool = False
+    numbering: int | None = None  # what a line's number is ahead of the moves made
+    pvs: dict[int, str] = field(default_factory=dict)
+
+
+def read_game(lines: list[Line]) -> Game:
+    """The main line of one game. Raises BadLineError for what can't be read."""
+    game = _Parsed()
+    line = lines[0]
+    for line in lines:
+        text = line.text.lstrip("\ufeff").rstrip()
+        try:
+            if text.startswith("変化"):
+                break
+            _read_line(game, text)
+        except (RulesError, RecordError) as error:
+            raise BadLineError(line, str(error)) from error
+    try:
+        return _finish(game)
+    except (RulesError, RecordError) as error:
+        raise BadLineError(lines[0], str(error)) from error
+
+
+def _read_line(game: _Parsed, text: str) -> None:
+    if not text or text[0] in "#&":
+        return
+    if text[0] == "*":
+        comment = text[1:]
+        match = _LINE_OF_PLAY.fullmatch(comment)
+        if match is None or not _read_line_of_play(game, match[1]):
+            game.comments.setdefault(len(game.moves), []).append(comment)
+        return
+    if text.startswith("まで"):
+        _read_result(game, text)
+        return
+    numbered = _NUMBERED.match(text)
+    if numbered is not None:
+        _read_numbered(game, numbered)
+        return
+    if _KI2_MOVE.match(text):
+        for token in _KI2_MOVE.findall(text):
+            if (token[0] in "▲☗▼") != (_board(game).turn == BLACK):
+                raise RecordError(f"ply {len(game.moves) + 1}: the other side's move: {token!r}")
+            _play(game, token.strip(" \t　"))
+        return
+    if game.numbering is not None:
+        return  # the numbers tell where a move is missing
+    if game.moves:
+        raise RecordError(f"not a KI2 line: {text[:24]!r}")
+    header = _HEADER.fullmatch(text)
+    if header is None or header[1].endswith("持駒") or header[1] == "手合割":
+        game.position.append(text)
+        if header is None and not _belongs_to_a_diagram(text):
+            raise RecordError(f"not a KIF line: {text[:24]!r}")
+        return
+    value = header[2].strip()
+    if value:
+        game.headers[HEADERS.get(header[1], header[1])] = value
+
+
+def _belongs_to_a_diagram(text: str) -> bool:
+    return (
+        text[0] in "|+"
+        or text.startswith(("手数", "  ９", "９", "先手番", "後手番", "上手番", "下手番"))
+        or "９ ８" in text
+    )
+
+
+def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
+    if game.ended:
+        return
+    text = numbered[2]
+    time = _TIME.search(text)
+    move = (text[: time.start()] if time else text).strip(" \t　+")
+    ahead = int(numbered[1]) - len(game.moves)
+    if game.numbering is None:
+        game.numbering = ahead
+    elif ahead != game.numbering:
+        due = len(game.moves) + game.numbering
+        raise RecordError(f"move {numbered[1]} stands where move {due} is due")
+    row = _ENDS.get(move)
+    if row is not None:
+        game.end, game.ended = row.end, True
+        game.winner = winner_for(row.outcome, _board(game).turn)
+        return
+    _play(game, move)
+    if time is not None:
+        game.times[-1] = round(1000 * (60 * int(time[1]) + float(time[2])))
+
+
+def _play(game: _Parsed, text: str) -> None:
+    board = _board(game)
+    try:
+        move = board.parse_kif(text)
+    except RulesError as error:
+        raise RecordError(f"ply {len(game.moves) + 1}: {error}") from error
+    board.push(move)
+    game.moves.append(move.move16)
+    game.times.append(NO_TIME)
+
+
+def _board(game: _Parsed) -> Board:
+    """The board as it is now; made at the first move from the lines before it."""
+    if game.board is None:
+        game.board = Board(_initial_sfen(game.position))
+    return game.board
+
+
+def _initial_sfen(lines: list[str]) -> str:
+    ranks = sum(line.startswith("|") for line in lines)
+    for line in lines:
+        name = line.removeprefix("手合割：").strip()
+        if ranks or not line.startswith("手合割：") or name in ("", "その他"):
+            continue
+        for handicap in HANDICAPS.values():
+            if handicap.kif == name.removesuffix("　"):
+                return handicap.sfen
+        raise RecordError(f"unknown handicap {name[:16]!r}")
+    if not ranks:
+        return HANDICAPS["even"].sfen
+    if ranks != 9:
+        raise RecordError(f"a diagram of {ranks} ranks")
+    try:
+        return str(rsshogi.record.Record.from_kif_str("\n".join(lines)).init_position_sfen)
+    except ValueError as error:
+        raise RecordError(f"a diagram that can't be read: {error}") from error
+
+
+def _read_result(game: _Parsed, text: str) -> None:
+    """`まで120手で後手の勝ち`: fills in what no word behind the moves has said."""
+    match = _RESULT.fullmatch(text)
+    if match is None or (game.ended and game.winner != Winner.UNKNOWN):
+        return
+    said = match[1].strip()
+    game.ended = True
+    if said in _ENDS and said not in ("詰", "詰み"):
+        row = _ENDS[said]
+        game.end, game.winner = row.end, winner_for(row.outcome, _board(game).turn)
+        return
+    if said in ("詰", "詰み"):
+        said = ("後手" if _board(game).turn == BLACK else "先手") + "の勝ち"
+    ruling, _, who = said.rpartition("により")
+    color = _COLORS.get(who[:2])
+    if color is None:
+        return
+    lost = "負け" in who
+    game.winner = Winner.BLACK if (color == BLACK) != lost else Winner.WHITE
+    if ruling:
+        game.end = _RULINGS.get(ruling, game.end)
+    elif "反則" in who:
+        game.end = End.ILLEGAL_MOVE
+    elif "入玉" in who or "宣言" in who:
+        game.end = End.DECLARATION
+    elif game.end == End.UNKNOWN:
+        game.end = End.MATE if _board(game).is_checkmate() else End.RESIGN
+
+
+def _read_line_of_play(game: _Parsed, text: str) -> bool:
+    """Whether the text is moves that can be played on from here; keeps them if so."""
+    tokens = _KI2_MOVE.findall(text)
+    if not tokens or "".join(tokens) != text:
+        return False
+    board = _board(game).copy()
+    played = []
+    try:
+        for token in tokens:
+            played.append(board.parse_kif(token.strip(" \t　")))
+            board.push(played[-1])
+    except RulesError:
+        return False
+    game.pvs[len(game.moves)] = " ".join(move.usi() for move in played)
+    return True
+
+
+def _finish(parsed: _Parsed) -> Game:
+    board = _board(parsed)
+    plies = len(parsed.moves)
+    if not plies and not parsed.headers and not parsed.position and not parsed.ended:
+        raise RecordError("neither a header nor a move")
+    if parsed.end == End.UNKNOWN and parsed.winner == Winner.UNKNOWN and board.is_checkmate():
+        parsed.end = End.MATE
+        parsed.winner = Winner.WHITE if board.turn == BLACK else Winner.BLACK
+    game = Game(
+        sfen=_initial_sfen(parsed.position),
+        moves=np.array(parsed.moves, np.uint16),
+        scores_cp=np.full(plies, NO_SCORE, np.int32),
+        times_ms=np.array(parsed.times, np.int32),
+        winner=parsed.winner,
+        end=parsed.end,
+        headers=parsed.headers,
+        comments={ply: "\n".join(texts) for ply, texts in parsed.comments.items()},
+        pvs=parsed.pvs,
+    )
+    game.sfen = Board(game.sfen).sfen()
+    take_scores(game)
+    return game
+
+
+def write_kif(game: Game) -> str:
+    """The game as KIF. Raises RulesError for a move that isn't legal."""
+    lines = ["#KIF version=2.0 encoding=UTF-8", *_written_headers(game)]
+    lines.append("手数----指手---------消費時間--")
+    lines += _written_comments(game, 0)
+    totals_ms = [0, 0]
+    board = game.board()
+    for ply, (board, move) in enumerate(game.positions(), 1):
+        text = f"{ply:4} {board.kif(move)}"
+        time_ms = int(game.times_ms[ply - 1])
+        if time_ms != NO_TIME:
+            totals_ms[board.turn] += time_ms
+            text += f"   ({_minutes(time_ms)}/{_hours(totals_ms[board.turn])})"
+        lines.append(text)
+        after = board.copy()
+        after.push(move)
+        lines += _written_score(game, ply, after)
+        lines += _written_comments(game, ply)
+    board = game.final_board()
+    word = word_of(KIF_WORDS, game.winner, game.end, board.turn)
+    if word is None and game.winner != Winner.UNKNOWN:
+        word = "中断"
+    if word is not None:
+        lines.append(f"{len(game) + 1:4} {word}")
+    lines += _written_result(game, board)
+    return "\n".join(lines) + "\n"
+
+
+def write_ki2(game: Game) -> str:
+    """The game as KI2, which has no times. Raises RulesError for a move that isn't legal."""
+    lines = _written_headers(game)
+    lines += _written_comments(game, 0)
+    row: list[str] = []
+    for ply, (board, move) in enumerate(game.positions(), 1):
+        row.append(("△" if board.turn == WHITE else "▲") + board.ki2(move))
+        after = board.copy()
+        after.push(move)
+        notes = _written_score(game, ply, after) + _written_comments(game, ply)
+        if notes or len(row) == 6 or ply == len(game):
+            lines.append("    ".join(row))
+            row = []
+        lines += notes
+    lines += _written_result(game, game.final_board())
+    return "\n".join(lines) + "\n"
+
+
+def _written_headers(game: Game) -> list[str]:
+    names = {key: japanese for japanese, key in reversed(HEADERS.items())}
+    handicap = next((h for h in HANDICAPS.values() if h.sfen == game.sfen), None)
+    if handicap is not None and handicap.name != "even":
+        names |= {"black": "下手", "white": "上手"}
+    lines = [
+        f"{names.get(key, key)}：{' '.join(value.split())}"
+        for key, value in game.headers.items()
+        if value
+    ]
+    if handicap is not None:
+        return [*lines, f"手合割：{handicap.kif}"]
+    diagram = rsshogi.record.Record.from_main_line(game.sfen, []).to_kif()
+    return lines + [line for line in diagram.partition("手数--")[0].split("\n") if line]
+
+
+def _written_comments(game: Game, ply: int) -> list[str]:
+    comment = game.comments.get(ply)
+    return [] if comment is None else [f"*{line}" for line in comment.split("\n")]
+
+
+def _written_score(game: Game, ply: int, board: Board) -> list[str]:
+    lines = []
+    score = score_comment(game, ply)
+    if score is not None:
+        lines.append(f"*{score}")
+    if ply in game.pvs:
+        moves = []
+        for usi in game.pvs[ply].split():
+            move = board.parse_usi(usi)
+            moves.append(("△" if board.turn == WHITE else "▲") + board.kif(move))
+            board.push(move)
+        lines.append("**読み筋=" + "".join(moves))
+    return lines
+
+
+def _written_result(game: Game, board: Board) -> list[str]:
+    head = f"まで{len(game)}手で"
+    if game.winner == Winner.UNKNOWN:
+        return [head + "中断"] if game.end == End.INTERRUPTED else []
+    if game.winner == Winner.DRAW:
+        return [head + (word_of(KIF_WORDS, game.winner, game.end, board.turn) or "裁定引分")]
+    winner = "先手" if game.winner == Winner.BLACK else "後手"
+    by = {
+        End.ILLEGAL_MOVE: f"{winner}の反則勝ち",
+        End.DECLARATION: f"{winner}の入玉勝ち",
+    }
+    ruling = next((text for text, end in _RULINGS.items() if end == game.end), None)
+    if ruling is None and word_of(KIF_WORDS, game.winner, game.end, board.turn) is None:
+        ruling = None if game.end in by else "裁定"
+    said = by.get(game.end, f"{winner}の勝ち")
+    return [head + (f"{ruling}により{said}" if ruling else said)]
+
+
+def _minutes(ms: int) -> str:
+    seconds = f"{ms % 60000 / 1000:06.3f}".rstrip("0").rstrip(".")
+    return f"{ms // 60000:2}:{seconds}"
+
+
+def _hours(ms: int) -> str:
+    seconds = ms // 1000
+    return f"{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}"

@@ -1,0 +1,125 @@
+"""Text out of bytes: encodings, lines with their places, scores in comments."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+from komadori.records.game import MATE_CP, NO_SCORE, Game
+from komadori.rules import BLACK
+
+__all__ = ["Line", "decode", "lines_of", "score_comment", "take_scores"]
+
+_UTF8_MARK = b"\xef\xbb\xbf"
+_UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
+
+
+def decode(data: bytes) -> str:
+    """UTF-8, with or without a byte-order mark, or else Shift-JIS (cp932).
+
+    Bytes that are neither become U+FFFD.
+    """
+    data = data.removeprefix(_UTF8_MARK)
+    for encoding in ("utf-8", "cp932"):
+        try:
+            return data.decode(encoding)
+        except UnicodeDecodeError:
+            continue
+    return data.decode("utf-8", "replace")
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A line without its end, and the byte of the file where it begins."""
+
+    text: str
+    offset: int
+
+
+def lines_of(data: bytes) -> list[Line]:
+    """The lines of a text file in UTF-8, Shift-JIS or (with a mark) UTF-16.
+
+    A file that mixes encodings is decoded line by line.
+    """
+    encoding = _UTF16_MARKS.get(data[:2])
+    if encoding is not None:
+        return _lines_of_utf16(data[2:], encoding)
+    raw = data.split(b"\n")
+    text = decode(data)
+    texts = text.split("\n")
+    if "\ufffd" in text or len(texts) != len(raw):
+        texts = [decode(line) for line in raw]
+    lines, offset = [], 0
+    for line, source in zip(texts, raw, strict=True):
+        lines.append(Line(line.rstrip("\r"), offset))
+        offset += len(source) + 1
+    return lines
+
+
+def _lines_of_utf16(data: bytes, encoding: str) -> list[Line]:
+    lines, offset = [], 2
+    for line in data.decode(encoding, "replace").split("\n"):
+        lines.append(Line(line.rstrip("\r"), offset))
+        offset += 2 * len(line) + 2
+    return lines
+
+
+#: `評価値=` of a player (`*` of `**評価値=`) or of research (`#` of `*#評価値=`), Black's view.
+_SCORE = re.compile(r"([*#]?)評価値=\s*([+-]?\d+(?:\.\d+)?|[+-]?詰\S*).*")
+
+
+def take_scores(game: Game) -> None:
+    """Read the scores that stand in the game's comments into `scores_cp`, where it has none.
+
+    A player's line leaves the comment; a research's stays, and gives the score where no
+    player's does.
+    """
+    for ply, comment in list(game.comments.items()):
+        if "評価値=" not in comment or not 1 <= ply <= len(game):
+            continue
+        kept: list[str] = []
+        players: list[int] = []
+        researched: list[int] = []
+        for line in comment.split("\n"):
+            match = _SCORE.fullmatch(line)
+            if match is None or match[1] == "#":
+                kept.append(line)
+            if match is not None:
+                (researched if match[1] == "#" else players).append(_centipawns(match[2]))
+        if game.scores_cp[ply - 1] == NO_SCORE:
+            if not game.scores_cp.flags.writeable:
+                game.scores_cp = game.scores_cp.copy()
+            for score in (players or researched)[:1]:
+                game.scores_cp[ply - 1] = _sign(game, ply) * score
+        if kept:
+            game.comments[ply] = "\n".join(kept)
+        else:
+            del game.comments[ply]
+
+
+def score_comment(game: Game, ply: int) -> str | None:
+    """The comment line, its first `*` aside, that gives the score of the `ply`-th move.
+
+    None where there is no score, or where a research's line in the comment gives it.
+    """
+    score = int(game.scores_cp[ply - 1])
+    if score == NO_SCORE:
+        return None
+    black_view = _sign(game, ply) * score
+    for line in game.comments.get(ply, "").split("\n"):
+        match = _SCORE.fullmatch(line)
+        if match is not None and _centipawns(match[2]) == black_view:
+            return None
+    return f"*評価値={black_view}"
+
+
+def _sign(game: Game, ply: int) -> int:
+    """1 where Black makes the `ply`-th move: Black's view is the mover's; else -1."""
+    black_moves = (game.first_turn == BLACK) == (ply % 2 == 1)
+    return 1 if black_moves else -1
+
+
+def _centipawns(text: str) -> int:
+    if "詰" in text:
+        return -MATE_CP if text.startswith("-") else MATE_CP
+    return round(min(max(float(text), -1e6), 1e6))
