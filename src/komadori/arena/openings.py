@@ -145,7 +145,7 @@ def _from_records(path: Path, plies: int) -> list[Opening]:
 
     openings = []
     for game in read_games(path):
-        moves = [str(move) for move in game.moves[:plies]]
+        moves = game.usi_moves()[:plies]
         if len(moves) == plies:
             openings.append(Opening(game.initial_sfen, tuple(moves)))
     if not openings:

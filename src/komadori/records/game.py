@@ -99,7 +99,7 @@ class Game:
     pvs       USI moves expected after the move of that number
     """
 
-    sfen: str = STARTPOS
+    initial_sfen: str = STARTPOS
     moves: NDArray[np.uint16] = field(default_factory=lambda: np.empty(0, np.uint16))
     scores_cp: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
     times_ms: NDArray[np.int32] = field(default_factory=lambda: np.empty(0, np.int32))
@@ -128,7 +128,7 @@ class Game:
         board = Board(sfen)
         played = np.array([board.push_usi(move).move16 for move in moves], np.uint16)
         return cls(
-            sfen=Board(sfen).sfen(),
+            initial_sfen=Board(sfen).sfen(),
             moves=played,
             scores_cp=_column(scores_cp, len(played), NO_SCORE),
             times_ms=_column(times_ms, len(played), NO_TIME),
@@ -149,7 +149,7 @@ class Game:
         if not isinstance(other, Game):
             return NotImplemented
         return (
-            self.sfen == other.sfen
+            self.initial_sfen == other.initial_sfen
             and np.array_equal(self.moves, other.moves)
             and np.array_equal(self.scores_cp, other.scores_cp)
             and np.array_equal(self.times_ms, other.times_ms)
@@ -169,7 +169,7 @@ class Game:
     @property
     def first_turn(self) -> int:
         """The side that makes the first move."""
-        return WHITE if self.sfen.split()[1] == "w" else BLACK
+        return WHITE if self.initial_sfen.split()[1] == "w" else BLACK
 
     def rating(self, color: int) -> float | None:
         """A player's rating, where the headers hold one."""
@@ -183,7 +183,7 @@ class Game:
 
     def board(self) -> Board:
         """A board at the initial position."""
-        return Board(self.sfen)
+        return Board(self.initial_sfen)
 
     def final_board(self) -> Board:
         """A board with all moves made. Raises RulesError where one isn't legal."""

@@ -111,7 +111,7 @@ def read_game(document: str) -> Game:
     if said and ruled is None:
         comments[len(moves)] = "\n".join(part for part in (comments.get(len(moves)), said) if part)
     game = Game(
-        sfen=Board(record.init_position_sfen).sfen(),
+        initial_sfen=Board(record.init_position_sfen).sfen(),
         moves=np.array([Move.from_usi(usi).move16 for usi, _, _ in moves], np.uint16),
         scores_cp=np.full(len(moves), NO_SCORE, np.int32),
         times_ms=np.array([NO_TIME if time is None else time for _, time, _ in moves], np.int32),
@@ -168,7 +168,7 @@ def write_jkf(game: Game) -> str:
         },
     )
     record = rs.Record.from_main_line(
-        game.sfen,
+        game.initial_sfen,
         entries,
         terminal=_terminal(game, board.turn),
         metadata=metadata,

@@ -273,7 +273,7 @@ def _finish(parsed: _Parsed) -> Game:
         parsed.end = End.MATE
         parsed.winner = Winner.WHITE if board.turn == BLACK else Winner.BLACK
     game = Game(
-        sfen=_initial_sfen(parsed.position),
+        initial_sfen=Board(_initial_sfen(parsed.position)).sfen(),
         moves=np.array(parsed.moves, np.uint16),
         scores_cp=np.full(plies, NO_SCORE, np.int32),
         times_ms=np.array(parsed.times, np.int32),
@@ -283,7 +283,6 @@ def _finish(parsed: _Parsed) -> Game:
         comments={ply: "\n".join(texts) for ply, texts in parsed.comments.items()},
         pvs=parsed.pvs,
     )
-    game.sfen = Board(game.sfen).sfen()
     take_scores(game)
     return game
 
@@ -336,7 +335,7 @@ def write_ki2(game: Game) -> str:
 
 def _written_headers(game: Game) -> list[str]:
     names = {key: japanese for japanese, key in reversed(HEADERS.items())}
-    handicap = next((h for h in HANDICAPS.values() if h.sfen == game.sfen), None)
+    handicap = next((h for h in HANDICAPS.values() if h.sfen == game.initial_sfen), None)
     if handicap is not None and handicap.name != "even":
         names |= {"black": "下手", "white": "上手"}
     lines = [
@@ -346,7 +345,7 @@ def _written_headers(game: Game) -> list[str]:
     ]
     if handicap is not None:
         return [*lines, f"手合割：{handicap.kif}"]
-    diagram = rsshogi.record.Record.from_main_line(game.sfen, []).to_kif()
+    diagram = rsshogi.record.Record.from_main_line(game.initial_sfen, []).to_kif()
     return lines + [line for line in diagram.partition("手数--")[0].split("\n") if line]
 
 

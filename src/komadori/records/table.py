@@ -40,7 +40,7 @@ def games_of(columns: dict[str, Any], path: Path) -> list[Game]:
             )
         games.append(
             Game(
-                sfen=sfen,
+                initial_sfen=sfen,
                 moves=move16[first:last],
                 scores_cp=scores[first:last],
                 times_ms=times[first:last],
@@ -73,7 +73,7 @@ def table_of(games: Iterable[Game]) -> _core.GameTable:
         texts += [(ply, "pv", text) for ply, text in game.pvs.items()]
         known = game.candidates
         table.append(
-            sfen=game.sfen,
+            sfen=game.initial_sfen,
             winner=game.winner,
             end=game.end,
             opponent=game.opponent,

@@ -51,8 +51,8 @@ def read_game(line: str) -> Game:
 
 def write_usi(game: Game) -> str:
     """The game as a line. An end that no word says is left out. Raises RulesError."""
-    board = Board(game.sfen)
-    start = "startpos" if game.sfen == STARTPOS else f"sfen {game.sfen}"
+    board = Board(game.initial_sfen)
+    start = "startpos" if game.initial_sfen == STARTPOS else f"sfen {game.initial_sfen}"
     moves = []
     for move16 in game.moves:
         move = board.move_from_move16(int(move16))
