@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
+if TYPE_CHECKING:
+    from komadori.training import Metrics, Samples
+
 
 @click.command()
-@click.argument("model", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("model", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "--data",
     required=True,
@@ -18,33 +22,33 @@ import click
     help="A file of games, or a pattern in quotes; may be given again.",
 )
 @click.option("--batch-size", default=1024, show_default=True, type=click.IntRange(min=1))
-@click.option("--device", default="auto", show_default=True, help="auto, cpu, cuda, mps.")
+@click.option(
+    "--device", default="auto", show_default=True, help="For a run: auto, cpu, cuda, mps."
+)
+@click.option("--backend", default="auto", show_default=True, help="For an ONNX file.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
-    model: Path, data: tuple[str, ...], batch_size: int, device: str, as_json: bool
+    model: Path, data: tuple[str, ...], batch_size: int, device: str, backend: str, as_json: bool
 ) -> None:
-    """Measure MODEL, a run or a checkpoint, on every position of the data."""
-    from komadori import nets, training
+    """Measure MODEL, a run, a checkpoint or an ONNX file, on every position of the data."""
+    from komadori import inference, nets, training
     from komadori.cli.sample_files import load_samples
-    from komadori.training.encoder import CoreEncoder
 
     samples = load_samples(data)
-    try:
-        folder = training.resolve(model)
-        network, card = nets.load_model(folder)
-        compute = training.Compute.of(training.DeviceConfig(device=device))
-    except (training.CheckpointError, nets.ModelFileError, training.ConfigError) as error:
-        raise click.ClickException(str(error)) from error
-    encoder = CoreEncoder(card.features, card.labels)
     began = time.monotonic()
-    metrics = training.evaluate(
-        compute.place(network),
-        training.Part.whole(samples),
-        encoder,
-        training.loss_config_of(card),
-        compute,
-        batch_size,
-    )
+    try:
+        if model.is_dir():
+            metrics = _measure_checkpoint(model, samples, batch_size, device)
+        else:
+            metrics = _measure_onnx(model, samples, batch_size, backend)
+    except (
+        training.TrainingError,
+        training.ConfigError,
+        nets.ModelFileError,
+        inference.InferenceError,
+        inference.ModelError,
+    ) as error:
+        raise click.ClickException(str(error)) from error
     seconds = time.monotonic() - began
     if as_json:
         click.echo(json.dumps(metrics.to_dict()))
@@ -52,4 +56,48 @@ def command(
         from komadori.cli.training_display import metrics_table, print_rich
 
         print_rich(metrics_table(metrics))
-        print_rich(f"{folder}: {len(samples) / seconds:,.0f} positions/s")
+        print_rich(f"{model}: {len(samples) / seconds:,.0f} positions/s")
+
+
+def _measure_checkpoint(model: Path, samples: Samples, batch_size: int, device: str) -> Metrics:
+    from komadori import nets, training
+    from komadori.training.encoder import CoreEncoder
+
+    network, card = nets.load_model(training.resolve(model))
+    compute = training.Compute.of(training.DeviceConfig(device=device))
+    return training.evaluate(
+        compute.place(network),
+        training.Part.whole(samples),
+        CoreEncoder(card.features, card.labels),
+        training.loss_config_of(card),
+        compute,
+        batch_size,
+    )
+
+
+def _measure_onnx(model: Path, samples: Samples, batch_size: int, backend: str) -> Metrics:
+    import numpy as np
+    import torch
+    from torch import Tensor
+
+    from komadori import inference, nets, training
+    from komadori.training.encoder import CoreEncoder
+
+    evaluator = inference.load(model, backend, max_batch=min(batch_size, 64))
+    card_path = model.with_suffix(".json")
+    loss = training.LossConfig()
+    if card_path.exists():
+        card = nets.ModelCard.from_json(json.loads(card_path.read_text("utf-8")), card_path)
+        loss = training.loss_config_of(card)
+
+    def predict(batch: training.Batch) -> tuple[Tensor, Tensor]:
+        inputs = (array.astype(np.float32) for array in batch.inputs)
+        policy, value = inference.evaluate(evaluator, *inputs)
+        return torch.from_numpy(policy), torch.logit(torch.from_numpy(value), eps=1e-7)
+
+    encoder = CoreEncoder(evaluator.features, evaluator.labels)
+    try:
+        part = training.Part.whole(samples)
+        return training.measure(predict, part, encoder, loss, batch_size)
+    finally:
+        evaluator.close()

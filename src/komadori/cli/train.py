@@ -78,6 +78,14 @@ def command(
         OSError,
     ) as error:
         raise click.ClickException(str(error)) from error
+    split = next(entry for entry in result.history if entry["kind"] == "data")
+    bar.console.print(
+        f"trained on {split['train_positions']:,} positions of {split['train_games']:,} games, "
+        f"tested on {split['test_positions']:,} of {split['test_games']:,} games "
+        f"({split['test_positions_removed_as_seen']:,} removed as seen, "
+        f"{split['positions_in_both']:,} in both)",
+        soft_wrap=True,
+    )
     if result.test is not None:
         bar.console.print(metrics_table(result.test))
     speed = result.samples / max(result.seconds, 1e-9)

@@ -1,0 +1,168 @@
+"""`komadori train`, `evaluate` and `export` on the bundled games."""
+
+import json
+import lzma
+import tomllib
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from komadori import nets, records, training
+from komadori.cli.evaluate import command as evaluate
+from komadori.cli.export import command as export
+from komadori.cli.train import command as train
+
+TOML = """
+[model]
+net = "resnet1x8"
+[data]
+test_limit = 300
+[loop]
+batch_size = 32
+epochs = 0
+max_steps = 6
+evaluate_every = 3
+checkpoint_every = 3
+log_every = 1
+tensorboard = false
+[device]
+device = "cpu"
+precision = "float32"
+"""
+
+
+def invoke(command, *arguments):
+    return CliRunner().invoke(command, [str(a) for a in arguments])
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("commands")
+    (folder / "tiny.toml").write_text(TOML)
+    write_first_games(folder / "games.hcpe3", 100)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def run(folder):
+    done = invoke(
+        train, folder / "tiny.toml", "--data", folder / "games.hcpe3", "--run", folder / "run"
+    )
+    assert done.exit_code == 0, done.output
+    return done
+
+
+def test_train(run, folder):
+    assert "step       3  test loss" in run.output
+    assert "policy accuracy, top 1" in run.output
+    assert "6 steps, 192 samples" in run.output
+    data = next(e for e in training.read_log(folder / "run") if e["kind"] == "data")
+    assert data["positions_in_both"] == 0
+    assert data["test_positions"] == 300
+    assert (data["train_games"], data["test_games"]) == (90, 10)
+    assert "0 in both" in run.output
+
+
+def test_resume_with_a_changed_setting(run, folder):
+    arguments = ("--data", folder / "games.hcpe3", "--run", folder / "run", "--resume")
+    done = invoke(train, folder / "tiny.toml", *arguments, "--set", "loop.max_steps=8")
+    assert done.exit_code == 0, done.output
+    assert "8 steps, 256 samples" in done.output
+
+
+def test_evaluate(run, folder):
+    few = folder / "few.hcpe3"
+    write_first_games(few, 3)
+    done = invoke(evaluate, folder / "run", "--data", few, "--device", "cpu", "--json")
+    assert done.exit_code == 0, done.output
+    found = json.loads(done.output)
+    assert found["positions"] == len(records.load_samples(few))
+    assert 0 <= found["policy_top1"] <= found["policy_top3"] <= found["policy_top5"] < 1
+    table = invoke(evaluate, folder / "run", "--data", few, "--device", "cpu")
+    assert f"{found['loss']:.4f}" in table.output
+
+
+def test_export(run, folder):
+    done = invoke(export, folder / "run", "-o", folder / "tiny.onnx")
+    assert done.exit_code == 0, done.output
+    assert "largest difference between torch and" in done.output
+    card = nets.ModelCard.from_json(json.loads((folder / "tiny.json").read_text()), "tiny.json")
+    assert card.net == nets.ResNetConfig(1, 8)
+    assert card.training["data"]["positions_in_both"] == 0
+
+
+def test_an_onnx_file_measures_as_its_checkpoint(run, folder):
+    few = folder / "few.hcpe3"
+    write_first_games(few, 3)
+    assert invoke(export, folder / "run", "-o", folder / "same.onnx").exit_code == 0
+    results = []
+    for model, option in ((folder / "run", "--device=cpu"), (folder / "same.onnx", "--json")):
+        done = invoke(evaluate, model, "--data", few, option, "--json")
+        assert done.exit_code == 0, done.output
+        results.append(json.loads(done.output))
+    assert results[1] == pytest.approx(results[0], abs=0.02)  # the backend may round to bfloat16
+
+
+def test_errors_are_one_line(run, folder):
+    sample = folder / "games.hcpe3"
+    for arguments, message in [
+        ((folder / "tiny.toml",), "no games: give --data or set data.train"),
+        ((folder / "tiny.toml", "--data", folder / "none*.hcpe3"), "no file matches"),
+        ((folder / "tiny.toml", "--data", sample, "--set", "loop.x=1"), "unknown key 'loop.x'"),
+        ((folder / "tiny.toml", "--data", sample, "--run", folder / "run"), "holds a run already"),
+        (
+            (folder / "tiny.toml", "--data", sample, "--set", "device.device=cuda:77"),
+            "device.device = 'cuda:77' can't be used",
+        ),
+    ]:
+        done = invoke(train, *arguments)
+        assert done.exit_code == 1
+        assert message in done.output
+        assert "Traceback" not in done.output
+    done = invoke(export, folder)
+    assert done.exit_code == 1
+    assert "neither a model folder nor a run" in done.output
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        *sorted((Path(__file__).parents[2] / "experiments").glob("*.toml")),
+        records.sample_path().parent / "quickstart.toml",
+    ],
+    ids=lambda path: path.stem,
+)
+def test_every_shipped_config_trains(path, folder):
+    """As given, but for a few steps of a few samples."""
+    assert tomllib.loads(path.read_text())["model"]
+    overrides = (
+        "loop.max_steps=2",
+        "loop.batch_size=4",
+        "loop.evaluate_every=0",
+        "loop.tensorboard=false",
+        "data.test_limit=8",
+        "device.device=cpu",
+    )
+    settings = [part for override in overrides for part in ("--set", override)]
+    target = folder / f"shipped-{path.stem}"
+    done = invoke(train, path, "--data", folder / "games.hcpe3", "--run", target, *settings)
+    assert done.exit_code == 0, done.output
+    assert "2 steps, 8 samples" in done.output
+
+
+def write_first_games(path, games):
+    """The first games of the bundled sample as an hcpe3 file of their own.
+
+    hcpe3: 36 bytes a game (hcp, u16 plies, result, opponent), then a ply each
+    {u16 move, s16 score, u16 candidates} and 4 bytes a candidate.
+    """
+    data = lzma.decompress(records.sample_path().read_bytes())
+    at = 0
+    for _ in range(games):
+        plies = int(np.frombuffer(data[at + 32 : at + 34], "<u2")[0])
+        at += 36
+        for _ in range(plies):
+            at += 6 + 4 * int(np.frombuffer(data[at + 4 : at + 6], "<u2")[0])
+    path.write_bytes(data[:at])
