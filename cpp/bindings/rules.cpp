@@ -108,6 +108,8 @@ void bind_errors(nb::module_& m) {
 void bind_move(nb::module_& m) {
     nb::class_<PlainMove>(m, "Move",
                           "A move, by its origin or dropped piece, destination and promotion.")
+        .def(nb::new_([](std::string_view t) { return move_object(parse_usi_move(t)); }),
+             nb::arg("usi"))
         .def_static(
             "from_usi", [](std::string_view t) { return move_object(parse_usi_move(t)); },
             nb::arg("text"), nb::sig("def from_usi(text: str) -> Move"))
@@ -132,8 +134,7 @@ void bind_move(nb::module_& m) {
             nb::sig("def drop(self) -> int | None"))
         .def_prop_ro("promotion", [](const PlainMove& m) { return Move(m.bits).is_promotion(); })
         .def("__str__", [](const PlainMove& m) { return to_usi(m.bits); })
-        .def("__repr__",
-             [](const PlainMove& m) { return "Move.from_usi('" + to_usi(m.bits) + "')"; })
+        .def("__repr__", [](const PlainMove& m) { return "Move('" + to_usi(m.bits) + "')"; })
         .def("__hash__", [](const PlainMove& m) { return Py_hash_t(m.bits); })
         .def("__eq__",
              [](const PlainMove& a, nb::handle b) {
@@ -142,11 +143,10 @@ void bind_move(nb::module_& m) {
              })
         .def(
             "__reduce__",
-            [](const PlainMove& m) {
-                return nb::make_tuple(nb::type<PlainMove>().attr("from_move16"),
-                                      nb::make_tuple(int(m.bits)));
+            [](const PlainMove& move) {
+                return nb::make_tuple(nb::type<PlainMove>(), nb::make_tuple(to_usi(move.bits)));
             },
-            nb::sig("def __reduce__(self) -> tuple[object, tuple[int]]"));
+            nb::sig("def __reduce__(self) -> tuple[type[Move], tuple[str]]"));
 }
 
 void bind_legal_moves(nb::module_& m) {

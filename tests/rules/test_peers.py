@@ -67,6 +67,16 @@ def test_csa_text():
             assert board.csa(move)[1:] == cshogi.move_to_csa(moves[move.move16])
 
 
+def test_ki2_text():
+    for i, board in enumerate(positions(2_000, seed=9)):
+        if i % 3:
+            continue
+        alone = Board(board.sfen())  # no last move: no 同
+        theirs = RsBoard(alone.sfen())
+        for move in theirs.legal_moves():
+            assert alone.ki2(alone.parse_usi(move.to_usi())) == move.to_ki2(theirs)[1:]
+
+
 def test_declaration():
     """On positions with kings deep in the other camp."""
     rng = np.random.default_rng(5)

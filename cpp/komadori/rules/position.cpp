@@ -258,8 +258,7 @@ void Position::undo_move() {
 
 bool Position::has_same_position(const Position& other) const {
     return turn_ == other.turn_ && hand(BLACK) == other.hand(BLACK) &&
-           hand(WHITE) == other.hand(WHITE) &&
-           std::equal(board_, board_ + SQUARES, other.board_);
+           hand(WHITE) == other.hand(WHITE) && std::equal(board_, board_ + SQUARES, other.board_);
 }
 
 bool Position::is_consistent() const {

@@ -24,6 +24,8 @@ class IllegalMoveError(MoveError):
 class Move:
     """A move, by its origin or dropped piece, destination and promotion."""
 
+    def __init__(self, usi: str) -> None: ...
+
     @staticmethod
     def from_usi(text: str) -> Move: ...
 
@@ -55,7 +57,7 @@ class Move:
 
     def __eq__(self, arg: object, /) -> bool: ...
 
-    def __reduce__(self) -> tuple[object, tuple[int]]: ...
+    def __reduce__(self) -> tuple[type[Move], tuple[str]]: ...
 
 class LegalMoves:
     """The legal moves of a board, as it is when asked."""
