@@ -10,6 +10,7 @@ import sys
 
 #: name -> (module in this package, one-line help). The module exports `command`.
 SUBCOMMANDS: dict[str, str] = {
+    "quickstart": "Train a small network on bundled games, play it, show the result.",
     "perft": "Count the leaf nodes of the legal move tree.",
     "train": "Train a network from games, as a TOML file says.",
     "evaluate": "Measure a network on games it hasn't seen.",

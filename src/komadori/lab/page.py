@@ -33,7 +33,7 @@ class Plot:
 
 @dataclass(frozen=True)
 class Candidate:
-    """A move the policy proposes: its text, probability in [0, 1], and whether the teacher chose it."""
+    """A move the policy proposes; `probability` is over the legal moves, in [0, 1]."""
 
     move: str
     probability: float
@@ -52,14 +52,13 @@ class PositionView:
 
 @dataclass(frozen=True)
 class MatchView:
-    """A match from the trained network's side; Elo and its 95 % half-width."""
+    """A match from the trained network's side; `elo` is the difference with its 95 % error."""
 
     opponent: str
     wins: int
     draws: int
     losses: int
-    elo: float
-    elo_error: float
+    elo: str
     p_value: float
 
     @property

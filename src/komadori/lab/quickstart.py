@@ -1,0 +1,347 @@
+"""The whole path once: games in, a trained network out, its strength measured, one page.
+
+`run` trains on the bundled sample, exports, plays two matches and writes everything into
+one folder. A run that was interrupted while training goes on from its last checkpoint.
+"""
+
+from __future__ import annotations
+
+import json
+import platform
+import shutil
+import time
+from dataclasses import asdict, dataclass, replace
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+
+from komadori import __version__, arena, inference, records, training
+from komadori.encoding import encode_labels, encode_planes
+from komadori.lab.page import Candidate, Curve, MatchView, Page, Plot, PositionView, render
+from komadori.nets import short_name
+from komadori.nets.atomic import write_text
+from komadori.rules import Board
+from komadori.training import Config, Metrics, Part, Report, RunResult
+
+#: A match counts as won when chance alone gives such a score less often than this.
+SIGNIFICANCE = 0.05
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a quickstart may vary.
+
+    train_seconds: how long the network learns. games: of each match, an even number.
+    nodes: of the tree search a move. concurrency: games at once. seed: of the split, the
+    training and the matches.
+    """
+
+    train_seconds: float = 180.0
+    games: int = 60
+    nodes: int = 64
+    concurrency: int = 2
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What came out; `passed` if both matches were won with p < SIGNIFICANCE."""
+
+    folder: Path
+    model: Path
+    metrics: Metrics
+    matches: dict[str, arena.MatchResult]
+    seconds: float
+
+    @property
+    def passed(self) -> bool:
+        """Whether the trained network beat every opponent."""
+        return all(match.p_value < SIGNIFICANCE for match in self.matches.values())
+
+    @property
+    def page(self) -> Path:
+        """The HTML page."""
+        return self.folder / "index.html"
+
+
+class Observer:
+    """What a display is told while `run` works; the default is silent."""
+
+    def stage(self, text: str) -> None:
+        """A new part of the work begins."""
+
+    def say(self, text: str) -> None:
+        """A result."""
+
+    def training(self, report: Report) -> None:
+        """A logged step or a test."""
+
+    def game(self, so_far: arena.MatchResult, total: int) -> None:
+        """A game of the current match of `total` games has ended."""
+
+
+def config(settings: Settings) -> Config:
+    """The bundled training configuration with these settings."""
+    text = resources.files("komadori") / "data" / "quickstart.toml"
+    with resources.as_file(text) as path:
+        base = training.load_config(path)
+    return replace(
+        base,
+        seed=settings.seed,
+        loop=replace(base.loop, max_seconds=settings.train_seconds),
+    )
+
+
+def run(
+    folder: Path,
+    settings: Settings,
+    observer: Observer | None = None,
+    run_config: Config | None = None,
+) -> Outcome:
+    """Do the whole of it in `folder`, which keeps the run, the models, the games and the page.
+
+    Without `run_config` the bundled configuration trains.
+    """
+    observer = observer or Observer()
+    began = time.monotonic()
+    folder.mkdir(parents=True, exist_ok=True)
+
+    observer.stage("reading the sample games")
+    samples = records.load_samples([records.sample_path()])
+    run_config = run_config or config(settings)
+    train_part, test_part = training.split_by_game(
+        Part.whole(samples), run_config.data.test_share, settings.seed
+    )
+    observer.say(
+        f"{len(np.unique(samples.game)):,} games, {len(samples.hcp):,} positions; "
+        f"{len(train_part):,} to learn from, {len(test_part):,} held out"
+    )
+
+    observer.stage(f"training {short_name(run_config.model.net)}")
+    untrained = folder / "untrained.onnx"
+    training.export(training.save_untrained(run_config, folder / "untrained"), untrained)
+    result = _train(folder / "training", run_config, train_part, test_part, observer)
+    assert result.test is not None
+    observer.say(_metrics_text(result.test))
+
+    observer.stage("exporting")
+    model = folder / "model.onnx"
+    exported = training.export(result.checkpoint, model)
+    observer.say(
+        f"{model}: differs from torch by at most {exported.policy_difference:.1g} (policy), "
+        f"{exported.value_difference:.1g} (value)"
+    )
+
+    matches = _matches(folder, model, untrained, settings, observer)
+    outcome = Outcome(folder, model, result.test, matches, time.monotonic() - began)
+    write_text(folder / "summary.json", json.dumps(_summary(outcome, settings), indent=1) + "\n")
+    held_out = Part(samples, test_part.rows)
+    page = _page(outcome, settings, run_config, result, _views(model, held_out, settings.seed))
+    write_text(outcome.page, render(page))
+    return outcome
+
+
+def _train(
+    run_dir: Path, run_config: Config, train: Part, test: Part, observer: Observer
+) -> RunResult:
+    if (run_dir / "done").exists():  # a quickstart that ended: this is another
+        shutil.rmtree(run_dir)
+    resume = run_dir.exists() and training.latest(run_dir) is not None
+    result = training.train(
+        run_config, train, test, run_dir, resume=resume, progress=observer.training
+    )
+    write_text(run_dir / "done", "")
+    return result
+
+
+def _matches(
+    folder: Path, model: Path, untrained: Path, settings: Settings, observer: Observer
+) -> dict[str, arena.MatchResult]:
+    player = f"model:{model}?nodes={settings.nodes}"
+    opponents = {
+        "one-ply material, random ties": "material",
+        "the same network untrained": f"model:{untrained}?nodes={settings.nodes}",
+    }
+    results = {}
+    for number, (name, opponent) in enumerate(opponents.items()):
+        observer.stage(f"playing {name}")
+
+        def on_game(_: arena.GameRecord, so_far: arena.MatchResult) -> None:
+            observer.game(so_far, settings.games)
+
+        results[name] = arena.play_match(
+            player,
+            opponent,
+            games=settings.games,
+            concurrency=settings.concurrency,
+            seed=settings.seed + number,
+            out=folder / f"match-{number + 1}",
+            on_game=on_game,
+        )
+        observer.say(_match_text(results[name]))
+    return results
+
+
+def _metrics_text(metrics: Metrics) -> str:
+    return (
+        f"held out: policy accuracy {metrics.policy_top1:.1%}, "
+        f"value accuracy {metrics.value_accuracy:.1%}, "
+        f"best label legal {metrics.best_is_legal:.1%}"
+    )
+
+
+def _match_text(match: arena.MatchResult) -> str:
+    return (
+        f"+{match.wins} ={match.draws} -{match.losses}, "
+        f"Elo {match.estimate}, p = {match.p_value:.2g}"
+    )
+
+
+def _summary(outcome: Outcome, settings: Settings) -> dict[str, object]:
+    return {
+        "passed": outcome.passed,
+        "seconds": round(outcome.seconds, 1),
+        "settings": asdict(settings),
+        "metrics": outcome.metrics.to_dict(),
+        "matches": {
+            name: {
+                "wins": match.wins,
+                "draws": match.draws,
+                "losses": match.losses,
+                "elo": str(match.estimate),
+                "p_value": match.p_value,
+            }
+            for name, match in outcome.matches.items()
+        },
+    }
+
+
+def _views(model: Path, held_out: Part, seed: int, candidates: int = 5) -> list[PositionView]:
+    """Four positions of different held-out games, early to late, as the network sees them."""
+    samples, rng = held_out.samples, np.random.default_rng(seed)
+    evaluator = inference.load(model)
+    views: list[PositionView] = []
+    used: set[int] = set()
+    for low, high in ((8, 20), (30, 45), (55, 75), (85, 120)):
+        ply, game = samples.ply[held_out.rows], samples.game[held_out.rows]
+        fits = held_out.rows[(ply >= low) & (ply <= high) & ~np.isin(game, list(used))]
+        if not len(fits):
+            continue
+        row = int(rng.choice(fits))
+        used.add(int(samples.game[row]))
+        board = Board.from_hcp(samples.hcp[row].tobytes())
+        moves = list(board.legal_moves)
+        planes = encode_planes(samples.hcp[row : row + 1])
+        policy, value = inference.evaluate(evaluator, *planes)
+        hcps = np.repeat(samples.hcp[row : row + 1], len(moves), axis=0)
+        labels = encode_labels(hcps, np.array([move.move16 for move in moves], np.uint16))
+        logits = policy[0, labels]
+        shares = np.exp(logits - logits.max())
+        shares /= shares.sum()
+        best = np.argsort(-shares)[:candidates]
+        side = "Black" if board.turn == 0 else "White"
+        views.append(
+            PositionView(
+                caption=f"Held-out game, move {samples.ply[row]}, {side} to move",
+                board_svg=board.svg(arrows=[(moves[i], float(shares[i])) for i in best]),
+                candidates=[
+                    Candidate(
+                        board.kif(moves[i]),
+                        float(shares[i]),
+                        is_teacher=moves[i].move16 == int(samples.move16[row]),
+                    )
+                    for i in best
+                ],
+                win_rate=float(value[0]),
+            )
+        )
+    evaluator.close()
+    return views
+
+
+def _page(
+    outcome: Outcome,
+    settings: Settings,
+    run_config: Config,
+    result: RunResult,
+    positions: list[PositionView],
+) -> Page:
+    metrics = outcome.metrics
+    train = [entry for entry in result.history if entry["kind"] == "train"]
+    test = [entry for entry in result.history if entry["kind"] == "test"]
+
+    def curve(label: str, entries: list[dict[str, float]], key: str) -> Curve:
+        return Curve(label, [e["samples"] for e in entries], [e[key] for e in entries])
+
+    beaten = [name for name, match in outcome.matches.items() if match.p_value < SIGNIFICANCE]
+    lost = [name for name in outcome.matches if name not in beaten]
+    verdict = f"beats {' and '.join(beaten)} (p < {SIGNIFICANCE} each)" if beaten else ""
+    if lost:
+        verdict += ("; " if verdict else "") + f"no significant win against {' and '.join(lost)}"
+    minutes, seconds = divmod(round(outcome.seconds), 60)
+    data = next(entry for entry in result.history if entry["kind"] == "data")
+    about = next(entry for entry in result.history if entry["kind"] == "run")
+    return Page(
+        title="komadori quickstart",
+        verdict=verdict,
+        passed=outcome.passed,
+        figures={
+            "policy accuracy, top-1": f"{metrics.policy_top1:.1%}",
+            "value accuracy": f"{metrics.value_accuracy:.1%}",
+            "best label is legal": f"{metrics.best_is_legal:.1%}",
+            "positions learned from": f"{result.samples:,}",
+            "time altogether": f"{minutes} min {seconds} s",
+        },
+        plots=[
+            Plot(
+                "Policy loss (cross entropy)",
+                "positions",
+                [
+                    curve("training", train, "policy_loss"),
+                    curve("held out", test, "policy_loss"),
+                ],
+            ),
+            Plot(
+                "Accuracy on held-out games",
+                "positions",
+                [
+                    curve("policy, top-1", test, "policy_top1"),
+                    curve("value", test, "value_accuracy"),
+                ],
+                percent=True,
+            ),
+        ],
+        positions=positions,
+        matches=[
+            MatchView(
+                name, match.wins, match.draws, match.losses, str(match.estimate), match.p_value
+            )
+            for name, match in outcome.matches.items()
+        ],
+        facts={
+            "command": f"komadori quickstart --seconds {settings.train_seconds:g} "
+            f"--games {settings.games} --nodes {settings.nodes} --seed {settings.seed}",
+            "network": f"{about['net']}, {about['parameters']:,} parameters",
+            "data": f"{data['train_games']:,} games, {data['train_positions']:,} positions to "
+            f"learn from; {data['test_games']:,} games, {data['test_positions']:,} positions "
+            f"held out, {data['positions_in_both']} in both",
+            "training": f"{result.step:,} steps of {run_config.loop.batch_size} positions, "
+            f"{result.seconds:.0f} s on {about['device']}, {about['dtype']}",
+            "matches": f"{settings.games} games each, openings played twice with colours "
+            f"changed, {settings.nodes} nodes a move for the networks",
+            "made with": f"komadori {__version__}, Python {platform.python_version()}, "
+            f"{platform.system()} {platform.machine()}",
+        },
+        next_commands=next_commands(outcome.model),
+    )
+
+
+def next_commands(model: Path) -> list[tuple[str, str]]:
+    """What to do with the model, as (purpose, command) pairs."""
+    return [
+        ("Play against it in a GUI, or over USI", f"komadori usi --model {model}"),
+        ("Measure it against an engine", f"komadori match model:{model}?nodes=200 gnushogi:"),
+        ("Train a larger network", "komadori train experiments/resnet5x64.toml"),
+        ("See what else works on this machine", "komadori doctor"),
+    ]

@@ -1,0 +1,69 @@
+"""The whole path on a network too small to learn anything: every part is there."""
+
+import json
+from dataclasses import replace
+
+import pytest
+
+pytest.importorskip("torch")
+
+from komadori.lab import quickstart
+from komadori.lab.page import Curve, MatchView, Page, Plot, render
+from komadori.nets import parse
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> quickstart.Outcome:
+    settings = quickstart.Settings(train_seconds=1, games=2, nodes=1, concurrency=1)
+    base = quickstart.config(settings)
+    tiny = replace(
+        base,
+        model=replace(base.model, net=parse("resnet1x8")),
+        data=replace(base.data, test_limit=64),
+        loop=replace(base.loop, batch_size=32, max_seconds=0, max_steps=2, log_every=1),
+    )
+    return quickstart.run(tmp_path_factory.mktemp("quickstart"), settings, run_config=tiny)
+
+
+def test_two_matches_are_played(outcome: quickstart.Outcome) -> None:
+    assert [match.played for match in outcome.matches.values()] == [2, 2]
+
+
+def test_two_steps_do_not_pass(outcome: quickstart.Outcome) -> None:
+    assert not outcome.passed
+
+
+def test_the_summary_holds_the_figures(outcome: quickstart.Outcome) -> None:
+    summary = json.loads((outcome.folder / "summary.json").read_text())
+    assert summary["metrics"]["positions"] == 64
+    assert set(summary["matches"]) == set(outcome.matches)
+
+
+def test_the_page_shows_boards_curves_and_matches(outcome: quickstart.Outcome) -> None:
+    page = outcome.page.read_text()
+    assert page.count("<svg") >= 6  # two plots, four boards
+    assert "Not passed" in page
+    for name in outcome.matches:
+        assert name in page
+    assert "http://" not in page.replace("http://www.w3.org/", "")  # loads nothing
+
+
+def test_the_models_differ(outcome: quickstart.Outcome) -> None:
+    assert outcome.model.read_bytes() != (outcome.folder / "untrained.onnx").read_bytes()
+
+
+def test_page_escapes_text() -> None:
+    page = Page(
+        title="<b>",
+        verdict="",
+        passed=True,
+        figures={},
+        plots=[Plot("t", "x", [Curve("c", [0, 1], [0, 1])])],
+        positions=[],
+        matches=[MatchView("a & b", 1, 0, 1, "+0", 0.5)],
+        facts={},
+        next_commands=[],
+    )
+    text = render(page)
+    assert "<title>&lt;b&gt;</title>" in text
+    assert "a &amp; b" in text
