@@ -15,6 +15,7 @@
 #include "komadori/encoding/record_fixed.h"
 #include "komadori/encoding/record_hcpe3.h"
 #include "komadori/encoding/record_samples.h"
+#include "komadori/encoding/record_set.h"
 #include "module.h"
 
 namespace {
@@ -24,6 +25,7 @@ using komadori::Fault;
 using komadori::FixedFormat;
 using komadori::GameTable;
 using komadori::GameText;
+using komadori::PositionSet;
 using komadori::RecordError;
 using komadori::SampleTable;
 using komadori::Winner;
@@ -54,6 +56,17 @@ nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values, Inner... inner) {
     nb::capsule owner(owned.release(),
                       [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
     return nb::ndarray<nb::numpy, T>(data, {rows, std::size_t(inner)...}, owner);
+}
+
+// A truth value a row.
+template <typename Test>
+nb::ndarray<nb::numpy, bool> each_row(const Rows& rows, Test test) {
+    const std::size_t n = rows.shape(0);
+    auto owned = std::make_unique<bool[]>(n);
+    for (std::size_t i = 0; i < n; ++i) owned[i] = test(rows.data() + 32 * i);
+    bool* data = owned.release();
+    nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
+    return nb::ndarray<nb::numpy, bool>(data, {n}, owner);
 }
 
 template <typename Enum>
@@ -221,6 +234,7 @@ SampleTable to_table(const Rows& hcp, const Column<std::uint16_t>& move16,
 #define U16 "numpy.typing.NDArray[numpy.uint16]"
 #define I16 "numpy.typing.NDArray[numpy.int16]"
 #define I32 "numpy.typing.NDArray[numpy.int32]"
+#define BOOL "numpy.typing.NDArray[numpy.bool_]"
 #define F32 "numpy.typing.NDArray[numpy.float32]"
 constexpr const char* WRITE_FIXED =
     "def write_fixed(format: str, hcp: " U8 ", move16: " U16 ", score_cp: " I16 ", result: " F32
@@ -320,4 +334,23 @@ void bind_records(nb::module_& m) {
                 return to_dict(std::move(samples));
             },
             nb::sig("def samples(self) -> " COLUMNS));
+
+    nb::class_<PositionSet>(m, "PositionSet",
+                            "Positions, told apart by a 64-bit hash of their hcp.")
+        .def(nb::init<>())
+        .def("__len__", &PositionSet::size)
+        .def(
+            "add",
+            [](PositionSet& set, const Rows& hcp) {
+                return each_row(hcp, [&](const std::uint8_t* row) { return set.add(row); });
+            },
+            "hcp"_a, nb::sig("def add(self, hcp: " U8 ") -> " BOOL),
+            "Adds the rows, uint8 [N, 32]; bool [N]: which weren't in the set before.")
+        .def(
+            "contains",
+            [](const PositionSet& set, const Rows& hcp) {
+                return each_row(hcp, [&](const std::uint8_t* row) { return set.contains(row); });
+            },
+            "hcp"_a, nb::sig("def contains(self, hcp: " U8 ") -> " BOOL),
+            "bool [N]: which of the rows, uint8 [N, 32], are in the set.");
 }

@@ -39,3 +39,18 @@ class GameTable:
     def csa(self, game: int) -> bytes: ...
 
     def samples(self) -> dict[str, Any]: ...
+
+class PositionSet:
+    """Positions, told apart by a 64-bit hash of their hcp."""
+
+    def __init__(self) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def add(self, hcp: numpy.typing.NDArray[numpy.uint8]) -> numpy.typing.NDArray[numpy.bool_]:
+        """
+        Adds the rows, uint8 [N, 32]; bool [N]: which weren't in the set before.
+        """
+
+    def contains(self, hcp: numpy.typing.NDArray[numpy.uint8]) -> numpy.typing.NDArray[numpy.bool_]:
+        """bool [N]: which of the rows, uint8 [N, 32], are in the set."""

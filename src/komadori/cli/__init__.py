@@ -16,6 +16,7 @@ SUBCOMMANDS: dict[str, str] = {
     "evaluate": "Measure a network on games it hasn't seen.",
     "export": "Write a trained network as an ONNX file.",
     "usi": "Play as a USI engine, for GUIs and match runners.",
+    "records": "Count, convert, split and show game records.",
     "match": "Play two players against each other: Elo with its error.",
     "doctor": "Tell what works on this machine and what to install for the rest.",
 }

@@ -2,16 +2,35 @@
 
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.formats import FORMATS, Format
-from komadori.records.game import MATE_CP, NO_SCORE, NO_TIME, Candidates, End, Game, Source, Winner
+from komadori.records.game import (
+    MATE_CP,
+    NO_SCORE,
+    NO_TIME,
+    STARTPOS,
+    Candidates,
+    End,
+    Game,
+    Source,
+    Winner,
+)
 from komadori.records.games import GameReader, Games, GameWriter, read_games, write_games
 from komadori.records.sample import sample_path
-from komadori.records.samples import Samples, load_samples
+from komadori.records.samples import (
+    LAYOUTS,
+    SampleReader,
+    Samples,
+    SampleWriter,
+    load_samples,
+    samples_of,
+)
 
 __all__ = [
     "FORMATS",
+    "LAYOUTS",
     "MATE_CP",
     "NO_SCORE",
     "NO_TIME",
+    "STARTPOS",
     "Candidates",
     "End",
     "Format",
@@ -20,6 +39,8 @@ __all__ = [
     "GameWriter",
     "Games",
     "RecordError",
+    "SampleReader",
+    "SampleWriter",
     "Samples",
     "Skipped",
     "Source",
@@ -27,5 +48,6 @@ __all__ = [
     "load_samples",
     "read_games",
     "sample_path",
+    "samples_of",
     "write_games",
 ]

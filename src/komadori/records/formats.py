@@ -18,7 +18,7 @@ from komadori.records.table import games_of, table_of
 from komadori.records.text import Line, decode, lines_of, take_scores
 from komadori.rules import RulesError
 
-__all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format"]
+__all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "share_of_sound"]
 
 CHUNK_GAMES = 512
 Data = NDArray[np.uint8]
@@ -204,10 +204,12 @@ def guess_format(path: Path, data: Data | None = None) -> Format:
     raise RecordError(f"{path}: no record format has the suffix {suffix!r}; known: {known}")
 
 
-def _sound_format(expected: Format, data: Data) -> Format:
-    def share(format: Format) -> float:
-        tried = min(len(data) // _core.record_size(format.name), PROBED_RECORDS)
-        return _core.count_sound(format.name, data, tried) / tried if tried else 0.0
+def share_of_sound(format: Format, data: Data) -> float:
+    """How many of the first records are sound under a format of positions, from 0 to 1."""
+    tried = min(len(data) // _core.record_size(format.name), PROBED_RECORDS)
+    return _core.count_sound(format.name, data, tried) / tried if tried else 0.0
 
+
+def _sound_format(expected: Format, data: Data) -> Format:
     others = [FORMATS[name] for name in ("hcpe", "hcpe2", "apery", "psv")]
-    return max([expected, *others], key=share)
+    return max([expected, *others], key=lambda f: share_of_sound(f, data))

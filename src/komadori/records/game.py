@@ -14,7 +14,17 @@ from komadori._core import records as _core
 from komadori.records.errors import RecordError
 from komadori.rules import BLACK, WHITE, Board, Move
 
-__all__ = ["MATE_CP", "NO_SCORE", "NO_TIME", "Candidates", "End", "Game", "Source", "Winner"]
+__all__ = [
+    "MATE_CP",
+    "NO_SCORE",
+    "NO_TIME",
+    "STARTPOS",
+    "Candidates",
+    "End",
+    "Game",
+    "Source",
+    "Winner",
+]
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 

@@ -1,19 +1,71 @@
-"""Training samples out of record files."""
+"""Positions with a move, a score and a result: read for training, converted, written."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, fields
 from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import records as _core
 from komadori.records.errors import RecordError, Skipped
-from komadori.records.files import content, plain_suffix
+from komadori.records.files import atomic_writer, content
+from komadori.records.formats import FORMATS, Format, find_format, guess_format, share_of_sound
+from komadori.records.game import Game, Winner
+from komadori.records.table import table_of
+from komadori.rules import RulesError
 
-__all__ = ["Samples", "load_samples"]
+__all__ = ["LAYOUTS", "SampleReader", "SampleWriter", "Samples", "load_samples", "samples_of"]
+
+#: The records of the one-position formats, for a numpy view of a file; field names are cshogi's.
+#: What each field means stands in cpp/komadori/encoding/record_fixed.h.
+LAYOUTS = {
+    "hcpe": np.dtype(
+        [
+            ("hcp", "u1", 32),
+            ("eval", "<i2"),
+            ("bestMove16", "<u2"),
+            ("gameResult", "i1"),
+            ("dummy", "u1"),
+        ]
+    ),
+    "hcpe2": np.dtype(
+        [
+            ("hcp", "u1", 32),
+            ("eval", "<i2"),
+            ("bestMove16", "<u2"),
+            ("result", "u1"),
+            ("dummy", "u1"),
+        ]
+    ),
+    "apery": np.dtype(
+        [
+            ("hcp", "u1", 32),
+            ("ply", "<i2"),
+            ("eval", "<i2"),
+            ("bestMove16", "<u2"),
+            ("endPly", "<i2"),
+            ("gameResult", "u1"),
+            ("dummy", "u1"),
+        ]
+    ),
+    "psv": np.dtype(
+        [
+            ("sfen", "u1", 32),
+            ("score", "<i2"),
+            ("move", "<u2"),
+            ("gamePly", "<u2"),
+            ("game_result", "i1"),
+            ("padding", "u1"),
+        ]
+    ),
+}
+
+CHUNK_RECORDS = 1 << 16
 
 
 @dataclass(slots=True)
@@ -46,27 +98,153 @@ class Samples:
     def __repr__(self) -> str:
         return f"<Samples: {len(self):,} positions, {len(self.skipped)} skipped>"
 
+    def columns(self) -> dict[str, NDArray[Any]]:
+        """The arrays by name."""
+        return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "skipped"}
+
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Samples:
         """The chosen rows (indices, mask or slice) in the order given."""
-        return Samples(
-            self.hcp[rows],
-            self.move16[rows],
-            self.score_cp[rows],
-            self.result[rows],
-            self.game[rows],
-            self.ply[rows],
-            self.end_ply[rows],
-            self.end[rows],
-            self.skipped,
-        )
+        chosen = {name: column[rows] for name, column in self.columns().items()}
+        return Samples(**chosen, skipped=self.skipped)
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Samples]) -> Samples:
+        """The rows of one after the other's; game numbers stay as they are."""
+        if len(parts) == 1:
+            return parts[0]
+        columns = {
+            name: np.concatenate([part.columns()[name] for part in parts])
+            for name in parts[0].columns()
+        }
+        return cls(**columns, skipped=[skip for part in parts for skip in part.skipped])
+
+
+def samples_of(games: Iterable[Game]) -> Samples:
+    """The samples of games whose winner is known (or that are drawn); others give none.
+
+    The move to learn is the candidate with the most visits, or the move played where there
+    are no candidates; plies with none are left out. A missing score is 0.
+    Raises RulesError for a move that isn't legal or a position that hcp can't hold.
+    """
+    return Samples(**table_of(games).samples())
+
+
+class SampleReader:
+    """The records of a file of positions, chunk after chunk; damaged ones are left out.
+
+    skipped  what was left out so far
+    offset   the byte of the content that reading has reached; `size` at the end
+    note     where the file could be in more than one format: which was taken, and why
+    """
+
+    def __init__(self, path: str | Path, format: str | None = None) -> None:
+        """Raises RecordError for a file of no known format of positions, OSError."""
+        self.path = Path(path)
+        data = content(self.path)
+        self.format = find_format(format) if format else guess_format(self.path, data)
+        if self.format.holds_games:
+            raise RecordError(f"{path}: {self.format.name} holds games, not positions")
+        self._data = data
+        self.size = len(data)
+        self.offset = 0
+        self.skipped: list[Skipped] = []
+        self.note = "" if format else _note(self.path, self.format, data)
+
+    def __len__(self) -> int:
+        """How many records the file has room for."""
+        return self.size // LAYOUTS[self.format.name].itemsize
+
+    @property
+    def records(self) -> NDArray[Any]:
+        """The file as an array of LAYOUTS, unchecked, mapped where it isn't compressed."""
+        layout = LAYOUTS[self.format.name]
+        return self._data[: len(self) * layout.itemsize].view(layout)
+
+    def __iter__(self) -> Iterator[Samples]:
+        games = 0
+        self.offset = 0
+        while self.offset < self.size:
+            columns, faults, self.offset = _core.fixed_samples(
+                self.format.name, self._data, self.offset, CHUNK_RECORDS
+            )
+            self.skipped += [Skipped(self.path, *fault) for fault in faults]
+            samples = Samples(**columns)
+            samples.game += games
+            if len(samples):
+                games = int(samples.game[-1]) + 1
+                yield samples
+
+
+def _note(path: Path, taken: Format, data: NDArray[np.uint8]) -> str:
+    shares = {
+        name: share_of_sound(FORMATS[name], data)
+        for name, layout in LAYOUTS.items()
+        if len(data) and len(data) % layout.itemsize == 0 and name != "hcpe2"
+    }
+    likely = guess_format(path)
+    rivals = [name for name in shares if name not in (taken.name, "hcpe2")]
+    if taken.name == "hcpe2":
+        rivals = [name for name in rivals if name != "hcpe"]
+    if taken is likely and not rivals:
+        return ""
+    tried = ", ".join(f"{share:.0%} as {name}" for name, share in shares.items())
+    return f"{path}: read as {taken.name}; of the first records are sound: {tried}"
+
+
+class SampleWriter:
+    """A file of positions that appears, whole, when the `with` block ends without an exception."""
+
+    def __init__(self, path: str | Path, format: str | None = None) -> None:
+        """Raises RecordError for no known format of positions."""
+        self.path = Path(path)
+        self.format = find_format(format) if format else guess_format(self.path)
+        if self.format.holds_games:
+            raise RecordError(f"{path}: {self.format.name} holds games, not positions")
+        self.records = 0
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._context = atomic_writer(self.path)
+        self._file = self._context.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._context.__exit__(kind, error, trace)
+
+    def write(self, samples: Samples) -> None:
+        """Append all rows. Raises RecordError where an hcp is no position."""
+        assert self._file is not None
+        columns = samples.columns()
+        del columns["game"]
+        arrays = {name: np.ascontiguousarray(column) for name, column in columns.items()}
+        try:
+            self._file.write(_core.write_fixed(self.format.name, **arrays))
+        except RulesError as error:
+            raise RecordError(str(error)) from error
+        self.records += len(samples)
+
+    def write_game(self, game: Game) -> None:
+        """Append a game's samples. Raises RecordError for a game without a result, an illegal
+        move, or a position that hcp can't hold; nothing is written of it then."""
+        if game.winner == Winner.UNKNOWN:
+            raise RecordError(f"{self.format.name} needs a result, this game has none")
+        try:
+            samples = samples_of([game])
+        except RulesError as error:
+            raise RecordError(str(error)) from error
+        self.write(samples)
 
 
 def load_samples(paths: str | Path | Iterable[str | Path]) -> Samples:
-    """The samples of one file or of many, in the order given.
+    """The samples of one file or of many of any format, in the order given.
 
-    hcpe3: a ply's move to learn is its candidate with the most visits; plies without
-    candidates are left out. Damaged games are left out and listed in `skipped`.
-    Raises RecordError for a file of no known format, or without a single game.
+    Of games as `samples_of`. Damaged games and records are left out and listed in `skipped`.
+    Raises RecordError for a file of no known format, or without a single sample; OSError.
     """
     if isinstance(paths, str | Path):
         paths = [paths]
@@ -77,25 +255,43 @@ def load_samples(paths: str | Path | Iterable[str | Path]) -> Samples:
     for part in parts:
         part.game += games
         games = int(part.game[-1]) + 1
-    return _concatenate(parts)
+    return Samples.concatenate(parts)
 
 
 def _load_file(path: Path) -> Samples:
-    if plain_suffix(path) != ".hcpe3":
-        raise RecordError(f"{path}: not a record format that samples are read from")
-    columns, faults = _core.hcpe3_samples(content(path))
-    samples = Samples(**columns, skipped=[Skipped(path, *fault) for fault in faults])
+    data = content(path)
+    format = guess_format(path, data)
+    if format.name == "hcpe3":
+        columns, faults = _core.hcpe3_samples(data)
+        samples = Samples(**columns, skipped=[Skipped(path, *fault) for fault in faults])
+    elif format.read is None:
+        columns, faults, _ = _core.fixed_samples(format.name, data)
+        samples = Samples(**columns, skipped=[Skipped(path, *fault) for fault in faults])
+    else:
+        samples = _load_games(path, format, data)
     if not len(samples):
         detail = f" ({samples.skipped[0]})" if samples.skipped else ""
         raise RecordError(f"{path}: no game with samples{detail}")
     return samples
 
 
-def _concatenate(parts: Sequence[Samples]) -> Samples:
-    if len(parts) == 1:
-        return parts[0]
-    columns = {
-        name: np.concatenate([getattr(part, name) for part in parts])
-        for name in ("hcp", "move16", "score_cp", "result", "game", "ply", "end_ply", "end")
-    }
-    return Samples(**columns, skipped=[skip for part in parts for skip in part.skipped])
+def _load_games(path: Path, format: Format, data: NDArray[np.uint8]) -> Samples:
+    assert format.read is not None
+    parts = [samples_of([])]
+    skipped: list[Skipped] = []
+    games = 0
+    for chunk in format.read(data, path):
+        skipped += chunk.skipped
+        for game in chunk.games:
+            try:
+                part = samples_of([game])
+            except RulesError as error:
+                offset = game.source.offset if game.source else 0
+                skipped.append(Skipped(path, offset, offset, offset, str(error)))
+                continue
+            part.game += games
+            games += 1
+            parts.append(part)
+    samples = Samples.concatenate(parts)
+    samples.skipped = skipped
+    return samples

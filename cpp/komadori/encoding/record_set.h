@@ -1,0 +1,65 @@
+// A set of positions by a 64-bit hash of their hcp: two different ones of n are taken for the
+// same with a chance of about n^2 / 4e19.
+#pragma once
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+namespace komadori {
+
+class PositionSet {
+  public:
+    // Whether the position wasn't in the set before.
+    bool add(const std::uint8_t* hcp) {
+        if (2 * (size_ + 1) > slots_.size()) grow();
+        std::uint64_t& slot = slots_[find(slots_, hash(hcp))];
+        if (slot != EMPTY) return false;
+        slot = hash(hcp);
+        ++size_;
+        return true;
+    }
+
+    bool contains(const std::uint8_t* hcp) const {
+        return size_ > 0 && slots_[find(slots_, hash(hcp))] != EMPTY;
+    }
+
+    std::size_t size() const { return size_; }
+
+  private:
+    static constexpr std::uint64_t EMPTY = 0;
+
+    // splitmix64's finalizer over the four words.
+    static std::uint64_t hash(const std::uint8_t* hcp) {
+        std::uint64_t h = 0;
+        for (int i = 0; i < 4; ++i) {
+            std::uint64_t word;
+            std::memcpy(&word, hcp + 8 * i, 8);
+            h = (h ^ word) + 0x9e3779b97f4a7c15u;
+            h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
+            h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
+            h ^= h >> 31;
+        }
+        return h == EMPTY ? 1 : h;
+    }
+
+    // The slot that holds the hash or where it belongs. Slots are a power of two, never full.
+    static std::size_t find(const std::vector<std::uint64_t>& slots, std::uint64_t h) {
+        const std::size_t mask = slots.size() - 1;
+        std::size_t i = h & mask;
+        while (slots[i] != EMPTY && slots[i] != h) i = (i + 1) & mask;
+        return i;
+    }
+
+    void grow() {
+        std::vector<std::uint64_t> larger(slots_.empty() ? 1024 : 2 * slots_.size(), EMPTY);
+        for (const std::uint64_t h : slots_)
+            if (h != EMPTY) larger[find(larger, h)] = h;
+        slots_.swap(larger);
+    }
+
+    std::vector<std::uint64_t> slots_;
+    std::size_t size_ = 0;
+};
+
+}  // namespace komadori

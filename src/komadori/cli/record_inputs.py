@@ -1,0 +1,233 @@
+"""What the commands of `komadori records` share: inputs, conditions, progress, the account."""
+
+from __future__ import annotations
+
+import functools
+import re
+import sys
+from collections import defaultdict
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    DownloadColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+from komadori.records import FORMATS, Game, GameReader, RecordError, SampleReader, Samples, Skipped
+from komadori.records.formats import Format, find_format, guess_format
+from komadori.records.selection import RESULTS, Selection, find_files
+
+#: Exit statuses.
+SOME_SKIPPED, NOTHING_USABLE = 1, 2
+#: How many places a reason is told for, unless all are asked for.
+PLACES = 3
+
+
+class Inputs:
+    """One pass over the files: yields what meets the conditions, and keeps account of the rest.
+
+    A file that can't be opened counts as skipped; the others are read all the same.
+    """
+
+    def __init__(
+        self,
+        paths: tuple[Path, ...],
+        format: str | None,
+        selection: Selection,
+        verbose: bool,
+    ) -> None:
+        try:
+            self.files = list(find_files(paths))
+        except RecordError as error:
+            raise click.UsageError(str(error)) from error
+        if not self.files:
+            raise click.UsageError("the folders hold no files with a record format's suffix")
+        self.format = find_format(format) if format else None
+        self.selection = selection
+        self.verbose = verbose
+        self.used = 0
+        self.left_out = 0
+        self.notes: list[str] = []
+        self.skipped: list[Skipped] = []
+        self.console = Console(stderr=True)
+
+    def format_of(self, path: Path) -> Format:
+        """The format that a file is read in."""
+        return self.format or guess_format(path)
+
+    def __iter__(self) -> Iterator[Game | Samples]:
+        total = sum(path.stat().st_size for path in self.files)
+        with self._progress() as progress:
+            task = progress.add_task("reading", total=total)
+            done = 0
+            for path in self.files:
+                size = path.stat().st_size
+
+                def show(share: float, done: int = done, size: int = size) -> None:
+                    progress.update(task, completed=done + share * size)
+
+                try:
+                    yield from self._read(path, show)
+                except (RecordError, OSError) as error:
+                    text = str(error).removeprefix(f"{path}: ")
+                    self.skipped.append(Skipped(path, 0, size, 0, text))
+                done += size
+                progress.update(task, completed=done)
+
+    def games(self) -> Iterator[Game]:
+        """As iteration, of games alone; a file of positions counts as skipped."""
+        for item in self:
+            if isinstance(item, Game):
+                yield item
+            else:
+                self._refuse_positions()
+
+    def skip(self, game: Game, reason: str) -> None:
+        """Keep account of a game that was read and can't be used."""
+        source = game.source
+        path, offset = (source.path, source.offset) if source else (Path("-"), 0)
+        self.skipped.append(Skipped(path, offset, offset, offset, reason))
+        self.used -= 1
+
+    def _refuse_positions(self) -> None:
+        raise click.UsageError("this needs games; a file of positions is among the inputs")
+
+    def _read(self, path: Path, show: Callable[[float], None]) -> Iterator[Game | Samples]:
+        if self.format_of(path).holds_games:
+            reader = GameReader(path, self.format.name if self.format else None)
+            try:
+                for game in reader:
+                    show(reader.offset / max(reader.size, 1))
+                    if self.selection.accepts(game):
+                        self.used += 1
+                        yield game
+                    else:
+                        self.left_out += 1
+            finally:
+                self.skipped += reader.skipped
+            if not reader.size:
+                raise RecordError("an empty file")
+            return
+        conditions = self.selection.needs_games()
+        if conditions:
+            names = ", ".join("--" + name.replace("_", "-") for name in conditions)
+            raise click.UsageError(f"{path} holds positions, not games: {names} can't be tested")
+        positions = SampleReader(path, self.format.name if self.format else None)
+        if positions.note:
+            self.notes.append(positions.note)
+        try:
+            for samples in positions:
+                show(positions.offset / max(positions.size, 1))
+                chosen = samples.take(self.selection.rows(samples))
+                self.left_out += len(samples) - len(chosen)
+                self.used += len(chosen)
+                yield chosen
+        finally:
+            self.skipped += positions.skipped
+        if not positions.size:
+            raise RecordError("an empty file")
+
+    def _progress(self) -> Progress:
+        return Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            DownloadColumn(),
+            TimeElapsedColumn(),
+            TextColumn("left"),
+            TimeRemainingColumn(),
+            console=self.console,
+            transient=True,
+            disable=not self.console.is_terminal,
+        )
+
+    def finish(self) -> None:
+        """Tell what was left out and why, and end the program with the status that says so."""
+        for note in self.notes:
+            click.echo(note, err=True)
+        if self.left_out:
+            click.echo(f"{self.left_out:,} left out by the conditions", err=True)
+        groups: dict[str, list[Skipped]] = defaultdict(list)
+        for skip in self.skipped:
+            groups[_kind(skip.reason)].append(skip)
+        if self.skipped:
+            total = sum(skip.count for skip in self.skipped)
+            click.echo(f"{total:,} skipped:", err=True)
+        for kind, skips in sorted(groups.items(), key=lambda item: -len(item[1])):
+            click.echo(f"  {sum(skip.count for skip in skips):,} x {kind}", err=True)
+            for skip in skips if self.verbose else skips[:PLACES]:
+                click.echo(f"    {skip}", err=True)
+            if not self.verbose and len(skips) > PLACES:
+                click.echo(f"    ... and {len(skips) - PLACES:,} more (--verbose)", err=True)
+        if not self.used and not self.left_out:
+            click.echo("no usable game in the files", err=True)
+            sys.exit(NOTHING_USABLE)
+        if self.skipped:
+            sys.exit(SOME_SKIPPED)
+
+
+def _kind(reason: str) -> str:
+    """The reason without what differs from case to case."""
+    reason = re.sub(r"'[^']*'|\"[^\"]*\"", "...", reason)
+    reason = re.sub(r"^ply \d+: ", "", reason)
+    return re.sub(r"\b\d+\b", "N", reason).split(" in ")[0]
+
+
+def with_inputs(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the arguments and options that make its `inputs`."""
+
+    @click.argument(
+        "paths",
+        metavar="FILE...",
+        nargs=-1,
+        required=True,
+        type=click.Path(path_type=Path),
+    )
+    @click.option(
+        "--from",
+        "source_format",
+        type=click.Choice(list(FORMATS)),
+        help="Format of the files; by default their suffix tells.",
+    )
+    @click.option("--min-rating", type=float, help="Both players rated at least this.")
+    @click.option("--min-plies", type=click.IntRange(min=0), default=0, help="Games this long.")
+    @click.option("--max-plies", type=click.IntRange(min=1), help="Games no longer than this.")
+    @click.option(
+        "--result",
+        "results",
+        multiple=True,
+        type=click.Choice(RESULTS),
+        help="Won by, or ended so; may be given more than once.",
+    )
+    @click.option("--player", "--engine", default="", help="A part of either player's name.")
+    @click.option(
+        "--verbose", "-v", is_flag=True, help="Tell every place where something is skipped."
+    )
+    @functools.wraps(function)
+    def wrapper(
+        paths: tuple[Path, ...],
+        source_format: str | None,
+        min_rating: float | None,
+        min_plies: int,
+        max_plies: int | None,
+        results: tuple[str, ...],
+        player: str,
+        verbose: bool,
+        **options: Any,
+    ) -> None:
+        selection = Selection(min_rating, min_plies, max_plies, player, frozenset(results))
+        inputs = Inputs(paths, source_format, selection, verbose)
+        try:
+            function(inputs, **options)
+        except (RecordError, OSError) as error:
+            raise click.UsageError(str(error)) from error
+        inputs.finish()
+
+    return wrapper

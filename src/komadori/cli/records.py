@@ -1,0 +1,387 @@
+"""`komadori records`: game records counted, converted, split, rid of repeats, shown."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+
+import click
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori.cli.record_inputs import Inputs, with_inputs
+from komadori.records import (
+    FORMATS,
+    NO_SCORE,
+    STARTPOS,
+    Game,
+    GameWriter,
+    RecordError,
+    Samples,
+    SampleWriter,
+    samples_of,
+)
+from komadori.records.counts import DECIDED_CP, Counts
+from komadori.records.formats import Format, find_format, guess_format
+from komadori.records.parts import (
+    PositionSet,
+    SeenGames,
+    fresh_rows,
+    is_for_test,
+    untrain,
+    untrained_repeats,
+)
+from komadori.rules import Board, RulesError
+
+ENCODINGS = {"utf-8": "utf-8", "shift-jis": "cp932"}
+
+_output = click.option(
+    "--output", "-o", required=True, type=click.Path(path_type=Path), help="File to write."
+)
+_to = click.option(
+    "--to",
+    "target",
+    type=click.Choice(list(FORMATS)),
+    help="Format to write; by default the output's suffix tells.",
+)
+
+
+@click.group()
+def command() -> None:
+    """Count, convert, split and show game records.
+
+    FILE... are files or folders (searched at any depth); .xz and .gz are read and written
+    as they are. Formats: csa, kif, ki2, jkf, usi, hcpe3 hold games; hcpe, hcpe2, apery, psv
+    hold single positions.
+
+    Exit status: 0 all was read, 1 some games were skipped (the account says which and why),
+    2 nothing was usable or the command was wrong.
+    """
+
+
+class Output:
+    """A file of either kind that games and positions are written to."""
+
+    def __init__(self, path: Path, format: Format, encoding: str = "utf-8") -> None:
+        self.path = path
+        self.plies = 0
+        self.writer: GameWriter | SampleWriter
+        if format.holds_games:
+            self.writer = GameWriter(path, format.name, encoding=encoding)
+        else:
+            self.writer = SampleWriter(path, format.name)
+
+    @property
+    def format(self) -> Format:
+        return self.writer.format
+
+    def write(self, inputs: Inputs, item: Game | Samples) -> None:
+        """Append; a game that the format can't hold is kept account of as skipped."""
+        if isinstance(item, Samples):
+            if isinstance(self.writer, GameWriter):
+                raise click.UsageError(
+                    f"{self.format.name} holds games, and the files hold single positions: "
+                    "what joins them is lost"
+                )
+            self.writer.write(item)
+            self.plies += len(item)
+            return
+        try:
+            if isinstance(self.writer, GameWriter):
+                self.writer.write(item)
+            else:
+                self.writer.write_game(item)
+        except RecordError as error:
+            inputs.skip(item, str(error))
+            return
+        self.plies += len(item)
+
+    def summary(self) -> str:
+        if isinstance(self.writer, GameWriter):
+            return f"{self.path}: {self.writer.games:,} games, {self.writer.plies:,} plies"
+        return f"{self.path}: {self.writer.records:,} positions"
+
+
+def _format_of(path: Path, name: str | None) -> Format:
+    return find_format(name) if name else guess_format(path)
+
+
+@contextlib.contextmanager
+def _opened(*outputs: Output) -> Iterator[None]:
+    with ExitStack() as stack:
+        for output in outputs:
+            stack.enter_context(output.writer)
+        yield
+    for output in outputs:
+        click.echo(output.summary())
+
+
+@command.command()
+@click.option("--distinct", is_flag=True, help="Count distinct positions, too.")
+@with_inputs
+def stats(inputs: Inputs, distinct: bool) -> None:
+    """Count games, plies, results, players, scores."""
+    counts = Counts(count_distinct=distinct)
+    for item in inputs:
+        if isinstance(item, Game):
+            counts.add_game(item)
+        else:
+            counts.add_samples(item)
+    for line in _told(counts, len(inputs.files)):
+        click.echo(line)
+
+
+def _told(counts: Counts, files: int) -> Iterator[str]:
+    def share(part: int, whole: int) -> str:
+        return f"{part:,} ({100 * part / whole:.1f} %)" if whole else "0"
+
+    yield f"files      {files:,}"
+    if counts.games:
+        lengths = sorted(counts.lengths)
+        yield f"games      {counts.games:,}"
+        yield (
+            f"plies      {counts.plies - counts.positions:,}: "
+            f"{lengths[0]} to {lengths[-1]} a game, median {lengths[len(lengths) // 2]}"
+        )
+    if counts.positions:
+        yield f"positions  {counts.positions:,}"
+    results = sum(counts.winners.values())
+    for name, number in counts.winners.most_common():
+        words = {"BLACK": "Black won", "WHITE": "White won", "DRAW": "drawn"}
+        yield f"{words.get(name, 'no result'):<11}{share(number, results)}"
+    for name, number in counts.ends.most_common():
+        yield f"  {name.lower().replace('_', ' '):<16} {share(number, counts.games)}"
+    yield f"trained on {share(counts.trained, counts.plies)}"
+    if counts.distinct is not None:
+        yield f"distinct   {share(counts.distinct, counts.trained)}"
+    yield f"scored     {share(counts.scored, counts.plies)}"
+    if counts.decided:
+        yield (
+            f"           |score| > {DECIDED_CP} cp agrees with the result in "
+            f"{100 * counts.decided_right / counts.decided:.1f} %"
+        )
+    if counts.other_move:
+        others = share(counts.other_move, counts.trained)
+        yield f"best move is another than the one played in {others}"
+    if counts.timed:
+        yield f"timed      {share(counts.timed, counts.plies)}"
+    if counts.ratings:
+        yield f"ratings    {min(counts.ratings):.0f} to {max(counts.ratings):.0f}"
+    if counts.players:
+        yield f"players    {len(counts.players):,}, most games:"
+        for name, number in counts.players.most_common(5):
+            yield f"  {number:>6,}  {name}"
+
+
+@command.command()
+@_output
+@_to
+@click.option(
+    "--encoding",
+    type=click.Choice(list(ENCODINGS)),
+    default="utf-8",
+    show_default=True,
+    help="Of text formats.",
+)
+@with_inputs
+def convert(inputs: Inputs, output: Path, target: str | None, encoding: str) -> None:
+    """Write the games or positions of all files to one file in another format.
+
+    Positions out of games: one a ply that is trained on, with the best candidate as its move.
+    """
+    written = Output(output, _format_of(output, target), ENCODINGS[encoding])
+    with _opened(written):
+        for item in inputs:
+            written.write(inputs, item)
+        _refuse_nothing(inputs)
+
+
+def _refuse_nothing(inputs: Inputs) -> None:
+    """Leave no empty file behind where nothing was usable."""
+    if not inputs.used and not inputs.left_out:
+        inputs.finish()
+
+
+@command.command()
+@click.option("--train", required=True, type=click.Path(path_type=Path), help="File to write.")
+@click.option("--test", required=True, type=click.Path(path_type=Path), help="File to write.")
+@_to
+@click.option(
+    "--ratio",
+    type=click.FloatRange(0, 1),
+    default=0.1,
+    show_default=True,
+    help="Share of the games that goes to the test part.",
+)
+@click.option("--seed", default=0, show_default=True)
+@click.option(
+    "--disjoint",
+    is_flag=True,
+    help="Drop from the test part the positions that the training part has, too.",
+)
+@with_inputs
+def split(
+    inputs: Inputs,
+    train: Path,
+    test: Path,
+    target: str | None,
+    ratio: float,
+    seed: int,
+    disjoint: bool,
+) -> None:
+    """Split games into a training part and a test part, and tell what they share.
+
+    Which part a game goes to depends on its number and the seed alone. Positions of files
+    without games go by the games that can be made out (one legal move apart).
+    """
+    parts = [Output(train, _format_of(train, target)), Output(test, _format_of(test, target))]
+    if disjoint and parts[1].format.holds_games and parts[1].format.name != "hcpe3":
+        raise click.UsageError("--disjoint needs hcpe3 or a format of positions for the test part")
+    held_back: list[Game | Samples] = []
+    seen = PositionSet()
+    games = 0
+    with _opened(*parts):
+        for item in inputs:
+            if isinstance(item, Game):
+                pieces: list[tuple[int, Game | Samples]] = [(games, item)]
+                games += 1
+            else:
+                pieces = _games_of(item, games)
+                games += len(pieces)
+            for number, piece in pieces:
+                if is_for_test(number, ratio, seed):
+                    held_back.append(piece)
+                    continue
+                seen.add(_positions(piece))
+                parts[0].write(inputs, piece)
+        shared = total = 0
+        for piece in held_back:
+            known = seen.contains(_positions(piece))
+            shared += int(known.sum())
+            total += len(known)
+            if not disjoint:
+                parts[1].write(inputs, piece)
+            elif isinstance(piece, Game):
+                parts[1].write(inputs, untrain(piece, known))
+            else:
+                parts[1].write(inputs, piece.take(~known))
+        _refuse_nothing(inputs)
+    what = "dropped" if disjoint else "shared: --disjoint drops them"
+    click.echo(f"{shared:,} of the {total:,} positions for tests are in the training part, {what}")
+
+
+def _games_of(samples: Samples, first: int) -> list[tuple[int, Game | Samples]]:
+    starts = [0, *((samples.game[1:] != samples.game[:-1]).nonzero()[0] + 1).tolist()]
+    ends = [*starts[1:], len(samples)]
+    return [
+        (first + i, samples.take(slice(begin, end)))
+        for i, (begin, end) in enumerate(zip(starts, ends, strict=True))
+        if end > begin
+    ]
+
+
+def _positions(item: Game | Samples) -> NDArray[np.uint8]:
+    """The hcp of the item's samples."""
+    if isinstance(item, Samples):
+        return item.hcp
+    with contextlib.suppress(RulesError):
+        return samples_of([item]).hcp
+    return samples_of([]).hcp
+
+
+@command.command()
+@_output
+@_to
+@click.option(
+    "--by",
+    type=click.Choice(["game", "position"]),
+    default="game",
+    show_default=True,
+    help="game: drop games that repeat another's position and moves. position: train on each "
+    "position once (hcpe3 keeps the games and marks the plies).",
+)
+@with_inputs
+def dedupe(inputs: Inputs, output: Path, target: str | None, by: str) -> None:
+    """Drop repeats; the first stays."""
+    written = Output(output, _format_of(output, target))
+    marks = written.format.name == "hcpe3" or not written.format.holds_games
+    if by == "position" and not marks:
+        raise click.UsageError("--by position needs hcpe3 or a format of positions")
+    seen_games, seen = SeenGames(), PositionSet()
+    repeats = 0
+    with _opened(written):
+        for item in inputs:
+            if isinstance(item, Samples):
+                if by == "game":
+                    raise click.UsageError("the files hold positions: use --by position")
+                fresh = fresh_rows(item, seen)
+                repeats += len(item) - len(fresh)
+                written.write(inputs, fresh)
+            elif by == "position":
+                try:
+                    game, known = untrained_repeats(item, seen)
+                except RulesError as error:
+                    inputs.skip(item, str(error))
+                    continue
+                repeats += known
+                written.write(inputs, game)
+            elif seen_games.add(item):
+                written.write(inputs, item)
+            else:
+                repeats += 1
+        _refuse_nothing(inputs)
+    click.echo(f"{repeats:,} repeated {by}s dropped")
+
+
+@command.command()
+@click.option("--number", "-n", default=1, show_default=True, type=click.IntRange(min=1))
+@click.option("--ply", type=click.IntRange(min=0), help="Show the board after this many moves.")
+@with_inputs
+def head(inputs: Inputs, number: int, ply: int | None) -> None:
+    """Show the first games: players, result, moves with scores, the last board."""
+    shown = 0
+    for item in inputs:
+        if isinstance(item, Game):
+            for line in _shown_game(item, ply):
+                click.echo(line)
+            shown += 1
+        else:
+            for line in _shown_positions(item, number - shown):
+                click.echo(line)
+            shown += min(number - shown, len(item))
+        if shown >= number:
+            break
+
+
+def _shown_game(game: Game, ply: int | None) -> Iterator[str]:
+    yield f"{game.source}  {len(game)} plies, {game.result_text()}"
+    for key, value in game.headers.items():
+        yield f"  {key}: {value}"
+    if game.initial_sfen != STARTPOS:
+        yield f"  from {game.initial_sfen}"
+    moves = []
+    for number, (usi, score) in enumerate(
+        zip(game.usi_moves(), game.scores_cp.tolist(), strict=True), 1
+    ):
+        moves.append(f"{number}.{usi}" + (f"({score:+})" if score != NO_SCORE else ""))
+    for row in range(0, len(moves), 8):
+        yield "  " + " ".join(moves[row : row + 8])
+    board = game.board()
+    for move16 in game.moves[: len(game) if ply is None else ply]:
+        board.push(board.move_from_move16(int(move16)))
+    yield str(board)
+    yield ""
+
+
+def _shown_positions(samples: Samples, number: int) -> Iterator[str]:
+    for row in range(min(number, len(samples))):
+        board = Board.from_hcp(samples.hcp[row].tobytes(), max(int(samples.ply[row]), 1))
+        move16 = int(samples.move16[row])
+        move = board.move_from_move16(move16).usi() if move16 else "none"
+        result = {1.0: "won", 0.0: "lost"}.get(float(samples.result[row]), "drawn")
+        yield f"{board.sfen()}"
+        yield f"  move {move}, score {int(samples.score_cp[row]):+} cp, {result}"
+        yield str(board)
+        yield ""

@@ -1,0 +1,103 @@
+"""Which files and which games of them are meant."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori.records.errors import RecordError
+from komadori.records.files import plain_suffix
+from komadori.records.formats import FORMATS
+from komadori.records.game import End, Game, Winner
+from komadori.records.samples import Samples
+
+__all__ = ["RESULTS", "Selection", "find_files"]
+
+#: What `Selection.results` may hold: who won, or how the game ended.
+RESULTS = tuple(
+    name.lower().replace("_", "-")
+    for name in dict.fromkeys([*Winner.__members__, *End.__members__])
+)
+_SUFFIXES = {suffix for format in FORMATS.values() for suffix in format.suffixes}
+
+
+def find_files(paths: Iterable[Path]) -> Iterator[Path]:
+    """The files named, and those in the folders named, at any depth, that have a record
+    format's suffix; a folder's in the order of their names. Raises RecordError for a path
+    that doesn't exist."""
+    for path in paths:
+        if path.is_dir():
+            found = (p for p in path.rglob("*") if plain_suffix(p) in _SUFFIXES and p.is_file())
+            yield from sorted(found)
+        elif path.exists():
+            yield path
+        else:
+            raise RecordError(f"{path}: no such file")
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Conditions that a game must meet, all of them.
+
+    min_rating  both players' ratings are known and at least this
+    player      a part of either player's name, in any case of letters
+    results     names of RESULTS, one of which says who won or how the game ended
+    """
+
+    min_rating: float | None = None
+    min_plies: int = 0
+    max_plies: int | None = None
+    player: str = ""
+    results: frozenset[str] = frozenset()
+
+    def needs_games(self) -> list[str]:
+        """The conditions that single positions can't be tested for."""
+        return [
+            name
+            for name, used in {
+                "min_rating": self.min_rating is not None,
+                "min_plies": self.min_plies > 0,
+                "max_plies": self.max_plies is not None,
+                "player": bool(self.player),
+            }.items()
+            if used
+        ]
+
+    def accepts(self, game: Game) -> bool:
+        """Whether the game meets all conditions."""
+        if not self.min_plies <= len(game) <= (self.max_plies or max(len(game), self.min_plies)):
+            return False
+        if self.player and not any(
+            self.player.casefold() in name.casefold() for name in (game.black, game.white)
+        ):
+            return False
+        if self.min_rating is not None:
+            ratings = (game.rating(0), game.rating(1))
+            if any(rating is None or rating < self.min_rating for rating in ratings):
+                return False
+        names = {_name(game.winner)} | {_name(end) for end in (game.end,) if end != End.UNKNOWN}
+        return not self.results or bool(names & self.results)
+
+    def rows(self, samples: Samples) -> NDArray[np.bool_]:
+        """Which positions meet the conditions on results."""
+        if not self.results:
+            return np.ones(len(samples), np.bool_)
+        white_moves = samples.hcp[:, 0] & 1
+        black_won = np.where(white_moves, 1 - samples.result, samples.result)
+        winners = {1.0: Winner.BLACK, 0.0: Winner.WHITE, 0.5: Winner.DRAW}
+        chosen = np.zeros(len(samples), np.bool_)
+        for value, winner in winners.items():
+            if _name(winner) in self.results:
+                chosen |= black_won == value
+        for end in End:
+            if end != End.UNKNOWN and _name(end) in self.results:
+                chosen |= samples.end == end
+        return chosen
+
+
+def _name(member: Winner | End) -> str:
+    return member.name.lower().replace("_", "-")
