@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
+#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -13,6 +14,9 @@
 
 namespace komadori {
 namespace {
+
+// Beyond this a batch no longer stays in the caches until it is read.
+constexpr std::size_t LARGE_OUTPUT_BYTES = 8 << 20;
 
 // Calls work(begin, end) for consecutive shares of the rows, each on its own thread, and
 // rethrows the exception of the first share that failed.
@@ -84,13 +88,17 @@ void encode_planes(const FeatureTable& table, HcpRows hcps, const std::int32_t* 
                             : type == PlaneType::UINT8 ? values
                                                        : values * sizeof(float));
     }
+    const std::size_t bytes =
+        hcps.count * std::accumulate(row_bytes.begin(), row_bytes.end(), std::size_t(0));
+    const Stores stores = bytes > LARGE_OUTPUT_BYTES ? Stores::PAST_CACHE : Stores::CACHED;
     share_rows(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
         std::vector<void*> at(outs.size());
         for (std::size_t row = begin; row < end; ++row) {
             for (std::size_t i = 0; i < outs.size(); ++i) {
                 at[i] = static_cast<char*>(outs[i]) + row * row_bytes[i];
             }
-            write_planes(table, placement_of(hcps, row), plies ? plies[row] : 0, type, at.data());
+            write_planes(table, placement_of(hcps, row), plies ? plies[row] : 0, type, at.data(),
+                         stores);
         }
     });
 }

@@ -1,5 +1,7 @@
 #include "komadori/encoding/placement.h"
 
+#include <algorithm>
+
 #include "komadori/rules/attacks.h"
 
 namespace komadori {
@@ -26,17 +28,16 @@ Placement::Placement(const Position& position) : Placement(position.turn()) {
     }
 }
 
-Placement::Placement(PackedView hcp) : Placement(BLACK) {
-    const Setup setup = decode_hcp(hcp);
-    turn = setup.turn;
-    for (int s = 0; s < SQUARES; ++s) {
-        const Piece p = setup.board[std::size_t(s)];
-        if (p != NO_PIECE) put(Square(s), color_of(p), type_of(p));
+Placement::Placement(const PieceList& list) : Placement(list.turn) {
+    for (int i = 0; i < list.pieces; ++i) {
+        const auto [square, piece] = list.board[std::size_t(i)];
+        put(square, color_of(piece), type_of(piece));
     }
-    for (int c = BLACK; c <= WHITE; ++c) {
-        for (PieceType t : HAND_TYPES) hand[c ^ turn][t] = setup.hand[std::size_t(c)][t];
-    }
+    std::copy_n(list.hand[turn].begin(), 8, hand[OWN]);
+    std::copy_n(list.hand[opponent(turn)].begin(), 8, hand[OPPONENT]);
 }
+
+Placement::Placement(PackedView hcp) : Placement(list_hcp(hcp)) {}
 
 Piece Placement::piece_on(Square s) const {
     const Bitboard at = Bitboard::of(turn == BLACK ? s : rotate(s));

@@ -24,6 +24,7 @@ struct Placement {
     Bitboard occupied() const { return of_side[OWN] | of_side[OPPONENT]; }
 
     explicit Placement(const Position& position);
+    explicit Placement(const PieceList& list);
     // Throws HcpError for bytes that are no placement. Whether the rules allow the position
     // (nifu, check to the side that just moved, ...) isn't asked.
     explicit Placement(PackedView hcp);

@@ -5,6 +5,10 @@
 #include <cstring>
 #include <optional>
 
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
 namespace komadori {
 namespace {
 
@@ -197,8 +201,42 @@ float fraction(const FeatureInput& input, int plies) {
     return 0;
 }
 
+namespace {
+
+// The largest dense row: dlshogi-119's second input, in float32.
+constexpr std::size_t MAX_ROW_BYTES = 119 * SQUARES * sizeof(float);
+
+void copy_past_cache(void* to, const void* from, std::size_t bytes) {
+#if defined(__SSE2__)
+    auto* out = static_cast<std::uint8_t*>(to);
+    const auto* in = static_cast<const std::uint8_t*>(from);
+    const std::size_t head = std::min(bytes, -reinterpret_cast<std::uintptr_t>(out) % 16);
+    std::memcpy(out, in, head);
+    std::size_t at = head;
+    for (; at + 16 <= bytes; at += 16) {
+        _mm_stream_si128(reinterpret_cast<__m128i*>(out + at),
+                         _mm_loadu_si128(reinterpret_cast<const __m128i*>(in + at)));
+    }
+    std::memcpy(out + at, in + at, bytes - at);
+#else
+    std::memcpy(to, from, bytes);
+#endif
+}
+
+template <class T>
+void write_dense(const FeatureInput& input, const std::uint8_t* packed, float fraction_value,
+                 void* out, Stores stores) {
+    if (stores == Stores::CACHED)
+        return expand(input, packed, fraction_value, static_cast<T*>(out));
+    alignas(64) T row[MAX_ROW_BYTES / sizeof(float)];
+    expand(input, packed, fraction_value, row);
+    copy_past_cache(out, row, std::size_t(input.planes() * input.cells()) * sizeof(T));
+}
+
+}  // namespace
+
 void write_planes(const FeatureTable& table, const Placement& placement, int plies, PlaneType type,
-                  void* const* outs) {
+                  void* const* outs, Stores stores) {
     std::optional<AttackMap> attacks;
     if (table.needs_attacks()) attacks.emplace(placement);
     const FeatureSource source{placement, attacks ? &*attacks : nullptr, plies};
@@ -209,10 +247,10 @@ void write_planes(const FeatureTable& table, const Placement& placement, int pli
         const auto* packed = reinterpret_cast<const std::uint8_t*>(words.data());
         switch (type) {
             case PlaneType::FLOAT32:
-                expand(input, packed, fraction(input, plies), static_cast<float*>(outs[i]));
+                write_dense<float>(input, packed, fraction(input, plies), outs[i], stores);
                 break;
             case PlaneType::UINT8:
-                expand(input, packed, 0, static_cast<std::uint8_t*>(outs[i]));
+                write_dense<std::uint8_t>(input, packed, 0, outs[i], stores);
                 break;
             case PlaneType::PACKED:
                 std::memcpy(outs[i], packed, std::size_t(input.packed_bytes()));

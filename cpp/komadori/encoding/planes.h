@@ -30,9 +30,13 @@ float fraction(const FeatureInput& input, int plies);
 template <class T>
 void expand(const FeatureInput& input, const std::uint8_t* packed, float fraction, T* out);
 
+// PAST_CACHE suits outputs much larger than the caches: it is several times as fast there, but
+// the reader has to fetch them from memory.
+enum class Stores : std::uint8_t { CACHED, PAST_CACHE };
+
 // Writes every input of the table: outs[i] has room for input i in the form asked for.
 void write_planes(const FeatureTable& table, const Placement& placement, int plies, PlaneType type,
-                  void* const* outs);
+                  void* const* outs, Stores stores = Stores::CACHED);
 
 // dlshogi's two inputs: 62 and 57 planes of 81 values.
 void write_dlshogi(const Position& position, float* features1, float* features2);

@@ -3,6 +3,7 @@
 // Both run from the lowest bit of byte 0: side to move (1), black king (7), white king (7), the
 // other 79 squares from 1a to 9i, then Black's and White's pieces in hand in the order P L N S G B
 // R, which fill the 256 bits. They differ in the prefix codes and in the bits that follow them.
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -117,11 +118,11 @@ class BitReader {
         }
     }
     unsigned at() const { return at_; }
-    std::uint8_t peek() const {  // the next eight bits, zeros behind the end
+    std::uint64_t window() const {  // the next 64 bits, zeros behind the end
         unsigned word = at_ / 64, bit = at_ % 64;
-        std::uint64_t low = words_[word] >> bit;
-        return std::uint8_t(bit > 56 ? low | words_[word + 1] << (64 - bit) : low);
+        return words_[word] >> bit | words_[word + 1] << 1 << (63 - bit);
     }
+    std::uint8_t peek() const { return std::uint8_t(window()); }
     void skip(unsigned n) { at_ += n; }
     unsigned take(unsigned n) {
         unsigned bits = peek() & ((1u << n) - 1);
@@ -157,40 +158,91 @@ class BitWriter {
     throw HcpError(std::string(layout.name) + ", bit " + std::to_string(bit) + ": " + what);
 }
 
-Setup decode(const Codec& codec, PackedView bytes) {
+// A set's pieces without the kings, one byte a base type.
+constexpr std::uint64_t one_of(int base) { return std::uint64_t(1) << (8 * (base - PAWN)); }
+constexpr std::uint64_t FULL_SET = [] {
+    std::uint64_t set = 0;
+    for (int t = PAWN; t <= GOLD; ++t) set += PIECES_IN_SET[t] * one_of(t);
+    return set;
+}();
+
+[[noreturn]] void fail_count(const Layout& layout, std::uint64_t counts) {
+    for (PieceType t : HAND_TYPES) {
+        int n = int(counts / one_of(t) & 255);
+        if (n == PIECES_IN_SET[t]) continue;
+        fail(layout, 0,
+             std::string(n < PIECES_IN_SET[t] ? "too few" : "too many") + " pieces of type " +
+                 piece_name(make_piece(BLACK, t)) + ": " + std::to_string(n));
+    }
+    fail(layout, 0, "not a whole set of pieces");
+}
+
+PieceList decode(const Codec& codec, PackedView bytes) {
     const Layout& layout = codec.layout;
     BitReader in(bytes);
-    Setup setup;
-    setup.turn = Color(in.take(1));
+    PieceList list;
+    list.turn = Color(in.take(1));
     unsigned black = in.take(7), white = in.take(7);
     if (black >= SQUARES) fail(layout, 1, "the black king is on square " + std::to_string(black));
     if (white >= SQUARES) fail(layout, 8, "the white king is on square " + std::to_string(white));
     if (black == white) fail(layout, 8, "both kings are on " + square_name(Square(black)));
-    setup.board[black] = make_piece(BLACK, KING);
-    setup.board[white] = make_piece(WHITE, KING);
-    for (Square s = 0; s < SQUARES; ++s) {
-        if (s == black || s == white) continue;
-        Symbol symbol = codec.decoder.board[in.peek()];
-        if (symbol.length == 0) fail(layout, in.at(), "no piece code on " + square_name(s));
-        if (in.at() + symbol.length > 256) {
-            fail(layout, in.at(), "the bits end before " + square_name(s));
+    list.board[0] = {Square(black), make_piece(BLACK, KING)};
+    list.board[1] = {Square(white), make_piece(WHITE, KING)};
+    int placed = 2;
+
+    // `seen` counts the squares passed, kings not among them. An empty square is a single 0, so
+    // a run of them is passed at once.
+    const unsigned low = std::min(black, white), high = std::max(black, white);
+    const unsigned others = SQUARES - 2;
+    const auto square_of = [&](unsigned seen) {
+        const unsigned s = seen + (seen >= low);
+        return Square(s + (s >= high));
+    };
+    std::uint64_t counts = 0;
+    for (unsigned seen = 0;; ++seen) {
+        std::uint64_t window = in.window();
+        unsigned empty = unsigned(std::countr_zero(window));
+        if (empty > 56 && seen + empty < others) {  // the symbol isn't wholly in the window
+            in.skip(empty);
+            seen += empty;
+            window = in.window();
+            empty = unsigned(std::countr_zero(window));
         }
-        setup.board[s] = Piece(symbol.piece);
+        if (seen + empty >= others) {
+            in.skip(others - seen);
+            break;
+        }
+        in.skip(empty);
+        seen += empty;
+        const Symbol symbol = codec.decoder.board[window >> empty & 255];
+        if (symbol.length == 0)
+            fail(layout, in.at(), "no piece code on " + square_name(square_of(seen)));
+        if (placed == PieceList::MAX_PIECES) fail(layout, in.at(), "more pieces than a set has");
+        list.board[placed++] = {square_of(seen), Piece(symbol.piece)};
+        counts += one_of(base_type(type_of(Piece(symbol.piece))));
         in.skip(symbol.length);
     }
+    if (in.at() > 256) fail(layout, 256, "the bits end before the last square");
+    list.pieces = placed;
+
     while (in.at() < 256) {
-        Symbol symbol = codec.decoder.hand[in.peek()];
+        const Symbol symbol = codec.decoder.hand[in.peek()];
         if (symbol.length == 0) fail(layout, in.at(), "no code of a piece in hand");
-        if (in.at() + symbol.length > 256)
-            fail(layout, in.at(), "the bits end within a piece in hand");
-        Piece p = Piece(symbol.piece);
-        auto& held = setup.hand[color_of(p)][type_of(p)];
-        if (++held > PIECES_IN_SET[type_of(p)]) {
-            fail(layout, in.at(),
-                 "too many pieces of type " + piece_name(make_piece(BLACK, type_of(p))));
-        }
+        const Piece p = Piece(symbol.piece);
         in.skip(symbol.length);
+        ++list.hand[color_of(p)][type_of(p)];
+        counts += one_of(type_of(p));
     }
+    if (in.at() > 256) fail(layout, 256, "the bits end within a piece in hand");
+    if (counts != FULL_SET) fail_count(layout, counts);
+    return list;
+}
+
+Setup to_setup(const PieceList& list) {
+    Setup setup;
+    setup.turn = list.turn;
+    setup.hand = list.hand;
+    for (int i = 0; i < list.pieces; ++i) setup.board[list.board[i].square] = list.board[i].piece;
     return setup;
 }
 
@@ -235,9 +287,10 @@ PackedBytes encode(const Codec& codec, const Setup& setup) {
 
 }  // namespace
 
-Setup decode_hcp(PackedView bytes) { return decode(HCP_CODEC, bytes); }
+PieceList list_hcp(PackedView bytes) { return decode(HCP_CODEC, bytes); }
+Setup decode_hcp(PackedView bytes) { return to_setup(decode(HCP_CODEC, bytes)); }
 PackedBytes encode_hcp(const Setup& setup) { return encode(HCP_CODEC, setup); }
-Setup decode_packed_sfen(PackedView bytes) { return decode(PACKED_CODEC, bytes); }
+Setup decode_packed_sfen(PackedView bytes) { return to_setup(decode(PACKED_CODEC, bytes)); }
 PackedBytes encode_packed_sfen(const Setup& setup) { return encode(PACKED_CODEC, setup); }
 
 }  // namespace komadori

@@ -33,6 +33,19 @@ struct Setup {
     bool operator==(const Setup&) const = default;
 };
 
+// The pieces alone, without a board: the quick way through many positions.
+struct PieceList {
+    static constexpr int MAX_PIECES = 40;
+    struct Entry {
+        Square square;
+        Piece piece;
+    };
+    Color turn;
+    int pieces;  // entries of `board`, in no particular order
+    std::array<Entry, MAX_PIECES> board;
+    std::array<std::array<std::uint8_t, 8>, 2> hand{};  // [colour][PAWN..GOLD]
+};
+
 std::string square_name(Square s);  // "7g"
 std::string piece_name(Piece p);    // "+P", "k"
 
@@ -41,8 +54,10 @@ std::string to_sfen(const Setup& setup);
 
 using PackedBytes = std::array<std::uint8_t, 32>;
 using PackedView = std::span<const std::uint8_t, 32>;
-// 256 bits, each throws HcpError: when decoding, for a bit pattern that is no position; when
-// encoding, if a king is missing or (hcp) a piece is in the box.
+// 256 bits, each throws HcpError: when decoding, for a bit pattern that isn't a whole set of
+// pieces on a board and in the hands; when encoding, if a king is missing or (hcp) a piece is in
+// the box.
+PieceList list_hcp(PackedView bytes);
 Setup decode_hcp(PackedView bytes);
 PackedBytes encode_hcp(const Setup& setup);
 Setup decode_packed_sfen(PackedView bytes);
