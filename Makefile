@@ -12,7 +12,7 @@ CXX_FILES := $(shell find cpp -name '*.cpp' -o -name '*.h')
 PY_FOLDERS := src tests bench tools
 BUILD_INPUTS := $(CXX_FILES) CMakeLists.txt cpp/cmake/variants.cmake pyproject.toml
 
-.PHONY: quickstart test check lint install dev stubs arm64 format clean
+.PHONY: quickstart test check lint install dev stubs sanitize arm64 format clean
 
 quickstart: $(if $(wildcard $(VENV)/.dev),dev,install)
 	$(BIN)/komadori quickstart
@@ -58,6 +58,22 @@ $(VENV)/.dev: $(VENV)/.tools $(BUILD_INPUTS)
 # The types of the compiled core, written from it and committed; `make lint` holds them current.
 stubs: dev
 	$(BIN)/python tools/stubs.py
+
+# The core built with AddressSanitizer and UBSan, under 100,000 mutated inputs and its tests.
+SANITIZED := build/sanitize
+SANITIZER_LIBRARIES := $(foreach l,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(l).so))
+sanitize: dev
+	$(BIN)/python -m cmake -S . -B $(SANITIZED) -DCMAKE_BUILD_TYPE=RelWithDebInfo \
+	  -DKOMADORI_NATIVE=ON -DKOMADORI_SANITIZE=address,undefined \
+	  -DPython_EXECUTABLE=$(abspath $(BIN)/python)
+	$(BIN)/python -m cmake --build $(SANITIZED) -j $(shell nproc)
+	rm -rf $(SANITIZED)/site && mkdir -p $(SANITIZED)/site
+	cp -r src/komadori tools/sanitize/sitecustomize.py $(SANITIZED)/site
+	$(BIN)/python -m cmake --install $(SANITIZED) --prefix $(SANITIZED)/site
+	for run in "tools/fuzz.py --inputs 100000" "-m pytest -q -x -p no:cacheprovider tests/rules"; do \
+	  LD_PRELOAD="$(SANITIZER_LIBRARIES)" PYTHONPATH=$(SANITIZED)/site KOMADORI_CORE=native \
+	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
+	  $(BIN)/python $$run || exit 1; done
 
 # The core without special instructions: cross-compiled for arm64 and run under emulation
 # (Debian packages g++-aarch64-linux-gnu and qemu-user-static).
