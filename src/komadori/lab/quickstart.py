@@ -342,6 +342,9 @@ def next_commands(model: Path) -> list[tuple[str, str]]:
     return [
         ("Play against it in a GUI, or over USI", f"komadori usi --model {model}"),
         ("Measure it against an engine", f"komadori match model:{model}?nodes=200 gnushogi:"),
-        ("Train a larger network", "komadori train experiments/resnet5x64.toml"),
+        (
+            "Train a larger network on games of your own",
+            "komadori train experiments/resnet5x64.toml --data games.hcpe3",
+        ),
         ("See what else works on this machine", "komadori doctor"),
     ]
