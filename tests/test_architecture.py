@@ -14,7 +14,7 @@ CORE = ROOT / "cpp" / "komadori"
 MAY_INCLUDE = {
     "rules": set(),
     "encoding": {"rules"},
-    "tree": {"rules", "encoding"},
+    "tree": {"rules", "encoding", "mate"},
     "mate": {"rules"},
 }
 

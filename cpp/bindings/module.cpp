@@ -12,4 +12,6 @@ NB_MODULE(KOMADORI_MODULE, m) {
     bind_records(records);
     nb::module_ tree = m.def_submodule("tree");
     bind_tree(tree);
+    nb::module_ mate = m.def_submodule("mate");
+    bind_mate(mate);
 }

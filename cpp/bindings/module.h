@@ -9,3 +9,4 @@ void bind_rules(nb::module_& m);
 void bind_encoding(nb::module_& m);
 void bind_records(nb::module_& m);
 void bind_tree(nb::module_& m);
+void bind_mate(nb::module_& m);

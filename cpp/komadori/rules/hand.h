@@ -22,7 +22,28 @@ class Hand {
     constexpr bool has_pieces() const { return (bits_ >> SHIFT[LANCE]) != 0; }
     constexpr std::uint32_t bits() const { return bits_; }
 
+    // Type by type: the sum, the larger count, the smaller count.
+    friend constexpr Hand operator+(Hand a, Hand b) { return Hand(a.bits_ + b.bits_); }
+    static constexpr Hand most(Hand a, Hand b) {
+        std::uint32_t mask = at_least(a, b);
+        return Hand((a.bits_ & mask) | (b.bits_ & ~mask));
+    }
+    static constexpr Hand least(Hand a, Hand b) {
+        std::uint32_t mask = at_least(a, b);
+        return Hand((b.bits_ & mask) | (a.bits_ & ~mask));
+    }
+
+    constexpr Hand() = default;
+    constexpr explicit Hand(std::uint32_t bits) : bits_(bits) {}  // as bits() gave them
+
   private:
+    // The fields in which a holds at least as many as b, all their bits set.
+    static constexpr std::uint32_t at_least(Hand a, Hand b) {
+        std::uint32_t top = ((a.bits_ | GUARDS) - b.bits_) & GUARDS;
+        constexpr std::uint32_t five = 1u << 5, two = 1u << 20 | 1u << 23;
+        constexpr std::uint32_t three = GUARDS & ~(five | two);
+        return top - ((top & five) >> 5 | (top & three) >> 3 | (top & two) >> 2);
+    }
     //                                   -  P  L   N   S   B   R   G
     static constexpr int SHIFT[8] = {0, 0, 6, 10, 14, 18, 21, 24};
     static constexpr std::uint32_t MASK[8] = {0, 31, 7, 7, 7, 3, 3, 7};

@@ -12,6 +12,7 @@ import sys
 SUBCOMMANDS: dict[str, str] = {
     "quickstart": "Train a small network on bundled games, play it, show the result.",
     "perft": "Count the leaf nodes of the legal move tree.",
+    "mate": "Find the mate in positions, by df-pn search.",
     "train": "Train a network from games, as a TOML file says.",
     "evaluate": "Measure a network on games it hasn't seen.",
     "export": "Write a trained network as an ONNX file.",

@@ -1,0 +1,101 @@
+// komadori._core.mate: the df-pn solver and the fixed-ply search. Moves cross as move16.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
+
+#include <atomic>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+#include "komadori/mate/checks.h"
+#include "komadori/mate/leaf.h"
+#include "komadori/mate/solver.h"
+#include "module.h"
+
+namespace komadori {
+namespace {
+
+struct StopFlag {
+    std::atomic<bool> raised{false};
+};
+
+std::vector<std::uint16_t> to_bits(const std::vector<Move>& moves) {
+    std::vector<std::uint16_t> bits;
+    for (Move m : moves) bits.push_back(m.move16());
+    return bits;
+}
+
+// A solver that refuses a second solve while one runs.
+class GuardedSolver {
+  public:
+    explicit GuardedSolver(double hash_mb) : solver_(checked_bytes(hash_mb)) {}
+
+    MateResult solve(const Position& position, std::uint64_t max_nodes, int max_ply,
+                     std::int64_t time_ms, bool shortest, const StopFlag* stop) {
+        if (max_ply < 0 || time_ms < 0) throw nb::value_error("a limit is negative");
+        if (busy_.exchange(true)) throw std::runtime_error("the solver is at work already");
+        Position copy = position;  // Python may change the board meanwhile
+        struct Release {
+            std::atomic<bool>& busy;
+            ~Release() { busy = false; }
+        } release{busy_};
+        nb::gil_scoped_release unlocked;
+        return solver_.solve(
+            copy, {max_nodes, max_ply, time_ms, shortest, stop ? &stop->raised : nullptr});
+    }
+    int permille_used() const { return solver_.permille_used(); }
+    std::size_t table_bytes() const { return solver_.table_bytes(); }
+
+  private:
+    static std::size_t checked_bytes(double hash_mb) {
+        if (!(hash_mb > 0 && hash_mb <= 1 << 20)) {
+            throw nb::value_error("hash_mb is above 0 and at most 1048576");
+        }
+        return std::size_t(hash_mb * (1 << 20));
+    }
+
+    MateSolver solver_;
+    std::atomic<bool> busy_{false};
+};
+
+}  // namespace
+}  // namespace komadori
+
+void bind_mate(nb::module_& m) {
+    using namespace komadori;
+    nb::enum_<MateStatus>(m, "MateStatus", "What a mate search found.")
+        .value("MATE", MateStatus::MATE)
+        .value("NO_MATE", MateStatus::NO_MATE)
+        .value("UNKNOWN", MateStatus::UNKNOWN);
+    nb::class_<StopFlag>(m, "StopFlag", "Set from any thread, it ends the solves it was given to.")
+        .def(nb::init<>())
+        .def("set", [](StopFlag& f) { f.raised = true; })
+        .def("clear", [](StopFlag& f) { f.raised = false; })
+        .def("is_set", [](const StopFlag& f) { return f.raised.load(); });
+    nb::class_<MateResult>(m, "SolveResult")
+        .def_ro("status", &MateResult::status)
+        .def_prop_ro("moves", [](const MateResult& r) { return to_bits(r.moves); })
+        .def_ro("nodes", &MateResult::nodes)
+        .def_ro("is_shortest", &MateResult::is_shortest);
+    nb::class_<GuardedSolver>(m, "Solver")
+        .def(nb::init<double>(), nb::arg("hash_mb"))
+        .def("solve", &GuardedSolver::solve, nb::arg("position"), nb::arg("max_nodes"),
+             nb::arg("max_ply"), nb::arg("time_ms"), nb::arg("shortest"), nb::arg("stop").none())
+        .def_prop_ro("permille_used", &GuardedSolver::permille_used)
+        .def_prop_ro("table_bytes", &GuardedSolver::table_bytes);
+    m.def(
+        "mate_within",
+        [](const Position& position, int plies) {
+            Position copy = position;
+            return mate_within(copy, plies).move16();
+        },
+        nb::arg("position"), nb::arg("plies"), "The mating move's move16, 0 if there is none.");
+    m.def(
+        "checking_moves",
+        [](const Position& position) {
+            Move moves[MAX_LEGAL_MOVES];
+            int n = checking_moves(position, moves);
+            return to_bits(std::vector<Move>(moves, moves + n));
+        },
+        nb::arg("position"));
+}

@@ -1,0 +1,53 @@
+import enum
+
+import komadori._core.rules
+
+
+class MateStatus(enum.Enum):
+    """What a mate search found."""
+
+    MATE = 0
+
+    NO_MATE = 1
+
+    UNKNOWN = 2
+
+class StopFlag:
+    """Set from any thread, it ends the solves it was given to."""
+
+    def __init__(self) -> None: ...
+
+    def set(self) -> None: ...
+
+    def clear(self) -> None: ...
+
+    def is_set(self) -> bool: ...
+
+class SolveResult:
+    @property
+    def status(self) -> MateStatus: ...
+
+    @property
+    def moves(self) -> list[int]: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def is_shortest(self) -> bool: ...
+
+class Solver:
+    def __init__(self, hash_mb: float) -> None: ...
+
+    def solve(self, position: komadori._core.rules.Position, max_nodes: int, max_ply: int, time_ms: int, shortest: bool, stop: StopFlag | None) -> SolveResult: ...
+
+    @property
+    def permille_used(self) -> int: ...
+
+    @property
+    def table_bytes(self) -> int: ...
+
+def mate_within(position: komadori._core.rules.Position, plies: int) -> int:
+    """The mating move's move16, 0 if there is none."""
+
+def checking_moves(position: komadori._core.rules.Position) -> list[int]: ...

@@ -1,0 +1,128 @@
+"""`komadori mate`: solves mate problems."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+
+import click
+
+from komadori.mate import MateResult, MateSolver, MateStatus, StopFlag
+from komadori.rules import Board, RulesError
+
+_WORDS = {
+    MateStatus.MATE: "mate",
+    MateStatus.NO_MATE: "no mate",
+    MateStatus.UNKNOWN: "unknown",
+}
+
+
+def _problems(path: Path) -> list[str]:
+    """The lines of a file that hold an SFEN, each cut down to it (other columns by tabs)."""
+    found = []
+    for line in path.read_text(encoding="utf-8-sig").splitlines():
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        columns = [column for column in line.split("\t") if "/" in column]
+        found.append((columns[0] if columns else line).strip())
+    return found
+
+
+def _board(sfen: str) -> Board:
+    words = sfen.split()
+    return Board.from_usi(sfen) if words[0] in ("sfen", "startpos", "position") else Board(sfen)
+
+
+def _solve_interruptibly(
+    solver: MateSolver, board: Board, nodes: int, plies: int, time_ms: int, shortest: bool
+) -> MateResult:
+    """Ctrl-C ends the solve, which then counts as unknown."""
+    stop = StopFlag()
+    found: list[MateResult] = []
+
+    def work() -> None:
+        found.append(
+            solver.solve(board, nodes, plies, time_ms=time_ms, shortest=shortest, stop=stop)
+        )
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    try:
+        thread.join()
+    except KeyboardInterrupt:
+        stop.set()
+        thread.join()
+        raise
+    return found[0]
+
+
+@click.command()
+@click.argument("sfens", nargs=-1, metavar="[SFEN]...")
+@click.option(
+    "--file",
+    "-f",
+    "files",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="A file of problems, one SFEN a line (or a column of it, between tabs).",
+)
+@click.option("--nodes", default=0, type=click.IntRange(min=0), help="Give up after so many nodes.")
+@click.option(
+    "--plies", default=0, type=click.IntRange(min=0), help="Look for mates no longer than this."
+)
+@click.option(
+    "--time-ms",
+    default=60_000,
+    show_default=True,
+    type=click.IntRange(min=0),
+    help="Give up on a problem after so many milliseconds; 0: never.",
+)
+@click.option("--shortest", is_flag=True, help="Look for the shortest mate.")
+@click.option("--hash-mb", default=256.0, show_default=True, help="Memory of the table, MiB.")
+@click.option("--quiet", "-q", is_flag=True, help="Print problems without a mate and the totals.")
+def command(
+    sfens: tuple[str, ...],
+    files: tuple[Path, ...],
+    nodes: int,
+    plies: int,
+    time_ms: int,
+    shortest: bool,
+    hash_mb: float,
+    quiet: bool,
+) -> None:
+    """Find the mate by the side to move in each SFEN given, or in files of problems.
+
+    An SFEN may be followed by moves, as USI's `position` has it. Every mate printed was replayed.
+    """
+    problems = [*sfens, *(sfen for path in files for sfen in _problems(path))]
+    if not problems:
+        raise click.UsageError("give an SFEN, or --file")
+    solver = MateSolver(hash_mb)
+    counts = dict.fromkeys(_WORDS, 0)
+    refused = 0
+    seconds = 0.0
+    for number, sfen in enumerate(problems, 1):
+        try:
+            board = _board(sfen)
+            found = _solve_interruptibly(solver, board, nodes, plies, time_ms, shortest)
+        except RulesError as error:
+            refused += 1
+            click.echo(f"{number}\trefused\t{sfen}\t{error}", err=True)
+            continue
+        counts[found.status] += 1
+        seconds += found.seconds
+        if quiet and found.is_mate:
+            continue
+        line = " ".join(move.usi() for move in found.moves)
+        length = f" in {len(found.moves)}" if found.is_mate else ""
+        exact = " (shortest)" if found.is_shortest else ""
+        click.echo(
+            f"{number}\t{_WORDS[found.status]}{length}{exact}\t{found.nodes:,} nodes"
+            f"\t{found.seconds * 1000:.1f} ms\t{line or sfen}"
+        )
+    parts = [f"{count} {_WORDS[status]}" for status, count in counts.items() if count]
+    if refused:
+        parts.append(f"{refused} refused")
+    click.echo(f"{len(problems)} problems: {', '.join(parts)}; {seconds:.3f} s")
+    if refused:
+        raise SystemExit(1)

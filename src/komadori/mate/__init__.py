@@ -1,0 +1,14 @@
+"""Mate search: whether the side to move mates by checks alone, and how."""
+
+from komadori._core.mate import MateStatus, StopFlag
+from komadori.mate.solver import MateResult, MateSolver, checking_moves, mate_within, solve
+
+__all__ = [
+    "MateResult",
+    "MateSolver",
+    "MateStatus",
+    "StopFlag",
+    "checking_moves",
+    "mate_within",
+    "solve",
+]
