@@ -105,13 +105,14 @@ def test_kill_loses_no_checkpoint(tmp_path, encoder, samples):
     reached = 0
     for delay in (0.05, 0.113):
         process = subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True)
-        first = int(process.stdout.readline())
-        assert first == reached + 1
+        seen = [int(process.stdout.readline()) for _ in range(2)]
+        assert seen == [reached + 1, reached + 2]
         time.sleep(delay)
         process.send_signal(signal.SIGKILL)
-        seen = [first, *map(int, process.stdout.read().split())]
+        seen += map(int, process.stdout.read().split())
         process.wait()
         progress, _ = checkpoint.read_progress(checkpoint.latest(tmp_path / "run"))
+        # A step is told before its checkpoint is written and after the one before it was.
         assert seen[-1] - 1 <= progress.step <= seen[-1] + 1
         reached = progress.step
     loop = {"max_steps": reached + 3, "checkpoint_every": 0, "evaluate_every": 0}

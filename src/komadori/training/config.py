@@ -172,15 +172,19 @@ class DeviceConfig:
     """device: auto, cpu, cuda, cuda:1, mps. precision: auto, float32, bfloat16.
 
     threads: torch's threads on the CPU; 0 leaves torch's choice.
+    replicas: how many of them, or groups of them, take a share of each batch alone (CPU);
+    0 makes it all, up to four groups.
     """
 
     device: str = "auto"
     precision: str = "auto"
     threads: int = 0
+    replicas: int = 0
 
     def __post_init__(self) -> None:
         known = ("auto", "float32", "bfloat16")
         _check(self.precision in known, f"precision is one of {', '.join(known)}")
+        _check(min(self.threads, self.replicas) >= 0, "threads and replicas are not negative")
 
 
 @dataclass(frozen=True)

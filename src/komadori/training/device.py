@@ -14,14 +14,24 @@ from komadori.nets import Network
 from komadori.training.config import ConfigError, DeviceConfig
 from komadori.training.loader import Batch
 from komadori.training.loss import Targets
+from komadori.training.workers import Workers
+
+#: More threads than this work in groups: each share is to stay a fair batch of its own.
+MOST_REPLICAS = 4
 
 
 @dataclass(frozen=True)
 class Compute:
-    """A device and the type of the convolutions; weights and loss stay float32."""
+    """A device and the type of the convolutions; weights and loss stay float32.
+
+    replicas: threads that take a share of each batch, 1 but on a processor; each has
+    `threads_each` of torch's threads.
+    """
 
     device: torch.device
     dtype: torch.dtype
+    replicas: int = 1
+    threads_each: int = 1
 
     @classmethod
     def of(cls, config: DeviceConfig) -> Compute:
@@ -36,8 +46,16 @@ class Compute:
             reason = str(error).splitlines()[0]
             raise ConfigError(f"device.device = {name!r} can't be used: {reason}") from error
         if config.precision == "auto":
-            return cls(device, torch.bfloat16 if _has_fast_bfloat16(device) else torch.float32)
-        return cls(device, torch.bfloat16 if config.precision == "bfloat16" else torch.float32)
+            dtype = torch.bfloat16 if _has_fast_bfloat16(device) else torch.float32
+        else:
+            dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
+        threads = torch.get_num_threads() if device.type == "cpu" else 1
+        replicas = min(config.replicas or MOST_REPLICAS, threads)
+        return cls(device, dtype, replicas, threads // replicas)
+
+    def workers(self) -> Workers:
+        """The threads that share out batches on this device; close them."""
+        return Workers(self.replicas, self.threads_each)
 
     def autocast(self) -> AbstractContextManager[object]:
         """The context of a forward pass."""
@@ -63,7 +81,7 @@ class Compute:
             return tensor.contiguous(memory_format=torch.channels_last)
         return tensor
 
-    def describe(self) -> dict[str, str | int]:
+    def describe(self) -> dict[str, str]:
         """For the log."""
         name = (
             torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "processor"
@@ -72,7 +90,7 @@ class Compute:
             "device": str(self.device),
             "device_name": name,
             "dtype": str(self.dtype).removeprefix("torch."),
-            "threads": torch.get_num_threads(),
+            "threads": f"{self.replicas} x {self.threads_each}",
             "torch": torch.__version__,
         }
 

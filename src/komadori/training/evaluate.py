@@ -15,7 +15,7 @@ from komadori.training.config import ConfigError, LossConfig, config_from_dict
 from komadori.training.data import Part
 from komadori.training.device import Compute, targets
 from komadori.training.loader import Batch, Encoder, Loader
-from komadori.training.loss import NO_LABEL, losses
+from komadori.training.loss import NO_LABEL, Size, losses
 
 
 @dataclass(frozen=True)
@@ -63,16 +63,23 @@ def evaluate(
     The network is left in the mode it came in.
     """
 
-    def predict(batch: Batch) -> tuple[Tensor, Tensor]:
+    @torch.inference_mode()
+    def forward(_: int, share: Batch) -> tuple[Tensor, Tensor]:
         with compute.autocast():
-            policy_logits, value_logit = network(*compute.inputs(batch))
+            policy_logits, value_logit = network(*compute.inputs(share))
         return policy_logits, value_logit
+
+    def predict(batch: Batch) -> tuple[Tensor, Tensor]:
+        policy_logits, value_logit = zip(*workers.map(forward, batch), strict=True)
+        return torch.cat(policy_logits), torch.cat(value_logit)
 
     was_training = network.training
     network.eval()
+    workers = compute.workers()
     try:
         return measure(predict, part, encoder, loss_config, batch_size)
     finally:
+        workers.close()
         network.train(was_training)
 
 
@@ -88,9 +95,10 @@ def measure(
     for batch in Loader(part, encoder, batch_size, shuffle=False).batches(epochs=1):
         policy_logits, value_logit = predict(batch)
         to = targets(batch, value_logit.device)
-        value = losses(policy_logits, value_logit, to, loss_config)
+        size = Size.of(batch.label)
+        value = losses(policy_logits, value_logit, to, loss_config, size)
         has_label = to.label != NO_LABEL
-        n, m = len(batch), int(has_label.sum())
+        n, m = size.positions, size.labelled
         positions += n
         labelled += m
         policy += float(value.policy) * m

@@ -47,6 +47,17 @@ class Batch:
     def __len__(self) -> int:
         return len(self.rows)
 
+    def part(self, start: int, end: int) -> Batch:
+        """Rows start to end - 1, as views."""
+        return Batch(
+            tuple(array[start:end] for array in self.inputs),
+            self.label[start:end],
+            self.result[start:end],
+            self.score_cp[start:end],
+            self.rows[start:end],
+            self.after,
+        )
+
 
 class Encoder(Protocol):
     """Samples to inputs and labels; `training.encoder.CoreEncoder` is the real one."""

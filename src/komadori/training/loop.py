@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import math
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ import torch
 from komadori.training.config import Config
 from komadori.training.data import Part, Samples
 from komadori.training.device import targets
-from komadori.training.loader import Encoder
-from komadori.training.loss import losses
+from komadori.training.loader import Batch, Encoder
+from komadori.training.loss import Losses, Size, losses
 from komadori.training.run import Report, Run, RunResult
 from komadori.training.schedule import learning_rate
 
@@ -40,9 +41,18 @@ def train(
     ends the run after a checkpoint.
     """
     run = Run(config, train_samples, test_samples, Path(run_dir), resume, encoder)
-    loop, model, compute, budget = config.loop, run.trained, run.compute, run.budget
-    batches = run.loader.batches(run.at.cursor)
-    with contextlib.closing(run.log), contextlib.closing(batches):
+    loop, compute, budget = config.loop, run.compute, run.budget
+    batches, workers = run.loader.batches(run.at.cursor), compute.workers()
+
+    def micro_step(size: Size, replica: int, share: Batch) -> Losses:
+        """The gradient of a share of a batch of this size into the replica's parameters."""
+        with compute.autocast():
+            policy, value = run.replicas.networks[replica](*compute.inputs(share))
+        loss = losses(policy, value, targets(share, compute.device), config.loss, size)
+        (loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
+        return loss
+
+    with contextlib.closing(run.log), contextlib.closing(batches), contextlib.closing(workers):
         while True:
             step, course = run.at.step, budget.course(run.at.step)
             rate = learning_rate(config.schedule, step, course)
@@ -62,13 +72,12 @@ def train(
             run.optimizer.zero_grad(set_to_none=True)
             for _ in range(loop.accumulate):
                 batch = next(batches)
-                with compute.autocast():
-                    policy, value = model(*compute.inputs(batch))
-                loss = losses(policy, value, targets(batch, compute.device), config.loss)
-                (loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
+                shares = workers.map(partial(micro_step, Size.of(batch.label)), batch)
+                loss = Losses.sum(shares)
                 run.guard.watch(loss, batch, step)
                 run.count(loss, batch)
-            norm = torch.nn.utils.clip_grad_norm_(model.parameters(), loop.clip or math.inf)
+            run.replicas.gather()
+            norm = torch.nn.utils.clip_grad_norm_(run.trained.parameters(), loop.clip or math.inf)
             run.optimizer.step()
             run.average()
 

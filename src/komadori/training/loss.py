@@ -8,9 +8,12 @@ elmo's mix (diary, seed 000); illegal moves are not masked, as in dlshogi.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
+import numpy as np
 import torch
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
@@ -31,6 +34,18 @@ class Targets:
 
 
 @dataclass(frozen=True)
+class Size:
+    """How many positions of a batch there are and how many of them have a label."""
+
+    positions: int
+    labelled: int
+
+    @classmethod
+    def of(cls, label: NDArray[np.int64]) -> Size:
+        return cls(len(label), int(np.count_nonzero(label != NO_LABEL)))
+
+
+@dataclass(frozen=True)
 class Losses:
     """Means over the batch, float32 scalars; policy over its labelled samples."""
 
@@ -39,18 +54,34 @@ class Losses:
     value_result: Tensor
     value_score: Tensor
 
+    @classmethod
+    def sum(cls, shares: Sequence[Losses]) -> Losses:
+        """The batch's losses, detached, from those of its shares."""
+        columns = zip(
+            *([getattr(s, f.name).detach() for f in fields(cls)] for s in shares), strict=True
+        )
+        return cls(*(torch.stack(column).sum() for column in columns))
 
-def losses(policy_logits: Tensor, value_logit: Tensor, to: Targets, config: LossConfig) -> Losses:
-    """policy_logits: [N, labels], value_logit: [N], any float type; computed in float32."""
-    labelled = (to.label != NO_LABEL).sum().clamp(min=1)
-    policy = (
-        F.cross_entropy(policy_logits.float(), to.label, ignore_index=NO_LABEL, reduction="sum")
-        / labelled
-    )
+
+def losses(
+    policy_logits: Tensor, value_logit: Tensor, to: Targets, config: LossConfig, size: Size
+) -> Losses:
+    """policy_logits: [N, labels], value_logit: [N], any float type; computed in float32.
+
+    `size` is that of the whole batch, of which these N positions may be a share: the losses
+    of the shares sum to those of the batch, and so do their gradients.
+    """
+    policy = F.cross_entropy(
+        policy_logits.float(), to.label, ignore_index=NO_LABEL, reduction="sum"
+    ) / max(size.labelled, 1)
     value_logit = value_logit.float()
     teacher = torch.sigmoid(to.score_cp / config.eval_coef)
-    by_result = F.binary_cross_entropy_with_logits(value_logit, to.result)
-    by_score = F.binary_cross_entropy_with_logits(value_logit, teacher)
+    by_result = (
+        F.binary_cross_entropy_with_logits(value_logit, to.result, reduction="sum") / size.positions
+    )
+    by_score = (
+        F.binary_cross_entropy_with_logits(value_logit, teacher, reduction="sum") / size.positions
+    )
     value = (1 - config.value_lambda) * by_result + config.value_lambda * by_score
     total = config.policy_weight * policy + config.value_weight * value
     return Losses(total, policy, by_result, by_score)

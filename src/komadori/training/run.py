@@ -28,6 +28,7 @@ from komadori.training.loss import Losses
 from komadori.training.optimizer import make_optimizer
 from komadori.training.run_log import RunLog, read_log
 from komadori.training.schedule import Budget
+from komadori.training.workers import Replicas
 
 
 @dataclass(frozen=True)
@@ -103,6 +104,7 @@ class Run:
         if last is not None:
             self.at, _ = checkpoint.read_progress(last)
             checkpoint.restore(last, self.model, self.trained, self.optimizer)
+        self.replicas = Replicas(self.trained, self.compute.replicas)
         steps_per_epoch = math.ceil(len(self.loader) / config.loop.accumulate)
         self.budget = Budget.of(config.loop, steps_per_epoch, self.at.seconds)
 
