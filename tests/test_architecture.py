@@ -16,6 +16,7 @@ MAY_INCLUDE = {
     "encoding": {"rules"},
     "tree": {"rules", "encoding", "mate"},
     "mate": {"rules"},
+    "alphabeta": {"rules"},
 }
 
 

@@ -14,4 +14,6 @@ NB_MODULE(KOMADORI_MODULE, m) {
     bind_tree(tree);
     nb::module_ mate = m.def_submodule("mate");
     bind_mate(mate);
+    nb::module_ alphabeta = m.def_submodule("alphabeta");
+    bind_alphabeta(alphabeta);
 }

@@ -261,6 +261,22 @@ bool Position::has_same_position(const Position& other) const {
            hand(WHITE) == other.hand(WHITE) && std::equal(board_, board_ + SQUARES, other.board_);
 }
 
+void Position::do_null_move() {
+    states_.push_back(states_.back());
+    State& state = states_.back();
+    state.move = Move();
+    state.board_key ^= ZOBRIST.white_to_move;
+    state.checkers = Bitboard{};
+    state.check_plies[BLACK] = state.check_plies[WHITE] = 0;
+    state.first_comparable = path_length();
+    turn_ = opponent(turn_);
+}
+
+void Position::undo_null_move() {
+    states_.pop_back();
+    turn_ = opponent(turn_);
+}
+
 bool Position::is_consistent() const {
     Position fresh;
     fresh.set(setup());
@@ -279,7 +295,8 @@ Repetition Position::repetition(int occurrences) const {
     Repetition dominance = Repetition::NONE;
     int seen = 1;
     Color us = turn_, them = opponent(us);
-    for (int back = 4, last = path_length(); back <= last; back += 2) {
+    int last = path_length(), reach = last - now.first_comparable;
+    for (int back = 4; back <= reach; back += 2) {
         const State& then = states_[std::size_t(last - back)];
         if (then.board_key != now.board_key) continue;
         if (then.hand_key == now.hand_key) {

@@ -94,6 +94,10 @@ class Position {
 
     void do_move(Move m);                                        // m is legal
     void undo_move();                                            // takes back the last do_move
+    // Passes the turn, out of check only; taken back by undo_null_move. A null move is part of the
+    // path (ply() counts it, path_move() is Move()), and nothing repeats across it.
+    void do_null_move();
+    void undo_null_move();
     int path_length() const { return int(states_.size()) - 1; }  // moves made since set_*
     Move path_move(int i) const { return states_[std::size_t(i) + 1].move; }  // 0 is the oldest
 
@@ -121,6 +125,7 @@ class Position {
         Hand hand[2];
         Move move;                          // the move that led here
         std::uint16_t check_plies[2] = {};  // 2 for each of the side's last moves, if all checked
+        int first_comparable = 0;           // index in the path behind the last null move
     };
 
     explicit Position(std::vector<State> path) : states_(std::move(path)) {}

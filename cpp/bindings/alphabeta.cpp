@@ -1,0 +1,179 @@
+// komadori._core.alphabeta: the engine behind komadori.search.alphabeta.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "komadori/alphabeta/engines.h"
+#include "komadori/alphabeta/exchange.h"
+#include "komadori/alphabeta/material.h"
+#include "komadori/rules/errors.h"
+#include "komadori/rules/notation.h"
+#include "komadori/rules/staged_moves.h"
+#include "module.h"
+
+namespace komadori::alphabeta {
+namespace {
+
+nb::object mate_plies(const Info& info) {
+    if (info.score >= MATE_BOUND) return nb::int_(MATE - info.score);
+    if (info.score <= -MATE_BOUND) return nb::int_(-(MATE + info.score));
+    return nb::none();
+}
+
+std::vector<int> move16s(const std::vector<Move>& moves) {
+    std::vector<int> bits;
+    for (Move m : moves) bits.push_back(m.move16());
+    return bits;
+}
+
+nb::object optional_move16(Move m) {
+    if (m.is_none()) return nb::none();
+    return nb::int_(int(m.move16()));
+}
+
+std::unique_ptr<Engine> make_engine(std::string_view evaluator, const Options& options) {
+    if (evaluator != "material") {
+        throw nb::value_error(("no evaluator is called " + std::string(evaluator)).c_str());
+    }
+    return std::make_unique<Engine>(material_workers(), options);
+}
+
+// Lists of pseudo-legal moves by kind, for tests against the legal moves.
+std::vector<int> staged_moves(const Position& position, std::string_view kind, bool all) {
+    ListedMove moves[MAX_LEGAL_MOVES + 47];
+    ListedMove* end = moves;
+    if (kind == "captures") end = generate_moves<MoveKind::CAPTURES>(position, moves, all);
+    if (kind == "quiets") end = generate_moves<MoveKind::QUIETS>(position, moves, all);
+    if (kind == "quiet checks") end = generate_moves<MoveKind::QUIET_CHECKS>(position, moves, all);
+    if (kind == "evasions") end = generate_moves<MoveKind::EVASIONS>(position, moves, all);
+    Bitboard pinned = position.blockers(position.turn(), position.turn());
+    std::vector<int> bits;
+    for (ListedMove* m = moves; m < end; ++m) {
+        if (is_legal_pseudo(position, pinned, m->move())) bits.push_back(m->move().move16());
+    }
+    return bits;
+}
+
+}  // namespace
+}  // namespace komadori::alphabeta
+
+void bind_alphabeta(nb::module_& m) {
+    using namespace komadori;
+    using namespace komadori::alphabeta;
+
+    nb::class_<Limits>(m, "Limits", "Bounds of one search; 0 is none.")
+        .def(nb::init<>())
+        .def_rw("depth", &Limits::depth)
+        .def_rw("nodes", &Limits::nodes)
+        .def_rw("movetime_ms", &Limits::movetime_ms)
+        .def_rw("byoyomi_ms", &Limits::byoyomi_ms)
+        .def_rw("infinite", &Limits::infinite)
+        .def_rw("searchmoves", &Limits::searchmoves)
+        .def(
+            "set_clock",
+            [](Limits& l, std::int64_t btime, std::int64_t wtime, std::int64_t binc,
+               std::int64_t winc) {
+                l.has_clock = true;
+                l.time_ms[BLACK] = btime;
+                l.time_ms[WHITE] = wtime;
+                l.increment_ms[BLACK] = binc;
+                l.increment_ms[WHITE] = winc;
+            },
+            nb::arg("btime_ms"), nb::arg("wtime_ms"), nb::arg("binc_ms"), nb::arg("winc_ms"));
+
+    nb::class_<Parts>(m, "Parts", "Parts of the search that can be left out.")
+        .def(nb::init<>())
+        .def_rw("table", &Parts::table)
+        .def_rw("quiescence", &Parts::quiescence)
+        .def_rw("null_move", &Parts::null_move)
+        .def_rw("razoring", &Parts::razoring)
+        .def_rw("futility", &Parts::futility)
+        .def_rw("probing", &Parts::probing)
+        .def_rw("reductions", &Parts::reductions)
+        .def_rw("check_extension", &Parts::check_extension)
+        .def_rw("singular_extension", &Parts::singular_extension)
+        .def_rw("mate_in_one", &Parts::mate_in_one)
+        .def_rw("mate_distance", &Parts::mate_distance)
+        .def_rw("aspiration", &Parts::aspiration)
+        .def_rw("repetition", &Parts::repetition)
+        .def_rw("declaration", &Parts::declaration)
+        .def_rw("all_moves", &Parts::all_moves);
+
+    nb::class_<Options>(m, "Options", "How the engine goes about its searches.")
+        .def(nb::init<>())
+        .def(nb::init<const Options&>(), nb::arg("other"))
+        .def_rw("threads", &Options::threads)
+        .def_rw("hash_mb", &Options::hash_mb)
+        .def_rw("multi_pv", &Options::multi_pv)
+        .def_rw("max_ply", &Options::max_ply)
+        .def_rw("network_delay_ms", &Options::network_delay_ms)
+        .def_rw("minimum_thinking_ms", &Options::minimum_thinking_ms)
+        .def_rw("slow_mover", &Options::slow_mover)
+        .def_rw("parts", &Options::parts)
+        .def(
+            "set_draw_scores",
+            [](Options& o, Score black, Score white) {
+                o.draw_score[BLACK] = black;
+                o.draw_score[WHITE] = white;
+            },
+            nb::arg("black_cp"), nb::arg("white_cp"))
+        .def(
+            "set_declaration",
+            [](Options& o, int black, int white) {
+                o.declare_points[BLACK] = black;
+                o.declare_points[WHITE] = white;
+            },
+            nb::arg("points_black"), nb::arg("points_white"));
+
+    nb::class_<Info>(m, "Info", "One line of an iteration.")
+        .def_ro("depth", &Info::depth)
+        .def_ro("seldepth", &Info::selective_depth)
+        .def_ro("nodes", &Info::nodes)
+        .def_ro("time_ms", &Info::time_ms)
+        .def_ro("hashfull", &Info::hashfull)
+        .def_ro("multipv", &Info::multi_pv)
+        .def_ro("score_cp", &Info::score)
+        .def_prop_ro("mate_plies", &mate_plies, nb::sig("def mate_plies(self) -> int | None"))
+        .def_prop_ro("pv", [](const Info& info) { return move16s(info.pv); });
+
+    nb::class_<Result>(m, "Result", "What a search found; moves as move16.")
+        .def_prop_ro(
+            "best", [](const Result& r) { return optional_move16(r.best); },
+            nb::sig("def best(self) -> int | None"))
+        .def_prop_ro(
+            "ponder", [](const Result& r) { return optional_move16(r.ponder); },
+            nb::sig("def ponder(self) -> int | None"))
+        .def_ro("declares_win", &Result::declares_win)
+        .def_ro("lines", &Result::lines);
+
+    nb::class_<Engine>(m, "Engine",
+                       "Searches in the background, without the GIL. One thread asks and waits; "
+                       "stop and ponderhit may be called by any.")
+        .def(nb::new_(&make_engine), nb::arg("evaluator"), nb::arg("options"))
+        .def_prop_ro("options", &Engine::options, nb::rv_policy::copy)
+        .def("set_options", &Engine::set_options, nb::arg("options"),
+             nb::call_guard<nb::gil_scoped_release>())
+        .def("new_game", &Engine::new_game, nb::call_guard<nb::gil_scoped_release>())
+        .def("evaluate", &Engine::evaluate, nb::arg("position"),
+             nb::call_guard<nb::gil_scoped_release>())
+        .def("start", &Engine::start, nb::arg("position"), nb::arg("limits"),
+             nb::call_guard<nb::gil_scoped_release>())
+        .def("wait", &Engine::wait, nb::arg("timeout_ms"), nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("is_searching", &Engine::is_searching)
+        .def("stop", &Engine::stop)
+        .def("ponderhit", &Engine::ponderhit, nb::arg("limits"))
+        .def("result", &Engine::result, nb::rv_policy::copy,
+             nb::call_guard<nb::gil_scoped_release>())
+        .def_prop_ro("nodes", &Engine::nodes)
+        .def_prop_ro("table_bytes", &Engine::table_bytes);
+
+    m.def(
+        "exchange_gains",
+        [](const Position& p, int move16, Score threshold) {
+            return exchange_gains(p, require_legal(p, std::uint16_t(move16)), threshold);
+        },
+        nb::arg("position"), nb::arg("move16"), nb::arg("threshold_cp"));
+    m.def("material", &material, nb::arg("position"));
+    m.def("staged_moves", &staged_moves, nb::arg("position"), nb::arg("kind"), nb::arg("all"));
+}

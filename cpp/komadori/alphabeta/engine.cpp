@@ -1,0 +1,153 @@
+#include "komadori/alphabeta/engine.h"
+
+#include <algorithm>
+
+#include "komadori/rules/errors.h"
+
+namespace komadori::alphabeta {
+
+Engine::Engine(WorkerFactory factory, const Options& options) : factory_(std::move(factory)) {
+    shared_.nodes = [this] { return nodes(); };
+    shared_.report = [this](std::vector<Info>&& lines) {
+        std::lock_guard lock(mutex_);
+        for (Info& line : lines) unread_.push_back(std::move(line));
+        changed_.notify_all();
+    };
+    set_options(options);
+}
+
+Engine::~Engine() {
+    stop();
+    if (thread_.joinable()) thread_.join();
+}
+
+void Engine::set_options(const Options& options) {
+    result();
+    bool resized = std::size_t(options.hash_mb) << 20 != shared_.table.bytes();
+    bool rethreaded = std::size_t(options.threads) != workers_.size();
+    shared_.options = options;
+    if (resized) shared_.table.resize(std::size_t(options.hash_mb));
+    if (rethreaded) {
+        workers_.clear();
+        for (int i = 0; i < options.threads; ++i) workers_.push_back(factory_(shared_, i));
+    }
+}
+
+void Engine::new_game() {
+    result();
+    shared_.table.clear();
+    for (auto& worker : workers_) worker->new_game();
+}
+
+Score Engine::evaluate(const Position& position) {
+    result();
+    return workers_.front()->evaluate(position);
+}
+
+std::uint64_t Engine::nodes() const {
+    std::uint64_t sum = 0;
+    for (const auto& worker : workers_) sum += worker->nodes();
+    return sum;
+}
+
+void Engine::apply_time(const Limits& limits) {
+    TimeBudget budget = time_budget(limits, shared_.options, root_turn_, root_ply_);
+    // After a ponderhit, what was thought before comes for nothing.
+    std::int64_t before = shared_.elapsed_ms();
+    auto from_start = [before](std::int64_t ms) {
+        return ms == TimeBudget::NEVER ? ms : ms + before;
+    };
+    shared_.optimum_ms = from_start(budget.optimum_ms);
+    shared_.maximum_ms = from_start(budget.maximum_ms);
+    shared_.infinite = limits.infinite;
+}
+
+void Engine::start(const Position& position, const Limits& limits) {
+    result();
+    shared_.limits = limits;
+    shared_.stop = false;
+    shared_.started_ms = now_ms();
+    root_turn_ = position.turn();
+    root_ply_ = position.ply();
+    apply_time(limits);
+    unread_.clear();
+    result_ = {};
+    searching_.store(true, std::memory_order_release);
+    if (thread_.joinable()) thread_.join();
+    thread_ = std::thread([this, copy = position]() mutable { run(std::move(copy)); });
+}
+
+void Engine::run(Position position) {
+    const Options& options = shared_.options;
+    Result found;
+    Move moves[MAX_LEGAL_MOVES];
+    int n = position.legal_moves(moves);
+    std::vector<Move> root_moves;
+    for (int i = 0; i < n; ++i) {
+        const auto& wanted = shared_.limits.searchmoves;
+        if (wanted.empty() || std::ranges::find(wanted, moves[i].move16()) != wanted.end()) {
+            root_moves.push_back(moves[i]);
+        }
+    }
+    found.declares_win =
+        options.parts.declaration && options.declare_points[BLACK] > 0 && n > 0 &&
+        position.can_declare_win(options.declare_points[BLACK], options.declare_points[WHITE]);
+    if (!root_moves.empty() && !found.declares_win) {
+        shared_.table.new_search();
+        std::vector<std::thread> helpers;
+        for (std::size_t i = 1; i < workers_.size(); ++i) {
+            helpers.emplace_back([&, i] { workers_[i]->think(position, root_moves); });
+        }
+        workers_[0]->think(position, root_moves);
+        // An unbounded search that has nothing left to do still waits to be stopped.
+        while (shared_.infinite && !shared_.stop) {
+            std::unique_lock lock(mutex_);
+            changed_.wait_for(lock, std::chrono::milliseconds(5));
+        }
+        shared_.stop = true;
+        for (auto& helper : helpers) helper.join();
+        // The deepest finished search speaks for all; the first thread's where they are level.
+        const AnyWorker* best = workers_[0].get();
+        if (options.multi_pv == 1) {
+            for (const auto& worker : workers_) {
+                if (!worker->lines().empty() &&
+                    worker->completed_depth() > best->completed_depth() &&
+                    worker->lines()[0].score >= best->lines()[0].score) {
+                    best = worker.get();
+                }
+            }
+        }
+        found.lines = best->lines();
+        found.best = found.lines.front().pv.front();
+        if (found.lines.front().pv.size() > 1) found.ponder = found.lines.front().pv[1];
+    }
+    std::lock_guard lock(mutex_);
+    result_ = std::move(found);
+    searching_.store(false, std::memory_order_release);
+    changed_.notify_all();
+}
+
+std::vector<Info> Engine::wait(std::int64_t timeout_ms) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                      [this] { return !unread_.empty() || !is_searching(); });
+    return std::exchange(unread_, {});
+}
+
+void Engine::stop() {
+    shared_.stop = true;
+    changed_.notify_all();
+}
+
+void Engine::ponderhit(const Limits& limits) {
+    apply_time(limits);
+    changed_.notify_all();
+}
+
+const Result& Engine::result() {
+    std::unique_lock lock(mutex_);
+    changed_.wait(lock, [this] { return !is_searching(); });
+    return result_;
+}
+
+}  // namespace komadori::alphabeta

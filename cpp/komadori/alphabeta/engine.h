@@ -1,0 +1,115 @@
+// The engine: threads that search one position together (lazy SMP), and the thread that asked.
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "komadori/alphabeta/clock.h"
+#include "komadori/alphabeta/options.h"
+#include "komadori/alphabeta/table.h"
+#include "komadori/rules/position.h"
+
+namespace komadori::alphabeta {
+
+// What the threads of a search share. Only `stop`, the table and the counters change while they
+// run, and what has a lock of its own.
+struct Shared {
+    Options options;
+    Limits limits;
+    TranspositionTable table;
+    std::int64_t started_ms = 0;
+    std::atomic<bool> stop{false};
+    std::atomic<bool> infinite{false};
+    std::atomic<std::int64_t> optimum_ms{TimeBudget::NEVER}, maximum_ms{TimeBudget::NEVER};
+    std::function<std::uint64_t()> nodes;             // of all threads
+    std::function<void(std::vector<Info>&&)> report;  // the lines of an iteration
+
+    std::int64_t elapsed_ms() const { return now_ms() - started_ms; }
+};
+
+// One thread's search, whatever its evaluator.
+class AnyWorker {
+  public:
+    virtual ~AnyWorker() = default;
+    virtual void new_game() = 0;
+    // Searches until a limit or `stop`; the first worker minds the limits and reports.
+    virtual void think(const Position& root, const std::vector<Move>& root_moves) = 0;
+    virtual Score evaluate(const Position& position) = 0;  // static, side to move's view
+
+    std::uint64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
+    int completed_depth() const { return completed_depth_; }
+    const std::vector<Info>& lines() const { return lines_; }  // of the last iteration, best first
+
+  protected:
+    void count_node() {
+        nodes_.store(nodes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
+    }
+    std::atomic<std::uint64_t> nodes_{0};
+    int completed_depth_ = 0;
+    std::vector<Info> lines_;
+};
+
+using WorkerFactory = std::function<std::unique_ptr<AnyWorker>(Shared&, int index)>;
+
+// What a search found. Without a legal move, best and lines are empty.
+struct Result {
+    Move best, ponder;
+    bool declares_win = false;
+    std::vector<Info> lines;
+};
+
+// Used by one thread, stop() and ponderhit() by any.
+class Engine {
+  public:
+    explicit Engine(WorkerFactory factory, const Options& options);
+    ~Engine();
+    Engine(const Engine&) = delete;
+    Engine& operator=(const Engine&) = delete;
+
+    const Options& options() const { return shared_.options; }
+    // Not while searching. Changing the table's size or the number of threads forgets what they
+    // hold.
+    void set_options(const Options& options);
+    void new_game();
+    Score evaluate(const Position& position);
+
+    // Begins a search in the background; the position is copied.
+    void start(const Position& position, const Limits& limits);
+    // Waits until there are new lines or the search has ended, at most this long. Takes the lines.
+    std::vector<Info> wait(std::int64_t timeout_ms);
+    bool is_searching() const { return searching_.load(std::memory_order_acquire); }
+    void stop();
+    // The search goes on under new limits, its time counted from now.
+    void ponderhit(const Limits& limits);
+    // Waits for the end.
+    const Result& result();
+
+    std::uint64_t nodes() const;
+    std::size_t table_bytes() const { return shared_.table.bytes(); }
+
+  private:
+    void run(Position position);
+    void apply_time(const Limits& limits);
+
+    WorkerFactory factory_;
+    Shared shared_;
+    std::vector<std::unique_ptr<AnyWorker>> workers_;
+    std::thread thread_;
+    std::mutex mutex_;
+    std::condition_variable changed_;
+    std::vector<Info> unread_;
+    std::atomic<bool> searching_{false};
+    Color root_turn_ = BLACK;
+    int root_ply_ = 1;
+    Result result_;
+};
+
+}  // namespace komadori::alphabeta

@@ -1,0 +1,10 @@
+// The kinds of engine there are: one search, compiled for each evaluator.
+#pragma once
+
+#include "komadori/alphabeta/engine.h"
+
+namespace komadori::alphabeta {
+
+WorkerFactory material_workers();
+
+}  // namespace komadori::alphabeta

@@ -1,0 +1,184 @@
+// Iterative deepening at the root. Included by worker.h.
+#pragma once
+
+#include <algorithm>
+
+#include "komadori/alphabeta/worker.h"
+
+namespace komadori::alphabeta {
+
+template <Evaluator E>
+void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves) {
+    position_ = root;
+    parts_ = shared_.options.parts;
+    use_table_ = parts_.table;
+    evaluator_.reset(position_);
+    nodes_.store(0, std::memory_order_relaxed);
+    completed_depth_ = 0;
+    calls_left_ = 0;
+    null_move_from_ply_ = 0;
+    last_best_ = Move();
+    unchanged_ = 0;
+    for (int i = 0; i < int(frames_.size()); ++i) {
+        frames_[std::size_t(i)] = Frame{};
+        frames_[std::size_t(i)].ply = i - BEFORE;
+        frames_[std::size_t(i)].row = &histories_->nothing;
+        if (i >= BEFORE) {
+            frames_[std::size_t(i)].line = &lines_by_ply_[std::size_t(i - BEFORE)];
+        }
+    }
+    seen_.fill(0);
+    Position past = root;
+    while (true) {
+        ++seen_[past.board_key() & (SEEN - 1)];
+        if (past.path_length() == 0) break;
+        past.undo_move();
+    }
+    root_moves_.clear();
+    for (Move m : root_moves) {
+        RootMove r;
+        r.move = m;
+        r.pv = {m};
+        root_moves_.push_back(std::move(r));
+    }
+    // Something to play, should the first iteration not be finished.
+    lines_.assign(1, Info{});
+    lines_[0].pv = root_moves_[0].pv;
+    lines_[0].score = evaluate_here();
+    iterate();
+}
+
+template <Evaluator E>
+void Worker<E>::iterate() {
+    const Limits& limits = shared_.limits;
+    std::size_t lines = std::min<std::size_t>(std::size_t(std::max(shared_.options.multi_pv, 1)),
+                                              root_moves_.size());
+    int last_depth = limits.depth > 0 ? std::min(limits.depth, MAX_PLIES - 1) : MAX_PLIES - 1;
+    for (int depth = 1; depth <= last_depth; ++depth) {
+        // Helpers leave out depths, each its own, so that they run ahead of each other.
+        if (index_ > 0 && depth > 1 && (depth + index_) % 3 == 0) continue;
+        for (RootMove& r : root_moves_) r.previous = r.score;
+        std::size_t searched = 0;
+        has_new_result_ = false;
+        for (rank_ = 0; rank_ < lines; ++rank_) {
+            selective_depth_ = 0;
+            search_root(depth, rank_);
+            if (is_stopped()) break;
+            ++searched;
+            std::stable_sort(
+                root_moves_.begin(), root_moves_.begin() + long(rank_) + 1,
+                [](const RootMove& a, const RootMove& b) { return a.score > b.score; });
+        }
+        bool is_whole = searched == lines;
+        if (is_whole) completed_depth_ = depth;
+        // An interrupted iteration counts as far as it came; the final line has the final counts.
+        report(is_whole || has_new_result_ ? depth : completed_depth_, is_whole ? lines : 1);
+        if (is_stopped()) break;
+        unchanged_ = root_moves_[0].move == last_best_ ? unchanged_ + 1 : 0;
+        last_best_ = root_moves_[0].move;
+        if (index_ == 0 && is_time_up(depth)) break;
+    }
+}
+
+// Searches the moves from `rank` on, around the score of the iteration before.
+template <Evaluator E>
+Score Worker<E>::search_root(int depth, std::size_t rank) {
+    Score alpha = -INFINITE, beta = INFINITE, expected = root_moves_[rank].previous;
+    Score margin = 30;
+    if (parts_.aspiration && depth >= 4 && !is_decisive(expected)) {
+        alpha = expected - margin;
+        beta = expected + margin;
+    }
+    int failed_high = 0;
+    while (true) {
+        root_depth_ = std::max(1, depth - failed_high);
+        root_window_ = beta - alpha;
+        Score score = search<Node::ROOT>(&frames_[BEFORE], alpha, beta, root_depth_, false);
+        std::stable_sort(root_moves_.begin() + long(rank), root_moves_.end(),
+                         [](const RootMove& a, const RootMove& b) {
+                             return a.score != b.score ? a.score > b.score
+                                                       : a.previous > b.previous;
+                         });
+        if (is_stopped()) return score;
+        if (score <= alpha) {
+            beta = (alpha + beta) / 2;
+            alpha = std::max(score - margin, -INFINITE);
+            failed_high = 0;
+        } else if (score >= beta) {
+            beta = std::min(score + margin, INFINITE);
+            failed_high = std::min(failed_high + 1, 3);
+        } else {
+            return score;
+        }
+        margin += margin / 2 + 5;
+        if (is_decisive(score)) margin = INFINITE;
+    }
+}
+
+template <Evaluator E>
+void Worker<E>::report(int depth, std::size_t lines) {
+    std::vector<Info> infos;
+    for (std::size_t i = 0; i < lines; ++i) {
+        const RootMove& r = root_moves_[i];
+        Info info;
+        info.depth = depth;
+        info.selective_depth = r.selective_depth;
+        info.multi_pv = int(i) + 1;
+        info.score = r.score > -INFINITE ? r.score : r.previous;
+        info.pv = r.pv;
+        infos.push_back(std::move(info));
+    }
+    if (index_ == 0) {
+        std::uint64_t nodes = shared_.nodes();
+        std::int64_t time = shared_.elapsed_ms();
+        int full = shared_.table.hashfull();
+        for (Info& info : infos) {
+            info.nodes = nodes;
+            info.time_ms = time;
+            info.hashfull = full;
+        }
+    }
+    lines_ = infos;
+    if (index_ == 0) shared_.report(std::move(infos));
+}
+
+// Between iterations: whether another is worth beginning.
+template <Evaluator E>
+bool Worker<E>::is_time_up(int depth) {
+    if (shared_.infinite) return false;
+    Score score = root_moves_[0].score;
+    // A mate that the depth has covered won't get any shorter.
+    if (is_mate(score) && depth >= 2 * (MATE - std::abs(score)) && shared_.limits.depth == 0) {
+        return true;
+    }
+    std::int64_t optimum = shared_.optimum_ms;
+    if (optimum == TimeBudget::NEVER) return false;
+    std::int64_t elapsed = shared_.elapsed_ms();
+    if (shared_.limits.movetime_ms > 0 || optimum >= shared_.maximum_ms) return elapsed >= optimum;
+    if (root_moves_.size() == 1) return true;
+    // Less where the choice has long been the same and its tree was the bulk of the effort.
+    double factor = std::max(0.5, 1.3 - 0.1 * unchanged_);
+    if (score < root_moves_[0].previous - 60) factor *= 1.4;
+    double effort = double(root_moves_[0].effort) / double(std::max<std::uint64_t>(nodes(), 1));
+    if (effort > 0.9) factor *= 0.7;
+    return double(elapsed) >= double(optimum) * factor;
+}
+
+template <Evaluator E>
+void Worker<E>::check_limits() {
+    constexpr int INTERVAL = 512;
+    calls_left_ = INTERVAL;
+    if (index_ > 0) return;
+    const Limits& limits = shared_.limits;
+    if (limits.nodes > 0 && !shared_.infinite) {
+        std::uint64_t done = shared_.nodes();
+        if (done >= limits.nodes) {
+            shared_.stop = true;
+            return;
+        }
+        calls_left_ = int(std::min<std::uint64_t>(INTERVAL, limits.nodes - done));
+    }
+    if (!shared_.infinite && shared_.elapsed_ms() >= shared_.maximum_ms) shared_.stop = true;
+}
+
+}  // namespace komadori::alphabeta

@@ -1,0 +1,432 @@
+// The principal variation search of one node. Included by worker.h.
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+
+#include "komadori/alphabeta/worker.h"
+
+namespace komadori::alphabeta {
+
+// Plies taken off the move number `count` at a depth, in 1/1024.
+struct ReductionTable {
+    int log[256];
+    ReductionTable() {
+        for (int i = 0; i < 256; ++i) log[i] = int(24.0 * std::log(std::max(i, 1)));
+    }
+    int operator()(int depth, int count) const {
+        return log[std::min(depth, 255)] * log[std::min(count, 255)];
+    }
+};
+inline const ReductionTable REDUCTION;
+
+constexpr int bonus_of(int depth) { return std::min(300 * depth - 200, 2500); }
+
+template <Evaluator E>
+int Worker<E>::quiet_history(const Frame* f, Move m) const {
+    Piece p = piece_after(position_.turn(), m);
+    return 2 * histories_->butterfly[position_.turn()][Histories::butterfly_index(m)] +
+           (*(f - 1)->row)(p, m.to()) + (*(f - 2)->row)(p, m.to()) + (*(f - 4)->row)(p, m.to());
+}
+
+template <Evaluator E>
+void Worker<E>::reward_continuation(Frame* f, Piece p, Square to, int bonus) {
+    for (int back : {1, 2, 4, 6}) {
+        if (f->in_check && back > 2) break;
+        if (!(f - back)->current.is_none())
+            (*(f - back)->row)(p, to) << bonus / (1 + 3 * (back == 6));
+    }
+}
+
+template <Evaluator E>
+void Worker<E>::reward_quiet(Frame* f, Move m, int bonus) {
+    histories_->butterfly[position_.turn()][Histories::butterfly_index(m)] << bonus;
+    reward_continuation(f, piece_after(position_.turn(), m), m.to(), bonus);
+}
+
+// Whether passing still holds beta: then a move should all the more. Deep results are verified
+// without null moves, since zugzwang, rare as it is in shogi, would be missed.
+template <Evaluator E>
+bool Worker<E>::has_null_move_cutoff(Frame* f, Score beta, int depth, Score eval, bool cut_node,
+                                     bool improving, Score& score) {
+    constexpr int VERIFY_DEPTH = 12;
+    if (!parts_.null_move || (f - 1)->current.is_none() || eval < beta ||
+        f->static_eval < beta - 20 * depth - 30 * improving + 120 || !f->excluded.is_none() ||
+        f->ply < null_move_from_ply_ || is_decisive(beta)) {
+        return false;
+    }
+    int reduction = 3 + depth / 4 + std::min((eval - beta) / 200, 4);
+    make_null(f);
+    Score passed = -search<Node::NON_PV>(f + 1, -beta, -beta + 1, depth - reduction, !cut_node);
+    unmake_null();
+    if (is_stopped() || passed < beta) return false;
+    score = is_decisive(passed) ? beta : passed;
+    if (null_move_from_ply_ > 0 || depth < VERIFY_DEPTH) return true;
+    null_move_from_ply_ = f->ply + 3 * (depth - reduction) / 4;
+    Score verified = search<Node::NON_PV>(f, beta - 1, beta, depth - reduction, false);
+    null_move_from_ply_ = 0;
+    return verified >= beta;
+}
+
+// ProbCut: whether a capture beats beta by a margin at reduced depth.
+template <Evaluator E>
+bool Worker<E>::has_probe_cutoff(Frame* f, Score beta, int depth, Move table_move, bool cut_node,
+                                 Score& score) {
+    constexpr Score MARGIN = 220;
+    constexpr int REDUCTION_PLIES = 4;
+    Score target = beta + MARGIN;
+    MovePicker picker(position_, *histories_, table_move, target - f->static_eval);
+    Bitboard held = pinned();
+    while (true) {
+        Move m = picker.next();
+        if (m.is_none()) return false;
+        if (m == f->excluded || !is_legal_pseudo(position_, held, m)) continue;
+        make(f, m);
+        score = -quiesce<Node::NON_PV>(f + 1, -target, -target + 1, 0);
+        if (score >= target) {
+            score = -search<Node::NON_PV>(f + 1, -target, -target + 1, depth - REDUCTION_PLIES,
+                                          !cut_node);
+        }
+        unmake();
+        if (is_stopped()) return false;
+        if (score < target) continue;
+        if (use_table_ && f->excluded.is_none()) {
+            shared_.table.store(position_.key(), {.move16 = m.move16(),
+                                                  .score = to_table(score, f->ply),
+                                                  .eval = f->static_eval,
+                                                  .depth = depth - REDUCTION_PLIES + 1,
+                                                  .bound = Bound::LOWER,
+                                                  .was_pv = f->was_pv});
+        }
+        return true;
+    }
+}
+
+// Whether a late or losing move isn't worth a look at this depth.
+template <Evaluator E>
+bool Worker<E>::is_pruned(const Frame* f, Move m, bool gives_check, Score alpha, int depth,
+                          int reduced_depth) {
+    if (is_capture(m) || gives_check) {
+        if (!gives_check && reduced_depth < 7 && !f->in_check &&
+            f->static_eval + 200 + 200 * reduced_depth + gain(m) <= alpha) {
+            return true;
+        }
+        return !exchange_gains(position_, m, -180 * depth);
+    }
+    int history = quiet_history(f, m);
+    if (reduced_depth < 6 && history < -4000 * depth) return true;
+    reduced_depth = std::max(reduced_depth + history / 12000, 0);
+    if (!f->in_check && reduced_depth < 12 && f->static_eval + 120 + 110 * reduced_depth <= alpha) {
+        return true;
+    }
+    return !exchange_gains(position_, m, -25 * reduced_depth * reduced_depth);
+}
+
+template <Evaluator E>
+void Worker<E>::update_root_move(Frame* f, Move m, Score score, Score alpha,
+                                 std::uint64_t nodes_before) {
+    RootMove& r = *std::find_if(root_moves_.begin(), root_moves_.end(),
+                                [m](const RootMove& root) { return root.move == m; });
+    r.effort += nodes() - nodes_before;
+    if (f->move_count > 1 && score <= alpha) {
+        r.score = -INFINITE;  // keeps its place behind the best, in the stable sort
+        return;
+    }
+    has_new_result_ = true;
+    r.score = score;
+    r.selective_depth = selective_depth_;
+    r.pv.assign(1, m);
+    const Line& rest = *(f + 1)->line;
+    r.pv.insert(r.pv.end(), rest.moves, rest.moves + rest.length);
+}
+
+// After `best` refuted or raised the node's window at `depth`: it and the tables agree more, those
+// tried before it less.
+template <Evaluator E>
+void Worker<E>::reward(Frame* f, Move best, int depth, bool strong) {
+    int bonus = bonus_of(depth + strong);
+    Color us = position_.turn();
+    if (!is_capture(best)) {
+        reward_quiet(f, best, bonus);
+        if (f->killers[0] != best.move16()) {
+            f->killers[1] = f->killers[0];
+            f->killers[0] = best.move16();
+        }
+        if (Move last = (f - 1)->current; !last.is_none()) {
+            histories_->counter(piece_after(opponent(us), last), last.to()) = best.move16();
+        }
+    } else {
+        histories_->capture(piece_after(us, best), best.to())[base_type(best.captured())] << bonus;
+    }
+}
+
+template <Evaluator E>
+template <Node KIND>
+Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_node) {
+    constexpr bool IS_PV = KIND != Node::NON_PV, IS_ROOT = KIND == Node::ROOT;
+    constexpr Node CHILD = IS_PV ? Node::PV : Node::NON_PV;
+    if (depth <= 0) {
+        if (parts_.quiescence) return quiesce<CHILD>(f, alpha, beta, 0);
+        depth = 0;
+    }
+    if (IS_PV) f->line->length = 0;
+    if (--calls_left_ <= 0) check_limits();
+    f->in_check = position_.in_check();
+    f->move_count = 0;
+    selective_depth_ = std::max(selective_depth_, f->ply + 1);
+    const Color us = position_.turn();
+    const bool excluding = !f->excluded.is_none();
+
+    if (is_stopped()) return 0;
+    if (!IS_ROOT) {
+        if (Score settled; is_settled(f, settled)) return settled;
+        if (f->ply >= MAX_PLIES) return f->in_check ? draw_score() : evaluate_here();
+        if (parts_.mate_distance) {
+            alpha = std::max(alpha, mated_in(f->ply));
+            beta = std::min(beta, mate_in(f->ply + 1));
+            if (alpha >= beta) return alpha;
+        }
+        if (depth == 0) {  // quiescence is left out
+            return position_.count_legal_moves() == 0 ? mated_in(f->ply) : evaluate_here();
+        }
+    }
+    (f + 1)->excluded = Move();
+    (f + 2)->killers[0] = (f + 2)->killers[1] = 0;
+    (f + 2)->cutoffs = 0;
+
+    // What the table knows.
+    std::uint64_t key = position_.key();
+    if (excluding) key ^= std::uint64_t(f->excluded.move16()) * 0x9e3779b97f4a7c15;
+    TableEntry entry;
+    f->table_hit = use_table_ && shared_.table.probe(key, entry);
+    Score table_score = f->table_hit ? from_table(entry.score, f->ply) : NO_SCORE;
+    Move table_move = IS_ROOT        ? root_moves_[rank_].move
+                      : f->table_hit ? position_.from_move16(entry.move16)
+                                     : Move();
+    bool table_is_capture = !table_move.is_none() && is_capture(table_move);
+    if (!excluding) f->was_pv = IS_PV || (f->table_hit && entry.was_pv);
+    if (!IS_PV && f->table_hit && !excluding && entry.depth >= depth && table_score != NO_SCORE &&
+        allows(entry.bound, table_score >= beta ? Bound::LOWER : Bound::UPPER)) {
+        if (!table_move.is_none() && table_score >= beta) reward(f, table_move, depth, false);
+        return table_score;
+    }
+
+    Score eval = NO_SCORE;
+    bool improving = false;
+    Score shortcut;
+    if (f->in_check) {
+        f->static_eval = NO_SCORE;
+        goto moves;
+    }
+    if (!IS_ROOT && parts_.mate_in_one && !f->table_hit && !excluding &&
+        !position_.mate_in_one().is_none()) {
+        return mate_in(f->ply + 1);
+    }
+    if (excluding) {
+        eval = f->static_eval;
+    } else {
+        f->static_eval = f->table_hit && entry.eval != NO_SCORE ? entry.eval : evaluate_here();
+        eval = f->static_eval;
+        if (f->table_hit && table_score != NO_SCORE &&
+            allows(entry.bound, table_score > eval ? Bound::LOWER : Bound::UPPER)) {
+            eval = table_score;
+        } else if (use_table_ && !f->table_hit) {
+            shared_.table.store(key, {.eval = f->static_eval,
+                                      .depth = TranspositionTable::DEPTH_MIN,
+                                      .was_pv = f->was_pv});
+        }
+    }
+    {
+        Score earlier =
+            (f - 2)->static_eval != NO_SCORE ? (f - 2)->static_eval : (f - 4)->static_eval;
+        improving = earlier == NO_SCORE || f->static_eval > earlier;
+    }
+    if (!IS_PV) {
+        // Razoring: far below alpha near the leaves, only captures could help.
+        if (parts_.razoring && depth <= 4 && !is_decisive(alpha) && !excluding &&
+            eval < alpha - 200 - 130 * depth * depth) {
+            Score score = quiesce<Node::NON_PV>(f, alpha - 1, alpha, 0);
+            if (score < alpha) return score;
+        }
+        // Futility of the node: far above beta near the leaves, the opponent's best won't do.
+        if (parts_.futility && !f->was_pv && depth < 9 && !excluding && !is_decisive(eval) &&
+            !is_decisive(beta) &&
+            eval - 110 * (depth - improving) - (f - 1)->history / 300 >= beta) {
+            return eval;
+        }
+        if (has_null_move_cutoff(f, beta, depth, eval, cut_node, improving, shortcut)) {
+            return shortcut;
+        }
+    }
+    // Without a move to begin with, a deep search isn't worth its full depth.
+    if (use_table_ && parts_.reductions && table_move.is_none()) {
+        if (IS_PV && depth >= 4) depth -= 2;
+        if (cut_node && depth >= 8) depth -= 2;
+    }
+    if (!IS_PV && parts_.probing && depth > 4 && !is_decisive(beta) &&
+        !(f->table_hit && entry.depth >= depth - 3 && table_score != NO_SCORE &&
+          table_score < beta + 220) &&
+        has_probe_cutoff(f, beta, depth, table_move, cut_node, shortcut)) {
+        return shortcut;
+    }
+
+moves:
+    MovePicker picker(position_, *histories_, hints(f, table_move), MovePicker::Aim::SEARCH, depth,
+                      IS_ROOT || parts_.all_moves);
+    const Bitboard held = pinned();
+    const Score old_alpha = alpha;
+    Score best = -INFINITE;
+    Move best_move;
+    bool skip_quiets = false, singular_quiet = false;
+    Move tried_quiets[64], tried_captures[32];
+    int quiets = 0, captures = 0;
+
+    while (true) {
+        Move m = picker.next(skip_quiets);
+        if (m.is_none()) break;
+        if (m == f->excluded) continue;
+        if (IS_ROOT) {
+            if (std::none_of(root_moves_.begin() + long(rank_), root_moves_.end(),
+                             [m](const RootMove& r) { return r.move == m; })) {
+                continue;
+            }
+        } else if (!is_legal_pseudo(position_, held, m)) {
+            continue;
+        }
+        const std::uint64_t nodes_before = nodes();
+        const int count = ++f->move_count;
+        const bool capture = is_capture(m), gives_check = position_.gives_check(m);
+        if (IS_PV) (f + 1)->line->length = 0;
+        int extension = 0, new_depth = depth - 1;
+
+        // Plies less for a late move.
+        int reduction = 0;
+        if (parts_.reductions) {
+            int scaled = REDUCTION(depth, count);
+            Score window = std::max(beta - alpha, 1), root = std::max(root_window_, 1);
+            reduction = (scaled + 900 - window * 800 / root) / 1024 + (!improving && scaled > 900);
+        }
+        if (!IS_ROOT && best > -MATE_BOUND && parts_.futility) {
+            if (count >= (4 + depth * depth) * (1 + improving)) skip_quiets = true;
+            if (is_pruned(f, m, gives_check, alpha, depth, std::max(new_depth - reduction, 0))) {
+                continue;
+            }
+        }
+
+        if (f->ply < 2 * root_depth_ && !IS_ROOT) {
+            // Singular: where all other moves fail well below the table's score, look deeper.
+            if (parts_.singular_extension && depth >= 6 + IS_PV && m == table_move && !excluding &&
+                f->table_hit && !is_decisive(table_score) && allows(entry.bound, Bound::LOWER) &&
+                entry.depth >= depth - 3) {
+                Score singular_beta = table_score - (2 + (f->was_pv && !IS_PV)) * depth;
+                f->excluded = m;
+                Score others = search<Node::NON_PV>(f, singular_beta - 1, singular_beta,
+                                                    new_depth / 2, cut_node);
+                f->excluded = Move();
+                f->move_count = count;
+                if (others < singular_beta) {
+                    extension = 1;
+                    singular_quiet = !table_is_capture;
+                } else if (singular_beta >= beta) {
+                    return singular_beta;  // several moves refute
+                } else if (table_score >= beta) {
+                    extension = -1;
+                }
+            } else if (parts_.check_extension && gives_check && exchange_gains(position_, m, 0)) {
+                extension = 1;
+            }
+        }
+        new_depth += extension;
+
+        if (is_stopped()) return 0;  // the searches before the move may have come to nothing
+        f->history = capture ? 0 : quiet_history(f, m);
+        make(f, m);
+        Score score = -INFINITE;
+        bool search_fully = !IS_PV || count > 1;
+        if (parts_.reductions && depth >= 2 && count > 1 + (IS_PV && f->ply <= 1) &&
+            (!capture || !f->was_pv || (cut_node && (f - 1)->move_count > 1))) {
+            int r = reduction;
+            if (f->was_pv) r -= 1;
+            if (cut_node) r += 2;
+            if (table_is_capture) r += 1;
+            if (IS_PV) r -= 1;
+            if (singular_quiet) r -= 1;
+            if (gives_check) r -= 1;
+            if ((f + 1)->cutoffs > 3) r += 1;
+            if (m == table_move) r -= 1;
+            r -= (f->history - 4000) / 14000;
+            int reduced = std::clamp(new_depth - r, 1, std::max(new_depth + 1, 1));
+            score = -search<Node::NON_PV>(f + 1, -alpha - 1, -alpha, reduced, true);
+            search_fully = score > alpha && reduced < new_depth;
+            if (search_fully) {
+                score = -search<Node::NON_PV>(f + 1, -alpha - 1, -alpha, new_depth, !cut_node);
+                int bonus = score <= alpha  ? -bonus_of(new_depth)
+                            : score >= beta ? bonus_of(new_depth)
+                                            : 0;
+                if (!capture) reward_continuation(f, piece_after(us, m), m.to(), bonus);
+                search_fully = false;
+            }
+        } else if (search_fully) {
+            score = -search<Node::NON_PV>(f + 1, -alpha - 1, -alpha, new_depth, !cut_node);
+        }
+        if (IS_PV && (count == 1 || (score > alpha && (IS_ROOT || score < beta)))) {
+            score = -search<Node::PV>(f + 1, -beta, -alpha, new_depth, false);
+        }
+        unmake();
+        if (is_stopped()) return 0;
+
+        if (IS_ROOT) update_root_move(f, m, score, alpha, nodes_before);
+        if (score > best) {
+            best = score;
+            if (score > alpha) {
+                best_move = m;
+                if (IS_PV && !IS_ROOT) f->line->set(m, *(f + 1)->line);
+                if (score >= beta) {
+                    ++f->cutoffs;
+                    break;
+                }
+                alpha = score;
+            }
+        }
+        if (m != best_move) {
+            if (capture && captures < 32) tried_captures[captures++] = m;
+            if (!capture && quiets < 64) tried_quiets[quiets++] = m;
+        }
+    }
+
+    if (f->move_count == 0) return excluding ? alpha : mated_in(f->ply);
+    if (!best_move.is_none()) {
+        reward(f, best_move, depth, best > beta + 90);
+        int malus = -bonus_of(depth);
+        if (!is_capture(best_move)) {
+            for (int i = 0; i < quiets; ++i) {
+                if (tried_quiets[i] != best_move) reward_quiet(f, tried_quiets[i], malus);
+            }
+        }
+        for (int i = 0; i < captures; ++i) {
+            Move m = tried_captures[i];
+            if (m == best_move) continue;
+            histories_->capture(piece_after(us, m), m.to())[base_type(m.captured())] << malus;
+        }
+    } else if (Move last = (f - 1)->current;
+               (depth >= 5 || IS_PV) && !last.is_none() && !is_capture(last)) {
+        // The opponent's quiet move held: it was good.
+        reward_continuation(f - 1, piece_after(opponent(us), last), last.to(), bonus_of(depth));
+    }
+    if (best <= old_alpha) f->was_pv = f->was_pv || ((f - 1)->was_pv && depth > 3);
+
+    if (use_table_ && !excluding && !(IS_ROOT && rank_ > 0)) {
+        Bound bound = best >= beta                    ? Bound::LOWER
+                      : IS_PV && !best_move.is_none() ? Bound::EXACT
+                                                      : Bound::UPPER;
+        shared_.table.store(key, {.move16 = best_move.move16(),
+                                  .score = to_table(best, f->ply),
+                                  .eval = f->static_eval,
+                                  .depth = depth,
+                                  .bound = bound,
+                                  .was_pv = f->was_pv});
+    }
+    return best;
+}
+
+}  // namespace komadori::alphabeta

@@ -1,0 +1,230 @@
+#include "komadori/alphabeta/picker.h"
+
+#include <algorithm>
+
+#include "komadori/alphabeta/exchange.h"
+#include "komadori/alphabeta/material.h"
+
+namespace komadori::alphabeta {
+namespace {
+
+// Brings the moves with at least `limit` to the front, best first; the rest stay as they are.
+void sort_from(ListedMove* begin, ListedMove* end, int limit) {
+    ListedMove* sorted_end = begin;
+    for (ListedMove* m = begin; m < end; ++m) {
+        if (m->score < limit) continue;
+        ListedMove moved = *m;
+        *m = *sorted_end;
+        ListedMove* hole = sorted_end++;
+        for (; hole != begin && (hole - 1)->score < moved.score; --hole) *hole = *(hole - 1);
+        *hole = moved;
+    }
+}
+
+}  // namespace
+
+MovePicker::MovePicker(const Position& position, const Histories& histories,
+                       const OrderingHints& hints, Aim aim, int depth, bool all_moves,
+                       Square square)
+    : position_(position),
+      histories_(histories),
+      hints_(hints),
+      aim_(aim),
+      depth_(depth),
+      all_moves_(all_moves),
+      square_(square) {
+    if (position.in_check()) {
+        stage_ = EVASION_TABLE;
+    } else if (aim == Aim::SEARCH) {
+        stage_ = TABLE;
+    } else {
+        stage_ = QUIESCE_TABLE;
+        if (aim == Aim::RECAPTURES && hints_.table_move.to() != square) hints_.table_move = Move();
+    }
+    if (hints_.table_move.is_none()) stage_ = Stage(stage_ + 1);
+}
+
+MovePicker::MovePicker(const Position& position, const Histories& histories, Move table_move,
+                       Score threshold)
+    : position_(position), histories_(histories), threshold_(threshold), stage_(PROBE_TABLE) {
+    if (!table_move.is_none() && table_move.captured() &&
+        exchange_gains(position, table_move, threshold)) {
+        hints_.table_move = table_move;
+    } else {
+        stage_ = PROBE_INIT;
+    }
+}
+
+void MovePicker::score_captures() {
+    Color us = position_.turn();
+    for (ListedMove* m = at_; m < end_; ++m) {
+        Move move = m->move();
+        m->score =
+            8 * gain(move) - PIECE_VALUE[move.moved()] / 4 +
+            histories_.capture(piece_after(us, move), move.to())[base_type(move.captured())] / 8;
+    }
+}
+
+void MovePicker::score_quiets() {
+    Color us = position_.turn();
+    const auto& butterfly = histories_.butterfly[us];
+    for (ListedMove* m = at_; m < end_; ++m) {
+        Move move = m->move();
+        Piece p = piece_after(us, move);
+        Square to = move.to();
+        m->score = 2 * butterfly[Histories::butterfly_index(move)] + 2 * (*hints_.rows[0])(p, to) +
+                   (*hints_.rows[1])(p, to) + (*hints_.rows[2])(p, to);
+        if (move.is_promotion()) m->score += 8 * promotion_value(move.moved());
+    }
+}
+
+void MovePicker::score_evasions() {
+    Color us = position_.turn();
+    for (ListedMove* m = at_; m < end_; ++m) {
+        Move move = m->move();
+        Piece p = piece_after(us, move);
+        if (move.captured()) {
+            m->score = (1 << 24) + 8 * gain(move) - PIECE_VALUE[move.moved()];
+        } else {
+            m->score = 2 * histories_.butterfly[us][Histories::butterfly_index(move)] +
+                       (*hints_.rows[0])(p, move.to());
+            if (move.is_drop()) m->score -= 2 * PIECE_VALUE[move.moved()];
+        }
+    }
+}
+
+// The best of what is left, taken out; not for an empty list.
+Move MovePicker::take_best() {
+    std::swap(*at_, *std::max_element(at_, end_, [](const ListedMove& a, const ListedMove& b) {
+        return a.score < b.score;
+    }));
+    return (at_++)->move();
+}
+
+bool MovePicker::is_refutation(Move m) const {
+    return m == refutations_[0] || m == refutations_[1] || m == refutations_[2];
+}
+
+Move MovePicker::next(bool skip_quiets) {
+    while (true) {
+        switch (stage_) {
+            case TABLE:
+            case EVASION_TABLE:
+            case QUIESCE_TABLE:
+            case PROBE_TABLE:
+                stage_ = Stage(stage_ + 1);
+                return hints_.table_move;
+
+            case CAPTURE_INIT:
+            case QUIESCE_INIT:
+            case PROBE_INIT:
+                at_ = bad_end_ = moves_;
+                end_ = generate_moves<MoveKind::CAPTURES>(position_, moves_, all_moves_);
+                score_captures();
+                stage_ = Stage(stage_ + 1);
+                break;
+
+            case GOOD_CAPTURES:
+                while (at_ < end_) {
+                    Move m = take_best();
+                    if (m == hints_.table_move) continue;
+                    if (exchange_gains(position_, m, 0)) return m;
+                    (bad_end_++)->raw = m.raw();
+                }
+                if (!skip_quiets) {
+                    std::uint16_t wanted[3] = {hints_.killers[0], hints_.killers[1],
+                                               hints_.counter};
+                    for (int i = 0; i < 3; ++i) {
+                        if (!wanted[i] || (i > 0 && wanted[i] == wanted[0]) ||
+                            (i > 1 && wanted[i] == wanted[1])) {
+                            continue;
+                        }
+                        Move m = position_.from_move16(wanted[i]);
+                        bool is_capture = m.captured() || (m.is_promotion() && m.moved() == PAWN);
+                        if (m != hints_.table_move && !is_capture) refutations_[i] = m;
+                    }
+                }
+                stage_ = REFUTATIONS;
+                break;
+
+            case REFUTATIONS:
+                while (refutation_ < 3) {
+                    Move m = refutations_[refutation_++];
+                    if (!m.is_none()) return m;
+                }
+                stage_ = QUIET_INIT;
+                break;
+
+            case QUIET_INIT:
+                at_ = end_ = bad_end_;
+                if (!skip_quiets) {
+                    end_ = generate_moves<MoveKind::QUIETS>(position_, at_, all_moves_);
+                    score_quiets();
+                    sort_from(at_, end_, -3000 * depth_);
+                }
+                stage_ = QUIETS;
+                break;
+
+            case QUIETS:
+                while (at_ < end_ && !skip_quiets) {
+                    Move m = (at_++)->move();
+                    if (m == hints_.table_move || is_refutation(m)) continue;
+                    return m;
+                }
+                at_ = moves_;
+                stage_ = BAD_CAPTURES;
+                break;
+
+            case BAD_CAPTURES:
+                if (at_ < bad_end_) return (at_++)->move();
+                stage_ = DONE;
+                break;
+
+            case EVASION_INIT:
+                at_ = moves_;
+                end_ = generate_moves<MoveKind::EVASIONS>(position_, moves_, all_moves_);
+                score_evasions();
+                stage_ = EVASIONS;
+                break;
+
+            case EVASIONS:
+            case CHECKS:
+                while (at_ < end_) {
+                    Move m = stage_ == EVASIONS ? take_best() : (at_++)->move();
+                    if (m != hints_.table_move) return m;
+                }
+                stage_ = DONE;
+                break;
+
+            case QUIESCE_CAPTURES:
+                while (at_ < end_) {
+                    Move m = take_best();
+                    if (m == hints_.table_move) continue;
+                    if (aim_ == Aim::RECAPTURES && m.to() != square_) continue;
+                    return m;
+                }
+                stage_ = aim_ == Aim::CAPTURES_AND_CHECKS ? CHECK_INIT : DONE;
+                break;
+
+            case CHECK_INIT:
+                at_ = moves_;
+                end_ = generate_moves<MoveKind::QUIET_CHECKS>(position_, moves_, all_moves_);
+                stage_ = CHECKS;
+                break;
+
+            case PROBE_CAPTURES:
+                while (at_ < end_) {
+                    Move m = take_best();
+                    if (m != hints_.table_move && exchange_gains(position_, m, threshold_))
+                        return m;
+                }
+                stage_ = DONE;
+                break;
+
+            case DONE:
+                return {};
+        }
+    }
+}
+
+}  // namespace komadori::alphabeta

@@ -1,0 +1,82 @@
+// Moves one by one, the most promising first, generated only when their stage is reached.
+#pragma once
+
+#include "komadori/alphabeta/history.h"
+#include "komadori/alphabeta/score.h"
+#include "komadori/rules/staged_moves.h"
+
+namespace komadori::alphabeta {
+
+// What a node knows that orders its moves.
+struct OrderingHints {
+    Move table_move;                 // pseudo-legal here, or Move()
+    std::uint16_t killers[2] = {};   // move16
+    std::uint16_t counter = 0;       // move16
+    const ContinuationRow* rows[3];  // of the moves one, two and four plies before
+};
+
+// Every pseudo-legal move once, in the stages
+//   out of check:  table move, captures that don't lose material, killers and counter move,
+//                  quiet moves by history, captures that lose material
+//   in check:      table move, all others
+//   quiescence:    table move, captures, and quiet checks where asked
+//   probing:       table move, captures that gain at least a threshold
+// Whether a move is legal is the caller's to check.
+class MovePicker {
+  public:
+    enum class Aim { SEARCH, CAPTURES, CAPTURES_AND_CHECKS, RECAPTURES };
+
+    // `all_moves` as in generate_moves. RECAPTURES takes back on `square` only.
+    MovePicker(const Position& position, const Histories& histories, const OrderingHints& hints,
+               Aim aim, int depth, bool all_moves, Square square = NO_SQUARE);
+    // For probing: captures only, out of check.
+    MovePicker(const Position& position, const Histories& histories, Move table_move,
+               Score threshold);
+
+    Move next(bool skip_quiets = false);  // Move() at the end
+
+  private:
+    enum Stage : std::uint8_t {
+        TABLE,
+        CAPTURE_INIT,
+        GOOD_CAPTURES,
+        REFUTATIONS,
+        QUIET_INIT,
+        QUIETS,
+        BAD_CAPTURES,
+        EVASION_TABLE,
+        EVASION_INIT,
+        EVASIONS,
+        QUIESCE_TABLE,
+        QUIESCE_INIT,
+        QUIESCE_CAPTURES,
+        CHECK_INIT,
+        CHECKS,
+        PROBE_TABLE,
+        PROBE_INIT,
+        PROBE_CAPTURES,
+        DONE,
+    };
+
+    void score_captures();
+    void score_quiets();
+    void score_evasions();
+    Move take_best();
+    bool is_refutation(Move m) const;
+
+    const Position& position_;
+    const Histories& histories_;
+    OrderingHints hints_;
+    Aim aim_ = Aim::SEARCH;
+    int depth_ = 0;
+    bool all_moves_ = false;
+    Square square_ = NO_SQUARE;
+    Score threshold_ = 0;
+    Stage stage_;
+    Move refutations_[3];
+    int refutation_ = 0;
+    ListedMove *at_, *end_, *bad_end_;
+    ListedMove moves_[MAX_LEGAL_MOVES + 47];  // left uninitialised
+};
+
+}  // namespace komadori::alphabeta

@@ -1,0 +1,77 @@
+// The transposition table: shared by all threads without a lock.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+
+#include "komadori/alphabeta/score.h"
+
+namespace komadori::alphabeta {
+
+struct TableEntry {
+    std::uint16_t move16 = 0;  // 0: none
+    Score score = NO_SCORE;    // from the position's view, NO_SCORE if only evaluated
+    Score eval = NO_SCORE;     // static evaluation, NO_SCORE in check
+    int depth = 0;
+    Bound bound = Bound::NONE;
+    bool was_pv = false;
+};
+
+// Four entries of two words share a cache line:
+//   data  | move16 16 | score 16 | eval 16 | depth 8 | generation 5 | was_pv 1 | bound 2 |
+//   check | key ^ data, so that an entry torn between two writers fits no key
+class TranspositionTable {
+  public:
+    static constexpr int DEPTH_MIN = -8;  // depths are stored from here up
+
+    // Takes at most `megabytes` (2^20 bytes, at least 1) and forgets everything.
+    void resize(std::size_t megabytes);
+    void clear();
+    // The entries of earlier searches give way first from now on.
+    void new_search() { generation_ = (generation_ + 1) & GENERATIONS; }
+
+    bool probe(std::uint64_t key, TableEntry& entry) const;
+    // An entry of the same key is overwritten unless it is much deeper; else the one worth least of
+    // its four. Without a move, the old one stays.
+    void store(std::uint64_t key, const TableEntry& entry);
+    void prefetch(std::uint64_t key) const { __builtin_prefetch(&lines_[index(key)]); }
+
+    // Per mille of a sample that this search has written.
+    int hashfull() const;
+    std::size_t bytes() const { return count_ * sizeof(Line); }
+
+  private:
+    static constexpr int ENTRIES = 4;
+    static constexpr unsigned GENERATIONS = 31;
+    struct Slot {
+        std::atomic<std::uint64_t> check, data;
+    };
+    struct alignas(64) Line {
+        Slot slots[ENTRIES];
+    };
+    struct Free {
+        void operator()(Line* lines) const;
+    };
+
+    std::size_t index(std::uint64_t key) const {
+        return std::size_t((unsigned __int128)(key)*count_ >> 64);
+    }
+    int worth(std::uint64_t data) const;
+
+    std::unique_ptr<Line[], Free> lines_;
+    std::size_t count_ = 0;
+    unsigned generation_ = 0;
+};
+
+// A score within the tree counts plies to mate from the root, one in the table from its position.
+constexpr Score to_table(Score s, int plies) {
+    return s >= MATE_BOUND ? s + plies : s <= -MATE_BOUND ? s - plies : s;
+}
+constexpr Score from_table(Score s, int plies) {
+    return s == NO_SCORE ? s : s >= MATE_BOUND ? s - plies : s <= -MATE_BOUND ? s + plies : s;
+}
+
+}  // namespace komadori::alphabeta

@@ -1,0 +1,309 @@
+#include "komadori/rules/staged_moves.h"
+
+#include "komadori/rules/king_safety.h"
+
+namespace komadori {
+namespace {
+
+// Where a piece of this type could never move again.
+template <Color US, PieceType T>
+constexpr Bitboard DEAD_END = T == KNIGHT               ? far_ranks(US, 2)
+                              : T == PAWN || T == LANCE ? far_ranks(US, 1)
+                                                        : Bitboard{};
+
+// Where it isn't left unpromoted unless all moves are wanted.
+template <Color US, PieceType T>
+constexpr Bitboard ALWAYS_PROMOTES = T == LANCE                              ? far_ranks(US, 2)
+                                     : T == PAWN || T == BISHOP || T == ROOK ? far_ranks(US, 3)
+                                                                             : DEAD_END<US, T>;
+
+ListedMove* add(ListedMove* out, Move m) {
+    out->raw = m.raw();
+    return out + 1;
+}
+
+// One generation: what stays the same from piece to piece.
+template <Color US>
+class Generator {
+  public:
+    Generator(const Position& position, ListedMove* out, bool all)
+        : position_(position), out_(out), occupied_(position.occupied()), all_(all) {}
+
+    ListedMove* captures() {
+        const Bitboard& theirs = position_.pieces(opponent(US));
+        pawns(theirs | (~occupied_ & far_ranks(US, 3)), theirs);
+        pieces(theirs);
+        return out_;
+    }
+
+    ListedMove* quiets() {
+        Bitboard empty = ~occupied_;
+        pawns({}, empty);
+        pieces(empty);
+        drops(empty);
+        return out_;
+    }
+
+    // In check, which it answers by moving the king, capturing or interposing.
+    ListedMove* evasions() {
+        Square king = position_.king(US);
+        const Bitboard &own = position_.pieces(US), &giving = position_.checkers();
+        each_plain(king, KING, king_attacks(king).without(own));
+        if (giving.more_than_one()) return out_;
+        Square from = giving.first();
+        Relation r = relation(king, from);
+        Bitboard inside = is_far(r) ? between(king, from, direction_of(r)) : Bitboard{};
+        pawns(inside | giving, inside | giving);
+        pieces_but_king(inside | giving);
+        drops(inside);
+        return out_;
+    }
+
+    ListedMove* quiet_checks() {
+        Square king = position_.king(opponent(US));
+        if (king == NO_SQUARE) return out_;
+        Bitboard empty = ~occupied_;
+        Bitboard discovering = position_.blockers(US, opponent(US));
+        for (PieceType t : {LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD, HORSE, DRAGON}) {
+            checks_[t] = attacks(opponent(US), t, king, occupied_) & empty;
+        }
+        checks_[PAWN] = step_attacks(opponent(US), PAWN, king) & empty;
+        for (PieceType t : {PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER})
+            checks_[t] = checks_[GOLD];
+        const Bitboard& own = position_.pieces(US);
+        own.each([&](Square from) {
+            PieceType t = type_of(position_.piece_on(from));
+            if (discovering.has(from)) {
+                ListedMove* first = out_;
+                board_moves(from, t, attacks(US, t, from, occupied_) & empty);
+                out_ = keep_checks(first);
+            } else if (t != KING) {
+                direct_checks(from, t);
+            }
+        });
+        Hand held = position_.hand(US);
+        for (PieceType t : {LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD}) {
+            if (!held.has(t)) continue;
+            Bitboard to = checks_[t];  // attacked backwards, so never a dead end
+            to.each([&](Square s) { out_ = add(out_, Move::drop(t, s)); });
+        }
+        if (held.has(PAWN)) {
+            Bitboard to = checks_[PAWN] & pawn_files();
+            to.each([&](Square s) { out_ = add(out_, Move::drop(PAWN, s)); });
+        }
+        return out_;
+    }
+
+  private:
+    void push(Square from, Square to, bool promote, PieceType t) {
+        out_ = add(out_, Move::board(from, to, promote, t, type_of(position_.piece_on(to))));
+    }
+
+    void each_plain(Square from, PieceType t, const Bitboard& targets) {
+        targets.each([&](Square to) { push(from, to, false, t); });
+    }
+
+    template <PieceType T>
+    void each_promotable(Square from, const Bitboard& targets) {
+        constexpr Bitboard zone = far_ranks(US, 3);
+        bool inside = zone.has(from);
+        Bitboard promoting = inside ? targets : targets & zone;
+        promoting.each([&](Square to) { push(from, to, true, T); });
+        // A bishop or rook that leaves the zone promotes as well.
+        Bitboard plain = all_ ? targets.without(DEAD_END<US, T>)
+                         : inside && (T == BISHOP || T == ROOK)
+                             ? Bitboard{}
+                             : targets.without(ALWAYS_PROMOTES<US, T>);
+        plain.each([&](Square to) { push(from, to, false, T); });
+    }
+
+    // Pawn moves to `promoting` where they promote, to `plain` where they don't.
+    void pawns(const Bitboard& promoting, const Bitboard& plain) {
+        Bitboard steps = shift<AHEAD<US>>(position_.pieces(US, PAWN));
+        auto from = [](Square to) { return Square(US == BLACK ? to + 1 : to - 1); };
+        (steps & promoting & far_ranks(US, 3)).each([&](Square to) {
+            push(from(to), to, true, PAWN);
+        });
+        constexpr Bitboard never = DEAD_END<US, PAWN>, seldom = ALWAYS_PROMOTES<US, PAWN>;
+        (steps & plain).without(all_ ? never : seldom).each([&](Square to) {
+            push(from(to), to, false, PAWN);
+        });
+    }
+
+    void pieces_but_king(const Bitboard& targets) {
+        const Bitboard& own = position_.pieces(US);
+        (own & position_.pieces(LANCE)).each([&](Square s) {
+            each_promotable<LANCE>(s, lance_attacks(US, s, occupied_) & targets);
+        });
+        (own & position_.pieces(KNIGHT)).each([&](Square s) {
+            each_promotable<KNIGHT>(s, step_attacks(US, KNIGHT, s) & targets);
+        });
+        (own & position_.pieces(SILVER)).each([&](Square s) {
+            each_promotable<SILVER>(s, step_attacks(US, SILVER, s) & targets);
+        });
+        (own & position_.pieces(BISHOP)).each([&](Square s) {
+            each_promotable<BISHOP>(s, bishop_attacks(s, occupied_) & targets);
+        });
+        (own & position_.pieces(ROOK)).each([&](Square s) {
+            each_promotable<ROOK>(s, rook_attacks(s, occupied_) & targets);
+        });
+        (own & position_.golds()).each([&](Square s) {
+            each_plain(s, type_of(position_.piece_on(s)), gold_attacks(US, s) & targets);
+        });
+        (own & position_.pieces(HORSE, DRAGON)).each([&](Square s) {
+            PieceType t = type_of(position_.piece_on(s));
+            each_plain(s, t, attacks(US, t, s, occupied_) & targets);
+        });
+    }
+
+    void pieces(const Bitboard& targets) {
+        pieces_but_king(targets);
+        if (Square king = position_.king(US); king != NO_SQUARE) {
+            each_plain(king, KING, king_attacks(king) & targets);
+        }
+    }
+
+    void board_moves(Square from, PieceType t, const Bitboard& targets) {
+        switch (t) {
+            case PAWN:  // its promotions are among the captures
+                return each_plain(
+                    from, t,
+                    targets.without(all_ ? DEAD_END<US, PAWN> : ALWAYS_PROMOTES<US, PAWN>));
+            case LANCE:
+                return each_promotable<LANCE>(from, targets);
+            case KNIGHT:
+                return each_promotable<KNIGHT>(from, targets);
+            case SILVER:
+                return each_promotable<SILVER>(from, targets);
+            case BISHOP:
+                return each_promotable<BISHOP>(from, targets);
+            case ROOK:
+                return each_promotable<ROOK>(from, targets);
+            default:
+                return each_plain(from, t, targets);
+        }
+    }
+
+    // Of the moves since `first`, those that give check.
+    ListedMove* keep_checks(ListedMove* first) {
+        ListedMove* end = first;
+        for (ListedMove* m = first; m != out_; ++m) {
+            if (position_.gives_check(m->move())) *end++ = *m;
+        }
+        return end;
+    }
+
+    // Moves of a piece to where it attacks the king; it uncovers nothing.
+    void direct_checks(Square from, PieceType t) {
+        constexpr Bitboard zone = far_ranks(US, 3);
+        bool promotes = can_promote(t);
+        Bitboard wanted = promotes ? checks_[t] | checks_[promoted_type(t)] : checks_[t];
+        Bitboard reach = attacks(US, t, from, occupied_) & wanted;
+        if (reach.none()) return;
+        reach.each([&](Square to) {
+            bool in_zone = zone.has(from) || zone.has(to);
+            if (promotes && in_zone && t != PAWN && checks_[promoted_type(t)].has(to)) {
+                push(from, to, true, t);
+            }
+            if (checks_[t].has(to) && stays_plain(t, from, to)) push(from, to, false, t);
+        });
+    }
+
+    bool stays_plain(PieceType t, Square from, Square to) const {
+        bool in_zone = far_ranks(US, 3).has(to);
+        switch (t) {
+            case PAWN:
+                return all_ ? !far_ranks(US, 1).has(to) : !in_zone;
+            case LANCE:
+                return !far_ranks(US, all_ ? 1 : 2).has(to);
+            case KNIGHT:
+                return !far_ranks(US, 2).has(to);
+            case BISHOP:
+            case ROOK:
+                return all_ || !(in_zone || far_ranks(US, 3).has(from));
+            default:
+                return true;
+        }
+    }
+
+    Bitboard pawn_files() const { return files_without(position_.pieces(US, PAWN)); }
+
+    void drops(const Bitboard& empty) {
+        Hand held = position_.hand(US);
+        if (held.empty() || empty.none()) return;
+        if (held.has(PAWN)) {
+            Bitboard to = empty & pawn_files();
+            to.without(far_ranks(US, 1)).each([&](Square s) {
+                out_ = add(out_, Move::drop(PAWN, s));
+            });
+        }
+        if (!held.has_pieces()) return;
+        // Types in the order of where they may not go: knights first, then lances.
+        std::uint32_t types[6];
+        int n = 0;
+        if (held.has(KNIGHT)) types[n++] = Move::drop(KNIGHT, 0).raw();
+        int after_knights = n;
+        if (held.has(LANCE)) types[n++] = Move::drop(LANCE, 0).raw();
+        int after_lances = n;
+        for (PieceType t : {SILVER, BISHOP, ROOK, GOLD}) {
+            if (held.has(t)) types[n++] = Move::drop(t, 0).raw();
+        }
+        auto write = [&](const Bitboard& targets, int first) {
+            targets.each([&](Square to) {
+                for (int i = first; i < n; ++i) out_ = add(out_, Move(types[i] | to));
+            });
+        };
+        constexpr Bitboard last = far_ranks(US, 1), last_two = far_ranks(US, 2);
+        write(empty & last, after_lances);
+        write(empty & (last_two ^ last), after_knights);
+        write(empty.without(last_two), 0);
+    }
+
+    const Position& position_;
+    ListedMove* out_;
+    Bitboard occupied_;
+    bool all_;
+    Bitboard checks_[16];  // by type: empty squares from where it would attack their king
+};
+
+template <MoveKind KIND, Color US>
+ListedMove* generate_for(const Position& position, ListedMove* out, bool all) {
+    Generator<US> generator(position, out, all);
+    if constexpr (KIND == MoveKind::CAPTURES) return generator.captures();
+    if constexpr (KIND == MoveKind::QUIETS) return generator.quiets();
+    if constexpr (KIND == MoveKind::QUIET_CHECKS) return generator.quiet_checks();
+    if constexpr (KIND == MoveKind::EVASIONS) return generator.evasions();
+}
+
+}  // namespace
+
+template <MoveKind KIND>
+ListedMove* generate_moves(const Position& position, ListedMove* out, bool all) {
+    return position.turn() == BLACK ? generate_for<KIND, BLACK>(position, out, all)
+                                    : generate_for<KIND, WHITE>(position, out, all);
+}
+template ListedMove* generate_moves<MoveKind::CAPTURES>(const Position&, ListedMove*, bool);
+template ListedMove* generate_moves<MoveKind::QUIETS>(const Position&, ListedMove*, bool);
+template ListedMove* generate_moves<MoveKind::QUIET_CHECKS>(const Position&, ListedMove*, bool);
+template ListedMove* generate_moves<MoveKind::EVASIONS>(const Position&, ListedMove*, bool);
+
+bool is_legal_pseudo(const Position& position, const Bitboard& pinned, Move m) {
+    Color us = position.turn(), them = opponent(us);
+    Square to = m.to();
+    if (m.is_drop()) {
+        if (m.dropped() != PAWN) return true;
+        Square king = position.king(them);
+        if (king == NO_SQUARE || !step_attacks(them, PAWN, king).has(to)) return true;
+        return !position.is_pawn_drop_mate(to);
+    }
+    Square from = m.from();
+    if (m.moved() == KING) {
+        return !position.is_attacked(them, to, position.occupied() ^ square_set(from));
+    }
+    if (!pinned.has(from)) return true;
+    Square king = position.king(us);
+    Relation away = relation(king, to);
+    return is_line(away) && direction_of(away) == direction_of(relation(king, from));
+}
+
+}  // namespace komadori

@@ -1,0 +1,252 @@
+"""Alpha-beta over a linear evaluation (or material): the engine of `komadori._core.alphabeta`."""
+
+from __future__ import annotations
+
+import math
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from komadori._core import alphabeta as core
+from komadori.rules import Board, Move
+from komadori.search.options import DECLARATION_POINTS
+from komadori.search.protocol import Info, Limits, SearchResult
+
+#: Centipawns a unit of log odds, in elmo's and this engine's evaluations.
+EVAL_COEF = 600.0
+
+#: Evaluations there are, and whether they need a file of weights.
+EVALUATIONS = {"material": False}
+
+#: What can be left out of the search, by the names of `core.Parts`.
+PARTS = tuple(name for name in dir(core.Parts) if not name.startswith("_") and name != "all_moves")
+
+_POLL_MS = 2
+_PATIENT_POLL_MS = 100
+
+
+@dataclass(frozen=True)
+class AlphaBetaOptions:
+    """Settings of the alpha-beta searcher."""
+
+    threads: int = 1
+    """With one thread and a limit of nodes or depth a search can be repeated exactly."""
+    hash_mb: int = 64
+    """Size of the transposition table, in MiB."""
+    multipv: int = 1
+    draw_value_black: float = 0.5
+    """What a draw is worth to Black, as a win rate."""
+    draw_value_white: float = 0.5
+    draw_ply: int = 0
+    """The game is drawn after this many plies; 0: never."""
+    declaration: str = "27"
+    """The entering-king rule: "27" points, "24" points or "none"."""
+    resign_value: int = 99999
+    """Resign when the score falls to minus this (centipawns); a mate that is seen counts as
+    32,000 less its plies."""
+    network_delay_ms: int = 20
+    """Kept back from the clock at every move."""
+    minimum_thinking_ms: int = 0
+    """Think at least this long under a clock, where there is as much."""
+    slow_mover: int = 100
+    """Per cent of the usual share of the clock."""
+    without: frozenset[str] = frozenset()
+    """Parts of the search to leave out (`PARTS`), to measure what they are worth."""
+    all_moves: bool = False
+    """Try the non-promotions too that only serve to avoid mate by a dropped pawn."""
+
+    def __post_init__(self) -> None:
+        for name, least in (
+            ("threads", 1),
+            ("hash_mb", 1),
+            ("multipv", 1),
+            ("draw_ply", 0),
+            ("network_delay_ms", 0),
+            ("minimum_thinking_ms", 0),
+            ("slow_mover", 1),
+        ):
+            if getattr(self, name) < least:
+                raise ValueError(f"{name} is {getattr(self, name)}, at least {least} is needed")
+        for name in ("draw_value_black", "draw_value_white"):
+            if not 0 <= getattr(self, name) <= 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, 0 to 1 is needed")
+        if self.declaration not in DECLARATION_POINTS:
+            rules = ", ".join(DECLARATION_POINTS)
+            raise ValueError(f"declaration is {self.declaration!r}, one of {rules} is needed")
+        if unknown := self.without - set(PARTS):
+            raise ValueError(f"the search has no part {', '.join(sorted(unknown))}")
+
+    def to_core(self) -> core.Options:
+        options = core.Options()
+        for name in ("threads", "hash_mb", "network_delay_ms", "minimum_thinking_ms", "slow_mover"):
+            setattr(options, name, getattr(self, name))
+        options.multi_pv = self.multipv
+        options.max_ply = self.draw_ply
+        options.set_draw_scores(
+            round(score_of(self.draw_value_black)), round(score_of(self.draw_value_white))
+        )
+        options.set_declaration(*DECLARATION_POINTS[self.declaration])
+        parts = core.Parts()
+        for name in self.without:
+            setattr(parts, name, False)
+        parts.all_moves = self.all_moves
+        options.parts = parts
+        return options
+
+
+def score_of(win_rate: float) -> float:
+    """Centipawns of a win rate: 600 * log odds, within +-6,000."""
+    p = min(max(win_rate, 1e-9), 1 - 1e-9)
+    return min(max(EVAL_COEF * math.log(p / (1 - p)), -6000.0), 6000.0)
+
+
+def win_rate_of(score_cp: int) -> float:
+    """The inverse of `score_of`, for every score."""
+    return 1.0 / (1.0 + math.exp(min(max(-score_cp / EVAL_COEF, -50.0), 50.0)))
+
+
+class AlphaBetaSearcher:
+    """Alpha-beta search (a `search.Searcher`).
+
+    The transposition table and what the search has learnt of moves are kept from move to move
+    until `new_game`.
+    """
+
+    def __init__(
+        self,
+        evaluation: str = "material",
+        weights: Path | str | None = None,
+        options: AlphaBetaOptions | None = None,
+    ) -> None:
+        """Raises ValueError where there is no such evaluation, or its weights are missing."""
+        if evaluation not in EVALUATIONS:
+            names = ", ".join(EVALUATIONS)
+            raise ValueError(f"evaluation is {evaluation!r}, one of {names} is needed")
+        if EVALUATIONS[evaluation] and weights is None:
+            raise ValueError(f"the evaluation {evaluation} needs a file of weights")
+        if not EVALUATIONS[evaluation] and weights is not None:
+            raise ValueError(f"the evaluation {evaluation} takes no weights")
+        self.evaluation = evaluation
+        self._options = options or AlphaBetaOptions()
+        self._engine = core.Engine(evaluation, self._options.to_core())
+        self._board = Board()
+
+    @property
+    def options(self) -> AlphaBetaOptions:
+        """The settings; assign to change them between searches."""
+        return self._options
+
+    @options.setter
+    def options(self, options: AlphaBetaOptions) -> None:
+        self._engine.set_options(options.to_core())
+        self._options = options
+
+    def set_option(self, **changes: Any) -> None:
+        """Change some settings by name."""
+        self.options = replace(self._options, **changes)
+
+    @property
+    def nodes(self) -> int:
+        """Moves made by the last search, of all threads."""
+        count: int = self._engine.nodes
+        return count
+
+    @property
+    def table_bytes(self) -> int:
+        """Memory of the transposition table."""
+        size: int = self._engine.table_bytes
+        return size
+
+    def set_position(self, board: Board) -> None:
+        self._board = board.copy()
+
+    def new_game(self) -> None:
+        self._engine.new_game()
+
+    def close(self) -> None:
+        self._engine.stop()
+        self._engine.result()
+
+    def evaluate(self, board: Board) -> int:
+        """The static evaluation, centipawns, side to move's view."""
+        score: int = self._engine.evaluate(board)
+        return score
+
+    def ponderhit(self, limits: Limits) -> None:
+        self._engine.ponderhit(_core_limits(limits))
+
+    def search(
+        self,
+        limits: Limits,
+        on_info: Callable[[Info], None] | None = None,
+        stop: threading.Event | None = None,
+    ) -> SearchResult:
+        engine = self._engine
+        engine.start(self._board, _core_limits(limits))
+        poll_ms = _PATIENT_POLL_MS if stop is None else _POLL_MS
+        try:
+            while True:
+                lines = engine.wait(poll_ms)
+                if on_info:
+                    for line in lines:
+                        on_info(_info(line))
+                if not engine.is_searching:
+                    break
+                if stop is not None and stop.is_set():
+                    engine.stop()
+        except BaseException:
+            engine.stop()
+            engine.result()
+            raise
+        if on_info:
+            for line in engine.wait(0):
+                on_info(_info(line))
+        return self._result(engine.result())
+
+    def _result(self, found: core.Result) -> SearchResult:
+        infos = [_info(line) for line in found.lines]
+        if found.declares_win:
+            return SearchResult(None, declare_win=True)
+        if found.best is None:
+            return SearchResult(None, resign=True)
+        return SearchResult(
+            best_move=Move.from_move16(found.best),
+            ponder=None if found.ponder is None else Move.from_move16(found.ponder),
+            resign=found.lines[0].score_cp <= -self._options.resign_value,
+            infos=infos,
+        )
+
+
+def _core_limits(limits: Limits) -> core.Limits:
+    bounds = core.Limits()
+    bounds.depth = limits.depth or 0
+    bounds.nodes = limits.nodes or limits.playouts or 0
+    bounds.movetime_ms = limits.movetime_ms or limits.mate or 0
+    bounds.infinite = limits.infinite or limits.ponder or limits.mate == 0
+    if limits.has_clock:
+        bounds.set_clock(
+            limits.btime_ms or 0, limits.wtime_ms or 0, limits.binc_ms or 0, limits.winc_ms or 0
+        )
+        bounds.byoyomi_ms = limits.byoyomi_ms or 0
+    bounds.searchmoves = [move.move16 for move in limits.searchmoves]
+    return bounds
+
+
+def _info(line: core.Info) -> Info:
+    mate = line.mate_plies
+    return Info(
+        depth=line.depth,
+        seldepth=line.seldepth,
+        nodes=line.nodes,
+        nps=round(line.nodes * 1000 / max(line.time_ms, 1)),
+        time_ms=line.time_ms,
+        hashfull=line.hashfull,
+        multipv=line.multipv,
+        score_cp=None if mate is not None else line.score_cp,
+        mate_plies=mate,
+        win_rate=win_rate_of(line.score_cp),
+        pv=[Move.from_move16(m) for m in line.pv],
+        visits=line.nodes,
+    )

@@ -1,0 +1,151 @@
+"""The search against a plain minimax, and on positions whose answer is known."""
+
+import threading
+import time
+
+import pytest
+from oracles import MATE, material, minimax, random_positions, replay
+
+from komadori.rules import Board, Move
+from komadori.search.alphabeta import PARTS, AlphaBetaOptions, AlphaBetaSearcher
+from komadori.search.protocol import Info, Limits, Searcher, SearchResult
+
+#: Every part left out: plain alpha-beta, principal variation search and ordering remain.
+BARE = frozenset(PARTS)
+
+
+def searcher(**options: object) -> AlphaBetaSearcher:
+    return AlphaBetaSearcher(options=AlphaBetaOptions(hash_mb=8, **options))  # type: ignore[arg-type]
+
+
+def find(board: Board | str, limits: Limits, **options: object) -> SearchResult:
+    engine = searcher(**options)
+    engine.set_position(board if isinstance(board, Board) else Board(board))
+    return engine.search(limits)
+
+
+def score_of(info: Info) -> int:
+    if info.mate_plies is None:
+        assert info.score_cp is not None
+        return info.score_cp
+    return MATE - info.mate_plies if info.mate_plies > 0 else -MATE - info.mate_plies
+
+
+def test_is_a_searcher() -> None:
+    assert isinstance(searcher(), Searcher)
+
+
+@pytest.mark.parametrize("depth", [1, 2, 3])
+def test_equals_minimax_without_pruning(depth: int) -> None:
+    engine = searcher(without=BARE, all_moves=True)
+    for board in random_positions(12 if depth < 3 else 3, seed=depth, plies=60):
+        engine.set_position(board)
+        result = engine.search(Limits(depth=depth))
+        assert score_of(result.infos[0]) == minimax(board, depth), board.sfen()
+
+
+def test_table_changes_no_score_without_pruning() -> None:
+    plain = searcher(without=BARE - {"quiescence"}, all_moves=True)
+    tabled = searcher(without=BARE - {"quiescence", "table"}, all_moves=True)
+    for board in random_positions(8, seed=5, plies=60):
+        scores = []
+        for engine in (plain, tabled):
+            engine.new_game()
+            engine.set_position(board)
+            scores.append(score_of(engine.search(Limits(depth=3)).infos[0]))
+        assert scores[0] == scores[1], board.sfen()
+
+
+def test_lines_are_legal_and_the_best_move_leads_them() -> None:
+    engine = searcher(multipv=3)
+    for board in random_positions(25, seed=6):
+        engine.set_position(board)
+        infos: list[Info] = []
+        result = engine.search(Limits(nodes=3000), on_info=infos.append)
+        assert result.best_move in board.legal_moves
+        for info in infos:
+            replay(board, info.pv)
+        ranks = [i.multipv for i in result.infos]
+        assert ranks == list(range(1, len(ranks) + 1))
+        scores = [score_of(i) for i in result.infos]
+        assert scores == sorted(scores, reverse=True)
+        assert len({i.pv[0] for i in result.infos}) == len(result.infos)
+        assert result.infos[0].pv[0] == result.best_move
+
+
+def test_repeats_itself_exactly() -> None:
+    def run() -> list[Info]:
+        engine = searcher()
+        infos: list[Info] = []
+        for board in random_positions(4, seed=7):
+            engine.set_position(board)
+            engine.search(Limits(nodes=4000), on_info=infos.append)
+        return infos
+
+    def facts(infos: list[Info]) -> list[tuple[object, ...]]:
+        return [(i.depth, i.seldepth, i.nodes, score_of(i), tuple(i.pv)) for i in infos]
+
+    assert facts(run()) == facts(run())
+
+
+def test_node_limit_is_exact() -> None:
+    engine = searcher()
+    engine.set_position(Board())
+    for nodes in (1000, 5000, 20000):
+        assert engine.search(Limits(nodes=nodes)).infos[0].nodes <= nodes
+        assert nodes <= engine.nodes <= nodes + 2
+
+
+def test_searchmoves_bind() -> None:
+    board = Board()
+    only = [Move.from_usi("9g9f"), Move.from_usi("1g1f")]
+    for depth in (1, 5):
+        assert find(board, Limits(depth=depth, searchmoves=only)).best_move in only
+
+
+def test_static_evaluation_is_material() -> None:
+    engine = searcher()
+    for board in random_positions(50, seed=8):
+        assert engine.evaluate(board) == material(board)
+
+
+def test_stop_is_obeyed_at_once() -> None:
+    engine = searcher()
+    engine.set_position(Board())
+    stop = threading.Event()
+    timer = threading.Timer(0.2, stop.set)
+    timer.start()
+    result = engine.search(Limits(infinite=True), stop=stop)
+    late = time.perf_counter()
+    timer.join()
+    assert result.best_move in Board().legal_moves
+    assert time.perf_counter() - late < 1.0
+    stop.set()
+    assert engine.search(Limits(infinite=True), stop=stop).best_move in Board().legal_moves
+
+
+def test_threads_share_a_search() -> None:
+    engine = searcher(threads=3)
+    engine.set_position(Board())
+    result = engine.search(Limits(nodes=30000))
+    assert result.best_move in Board().legal_moves
+
+
+def test_table_stays_within_its_megabytes() -> None:
+    for megabytes in (1, 3, 16):
+        engine = AlphaBetaSearcher(options=AlphaBetaOptions(hash_mb=megabytes))
+        assert engine.table_bytes <= megabytes << 20
+        engine.set_position(Board())
+        infos = engine.search(Limits(nodes=60000)).infos
+        assert 0 < infos[0].hashfull <= 1000
+
+
+def test_wrong_settings_are_named() -> None:
+    with pytest.raises(ValueError, match="threads is 0"):
+        AlphaBetaOptions(threads=0)
+    with pytest.raises(ValueError, match="no part sorcery"):
+        AlphaBetaOptions(without=frozenset({"sorcery"}))
+    with pytest.raises(ValueError, match="evaluation is 'magic'"):
+        AlphaBetaSearcher("magic")
+    with pytest.raises(ValueError, match="takes no weights"):
+        AlphaBetaSearcher("material", weights="x.bin")
