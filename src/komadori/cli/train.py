@@ -6,6 +6,7 @@ import contextlib
 import signal
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from types import FrameType
 
@@ -58,6 +59,8 @@ def command(
         train_files, test_files = data or settings.data.train, test or settings.data.test
         if not train_files:
             raise click.ClickException(f"{config}: no games: give --data or set data.train")
+        files = replace(settings.data, train=tuple(train_files), test=tuple(test_files))
+        settings = replace(settings, data=files)
         samples = load_samples(train_files)
         test_samples = load_samples(test_files) if test_files else None
         with TrainingBar() as bar, _interrupt_sets(stop):

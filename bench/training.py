@@ -1,0 +1,101 @@
+"""Training steps: samples/s of several networks, with ratios taken in the same run.
+
+    python bench/training.py [NET ...] [--seconds S]
+
+For each network, turn by turn: as `komadori train` does it on this machine (bfloat16 where
+fast, a thread a share of the batch), the same in float32, the same with torch's own
+threads inside each operation, and with the loader in front. The medians are printed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from functools import partial
+
+import torch
+
+from komadori import nets, records
+from komadori.training import Compute, DeviceConfig, Loader, LossConfig, Part
+from komadori.training.config import OptimizerConfig
+from komadori.training.device import targets
+from komadori.training.encoder import CoreEncoder
+from komadori.training.loader import Batch
+from komadori.training.loss import Losses, Size, losses
+from komadori.training.optimizer import make_optimizer
+from komadori.training.workers import Replicas, Workers
+
+ROUNDS = 3
+
+
+def samples_per_s(
+    net: str, compute: Compute, next_batch: Callable[[], Batch], seconds: float
+) -> float:
+    """Whole optimizer steps of the network for about so long, the first two not counted."""
+    network = compute.place(nets.build(net)).train()
+    optimizer = make_optimizer(network, OptimizerConfig())
+    optimizer.param_groups[0]["lr"] = optimizer.param_groups[1]["lr"] = 0.01
+    replicas = Replicas(network, compute.replicas)
+    workers: Workers = compute.workers()
+
+    def micro_step(size: Size, replica: int, share: Batch) -> Losses:
+        with compute.autocast():
+            policy, value = replicas.networks[replica](*compute.inputs(share))
+        loss = losses(policy, value, targets(share, compute.device), LossConfig(), size)
+        loss.total.backward()
+        return loss
+
+    done, began = 0, time.monotonic()
+    for step in range(1_000_000):
+        if step == 2:
+            done, began = 0, time.monotonic()
+        if step > 2 and time.monotonic() - began > seconds:
+            break
+        batch = next_batch()
+        optimizer.zero_grad(set_to_none=True)
+        workers.map(partial(micro_step, Size.of(batch.label)), batch)
+        replicas.gather()
+        torch.nn.utils.clip_grad_norm_(network.parameters(), 10.0)
+        optimizer.step()
+        done += len(batch)
+    workers.close()
+    return done / (time.monotonic() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("nets", nargs="*", default=["resnet4x48", "resnet4x64", "resnet5x64"])
+    parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
+    parser.add_argument("--batch-size", type=int, default=128)
+    options = parser.parse_args()
+
+    part = Part.whole(records.load_samples(records.sample_path()))
+    loader = Loader(part, CoreEncoder("dlshogi", "2187"), options.batch_size, seed=1)
+    stream: Iterator[Batch] = loader.batches()
+    fixed = next(stream)
+    usual = Compute.of(DeviceConfig())
+    total = usual.replicas * usual.threads_each
+    ways = {
+        usual.describe()["dtype"]: (usual, lambda: fixed),
+        "float32": (replace(usual, dtype=torch.float32), lambda: fixed),
+        "fork-join": (replace(usual, replicas=1, threads_each=total), lambda: fixed),
+        "with loader": (usual, partial(next, stream)),
+    }
+    print(f"batch {options.batch_size}, {usual.describe()['threads']} threads; samples/s")
+    print(f"{'net':14}" + "".join(f"{name:>14}" for name in ways) + "   loader ratio")
+    for net in options.nets:
+        found: dict[str, list[float]] = {name: [] for name in ways}
+        for _ in range(ROUNDS):
+            for name, (compute, next_batch) in ways.items():
+                found[name].append(samples_per_s(net, compute, next_batch, options.seconds))
+        median = {name: statistics.median(values) for name, values in found.items()}
+        first = next(iter(median.values()))
+        row = "".join(f"{value:14,.0f}" for value in median.values())
+        print(f"{net:14}{row}   {median['with loader'] / first:.3f}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
