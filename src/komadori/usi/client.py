@@ -145,6 +145,8 @@ class LineProcess:
             raise EngineTimeoutError(self._complaint("gave no answer in time")) from None
         if line is None:
             self._lines.put(None)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=1.0)
             raise EngineDiedError(self._complaint(f"ended (status {self._process.poll()})"))
         if line:
             self._tail.append(line)

@@ -15,9 +15,12 @@ from komadori.usi.protocol import STARTPOS, BestMove, GoCommand, is_move_text
 
 DEFAULT_DEPTH = 4
 
-#: `3. ... 3a2b 299990` is its move, `3. 3a2b 300000` repeats ours.
-_OWN_MOVE = re.compile(r"\d+\. \.\.\. (\S+)")
-_ECHO = re.compile(r"\d+\. (?!\.\.\. )(\S+)")
+#: `3. ... 3a2b 299990` is its move, `3. 3a2b 300000` repeats ours. The first line after
+#: `depth` stands behind that command's prompt.
+_OWN_MOVE = re.compile(r"(?:depth = )?\d+\. \.\.\. (\S+)")
+
+#: No command: the complaint about it tells that all before it was answered.
+_MARKER = "komadori-marker"
 
 
 class GnuShogi:
@@ -53,7 +56,7 @@ class GnuShogi:
         if follows and depth == self._depth_set:
             self._process.send(moves[-1])
         else:
-            self._set_up(moves, depth)
+            self._set_up(moves, depth, deadline)
         best = self._answer(deadline, began)
         if is_move_text(best.move):
             self._played = [*moves, best.move]
@@ -61,7 +64,11 @@ class GnuShogi:
             self._played = None
         return Thought(best, [], (time.monotonic() - began) * 1000.0)
 
-    def _set_up(self, moves: Sequence[str], depth: int) -> None:
+    def _set_up(self, moves: Sequence[str], depth: int, deadline: float) -> None:
+        # What belongs to the last game (`Black mates!`) may still be on its way: pass it over.
+        self._process.send(_MARKER)
+        while _MARKER not in self._process.read(deadline):
+            pass
         self._process.send("new")
         if self._fresh and not self._book:
             self._process.send("book")  # a switch, kept over new games

@@ -1,0 +1,160 @@
+"""The client against an engine of a few lines that misbehaves on request."""
+
+from __future__ import annotations
+
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from komadori.usi.client import (
+    EngineDiedError,
+    EngineError,
+    EngineTimeoutError,
+    LineProcess,
+    UsiEngine,
+    split_command,
+)
+from komadori.usi.protocol import STARTPOS, GoCommand, Score
+
+ENGINE = """
+import sys, time
+mode = sys.argv[1] if len(sys.argv) > 1 else ""
+log = open(sys.argv[2], "w") if len(sys.argv) > 2 else None
+for line in sys.stdin:
+    line = line.strip()
+    if log:
+        print(line, file=log, flush=True)
+    if line == "usi":
+        if mode == "mute": continue
+        print("id name Toy 1.0\\nid author nobody")
+        print("option name Depth type spin default 1 min 1 max 9")
+        print("option name Clear type button\\nusiok")
+    elif line == "isready":
+        if mode == "dies": sys.exit("the model file is missing")
+        print("\\nreadyok")
+    elif line.startswith("go"):
+        if mode == "crash": print("info string about to crash"); sys.stdout.flush(); sys.exit(3)
+        if mode == "hang": continue
+        if mode == "empty": print("bestmove"); continue
+        if mode == "late": continue
+        print("info depth 2 score cp 40 nodes 9 pv 7g7f\\ninfo multipv 2 score cp 1 pv 2g2f")
+        print("bestmove 7g7f ponder 3c3d")
+    elif line == "stop" and mode == "late":
+        print("bestmove 2g2f")
+    elif line == "quit":
+        if mode in ("hang", "deaf"): time.sleep(60)
+        break
+    sys.stdout.flush()
+"""
+
+
+@pytest.fixture
+def toy(tmp_path: Path) -> list[str]:
+    path = tmp_path / "toy.py"
+    path.write_text(ENGINE)
+    return [sys.executable, str(path)]
+
+
+def test_a_conversation(toy: list[str], tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    with UsiEngine([*toy, "", str(log)], {"Depth": "3", "Clear": "", "USI_Hash": "64"}) as engine:
+        assert engine.name == "Toy 1.0"
+        assert engine.declared["Depth"].max == 9
+        engine.new_game()
+        go = GoCommand(byoyomi_ms=1000, btime_ms=0, wtime_ms=0)
+        thought = engine.think(STARTPOS, ["2g2f", "3c3d"], go, 5.0)
+        assert (thought.best.move, thought.best.ponder) == ("7g7f", "3c3d")
+        assert thought.last_info is not None
+        assert thought.last_info.score == Score(cp=40)
+        engine.game_over("win")
+    lines = log.read_text().splitlines()
+    assert lines == [
+        "usi",
+        "setoption name Depth value 3",
+        "setoption name Clear",
+        "setoption name USI_Hash value 64",
+        "isready",
+        "isready",
+        "usinewgame",
+        "position startpos moves 2g2f 3c3d",
+        "go btime 0 wtime 0 byoyomi 1000",
+        "gameover win",
+        "quit",
+    ]
+
+
+def test_unknown_options_are_an_error_that_lists_the_known(toy: list[str]) -> None:
+    with pytest.raises(EngineError, match="no option Dept; it has: Clear, Depth"):
+        UsiEngine(toy, {"Dept": "3"})
+
+
+def test_an_engine_that_never_answers_is_given_up(toy: list[str]) -> None:
+    with pytest.raises(EngineTimeoutError, match="no answer in time"):
+        UsiEngine([*toy, "mute"], startup_s=0.5)
+
+
+def test_an_engine_that_ends_while_loading_is_quoted(toy: list[str]) -> None:
+    with pytest.raises(EngineDiedError, match="the model file is missing"):
+        UsiEngine([*toy, "dies"])
+
+
+def test_a_crash_in_a_search_is_quoted(toy: list[str]) -> None:
+    with (
+        UsiEngine([*toy, "crash"]) as engine,
+        pytest.raises(EngineDiedError, match=r"status 3.*about to crash"),
+    ):
+        engine.think(STARTPOS, [], GoCommand(), 5.0)
+
+
+def test_bestmove_without_a_move_is_an_error(toy: list[str]) -> None:
+    with UsiEngine([*toy, "empty"]) as engine, pytest.raises(EngineError, match="bestmove"):
+        engine.think(STARTPOS, [], GoCommand(), 5.0)
+
+
+def test_an_engine_beyond_its_time_is_stopped_first(toy: list[str]) -> None:
+    with UsiEngine([*toy, "late"]) as engine:
+        thought = engine.think(STARTPOS, [], GoCommand(infinite=True), 0.2)
+        assert thought.best.move == "2g2f"
+        assert thought.time_ms >= 200
+
+
+def test_a_hung_engine_is_given_up_and_killed(
+    toy: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("komadori.usi.client.STOP_GRACE_S", 0.2)
+    engine = UsiEngine([*toy, "hang"])
+    with pytest.raises(EngineTimeoutError):
+        engine.think(STARTPOS, [], GoCommand(), 0.2)
+    began = time.monotonic()
+    engine._process.close(grace_s=0.3)
+    assert time.monotonic() - began < 3.0
+    assert not engine._process.is_alive
+    engine.close()
+
+
+def test_no_line_can_smuggle_another(toy: list[str]) -> None:
+    with UsiEngine(toy) as engine, pytest.raises(EngineError, match="line break"):
+        engine.set_option("Depth", "1\nquit")
+
+
+def test_a_flood_without_line_breaks_is_cut() -> None:
+    program = "import sys; sys.stdout.write('x' * (3 << 20)); sys.stdout.flush()"
+    process = LineProcess([sys.executable, "-c", program], "flood")
+    try:
+        line = process.read(time.monotonic() + 10.0)
+        assert len(line) <= 1 << 20
+    finally:
+        process.close()
+
+
+def test_commands() -> None:
+    words = split_command(f'{sys.executable} -c "print(1)"')
+    assert words[1:] == ["-c", "print(1)"]
+    with pytest.raises(EngineError, match="no program 'no-such-program'"):
+        split_command("no-such-program --x")
+    with pytest.raises(EngineError, match="empty"):
+        split_command("")
+    with pytest.raises(EngineError, match="can't start"):
+        LineProcess(["/"], "a folder")
