@@ -257,6 +257,14 @@ def test_quit_while_loading() -> None:
         assert gui.join() == 0
 
 
+def test_quit_in_a_search_still_gives_the_answer() -> None:
+    """A client's thread may be waiting for it: cshogi's runner quits while an engine ponders."""
+    with Gui().ready() as gui:
+        gui.send("go ponder btime 1000 wtime 1000", "gameover", "quit")
+        gui.expect("bestmove")
+        assert gui.join() == 0
+
+
 # ---------------------------------------------------------------------------- manners of GUIs
 
 

@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 #: While loading, a newline this often keeps the GUI waiting.
 KEEP_ALIVE_S = 5.0
 
+#: How long the end waits for a search or a model under way.
+LEAVING_S = 2.0
+
 #: A searcher that hasn't answered this long after `stop` is answered for with its last line.
 STOP_PATIENCE_S = 1.0
 
@@ -154,10 +157,10 @@ class Front:
                     self._say(str(error))
                 except Exception as error:  # input must never end the engine
                     self._say(f"error: {type(error).__name__}: {error}")
-        self._is_closed.set()
-        self._release_all()
+        self._release_all()  # each `go` still gets its answer: a client may be waiting for it
         self._jobs.put(None)
-        worker.join(timeout=3.0)
+        worker.join(timeout=LEAVING_S)
+        self._is_closed.set()
         if not worker.is_alive() and self._searcher is not None:
             with contextlib.suppress(Exception):
                 self._searcher.close()

@@ -66,10 +66,10 @@ class GnuShogi:
 
     def _set_up(self, moves: Sequence[str], depth: int, deadline: float) -> None:
         # What belongs to the last game (`Black mates!`) may still be on its way: pass it over.
+        self._process.send("new")
         self._process.send(_MARKER)
         while _MARKER not in self._process.read(deadline):
             pass
-        self._process.send("new")
         if self._fresh and not self._book:
             self._process.send("book")  # a switch, kept over new games
         self._fresh = False

@@ -1,0 +1,136 @@
+"""`komadori usi` as a process: what a GUI starts."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from komadori.rules import Board
+from komadori.usi import models
+from komadori.usi.client import EngineDiedError, UsiEngine
+from komadori.usi.protocol import STARTPOS, GoCommand
+
+COMMAND = [sys.executable, "-m", "komadori", "usi"]
+
+
+@pytest.mark.parametrize("player", ["material", "random"])
+def test_players_without_a_network(player: str) -> None:
+    with UsiEngine([*COMMAND, "--player", player]) as engine:
+        assert engine.name.startswith("komadori ")
+        assert "Draw_Ply" in engine.declared
+        assert "DNN_Model" not in engine.declared
+        thought = engine.think(STARTPOS, ["7g7f"], GoCommand(byoyomi_ms=1000), 10.0)
+        board = Board()
+        board.push_usi("7g7f")
+        assert board.parse_usi(thought.best.move)
+
+
+@pytest.mark.parametrize("player", ["model", "policy", "one-ply"])
+def test_players_with_a_network(player: str) -> None:
+    command = [*COMMAND, "--player", player, "--model", "random:3", "--option", "UCT_Threads=1"]
+    with UsiEngine(command) as engine:
+        assert engine.declared["DNN_Model"].default == "random:3"
+        assert engine.declared["UCT_Threads"].default == "1"
+        thought = engine.think(STARTPOS, [], GoCommand(nodes=50), 20.0)
+        assert Board().parse_usi(thought.best.move)
+        assert thought.last_info is not None
+        assert thought.last_info.pv[0] == thought.best.move
+
+
+def test_a_missing_model_is_named_and_ends_the_engine() -> None:
+    with pytest.raises(EngineDiedError, match=r"status 1.*no model missing\.onnx"):
+        UsiEngine(COMMAND, {"DNN_Model": "missing.onnx"})
+
+
+def test_bad_arguments_are_named() -> None:
+    for arguments, message in (
+        (["--option", "MultiPV=x"], "option MultiPV: 'x' is no whole number"),
+        (["--option", "Nope=1"], "no option 'Nope'"),
+        (["--player", "god"], "invalid choice: 'god'"),
+    ):
+        done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)
+        assert done.returncode == 2
+        assert message in done.stderr
+        assert done.stdout == ""
+
+
+def test_help_of_the_command() -> None:
+    done = subprocess.run([*COMMAND, "--help"], capture_output=True, text=True, check=True)
+    assert "--model" in done.stdout
+
+
+def test_a_closed_output_ends_the_process() -> None:
+    process = subprocess.Popen(
+        [*COMMAND, "--player", "material"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+    process.stdin.write(b"usi\nisready\nposition startpos\ngo infinite\n")
+    process.stdin.flush()
+    while process.stdout.readline().strip() != b"readyok":
+        pass
+    process.stdout.close()
+    with contextlib.suppress(OSError):  # it may have left already
+        process.stdin.write(b"stop\nusi\n")
+        process.stdin.flush()
+    assert process.wait(timeout=10.0) == 0  # though its input is still open
+    with contextlib.suppress(OSError):
+        process.stdin.close()
+
+
+def test_what_libraries_print_stays_out_of_the_protocol(tmp_path: Path) -> None:
+    """Python's and C's standard output both end on standard error."""
+    (tmp_path / "sitecustomize.py").write_text(
+        "import komadori.players.simple as simple, os\n"
+        "made = simple.MaterialPlayer.__init__\n"
+        "def noisy(self, *a, **k):\n"
+        "    print('noise', flush=True); os.write(1, b'noise\\n'); made(self, *a, **k)\n"
+        "simple.MaterialPlayer.__init__ = noisy\n"
+    )
+    done = subprocess.run(
+        [*COMMAND, "--player", "material"],
+        input="usi\nisready\ngo nodes 1\nisready\n",
+        capture_output=True,
+        text=True,
+        check=True,
+        env={**os.environ, "PYTHONPATH": str(tmp_path)},
+    )
+    assert "noise" not in done.stdout
+    assert done.stdout.startswith("id name")
+
+
+# ---------------------------------------------------------------------------- where models are
+
+
+def test_models_are_never_found_by_the_working_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "home"))
+    monkeypatch.setattr(sys, "platform", "linux")
+    monkeypatch.delenv(models.ENVIRONMENT, raising=False)
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "net.onnx").write_bytes(b"")
+    with pytest.raises(models.ModelNotFoundError, match=r"no model net\.onnx: looked for"):
+        models.find_model("net.onnx")
+    own = tmp_path / "home" / "komadori" / "models"
+    own.mkdir(parents=True)
+    (own / "net.onnx").write_bytes(b"")
+    assert models.find_model("net.onnx") == str(own / "net.onnx")
+    assert models.find_model(str(tmp_path / "net.onnx")) == str(tmp_path / "net.onnx")
+    assert models.find_model("uniform") == "uniform"
+    assert models.find_model("random:4") == "random:4"
+    monkeypatch.setenv(models.ENVIRONMENT, str(tmp_path / "net.onnx"))
+    assert models.find_model("") == str(tmp_path / "net.onnx")
+
+
+def test_models_beside_the_launcher_come_first(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "net.onnx").write_bytes(b"")
+    monkeypatch.setattr(sys, "argv", [str(tmp_path / "komadori-usi")])
+    assert models.find_model("net.onnx") == str(tmp_path / "net.onnx")
