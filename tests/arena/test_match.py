@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import get_args
 
 import pytest
 
 from komadori import arena
-from komadori.arena.game import Conditions, judge, play_game
+from komadori.arena.game import Conditions, GameRecord, Reason, judge, play_game
 from komadori.arena.openings import Opening, choose, is_quiet, parse_opening, read_openings
+from komadori.arena.store import to_game
 from komadori.arena.workers import WorkerError
 from komadori.players import Decision, make
+from komadori.records import read_games
 from komadori.rules import Board
 from komadori.usi.client import EngineError
 from komadori.usi.protocol import STARTPOS, GoCommand
@@ -176,6 +179,18 @@ def test_opening_file_names_the_bad_line(tmp_path: Path) -> None:
         read_openings(path)
 
 
+def test_openings_from_game_records(tmp_path: Path) -> None:
+    openings = read_openings("sample", plies=10)
+    assert len(openings) > 50
+    assert len(set(openings)) == len(openings)
+    for opening in openings[:20]:
+        assert len(opening.board().moves) == 10
+    with pytest.raises(arena.OpeningError, match="no game of at least 5000"):
+        read_openings("sample", plies=5000)
+    with pytest.raises(arena.OpeningError, match="none"):
+        read_openings(tmp_path / "none.kif")
+
+
 def test_choice_uses_all_openings_before_one_returns() -> None:
     openings = arena.random_openings(5, 4)
     chosen = choose(openings, 12, seed=1)
@@ -274,6 +289,29 @@ def test_a_match_is_taken_up_where_it_was_cut_off(tmp_path: Path) -> None:
     path.write_text("\n".join([lines[0], "{}", *lines[2:]]) + "\n")
     with pytest.raises(arena.MatchStoreError, match="line 2"):
         arena.play_match("material", "random", games=8, seed=5, out=tmp_path)
+
+
+@pytest.mark.parametrize("suffix", ["kif", "csa", "usi"])
+def test_games_are_written_as_records(suffix: str, tmp_path: Path) -> None:
+    result = arena.play_match("material", "random", games=2, out=tmp_path, records=suffix)
+    for record in result.games:
+        path = tmp_path / "games" / f"{record.index + 1:05}.{suffix}"
+        (game,) = read_games(path)
+        assert game.usi_moves() == record.moves
+        assert game.winner.name.lower() == record.winner
+
+
+def test_records_that_cannot_be_written_are_refused_first(tmp_path: Path) -> None:
+    with pytest.raises(ValueError, match="give out"):
+        arena.play_match("material", "random", games=2, records="kif")
+    with pytest.raises(ValueError, match="xyz"):
+        arena.play_match("material", "random", games=2, records="xyz", out=tmp_path)
+
+
+@pytest.mark.parametrize("reason", get_args(Reason))
+def test_every_ending_has_its_name_in_records(reason: Reason) -> None:
+    record = GameRecord(0, 0, ("a", "b"), True, STARTPOS, ["7g7f"], 0, "white", reason)
+    assert to_game(record).end.name != "UNKNOWN"
 
 
 def test_sprt_ends_a_match_early() -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from komadori.arena import elo
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.openings import Opening, choose, random_openings
-from komadori.arena.store import MatchStore
+from komadori.arena.store import MatchStore, check_record_suffix
 from komadori.arena.workers import Job, PlayerSource, run_jobs
 
 #: Below so many whole pairs the spread of pairs is too rough, and single games give the error.
@@ -144,6 +144,7 @@ def play_match(
     nodes: int | None = None,
     on_game: OnGame | None = None,
     out: Path | str | None = None,
+    records: str | None = None,
     sprt: elo.Sprt | None = None,
     names: tuple[str, str] | None = None,
 ) -> MatchResult:
@@ -157,8 +158,9 @@ def play_match(
 
     `nodes` is short for Conditions(nodes=...). `on_game` is called in this thread after each
     game, in the order they finish. `out` is a folder for games.jsonl and result.json; games
-    already there, played under the same terms, are counted and not played again. `sprt` ends
-    the match early once decided.
+    already there, played under the same terms, are counted and not played again. `records` (kif,
+    csa, usi, ...) writes each game there as a record too. `sprt` ends the match early once
+    decided.
 
     Raises ValueError for unusable arguments and PlayerSpecError for a bad specification.
     """
@@ -170,6 +172,10 @@ def play_match(
         conditions = Conditions(nodes=nodes)
     elif nodes is not None:
         raise ValueError("give nodes in the conditions, not beside them")
+    if records:
+        if out is None:
+            raise ValueError("records need a folder: give out")
+        check_record_suffix(records)
     pair_count = games // 2
     if openings is None:
         chosen = random_openings(pair_count, opening_plies, seed)
@@ -190,6 +196,8 @@ def play_match(
             record.names = shown if record.first_is_black else (shown[1], shown[0])
             if store:
                 store.append(record)
+                if records:
+                    store.write_record(record, records)
             result.add(record)
             if on_game:
                 on_game(record, result)

@@ -97,17 +97,29 @@ def is_quiet(board: Board) -> bool:
     return all(gain_cp(board, move) <= QUIET_GAIN_CP for move in board.legal_moves)
 
 
+#: Files of openings, one a line; others are taken for game records.
+TEXT_SUFFIXES = (".txt", ".sfen", ".epd", "")
+
+#: How much of a recorded game is an opening, where nobody says.
+DEFAULT_RECORD_PLIES = 24
+
+
 def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
     """Openings from a text file, one a line, or from a file of game records.
 
     A line is `startpos [moves ...]`, `sfen ... [moves ...]`, the same after `position`, a bare
     SFEN, or bare USI moves from the start position; blank lines and lines that begin with `#`
-    are passed over. Records (.csa .kif .ki2 .kifu .jkf) give the first `plies` moves of each
-    game. Raises OpeningError naming file and line.
+    are passed over. A file of games in any format of `komadori.records` gives the first `plies`
+    moves of each, each line of play once; the name `sample` stands for the bundled games.
+    Raises OpeningError naming file and line.
     """
+    if str(path) == "sample":
+        from komadori.records import sample_path
+
+        path = sample_path()
     path = Path(path)
-    if path.suffix.lower() in (".csa", ".kif", ".kifu", ".ki2", ".jkf"):
-        return _from_records(path, 24 if plies is None else plies)
+    if path.suffix.lower() not in TEXT_SUFFIXES:
+        return _from_records(path, DEFAULT_RECORD_PLIES if plies is None else plies)
     try:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
@@ -144,7 +156,11 @@ def _from_records(path: Path, plies: int) -> list[Opening]:
     from komadori.records import read_games
 
     openings = []
-    for game in read_games(path):
+    try:
+        games = read_games(path)
+    except (OSError, ValueError) as error:
+        raise OpeningError(f"{path}: {error}") from error
+    for game in games:
         moves = game.usi_moves()[:plies]
         if len(moves) == plies:
             openings.append(Opening(game.initial_sfen, tuple(moves)))

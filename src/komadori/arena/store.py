@@ -2,6 +2,7 @@
 
     games.jsonl    first line the terms of the match, then one finished game a line
     result.json    the figures, written when the match ends
+    games/         the games as records in a format of the user's choice, where one is named
 
 Each game is on the disk before the next is counted, so a match that was cut off goes on where
 it stopped; a last line that was cut off is dropped.
@@ -15,9 +16,12 @@ import os
 import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from komadori.arena.game import GameRecord
+
+if TYPE_CHECKING:
+    from komadori.records import Game
 
 FORMAT = 1
 
@@ -86,6 +90,14 @@ class MatchStore:
             file.flush()
             os.fsync(file.fileno())
 
+    def write_record(self, record: GameRecord, suffix: str) -> None:
+        """Write the game as a file of its own, games/NNNNN.SUFFIX (kif, csa, usi, ...)."""
+        from komadori.records import write_games
+
+        folder = self.folder / "games"
+        folder.mkdir(exist_ok=True)
+        write_games(folder / f"{record.index + 1:05}.{suffix}", [to_game(record)])
+
     def write_result(self, figures: Mapping[str, Any]) -> None:
         """Write result.json at once or not at all; infinite figures become null."""
         handle, name = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
@@ -93,6 +105,45 @@ class MatchStore:
             json.dump(_finite(figures), file, indent=2, ensure_ascii=False)
             file.write("\n")
         Path(name).replace(self.folder / "result.json")
+
+
+def check_record_suffix(suffix: str) -> None:
+    """Raise ValueError unless games can be written to a file of that suffix."""
+    from komadori.records import GameWriter
+
+    GameWriter(Path(f"game.{suffix}"))
+
+
+#: What `komadori.records` calls the reasons.
+_ENDS = {
+    "checkmate": "MATE",
+    "resignation": "RESIGN",
+    "declaration": "DECLARATION",
+    "repetition": "SENNICHITE",
+    "perpetual_check": "PERPETUAL_CHECK",
+    "max_plies": "MAX_MOVES",
+    "illegal_move": "ILLEGAL_MOVE",
+    "false_declaration": "ILLEGAL_MOVE",
+    "time": "TIME_UP",
+    "engine_failure": "INTERRUPTED",
+}
+
+
+def to_game(record: GameRecord) -> Game:
+    """A finished game as `komadori.records` holds games."""
+    from komadori.records import End, Game, Winner
+
+    before = [None] * record.opening_plies
+    plies = len(record.moves)
+    return Game.from_usi(
+        record.moves,
+        record.sfen,
+        winner=Winner[record.winner.upper()],
+        end=End[_ENDS[record.reason]],
+        scores_cp=[*before, *record.scores_cp, *[None] * plies][:plies],
+        times_ms=[*before, *record.times_ms, *[None] * plies][:plies],
+        headers={"black": record.names[0], "white": record.names[1]},
+    )
 
 
 def _finite(value: Any) -> Any:

@@ -49,12 +49,17 @@ class _Clock(click.ParamType["dict[str, int]"]):
 @click.option("--movetime", type=click.IntRange(1), help="Milliseconds a move.")
 @click.option("--clock", type=_Clock(), help="Seconds: MAIN, MAIN+INCREMENT or MAIN/BYOYOMI.")
 @click.option("--margin", default=0, show_default=True, help="Milliseconds forgiven on the clock.")
-@click.option("--openings", type=click.Path(path_type=Path), help="SFENs, USI moves or records.")
+@click.option(
+    "--openings",
+    type=click.Path(path_type=Path),
+    help="File of SFENs, USI moves or game records; or `sample`.",
+)
 @click.option("--opening-plies", default=8, show_default=True, help="Random plies, or of records.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--concurrency", "-j", default=1, show_default=True, help="Games at a time.")
 @click.option("--max-plies", default=320, show_default=True, help="Then the game is drawn.")
 @click.option("--sprt", nargs=2, type=float, metavar="ELO0 ELO1", help="Stop once decided.")
+@click.option("--records", metavar="SUFFIX", help="Write each game to --out: kif, csa, usi, ...")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for games; resumes there.")
 def command(
     a: str,
@@ -71,6 +76,7 @@ def command(
     concurrency: int,
     max_plies: int,
     sprt: tuple[float, float] | None,
+    records: str | None,
     out: Path | None,
 ) -> None:
     """Play A against B and print A's score, the Elo difference with its error, and p.
@@ -119,6 +125,7 @@ def command(
                 conditions=conditions,
                 on_game=show,
                 out=out,
+                records=records,
                 sprt=test,
             )
     except (ValueError, EngineError, arena.WorkerError, OSError) as error:

@@ -1,0 +1,212 @@
+"""Specifications, and the players that they build."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import pytest
+
+from komadori.players import PlayerSpec, PlayerSpecError, make
+from komadori.players.simple import PIECE_CP, gain_cp, material_cp
+from komadori.rules import Board, Move
+from komadori.usi.client import EngineError
+from komadori.usi.protocol import GoCommand
+
+GO = GoCommand()
+
+# ---------------------------------------------------------------------------- grammar
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("material", PlayerSpec("material")),
+        (" random?seed=3 ", PlayerSpec("random", "", {"seed": "3"})),
+        (
+            "model:a/b.onnx?nodes=100&UCT_Threads=1",
+            PlayerSpec("model", "a/b.onnx", {"nodes": "100", "UCT_Threads": "1"}),
+        ),
+        ("model:random:5", PlayerSpec("model", "random:5")),
+        (
+            "usi:engine --what? -x?Skill%20Level=3&name=a%26b",
+            PlayerSpec("usi", "engine --what? -x", {"Skill Level": "3", "name": "a&b"}),
+        ),
+        ("usi:engine --list?", PlayerSpec("usi", "engine --list")),
+        ("gnushogi?depth=3", PlayerSpec("gnushogi", "", {"depth": "3"})),
+        ("gpsusi:/opt/gpsusi", PlayerSpec("gpsusi", "/opt/gpsusi")),
+    ],
+)
+def test_grammar(text: str, expected: PlayerSpec) -> None:
+    assert PlayerSpec.parse(text) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "no player"),
+        ("stockfish", "expected one of model, policy"),
+        ("model", "needs the path of a network"),
+        ("usi:", "needs a command"),
+        ("material:x", "takes no argument"),
+        ("random?nodes=many", "nodes=many is no whole number"),
+        ("material?style=wild", "no option style"),
+        ("model:uniform?Fantasy=1", "no option 'Fantasy'"),
+        ("model:uniform?C_init=much", "'much' is no whole number"),
+        ("policy:uniform?temperature=warm", "no number"),
+        ("policy:uniform?temperature=-1", "isn't between"),
+        ("one-ply:uniform?temperature=1", "no option 'temperature'"),
+    ],
+)
+def test_bad_specifications_are_named(text: str, message: str) -> None:
+    with pytest.raises(PlayerSpecError, match=message):
+        make(text)
+
+
+def test_a_path_alone_is_a_model(tmp_path: Path) -> None:
+    path = tmp_path / "net.onnx"
+    path.write_bytes(b"")
+    spec = PlayerSpec.parse(f"{path}?nodes=5")
+    assert (spec.kind, spec.argument, spec.name) == ("model", str(path), "net")
+
+
+def test_own_limits_keep_the_match_clock() -> None:
+    from komadori.players.player import effective_limits
+
+    own = PlayerSpec.parse("model:x?nodes=7").limits
+    given = GoCommand(btime_ms=5, wtime_ms=6, byoyomi_ms=7, depth=9)
+    assert effective_limits(own, given) == GoCommand(nodes=7, btime_ms=5, wtime_ms=6, byoyomi_ms=7)
+    assert effective_limits(None, given) is given
+
+
+# ---------------------------------------------------------------------------- material
+
+
+def test_material_of_known_positions() -> None:
+    assert material_cp(Board()) == 0
+    board = Board("4k4/9/9/9/9/9/9/9/4K4 b RB2P 1")
+    expected = PIECE_CP[6] + PIECE_CP[5] + 2 * PIECE_CP[1]
+    assert material_cp(board) == expected
+    board = Board("4k4/9/9/9/9/9/9/9/4K4 w RB2P 1")
+    assert material_cp(board) == -expected
+    assert material_cp(Board("4k4/9/9/9/9/9/3+R5/9/4K4 b - 1")) == PIECE_CP[14]
+
+
+def test_gain_is_the_change_of_material() -> None:
+    """The quick way equals counting the board after every move, in games at random."""
+    player = make("random?seed=5")
+    for _ in range(6):
+        board = Board()
+        for _ in range(120):
+            if not board.legal_moves:
+                break
+            before = material_cp(board)
+            for move in board.legal_moves:
+                gain = gain_cp(board, move)
+                board.push(move)
+                after = -material_cp(board)
+                board.pop()
+                assert gain == after - before, (board.sfen(), move.usi())
+            move = player.play(board, GO).move
+            assert move is not None
+            board.push(move)
+
+
+def test_material_player_takes_the_most_and_mates() -> None:
+    player = make("material?seed=1")
+    board = Board("4k4/9/9/9/3r1b3/4G4/9/9/4K4 b - 1")  # rook 6e or bishop 4e
+    assert player.play(board, GO).move == Move.from_usi("5f6e")
+    mate = Board("4k4/9/4P4/9/9/9/3r5/2G6/4K4 b GL 1")
+    move = player.play(mate, GO).move
+    assert move is not None
+    mate.push(move)
+    assert mate.is_checkmate()
+
+
+def test_ties_are_broken_at_random_by_seed() -> None:
+    def moves(seed: int) -> list[str]:
+        player = make("material")
+        player.new_game(seed)
+        return [str(player.play(Board(), GO).move) for _ in range(20)]
+
+    assert moves(1) == moves(1)
+    assert moves(1) != moves(2)
+    assert len(set(moves(1))) > 5
+
+
+# ---------------------------------------------------------------------------- networks
+
+
+@pytest.mark.parametrize("kind", ["model", "policy", "one-ply"])
+def test_network_players_play_legal_moves_and_leave_the_board(kind: str) -> None:
+    player = make(f"{kind}:random:2" + ("?nodes=20" if kind == "model" else ""))
+    try:
+        player.new_game(1)
+        board = Board()
+        for _ in range(30):
+            sfen = board.sfen()
+            decision = player.play(board, GO)
+            assert board.sfen() == sfen
+            assert decision.move in board.legal_moves
+            assert decision.pv[0] == decision.move.usi()
+            board.push(decision.move)
+    finally:
+        player.close()
+        player.close()
+
+
+def test_model_player_keeps_its_nodes() -> None:
+    player = make("model:uniform?nodes=50")
+    assert player.play(Board(), GoCommand(nodes=9999)).nodes == 50
+    player.close()
+    player = make("model:uniform")
+    assert player.play(Board(), GoCommand(nodes=30)).nodes == 30
+    player.close()
+
+
+def test_policy_with_temperature_varies_by_seed_only() -> None:
+    player = make("policy:random:2?temperature=2")
+
+    def moves(seed: int) -> list[str]:
+        player.new_game(seed)
+        return [str(player.play(Board(), GO).move) for _ in range(12)]
+
+    assert moves(1) == moves(1)
+    assert moves(1) != moves(2)
+    player.close()
+
+
+def test_one_ply_sees_mate() -> None:
+    player = make("one-ply:uniform")
+    board = Board("4k4/9/4P4/9/9/9/9/9/4K4 b G2r2b3g4s4n4l17p 1")
+    move = player.play(board, GO).move
+    assert move is not None
+    board.push(move)
+    assert board.is_checkmate()
+
+
+def test_a_missing_model_is_named() -> None:
+    with pytest.raises(FileNotFoundError, match=r"nowhere\.onnx"):
+        make("model:nowhere.onnx")
+
+
+# ---------------------------------------------------------------------------- engines
+
+
+def test_usi_player_is_another_process() -> None:
+    player = make(f"usi:{sys.executable} -m komadori usi --player material?name=other")
+    try:
+        assert player.name == "other"
+        player.new_game(1)
+        board = Board("4k4/9/9/9/3r1b3/4G4/9/9/4K4 b - 1")
+        assert player.play(board, GoCommand(byoyomi_ms=5000)).move == Move.from_usi("5f6e")
+        board.push_usi("5f6e")
+        assert player.play(board, GoCommand(byoyomi_ms=5000)).move in board.legal_moves
+    finally:
+        player.close()
+
+
+def test_usi_player_resigns_and_is_refused_options() -> None:
+    command = f"usi:{sys.executable} -m komadori usi --player material"
+    with pytest.raises(EngineError, match="no option Threads"):
+        make(f"{command}?Threads=2")
