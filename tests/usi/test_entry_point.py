@@ -134,3 +134,22 @@ def test_models_beside_the_launcher_come_first(
     (tmp_path / "net.onnx").write_bytes(b"")
     monkeypatch.setattr(sys, "argv", [str(tmp_path / "komadori-usi")])
     assert models.find_model("net.onnx") == str(tmp_path / "net.onnx")
+
+
+# ---------------------------------------------------------------------------- time
+
+
+def test_a_network_search_keeps_its_byoyomi() -> None:
+    """By the engine's own clock; what the system adds under load is not its doing."""
+    command = [*COMMAND, "--model", "random:3", "--option", "UCT_Threads=1"]
+    moves: list[str] = []
+    with UsiEngine(command) as engine:
+        engine.new_game()
+        for _ in range(12):
+            go = GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=300)
+            thought = engine.think(STARTPOS, moves, go, 10.0)
+            assert thought.last_info is not None
+            assert thought.last_info.time_ms is not None
+            assert thought.last_info.time_ms < 300
+            assert 20 < thought.time_ms < 600  # it uses its time, too
+            moves.append(thought.best.move)

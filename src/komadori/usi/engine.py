@@ -34,8 +34,12 @@ LEAVING_S = 2.0
 #: A searcher that hasn't answered this long after `stop` is answered for with its last line.
 STOP_PATIENCE_S = 1.0
 
-#: The watch ends a search so long before its clock runs out.
-SAFETY_MS = 15.0
+#: The watch ends a search so long before its clock runs out: a share of the time, within bounds.
+SAFETY_SHARE = 0.1
+SAFETY_MS = (20.0, 400.0)
+
+#: Kept back from the time of `go mate`.
+MATE_MARGIN_MS = 20
 
 #: Time for a `go` in which nothing could be understood.
 FALLBACK_MOVETIME_MS = 1000
@@ -337,12 +341,10 @@ class Front:
             self._waiting.remove(job)
             self._current = job
         try:
-            self._load()
-            if self._searcher is None:
-                raise RuntimeError("no searcher is loaded")
             if job.go.mate:
                 self._search_mate(job)
             else:
+                self._load()
                 self._search_move(job)
         except Exception as error:
             self._say(f"error: {type(error).__name__}: {error}")
@@ -404,7 +406,9 @@ class Front:
         main = (go.btime_ms if is_black else go.wtime_ms) or 0
         increment = (go.binc_ms if is_black else go.winc_ms) or 0
         # The clock told may hold the increment already: it isn't counted on top of it.
-        return max(1.0, max(main, increment) + (go.byoyomi_ms or 0) - SAFETY_MS)
+        time_ms = max(main, increment) + (go.byoyomi_ms or 0)
+        safety_ms = min(max(time_ms * SAFETY_SHARE, SAFETY_MS[0]), SAFETY_MS[1])
+        return max(1.0, time_ms - safety_ms)
 
     def _limits(self, job: _Job) -> Limits:
         from komadori.rules import Move
@@ -471,18 +475,23 @@ class Front:
         return "bestmove resign"
 
     def _search_mate(self, job: _Job) -> None:
-        """`go mate`: a searcher that can solve has `find_mate(board, movetime_ms, stop)`."""
-        find_mate = getattr(self._searcher, "find_mate", None)
-        if find_mate is None:
-            self._answer(job, "checkmate notimplemented")
-            return
-        moves = find_mate(job.board, job.go.mate_ms, job.halt)
-        if moves is None:
-            self._answer(job, "checkmate timeout")
-        elif moves:
-            self._answer(job, "checkmate " + " ".join(move.usi() for move in moves))
-        else:
-            self._answer(job, "checkmate nomate")
+        """`go mate`: the df-pn solver, which needs no network."""
+        from komadori.mate import MateSolver, StopFlag
+
+        flag = StopFlag()
+        halt = job.halt
+
+        def pass_on() -> None:
+            halt.wait()
+            flag.set()
+
+        threading.Thread(target=pass_on, name="usi mate stop", daemon=True).start()
+        try:
+            solver = MateSolver(self._options.number("DfPn_Hash"))
+            limit_ms = 0 if job.go.mate_ms is None else max(1, job.go.mate_ms - MATE_MARGIN_MS)
+            self._answer(job, solver.solve(job.board, time_ms=limit_ms, stop=flag).usi())
+        finally:
+            halt.set()
 
 
 def _less(time_ms: int | None, delay_ms: int) -> int | None:

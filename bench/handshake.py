@@ -1,0 +1,76 @@
+"""How long a GUI waits for `usiok` and `readyok`, beside the start of Python itself.
+
+    python bench/handshake.py [--runs 10] [--model uniform]
+
+Prints medians in milliseconds and the ratio of `usiok` to a bare interpreter, all measured in turn
+in one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+
+def bare_ms() -> float:
+    began = time.perf_counter()
+    subprocess.run([sys.executable, "-c", "pass"], check=True)
+    return (time.perf_counter() - began) * 1000
+
+
+def engine_ms(model: str, folder: str) -> tuple[float, float]:
+    """Milliseconds from the start to usiok, and from isready to readyok."""
+    engine = Path(sys.executable).parent / "komadori-usi"
+    began = time.perf_counter()
+    process = subprocess.Popen(
+        [str(engine), "--model", model],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        cwd=folder,
+    )
+    assert process.stdin is not None
+    assert process.stdout is not None
+
+    def ask(line: bytes, answer: bytes) -> float:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(line + b"\n")
+        process.stdin.flush()
+        while process.stdout.readline().strip() != answer:
+            pass
+        return time.perf_counter()
+
+    usiok = ask(b"usi", b"usiok")
+    readyok = ask(b"isready", b"readyok")
+    process.communicate(b"quit\n")
+    return (usiok - began) * 1000, (readyok - usiok) * 1000
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=10)
+    parser.add_argument("--model", default="uniform")
+    arguments = parser.parse_args()
+    model = arguments.model
+    if Path(model).exists():
+        model = str(Path(model).resolve())
+    bare, usiok, readyok = [], [], []
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(arguments.runs):
+            bare.append(bare_ms())
+            first, second = engine_ms(model, folder)
+            usiok.append(first)
+            readyok.append(second)
+    middle = statistics.median
+    print(f"python -c pass   {middle(bare):7.0f} ms")
+    print(f"usiok            {middle(usiok):7.0f} ms   {middle(usiok) / middle(bare):.1f} x")
+    print(f"readyok after    {middle(readyok):7.0f} ms   ({arguments.model})")
+
+
+if __name__ == "__main__":
+    main()
