@@ -186,6 +186,25 @@ def test_ponder_missed_is_stopped_and_answered() -> None:
         assert bestmoves(gui.rest()) == []
 
 
+def test_stochastic_ponder_thinks_before_the_reply() -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name Stochastic_Ponder value true")
+        gui.send("position startpos moves 7g7f 3c3d", "go ponder btime 0 wtime 0 byoyomi 200")
+        gui.expect("info depth")
+        gui.send("ponderhit")
+        black = gui.expect("bestmove").split()[1]
+        gui.send("go ponder", "stop")  # the reply was another: any legal answer will do
+        missed = gui.expect("bestmove").split()[1]
+        board = Board()
+        board.push_usi("7g7f")
+        board.push_usi("3c3d")
+        assert board.parse_usi(black)
+        assert board.parse_usi(missed)
+        assert bestmoves(gui.rest()) == []
+    sides = [sfen.split()[1] for sfen in gui.source.searcher.positions]
+    assert sides == ["w", "b", "w", "b"]
+
+
 def test_stop_after_ponderhit_is_heard() -> None:
     with Gui().ready() as gui:
         for _ in range(20):

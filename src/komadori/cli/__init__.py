@@ -18,6 +18,7 @@ SUBCOMMANDS: dict[str, str] = {
     "export": "Write a trained network as an ONNX file.",
     "usi": "Play as a USI engine, for GUIs and match runners.",
     "records": "Count, convert, split and show game records.",
+    "install-engine": "Write a launcher that a GUI can register.",
     "match": "Play two players against each other: Elo with its error.",
     "doctor": "Tell what works on this machine and what to install for the rest.",
 }

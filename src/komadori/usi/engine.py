@@ -15,6 +15,7 @@ import queue
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO, Protocol
 
 from komadori.usi import protocol
@@ -356,11 +357,20 @@ class Front:
     def _search_move(self, job: _Job) -> None:
         searcher = self._searcher
         assert searcher is not None
+        expected = None
+        if job.go.ponder and self._options.value("Stochastic_Ponder") == "true" and job.board.moves:
+            expected = job.board.pop()  # the position before the reply, whatever it will be
         searcher.set_position(job.board)
         result = self._run_searcher(job)
         job.released.wait()
+        if expected is not None:
+            job.board.push(expected)
+            job.last_pv = ()
+            searcher.set_position(job.board)
         if job.take_hit():
             result = self._run_searcher(job)
+        elif expected is not None:
+            result = replace(result, best_move=next(iter(job.board.legal_moves), None), ponder=None)
         self._answer(job, self._bestmove(result))
 
     def _run_searcher(self, job: _Job) -> SearchResult:

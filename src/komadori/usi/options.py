@@ -84,6 +84,7 @@ FRONT_OPTIONS = (
     spin("NodesLimit", 0, 0, MANY, Scope.FRONT),  # ShogiHome sends neither nodes nor depth
     spin("DepthLimit", 0, 0, 1000, Scope.FRONT),
     spin("NetworkDelay", 0, 0, 10_000, Scope.FRONT),  # ms kept back on every move
+    check("Stochastic_Ponder", False, Scope.FRONT),  # ponder on every reply, not one
     spin("DfPn_Hash", 64, 1, 1 << 16, Scope.FRONT),  # MiB, of go mate
 )
 

@@ -1,0 +1,76 @@
+"""`komadori install-engine`: a file that a GUI can register, with a model and options inside."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import stat
+import sys
+import tempfile
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("model", required=False)
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="The launcher. [default: by the model]"
+)
+@click.option("--player", default="model", show_default=True, help="As in `komadori usi`.")
+@click.option("--option", multiple=True, metavar="NAME=VALUE", help="Another default; repeatable.")
+@click.option("--force", is_flag=True, help="Replace a file that is there.")
+def command(
+    model: str | None, out: Path | None, player: str, option: tuple[str, ...], force: bool
+) -> None:
+    """Write a launcher that ShogiHome, Shogidokoro and ShogiGUI can register.
+
+    GUIs start an engine's file without arguments, in that file's folder. The launcher starts this
+    installation of komadori with MODEL and the options given, by their full paths: it goes on
+    working wherever it is moved, as long as both stay where they are.
+    """
+    from komadori.usi.options import option_table
+
+    arguments = ["--player", player]
+    try:
+        table = option_table(player)
+        table.preset(dict(pair.split("=", 1) for pair in option))
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    for pair in option:
+        arguments += ["--option", pair]
+    if model is not None:
+        path = Path(model)
+        if not path.exists():
+            raise click.ClickException(f"no model {model}")
+        arguments += ["--model", str(path.resolve())]
+    elif player in ("model", "policy", "one-ply"):
+        raise click.ClickException(f"the player {player} needs a model")
+    suffix = ".bat" if sys.platform == "win32" else ".sh"
+    target = out or Path(f"komadori-{Path(model).stem if model else player}{suffix}")
+    if target.exists() and not force:
+        raise click.ClickException(f"{target} is there already; --force replaces it")
+    write_launcher(target, [sys.executable, "-m", "komadori", "usi", *arguments])
+    click.echo(f"Register this file as an engine: {target.resolve()}")
+
+
+def launcher_text(words: list[str], platform: str) -> str:
+    """A script that runs the words, by the manner of the platform."""
+    if platform == "win32":
+        for word in words:
+            if any(character in word for character in '"\r\n'):
+                raise click.ClickException(f"{word!r} can't stand in a batch file")
+        line = " ".join(f'"{word.replace("%", "%%")}"' for word in words)
+        return f"@echo off\r\nchcp 65001 >nul\r\n{line}\r\n"
+    return f"#!/bin/sh\nexec {shlex.join(words)}\n"
+
+
+def write_launcher(target: Path, words: list[str]) -> None:
+    """Write the script at once or not at all, and let it be started."""
+    text = launcher_text(words, sys.platform)
+    target.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=target.parent)
+    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
+        file.write(text)
+    Path(name).chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
+    Path(name).replace(target)

@@ -1,0 +1,63 @@
+"""The launcher that GUIs register."""
+
+from __future__ import annotations
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from komadori.cli.install_engine import command, launcher_text
+from komadori.usi.client import UsiEngine
+from komadori.usi.protocol import STARTPOS, GoCommand
+
+
+def test_a_launcher_plays_from_its_folder_without_arguments(tmp_path: Path) -> None:
+    target = tmp_path / "my engines" / "material one.sh"
+    done = CliRunner().invoke(
+        command, ["--player", "material", "--option", "NodesLimit=5", "--out", str(target)]
+    )
+    assert done.exit_code == 0, done.output
+    with UsiEngine([str(target)]) as engine:
+        assert engine.declared["NodesLimit"].default == "5"
+        assert engine.think(STARTPOS, [], GoCommand(byoyomi_ms=1000), 20.0).best.move
+    again = CliRunner().invoke(command, ["--player", "material", "--out", str(target)])
+    assert again.exit_code == 1
+    assert "--force" in again.output
+
+
+def test_the_model_stands_with_its_full_path(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("net.onnx").write_bytes(b"")
+    done = CliRunner().invoke(command, ["net.onnx"])
+    assert done.exit_code == 0, done.output
+    (script,) = tmp_path.glob("komadori-net.*")
+    assert str(tmp_path / "net.onnx") in shlex.split(script.read_text().splitlines()[-1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "needs a model"),
+        (["missing.onnx"], "no model missing.onnx"),
+        (["--player", "random", "--option", "Nope=1"], "no option 'Nope'"),
+    ],
+)
+def test_bad_requests_are_named(arguments: list[str], message: str) -> None:
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 1
+    assert message in done.output
+
+
+def test_the_script_of_each_platform() -> None:
+    words = [sys.executable, "--model", "/a b/it's 100%.onnx"]
+    assert shlex.split(launcher_text(words, "linux").splitlines()[1]) == ["exec", *words]
+    batch = launcher_text(words, "win32")
+    assert batch.endswith('"--model" "/a b/it\'s 100%%.onnx"\r\n')
+    with pytest.raises(click.ClickException, match="batch"):
+        launcher_text(['a"b'], "win32")
