@@ -238,14 +238,6 @@ PieceList decode(const Codec& codec, PackedView bytes) {
     return list;
 }
 
-Setup to_setup(const PieceList& list) {
-    Setup setup;
-    setup.turn = list.turn;
-    setup.hand = list.hand;
-    for (int i = 0; i < list.pieces; ++i) setup.board[list.board[i].square] = list.board[i].piece;
-    return setup;
-}
-
 PackedBytes encode(const Codec& codec, const Setup& setup) {
     const Layout& layout = codec.layout;
     Square king[2] = {NO_SQUARE, NO_SQUARE};
@@ -287,9 +279,18 @@ PackedBytes encode(const Codec& codec, const Setup& setup) {
 
 }  // namespace
 
+Setup to_setup(const PieceList& list) {
+    Setup setup;
+    setup.turn = list.turn;
+    setup.hand = list.hand;
+    for (int i = 0; i < list.pieces; ++i) setup.board[list.board[i].square] = list.board[i].piece;
+    return setup;
+}
+
 PieceList list_hcp(PackedView bytes) { return decode(HCP_CODEC, bytes); }
 Setup decode_hcp(PackedView bytes) { return to_setup(decode(HCP_CODEC, bytes)); }
 PackedBytes encode_hcp(const Setup& setup) { return encode(HCP_CODEC, setup); }
+PieceList list_packed_sfen(PackedView bytes) { return decode(PACKED_CODEC, bytes); }
 Setup decode_packed_sfen(PackedView bytes) { return to_setup(decode(PACKED_CODEC, bytes)); }
 PackedBytes encode_packed_sfen(const Setup& setup) { return encode(PACKED_CODEC, setup); }
 

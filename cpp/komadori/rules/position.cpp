@@ -10,15 +10,18 @@ namespace {
 
 constexpr std::string_view START =
     "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1";
-constexpr std::size_t PATH_ROOM = 256;  // reserved at once; a longer path grows it
 
 constexpr std::uint64_t side_key(Color turn) { return turn == WHITE ? ZOBRIST.white_to_move : 0; }
 
 }  // namespace
 
 Position::Position() {
-    static const Setup start = parse_sfen(START);
-    set(start);
+    static const Position start = [] {
+        Position position{std::vector<State>()};
+        position.set_sfen(START);
+        return position;
+    }();
+    *this = start;
 }
 
 void Position::put(Square s, Piece p) {
@@ -29,26 +32,56 @@ void Position::put(Square s, Piece p) {
     if (type_of(p) == KING) king_[color_of(p)] = s;
 }
 
-void Position::set(const Setup& setup) {
-    setup.validate();
-    Position fresh{std::vector<State>(1)};
-    fresh.turn_ = setup.turn;
-    fresh.first_ply_ = setup.ply;
-    State& state = fresh.states_.back();
-    for (Square s = 0; s < SQUARES; ++s) {
-        if (setup.board[s] == NO_PIECE) continue;
-        fresh.put(s, setup.board[s]);
-        state.board_key ^= ZOBRIST.piece[setup.board[s]][s];
+// What Setup::validate asks of the board, found from the piece sets; it then says what is wrong.
+bool Position::is_valid_board(const PieceList& list) const {
+    int left[9];
+    std::copy(std::begin(PIECES_IN_SET), std::end(PIECES_IN_SET), left);
+    for (Color c : {BLACK, WHITE}) {
+        if (pieces(c, KING).more_than_one()) return false;
+        unsigned files = 0;
+        int pawns = 0;
+        pieces(c, PAWN).each([&](Square s) {
+            files |= 1u << file_of(s);
+            ++pawns;
+        });
+        if (std::popcount(files) != pawns) return false;
+        Bitboard stuck =
+            (pieces(PAWN, LANCE) & far_ranks(c, 1)) | (by_type_[KNIGHT] & far_ranks(c, 2));
+        if ((stuck & by_color_[c]).any()) return false;
+        for (PieceType t : HAND_TYPES) left[t] -= list.hand[c][t];
     }
-    state.board_key ^= side_key(setup.turn);
+    for (PieceType t : HAND_TYPES) {
+        left[t] -= by_type_[t].count();
+        if (t != GOLD) left[t] -= by_type_[promoted_type(t)].count();
+        if (left[t] < 0) return false;
+    }
+    return true;
+}
+
+void Position::set(const PieceList& list, int ply) {
+    Position fresh{std::vector<State>()};
+    State state;
+    fresh.turn_ = list.turn;
+    fresh.first_ply_ = ply;
+    for (int i = 0; i < list.pieces; ++i) {
+        auto [square, piece] = list.board[std::size_t(i)];
+        fresh.put(square, piece);
+        state.board_key ^= ZOBRIST.piece[piece][square];
+    }
+    state.board_key ^= side_key(list.turn);
+    if (!fresh.is_valid_board(list) || ply < 1 || ply > MAX_PLY) {
+        Setup setup = to_setup(list);
+        setup.ply = ply;
+        setup.validate();
+    }
     for (Color c : {BLACK, WHITE}) {
         for (PieceType t : HAND_TYPES) {
-            int n = setup.hand[c][t];
+            int n = list.hand[c][t];
             state.hand[c].add(t, n);
             state.hand_key += std::uint64_t(n) * ZOBRIST.hand[c][t];
         }
     }
-    Color us = setup.turn, them = opponent(us);
+    Color us = list.turn, them = opponent(us);
     if (fresh.king_[them] != NO_SQUARE) {
         Bitboard giving = fresh.attackers(us, fresh.king_[them], fresh.occupied());
         if (giving.any()) {
@@ -61,23 +94,30 @@ void Position::set(const Setup& setup) {
     if (fresh.king_[us] != NO_SQUARE) {
         state.checkers = fresh.attackers(them, fresh.king_[us], fresh.occupied());
     }
-    fresh.states_.reserve(PATH_ROOM);
+    states_.clear();  // keeps its room
+    states_.push_back(state);
+    fresh.states_.swap(states_);
     *this = std::move(fresh);
 }
 
+void Position::set(const Setup& setup) {
+    setup.validate();  // there may be too many pieces for a list
+    PieceList list;
+    list.turn = setup.turn;
+    list.pieces = 0;
+    list.hand = setup.hand;
+    for (Square s = 0; s < SQUARES; ++s) {
+        if (setup.board[s] != NO_PIECE) {
+            list.board[std::size_t(list.pieces++)] = {s, setup.board[s]};
+        }
+    }
+    set(list, setup.ply);
+}
+
 void Position::set_sfen(std::string_view sfen) { set(parse_sfen(sfen)); }
+void Position::set_hcp(PackedView bytes, int ply) { set(list_hcp(bytes), ply); }
 
-void Position::set_hcp(PackedView bytes, int ply) {
-    Setup setup = decode_hcp(bytes);
-    setup.ply = ply;
-    set(setup);
-}
-
-void Position::set_packed_sfen(PackedView bytes, int ply) {
-    Setup setup = decode_packed_sfen(bytes);
-    setup.ply = ply;
-    set(setup);
-}
+void Position::set_packed_sfen(PackedView bytes, int ply) { set(list_packed_sfen(bytes), ply); }
 
 Setup Position::setup() const {
     Setup setup;

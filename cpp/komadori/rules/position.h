@@ -37,6 +37,7 @@ class Position {
     // Setting a position forgets the history. All throw rules errors (errors.h) that name what
     // is wrong and where, and leave the object unchanged.
     void set(const Setup& setup);
+    void set(const PieceList& list, int ply = 1);
     void set_sfen(std::string_view sfen);  // "sfen ..." prefix not included
     void set_hcp(std::span<const std::uint8_t, 32> hcp, int ply = 1);
     void set_packed_sfen(std::span<const std::uint8_t, 32> packed, int ply = 1);
@@ -130,6 +131,7 @@ class Position {
 
     explicit Position(std::vector<State> path) : states_(std::move(path)) {}
     void put(Square s, Piece p);
+    bool is_valid_board(const PieceList& list) const;
 
     template <Color US>
     int generate(Move* moves) const;

@@ -46,6 +46,8 @@ struct PieceList {
     std::array<std::array<std::uint8_t, 8>, 2> hand{};  // [colour][PAWN..GOLD]
 };
 
+Setup to_setup(const PieceList& list);
+
 std::string square_name(Square s);  // "7g"
 std::string piece_name(Piece p);    // "+P", "k"
 
@@ -60,6 +62,7 @@ using PackedView = std::span<const std::uint8_t, 32>;
 PieceList list_hcp(PackedView bytes);
 Setup decode_hcp(PackedView bytes);
 PackedBytes encode_hcp(const Setup& setup);
+PieceList list_packed_sfen(PackedView bytes);
 Setup decode_packed_sfen(PackedView bytes);
 PackedBytes encode_packed_sfen(const Setup& setup);
 
