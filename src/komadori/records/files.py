@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import io
 import lzma
 import os
 import tempfile
@@ -18,6 +19,7 @@ from komadori.records.errors import RecordError
 
 __all__ = ["atomic_writer", "content", "plain_suffix"]
 
+BUFFER_BYTES = 1 << 20
 _COMPRESSED = {".xz": lzma, ".gz": gzip}
 
 
@@ -60,8 +62,11 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
             if packer is None:
                 yield raw
             else:
-                with cast(IO[bytes], packer.open(raw, "wb")) as packed:
-                    yield packed
+                with (
+                    cast(IO[bytes], packer.open(raw, "wb")) as packed,
+                    io.BufferedWriter(cast(io.RawIOBase, packed), BUFFER_BYTES) as buffered,
+                ):
+                    yield buffered
         temporary.chmod(0o666 & ~_umask())
         os.replace(temporary, path)  # noqa: PTH105 (says what it is)
     except BaseException:

@@ -15,7 +15,7 @@ from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import plain_suffix
 from komadori.records.game import Game, Source
 from komadori.records.table import games_of, table_of
-from komadori.records.text import Line, decode, lines_of, take_scores
+from komadori.records.text import decode, lines_of, take_scores
 from komadori.rules import RulesError
 
 __all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "share_of_sound"]
@@ -72,7 +72,7 @@ def _read_core(
 
 def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
     for lines in kif.split_games(lines_of(data.tobytes())):
-        begin, end = lines[0].offset, _end_of(lines)
+        begin, end = lines[0].offset, lines[-1].end
         try:
             game = kif.read_game(lines)
         except kif.BadLineError as error:
@@ -82,15 +82,11 @@ def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
             yield Chunk([game], [], end)
 
 
-def _end_of(lines: list[Line]) -> int:
-    return lines[-1].offset + len(lines[-1].text.encode())
-
-
 def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
     chunk = Chunk([], [], 0)
     for line in lines_of(data.tobytes()):
         text = line.text.strip("\ufeff \t")
-        chunk.offset = _end_of([line])
+        chunk.offset = line.end
         if not text or text.startswith("#"):
             continue
         try:
@@ -108,8 +104,10 @@ def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
 
 def _read_jkf(data: Data, path: Path) -> Iterator[Chunk]:
     text = decode(data.tobytes())
+    offset = reached = 0
     for at, document in jkf.documents(text):
-        offset = len(text[:at].encode())
+        offset += len(text[reached:at].encode())
+        reached = at
         try:
             if isinstance(document, RecordError):
                 raise document

@@ -36,8 +36,8 @@ HEADERS = {
 }
 
 _HEADER = re.compile(r"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{0,30})：(.*)")
-_NUMBERED = re.compile(r"\s*(\d{1,4})\s+(\S.*)")
-_TIME = re.compile(r"\(\s*(\d+):(\d+(?:\.\d+)?)\s*(?:/[^)]*)?\)\s*\+?\s*$")
+_NUMBERED = re.compile(r"\s*([0-9]{1,4})\s+(\S.*)")
+_TIME = re.compile(r"\(\s*([0-9]+):([0-9]+(?:\.[0-9]+)?)\s*(?:/[^)]*)?\)\s*\+?\s*$")
 _KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
 _RESULT = re.compile(r"まで、?\s*(?:\d+手)?(?:で|にて)?(.*)")
 _LINE_OF_PLAY = re.compile(r"\*?読み筋=(.*)")

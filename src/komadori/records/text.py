@@ -30,10 +30,11 @@ def decode(data: bytes) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line without its end, and the byte of the file where it begins."""
+    """A line without its end, and the bytes of the file where it begins and ends."""
 
     text: str
     offset: int
+    end: int
 
 
 def lines_of(data: bytes) -> list[Line]:
@@ -51,7 +52,7 @@ def lines_of(data: bytes) -> list[Line]:
         texts = [decode(line) for line in raw]
     lines, offset = [], 0
     for line, source in zip(texts, raw, strict=True):
-        lines.append(Line(line.rstrip("\r"), offset))
+        lines.append(Line(line.rstrip("\r"), offset, offset + len(source)))
         offset += len(source) + 1
     return lines
 
@@ -59,13 +60,14 @@ def lines_of(data: bytes) -> list[Line]:
 def _lines_of_utf16(data: bytes, encoding: str) -> list[Line]:
     lines, offset = [], 2
     for line in data.decode(encoding, "replace").split("\n"):
-        lines.append(Line(line.rstrip("\r"), offset))
-        offset += 2 * len(line) + 2
+        end = offset + len(line.encode("utf-16-le"))
+        lines.append(Line(line.rstrip("\r"), offset, end))
+        offset = end + 2
     return lines
 
 
 #: `評価値=` of a player (`*` of `**評価値=`) or of research (`#` of `*#評価値=`), Black's view.
-_SCORE = re.compile(r"([*#]?)評価値=\s*([+-]?\d+(?:\.\d+)?|[+-]?詰\S*).*")
+_SCORE = re.compile(r"([*#]?)評価値=\s*([+-]?[0-9]+(?:\.[0-9]+)?|[+-]?詰\S*).*")
 
 
 def take_scores(game: Game) -> None:

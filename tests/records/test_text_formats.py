@@ -1,0 +1,384 @@
+"""Round trips through the text formats, and what real files hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from komadori.records import NO_SCORE, NO_TIME, End, Game, Winner, read_games, write_games
+from komadori.rules import HANDICAPS
+
+from .conftest import random_game
+
+ENDS = [
+    (Winner.BLACK, End.RESIGN),
+    (Winner.WHITE, End.RESIGN),
+    (Winner.DRAW, End.SENNICHITE),
+    (Winner.BLACK, End.PERPETUAL_CHECK),
+    (Winner.WHITE, End.PERPETUAL_CHECK),
+    (Winner.BLACK, End.ILLEGAL_MOVE),
+    (Winner.WHITE, End.ILLEGAL_MOVE),
+    (Winner.BLACK, End.DECLARATION),
+    (Winner.WHITE, End.DECLARATION),
+    (Winner.DRAW, End.IMPASSE),
+    (Winner.BLACK, End.TIME_UP),
+    (Winner.WHITE, End.TIME_UP),
+    (Winner.DRAW, End.MAX_MOVES),
+    (Winner.UNKNOWN, End.INTERRUPTED),
+    (Winner.BLACK, End.ADJUDICATION),
+    (Winner.WHITE, End.ADJUDICATION),
+    (Winner.DRAW, End.ADJUDICATION),
+]
+
+
+def write_and_read(path: Path, games: list[Game]) -> list[Game]:
+    assert write_games(path, games) == len(games)
+    back = read_games(path)
+    assert not back.skipped
+    return list(back)
+
+
+@pytest.mark.parametrize("suffix", ["csa", "kif", "csa.gz", "kif.xz"])
+def test_everything_survives_csa_and_kif(tmp_path: Path, games: list[Game], suffix: str) -> None:
+    back = write_and_read(tmp_path / f"games.{suffix}", games)
+    for before, after in zip(games, back, strict=True):
+        assert after == before
+
+
+def test_everything_but_lines_of_play_survives_jkf(tmp_path: Path, games: list[Game]) -> None:
+    for before, after in zip(games, write_and_read(tmp_path / "a.jkf", games), strict=True):
+        after.pvs = before.pvs
+        assert after == before
+
+
+def test_everything_but_times_survives_ki2(tmp_path: Path, games: list[Game]) -> None:
+    for before, after in zip(games, write_and_read(tmp_path / "a.ki2", games), strict=True):
+        assert np.all(after.times_ms == NO_TIME)
+        after.times_ms = before.times_ms
+        assert after == before
+
+
+def test_moves_and_ends_survive_usi(tmp_path: Path, games: list[Game]) -> None:
+    for before, after in zip(games, write_and_read(tmp_path / "a.usi", games), strict=True):
+        assert after.initial_sfen == before.initial_sfen
+        assert np.array_equal(after.moves, before.moves)
+        assert (after.winner, after.end) == (before.winner, before.end)
+
+
+@settings(
+    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    seed=st.integers(0, 10**6),
+    plies=st.integers(0, 120),
+    suffix=st.sampled_from(["csa", "kif"]),
+    handicap=st.sampled_from(sorted(HANDICAPS)),
+)
+def test_random_games_survive(
+    tmp_path: Path, seed: int, plies: int, suffix: str, handicap: str
+) -> None:
+    game = random_game(seed, sfen=HANDICAPS[handicap].sfen, plies=plies)
+    assert write_and_read(tmp_path / f"a.{suffix}", [game]) == [game]
+
+
+@pytest.mark.parametrize("suffix", ["csa", "kif"])
+def test_diagrams_survive(tmp_path: Path, suffix: str) -> None:
+    sfen = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
+    game = random_game(5, sfen=sfen, plies=20)
+    assert write_and_read(tmp_path / f"a.{suffix}", [game]) == [game]
+
+
+@pytest.mark.parametrize(("winner", "end"), ENDS)
+@pytest.mark.parametrize("suffix", ["csa", "kif", "ki2", "jkf"])
+@pytest.mark.parametrize("plies", [10, 11])
+def test_ends_survive(tmp_path: Path, winner: Winner, end: End, suffix: str, plies: int) -> None:
+    game = random_game(1, plies=plies, notes=False)
+    game.winner, game.end = winner, end
+    (after,) = write_and_read(tmp_path / f"a.{suffix}", [game])
+    assert after.winner == winner
+    loser_resigns = winner == (Winner.WHITE if plies % 2 == 0 else Winner.BLACK)
+    if end == End.RESIGN and not loser_resigns:
+        assert after.end in (End.RESIGN, End.ADJUDICATION)  # no format says this
+    elif suffix != "jkf":
+        assert after.end == end
+
+
+def test_a_score_of_white_keeps_its_sign(tmp_path: Path) -> None:
+    """The side to move's own view inside, Black's view in both formats."""
+    game = Game.from_usi(["7g7f", "3c3d"], scores_cp=[30, 8])
+    write_games(tmp_path / "a.csa", [game])
+    write_games(tmp_path / "a.kif", [game])
+    assert "+7776FU\n'** 30\n-3334FU\n'** -8\n" in (tmp_path / "a.csa").read_text()
+    kif = (tmp_path / "a.kif").read_text()
+    assert "**評価値=30\n" in kif
+    assert "**評価値=-8\n" in kif
+    for name in ("a.csa", "a.kif"):
+        assert read_games(tmp_path / name)[0].scores_cp.tolist() == [30, 8]
+
+
+def test_a_floodgate_comment_and_a_kif_comment_mean_the_same(tmp_path: Path) -> None:
+    csa = tmp_path / "a.csa"
+    csa.write_text("V2\nPI\n+\n+7776FU\nT1\n'** 30 -3334FU\n-3334FU\nT2\n'** 8 +2726FU\n")
+    kif = tmp_path / "a.kif"
+    kif.write_text("手合割：平手\n   1 ７六歩(77)\n**評価値=30\n   2 ３四歩(33)\n*#評価値=8\n")
+    assert read_games(csa)[0].scores_cp.tolist() == [30, -8]
+    assert read_games(kif)[0].scores_cp.tolist() == [30, -8]
+    assert read_games(csa)[0].pvs == {1: "3c3d", 2: "2g2f"}
+
+
+def test_white_moves_first_in_a_handicap_game(tmp_path: Path) -> None:
+    kif = tmp_path / "a.kif"
+    kif.write_text("手合割：二枚落ち\n上手：U\n下手：S\n   1 ６二銀(71)\n**評価値=500\n   2 投了\n")
+    (game,) = read_games(kif)
+    assert game.scores_cp.tolist() == [-500]
+    assert (game.black, game.white) == ("S", "U")
+    assert game.winner == Winner.WHITE  # it is Black who resigns
+
+
+def test_a_players_score_goes_before_a_researchers(tmp_path: Path) -> None:
+    kif = tmp_path / "a.kif"
+    kif.write_text(
+        "   1 ７六歩(77)\n*#評価値=999\n**評価値=+12\n*text\n   2 ３四歩(33)\n*#評価値=-詰\n"
+    )
+    (game,) = read_games(kif)
+    assert game.scores_cp.tolist() == [12, 30000]
+    assert game.comments == {1: "#評価値=999\ntext", 2: "#評価値=-詰"}
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp932", "utf-16"])
+def test_kif_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "a.kif"
+    text = "先手：竜王戦の人\n手合割：平手\n   1 ７六歩(77)   ( 0:01/00:00:01)\n*角道\n   2 投了\n"
+    path.write_bytes(text.replace("\n", "\r\n").encode(encoding))
+    (game,) = read_games(path)
+    assert game.black == "竜王戦の人"
+    assert game.comments == {1: "角道"}
+    assert (game.winner, game.end) == (Winner.BLACK, End.RESIGN)
+    assert game.times_ms.tolist() == [1000]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "cp932"])
+def test_csa_in_any_encoding(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "a.csa"
+    text = "V2.2\nN+名人コブラ\nN-表ソ\nPI\n+\n+7776FU\nT1\n'*角道\n%TORYO\n"
+    path.write_bytes(text.encode(encoding))
+    (game,) = read_games(path)
+    assert (game.black, game.white) == ("名人コブラ", "表ソ")
+    assert game.comments == {1: "角道"}
+    assert game.winner == Winner.BLACK
+
+
+def test_shift_jis_can_be_written(tmp_path: Path) -> None:
+    game = random_game(3)
+    for name in ("a.csa", "a.kif"):
+        write_games(tmp_path / name, [game], encoding="cp932")
+        assert "試験".encode("cp932") in (tmp_path / name).read_bytes()
+        assert read_games(tmp_path / name)[0] == game
+
+
+CSA_ENDS = {
+    "%TORYO": (Winner.WHITE, End.RESIGN),
+    "%TSUMI": (Winner.WHITE, End.MATE),
+    "%KACHI": (Winner.BLACK, End.DECLARATION),
+    "%SENNICHITE": (Winner.DRAW, End.SENNICHITE),
+    "%JISHOGI": (Winner.DRAW, End.IMPASSE),
+    "%HIKIWAKE": (Winner.DRAW, End.IMPASSE),
+    "%TIME_UP": (Winner.WHITE, End.TIME_UP),
+    "%ILLEGAL_MOVE": (Winner.WHITE, End.ILLEGAL_MOVE),
+    "%+ILLEGAL_ACTION": (Winner.WHITE, End.ILLEGAL_MOVE),
+    "%-ILLEGAL_ACTION": (Winner.BLACK, End.ILLEGAL_MOVE),
+    "%MAX_MOVES": (Winner.DRAW, End.MAX_MOVES),
+    "%CHUDAN": (Winner.UNKNOWN, End.INTERRUPTED),
+    "%MATTA": (Winner.UNKNOWN, End.INTERRUPTED),
+    "%UNHEARD_OF": (Winner.UNKNOWN, End.UNKNOWN),
+}
+
+
+@pytest.mark.parametrize("statement", CSA_ENDS)
+def test_ends_of_csa(tmp_path: Path, statement: str) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text(f"PI\n+\n+7776FU,T1\n-3334FU,T2\n{statement},T5\n")
+    (game,) = read_games(path)
+    assert (game.winner, game.end) == CSA_ENDS[statement]
+    assert game.times_ms.tolist() == [1000, 2000]
+
+
+def test_an_illegal_last_move_is_what_the_end_is_about(tmp_path: Path) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text("PI\n+\n+7776FU\n-3334FU\n+0055FU\nT3\n%ILLEGAL_MOVE\n")
+    (game,) = read_games(path)
+    assert len(game) == 2
+    assert (game.winner, game.end) == (Winner.WHITE, End.ILLEGAL_MOVE)
+
+
+FLOODGATE = """V2
+N+gikou
+N-ponanza:x
+'Max_Moves:256
+$EVENT:wdoor+floodgate-300-10F+gikou+ponanza+20200101
+$START_TIME:2020/01/01 00:00:00
+P1-KY-KE-GI-KI-OU-KI-GI-KE-KY
+P2 * -HI *  *  *  *  * -KA *
+P3-FU-FU-FU-FU-FU-FU-FU-FU-FU
+P4 *  *  *  *  *  *  *  *  *
+P5 *  *  *  *  *  *  *  *  *
+P6 *  *  *  *  *  *  *  *  *
+P7+FU+FU+FU+FU+FU+FU+FU+FU+FU
+P8 * +KA *  *  *  *  * +HI *
+P9+KY+KE+GI+KI+OU+KI+GI+KE+KY
++
+'rating:gikou+a:ponanza+b
+'black_rate:gikou+a:4000.5
+'white_rate:ponanza+b:3900
++7776FU
+T12
+-3334FU
+T1
+%SENNICHITE
+'summary:oute_sennichite:gikou lose:ponanza:x win
+'$END_TIME:2020/01/01 00:30:00
+"""
+
+
+def test_what_floodgate_writes(tmp_path: Path) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text(FLOODGATE)
+    (game,) = read_games(path)
+    assert (game.rating(0), game.rating(1)) == (4000.5, 3900)
+    assert (game.winner, game.end) == (Winner.WHITE, End.PERPETUAL_CHECK)
+    assert game.headers["Max_Moves"] == "256"
+    assert game.headers["event"].startswith("wdoor+floodgate")
+    assert game.times_ms.tolist() == [12000, 1000]
+
+
+def test_fractions_of_seconds_need_csa_3(tmp_path: Path) -> None:
+    game = Game.from_usi(["7g7f", "3c3d"], times_ms=[1234, 50])
+    write_games(tmp_path / "a.csa", [game])
+    assert "V3.0\n" in (tmp_path / "a.csa").read_text()
+    assert read_games(tmp_path / "a.csa")[0] == game
+
+
+def test_placements_of_csa(tmp_path: Path) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text("PI82HI22KA\n-\n-3334FU\n/\nP-51OU\nP+53KI00KI\nP-00AL\n+\n+0052KI\n%TSUMI\n")
+    handicap, problem = read_games(path)
+    assert handicap.initial_sfen == HANDICAPS["two-piece"].sfen
+    assert problem.initial_sfen == "4k4/9/4G4/9/9/9/9/9/9 b G2r2b2g4s4n4l18p 1"
+    assert (problem.winner, problem.end) == (Winner.BLACK, End.MATE)
+
+
+BAD_CSA = [
+    b"+7776FU\n-3334FU\n+9999OU\n-8384FU\n%TORYO\n",
+    b"+7776FU\nhello\n%TORYO\n",
+    b"+7776FU\n+2726FU\n%TORYO\n",
+    b"+7776FU\nTx\n%TORYO\n",
+]
+
+
+@pytest.mark.parametrize("bad", BAD_CSA)
+@pytest.mark.parametrize("separator", [b"/\n", b""])
+def test_one_bad_game_of_csa_loses_only_itself(
+    tmp_path: Path, bad: bytes, separator: bytes
+) -> None:
+    good = b"V2.2\nN+a\nN-b\nPI\n+\n+7776FU\n%TORYO\n"
+    parts = [good, b"V2.2\nPI\n+\n" + bad, good]
+    path = tmp_path / "a.csa"
+    path.write_bytes(separator.join(parts))
+    games = read_games(path)
+    assert len(games) == 2
+    (skip,) = games.skipped
+    data = path.read_bytes()
+    assert data[skip.begin :].startswith(b"V2.2\nPI")
+    assert data[: skip.end].count(bad) == 1
+    wrong = [b"+9999OU", b"hello", b"+2726FU", b"Tx"][BAD_CSA.index(bad)]
+    assert data[skip.offset :].startswith(wrong)
+    assert str(path) in str(skip)
+
+
+KIF = """手合割：平手
+先手：a
+   1 ７六歩(77) ( 0:01/00:00:01)
+   2 ３四歩(33) ( 0:02/00:00:02)
+   3 投了
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "where"),
+    [
+        ("３四歩(33)", "３四歩(34)", "   2 ３四歩(34)"),
+        ("   2 ３四歩(33)", "   ", "   3 投了"),
+        ("手合割：平手", "手合割：百枚落ち", "手合割"),
+    ],
+)
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
+def test_one_bad_game_of_kif_loses_only_itself(
+    tmp_path: Path, old: str, new: str, where: str, encoding: str
+) -> None:
+    path = tmp_path / "a.kif"
+    path.write_bytes((KIF + KIF.replace(old, new) + KIF).encode(encoding))
+    games = read_games(path)
+    assert len(games) == 2
+    (skip,) = games.skipped
+    data = path.read_bytes()
+    assert skip.begin == len(KIF.encode(encoding))
+    assert data[skip.offset :].decode(encoding).startswith(where) or "手合割" in where
+
+
+def test_the_main_line_is_kept_of_kif_with_branches(tmp_path: Path) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text(
+        KIF + "\n変化：2手\n   2 ８四歩(83)\n   3 ２六歩(27)\n\n変化：2手\n   2 ４四歩(43)\n" + KIF
+    )
+    first, second = read_games(path)
+    assert first.usi_moves() == second.usi_moves() == ["7g7f", "3c3d"]
+
+
+def test_ki2_written_by_hand(tmp_path: Path) -> None:
+    path = tmp_path / "a.ki2"
+    path.write_text(
+        "先手：a\n後手：b\n\n▲７六歩    △３四歩    ▲２二角成  △同　銀\n*comment\n"
+        "まで4手で後手の勝ち\n"
+    )
+    (game,) = read_games(path)
+    assert game.usi_moves() == ["7g7f", "3c3d", "8h2b+", "3a2b"]
+    assert game.comments == {4: "comment"}
+    assert (game.winner, game.end) == (Winner.WHITE, End.RESIGN)
+
+
+def test_a_line_of_usi_may_be_short(tmp_path: Path) -> None:
+    path = tmp_path / "a.usi"
+    path.write_text(
+        "startpos moves 7g7f 3c3d resign\nposition startpos\n7g7f 8c8d\n"
+        "position startpos moves 7g7f 7g7f\n\n# remark\n"
+        "sfen 4k4/9/4G4/9/9/9/9/9/9 b G 1 moves G*5b\n"
+    )
+    games = read_games(path)
+    assert [len(game) for game in games] == [2, 0, 2, 1]
+    assert games[0].winner == Winner.WHITE
+    assert games[3].end == End.MATE
+    (skip,) = games.skipped
+    assert path.read_bytes()[skip.offset :].startswith(b"position startpos moves 7g7f 7g7f")
+
+
+def test_a_bad_document_of_jkf_loses_only_itself(tmp_path: Path) -> None:
+    path = tmp_path / "a.jkf"
+    write_games(path, [random_game(1, plies=5), random_game(2, plies=5)])
+    first, second = path.read_text().splitlines()
+    path.write_text(f"{first}\n{second[:200]}\n{second}\n")
+    games = read_games(path)
+    assert len(games) == 2
+    assert len(games.skipped) == 1
+
+
+def test_every_score_and_time_is_missing_where_none_is_given(tmp_path: Path) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text("PI\n+\n+7776FU\n-3334FU\n")
+    (game,) = read_games(path)
+    assert game.scores_cp.tolist() == [NO_SCORE] * 2
+    assert game.times_ms.tolist() == [NO_TIME] * 2
+    assert (game.winner, game.end) == (Winner.UNKNOWN, End.UNKNOWN)
