@@ -17,8 +17,12 @@ import time
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from komadori.rules import Board, Move
+
+sys.path.insert(0, str(Path(__file__).parent))
+from fuzz_records import RECORDS
 
 HANG_SECONDS = 60  # 500 inputs take less than one, with sanitizers some
 
@@ -150,7 +154,7 @@ TARGETS: dict[str, Target] = {
     "move16": Target(
         lambda rng: [move.move16.to_bytes(2, "little") for move in MIDGAME.legal_moves], read_move16
     ),
-}
+} | {name: Target(*parts) for name, parts in RECORDS.items()}
 
 
 def mutated(rng: random.Random, seeds: list[bytes], tokens: tuple[bytes, ...]) -> bytes:

@@ -192,6 +192,7 @@ class CsaReader {
     }
 
     void read_statement(string_view s) {
+        if (pending_illegal_ && s[0] != 'T' && s[0] != '%') throw illegal_move();
         switch (s[0]) {
             case '+':
             case '-':
@@ -395,7 +396,6 @@ class CsaReader {
         if (state_ == State::HEADER || state_ == State::PLACEMENT)
             start(s[0] == '+' ? BLACK : WHITE);
         if (state_ == State::ENDED) throw BadStatement{s.data(), "a move behind the end"};
-        if (pending_illegal_) throw illegal_move();
         Move move;
         try {
             move = parse_csa_move(position_, s);

@@ -37,7 +37,8 @@ class Hcpe3Reader {
             const std::size_t begin = at;
             if (read_game(at)) continue;
             at = next_header(begin);
-            table_.faults.push_back({begin, at, fault_offset_, std::move(fault_reason_)});
+            table_.faults.push_back(
+                {begin, at, std::min(fault_offset_, at), std::move(fault_reason_)});
         }
         table_.next = at;
         return std::move(table_);

@@ -15,7 +15,7 @@ from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import plain_suffix
 from komadori.records.game import Game, Source
 from komadori.records.table import games_of, table_of
-from komadori.records.text import decode, lines_of, take_scores
+from komadori.records.text import decode_exactly, lines_of, take_scores
 from komadori.rules import RulesError
 
 __all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "share_of_sound"]
@@ -103,17 +103,17 @@ def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
 
 
 def _read_jkf(data: Data, path: Path) -> Iterator[Chunk]:
-    text = decode(data.tobytes())
+    text, size_of = decode_exactly(data.tobytes())
     offset = reached = 0
     for at, document in jkf.documents(text):
-        offset += len(text[reached:at].encode())
+        offset += size_of(text[reached:at])
         reached = at
         try:
             if isinstance(document, RecordError):
                 raise document
             game = jkf.read_game(document)
         except (RecordError, RulesError) as error:
-            end = offset + (len(document.encode()) if isinstance(document, str) else 1)
+            end = offset + size_of(document) if isinstance(document, str) else len(data)
             yield Chunk([], [Skipped(path, offset, end, offset, str(error))], end)
         else:
             game.source = Source(path, offset)

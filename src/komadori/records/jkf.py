@@ -19,6 +19,8 @@ from komadori.rules import Board, Move
 
 __all__ = ["documents", "read_game", "write_jkf"]
 
+MAX_MS = 10**9
+
 _ENDS = {
     "RESIGN": End.RESIGN,
     "MATE": End.MATE,
@@ -91,8 +93,9 @@ def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
 
 def read_game(document: str) -> Game:
     """The main line of one JKF object. Raises RecordError."""
+    readable = document.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     try:
-        record = rs.Record.from_jkf_str(document)
+        record = rs.Record.from_jkf_str(readable)
     except ValueError as error:
         raise RecordError(str(error)) from error
     headers = {
@@ -114,7 +117,9 @@ def read_game(document: str) -> Game:
         initial_sfen=Board(record.init_position_sfen).sfen(),
         moves=np.array([Move.from_usi(usi).move16 for usi, _, _ in moves], np.uint16),
         scores_cp=np.full(len(moves), NO_SCORE, np.int32),
-        times_ms=np.array([NO_TIME if time is None else time for _, time, _ in moves], np.int32),
+        times_ms=np.array(
+            [NO_TIME if time is None else min(time, MAX_MS) for _, time, _ in moves], np.int32
+        ),
         headers=headers,
         comments=comments,
     )

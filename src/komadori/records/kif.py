@@ -21,6 +21,8 @@ from komadori.rules import BLACK, HANDICAPS, WHITE, Board, RulesError
 
 __all__ = ["BadLineError", "read_game", "split_games", "write_ki2", "write_kif"]
 
+MAX_SECONDS = 1e6
+
 #: Japanese header -> key of `Game.headers`; the first of a key is the one written.
 HEADERS = {
     "棋戦": "event",
@@ -177,7 +179,10 @@ def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
         return
     _play(game, move)
     if time is not None:
-        game.times[-1] = round(1000 * (60 * int(time[1]) + float(time[2])))
+        seconds = 60 * int(time[1]) + float(time[2])
+        if seconds > MAX_SECONDS:
+            raise RecordError(f"not a time: {time[0].strip()[:24]}")
+        game.times[-1] = round(1000 * seconds)
 
 
 def _play(game: _Parsed, text: str) -> None:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import contextlib
 import re
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from komadori.records.game import MATE_CP, NO_SCORE, Game
 from komadori.rules import BLACK
 
-__all__ = ["Line", "decode", "lines_of", "score_comment", "take_scores"]
+__all__ = ["Line", "decode", "decode_exactly", "lines_of", "score_comment", "take_scores"]
 
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
@@ -26,6 +28,21 @@ def decode(data: bytes) -> str:
         except UnicodeDecodeError:
             continue
     return data.decode("utf-8", "replace")
+
+
+def decode_exactly(data: bytes) -> tuple[str, Callable[[str], int]]:
+    """As `decode`, and what tells how many bytes of `data` a piece of the text was.
+
+    Bytes of no encoding become lone surrogates, and a byte-order mark stays.
+    """
+    encoding, errors = "utf-8", "surrogateescape"
+    try:
+        data.decode("utf-8")
+    except UnicodeDecodeError:
+        with contextlib.suppress(UnicodeDecodeError):
+            data.decode("cp932")
+            encoding, errors = "cp932", "strict"
+    return data.decode(encoding, errors), lambda piece: len(piece.encode(encoding, errors))
 
 
 @dataclass(frozen=True, slots=True)

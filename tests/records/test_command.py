@@ -1,0 +1,247 @@
+"""`komadori records` from the outside: what it writes, tells and returns."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from komadori.cli.records import command
+from komadori.records import (
+    Game,
+    Winner,
+    load_samples,
+    read_games,
+    sample_path,
+    samples_of,
+    write_games,
+)
+
+from .conftest import random_game
+
+
+def run(*arguments: str | Path) -> Result:
+    result = CliRunner().invoke(command, [str(argument) for argument in arguments])
+    assert result.exception is None or isinstance(result.exception, SystemExit), result.exception
+    return result
+
+
+@pytest.fixture
+def csa(tmp_path: Path, even_games: list[Game]) -> Path:
+    path = tmp_path / "games" / "deep" / "a.csa"
+    path.parent.mkdir(parents=True)
+    write_games(path, even_games)
+    return path
+
+
+@pytest.fixture
+def damaged(csa: Path) -> Path:
+    data = csa.read_bytes()
+    second = data.index(b"/\n") + 2
+    move = data.index(b"\n+", second) + 1
+    csa.write_bytes(data[:move] + b"+1111OU\n" + data[move:])
+    return csa
+
+
+def test_a_folder_is_searched(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:
+    (tmp_path / "games" / "notes.md").write_text("not a record")
+    result = run("stats", tmp_path / "games")
+    assert result.exit_code == 0
+    assert f"games      {len(even_games)}" in result.stdout
+    assert f"{sum(map(len, even_games)):,}" in result.stdout
+
+
+def test_stats_of_the_sample() -> None:
+    result = run("stats", "--distinct", sample_path())
+    assert result.exit_code == 0
+    assert "games      2,467" in result.stdout
+    assert "267,648" in result.stdout
+    assert "distinct" in result.stdout
+    assert "agrees with the result in 8" in result.stdout
+
+
+def test_a_damaged_game_is_told_with_file_byte_and_reason(
+    damaged: Path, tmp_path: Path, even_games: list[Game]
+) -> None:
+    out = tmp_path / "a.kif"
+    result = run("convert", damaged, "-o", out)
+    assert result.exit_code == 1
+    assert len(read_games(out)) == len(even_games) - 1
+    offset = damaged.read_bytes().index(b"+1111OU")
+    assert "1 skipped:" in result.stderr
+    assert f"{damaged}: byte {offset}: ply 1: " in result.stderr
+
+
+def test_verbose_tells_every_place(csa: Path) -> None:
+    bad = "/\nPI\n+\n+1111OU\n" * 7
+    csa.write_text("PI\n+\n+7776FU\n%TORYO\n" + bad)
+    short, full = run("stats", csa), run("stats", csa, "--verbose")
+    assert short.stderr.count(f"{csa}: byte") == 3
+    assert "and 4 more" in short.stderr
+    assert full.stderr.count(f"{csa}: byte") == 7
+    assert "7 x " in short.stderr
+
+
+def test_nothing_usable(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.csa"
+    empty.write_text("")
+    text = tmp_path / "text.csa"
+    text.write_text("once upon a time\n")
+    out = tmp_path / "out.hcpe3"
+    for paths in ([empty], [text], [empty, text]):
+        assert run("convert", *paths, "-o", out).exit_code == 2
+        assert not out.exists()
+    assert run("stats", tmp_path / "missing.csa").exit_code == 2
+    assert run("stats", "--from", "nonsense", text).exit_code == 2
+
+
+def test_one_unreadable_file_does_not_stop_the_others(csa: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.csa.xz"
+    bad.write_bytes(b"not xz")
+    result = run("stats", bad, csa)
+    assert result.exit_code == 1
+    assert "damaged compression" in result.stderr
+    assert "games      8" in result.stdout
+
+
+def test_conversion_round_the_formats(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:
+    path = csa
+    for suffix in ("kif", "jkf", "csa.xz", "hcpe3", "usi", "hcpe3.gz"):
+        out = tmp_path / f"b.{suffix}"
+        assert run("convert", path, "-o", out).exit_code == 0
+        path = out
+    games = read_games(path)
+    assert [game.usi_moves() for game in games] == [game.usi_moves() for game in even_games]
+    assert [game.winner for game in games] == [game.winner for game in even_games]
+
+
+def test_positions_out_of_games(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:
+    path = csa
+    for suffix in ("psv", "hcpe", "apery", "hcpe2"):
+        out = tmp_path / f"b.{suffix}"
+        assert run("convert", path, "-o", out).exit_code == 0
+        path = out
+    samples = load_samples(path)
+    assert np.array_equal(samples.hcp, samples_of(even_games).hcp)
+
+
+def test_positions_do_not_make_games(csa: Path, tmp_path: Path) -> None:
+    run("convert", csa, "-o", tmp_path / "a.psv")
+    result = run("convert", tmp_path / "a.psv", "-o", tmp_path / "a.csa")
+    assert result.exit_code == 2
+    assert not (tmp_path / "a.csa").exists()
+    assert run("stats", tmp_path / "a.psv", "--min-rating", "1000").exit_code == 2
+
+
+def test_an_output_is_left_alone_where_the_run_fails(csa: Path, tmp_path: Path) -> None:
+    out = tmp_path / "a.kif"
+    out.write_text("before")
+    empty = tmp_path / "empty.csa"
+    empty.write_text("")
+    assert run("convert", empty, "-o", out).exit_code == 2
+    assert out.read_text() == "before"
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["a.kif", "empty.csa", "games"]
+
+
+def test_conditions(tmp_path: Path) -> None:
+    games = [random_game(seed, plies=10 * (seed + 1)) for seed in range(5)]
+    for number, game in enumerate(games):
+        game.headers = {
+            "black": f"Engine{number}",
+            "white": "other",
+            "black_rating": str(1000 * number),
+            "white_rating": "2500",
+        }
+    games[4].winner = Winner.DRAW
+    games[4].end = games[4].end.SENNICHITE
+    path = tmp_path / "a.csa"
+    write_games(path, games)
+
+    def left(*options: str) -> list[str]:
+        out = tmp_path / "out.csa"
+        result = run("convert", path, "-o", out, *options)
+        assert result.exit_code == 0, result.output
+        return [game.black for game in read_games(out)]
+
+    assert left("--min-rating", "2500") == ["Engine3", "Engine4"]
+    assert left("--min-plies", "20", "--max-plies", "30") == ["Engine1", "Engine2"]
+    assert left("--engine", "engine3") == left("--player", "GINE3") == ["Engine3"]
+    assert left("--result", "sennichite") == left("--result", "draw") == ["Engine4"]
+    assert len(left("--result", "black", "--result", "white")) == 4
+    assert "left out by the conditions" in run("stats", path, "--max-plies", "10").stderr
+
+
+def test_split_by_game_is_repeatable(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:
+    def parts(seed: int) -> tuple[list[list[str]], list[list[str]]]:
+        train, test = tmp_path / "train.hcpe3", tmp_path / "test.hcpe3"
+        options = ["--train", train, "--test", test, "--ratio", "0.4", "--seed", str(seed)]
+        assert run("split", csa, *options).exit_code == 0
+        return tuple([g.usi_moves() for g in read_games(p)] for p in (train, test))  # type: ignore[return-value]
+
+    first = parts(1)
+    assert first == parts(1)
+    assert any(parts(seed) != first for seed in (2, 3, 4))
+    together = sorted(first[0] + first[1])
+    assert together == sorted(game.usi_moves() for game in even_games)
+    assert all(first)
+
+
+@pytest.mark.parametrize("suffix", ["hcpe3", "psv"])
+def test_disjoint_parts_share_no_position(csa: Path, tmp_path: Path, suffix: str) -> None:
+    train, test = tmp_path / f"train.{suffix}", tmp_path / f"test.{suffix}"
+    result = run("split", csa, "--train", train, "--test", test, "--ratio", "0.5", "--disjoint")
+    assert result.exit_code == 0
+    seen = {row.tobytes() for row in load_samples(train).hcp}
+    held = [row.tobytes() for row in load_samples(test).hcp]
+    assert not seen & set(held)
+    shared = int(result.stdout.splitlines()[-1].split()[0].replace(",", ""))
+    total = int(result.stdout.splitlines()[-1].split()[3].replace(",", ""))
+    assert shared > 0  # the start position, at least
+    assert len(held) == total - shared
+
+
+def test_split_makes_games_out_of_positions(csa: Path, tmp_path: Path) -> None:
+    run("convert", csa, "-o", tmp_path / "all.psv")
+    train, test = tmp_path / "train.psv", tmp_path / "test.psv"
+    options = ["--train", train, "--test", test, "--ratio", "0.5"]
+    assert run("split", tmp_path / "all.psv", *options).exit_code == 0
+    whole = load_samples(tmp_path / "all.psv")
+    lengths = set(np.unique(whole.game, return_counts=True)[1].tolist())
+    for part in (train, test):
+        assert set(np.unique(load_samples(part).game, return_counts=True)[1].tolist()) <= lengths
+
+
+def test_dedupe_by_game(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:
+    out = tmp_path / "out.csa"
+    result = run("dedupe", csa, csa, "-o", out)
+    assert result.exit_code == 0
+    assert f"{len(even_games)} repeated games dropped" in result.stdout
+    assert list(read_games(out)) == even_games
+
+
+def test_dedupe_by_position(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:
+    every = samples_of(even_games).hcp
+    distinct = len({row.tobytes() for row in every})
+    for suffix in ("hcpe3", "psv"):
+        out = tmp_path / f"out.{suffix}"
+        result = run("dedupe", csa, csa, "-o", out, "--by", "position")
+        assert result.exit_code == 0
+        assert f"{2 * len(every) - distinct:,} repeated positions dropped" in result.stdout
+        hcp = load_samples(out).hcp
+        assert len(hcp) == distinct == len({row.tobytes() for row in hcp})
+    assert len(read_games(tmp_path / "out.hcpe3")) == 2 * len(even_games)
+    assert run("dedupe", csa, "-o", tmp_path / "o.csa", "--by", "position").exit_code == 2
+
+
+def test_head(csa: Path, tmp_path: Path, even_games: list[Game]) -> None:
+    result = run("head", csa, "-n", "2")
+    assert result.exit_code == 0
+    assert result.stdout.count("White") >= 2
+    assert even_games[1].usi_moves()[-1] in result.stdout
+    assert even_games[2].usi_moves()[-3] + " " not in result.stdout.split("手番")[-1]
+    assert str(even_games[0].final_board()) in result.stdout
+    run("convert", csa, "-o", tmp_path / "a.psv")
+    result = run("head", tmp_path / "a.psv", "-n", "3")
+    assert result.stdout.count("move ") == 3
