@@ -100,7 +100,7 @@ void bind_reports(nb::module_& m) {
         .def_ro("proof_plies", &NodeView::proof_plies)
         .def_ro("visits", &NodeView::visits)
         .def_ro("in_flight", &NodeView::in_flight)
-        .def_ro("repeats", &NodeView::repeats)
+        .def_ro("is_private", &NodeView::is_private)
         .def_ro("value_sum", &NodeView::value_sum, "In steps of 1/4096.")
         .def_ro("value", &NodeView::value)
         .def_prop_ro(
@@ -127,7 +127,8 @@ void bind_tree(nb::module_& m) {
     bind_reports(m);
 
     nb::class_<BoundBatch>(m, "Batch", "Rows of the caller's arrays and what waits for them.")
-        .def(nb::init<Planes, Planes>(), nb::arg("features1"), nb::arg("features2"))
+        .def(nb::init<Planes, Planes>(), nb::arg("features1").noconvert(),
+             nb::arg("features2").noconvert())
         .def_prop_ro("rows", [](const BoundBatch& b) { return b.batch.rows(); });
 
     nb::class_<Tree>(m, "Tree", "The PUCT graph; every method may be called from any thread.")

@@ -8,9 +8,10 @@ namespace komadori {
 
 void Tree::expand(Batch& batch, const float* policy, const float* value) {
     const std::lock_guard guard(lock_);
-    const std::size_t rows = batch.generation == generation_ ? batch.leaves.size() : 0;
+    const Flight& flight = *batch.flight;
+    const std::size_t rows = batch.generation == generation_ ? flight.leaves.size() : 0;
     for (std::size_t row = 0; row < rows; ++row) {
-        const Batch::Leaf& leaf = batch.leaves[row];
+        const Flight::Leaf& leaf = flight.leaves[row];
         Node& node = store_[leaf.node];
         bool valid = std::isfinite(value[row]);
         node.value = valid ? std::clamp(value[row], 0.0f, 1.0f) : 0.5f;
@@ -20,47 +21,39 @@ void Tree::expand(Batch& batch, const float* policy, const float* value) {
         const int own = int(std::lround(node.value * VALUE_ONE));
         node.value_sum += std::uint64_t(own);
         --node.in_flight;
-        const auto path = std::span<const Step>(batch.steps)
-                              .subspan(leaf.path_begin, leaf.path_end - leaf.path_begin);
-        settle(path, VALUE_ONE - own, int(path.size()));
+        settle(flight.path(leaf), VALUE_ONE - own);
     }
     stats_.evaluated += rows;
-    batch.leaves.clear();
-    batch.steps.clear();
+    land(batch);
 }
 
 void Tree::cancel(Batch& batch) {
     const std::lock_guard guard(lock_);
-    for (const Batch::Leaf& leaf : batch.leaves) {
+    for (const Flight::Leaf& leaf : batch.flight->leaves) {
         if (batch.generation != generation_) break;
         Node& node = store_[leaf.node];
         node.state = NodeState::NEW;
         --node.visits;
         --node.in_flight;
-        undo(std::span<const Step>(batch.steps)
-                 .subspan(leaf.path_begin, leaf.path_end - leaf.path_begin));
+        undo(batch.flight->path(leaf));
     }
-    batch.leaves.clear();
-    batch.steps.clear();
+    land(batch);
+}
+
+// The batch has come back.
+void Tree::land(Batch& batch) {
+    batch.flight->leaves.clear();
+    batch.flight->steps.clear();
+    std::erase(flights_, batch.flight);
 }
 
 // Gives the visits of a path their value, from the view of the side that made its last move.
-// Steps behind `anchor` lie inside a cycle: the value belongs to this path and not to their
-// nodes, so they are undone and only counted. Up to the anchor the cycle is part of what the
-// node leads to, whatever came before it.
-void Tree::settle(std::span<const Step> path, int value, int anchor) {
+void Tree::settle(std::span<const Step> path, int value) {
     for (std::size_t i = path.size(); i-- > 0; value = VALUE_ONE - value) {
         Node& node = store_[path[i].node];
-        Edge& edge = store_.edges(node)[path[i].ordinal];
         --node.in_flight;
-        if (int(i) > anchor) {
-            --node.visits;
-            --edge.stat;
-            ++node.repeats;
-        } else {
-            edge.stat += std::uint64_t(value) << VISIT_BITS;
-            node.value_sum += std::uint64_t(value);
-        }
+        node.value_sum += std::uint64_t(value);
+        store_.edges(node)[path[i].ordinal].stat += std::uint64_t(value) << VISIT_BITS;
     }
 }
 
@@ -103,7 +96,7 @@ bool Tree::prove_from_edges(Node& node) {
     std::uint16_t longest = 0;
     bool draw = false;
     for (const Edge& edge : store_.edges(node)) {
-        if (edge.child == NO_NODE) {
+        if (!edge.has_child()) {
             if (!edge.is_lost()) return false;
             continue;
         }
@@ -143,6 +136,7 @@ bool Tree::write_priors(Node& node, const float* logits) {
     for (std::size_t i = 0; i < edges.size(); ++i) {
         edges[i].prior = encode_prior(valid ? scaled[i] * norm : uniform);
     }
+    bring_front(node);  // now, while the edges are in the cache
     return valid;
 }
 
@@ -162,7 +156,7 @@ int Tree::value_for_mover(const Node& child) const {
     }
 }
 
-// What a repetition (the view of the side to move after it) is worth to the side that moved.
+// What a repetition (in the view of the side to move after it) is worth to the side that moved.
 int Tree::repetition_value(Repetition repetition, Color mover) const {
     switch (repetition) {
         case Repetition::WIN:

@@ -2,6 +2,8 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <vector>
 
 #include "komadori/tree/node.h"
@@ -12,6 +14,23 @@ namespace komadori {
 struct Step {
     NodeIndex node;
     std::uint32_t ordinal;
+    bool operator==(const Step&) const = default;
+};
+
+// Playouts that wait for the network.
+struct Flight {
+    struct Leaf {
+        NodeIndex node;
+        std::uint32_t path_begin;  // into `steps`
+        std::uint32_t path_end;
+    };
+
+    std::span<const Step> path(const Leaf& leaf) const {
+        return std::span(steps).subspan(leaf.path_begin, leaf.path_end - leaf.path_begin);
+    }
+
+    std::vector<Leaf> leaves;
+    std::vector<Step> steps;
 };
 
 // The rows of the caller's input arrays and the playouts that wait for them. Filled by
@@ -22,23 +41,17 @@ struct Batch {
         : features1(features1_),
           features2(features2_),
           capacity(capacity_),
-          channels2(channels2_) {}
+          channels2(channels2_),
+          flight(std::make_shared<Flight>()) {}
 
-    struct Leaf {
-        NodeIndex node;
-        std::uint32_t path_begin;  // into `steps`
-        std::uint32_t path_end;
-    };
-
-    int rows() const { return int(leaves.size()); }
+    int rows() const { return int(flight->leaves.size()); }
 
     float* features1;  // [capacity, 62, 9, 9], the caller's
     float* features2;  // [capacity, channels2, 9, 9], the caller's
     int capacity;
-    int channels2;                 // 57 or 119
-    std::uint64_t generation = 0;  // of the tree, when the batch was begun
-    std::vector<Leaf> leaves;
-    std::vector<Step> steps;
+    int channels2;                   // 57 or 119
+    std::uint64_t generation = 0;    // of the tree, when the batch was begun
+    std::shared_ptr<Flight> flight;  // the tree knows of it as long as it isn't empty
 };
 
 }  // namespace komadori

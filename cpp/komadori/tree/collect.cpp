@@ -18,6 +18,18 @@ constexpr std::uint32_t VISIT_MARGIN = 1u << 16;
 // runs out.
 constexpr double ROOMY = 0.7;
 
+void write_inputs(const Position& position, int channels2, float* features1, float* features2) {
+    if (channels2 == 57) {
+        write_dlshogi(position, features1, features2);
+        return;
+    }
+    static const FeatureTable& extended = *find_feature_table("dlshogi-119");
+    void* const outs[] = {features1, features2};
+    write_planes(extended, Placement(position), position.ply() - 1, PlaneType::FLOAT32, outs);
+}
+
+bool is_drawn(int ply, int draw_ply) { return draw_ply > 0 && ply > draw_ply; }
+
 // The move with its piece types filled in; it is known to be legal.
 Move full_move(const Position& position, std::uint16_t move16) {
     const Move m{move16};
@@ -33,7 +45,10 @@ int Tree::collect(int root_number, Batch& batch, int rows) {
     Root& root = roots_.at(std::size_t(root_number));
     rows = std::min(rows, batch.capacity - batch.rows());
     if (rows <= 0 || root.node == NO_NODE || is_solved(root)) return 0;
-    if (batch.rows() == 0) batch.generation = generation_;
+    if (batch.rows() == 0) {
+        batch.generation = generation_;
+        flights_.push_back(batch.flight);
+    }
     if (batch.generation != generation_) return 0;
     // Some playouts need no row; this many attempts are made for those that do.
     const int attempts = 4 * rows + 16;
@@ -49,13 +64,9 @@ int Tree::collect(int root_number, Batch& batch, int rows) {
         if (end == End::SETTLED && is_solved(root)) break;
     }
     // Not before: an undone visit would send the next playout down the same path.
-    std::uint32_t begin = 0;
-    for (const std::uint32_t path_end : dropped_ends_) {
-        undo(std::span(dropped_).subspan(begin, path_end - begin));
-        begin = path_end;
-    }
-    dropped_.clear();
-    dropped_ends_.clear();
+    undo(dropped_.steps);
+    dropped_.steps.clear();
+    if (batch.rows() == 0) std::erase(flights_, batch.flight);
     return added;
 }
 
@@ -68,35 +79,35 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
     int made = 0;
     NodeIndex index = root.node;
     End end = End::STUCK;
+    if (store_[index].state == NodeState::PENDING) return End::STUCK;
     if (store_[index].state == NodeState::NEW) {
         queue(index, position, batch);
         return End::QUEUED;
     }
-    if (store_[index].state == NodeState::PENDING) return End::STUCK;
-    while (end != End::DROPPED) {
+    for (;;) {
         Node& node = store_[index];
         if (node.visits > MAX_VISITS - VISIT_MARGIN) break;
+        const bool at_root = path_.empty();
+        const Selected selected = select(node,
+                                         at_root ? std::span<const std::uint16_t>(root.search_moves)
+                                                 : std::span<const std::uint16_t>(),
+                                         at_root);
+        if (selected.ordinal < 0) break;
         path_keys_.push_back({position.key(), position.board_key()});
-        const Choice choice = choose(root, position, index);
-        if (choice.kind == Choice::NOTHING) break;
-        if (choice.kind == Choice::REPETITION) {
-            ++stats_.terminal;
-            ++stats_.repeated;
-            if (path_.empty()) {
-                path_.push_back(visit(index, choice.ordinal));
-                settle(path_, choice.value, 0);
-            } else {
-                ++node.repeats;
-                settle(path_, VALUE_ONE - choice.value, std::max(choice.anchor, 0));
+        position.do_move(
+            full_move(position, store_.edges(node)[std::size_t(selected.ordinal)].move16()));
+        ++made;
+        if (options_.repetition && !is_drawn(position.ply(), options_.draw_ply)) {
+            const Repetition repetition = position.repetition(2);
+            if (repetition != Repetition::NONE) {
+                end = settle_repetition(root, index, selected.ordinal, repetition);
+                break;
             }
-            end = End::SETTLED;
-            break;
         }
-        ++made;  // choose() has made the move
-        const Step step = visit(index, choice.ordinal);
+        const Step step = visit(index, selected.ordinal);
         path_.push_back(step);
         Edge& edge = store_.edges(node)[step.ordinal];
-        if (edge.child == NO_NODE) {
+        if (!edge.has_child()) {
             edge.child = store_.find(key_of(position));
             if (edge.child == NO_NODE) edge.child = meet(position);
         }
@@ -104,7 +115,7 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
         const Node& child = store_[index];
         if (child.proof != Proof::NONE || path_.size() >= MAX_DEPTH) {
             ++stats_.terminal;
-            settle(path_, value_for_mover(child), int(path_.size()));
+            settle(path_, value_for_mover(child));
             prove(path_, index);
             end = End::SETTLED;
             break;
@@ -114,22 +125,24 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
             end = End::QUEUED;
             break;
         }
-        if (child.state == NodeState::EXPANDED && edge.visits() == 1 && child.finished() > 0) {
+        if (child.state == NodeState::PENDING) {
+            end = End::DROPPED;
+            break;
+        }
+        if (edge.visits() == 1 && child.finished() > 0) {
             // Known from another path: its mean is a better first sample than one more leaf.
             ++stats_.transposed;
             const auto finished = std::uint64_t(child.finished());
             const auto mean = int((child.value_sum + finished / 2) / finished);
-            settle(path_, VALUE_ONE - mean, int(path_.size()));
+            settle(path_, VALUE_ONE - mean);
             end = End::SETTLED;
             break;
         }
-        if (child.state == NodeState::PENDING) end = End::DROPPED;
     }
     if (end == End::DROPPED) {
         ++stats_.dropped;
-        dropped_.insert(dropped_.end(), path_.begin(), path_.end());
-        dropped_ends_.push_back(std::uint32_t(dropped_.size()));
-    } else if (end == End::STUCK) {
+        dropped_.steps.insert(dropped_.steps.end(), path_.begin(), path_.end());
+    } else if (end == End::STUCK || end == End::RETRY) {
         undo(path_);
     }
     stats_.depth = std::max(stats_.depth, std::uint64_t(made));
@@ -137,49 +150,23 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
     return end;
 }
 
-// Which move to make from a node, made unless the walk ends here. A move that repeats an earlier
-// position of this path is worth what the repetition is worth, whatever the shared node it leads
-// to has to say; it is weighed against the best of the other moves. Nothing of it is stored in
-// the nodes between the two occurrences, since other paths reach them too (see settle()).
-Tree::Choice Tree::choose(const Root& root, Position& position, NodeIndex index) {
-    Node& node = store_[index];
-    const bool at_root = path_.empty();
-    const std::span<const std::uint16_t> allowed =
-        at_root ? std::span<const std::uint16_t>(root.search_moves)
-                : std::span<const std::uint16_t>();
-    excluded_.clear();
-    Choice known{Choice::NOTHING, -1, 0, -1};
-    float known_score = -1.0f;
-    for (;;) {
-        const Selected selected = select(node, at_root, allowed, excluded_);
-        if (selected.ordinal < 0 || (!excluded_.empty() && known_score >= selected.score)) {
-            return known;
-        }
-        const Edge& edge = store_.edges(node)[std::size_t(selected.ordinal)];
-        position.do_move(full_move(position, edge.move16()));
-        const bool drawn = options_.draw_ply > 0 && position.ply() > options_.draw_ply;
-        const Repetition repetition =
-            drawn || !options_.repetition ? Repetition::NONE : position.repetition(2);
-        if (repetition == Repetition::NONE) {
-            return {Choice::DESCEND, selected.ordinal, 0, 0};
-        }
-        const int anchor = repeated_at(repetition, position);
-        position.undo_move();
-        const int value = repetition_value(repetition, position.turn());
-        const std::uint32_t tried = std::max(node.repeats, edge.visits());
-        // A loss is taken only where there is nothing else; a known win leaves no question.
-        const float score = value == 0 ? 0.0f
-                            : value == VALUE_ONE
-                                ? 1e9f
-                                : float(value) / VALUE_ONE + selected.exploration *
-                                                                 decode_prior(edge.prior) /
-                                                                 float(1 + tried);
-        if (score > known_score) {
-            known_score = score;
-            known = {Choice::REPETITION, selected.ordinal, value, anchor};
-        }
-        excluded_.push_back(edge.move16());
+// The move just made repeats a position of the path. Its value may be stored once every node
+// that it depends on belongs to this path alone; where some don't yet, they are given nodes of
+// their own and the playout starts over.
+Tree::End Tree::settle_repetition(Root& root, NodeIndex index, int ordinal, Repetition repetition) {
+    const Position& position = root.position;
+    if (make_private(root, index, repeated_at(repetition, position))) return End::RETRY;
+    const Node& node = store_[index];
+    if (!node.is_private) return End::DROPPED;  // no room for more nodes
+    if (store_.edges(node)[std::size_t(ordinal)].child != REPEATS) {
+        mark_repeats(index, ordinal);
+        return End::RETRY;
     }
+    ++stats_.terminal;
+    ++stats_.repeated;
+    path_.push_back(visit(index, ordinal));
+    settle(path_, repetition_value(repetition, opponent(position.turn())));
+    return End::SETTLED;
 }
 
 // Counts a visit without a value (dlshogi's virtual loss) on a node and one of its edges.
@@ -203,7 +190,7 @@ NodeIndex Tree::meet(const Position& position) {
     Node& node = store_[index];
     node.turn = position.turn();
     const auto [black, white] = options_.declaration_points;
-    if (options_.draw_ply > 0 && position.ply() > options_.draw_ply) {
+    if (is_drawn(position.ply(), options_.draw_ply)) {
         node.proof = Proof::DRAW;
     } else if ((options_.mate_in_one && !position.in_check() &&
                 !position.mate_in_one().is_none()) ||
@@ -240,23 +227,11 @@ void Tree::queue(NodeIndex index, const Position& position, Batch& batch) {
     const auto row = std::size_t(batch.rows());
     float* features1 = batch.features1 + row * FEATURES1;
     float* features2 = batch.features2 + row * std::size_t(batch.channels2) * SQUARES;
-    write_dlshogi(position, features1, features2);
-    const auto begin = std::uint32_t(batch.steps.size());
-    batch.steps.insert(batch.steps.end(), path_.begin(), path_.end());
-    batch.leaves.push_back({index, begin, std::uint32_t(batch.steps.size())});
-}
-
-// Where on the path the position was before: the index of the node, -1 for one above the root.
-int Tree::repeated_at(Repetition repetition, const Position& position) const {
-    const bool same_hands = repetition == Repetition::DRAW || repetition == Repetition::WIN ||
-                            repetition == Repetition::LOSS;
-    for (std::size_t i = path_keys_.size(); i-- > 0;) {
-        if (same_hands ? path_keys_[i].key == position.key()
-                       : path_keys_[i].board_key == position.board_key()) {
-            return int(i);
-        }
-    }
-    return -1;
+    write_inputs(position, batch.channels2, features1, features2);
+    Flight& flight = *batch.flight;
+    const auto begin = std::uint32_t(flight.steps.size());
+    flight.steps.insert(flight.steps.end(), path_.begin(), path_.end());
+    flight.leaves.push_back({index, begin, std::uint32_t(flight.steps.size())});
 }
 
 std::uint64_t Tree::key_of(const Position& position) const {
@@ -286,7 +261,7 @@ bool Tree::is_solved(const Root& root) const {
     bool open = false;
     for (const Edge& edge : store_.edges(node)) {
         if (!is_allowed(root, edge.move16())) continue;
-        const Proof child = edge.child == NO_NODE ? Proof::NONE : store_[edge.child].proof;
+        const Proof child = edge.has_child() ? store_[edge.child].proof : Proof::NONE;
         if (child == Proof::LOSS) return true;
         open |= !edge.is_lost() && child == Proof::NONE;
     }

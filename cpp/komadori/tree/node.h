@@ -1,18 +1,20 @@
 // The memory layout of the search graph.
 //
-//   Node, 64 bytes, one a position (however many ways lead to it)
-//   +-------------+-------------+------+------+------+------+-----------+----------+
-//   | key       8 | value_sum 8 |visits|flight|edges |next  | repeats   | own value|
-//   |             | fixed point |  4   |  4   |  4   |  4   |     4     |    4     |
-//   +-------------+-------------+------+------+------+------+-----------+----------+
-//   | edge_count 2 | touched 2 | open 2 | proof_plies 2 | state proof turn front mark | spare |
-//   +--------------+-----------+--------+---------------+-----------------------------+-------+
+//   Node, 64 bytes: a position, or a position as one path reaches it (see Tree::make_private)
+//    0          8           16     20        24     28    32     36          38
+//   +----------+-----------+------+---------+------+-----+------+-----------+-------+
+//   | key      | value_sum |visits|in_flight|edges |next |value |edge_count |touched|
+//   +----------+-----------+------+---------+------+-----+------+-----------+-------+
+//    40   42           44    45    46    47     48         49    50            64
+//   +----+------------+-----+-----+----+-------+----------+----+--------------+
+//   |open|proof_plies |state|proof|turn| front |is_private|mark| spare        |
+//   +----+------------+-----+-----+----+-------+----------+----+--------------+
 //
-//   Edge, 16 bytes, one a legal move; a node's edges lie side by side
-//   +---------------------------------+-------------+-------------------+-----------+
-//   | value sum 38 bits | visits 26   |  child      | lost 1, move16 15 |  prior    |
-//   |            one word of 8        |    4        |        2          |    2      |
-//   +---------------------------------+-------------+-------------------+-----------+
+//   Edge, 16 bytes: a legal move; a node's edges lie side by side
+//    0                                 8            12                    14        16
+//   +-------------------+-------------+------------+---------------------+---------+
+//   | value sum 38 bits | visits 26   | child      | lost 1 | move16 15  | prior   |
+//   +-------------------+-------------+------------+---------------------+---------+
 //
 // Statistics are integers: a value in [0, 1] counts in steps of 1/4096. Sums are then exact,
 // whatever the order in which batches come back, and undoing a visit leaves no trace. A single
@@ -28,7 +30,8 @@
 namespace komadori {
 
 using NodeIndex = std::uint32_t;
-constexpr NodeIndex NO_NODE = 0;  // the pool never hands out index 0
+constexpr NodeIndex NO_NODE = 0;           // the pool never hands out index 0
+constexpr NodeIndex REPEATS = 0xffffffff;  // an edge's child where the move repeats a position
 
 constexpr int VALUE_ONE = 4096;  // a value of 1 in fixed point
 constexpr int VISIT_BITS = 26;
@@ -47,13 +50,14 @@ constexpr float decode_prior(std::uint16_t code) {
 
 struct Edge {
     std::uint64_t stat;   // value sum << VISIT_BITS | visits; visits in flight count
-    NodeIndex child;      // NO_NODE until first met, or after its memory was reclaimed
+    NodeIndex child;      // NO_NODE until first met and after its memory was reclaimed; REPEATS
     std::uint16_t bits;   // move16, and in bit 15 whether the move is proven to lose
     std::uint16_t prior;  // encode_prior
 
     std::uint32_t visits() const { return std::uint32_t(stat & MAX_VISITS); }
     std::uint64_t value_sum() const { return stat >> VISIT_BITS; }
     std::uint16_t move16() const { return bits & 0x7fff; }
+    bool has_child() const { return child != NO_NODE && child != REPEATS; }
     bool is_lost() const { return bits >> 15; }
     void mark_lost() { bits |= 0x8000; }
 };
@@ -66,13 +70,12 @@ enum class Proof : std::uint8_t { NONE, WIN, LOSS, DRAW };
 enum class NodeState : std::uint8_t { NEW, PENDING, EXPANDED };
 
 struct alignas(64) Node {
-    std::uint64_t key;        // position, and near the ply limit the ply
+    std::uint64_t key;        // of the position; near the ply limit of the ply too; or private
     std::uint64_t value_sum;  // its own evaluation and everything backed up through it
     std::uint32_t visits;     // 1 for its own evaluation + those of its edges, in flight included
     std::uint32_t in_flight;  // of them, how many have no value yet
     std::uint32_t edges;      // number of the first edge in the arena
     NodeIndex next;           // the next node of the same hash slot
-    std::uint32_t repeats;    // playouts that a repetition ended below here and that left no trace
     float value;              // the network's
     std::uint16_t edge_count;
     std::uint16_t touched;      // edges [0, touched) may have visits, all later ones have none
@@ -80,9 +83,10 @@ struct alignas(64) Node {
     std::uint16_t proof_plies;  // plies to the end of the game, where a win or loss is proven
     NodeState state;
     Proof proof;
-    std::uint8_t turn;   // Color
-    std::uint8_t front;  // edge `touched` has the largest prior of those from there on
-    std::uint8_t mark;   // of the reclaimer
+    std::uint8_t turn;        // Color
+    std::uint8_t front;       // edge `touched` has the largest prior of those from there on
+    std::uint8_t is_private;  // reached by one path only
+    std::uint8_t mark;        // of the reclaimer
 
     std::uint32_t finished() const { return visits - in_flight; }
     // The mean value; precondition: finished() > 0.

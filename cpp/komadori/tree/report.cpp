@@ -70,7 +70,7 @@ RootMove Tree::describe(const Edge& edge) const {
     move.visits = edge.visits();
     move.prior = decode_prior(edge.prior);
     move.value = move.visits ? float(edge.value_sum()) / (float(move.visits) * VALUE_ONE) : 0.0f;
-    if (edge.child != NO_NODE) {
+    if (edge.has_child()) {
         const Node& child = store_[edge.child];
         move.proof = for_mover(child.proof);
         move.proof_plies = child.proof_plies + 1;
@@ -93,13 +93,9 @@ std::vector<RootMove> Tree::root_moves(int number) {
     for (const Edge& edge : store_.edges(node)) {
         if (!is_allowed(root, edge.move16())) continue;
         RootMove move = describe(edge);
-        const Color mover = root.position.turn();
         root.position.do_move(root.position.from_move16(move.move16));
-        if (options_.repetition) move.repetition = root.position.repetition(2);
+        move.repetition = root.position.repetition(2);
         root.position.undo_move();
-        if (move.repetition != Repetition::NONE && move.proof != Proof::WIN) {
-            move.value = float(repetition_value(move.repetition, mover)) / VALUE_ONE;
-        }
         moves.push_back(move);
     }
     std::stable_sort(moves.begin(), moves.end(), [](const RootMove& a, const RootMove& b) {
@@ -107,34 +103,10 @@ std::vector<RootMove> Tree::root_moves(int number) {
                           -a.prior) < std::tuple(proof_rank(b.proof, b.proof_plies),
                                                  -std::int64_t(b.visits), -b.value, -b.prior);
     });
-    place_repetitions(moves);
     return moves;
 }
 
-// The visits of a move that repeats may come from other paths and say nothing of this game: it
-// stands first only if it is worth more than the best of the other moves, and else behind
-// all that were visited.
-void Tree::place_repetitions(std::vector<RootMove>& moves) {
-    const auto undecided = [](const RootMove& m) {
-        return m.proof == Proof::NONE || m.proof == Proof::DRAW;
-    };
-    const auto begin = std::find_if(moves.begin(), moves.end(), undecided);
-    const auto end = std::find_if_not(begin, moves.end(), undecided);
-    const auto first = std::stable_partition(
-        begin, end, [](const RootMove& m) { return m.repetition == Repetition::NONE; });
-    if (first == begin || first == end) return;
-    std::stable_sort(first, end,
-                     [](const RootMove& a, const RootMove& b) { return a.value > b.value; });
-    if (begin->visits == 0 || first->value > begin->value) {
-        std::rotate(begin, first, first + 1);
-    } else {
-        const auto unvisited =
-            std::find_if(begin, first, [](const RootMove& m) { return m.visits == 0; });
-        std::rotate(unvisited, first, end);
-    }
-}
-
-// The move that root_moves would put first, without regard to repetitions; -1 before any visit.
+// The move that root_moves would put first; -1 before any visit.
 int Tree::best_edge(const Node& node) const {
     const std::span<const Edge> edges = store_.edges(node);
     int best = -1;
@@ -171,7 +143,7 @@ std::vector<std::uint16_t> Tree::variation(int number, std::uint16_t first, int 
         position.do_move(position.from_move16(edge.move16()));
         moves.push_back(edge.move16());
         index = edge.child;
-        if (int(moves.size()) >= max_plies || index == NO_NODE ||
+        if (int(moves.size()) >= max_plies || !edge.has_child() ||
             position.repetition(2) != Repetition::NONE) {
             break;
         }
@@ -208,17 +180,22 @@ NodeView Tree::view(int number, std::span<const std::uint16_t> moves) const {
         const std::span<const Edge> edges = store_.edges(store_[index]);
         const auto edge = std::find_if(edges.begin(), edges.end(),
                                        [move16](const Edge& e) { return e.move16() == move16; });
-        index = edge == edges.end() ? NO_NODE : edge->child;
+        index = edge != edges.end() && edge->has_child() ? edge->child : NO_NODE;
         if (index == NO_NODE) return {};
     }
     if (index == NO_NODE) return {};
     const Node& node = store_[index];
     const std::span<const Edge> edges = store_.edges(node);
-    return {true,         node.state,
-            node.proof,   node.proof_plies,
-            node.visits,  node.in_flight,
-            node.repeats, node.value_sum,
-            node.value,   {edges.begin(), edges.end()}};
+    return {true,
+            node.state,
+            node.proof,
+            node.proof_plies,
+            node.visits,
+            node.in_flight,
+            bool(node.is_private),
+            node.value_sum,
+            node.value,
+            {edges.begin(), edges.end()}};
 }
 
 std::string Tree::check() const {

@@ -29,61 +29,47 @@ void Tree::bring_front(Node& node) {
 // The edge with the largest PUCT score that isn't proven to lose (AlphaZero, Silver et al. 2018;
 // constants and first-play urgency as dlshogi has them). The first-play urgency takes the prior
 // mass of the children that are visited now, summed anew each time.
-Tree::Selected Tree::select(Node& node, bool at_root, std::span<const std::uint16_t> allowed,
-                            std::span<const std::uint16_t> excluded) {
+Tree::Selected Tree::select(Node& node, std::span<const std::uint16_t> allowed, bool at_root) {
     if (!node.front && node.touched < node.edge_count) bring_front(node);
     const float init = at_root ? options_.c_init_root : options_.c_init;
     const float base = at_root ? options_.c_base_root : options_.c_base;
     const float reduction = at_root ? options_.fpu_reduction_root : options_.fpu_reduction;
     const float n = float(node.visits - 1);
-    const float exploration = (std::log((n + base + 1.0f) / base) + init) *
-                              std::sqrt(std::max(1.0f, n + float(node.repeats)));
+    const float exploration =
+        (std::log((n + base + 1.0f) / base) + init) * std::sqrt(std::max(1.0f, n));
 
-    const bool filtered = !allowed.empty() || !excluded.empty();
-    const std::span<Edge> edges = store_.edges(node);
-    const std::size_t end = std::min<std::size_t>(node.touched + 1u, edges.size());
-    Selected best{-1, -1.0f, exploration};
-    int unvisited = -1;
+    const std::span<const Edge> edges = store_.edges(node);
+    const auto is_barred = [allowed](const Edge& edge) {
+        return edge.is_lost() || (!allowed.empty() && !contains(allowed, edge.move16()));
+    };
+    // Behind the front edge there are only less likely ones that were never selected. Where not
+    // all moves are allowed the front edge may be barred: then they count too.
+    const std::size_t end =
+        allowed.empty() ? std::min<std::size_t>(node.touched + 1u, edges.size()) : edges.size();
+    Selected best{-1, -1.0f};
+    const Edge* unvisited = nullptr;
     float visited_prior = 0;
     for (std::size_t i = 0; i < end; ++i) {
         const Edge& edge = edges[i];
         const std::uint32_t visits = edge.visits();
-        const float prior = decode_prior(edge.prior);
-        if (visits) visited_prior += prior;
-        if (edge.is_lost()) continue;
-        if (filtered && (contains(excluded, edge.move16()) ||
-                         (!allowed.empty() && !contains(allowed, edge.move16())))) {
-            continue;
-        }
         if (visits == 0) {
-            if (unvisited < 0 || edge.prior > edges[std::size_t(unvisited)].prior) {
-                unvisited = int(i);
+            if (!is_barred(edge) && (!unvisited || edge.prior > unvisited->prior)) {
+                unvisited = &edge;
             }
             continue;
         }
+        const float prior = decode_prior(edge.prior);
+        visited_prior += prior;
+        if (is_barred(edge)) continue;
         const float q = float(edge.value_sum()) * (1.0f / VALUE_ONE) / float(visits);
         const float score = q + exploration * prior / float(1 + visits);
-        if (score > best.score) best = {int(i), score, exploration};
+        if (score > best.score) best = {int(i), score};
     }
-    if (filtered && unvisited < 0) {
-        // The front edge is not to be had: look for the next one behind it.
-        for (std::size_t i = end; i < edges.size(); ++i) {
-            const Edge& edge = edges[i];
-            if (edge.is_lost() || contains(excluded, edge.move16()) ||
-                (!allowed.empty() && !contains(allowed, edge.move16()))) {
-                continue;
-            }
-            if (unvisited < 0 || edge.prior > edges[std::size_t(unvisited)].prior) {
-                unvisited = int(i);
-            }
-        }
-    }
-    if (unvisited >= 0) {
+    if (unvisited) {
         const float mean = node.finished() ? node.mean() : 0.5f;
         const float q = std::max(0.0f, mean - reduction * std::sqrt(visited_prior));
-        const float prior = decode_prior(edges[std::size_t(unvisited)].prior);
-        const float score = q + exploration * prior;
-        if (score > best.score) best = {unvisited, score, exploration};
+        const float score = q + exploration * decode_prior(unvisited->prior);
+        if (score > best.score) best = {int(unvisited - edges.data()), score};
     }
     return best;
 }

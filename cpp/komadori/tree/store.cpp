@@ -98,7 +98,7 @@ void Store::mark_from(std::span<const NodeIndex> roots, std::uint32_t max_visits
         stack.pop_back();
         // Edges beyond `touched` can have children too: known from before an undone visit.
         for (Edge& edge : edges(node)) {
-            if (edge.child == NO_NODE) continue;
+            if (!edge.has_child()) continue;
             Node& child = nodes_[edge.child];
             if (child.mark) continue;
             if (child.visits <= max_visits && child.in_flight == 0 && child.proof == Proof::NONE) {
@@ -153,7 +153,7 @@ std::string Store::check(const Node& node) const {
         value_sum += edge.value_sum();
         open += !edge.is_lost();
         if (i >= node.touched && edge.visits()) return "a visited edge behind `touched`";
-        if (edge.child != NO_NODE && find(nodes_[edge.child].key) != edge.child) {
+        if (edge.has_child() && find(nodes_[edge.child].key) != edge.child) {
             return "a child that is not in the table";
         }
     }

@@ -30,6 +30,7 @@ void Tree::clear() {
 void Tree::forget() {
     store_.clear();
     for (Root& root : roots_) root.node = NO_NODE;
+    flights_.clear();
     stats_ = {};
     ++generation_;
 }
@@ -43,13 +44,14 @@ int Tree::add_root() {
 std::uint32_t Tree::set_root(int number, const Position& position) {
     const std::lock_guard guard(lock_);
     Root& root = roots_.at(std::size_t(number));
+    const NodeIndex known = follow(root, position);
     root.position = position;
     root.path_length = position.path_length();
     root.search_moves.clear();
     stats_.depth = 0;
-    root.node = store_.find(key_of(position));
+    root.node = known != NO_NODE ? known : store_.find(key_of(position));
+    make_room(2);
     if (root.node == NO_NODE) {
-        make_room(1);
         root.node = store_.create(key_of(position));
         store_[root.node].turn = position.turn();
     }
@@ -59,7 +61,34 @@ std::uint32_t Tree::set_root(int number, const Position& position) {
         node.proof = Proof::NONE;
         write_edges(node, position);
     }
-    return node.finished();
+    if (options_.repetition) mark_root_repetitions(root);
+    return store_[root.node].finished();
+}
+
+// The node of a position that continues the root's path: the path may have nodes of its own
+// that no key finds.
+NodeIndex Tree::follow(const Root& root, const Position& position) const {
+    const int further = position.path_length() - root.path_length;
+    if (root.node == NO_NODE || further < 0) return NO_NODE;
+    Position before = position;
+    NodeIndex index = root.node;
+    for (int i = 0; i < further; ++i) {
+        const std::uint16_t move16 = position.path_move(root.path_length + i).move16();
+        const std::span<const Edge> edges = store_.edges(store_[index]);
+        const auto edge = std::find_if(edges.begin(), edges.end(), [move16](const Edge& e) {
+            return e.move16() == move16 && e.has_child();
+        });
+        if (edge == edges.end()) return NO_NODE;
+        index = edge->child;
+        before.undo_move();
+    }
+    Position old = root.position;
+    for (int i = root.path_length;; --i) {
+        if (before.key() != old.key()) return NO_NODE;
+        if (i == 0) return index;
+        before.undo_move();
+        old.undo_move();
+    }
 }
 
 void Tree::set_search_moves(int number, std::span<const std::uint16_t> moves) {

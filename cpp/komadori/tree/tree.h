@@ -6,13 +6,14 @@
 // Any number of batches may be out at a time and they may come back in any order.
 //
 // One node stands for a position however it was reached. A repetition is a property of the
-// path: see choose() in collect.cpp.
+// path: see private.cpp.
 //
 // Every public function takes the tree's lock, so collecting and expanding may happen in
 // different threads. With one thread and the same calls, results are the same bit for bit.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <mutex>
 #include <span>
 #include <string>
@@ -41,7 +42,7 @@ struct TreeStats {
 struct RootMove {
     std::uint16_t move16;
     std::uint32_t visits;
-    float value;  // mean win probability; the repetition's where the move repeats
+    float value;  // mean win probability
     float prior;
     Proof proof;      // WIN: the move wins
     int proof_plies;  // plies to the end of the game after and with this move
@@ -56,7 +57,7 @@ struct NodeView {
     int proof_plies = 0;
     std::uint32_t visits = 0;
     std::uint32_t in_flight = 0;
-    std::uint32_t repeats = 0;
+    bool is_private = false;
     std::uint64_t value_sum = 0;
     float value = 0;
     std::vector<Edge> edges;
@@ -115,17 +116,10 @@ class Tree {
         int path_length = 0;  // moves that led to it
         std::vector<std::uint16_t> search_moves;
     };
-    enum class End : std::uint8_t { QUEUED, SETTLED, DROPPED, STUCK };
-    struct Choice {
-        enum Kind : std::uint8_t { DESCEND, REPETITION, NOTHING } kind;
-        int ordinal;
-        int value;   // REPETITION: what it is worth to the side to move
-        int anchor;  // REPETITION: where on the path the position was before, -1 above the root
-    };
+    enum class End : std::uint8_t { QUEUED, SETTLED, DROPPED, RETRY, STUCK };
     struct Selected {
         int ordinal;  // -1: nothing left to select
         float score;
-        float exploration;  // C sqrt(N), what a prior is multiplied with
     };
     struct PathKeys {
         std::uint64_t key;
@@ -133,27 +127,34 @@ class Tree {
     };
 
     void forget();
+    NodeIndex follow(const Root& root, const Position& position) const;
     std::vector<NodeIndex> root_nodes() const;
 
     // collect.cpp
     End playout(Root& root, Batch& batch);
-    Choice choose(const Root& root, Position& position, NodeIndex index);
+    End settle_repetition(Root& root, NodeIndex index, int ordinal, Repetition repetition);
     Step visit(NodeIndex index, int ordinal);
     NodeIndex meet(const Position& position);
     void write_edges(Node& node, const Position& position);
     void queue(NodeIndex index, const Position& position, Batch& batch);
-    int repeated_at(Repetition repetition, const Position& position) const;
     std::uint64_t key_of(const Position& position) const;
     void make_room(int playouts);
     bool is_solved(const Root& root) const;
 
     // select.cpp
-    Selected select(Node& node, bool at_root, std::span<const std::uint16_t> allowed,
-                    std::span<const std::uint16_t> excluded);
+    Selected select(Node& node, std::span<const std::uint16_t> allowed, bool at_root);
     void bring_front(Node& node);
 
+    // private.cpp
+    int repeated_at(Repetition repetition, const Position& position) const;
+    bool make_private(Root& root, NodeIndex index, int anchor);
+    NodeIndex fork(NodeIndex index, std::uint64_t key);
+    void mark_repeats(NodeIndex index, int ordinal);
+    void mark_root_repetitions(Root& root);
+    void remove_in_flight(Node& copy, NodeIndex original);
+
     // backup.cpp
-    void settle(std::span<const Step> path, int value, int anchor);
+    void settle(std::span<const Step> path, int value);
     void undo(std::span<const Step> path);
     void prove(std::span<const Step> path, NodeIndex leaf);
     bool prove_from_edges(Node& node);
@@ -161,11 +162,11 @@ class Tree {
     int draw_value(Color mover) const;
     int value_for_mover(const Node& child) const;
     int repetition_value(Repetition repetition, Color mover) const;
+    void land(Batch& batch);
 
     // report.cpp
     int best_edge(const Node& node) const;
     RootMove describe(const Edge& edge) const;
-    static void place_repetitions(std::vector<RootMove>& moves);
     bool is_allowed(const Root& root, std::uint16_t move16) const;
 
     mutable std::mutex lock_;
@@ -174,12 +175,11 @@ class Tree {
     std::vector<Root> roots_;
     TreeStats stats_;
     std::uint64_t generation_ = 0;  // counts clears; a batch from before one is void
-    // Of the playout under way.
+    std::vector<std::shared_ptr<Flight>> flights_;  // batches that are out
+    // Of the call or playout under way.
     std::vector<Step> path_;
-    std::vector<PathKeys> path_keys_;      // of the position before each step
-    std::vector<std::uint16_t> excluded_;  // moves that choose() has found to repeat
-    std::vector<Step> dropped_;            // paths of dropped playouts, one after another
-    std::vector<std::uint32_t> dropped_ends_;
+    std::vector<PathKeys> path_keys_;  // of the position before each step
+    Flight dropped_;                   // paths of playouts to be undone
 };
 
 }  // namespace komadori

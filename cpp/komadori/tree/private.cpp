@@ -1,0 +1,167 @@
+// Repetitions in a graph.
+//
+// What a repetition is worth belongs to the path: a node that several paths share can't hold it.
+//
+//     A --- B --- C --- (A again)        the value of C -> A is a draw on this path;
+//           |                            where C is reached without A it is whatever
+//     D ----+                            follows A
+//
+// B and C, the nodes inside the cycle, are therefore doubled: A's edge now leads to B', a node
+// that only this edge reaches, and B' leads to C'. On every path to C' there is A, so C' may
+// hold the draw like any other value, and the search between A and C' learns of it. D goes on
+// using B and C. Nodes above A need no copy, since the cycle below A is there however A is
+// reached. Where the position was met before the root, the root too gets a node of its own,
+// kept by the path that led to it.
+//
+// A copy has the original's finished visits and leads to the same children; those in flight come
+// back to the original.
+#include <algorithm>
+
+#include "komadori/tree/tree.h"
+
+namespace komadori {
+
+namespace {
+
+std::uint64_t mix(std::uint64_t x) {
+    // The finaliser of splitmix64 (Steele, Lea and Flood, 2014).
+    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
+    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
+    return x ^ (x >> 31);
+}
+
+// The key of the node that only one move of one node leads to.
+std::uint64_t private_key(std::uint64_t parent_key, std::uint16_t move16) {
+    return mix(parent_key + 0x9e3779b97f4a7c15ull * (move16 + 1u));
+}
+
+// Of the first `length` moves of the path, its positions included.
+std::uint64_t path_key(Position position, int length) {
+    while (position.path_length() > length) position.undo_move();
+    std::uint64_t key = mix(position.key());
+    while (position.path_length() > 0) {
+        position.undo_move();
+        key = mix(key * 3 + position.key());
+    }
+    return key;
+}
+
+}  // namespace
+
+// Where on the path the position was before: the depth of its node, -1 if above the root.
+int Tree::repeated_at(Repetition repetition, const Position& position) const {
+    const bool same_hands = repetition == Repetition::DRAW || repetition == Repetition::WIN ||
+                            repetition == Repetition::LOSS;
+    for (std::size_t i = path_keys_.size(); i-- > 0;) {
+        if (same_hands ? path_keys_[i].key == position.key()
+                       : path_keys_[i].board_key == position.board_key()) {
+            return int(i);
+        }
+    }
+    return -1;
+}
+
+// Sees to it that the nodes of the path under way behind depth `anchor`, up to node `index`
+// where it ends, are reached by this path only. Returns whether any had to be made; the path is
+// then no longer the one that leads here.
+bool Tree::make_private(Root& root, NodeIndex index, int anchor) {
+    const std::size_t depth = path_.size();
+    const auto node_at = [&](std::size_t i) { return i == depth ? index : path_[i].node; };
+    std::size_t first = std::size_t(anchor + 1);
+    while (first <= depth && store_[node_at(first)].is_private) ++first;
+    if (first > depth) return false;
+
+    std::size_t edges = 0;
+    for (std::size_t i = first; i <= depth; ++i) edges += store_[node_at(i)].edge_count;
+    if (!store_.has_room(depth + 1 - first, edges)) return false;
+    NodeIndex parent = first == 0 ? NO_NODE : node_at(first - 1);
+    for (std::size_t i = first; i <= depth; ++i) {
+        if (i == 0) {
+            parent = root.node = fork(root.node, path_key(root.position, root.path_length));
+            continue;
+        }
+        Edge& edge = store_.edges(store_[parent])[path_[i - 1].ordinal];
+        parent = edge.child = fork(node_at(i), private_key(store_[parent].key, edge.move16()));
+    }
+    return true;
+}
+
+// A copy of a node under a key of its own. Its edges lead to the same children, except to
+// private ones, which belong to the original's path.
+NodeIndex Tree::fork(NodeIndex original, std::uint64_t key) {
+    const NodeIndex known = store_.find(key);
+    if (known != NO_NODE && known != original) return known;
+    const NodeIndex index = store_.create(key);
+    Node& copy = store_[index];
+    const Node& source = store_[original];
+    const NodeIndex next = copy.next;
+    copy = source;
+    copy.key = key;
+    copy.next = next;
+    copy.is_private = 1;
+    store_.allocate_edges(copy, source.edge_count);
+    const std::span<Edge> edges = store_.edges(copy);
+    std::ranges::copy(store_.edges(source), edges.begin());
+    for (Edge& edge : edges) {
+        if (edge.child == REPEATS || (edge.has_child() && store_[edge.child].is_private)) {
+            edge.child = NO_NODE;
+        }
+    }
+    remove_in_flight(copy, original);
+    return index;
+}
+
+void Tree::remove_in_flight(Node& copy, NodeIndex original) {
+    const std::span<Edge> edges = store_.edges(copy);
+    const auto remove = [&](std::span<const Step> steps) {
+        for (const Step& step : steps) {
+            if (step.node != original) continue;
+            --edges[step.ordinal].stat;
+            --copy.visits;
+            --copy.in_flight;
+        }
+    };
+    for (const auto& flight : flights_) remove(flight->steps);
+    remove(dropped_.steps);
+    remove(path_);
+}
+
+// From now on the edge stands for a repetition; what it was worth on other paths goes, except
+// for visits that are in flight.
+void Tree::mark_repeats(NodeIndex index, int ordinal) {
+    Node& node = store_[index];
+    Edge& edge = store_.edges(node)[std::size_t(ordinal)];
+    std::uint32_t in_flight = 0;
+    for (const auto& flight : flights_) {
+        in_flight +=
+            std::uint32_t(std::ranges::count(flight->steps, Step{index, std::uint32_t(ordinal)}));
+    }
+    node.visits -= edge.visits() - in_flight;
+    node.value_sum -= edge.value_sum();
+    edge.stat = in_flight;
+    edge.child = REPEATS;
+}
+
+// The root's own repetitions are marked before the search: a move that other paths have found
+// good must not be chosen for it where it repeats a position of the game.
+void Tree::mark_root_repetitions(Root& root) {
+    Position& position = root.position;
+    path_.clear();
+    path_keys_.clear();
+    std::vector<std::uint16_t> moves;
+    for (const Edge& edge : store_.edges(store_[root.node])) {
+        position.do_move(position.from_move16(edge.move16()));
+        if (position.repetition(2) != Repetition::NONE) moves.push_back(edge.move16());
+        position.undo_move();
+    }
+    if (moves.empty()) return;
+    make_private(root, root.node, -1);
+    const Node& node = store_[root.node];
+    for (int i = 0; i < (node.is_private ? node.edge_count : 0); ++i) {
+        const Edge& edge = store_.edges(node)[std::size_t(i)];
+        const bool repeats = std::ranges::find(moves, edge.move16()) != moves.end();
+        if (repeats && edge.child != REPEATS) mark_repeats(root.node, i);
+    }
+}
+
+}  // namespace komadori
