@@ -7,6 +7,7 @@
 #include "komadori/encoding/errors.h"
 #include "komadori/encoding/features.h"
 #include "komadori/encoding/label.h"
+#include "komadori/rules/notation.h"
 #include "module.h"
 
 using namespace komadori;
@@ -36,28 +37,36 @@ void require(bool holds, const char* what) {
     if (!holds) throw EncodingError(what);
 }
 
-void encode_planes_into(const std::string& name, const HcpArray& hcps,
-                        std::optional<In<std::int32_t, nb::ndim<1>>> plies, PlaneType type,
-                        const std::vector<Bytes>& outs, int threads) {
-    const FeatureTable& table = table_named(name);
+// Where each input's rows go, after checking that they fit.
+std::vector<void*> output_rows(const FeatureTable& table, PlaneType type,
+                               const std::vector<Bytes>& outs, std::size_t rows) {
     require(outs.size() == table.inputs.size(), "one array an input is needed");
-    require(plies || !table.needs_plies(), "this feature table needs plies");
-    require(!plies || plies->shape(0) == hcps.shape(0), "plies and hcps differ in length");
     require(type == PlaneType::FLOAT32 || table.is_binary(),
             "this feature table has values other than 0 and 1: float32 only");
     std::vector<void*> at;
     for (std::size_t i = 0; i < outs.size(); ++i) {
-        const FeatureInput& input = table.inputs[i];
-        const int bytes = type == PlaneType::PACKED
-                              ? input.packed_bytes()
-                              : input.planes() * input.cells() *
-                                    (type == PlaneType::FLOAT32 ? int(sizeof(float)) : 1);
-        require(outs[i].nbytes() == hcps.shape(0) * std::size_t(bytes),
+        require(outs[i].size() == rows * table.inputs[i].row_bytes(type),
                 "an array has the wrong size");
         at.push_back(outs[i].data());
     }
+    return at;
+}
+
+void encode_planes_into(const std::string& name, const HcpArray& hcps,
+                        std::optional<In<std::int32_t, nb::ndim<1>>> plies, PlaneType type,
+                        const std::vector<Bytes>& outs, int threads) {
+    const FeatureTable& table = table_named(name);
+    require(plies || !table.needs_plies(), "this feature table needs plies");
+    require(!plies || plies->shape(0) == hcps.shape(0), "plies and hcps differ in length");
+    const std::vector<void*> at = output_rows(table, type, outs, hcps.shape(0));
     nb::gil_scoped_release release;
     encode_planes(table, rows(hcps), plies ? plies->data() : nullptr, type, at, threads);
+}
+
+void encode_positions_into(const std::string& name, const std::vector<const Position*>& positions,
+                           PlaneType type, const std::vector<Bytes>& outs) {
+    const FeatureTable& table = table_named(name);
+    encode_planes(table, positions, type, output_rows(table, type, outs, positions.size()));
 }
 
 template <class T>
@@ -92,6 +101,25 @@ void legal_mask_into(const std::string& name, const HcpArray& hcps, const Out<bo
             "the array has the wrong size");
     nb::gil_scoped_release release;
     legal_mask(scheme, rows(hcps), reinterpret_cast<std::uint8_t*>(out.data()), threads);
+}
+
+void mirror_into(const HcpArray& hcps, std::optional<In<std::uint16_t, nb::ndim<1>>> moves,
+                 const Out<std::uint8_t>& mirrored_hcps,
+                 std::optional<Out<std::uint16_t, nb::ndim<1>>> mirrored_moves, int threads) {
+    require(
+        mirrored_hcps.size() == hcps.size() && moves.has_value() == mirrored_moves.has_value() &&
+            (!moves || (moves->size() == hcps.shape(0) && mirrored_moves->size() == hcps.shape(0))),
+        "arrays differ in length");
+    nb::gil_scoped_release release;
+    mirror_rows(rows(hcps), moves ? moves->data() : nullptr, mirrored_hcps.data(),
+                moves ? mirrored_moves->data() : nullptr, threads);
+}
+
+int label_of(int move16, int turn) {
+    require(move16 > 0 && move16 < 0x8000 && is_well_formed(std::uint16_t(move16)) &&
+                (turn == BLACK || turn == WHITE),
+            "no move");
+    return label_2187(Move(std::uint32_t(move16)), Color(turn));
 }
 
 int decode_to_move16(const std::string& name, const Position& position,
@@ -204,5 +232,16 @@ void bind_encoding(nb::module_& m) {
           "missing"_a.none(), "out"_a, "threads"_a);
     m.def("decode_label", &decode_to_move16, "scheme"_a, "position"_a, "label"_a,
           "The move16 of the legal move with this label.");
+    m.def(
+        "legal_labels",
+        [](const std::string& scheme, const Position& position) {
+            return legal_labels(scheme_named(scheme), position);
+        },
+        "scheme"_a, "position"_a, "Of the legal moves in their order, head by head.");
+    m.def("encode_positions", &encode_positions_into, "table"_a, "positions"_a, "type"_a, "outs"_a);
+    m.def("mirror", &mirror_into, "hcps"_a, "moves"_a.none(), "mirrored_hcps"_a,
+          "mirrored_moves"_a.none(), "threads"_a);
+    m.def("label_2187", &label_of, "move16"_a, "turn"_a,
+          "dlshogi's label of a board move or drop, as the search computes it.");
     m.def("legal_mask", &legal_mask_into, "scheme"_a, "hcps"_a, "out"_a, "threads"_a);
 }

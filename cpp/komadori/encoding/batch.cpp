@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstring>
 #include <exception>
-#include <numeric>
 #include <string>
 #include <thread>
 #include <vector>
@@ -43,13 +42,15 @@ void share_rows(std::size_t count, int threads, const Work& work) {
     }
 }
 
-Placement placement_of(HcpRows hcps, std::size_t row) {
+PieceList list_of(HcpRows hcps, std::size_t row) {
     try {
-        return Placement(hcps[row]);
+        return list_hcp(hcps[row]);
     } catch (const RulesError& e) {
         throw RowPositionError(row, e.what());
     }
 }
+
+Placement placement_of(HcpRows hcps, std::size_t row) { return Placement(list_of(hcps, row)); }
 
 void set_position(Position& position, HcpRows hcps, std::size_t row) {
     try {
@@ -60,6 +61,35 @@ void set_position(Position& position, HcpRows hcps, std::size_t row) {
 }
 
 std::string move_text(std::uint16_t move) { return "move16 " + std::to_string(move); }
+
+// Writes rows of outputs that lie one after another.
+class RowWriter {
+  public:
+    RowWriter(const FeatureTable& table, PlaneType type, std::span<void* const> outs,
+              std::size_t rows)
+        : table_(table), type_(type), outs_(outs) {
+        std::size_t bytes = 0;
+        for (const FeatureInput& input : table.inputs) {
+            row_bytes_.push_back(input.row_bytes(type));
+            bytes += rows * row_bytes_.back();
+        }
+        stores_ = bytes > LARGE_OUTPUT_BYTES ? Stores::PAST_CACHE : Stores::CACHED;
+    }
+    void write(std::size_t row, const Placement& placement, int plies) const {
+        void* at[MAX_INPUTS];
+        for (std::size_t i = 0; i < outs_.size(); ++i) {
+            at[i] = static_cast<char*>(outs_[i]) + row * row_bytes_[i];
+        }
+        write_planes(table_, placement, plies, type_, at, stores_);
+    }
+
+  private:
+    const FeatureTable& table_;
+    PlaneType type_;
+    std::span<void* const> outs_;
+    std::vector<std::size_t> row_bytes_;
+    Stores stores_;
+};
 
 // The Move of a move16 in a position of which only the mover's pieces are asked for.
 Move move_by_piece(HcpRows hcps, std::size_t row, std::uint16_t move16) {
@@ -81,26 +111,20 @@ Move move_by_piece(HcpRows hcps, std::size_t row, std::uint16_t move16) {
 
 void encode_planes(const FeatureTable& table, HcpRows hcps, const std::int32_t* plies,
                    PlaneType type, std::span<void* const> outs, int threads) {
-    std::vector<std::size_t> row_bytes;
-    for (const FeatureInput& input : table.inputs) {
-        const auto values = std::size_t(input.planes() * input.cells());
-        row_bytes.push_back(type == PlaneType::PACKED  ? std::size_t(input.packed_bytes())
-                            : type == PlaneType::UINT8 ? values
-                                                       : values * sizeof(float));
-    }
-    const std::size_t bytes =
-        hcps.count * std::accumulate(row_bytes.begin(), row_bytes.end(), std::size_t(0));
-    const Stores stores = bytes > LARGE_OUTPUT_BYTES ? Stores::PAST_CACHE : Stores::CACHED;
+    const RowWriter writer(table, type, outs, hcps.count);
     share_rows(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
-        std::vector<void*> at(outs.size());
         for (std::size_t row = begin; row < end; ++row) {
-            for (std::size_t i = 0; i < outs.size(); ++i) {
-                at[i] = static_cast<char*>(outs[i]) + row * row_bytes[i];
-            }
-            write_planes(table, placement_of(hcps, row), plies ? plies[row] : 0, type, at.data(),
-                         stores);
+            writer.write(row, placement_of(hcps, row), plies ? plies[row] : 0);
         }
     });
+}
+
+void encode_planes(const FeatureTable& table, std::span<const Position* const> positions,
+                   PlaneType type, std::span<void* const> outs) {
+    const RowWriter writer(table, type, outs, positions.size());
+    for (std::size_t row = 0; row < positions.size(); ++row) {
+        writer.write(row, Placement(*positions[row]), positions[row]->ply() - 1);
+    }
 }
 
 template <class T>
@@ -173,19 +197,60 @@ void legal_mask(const LabelScheme& scheme, HcpRows hcps, std::uint8_t* mask, int
     });
 }
 
+void mirror_rows(HcpRows hcps, const std::uint16_t* moves, std::uint8_t* mirrored_hcps,
+                 std::uint16_t* mirrored_moves, int threads) {
+    share_rows(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
+        for (std::size_t row = begin; row < end; ++row) {
+            const PieceList list = list_of(hcps, row);
+            Setup setup;
+            setup.turn = list.turn;
+            setup.hand = list.hand;
+            for (int i = 0; i < list.pieces; ++i) {
+                const auto [square, piece] = list.board[std::size_t(i)];
+                setup.board[mirror(square)] = piece;
+            }
+            const PackedBytes bytes = encode_hcp(setup);
+            std::memcpy(mirrored_hcps + 32 * row, bytes.data(), bytes.size());
+            if (!moves) continue;
+            const std::uint16_t move16 = moves[row];
+            if (move16 != 0 && !is_well_formed(move16)) {
+                throw RowMoveError(row, move_text(move16) + " is no move");
+            }
+            const Move move(move16);
+            mirrored_moves[row] =
+                move16 == 0      ? 0
+                : move.is_drop() ? Move::drop(move.dropped(), mirror(move.to())).move16()
+                                 : Move::board(mirror(move.from()), mirror(move.to()),
+                                               move.is_promotion(), NO_PIECE_TYPE, NO_PIECE_TYPE)
+                                       .move16();
+        }
+    });
+}
+
+std::vector<std::int64_t> legal_labels(const LabelScheme& scheme, const Position& position) {
+    Move moves[MAX_LEGAL_MOVES];
+    const int count = position.legal_moves(moves);
+    std::vector<std::int64_t> labels;
+    labels.reserve(std::size_t(count) * scheme.heads.size());
+    for (int i = 0; i < count; ++i) {
+        for (std::size_t h = 0; h < scheme.heads.size(); ++h) {
+            labels.push_back(scheme.label(moves[i], position.turn(), h));
+        }
+    }
+    return labels;
+}
+
 Move decode_label(const LabelScheme& scheme, const Position& position,
                   std::span<const std::int64_t> label) {
     Move moves[MAX_LEGAL_MOVES];
     const int count = position.legal_moves(moves);
-    Move found;
+    const std::vector<std::int64_t> labels = legal_labels(scheme, position);
     std::string text;
     for (std::int64_t part : label) text += (text.empty() ? "" : ", ") + std::to_string(part);
+    Move found;
     for (int i = 0; i < count; ++i) {
-        bool same = true;
-        for (std::size_t h = 0; h < scheme.heads.size(); ++h) {
-            same = same && scheme.label(moves[i], position.turn(), h) == label[h];
-        }
-        if (!same) continue;
+        if (!std::equal(label.begin(), label.end(), labels.begin() + i * std::ssize(label)))
+            continue;
         if (!found.is_none()) {
             throw LabelError("label " + text + " of " + scheme.name + " is that of several moves");
         }

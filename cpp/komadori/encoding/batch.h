@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "komadori/encoding/label.h"
 #include "komadori/encoding/planes.h"
@@ -26,6 +27,10 @@ struct HcpRows {
 void encode_planes(const FeatureTable& table, HcpRows hcps, const std::int32_t* plies,
                    PlaneType type, std::span<void* const> outs, int threads);
 
+// The same of positions in memory; handicap games' too, which hcp can't hold.
+void encode_planes(const FeatureTable& table, std::span<const Position* const> positions,
+                   PlaneType type, std::span<void* const> outs);
+
 // Packed rows of one input to dense ones.
 template <class T>
 void unpack_planes(const FeatureInput& input, const std::uint8_t* packed, std::size_t count, T* out,
@@ -43,6 +48,13 @@ void encode_labels(const LabelScheme& scheme, HcpRows hcps, const std::uint16_t*
 
 // mask: [count][scheme.size()], 1 at the labels of legal moves.
 void legal_mask(const LabelScheme& scheme, HcpRows hcps, std::uint8_t* mask, int threads);
+
+// The labels of position.legal_moves(), in their order: [count][heads].
+std::vector<std::int64_t> legal_labels(const LabelScheme& scheme, const Position& position);
+
+// Positions and moves mirrored left to right (file f to 10 - f). moves may be null; 0 stays 0.
+void mirror_rows(HcpRows hcps, const std::uint16_t* moves, std::uint8_t* mirrored_hcps,
+                 std::uint16_t* mirrored_moves, int threads);
 
 // The legal move that has this label (one number a head). Throws LabelError if none or several.
 Move decode_label(const LabelScheme& scheme, const Position& position,

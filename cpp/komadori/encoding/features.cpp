@@ -187,6 +187,11 @@ int FeatureInput::bits() const {
     return sum;
 }
 
+std::size_t FeatureInput::row_bytes(PlaneType type) const {
+    if (type == PlaneType::PACKED) return std::size_t(packed_bytes());
+    return std::size_t(planes() * cells()) * (type == PlaneType::FLOAT32 ? sizeof(float) : 1);
+}
+
 bool FeatureInput::is_constant() const {
     return std::ranges::all_of(blocks, [](const FeatureBlock& b) { return b.is_constant(); });
 }

@@ -45,6 +45,8 @@ enum class Quantity : std::uint8_t {
 
 constexpr int TOKEN_SIZE = 64;
 
+enum class PlaneType : std::uint8_t { FLOAT32, UINT8, PACKED };
+
 struct FeatureBlock {
     std::string name;
     BlockKind kind;
@@ -73,8 +75,10 @@ struct FeatureInput {
     // inputs these are dlshogi's packed_features1_t and packed_features2_t.
     int bits() const;
     int packed_bytes() const { return (bits() + 7) / 8; }
+    std::size_t row_bytes(PlaneType type) const;
     bool is_constant() const;  // every plane is
 };
+constexpr std::size_t MAX_INPUTS = 2;
 
 struct FeatureTable {
     std::string name;

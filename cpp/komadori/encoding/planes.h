@@ -9,8 +9,6 @@
 
 namespace komadori {
 
-enum class PlaneType : std::uint8_t { FLOAT32, UINT8, PACKED };
-
 // Everything a table can ask of one position.
 struct FeatureSource {
     const Placement& placement;

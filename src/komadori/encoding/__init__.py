@@ -12,9 +12,12 @@ from komadori.encoding.labels import (
     LabelScheme,
     decode_label,
     encode_labels,
+    legal_labels,
     legal_mask,
 )
-from komadori.encoding.planes import encode_planes, unpack_planes
+from komadori.encoding.mirroring import mirror, mirror_hcps
+from komadori.encoding.planes import encode_boards, encode_planes, unpack_planes
+from komadori.encoding.value import score_from_win_rate, win_rate_from_score
 
 __all__ = [
     "FEATURES",
@@ -29,8 +32,14 @@ __all__ = [
     "RowMoveError",
     "RowPositionError",
     "decode_label",
+    "encode_boards",
     "encode_labels",
     "encode_planes",
+    "legal_labels",
     "legal_mask",
+    "mirror",
+    "mirror_hcps",
+    "score_from_win_rate",
     "unpack_planes",
+    "win_rate_from_score",
 ]

@@ -123,6 +123,13 @@ def legal_mask(hcps: ArrayLike, scheme: str = "2187", *, threads: int = 1) -> ND
     return out
 
 
+def legal_labels(board: "Board", scheme: str = "2187") -> NDArray[np.int64]:
+    """The labels of `board.legal_moves` in their order, int64 [n], or [n, heads] for several."""
+    table = scheme_named(scheme)
+    labels = np.array(_core.legal_labels(table.name, board), np.int64)
+    return labels if len(table.heads) == 1 else labels.reshape(-1, len(table.heads))
+
+
 def decode_label(board: "Board", label: int | Sequence[int], scheme: str = "2187") -> "Move":
     """The legal move of the board that has this label (one number a head).
 

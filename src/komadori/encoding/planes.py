@@ -1,7 +1,7 @@
 """hcp arrays to the input tensors of a network."""
 
 from collections.abc import Sequence
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,6 +9,9 @@ from numpy.typing import ArrayLike, NDArray
 from komadori._core import encoding as _core
 from komadori.encoding.errors import EncodingError
 from komadori.encoding.features import FEATURES, FeatureInput, FeatureTable
+
+if TYPE_CHECKING:
+    from komadori.rules import Board
 
 DType = Literal["float32", "uint8", "packed"]
 
@@ -30,6 +33,32 @@ def hcp_rows(hcps: ArrayLike) -> NDArray[np.uint8]:
     if rows.dtype != np.uint8 or rows.ndim != 2 or rows.shape[1] != 32:
         raise EncodingError(f"hcps must be uint8 [N, 32], not {rows.dtype} {list(rows.shape)}")
     return rows
+
+
+def _outputs(
+    table: FeatureTable, dtype: str, count: int, out: Sequence[NDArray[Any]] | None
+) -> tuple[NDArray[Any], ...]:
+    """New arrays for `count` rows, or `out` after checking that it fits."""
+    if dtype not in _TYPES:
+        raise EncodingError(f"no plane type {dtype!r}: one of {', '.join(_TYPES)}")
+    scalar = _TYPES[dtype][1]
+    shapes = [
+        (count, one.packed_bytes) if dtype == "packed" else (count, *one.shape)
+        for one in table.inputs
+    ]
+    if out is None:
+        return tuple(np.empty(shape, scalar) for shape in shapes)
+    if len(out) != len(shapes) or not all(
+        array.shape == shape and array.dtype == scalar and array.flags.c_contiguous
+        for array, shape in zip(out, shapes, strict=True)
+    ):
+        wanted = ", ".join(f"{scalar.__name__} {list(shape)}" for shape in shapes)
+        raise EncodingError(f"out must be C-contiguous arrays {wanted}")
+    return tuple(out)
+
+
+def _as_bytes(arrays: tuple[NDArray[Any], ...]) -> list[NDArray[np.uint8]]:
+    return [array.reshape(-1).view(np.uint8) for array in arrays]
 
 
 def encode_planes(
@@ -54,26 +83,24 @@ def encode_planes(
     the first row that doesn't. The GIL is released.
     """
     table = table_named(features)
-    if dtype not in _TYPES:
-        raise EncodingError(f"no plane type {dtype!r}: one of {', '.join(_TYPES)}")
-    plane_type, scalar = _TYPES[dtype]
     rows = hcp_rows(hcps)
-    shapes = [
-        (len(rows), one.packed_bytes) if dtype == "packed" else (len(rows), *one.shape)
-        for one in table.inputs
-    ]
-    if out is None:
-        out = [np.empty(shape, scalar) for shape in shapes]
-    elif len(out) != len(shapes) or not all(
-        array.shape == shape and array.dtype == scalar and array.flags.c_contiguous
-        for array, shape in zip(out, shapes, strict=True)
-    ):
-        wanted = ", ".join(f"{scalar.__name__} {list(shape)}" for shape in shapes)
-        raise EncodingError(f"out must be C-contiguous arrays {wanted}")
+    arrays = _outputs(table, dtype, len(rows), out)
     played = None if plies is None else np.ascontiguousarray(plies, np.int32)
-    flat = [array.reshape(-1).view(np.uint8) for array in out]
-    _core.encode_planes(table.name, rows, played, plane_type, flat, threads)
-    return tuple(out)
+    _core.encode_planes(table.name, rows, played, _TYPES[dtype][0], _as_bytes(arrays), threads)
+    return arrays
+
+
+def encode_boards(
+    boards: Sequence["Board"],
+    features: str = "dlshogi",
+    dtype: DType = "float32",
+    out: Sequence[NDArray[Any]] | None = None,
+) -> tuple[NDArray[Any], ...]:
+    """As `encode_planes`, from boards: also those that hcp can't hold (handicap games)."""
+    table = table_named(features)
+    arrays = _outputs(table, dtype, len(boards), out)
+    _core.encode_positions(table.name, boards, _TYPES[dtype][0], _as_bytes(arrays))
+    return arrays
 
 
 def unpack_planes(

@@ -1,0 +1,32 @@
+"""Positions and moves mirrored left to right, to double training data.
+
+A shogi position and its mirror image are worth the same: every piece moves alike to both sides.
+"""
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from komadori._core import encoding as _core
+from komadori.encoding.planes import hcp_rows
+
+
+def mirror_hcps(hcps: ArrayLike, *, threads: int = 1) -> NDArray[np.uint8]:
+    """Each position with file f become 10 - f, uint8 [N, 32]."""
+    rows = hcp_rows(hcps)
+    out = np.empty_like(rows)
+    _core.mirror(rows, None, out, None, threads)
+    return out
+
+
+def mirror(
+    hcps: ArrayLike, moves: ArrayLike, *, threads: int = 1
+) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
+    """Positions and moves (move16, uint16 [N]; 0, no move, stays 0) mirrored.
+
+    RowPositionError and RowMoveError name the first row that is none. The GIL is released.
+    """
+    rows = hcp_rows(hcps)
+    move16s = np.ascontiguousarray(moves, np.uint16)
+    out, moved = np.empty_like(rows), np.empty_like(move16s)
+    _core.mirror(rows, move16s, out, moved, threads)
+    return out, moved

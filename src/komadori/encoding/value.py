@@ -1,0 +1,62 @@
+"""Scores in centipawns and win probabilities, both the side to move's.
+
+The coefficient belongs to who made the scores: it is the score at which the odds are e to 1.
+A model and a data set each carry their own.
+"""
+
+from typing import Final, overload
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+#: dlshogi's training data (dlshogi, hcpe_decoder and --eval_coef).
+DLSHOGI_COEF: Final = 756.0864962951762
+#: elmo, Apery and pydlshogi.
+ELMO_COEF: Final = 600.0
+#: The default of the engine FukauraOu (Eval_Coef).
+FUKAURAOU_COEF: Final = 285.0
+
+COEFS: Final = {
+    "dlshogi": DLSHOGI_COEF,
+    "elmo": ELMO_COEF,
+    "apery": ELMO_COEF,
+    "pydlshogi": ELMO_COEF,
+    "fukauraou": FUKAURAOU_COEF,
+}
+
+
+@overload
+def win_rate_from_score(score_cp: float, coef: float = DLSHOGI_COEF) -> float: ...
+@overload
+def win_rate_from_score(
+    score_cp: ArrayLike, coef: float = DLSHOGI_COEF
+) -> NDArray[np.floating]: ...
+def win_rate_from_score(
+    score_cp: ArrayLike, coef: float = DLSHOGI_COEF
+) -> float | NDArray[np.floating]:
+    """1 / (1 + exp(-score / coef)): float32 for a float32 array, float64 otherwise."""
+    score = np.asarray(score_cp)
+    # tanh doesn't overflow where exp would.
+    rate = 0.5 * (1.0 + np.tanh(score / (2.0 * coef)))
+    return float(rate) if score.ndim == 0 else rate
+
+
+@overload
+def score_from_win_rate(
+    win_rate: float, coef: float = DLSHOGI_COEF, limit_cp: float = ...
+) -> float: ...
+@overload
+def score_from_win_rate(
+    win_rate: ArrayLike, coef: float = DLSHOGI_COEF, limit_cp: float = ...
+) -> NDArray[np.floating]: ...
+def score_from_win_rate(
+    win_rate: ArrayLike, coef: float = DLSHOGI_COEF, limit_cp: float = 30_000.0
+) -> float | NDArray[np.floating]:
+    """The inverse, coef * log(rate / (1 - rate)), within -limit_cp..limit_cp.
+
+    win_rate: in [0, 1]; 0 and 1 give the limits.
+    """
+    rate = np.asarray(win_rate)
+    with np.errstate(divide="ignore"):
+        score = np.clip(coef * (np.log(rate) - np.log1p(-rate)), -limit_cp, limit_cp)
+    return float(score) if rate.ndim == 0 else score

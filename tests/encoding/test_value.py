@@ -1,0 +1,38 @@
+"""Scores and win rates."""
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from komadori.encoding import score_from_win_rate, win_rate_from_score
+from komadori.encoding.value import COEFS, DLSHOGI_COEF
+
+
+def test_coefficients() -> None:
+    assert DLSHOGI_COEF == 756.0864962951762
+    assert COEFS["elmo"] == COEFS["apery"] == COEFS["pydlshogi"] == 600
+    assert COEFS["fukauraou"] == 285
+
+
+@given(st.floats(-30_000, 30_000), st.sampled_from(sorted(COEFS.values())))
+def test_formula(score: float, coef: float) -> None:
+    assert win_rate_from_score(score, coef) == pytest.approx(1 / (1 + math.exp(-score / coef)))
+
+
+@given(st.floats(-5_000, 5_000), st.sampled_from(sorted(COEFS.values())))
+def test_inverse(score: float, coef: float) -> None:
+    back = score_from_win_rate(win_rate_from_score(score, coef), coef)
+    assert back == pytest.approx(score, abs=max(1e-6, 1e-9 * coef * math.exp(abs(score) / coef)))
+
+
+def test_arrays_and_limits() -> None:
+    scores = np.array([-32_000, -600, 0, 600, 32_000], np.int16)
+    rates = win_rate_from_score(scores, 600)
+    np.testing.assert_allclose(rates, [0, 0.26894, 0.5, 0.73106, 1], atol=1e-5)
+    assert win_rate_from_score(scores.astype(np.float32)).dtype == np.float32
+    np.testing.assert_allclose(score_from_win_rate([0, 0.5, 1], limit_cp=9_999), [-9_999, 0, 9_999])
+    assert win_rate_from_score(1e9) == 1
+    assert isinstance(win_rate_from_score(0), float)
