@@ -1,10 +1,10 @@
 // A program without Python: counts the start position's leaves, for cross-compiled builds of
 // the core. Ends with status 1 if a count is wrong.
+#include "komadori/rules/perft.h"
+
 #include <array>
 #include <cstdint>
 #include <cstdio>
-
-#include "komadori/rules/perft.h"
 
 int main() {
     // Source: tests/rules/perft.json, start position.

@@ -35,11 +35,13 @@ def test_short_names():
 
 def test_policy_planes_follow_the_label_order():
     """A lone board plane moves only logits near its square: label = 81 * plane + square."""
+    torch.manual_seed(0)
     net = nets.build("resnet0x8").eval()
     board, constant = (torch.zeros(1, n, 9, 9) for n in (62, 57))
     base = net(board, constant)[0]
     board[0, 0, 2, 5] = 1.0  # file 3, rank 6: square 23
-    changed = (net(board, constant)[0] - base).reshape(27, 81).abs().sum(0).nonzero().flatten()
+    difference = (net(board, constant)[0] - base).reshape(27, 81).abs().amax(0)
+    changed = (difference > 1e-6).nonzero().flatten()  # smaller ones are rounding
     near = {9 * file + rank for file in (1, 2, 3) for rank in (4, 5, 6)}
     assert set(changed.tolist()) <= near
     assert 23 in changed.tolist()

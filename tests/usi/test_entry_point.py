@@ -140,16 +140,16 @@ def test_models_beside_the_launcher_come_first(
 
 
 def test_a_network_search_keeps_its_byoyomi() -> None:
-    """By the engine's own clock; what the system adds under load is not its doing."""
+    """By the engine's own clock, with room for what a loaded system adds."""
     command = [*COMMAND, "--model", "random:3", "--option", "UCT_Threads=1"]
     moves: list[str] = []
     with UsiEngine(command) as engine:
         engine.new_game()
-        for _ in range(12):
-            go = GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=300)
+        for _ in range(6):
+            go = GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=1000)
             thought = engine.think(STARTPOS, moves, go, 10.0)
             assert thought.last_info is not None
             assert thought.last_info.time_ms is not None
-            assert thought.last_info.time_ms < 300
-            assert 20 < thought.time_ms < 600  # it uses its time, too
+            assert thought.last_info.time_ms < 1000
+            assert 20 < thought.time_ms < 2000  # it uses its time, too
             moves.append(thought.best.move)
