@@ -154,4 +154,14 @@ def encode_labels(scheme: str, hcps: Annotated[NDArray[numpy.uint8], dict(shape=
 def decode_label(scheme: str, position: komadori._core.rules.Position, label: Sequence[int]) -> int:
     """The move16 of the legal move with this label."""
 
+def legal_labels(scheme: str, position: komadori._core.rules.Position) -> list[int]:
+    """Of the legal moves in their order, head by head."""
+
+def encode_positions(table: str, positions: Sequence[komadori._core.rules.Position], type: PlaneType, outs: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]]) -> None: ...
+
+def mirror(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, mirrored_hcps: Annotated[NDArray[numpy.uint8], dict(order='C', device='cpu')], mirrored_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')] | None, threads: int) -> None: ...
+
+def label_2187(move16: int, turn: int) -> int:
+    """dlshogi's label of a board move or drop, as the search computes it."""
+
 def legal_mask(scheme: str, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.bool_], dict(order='C', device='cpu')], threads: int) -> None: ...

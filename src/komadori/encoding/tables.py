@@ -107,7 +107,7 @@ _DIRECTIONS = frozenset(name for name in LABELS["2187"].heads[0].planes if " " n
 
 
 def _runs(head: LabelHead) -> list[tuple[object, ...]]:
-    rows = []
+    rows: list[tuple[object, ...]] = []
     for block, run in groupby(enumerate(head.planes), lambda item: _block(item[1])):
         numbered = list(run)
         names = (n.removeprefix(f"{block} ").replace(" promoting", "+") for _, n in numbered)
