@@ -2,7 +2,7 @@
 
 import pytest
 from driving import Driver
-from oracle import Oracle
+from tree_oracle import Oracle
 
 from komadori.inference import load
 from komadori.rules import Board

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 from driving import Driver, uniform_outputs
-from oracle import label
+from tree_oracle import label
 
 from komadori._core.tree import Batch, Tree
 from komadori.inference import load

@@ -139,6 +139,7 @@ def test_models_beside_the_launcher_come_first(
 # ---------------------------------------------------------------------------- time
 
 
+@pytest.mark.slow  # it looks at the clock: for a quiet machine
 def test_a_network_search_keeps_its_byoyomi() -> None:
     """By the engine's own clock, with room for what a loaded system adds."""
     command = [*COMMAND, "--model", "random:3", "--option", "UCT_Threads=1"]
