@@ -20,6 +20,7 @@ SUBCOMMANDS: dict[str, str] = {
     "records": "Count, convert, split and show game records.",
     "install-engine": "Write a launcher that a GUI can register.",
     "match": "Play two players against each other: Elo with its error.",
+    "csa": "Play on a CSA server such as floodgate.",
     "doctor": "Tell what works on this machine and what to install for the rest.",
 }
 

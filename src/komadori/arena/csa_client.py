@@ -1,0 +1,364 @@
+"""A player on a CSA server (floodgate and its kin).
+
+One connection plays one game after another: log in, agree, play, log in again. A lost connection
+is made anew after a pause that grows. Games are written as they end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import queue
+import socket
+import threading
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
+
+from komadori.arena.csa_protocol import (
+    CsaProtocolError,
+    CsaTimes,
+    GameSummary,
+    comment,
+    parse_play,
+    parse_summary,
+)
+from komadori.usi.protocol import GoCommand
+
+if TYPE_CHECKING:
+    from komadori.players import Decision, Player
+    from komadori.rules import Board
+
+log = logging.getLogger(__name__)
+
+#: A blank line is sent after so much silence of ours; servers want 30 s at least between them.
+KEEP_ALIVE_S = 45.0
+
+#: A server that hasn't said anything for so long is taken as gone.
+SILENCE_S = 3600.0
+
+#: First and longest pause before connecting again.
+PAUSES_S = (5.0, 300.0)
+
+#: A mate's score in comments.
+MATE_CP = 30_000
+
+Outcome = Literal["win", "lose", "draw", "censored", "unknown"]
+_OUTCOMES: dict[str, Outcome] = {
+    "#WIN": "win",
+    "#LOSE": "lose",
+    "#DRAW": "draw",
+    "#CENSORED": "censored",
+    "#CHUDAN": "unknown",
+}
+
+
+class CsaLoginError(RuntimeError):
+    """The server refused the name or the password."""
+
+
+@dataclass(frozen=True)
+class CsaAccount:
+    """Where to play and as whom. floodgate's password is `GAME_NAME,TRIP`."""
+
+    host: str
+    name: str
+    password: str
+    port: int = 4081
+
+    def __post_init__(self) -> None:
+        for what, text in (("name", self.name), ("password", self.password)):
+            if not text or any(character.isspace() for character in text):
+                raise ValueError(f"the {what} of a CSA account has no blanks and isn't empty")
+
+
+@dataclass
+class CsaGame:
+    """A game played on a server."""
+
+    summary: GameSummary
+    moves: list[str] = field(default_factory=list)
+    times_ms: list[int] = field(default_factory=list)
+    scores_cp: list[int | None] = field(default_factory=list)
+    """The mover's view; None for the opponent's moves."""
+    outcome: Outcome = "unknown"
+    reason: str = ""
+    """The server's word, such as RESIGN or SENNICHITE."""
+
+
+class _Connection:
+    """Lines over a socket. A thread takes what comes at once, another keeps the line alive."""
+
+    def __init__(self, account: CsaAccount) -> None:
+        self._socket = socket.create_connection((account.host, account.port), timeout=30.0)
+        self._socket.settimeout(None)
+        self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+        self._reader = self._socket.makefile("r", encoding="utf-8", errors="replace", newline="\n")
+        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._lock = threading.Lock()
+        self._last_sent = time.monotonic()
+        self._is_closed = threading.Event()
+        self.is_game_over = threading.Event()
+        """Set by a line that tells a game's result, before it is read."""
+        for work in (self._listen, self._keep_alive):
+            threading.Thread(target=work, name=f"csa {work.__name__}", daemon=True).start()
+
+    def send(self, line: str) -> None:
+        shown = "LOGIN ..." if line.startswith("LOGIN ") else line
+        if line:
+            log.debug("> %s", shown)
+        with self._lock:
+            self._socket.sendall(line.encode() + b"\n")
+            self._last_sent = time.monotonic()
+
+    def read(self) -> str:
+        """The next line that isn't blank. Raises ConnectionError at the end."""
+        try:
+            line = self._lines.get(timeout=SILENCE_S)
+        except queue.Empty:
+            raise ConnectionError("the server has fallen silent") from None
+        if line is None:
+            self._lines.put(None)
+            raise ConnectionError("the server closed the connection")
+        return line
+
+    def _listen(self) -> None:
+        with contextlib.suppress(OSError, ValueError):
+            while raw := self._reader.readline(1 << 16):
+                if line := raw.strip():
+                    log.debug("< %s", line)
+                    if line in _OUTCOMES:
+                        self.is_game_over.set()
+                    self._lines.put(line)
+        self._lines.put(None)
+
+    def _keep_alive(self) -> None:
+        while not self._is_closed.wait(KEEP_ALIVE_S / 3):
+            if time.monotonic() - self._last_sent >= KEEP_ALIVE_S:
+                with contextlib.suppress(OSError):
+                    self.send("")
+
+    def close(self) -> None:
+        self._is_closed.set()
+        with contextlib.suppress(OSError):
+            self._socket.shutdown(socket.SHUT_RDWR)
+        self._socket.close()
+
+
+class CsaClient:
+    """Plays games of an account with a player, one after another."""
+
+    def __init__(
+        self,
+        account: CsaAccount,
+        player: Player,
+        *,
+        margin_ms: int = 1000,
+        out: Path | str | None = None,
+        on_game: Callable[[CsaGame], None] | None = None,
+    ) -> None:
+        """`margin_ms`: kept back from the clock for the way to the server and back.
+
+        `out`: a folder to which each game is written as a CSA file. `on_game` is called after
+        each.
+        """
+        self.account = account
+        self._player = player
+        self._margin_ms = margin_ms
+        self._out = Path(out) if out is not None else None
+        self._on_game = on_game
+
+    def play(self, games: int | None = None, stop: threading.Event | None = None) -> list[CsaGame]:
+        """Play so many games, or on and on, connecting again whenever the connection is lost.
+
+        Raises CsaLoginError when the server refuses the account. `stop` ends after the game that
+        is on.
+        """
+        stop = stop or threading.Event()
+        played: list[CsaGame] = []
+        pause_s = PAUSES_S[0]
+        while not stop.is_set() and (games is None or len(played) < games):
+            try:
+                played.append(self._session())
+                pause_s = PAUSES_S[0]
+            except (OSError, CsaProtocolError) as error:
+                log.warning("%s; connecting again in %.0f s", error, pause_s)
+                if stop.wait(pause_s):
+                    break
+                pause_s = min(2.0 * pause_s, PAUSES_S[1])
+        return played
+
+    def _session(self) -> CsaGame:
+        """Log in, play one game, log out."""
+        connection = _Connection(self.account)
+        try:
+            connection.send(f"LOGIN {self.account.name} {self.account.password}")
+            answer = connection.read()
+            if answer.startswith("LOGIN:incorrect"):
+                raise CsaLoginError(f"{self.account.host} refused {self.account.name}")
+            if not answer.startswith("LOGIN:") or not answer.endswith(" OK"):
+                raise CsaProtocolError(f"the answer to LOGIN was {answer!r}")
+            summary = self._agree(connection)
+            game = CsaGame(summary)
+            try:
+                self._play(connection, game)
+            finally:
+                self._finish(game)
+            with contextlib.suppress(OSError):
+                connection.send("LOGOUT")
+            return game
+        finally:
+            connection.close()
+
+    @staticmethod
+    def _agree(connection: _Connection) -> GameSummary:
+        """Wait for a game that both sides agree to."""
+        while True:
+            if connection.read() != "BEGIN Game_Summary":
+                continue
+            lines: list[str] = []
+            while (line := connection.read()) != "END Game_Summary":
+                lines.append(line)
+            summary = parse_summary(lines)
+            connection.send(f"AGREE {summary.game_id}".rstrip())
+            while True:
+                line = connection.read()
+                if line.startswith("START"):
+                    return summary
+                if line.startswith("REJECT"):
+                    break
+
+    def _play(self, connection: _Connection, game: CsaGame) -> None:
+        from komadori.rules import Board
+
+        summary = game.summary
+        board = Board(summary.sfen)
+        for move in summary.moves:
+            board.push_usi(move)
+        times = CsaTimes(summary)
+        self._player.new_game(None)
+        if board.turn == summary.color:
+            self._move(connection, game, board, times)
+        while True:
+            line = connection.read()
+            if line in _OUTCOMES:
+                game.outcome = _OUTCOMES[line]
+                return
+            if line.startswith("#"):
+                game.reason = line[1:]
+                continue
+            echo = parse_play(line)
+            if echo is None or echo.text.startswith("%"):
+                continue
+            side = board.turn
+            clock = summary.clocks[side]
+            try:
+                move = board.parse_csa(echo.text)
+            except ValueError as error:
+                raise CsaProtocolError(f"the server's move {echo.text}: {error}") from error
+            board.push(move)
+            spent_ms = (echo.time or 0) * clock.unit_ms
+            times.spend(side, spent_ms)
+            game.moves.append(move.usi())
+            game.times_ms.append(spent_ms)
+            if len(game.scores_cp) < len(game.moves):
+                game.scores_cp.append(None)
+            if board.turn == summary.color:
+                self._move(connection, game, board, times)
+
+    def _move(self, connection: _Connection, game: CsaGame, board: Board, times: CsaTimes) -> None:
+        """Think and send; the server's echo makes the move."""
+        if 0 < game.summary.max_moves <= len(board.moves):
+            return
+        if not board.legal_moves:
+            connection.send("%TORYO")
+            return
+        try:
+            decision = self._player.play(board, self._go(game.summary, times))
+        except Exception:
+            with contextlib.suppress(OSError):
+                connection.send("%TORYO")
+            raise
+        if connection.is_game_over.is_set():  # the result came while the player was thinking
+            return
+        score = _score(decision)
+        if decision.declares_win:
+            connection.send("%KACHI")
+        elif decision.resigns or decision.move is None:
+            connection.send("%TORYO")
+        else:
+            game.scores_cp.append(score)
+            text = board.csa(decision.move)
+            connection.send(text + comment(board, score, decision.pv))
+
+    def _go(self, summary: GameSummary, times: CsaTimes) -> GoCommand:
+        """The clocks as a player is told: what may be used, the margin taken off."""
+        told: list[int] = []
+        for side, clock in enumerate(summary.clocks):
+            told.append(max(0, times.left_ms[side] + clock.increment_ms - self._margin_ms))
+        clock = summary.clocks[summary.color]
+        byoyomi = clock.byoyomi_ms
+        if byoyomi and not told[summary.color]:
+            byoyomi = max(1, byoyomi - self._margin_ms)
+        return GoCommand(
+            btime_ms=told[0],
+            wtime_ms=told[1],
+            byoyomi_ms=byoyomi if not clock.increment_ms else None,
+            binc_ms=summary.clocks[0].increment_ms or None,
+            winc_ms=summary.clocks[1].increment_ms or None,
+        )
+
+    def _finish(self, game: CsaGame) -> None:
+        if self._out is not None and (game.moves or game.outcome != "unknown"):
+            write_game(game, self._out)
+        if self._on_game is not None:
+            self._on_game(game)
+
+
+def _score(decision: Decision) -> int | None:
+    if decision.mate_plies is not None:
+        return MATE_CP if decision.mate_plies > 0 else -MATE_CP
+    return decision.score_cp
+
+
+def write_game(game: CsaGame, folder: Path) -> Path:
+    """Write a game as a CSA file named by its id, and return its path."""
+    from komadori.records import End, Game, Winner, write_games
+
+    ends = {
+        "RESIGN": End.RESIGN,
+        "SENNICHITE": End.SENNICHITE,
+        "OUTE_SENNICHITE": End.PERPETUAL_CHECK,
+        "ILLEGAL_MOVE": End.ILLEGAL_MOVE,
+        "TIME_UP": End.TIME_UP,
+        "JISHOGI": End.DECLARATION,
+        "MAX_MOVES": End.MAX_MOVES,
+    }
+    summary = game.summary
+    we_win = {"win": True, "lose": False}.get(game.outcome)
+    winner = Winner.UNKNOWN
+    if we_win is not None:
+        winner = Winner.BLACK if we_win == (summary.color == 0) else Winner.WHITE
+    elif game.outcome == "draw":
+        winner = Winner.DRAW
+    before = len(summary.moves)
+    record = Game.from_usi(
+        [*summary.moves, *game.moves],
+        summary.sfen,
+        winner=winner,
+        end=ends.get(game.reason, End.INTERRUPTED),
+        scores_cp=[*[None] * before, *game.scores_cp[: len(game.moves)]],
+        times_ms=[*summary.times_ms, *game.times_ms],
+        headers={"black": summary.names[0], "white": summary.names[1], "event": summary.game_id},
+    )
+    folder.mkdir(parents=True, exist_ok=True)
+    safe = "".join(c if c.isalnum() or c in "-_+." else "_" for c in summary.game_id) or "game"
+    path = folder / f"{safe}.csa"
+    number = 1
+    while path.exists():
+        number += 1
+        path = folder / f"{safe}-{number}.csa"
+    write_games(path, [record])
+    return path

@@ -1,0 +1,201 @@
+"""The CSA server protocol as values: game summaries, clocks, lines of play.
+
+Source: "CSA server protocol 1.2.1" and floodgate's rules; scores and variations follow floodgate's
+comment convention (centipawns in Black's view).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from komadori.usi.protocol import STARTPOS
+
+if TYPE_CHECKING:
+    from komadori.rules import Board, Move
+
+#: Seconds in a Time_Unit.
+_UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "ms": 0.001, "msec": 0.001, "m": 60.0, "min": 60.0}
+
+
+class CsaProtocolError(ValueError):
+    """What a server sent makes no sense. The message quotes it."""
+
+
+@dataclass(frozen=True)
+class CsaClock:
+    """A side's clock in milliseconds, as the server counts it."""
+
+    total_ms: int = 0
+    byoyomi_ms: int = 0
+    increment_ms: int = 0
+    least_ms: int = 0
+    """At least this is taken from the clock for each move."""
+    unit_ms: int = 1000
+    """The unit in which the server tells times."""
+
+
+@dataclass(frozen=True)
+class GameSummary:
+    """What a server tells of a game before it begins."""
+
+    game_id: str
+    names: tuple[str, str]
+    """Black's and White's."""
+    color: int
+    """Ours: 0 Black, 1 White."""
+    clocks: tuple[CsaClock, CsaClock]
+    max_moves: int = 0
+    """The game is drawn then; 0: never."""
+    sfen: str = STARTPOS
+    moves: tuple[str, ...] = ()
+    """Made before the game is handed over, USI."""
+    times_ms: tuple[int, ...] = ()
+    """Spent on them."""
+
+
+def parse_summary(lines: Iterable[str]) -> GameSummary:
+    """The lines between `BEGIN Game_Summary` and `END Game_Summary`."""
+    facts: dict[str, str] = {}
+    times: dict[str, dict[str, str]] = {"": {}, "+": {}, "-": {}}
+    position: list[str] = []
+    block = ""
+    for line in lines:
+        word, _, name = line.partition(" ")
+        if word == "BEGIN":
+            block = name
+        elif word == "END":
+            block = ""
+        elif block.startswith("Time"):
+            key, _, value = line.partition(":")
+            times[block[4:] if block[4:] in times else ""][key] = value
+        elif block == "Position":
+            position.append(line)
+        else:
+            key, _, value = line.partition(":")
+            facts[key] = value
+    missing = [key for key in ("Name+", "Name-", "Your_Turn") if key not in facts]
+    if missing:
+        raise CsaProtocolError(f"the game's summary lacks {', '.join(missing)}")
+    if facts["Your_Turn"] not in ("+", "-"):
+        raise CsaProtocolError(f"Your_Turn is {facts['Your_Turn']!r}, neither + nor -")
+    black, white = (_clock({**times[""], **times[sign]}) for sign in "+-")
+    sfen, moves, spent = _position(position)
+    return GameSummary(
+        game_id=facts.get("Game_ID", ""),
+        names=(facts["Name+"], facts["Name-"]),
+        color="+-".index(facts["Your_Turn"]),
+        clocks=(black, white),
+        max_moves=int(_number(facts, "Max_Moves")),
+        sfen=sfen,
+        moves=moves,
+        times_ms=spent,
+    )
+
+
+def _number(facts: dict[str, str], key: str) -> float:
+    text = facts.get(key, "0").strip()
+    try:
+        return float(text)
+    except ValueError:
+        raise CsaProtocolError(f"{key} is {text!r}, no number") from None
+
+
+def _clock(facts: dict[str, str]) -> CsaClock:
+    match = re.fullmatch(r"\s*(\d*)\s*([a-z]*)\s*", facts.get("Time_Unit", "1sec"))
+    if match is None or match[2] not in _UNITS:
+        raise CsaProtocolError(f"Time_Unit is {facts.get('Time_Unit')!r}")
+    unit_ms = int(match[1] or 1) * _UNITS[match[2]] * 1000.0
+    return CsaClock(
+        total_ms=round(_number(facts, "Total_Time") * unit_ms),
+        byoyomi_ms=round(_number(facts, "Byoyomi") * unit_ms),
+        increment_ms=round(_number(facts, "Increment") * unit_ms),
+        least_ms=round(_number(facts, "Least_Time_Per_Move") * unit_ms),
+        unit_ms=max(1, round(unit_ms)),
+    )
+
+
+def _position(lines: list[str]) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
+    """The start and the moves of a Position block, read as a record of its own."""
+    if not lines:
+        return STARTPOS, (), ()
+    from komadori.records import FORMATS
+
+    text = "\n".join(["V2.2", *lines, "%CHUDAN", ""])
+    read = FORMATS["csa"].read
+    assert read is not None
+    for chunk in read(np.frombuffer(text.encode(), np.uint8), Path("the server's position")):
+        for game in chunk.games:
+            spent = tuple(max(0, int(time_ms)) for time_ms in game.times_ms)
+            return game.initial_sfen, tuple(game.usi_moves()), spent
+        for skipped in chunk.skipped:
+            raise CsaProtocolError(f"the server's position: {skipped.reason}")
+    raise CsaProtocolError("the server's position can't be read")
+
+
+@dataclass
+class CsaTimes:
+    """Both sides' clocks in a game under way."""
+
+    summary: GameSummary
+    left_ms: list[int] = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.left_ms = [clock.total_ms for clock in self.summary.clocks]
+        side = 0 if self.summary.sfen.split()[1] == "b" else 1
+        for time_ms in self.summary.times_ms:
+            self.spend(side, time_ms)
+            side = 1 - side
+
+    def spend(self, side: int, time_ms: int) -> None:
+        """Take what the server says a move took; the increment comes before the move."""
+        clock = self.summary.clocks[side]
+        left = self.left_ms[side] + clock.increment_ms - time_ms
+        self.left_ms[side] = max(0, left)
+
+
+_MOVE_LINE = re.compile(r"([+-]\d{4}[A-Z]{2})(?:,T(\d+))?")
+_SPECIAL_LINE = re.compile(r"(%[A-Z+\-_]+)(?:,T(\d+))?")
+
+
+@dataclass(frozen=True)
+class ServerMove:
+    """A move, or a word like %TORYO, as the server echoes it."""
+
+    text: str
+    time: int | None
+    """In the clock's unit."""
+
+
+def parse_play(line: str) -> ServerMove | None:
+    """A line of play: a move or a special word; None for any other line."""
+    for pattern in (_MOVE_LINE, _SPECIAL_LINE):
+        if match := pattern.match(line):
+            return ServerMove(match[1], int(match[2]) if match[2] else None)
+    return None
+
+
+def comment(board: Board, score_cp: int | None, pv: Iterable[str]) -> str:
+    """floodgate's comment of a move about to be made on `board`: score and expected moves.
+
+    `score_cp` is the mover's view, `pv` begins with the move itself; it is cut at a move that
+    isn't legal.
+    """
+    if score_cp is None:
+        return ""
+    words = [str(score_cp if board.turn == 0 else -score_cp)]
+    line = board.copy()
+    for number, text in enumerate(pv):
+        try:
+            move: Move = line.parse_usi(text)
+        except ValueError:
+            break
+        if number:
+            words.append(line.csa(move))
+        line.push(move)
+    return ",'* " + " ".join(words)

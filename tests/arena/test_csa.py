@@ -1,0 +1,290 @@
+"""The CSA client against a server of our own."""
+
+from __future__ import annotations
+
+import re
+import threading
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from csa_server import POSITION, CsaServer
+
+from komadori.arena import csa_client
+from komadori.arena.csa_client import CsaAccount, CsaClient, CsaGame, CsaLoginError
+from komadori.arena.csa_protocol import (
+    CsaClock,
+    CsaProtocolError,
+    CsaTimes,
+    ServerMove,
+    comment,
+    parse_play,
+    parse_summary,
+)
+from komadori.players import Decision, make
+from komadori.records import End, Winner, read_games
+from komadori.rules import Board
+from komadori.usi.protocol import STARTPOS, GoCommand
+
+SUMMARY = f"""\
+Protocol_Version:1.2
+Protocol_Mode:Server
+Format:Shogi 1.0
+Declaration:Jishogi 1.1
+Game_ID:wdoor+floodgate-300-10F+a+b+20260101
+Name+:a
+Name-:b
+Your_Turn:-
+Rematch_On_Draw:NO
+To_Move:+
+Max_Moves:256
+BEGIN Time
+Time_Unit:1sec
+Total_Time:300
+Byoyomi:0
+Increment:10
+Least_Time_Per_Move:0
+END Time
+BEGIN Position
+{POSITION}
++7776FU,T12
+-3334FU,T6
+END Position"""
+
+
+def test_summary_of_floodgate() -> None:
+    summary = parse_summary(SUMMARY.splitlines())
+    assert summary.game_id.startswith("wdoor+floodgate")
+    assert (summary.names, summary.color, summary.max_moves) == (("a", "b"), 1, 256)
+    assert summary.clocks == (CsaClock(300_000, 0, 10_000),) * 2
+    assert summary.sfen == STARTPOS
+    assert summary.moves == ("7g7f", "3c3d")
+    assert CsaTimes(summary).left_ms == [298_000, 304_000]
+
+
+def test_clocks_of_their_own_and_other_units() -> None:
+    text = SUMMARY.replace(
+        "Time_Unit:1sec\nTotal_Time:300\nByoyomi:0\nIncrement:10",
+        "Time_Unit:100msec\nTotal_Time:50\nByoyomi:5",
+    ).replace("END Time\n", "END Time\nBEGIN Time-\nTotal_Time:70\nEND Time-\n")
+    black, white = parse_summary(text.splitlines()).clocks
+    assert black == CsaClock(5000, 500, 0, 0, 100)
+    assert white == CsaClock(7000, 500, 0, 0, 100)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "message"),
+    [
+        ("Name+:a\n", "", r"lacks Name\+"),
+        ("Your_Turn:-", "Your_Turn:x", "Your_Turn is 'x'"),
+        ("Total_Time:300", "Total_Time:much", "Total_Time is 'much'"),
+        ("Time_Unit:1sec", "Time_Unit:1year", "Time_Unit is '1year'"),
+        ("+7776FU,T12", "+7775FU,T12", "position"),
+    ],
+)
+def test_bad_summaries_are_named(old: str, new: str, message: str) -> None:
+    with pytest.raises(CsaProtocolError, match=message):
+        parse_summary(SUMMARY.replace(old, new).splitlines())
+
+
+def test_lines_of_play() -> None:
+    assert parse_play("+7776FU,T12") == ServerMove("+7776FU", 12)
+    assert parse_play("-3334FU") == ServerMove("-3334FU", None)
+    assert parse_play("%TORYO,T4") == ServerMove("%TORYO", 4)
+    assert parse_play("#WIN") is None
+
+
+def test_comments_are_in_blacks_view() -> None:
+    board = Board()
+    pv = ("7g7f", "3c3d", "8h2b+", "9a9z")
+    assert comment(board, 50, pv) == ",'* 50 -3334FU +8822UM"
+    board.push_usi("7g7f")
+    assert comment(board, 50, ("3c3d",)) == ",'* -50"
+    assert comment(board, None, ("3c3d",)) == ""
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csa_client, "PAUSES_S", (0.05, 0.1))
+
+
+def play(server: CsaServer, games: int = 1, **first: Any) -> tuple[list[CsaGame], list[CsaGame]]:
+    """Two clients, `first` with a player of the caller's, play each other."""
+    player = first.pop("player", None) or make("material?seed=1")
+    one = CsaClient(CsaAccount("127.0.0.1", "one", "x", server.port), player, **first)
+    two = CsaClient(CsaAccount("127.0.0.1", "two", "x", server.port), make("random?seed=2"))
+    results: dict[str, list[CsaGame]] = {}
+    threads = [
+        threading.Thread(target=lambda c=c, n=n: results.update({n: c.play(games)}), daemon=True)
+        for n, c in (("one", one), ("two", two))
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60.0)
+        assert not thread.is_alive()
+    server.close()
+    return results["one"], results["two"]
+
+
+@pytest.mark.usefixtures("quick")
+def test_games_are_played_and_recorded(tmp_path: Path) -> None:
+    server = CsaServer(max_moves=400)
+    mine, theirs = play(server, games=2, out=tmp_path)
+    assert [game.summary.color for game in mine] == [0, 1]
+    for game, other in zip(mine, theirs, strict=True):
+        assert game.moves == other.moves
+        assert {game.outcome, other.outcome} in ({"win", "lose"}, {"draw"})
+    records = sorted(tmp_path.glob("*.csa"))
+    assert len(records) == 2
+    for path, game in zip(records, mine, strict=True):
+        (record,) = read_games(path)
+        assert record.usi_moves() == game.moves
+        assert record.black == game.summary.names[0]
+        if game.outcome != "draw":
+            black_won = (game.outcome == "win") == (game.summary.color == 0)
+            assert record.winner == (Winner.BLACK if black_won else Winner.WHITE)
+    # The material player's scores go along, in Black's view, with moves that are legal.
+    assert all(
+        re.fullmatch(r"[+-]\d{4}[A-Z]{2}(,'\* -?\d+( [+-]\d{4}[A-Z]{2})*)?|%[A-Z]+", line)
+        for line in server.log
+    )
+    assert any(",'* " in line for line in server.log)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_game_handed_over_after_some_moves() -> None:
+    mine, _ = play(CsaServer(moves=("+7776FU", "-3334FU", "+2726FU"), max_moves=10))
+    (game,) = mine
+    assert game.summary.moves == ("7g7f", "3c3d", "2g2f")
+    assert len(game.moves) == 7
+    assert (game.outcome, game.reason) == ("draw", "MAX_MOVES")
+    board = Board()
+    for move in (*game.summary.moves, *game.moves):
+        board.push_usi(move)
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_lost_connection_is_made_again() -> None:
+    server = CsaServer(drops=3, max_moves=10)
+    mine, theirs = play(server)
+    assert (len(mine), len(theirs)) == (1, 1)
+    assert server.logins == 5
+
+
+class Slow:
+    """Thinks for a while, and keeps what it was told."""
+
+    name = "slow"
+
+    def __init__(self, seconds: float) -> None:
+        self.seconds = seconds
+        self.told: list[GoCommand] = []
+        self._inner = make("random?seed=1")
+
+    def new_game(self, seed: int | None = None) -> None:
+        pass
+
+    def play(self, board: Board, go: GoCommand) -> Decision:
+        self.told.append(go)
+        time.sleep(self.seconds)
+        return self._inner.play(board, go)
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("quick")
+def test_clocks_are_told_with_the_margin_taken_off() -> None:
+    slow = Slow(1.05)
+    play(CsaServer(max_moves=4), player=slow, margin_ms=500)
+    first, second = slow.told
+    assert (first.btime_ms, first.wtime_ms) == (61_500, 61_500)
+    assert first.binc_ms == 2000
+    assert second.btime_ms == 61_500 + 2000 - 1000  # a second is counted of 1.05
+    assert first.byoyomi_ms is None
+
+
+@pytest.mark.usefixtures("quick")
+def test_byoyomi_is_told_less_the_margin_once_time_is_up() -> None:
+    slow = Slow(0.0)
+    server = CsaServer(max_moves=2, times="Time_Unit:1sec\nTotal_Time:0\nByoyomi:10")
+    play(server, player=slow, margin_ms=500)
+    assert (slow.told[0].btime_ms, slow.told[0].byoyomi_ms) == (0, 9500)
+
+
+@pytest.mark.usefixtures("quick")
+def test_silence_is_filled_while_thinking(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(csa_client, "KEEP_ALIVE_S", 0.1)
+    server = CsaServer(max_moves=2)
+    play(server, player=Slow(0.5))
+    assert server.blank_lines >= 2
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_result_that_comes_while_thinking_ends_the_game() -> None:
+    """The server draws by its own count, which the summary of the game doesn't tell."""
+    server = CsaServer(max_moves=2, tells_max_moves=False)
+    slow = Slow(0.3)
+    mine, _ = play(server, player=slow)
+    assert (mine[0].outcome, mine[0].reason) == ("draw", "MAX_MOVES")
+    assert len(slow.told) == 2  # it had begun to think on its second move
+
+
+@pytest.mark.usefixtures("quick")
+def test_the_mated_side_resigns() -> None:
+    server = CsaServer(max_moves=400, ends_at_mate=False)
+    mine, theirs = play(server)
+    assert {mine[0].reason, theirs[0].reason} == {"RESIGN"}
+
+
+class Once:
+    """Answers with one decision."""
+
+    name = "once"
+
+    def __init__(self, decision: Decision) -> None:
+        self.decision = decision
+
+    def new_game(self, seed: int | None = None) -> None:
+        pass
+
+    def play(self, board: Board, go: GoCommand) -> Decision:
+        return self.decision
+
+    def close(self) -> None:
+        pass
+
+
+@pytest.mark.usefixtures("quick")
+@pytest.mark.parametrize(
+    ("decision", "reason", "end"),
+    [
+        (Decision(resigns=True), "RESIGN", End.RESIGN),
+        (Decision(declares_win=True), "ILLEGAL_MOVE", End.ILLEGAL_MOVE),
+    ],
+)
+def test_resignation_and_a_false_declaration(
+    decision: Decision, reason: str, end: End, tmp_path: Path
+) -> None:
+    mine, theirs = play(CsaServer(), player=Once(decision), out=tmp_path)
+    assert (mine[0].outcome, mine[0].reason) == ("lose", reason)
+    assert theirs[0].outcome == "win"
+    (path,) = tmp_path.glob("*.csa")
+    (record,) = read_games(path)
+    assert (record.end, record.winner) == (end, Winner.WHITE)
+
+
+def test_a_refused_account_is_an_error_at_once() -> None:
+    server = CsaServer()
+    client = CsaClient(CsaAccount("127.0.0.1", "one", "wrong", server.port), make("random"))
+    with pytest.raises(CsaLoginError, match="refused one"):
+        client.play(1)
+    server.close()
+
+
+def test_accounts_are_checked() -> None:
+    for name, password in (("", "x"), ("a b", "x"), ("a", "x\nLOGOUT")):
+        with pytest.raises(ValueError, match="CSA account"):
+            CsaAccount("h", name, password)
