@@ -235,8 +235,8 @@ class CsaClient:
 
         summary = game.summary
         board = Board(summary.sfen)
-        for move in summary.moves:
-            board.push_usi(move)
+        for text in summary.moves:
+            board.push_usi(text)
         times = CsaTimes(summary)
         self._player.new_game(None)
         if board.turn == summary.color:
