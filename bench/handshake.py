@@ -41,8 +41,9 @@ def engine_ms(model: str, folder: str) -> tuple[float, float]:
         assert process.stdout is not None
         process.stdin.write(line + b"\n")
         process.stdin.flush()
-        while process.stdout.readline().strip() != answer:
-            pass
+        while (got := process.stdout.readline()).strip() != answer:
+            if not got:
+                sys.exit(f"the engine ended before {answer.decode()} (status {process.wait()})")
         return time.perf_counter()
 
     usiok = ask(b"usi", b"usiok")
