@@ -1,20 +1,330 @@
-"""The searcher on fake networks: limits, results, repeatability."""
+"""The PUCT searcher on networks without weights: limits, results, repeatability, trouble."""
 
+from __future__ import annotations
+
+import threading
+import time
+from typing import Any
+
+import numpy as np
 import pytest
 
 from komadori import search
-from komadori.inference import load
+from komadori.inference import InferenceError, ModelError, load
+from komadori.inference.fakes import FixedEvaluator, UniformEvaluator
+from komadori.rules import Board, Move
+from komadori.search import Info, Limits, PuctOptions, PuctSearcher, Searcher
+
+MIDDLE = "l2g1k1nl/1r1s1gs2/p1nppp1pp/2p3p2/1p7/2PP2P2/PPSSPP1PP/3R1G3/LN2KG1NL b Bb 25"
+MATE_IN_1 = "4k4/9/4GS3/9/9/9/9/9/4K4 b - 1"
+MATE_IN_3 = "4k4/9/9/4S4/9/9/9/9/4K4 b 2G 1"
+DECLARABLE = "4K4/+P+P+P+P+P+P+P+P+P/+P8/9/9/9/9/9/4k4 b 2R2B 1"
 
 
-@pytest.mark.parametrize("model", ["uniform", "random:3"])
-def test_a_search_gives_a_legal_move_and_as_many_nodes_as_asked(model: str) -> None:
-    result = search.search("startpos", model, nodes=500)
+def searcher(model: str = "random:1", sfen: str = MIDDLE, **options: Any) -> PuctSearcher:
+    result = PuctSearcher(load(model, max_batch=8, slots=3), PuctOptions(**options))
+    result.set_position(Board(sfen))
+    return result
+
+
+def summary(infos: list[Info]) -> list[tuple[Any, ...]]:
+    return [(i.pv, i.visits, i.win_rate, i.nodes, i.seldepth) for i in infos]
+
+
+def test_a_puct_searcher_is_a_searcher() -> None:
+    assert isinstance(searcher(), Searcher)
+
+
+# -- limits
+
+
+@pytest.mark.parametrize("nodes", [1, 2, 50, 500])
+def test_nodes_are_counted(nodes: int) -> None:
+    result = searcher().search(Limits(nodes=nodes))
     assert result.best_move is not None
-    assert 500 <= result.infos[0].nodes < 520
+    assert nodes <= result.infos[0].nodes <= nodes + 8
+
+
+def test_playouts_count_what_is_kept() -> None:
+    s = searcher()
+    s.search(Limits(nodes=300))
+    again = s.search(Limits(playouts=400))
+    assert 90 <= again.infos[0].nodes <= 110
+
+
+def test_a_search_in_one_call() -> None:
+    result = search.search("startpos", "uniform", nodes=64, multipv=3)
+    assert [i.multipv for i in result.infos] == [1, 2, 3]
+    assert search.search(Board(MIDDLE), load("uniform")).infos[0].nodes >= 800
+
+
+def test_only_search_moves_are_answered() -> None:
+    moves = [Move.from_usi("9g9f"), Move.from_usi("1g1f")]
+    s = searcher(multipv=5)
+    result = s.search(Limits(nodes=100, searchmoves=moves))
+    assert {i.pv[0] for i in result.infos} == set(moves)
+    assert len(s.search(Limits(nodes=100)).infos) == 5
+
+
+def test_movetime_is_kept() -> None:
+    s = searcher()
+    for ms in (30, 150):
+        begun = time.perf_counter()
+        s.search(Limits(movetime_ms=ms))
+        assert ms * 0.5 < (time.perf_counter() - begun) * 1000 < ms + 250
+
+
+def test_byoyomi_leaves_a_margin() -> None:
+    s = searcher(early_stop=False)
+    result = s.search(Limits(btime_ms=0, wtime_ms=0, byoyomi_ms=300))
+    assert 150 < result.infos[0].time_ms <= 290
+
+
+def test_stop_ends_an_infinite_search() -> None:
+    s, stop = searcher(), threading.Event()
+    threading.Timer(0.1, stop.set).start()
+    result = s.search(Limits(infinite=True), stop=stop)
+    assert result.best_move is not None
+    assert 80 < result.infos[0].time_ms < 600
+
+
+def test_an_infinite_search_of_a_solved_position_waits_for_stop() -> None:
+    for sfen in (MATE_IN_1, MATE_IN_3):
+        s, stop = searcher(sfen=sfen), threading.Event()
+        threading.Timer(0.2, stop.set).start()
+        begun = time.perf_counter()
+        result = s.search(Limits(infinite=True), stop=stop)
+        assert time.perf_counter() - begun > 0.19
+        assert result.infos[0].mate_plies in (1, 3)
+
+
+def test_pondering_goes_on_under_new_limits_after_a_hit() -> None:
+    s = searcher()
+    threading.Timer(0.15, s.ponderhit, [Limits(movetime_ms=100)]).start()
+    begun = time.perf_counter()
+    result = s.search(Limits(ponder=True))
+    assert result.best_move is not None
+    assert 0.2 < time.perf_counter() - begun < 0.8
+
+
+def test_pondering_is_stopped_too() -> None:
+    s, stop = searcher(), threading.Event()
+    threading.Timer(0.1, stop.set).start()
+    assert s.search(Limits(ponder=True, nodes=1), stop=stop).best_move is not None
+
+
+def test_depth_ends_a_search() -> None:
+    result = searcher().search(Limits(depth=4))
+    assert len(result.infos[0].pv) >= 4
+
+
+def test_an_only_move_is_played_at_once() -> None:
+    sfen = "4k4/9/9/9/9/9/9/4r4/4K4 b - 1"
+    assert len(Board(sfen).legal_moves) == 1
+    assert searcher("uniform", sfen).search(Limits(byoyomi_ms=3000)).infos[0].time_ms < 1000
+
+
+def test_a_lead_that_can_not_be_caught_up_saves_time() -> None:
+    evaluator = FixedEvaluator(max_batch=8, slots=3)
+    evaluator.add(Board(), {"7g7f": 0.9999}, 0.5)
+    for early_stop, at_most, at_least in ((True, 1300, 0), (False, 2000, 1600)):
+        s = PuctSearcher(evaluator, PuctOptions(early_stop=early_stop))
+        s.set_position(Board())
+        result = s.search(Limits(byoyomi_ms=2000))
+        assert result.best_move == Move.from_usi("7g7f")
+        assert at_least <= result.infos[0].time_ms <= at_most
+
+
+# -- results
 
 
 def test_a_search_repeats_itself() -> None:
-    evaluator = load("random:7")
-    first = search.search("startpos", evaluator, nodes=1000, multipv=5)
-    second = search.search("startpos", evaluator, nodes=1000, multipv=5)
-    assert [(i.pv, i.visits) for i in first.infos] == [(i.pv, i.visits) for i in second.infos]
+    evaluator = load("random:7", max_batch=8, slots=3)
+    runs = []
+    for _ in range(2):
+        s = PuctSearcher(evaluator, PuctOptions(multipv=5))
+        s.set_position(Board())
+        runs.append(summary(s.search(Limits(nodes=1000)).infos))
+        s.new_game()
+        s.set_position(Board())
+        runs.append(summary(s.search(Limits(nodes=1000)).infos))
+    assert runs[0] == runs[1] == runs[2] == runs[3]
+
+
+def test_what_is_known_is_kept_from_move_to_move() -> None:
+    s, board = searcher(), Board(MIDDLE)
+    first = s.search(Limits(nodes=800))
+    for move in first.infos[0].pv[:2]:
+        board.push(move)
+    s.set_position(board)
+    kept = s.search(Limits(nodes=1))
+    assert kept.infos[0].visits > 5
+    s.set_option(reuse_subtree=False)
+    s.set_position(board)
+    assert s.search(Limits(nodes=1)).infos[0].visits <= 1
+
+
+def test_lines_are_legal_and_infos_consistent() -> None:
+    seen: list[Info] = []
+    s = searcher(multipv=4, pv_interval_ms=10)
+    result = s.search(Limits(nodes=3000), on_info=seen.append)
+    assert len(seen) > 4
+    assert seen[-4:] == result.infos
+    for info in seen:
+        board = Board(MIDDLE)
+        for move in info.pv:
+            assert move in board.legal_moves
+            board.push(move)
+        assert info.depth == len(info.pv) <= info.seldepth
+        assert 0 <= info.win_rate <= 1
+        assert info.score_cp is not None
+        assert (info.score_cp > 0) == (info.win_rate > 0.5) or abs(info.win_rate - 0.5) < 1e-3
+    assert [i.multipv for i in result.infos] == [1, 2, 3, 4]
+    assert [i.visits for i in result.infos] == sorted((i.visits for i in result.infos))[::-1]
+    assert result.best_move == result.infos[0].pv[0]
+    assert result.ponder == result.infos[0].pv[1]
+
+
+def test_a_mate_in_one_needs_no_network() -> None:
+    result = searcher("uniform", MATE_IN_1).search(Limits(nodes=100))
+    board = Board(MATE_IN_1)
+    assert result.best_move is not None
+    board.push(result.best_move)
+    assert board.is_checkmate()
+    assert (result.infos[0].mate_plies, result.infos[0].nodes) == (1, 0)
+
+
+def test_a_mate_in_three_is_announced() -> None:
+    result = searcher("uniform", MATE_IN_3).search(Limits(nodes=5000))
+    assert result.infos[0].mate_plies == 3
+    assert result.infos[0].score_cp is None
+    board = Board(MATE_IN_3)
+    for move in result.infos[0].pv:
+        board.push(move)
+    assert board.is_checkmate()
+
+
+def test_a_lost_position_is_resigned_with_a_move_at_hand() -> None:
+    board = Board(MATE_IN_3)
+    board.push_usi("G*5c")
+    s = PuctSearcher(load("uniform"))
+    s.set_position(board)
+    result = s.search(Limits(nodes=5000))
+    assert result.resign
+    assert result.best_move is not None
+    assert result.infos[0].mate_plies is not None
+    assert result.infos[0].mate_plies < 0
+
+
+def test_no_move_and_a_declaration() -> None:
+    mated = Board("4k4/4G4/4S4/9/9/9/9/9/4K4 w - 1")
+    assert mated.is_checkmate()
+    s = PuctSearcher(load("uniform"))
+    s.set_position(mated)
+    result = s.search(Limits(nodes=10))
+    assert result.best_move is None
+    assert result.resign
+    s.set_position(Board(DECLARABLE))
+    assert s.search(Limits(nodes=10)).declare_win
+    s.set_option(declaration="none")
+    s.set_position(Board(DECLARABLE))
+    assert not s.search(Limits(nodes=10)).declare_win
+
+
+def test_a_repetition_of_the_game_is_not_entered_when_better() -> None:
+    """Both sides shuffle; the network likes the position of the side to move."""
+
+    class Optimist(UniformEvaluator):
+        def _evaluate(self, features1: Any, features2: Any, policy: Any, value: Any) -> None:
+            # Black owns the only rook: planes 5 and 13 of the side to move.
+            has_rook = features1[:, [5, 13]].any(axis=(1, 2, 3))
+            value[:] = np.where(has_rook, 0.8, 0.2)
+
+    board = Board("4k4/9/9/9/9/9/9/9/R3K4 b - 1")
+    for usi in ("9i8i", "5a4a", "8i9i", "4a5a"):
+        board.push_usi(usi)
+    s = PuctSearcher(Optimist(max_batch=8))
+    s.set_position(board)
+    result = s.search(Limits(nodes=300))
+    assert result.best_move is not None
+    assert result.best_move.usi() != "9i8i"
+    assert result.infos[0].win_rate > 0.6
+
+
+# -- trouble
+
+
+class Failing(UniformEvaluator):
+    """Fails at one wait, then works."""
+
+    def __init__(self, at: int) -> None:
+        super().__init__(max_batch=4, slots=3)
+        self.left = at
+
+    def wait(self, slot: int) -> Any:
+        self.left -= 1
+        if self.left == 0:
+            raise InferenceError("the device went away")
+        return super().wait(slot)
+
+
+@pytest.mark.parametrize("at", [1, 2, 7, 30])
+def test_a_network_that_fails_leaves_a_sound_tree(at: int) -> None:
+    s = PuctSearcher(Failing(at))
+    s.set_position(Board(MIDDLE))
+    with pytest.raises(InferenceError, match="went away"):
+        s.search(Limits(nodes=2000))
+    assert s.tree.check() == ""
+    assert s.tree.view(0).in_flight == 0
+    assert s.search(Limits(nodes=100)).best_move is not None
+    assert s.tree.check() == ""
+
+
+def test_an_interrupt_leaves_a_sound_tree() -> None:
+    s = searcher()
+
+    def interrupt(info: Info) -> None:
+        raise KeyboardInterrupt
+
+    s.set_option(pv_interval_ms=5)
+    s.set_position(Board(MIDDLE))
+    with pytest.raises(KeyboardInterrupt):
+        s.search(Limits(movetime_ms=500), on_info=interrupt)
+    assert s.tree.check() == ""
+    assert s.tree.view(0).in_flight == 0
+
+
+def test_a_network_that_answers_nonsense_warns_and_plays_on() -> None:
+    class Nonsense(UniformEvaluator):
+        def _evaluate(self, features1: Any, features2: Any, policy: Any, value: Any) -> None:
+            value[:] = np.nan
+
+    s = PuctSearcher(Nonsense())
+    s.set_position(Board())
+    with pytest.warns(RuntimeWarning, match="aren't numbers"):
+        assert s.search(Limits(nodes=50)).best_move is not None
+
+
+def test_a_small_memory_is_enough_for_a_long_search() -> None:
+    result = searcher(memory_mb=1).search(Limits(nodes=4000))
+    assert result.infos[0].nodes >= 4000
+    assert result.infos[0].hashfull <= 1000
+
+
+def test_options_out_of_range() -> None:
+    for bad in (
+        {"temperature": 0},
+        {"declaration": "28"},
+        {"memory_mb": 0},
+        {"draw_value_black": 1.5},
+        {"multipv": 0},
+    ):
+        with pytest.raises(ValueError, match=next(iter(bad))):
+            PuctOptions(**bad)  # type: ignore[arg-type]
+
+
+def test_labels_that_the_search_can_not_read() -> None:
+    evaluator = UniformEvaluator()
+    evaluator.labels = "8181"
+    with pytest.raises(ModelError, match="8181"):
+        PuctSearcher(evaluator)

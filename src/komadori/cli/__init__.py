@@ -16,6 +16,7 @@ SUBCOMMANDS: dict[str, str] = {
     "train": "Train a network from games, as a TOML file says.",
     "evaluate": "Measure a network on games it hasn't seen.",
     "export": "Write a trained network as an ONNX file.",
+    "bench": "Measure networks and the search on this machine.",
     "usi": "Play as a USI engine, for GUIs and match runners.",
     "records": "Count, convert, split and show game records.",
     "install-engine": "Write a launcher that a GUI can register.",

@@ -22,18 +22,27 @@ def _onnxruntime(path: Path, options: dict[str, Any]) -> Evaluator:
     return OnnxRuntimeEvaluator(path, **options)
 
 
-#: Backends that load a model file.
+def _torch(path: Path, options: dict[str, Any]) -> Evaluator:
+    from komadori.inference.torch_backend import load_folder
+
+    return load_folder(path, **options)
+
+
+#: Backends that load a model: a file, or (torch) a model folder.
 BACKENDS: dict[str, Callable[[Path, dict[str, Any]], Evaluator]] = {
     "openvino": _openvino,
     "onnxruntime": _onnxruntime,
+    "torch": _torch,
 }
 
 
 def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
-    """The evaluator of a model file, or of a fake: "uniform", "fixed" or "random:SEED".
+    """The evaluator of a model file, of a model folder (a checkpoint, a training run), or of a
+    fake: "uniform", "fixed" or "random:SEED".
 
-    `backend` is a key of BACKENDS; "auto" takes OpenVINO. `options` go to the backend:
-    `max_batch`, `slots`, and what its class names (`precision`, `streams`, `threads`, ...).
+    `backend` is a key of BACKENDS; "auto" takes torch for folders, else OpenVINO. `options` go
+    to the backend: `max_batch`, `slots`, and what its class names (`precision`, `streams`,
+    `threads`, ...).
     Raises ModelError that names the file and what is wrong with it.
     """
     name, _, argument = str(model).partition(":")
@@ -51,7 +60,10 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
     if not path.exists():
         raise ModelError(f"{path}: no such model file")
     if backend == "auto":
-        backend = "openvino"
+        backend = "torch" if path.is_dir() else "openvino"
     if backend not in BACKENDS:
         raise ModelError(f"backend {backend!r}: one of auto, {', '.join(BACKENDS)}")
+    if path.is_dir() != (backend == "torch"):
+        what = "a folder" if path.is_dir() else "a file"
+        raise ModelError(f"{path}: {what}; torch loads model folders, the others model files")
     return BACKENDS[backend](path, options)

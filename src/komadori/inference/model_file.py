@@ -43,7 +43,9 @@ def label_count(labels: str) -> int:
             return count
     from komadori.encoding import LABELS
 
-    return int(LABELS[labels].size)
+    if labels not in LABELS:
+        raise ModelError(f"no label scheme {labels!r} (known: {', '.join(LABELS)})")
+    return LABELS[labels].size
 
 
 def channels2(features: str) -> int:
@@ -93,7 +95,11 @@ def check_shape(
     policy = outputs[OUTPUTS[0]]
     count = policy[1] if len(policy) == 2 else None
     labels = str(card.get("labels") or LABELS_BY_COUNT.get(count or 0, ""))
-    if count is None or not labels or label_count(labels) != count:
+    try:
+        fits = count is not None and labels != "" and label_count(labels) == count
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+    if count is None or not fits:
         raise ModelError(
             f"{path}: {OUTPUTS[0]} is {_show(policy)}, "
             + (f"but its labels are {labels!r}" if labels else "not [N, 2187]")

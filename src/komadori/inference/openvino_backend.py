@@ -91,7 +91,7 @@ class OpenVinoEvaluator:
         ]
         # One tensor for each number of rows, so that no start() makes one.
         self._tensors: list[dict[int, tuple[Any, Any]]] = [{} for _ in range(self.slots)]
-        self._rows = [0] * self.slots
+        self._rows = [-1] * self.slots
 
     def inputs(self, slot: int) -> tuple[Floats, Floats]:
         return self._inputs[slot]

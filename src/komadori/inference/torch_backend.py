@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TYPE_CHECKING, TypeAlias
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from komadori.inference.model_file import CHANNELS1, channels2
-from komadori.inference.protocol import Floats, InferenceError
+from komadori.inference.protocol import Floats, InferenceError, ModelError
 
 if TYPE_CHECKING:
     import torch
@@ -18,6 +19,40 @@ if TYPE_CHECKING:
 
 #: The precisions a network can be run at.
 PRECISIONS = ("float32", "bfloat16", "float16")
+
+
+def model_folder(path: Path) -> Path | None:
+    """The model in a folder: itself, or of a training run the newest checkpoint; else None."""
+    if (path / "model.json").is_file():
+        return path
+    checkpoints = sorted(path.glob("checkpoints/step-*/model.json"))
+    return checkpoints[-1].parent if checkpoints else None
+
+
+def load_folder(path: Path, **options: Any) -> TorchEvaluator:
+    """The evaluator of a model folder, a checkpoint or a training run; `options` as the class's.
+
+    Raises ModelError where there is no model or its planes aren't those the search writes.
+    """
+    try:
+        from komadori.nets import ModelFileError, load_model
+    except ModuleNotFoundError as error:
+        raise ModelError(f"{path}: a model folder needs the package {error.name}") from None
+    folder = model_folder(path)
+    if folder is None:
+        raise ModelError(f"{path}: no model in this folder (model.json is missing)")
+    try:
+        network, card = load_model(folder)
+    except ModelFileError as error:
+        raise ModelError(str(error)) from None
+    device = options.get("device", "cpu")
+    return TorchEvaluator(
+        network.folded().eval().to(device),
+        features=card.features,
+        labels=card.labels,
+        value_logits=True,
+        **options,
+    )
 
 
 class TorchEvaluator:

@@ -102,17 +102,20 @@ class PuctSearcher:
         stop: threading.Event | None = None,
     ) -> SearchResult:
         run = _Run(limits, on_info, stop or threading.Event(), self._board, self._options)
-        self._ponderhit = None
-        self._place(limits)
-        run.begin(self._tree.stats)
-        immediate = self._without_search(limits, run)
-        if immediate is None:
-            self._loop(run)
-        waits = limits.infinite or limits.ponder
-        while waits and not run.stop.wait(0.005):
-            if limits.ponder and self._ponderhit is not None:
-                break
-        return immediate or self._result(run)
+        try:
+            self._place(limits)
+            run.begin(self._tree.stats)
+            immediate = self._without_search(limits, run)
+            if immediate is None:
+                self._loop(run)
+            waits = limits.infinite or limits.ponder
+            while waits and not run.stop.wait(0.005):
+                if limits.ponder and self._ponderhit is not None:
+                    break
+            return immediate or self._result(run)
+        finally:
+            # Not at the start: the hit may come before this thread gets there.
+            self._ponderhit = None
 
     # -- how it is done
 

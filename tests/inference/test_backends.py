@@ -1,0 +1,230 @@
+"""Every backend answers alike, keeps its slots apart, and says what is wrong with a file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from komadori import inference
+from komadori.inference import Evaluator, ModelError, evaluate, load
+
+onnx = pytest.importorskip("onnx")
+ort = pytest.importorskip("onnxruntime")
+
+from komadori.inference.synthetic import write_random_resnet  # noqa: E402
+
+BACKENDS = ("openvino", "onnxruntime")
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_random_resnet(tmp_path_factory.mktemp("models") / "small.onnx", 2, 16)
+
+
+@pytest.fixture(scope="module")
+def extended(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("models")
+    return write_random_resnet(folder / "extended.onnx", 1, 16, channels2=119)
+
+
+def planes(n: int, channels2: int = 57, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    random = np.random.default_rng(seed)
+    return (
+        (random.random((n, 62, 9, 9)) < 0.15).astype(np.float32),
+        (random.random((n, channels2, 9, 9)) < 0.15).astype(np.float32),
+    )
+
+
+def reference(path: Path, features1: np.ndarray, features2: np.ndarray) -> Any:
+    session = ort.InferenceSession(str(path), providers=["CPUExecutionProvider"])
+    policy, value = session.run(
+        ["output_policy", "output_value"], {"input1": features1, "input2": features2}
+    )
+    return policy, value[:, 0]
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_outputs_equal_the_reference_for_any_number_of_rows(model: Path, backend: str) -> None:
+    evaluator = load(model, backend=backend, max_batch=8)
+    for n in (1, 3, 8, 21):
+        features = planes(n, seed=n)
+        policy, value = evaluate(evaluator, *features)
+        expected_policy, expected_value = reference(model, *features)
+        assert policy.shape == (n, 2187)
+        assert value.shape == (n,)
+        np.testing.assert_allclose(policy, expected_policy, atol=2e-4)
+        np.testing.assert_allclose(value, expected_value, atol=1e-5)
+    assert evaluate(evaluator, *planes(0))[0].shape == (0, 2187)
+    evaluator.close()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_slots_do_not_mix(model: Path, backend: str) -> None:
+    evaluator = load(model, backend=backend, max_batch=4)
+    assert evaluator.slots >= 2
+    batches = [planes(slot % 4 + 1, seed=slot) for slot in range(evaluator.slots)]
+    for slot, (features1, features2) in enumerate(batches):
+        rows1, rows2 = evaluator.inputs(slot)
+        rows1[: len(features1)], rows2[: len(features2)] = features1, features2
+    for slot, (features1, _) in enumerate(batches):
+        evaluator.start(slot, len(features1))
+    outputs = {slot: evaluator.wait(slot) for slot in reversed(range(evaluator.slots))}
+    for slot, features in enumerate(batches):
+        expected_policy, expected_value = reference(model, *features)
+        np.testing.assert_allclose(outputs[slot][0], expected_policy, atol=2e-4)
+        np.testing.assert_allclose(outputs[slot][1], expected_value, atol=1e-5)
+    evaluator.close()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_channels_are_read_from_the_model(extended: Path, backend: str) -> None:
+    evaluator = load(extended, backend=backend)
+    assert evaluator.features == "dlshogi-119"
+    assert evaluator.inputs(0)[1].shape == (evaluator.max_batch, 119, 9, 9)
+    features = planes(2, 119)
+    np.testing.assert_allclose(
+        evaluate(evaluator, *features)[1], reference(extended, *features)[1], atol=1e-5
+    )
+
+
+def test_bfloat16_stays_near(model: Path) -> None:
+    evaluator = load(model, backend="openvino", precision="bfloat16")
+    features = planes(16)
+    policy, value = evaluate(evaluator, *features)
+    expected_policy, expected_value = reference(model, *features)
+    assert np.abs(policy - expected_policy).max() < 0.15
+    assert np.abs(value - expected_value).max() < 0.02
+
+
+def test_torch_runs_a_callable() -> None:
+    torch = pytest.importorskip("torch")
+    from komadori.inference.torch_backend import TorchEvaluator
+
+    torch.manual_seed(0)
+    policy_layer = torch.nn.Linear(62 * 81, 2187)
+    value_layer = torch.nn.Linear(57 * 81, 1)
+
+    def network(x1: Any, x2: Any) -> tuple[Any, Any]:
+        return policy_layer(x1.flatten(1)), value_layer(x2.flatten(1))
+
+    evaluator = TorchEvaluator(network, value_logits=True, max_batch=4)
+    assert isinstance(evaluator, Evaluator)
+    features = planes(10)
+    policy, value = evaluate(evaluator, *features)
+    with torch.no_grad():
+        x1, x2 = (torch.from_numpy(x) for x in features)
+        expected_policy, expected_value = network(x1, x2)
+    np.testing.assert_allclose(policy, expected_policy.numpy(), atol=1e-5)
+    np.testing.assert_allclose(value, expected_value.sigmoid().numpy()[:, 0], atol=1e-6)
+    evaluator.close()
+
+
+def test_torch_loads_a_model_folder(tmp_path: Path) -> None:
+    torch = pytest.importorskip("torch")
+    pytest.importorskip("safetensors")
+    from komadori.nets import DLSHOGI, ModelCard, ResNetConfig, build, save_model
+
+    torch.manual_seed(1)
+    config = ResNetConfig(blocks=1, channels=8)
+    network = build(config, DLSHOGI).eval()
+    save_model(tmp_path, network, ModelCard(config, "dlshogi", "2187", DLSHOGI, 756.0))
+    evaluator = load(tmp_path)
+    assert evaluator.name == "torch"
+    features = planes(5)
+    policy, value = evaluate(evaluator, *features)
+    with torch.no_grad():
+        expected_policy, expected_value = network(*(torch.from_numpy(x) for x in features))
+    np.testing.assert_allclose(policy, expected_policy.numpy(), atol=1e-4)
+    np.testing.assert_allclose(value, expected_value.sigmoid().numpy(), atol=1e-5)
+    evaluator.close()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("content", [b"", b"not a model", b"\x08\x08" + bytes(100)])
+def test_a_file_that_is_no_model(tmp_path: Path, backend: str, content: bytes) -> None:
+    path = tmp_path / "broken.onnx"
+    path.write_bytes(content)
+    with pytest.raises(ModelError, match=r"broken\.onnx"):
+        load(path, backend=backend)
+
+
+@pytest.mark.parametrize("backend", ["auto", *BACKENDS])
+def test_a_file_that_is_missing(tmp_path: Path, backend: str) -> None:
+    with pytest.raises(ModelError, match="no such model"):
+        load(tmp_path / "none.onnx", backend=backend)
+
+
+def test_a_truncated_model(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "half.onnx"
+    path.write_bytes(model.read_bytes()[:-1000])
+    for backend in BACKENDS:
+        with pytest.raises(ModelError, match=r"half\.onnx"):
+            load(path, backend=backend)
+
+
+def rename(model: Path, path: Path, **names: str) -> Path:
+    proto = onnx.load(model)
+    for port in (*proto.graph.input, *proto.graph.output):
+        port.name = names.get(port.name, port.name)
+    for node in proto.graph.node:
+        node.input[:] = [names.get(n, n) for n in node.input]
+        node.output[:] = [names.get(n, n) for n in node.output]
+    onnx.save(proto, path)
+    return path
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_model_of_another_kind(model: Path, tmp_path: Path, backend: str) -> None:
+    with pytest.raises(ModelError, match=r"no input named 'input2' .*board"):
+        load(rename(model, tmp_path / "a.onnx", input2="board"), backend=backend)
+    with pytest.raises(ModelError, match="no output named 'output_value'"):
+        load(rename(model, tmp_path / "b.onnx", output_value="v"), backend=backend)
+    odd = write_random_resnet(tmp_path / "odd.onnx", 1, 8, channels2=60)
+    with pytest.raises(ModelError, match=r"input2 is \[N, 60, 9, 9\], not \[N, 57 or 119, 9, 9\]"):
+        load(odd, backend=backend)
+
+
+def test_a_card_that_contradicts_its_model(model: Path, tmp_path: Path) -> None:
+    path = tmp_path / "m.onnx"
+    path.write_bytes(model.read_bytes())
+    card = path.with_suffix(".json")
+    for text, problem in (
+        ("{", "not a model card"),
+        ("[]", "not a model card"),
+        ('{"labels": "8181"}', "labels are '8181'"),
+        ('{"labels": "elsewhere"}', "no label scheme 'elsewhere'"),
+        ('{"features": "dlshogi-119"}', "57 channels, but its features are 'dlshogi-119'"),
+    ):
+        card.write_text(text)
+        with pytest.raises(ModelError, match=problem):
+            load(path)
+    card.write_text('{"features": "dlshogi", "labels": "2187"}')
+    assert load(path).labels == "2187"
+
+
+def test_options_out_of_range(model: Path) -> None:
+    with pytest.raises(ValueError, match="max_batch is 0"):
+        load(model, max_batch=0)
+    with pytest.raises(ValueError, match="precision 'int3'"):
+        load(model, precision="int3")
+    with pytest.raises(ModelError, match="backend 'tpu'"):
+        load(model, backend="tpu")
+    with pytest.raises(ModelError, match="Nonsense"):
+        load(model, backend="onnxruntime", providers=("Nonsense",))
+    evaluator = load(model, max_batch=4)
+    for n in (0, 5):
+        with pytest.raises(ValueError, match=f"{n} rows"):
+            evaluator.start(0, n)
+
+
+def test_outputs_that_are_not_numbers_are_an_error(model: Path, tmp_path: Path) -> None:
+    proto = onnx.load(model)
+    last = proto.graph.initializer[-1]  # the value's bias
+    last.CopyFrom(onnx.numpy_helper.from_array(np.full(1, np.nan, np.float32), last.name))
+    onnx.save(proto, tmp_path / "nan.onnx")
+    for backend in BACKENDS:
+        with pytest.raises(inference.InferenceError, match="aren't numbers"):
+            evaluate(load(tmp_path / "nan.onnx", backend=backend), *planes(2))

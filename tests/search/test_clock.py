@@ -1,0 +1,67 @@
+"""How much time a move gets."""
+
+import pytest
+
+from komadori.rules import BLACK, WHITE
+from komadori.search import Limits
+from komadori.search.clock import TimeBudget, budget, margin_ms
+
+
+def test_main_time_is_spread_as_dlshogi_spreads_it() -> None:
+    limits = Limits(btime_ms=600_000, wtime_ms=300_000)
+    assert budget(limits, BLACK, 1).optimum_ms == pytest.approx(600_000 / 43)
+    assert budget(limits, WHITE, 10).optimum_ms == pytest.approx(300_000 / 34)
+    assert budget(limits, BLACK, 80).optimum_ms == pytest.approx(600_000 / 14)
+
+
+def test_an_increment_is_added() -> None:
+    limits = Limits(btime_ms=60_000, wtime_ms=60_000, binc_ms=5000, winc_ms=1000)
+    assert budget(limits, BLACK, 40).optimum_ms == pytest.approx(60_000 / 14 + 5000)
+    assert budget(limits, WHITE, 40).optimum_ms == pytest.approx(60_000 / 14 + 1000)
+
+
+def test_byoyomi_is_used_but_for_the_margin() -> None:
+    assert budget(Limits(byoyomi_ms=1000), BLACK, 1) == TimeBudget(0, 900, 900)
+    assert budget(Limits(byoyomi_ms=100), BLACK, 1) == TimeBudget(0, 75, 75)
+    assert budget(Limits(byoyomi_ms=30_000), BLACK, 1) == TimeBudget(0, 29_500, 29_500)
+    assert budget(Limits(byoyomi_ms=1000), BLACK, 1, byoyomi_margin_ms=400).maximum_ms == 600
+
+
+@pytest.mark.parametrize("remaining", [0, 1, 50, 500, 10_000, 3_600_000])
+@pytest.mark.parametrize("byoyomi", [0, 100, 1000, 60_000])
+@pytest.mark.parametrize("increment", [0, 100, 10_000])
+@pytest.mark.parametrize("ply", [1, 30, 300])
+def test_the_clock_is_never_overstepped(
+    remaining: int, byoyomi: int, increment: int, ply: int
+) -> None:
+    limits = Limits(
+        btime_ms=remaining,
+        wtime_ms=remaining,
+        byoyomi_ms=byoyomi,
+        binc_ms=increment,
+        winc_ms=increment,
+    )
+    times = budget(limits, BLACK, ply, minimum_ms=1000)
+    assert times.maximum_ms is not None
+    assert times.optimum_ms is not None
+    assert 1 <= times.optimum_ms <= times.maximum_ms
+    assert times.minimum_ms <= times.maximum_ms
+    available = remaining + byoyomi or increment
+    if available > 25:
+        assert times.maximum_ms <= available - margin_ms(available, None)
+    else:
+        assert times.maximum_ms == 1
+
+
+def test_without_a_clock_there_is_no_bound() -> None:
+    for limits in (
+        Limits(),
+        Limits(nodes=10),
+        Limits(infinite=True, btime_ms=1000, wtime_ms=1000),
+    ):
+        assert budget(limits, BLACK, 1).maximum_ms is None
+
+
+def test_other_limits_in_milliseconds() -> None:
+    assert budget(Limits(movetime_ms=700), BLACK, 1).maximum_ms == 700
+    assert budget(Limits(mate=5000), BLACK, 1).maximum_ms == 5000
