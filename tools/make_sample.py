@@ -8,28 +8,15 @@ Writes src/komadori/data/sample.hcpe3.xz and sample.json, which says what it hol
 import argparse
 import json
 import lzma
-import struct
-from collections.abc import Iterator
 from pathlib import Path
+
+from komadori.records import FORMATS, read_games
 
 FOLDER = Path(__file__).resolve().parent.parent / "src" / "komadori" / "data"
 STEP = 4
 LIMIT_BYTES = 1_000_000
 #: Fields are two bytes wide, so literals depend on the position modulo 2 (lp, pb).
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 1, "pb": 1}]
-
-
-def games(data: bytes) -> Iterator[bytes]:
-    """The games of an hcpe3 stream, by their counts alone."""
-    at = 0
-    while at < len(data):
-        begin = at
-        (plies,) = struct.unpack_from("<H", data, at + 32)
-        at += 36
-        for _ in range(plies):
-            (candidates,) = struct.unpack_from("<H", data, at + 4)
-            at += 6 + 4 * candidates
-        yield data[begin:at]
 
 
 def pack(chosen: list[bytes]) -> bytes:
@@ -40,7 +27,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("teacher", type=Path)
     source = parser.parse_args().teacher
-    candidates = list(games(lzma.decompress(source.read_bytes())))[::STEP]
+    games = read_games(source)[::STEP]
+    candidates = [FORMATS["hcpe3"].write(game, "") for game in games]
     fits, too_many = 1, len(candidates) + 1
     while too_many - fits > 1:
         middle = (fits + too_many) // 2
@@ -49,7 +37,7 @@ def main() -> None:
         else:
             too_many = middle
     chosen = candidates[:fits]
-    plies = sum(struct.unpack_from("<H", game, 32)[0] for game in chosen)
+    plies = sum(map(len, games[:fits]))
     (FOLDER / "sample.hcpe3.xz").write_bytes(pack(chosen))
     facts = {
         "file": "sample.hcpe3.xz",

@@ -75,6 +75,18 @@ def test_games_are_made_out_of_adjacent_positions(
     assert len(np.unique(apart.game)) > 0.9 * len(samples)
 
 
+def test_games_go_on_across_chunks(
+    tmp_path: Path, samples: Samples, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("komadori.records.samples.CHUNK_RECORDS", 7)
+    for count in (len(samples), 7, 14, 15):
+        some = samples.take(slice(0, count))
+        chunks = list(SampleReader(written(tmp_path / "a.psv", some)))
+        assert [len(chunk) for chunk in chunks[:-1]] == [7] * (len(chunks) - 1)
+        back = Samples.concatenate(chunks)
+        same(some, back, "game", "ply")
+
+
 def test_hcpe2_keeps_how_games_ended(tmp_path: Path) -> None:
     games = [random_game(seed, plies=6) for seed in range(4)]
     for game, (winner, end) in zip(

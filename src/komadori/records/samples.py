@@ -161,18 +161,26 @@ class SampleReader:
         return self._data[: len(self) * layout.itemsize].view(layout)
 
     def __iter__(self) -> Iterator[Samples]:
-        games = 0
+        record_bytes = LAYOUTS[self.format.name].itemsize
+        game = -1
         self.offset = 0
         while self.offset < self.size:
+            # Each chunk begins with the last record of the one before, which tells whether the
+            # game goes on.
+            again = 0 if game < 0 else 1
             columns, faults, self.offset = _core.fixed_samples(
-                self.format.name, self._data, self.offset, CHUNK_RECORDS
+                self.format.name,
+                self._data,
+                self.offset - again * record_bytes,
+                CHUNK_RECORDS + again,
             )
             self.skipped += [Skipped(self.path, *fault) for fault in faults]
             samples = Samples(**columns)
-            samples.game += games
+            samples.game += max(game, 0)
             if len(samples):
-                games = int(samples.game[-1]) + 1
-                yield samples
+                game = int(samples.game[-1])
+            if len(samples) > again:
+                yield samples.take(slice(again, None))
 
 
 def _note(path: Path, taken: Format, data: NDArray[np.uint8]) -> str:
