@@ -126,7 +126,7 @@ def random_attacks(count: int, seed: int) -> Iterator[Board]:
         )
         try:
             board = Board(f"{'/'.join(rows)} b {held or '-'} 1")
-        except ValueError:  # stuck pieces, two pawns on a file, White in check
+        except ValueError:  # stuck pieces, White in check
             continue
         made += 1
         yield board

@@ -165,7 +165,6 @@ def test_sfen_errors_name_the_character(sfen, where, what):
 @pytest.mark.parametrize(
     ("sfen", "what"),
     [
-        ("4k4/9/9/9/9/4P4/4P4/9/4K4 b - 1", "two pawns on file 5"),
         ("4k4/9/9/9/9/9/9/9/4KK3 b - 1", "second king on 5i"),
         ("4k3P/9/9/9/9/9/9/9/4K4 b - 1", "P on 1a could never move"),
         ("4k4/8N/9/9/9/9/9/9/4K4 b - 1", "N on 1b could never move"),
@@ -178,6 +177,12 @@ def test_positions_that_the_rules_exclude(sfen, what):
     with pytest.raises(PositionError) as error:
         Board(sfen)
     assert what in str(error.value)
+
+
+def test_two_pawns_on_a_file_are_let_in():
+    board = Board("4k4/9/9/9/9/4P4/4P4/9/4K4 b P 1")
+    drops = [str(move) for move in board.legal_moves if str(move).startswith("P*")]
+    assert len(drops) == 8 * 8  # every square but the last rank's and file 5's
 
 
 def test_a_failed_set_changes_nothing():

@@ -119,7 +119,7 @@ def test_depth_ends_a_search() -> None:
 
 
 def test_an_only_move_is_played_at_once() -> None:
-    sfen = "4k4/9/9/9/9/9/9/4r4/4K4 b - 1"
+    sfen = "4k4/9/9/9/9/9/9/4r4/3NKN3 b - 1"
     assert len(Board(sfen).legal_moves) == 1
     assert searcher("uniform", sfen).search(Limits(byoyomi_ms=3000)).infos[0].time_ms < 1000
 
@@ -153,7 +153,7 @@ def test_a_search_repeats_itself() -> None:
 
 def test_what_is_known_is_kept_from_move_to_move() -> None:
     s, board = searcher(), Board(MIDDLE)
-    first = s.search(Limits(nodes=800))
+    first = s.search(Limits(nodes=8000))
     for move in first.infos[0].pv[:2]:
         board.push(move)
     s.set_position(board)
@@ -180,7 +180,7 @@ def test_lines_are_legal_and_infos_consistent() -> None:
         assert info.score_cp is not None
         assert (info.score_cp > 0) == (info.win_rate > 0.5) or abs(info.win_rate - 0.5) < 1e-3
     assert [i.multipv for i in result.infos] == [1, 2, 3, 4]
-    assert [i.visits for i in result.infos] == sorted((i.visits for i in result.infos))[::-1]
+    assert [i.visits for i in result.infos] == sorted(i.visits for i in result.infos)[::-1]
     assert result.best_move == result.infos[0].pv[0]
     assert result.ponder == result.infos[0].pv[1]
 

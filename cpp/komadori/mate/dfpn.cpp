@@ -25,8 +25,10 @@ bool is_far_check(const Position& p, Color defender) {
     return is_far(relation(giving.first(), p.king(defender)));
 }
 
-// Whether the unpromoted move of that piece can only serve to be weaker.
-bool is_worse_unpromoted(Move m, Color c) {
+// Whether the move, not a promotion, is also one as a promotion that can only serve more.
+bool has_better_promotion(Move m, Color c) {
+    Bitboard zone = far_ranks(c, 3);
+    if (!zone.has(m.to()) && !zone.has(m.from())) return false;
     switch (m.moved()) {
         case PAWN:
         case BISHOP:
@@ -37,6 +39,22 @@ bool is_worse_unpromoted(Move m, Color c) {
         default:
             return false;
     }
+}
+
+// How many children of a position in check are open from the start: its moves, all drops on a
+// square as one and a promotion with the weaker move without.
+int count_answers(const Position& p) {
+    Move moves[MAX_LEGAL_MOVES];
+    int n = p.legal_moves(moves), count = 0;
+    Bitboard drops;
+    for (int i = 0; i < n; ++i) {
+        if (moves[i].is_drop()) {
+            drops |= square_set(moves[i].to());
+        } else {
+            count += moves[i].is_promotion() || !has_better_promotion(moves[i], p.turn());
+        }
+    }
+    return count + drops.count();
 }
 
 }  // namespace
@@ -176,6 +194,12 @@ int Search::list_children() {
     if (children_end_ + std::size_t(n) > CHILDREN_ROOM) return -1;
     Child* children = &children_[children_end_];
     Color us = position_.turn();
+    // What is likely to settle the position comes first: a check that takes the piece just moved
+    // (an interposition, mostly), an answer that takes a checker.
+    Square last_to = depth_ ? position_.path_move(position_.path_length() - 1).to() : NO_SQUARE;
+    std::stable_partition(moves, moves + n, [&](Move m) {
+        return ATTACKER ? m.to() == last_to : m.captured() != NO_PIECE_TYPE;
+    });
     int kept = 0;
     std::int16_t last_drop[SQUARES];
     if constexpr (!ATTACKER) std::fill_n(last_drop, SQUARES, std::int16_t(-1));
@@ -189,7 +213,7 @@ int Search::list_children() {
                 child.after = last_drop[m.to()];
                 last_drop[m.to()] = std::int16_t(kept);
             }
-        } else if (!m.is_promotion() && is_worse_unpromoted(m, us)) {
+        } else if (!m.is_promotion() && has_better_promotion(m, us)) {
             for (int k = kept - 1; k >= 0; --k) {
                 if (children[k].move.move16() == (m.move16() | 1 << 14)) {
                     child.after = std::int16_t(k);
@@ -221,24 +245,16 @@ void Search::evaluate(Child& child) {
         value = {INFINITE, 0, hand, NO_LOOP, 0, 0};
     } else if (look_up(key, hand, depth_ + 1, value)) {
     } else if constexpr (ATTACKER) {
-        int evasions = position_.count_legal_moves();
-        if (evasions == 0) {
+        value.pn = std::uint32_t(count_answers(position_));
+        if (value.pn == 0) {
             value = {0, INFINITE, mate_hand(), NO_LOOP, 0, 0};
         } else if (max_ply_ && plies_left == 0) {
             value = {INFINITE, 0, hand, NO_LOOP, 0, 0};
-        } else {
-            value.pn = std::uint32_t(evasions);
-            value.dn = 1;
         }
     } else {
         Move moves[MAX_LEGAL_MOVES];
         int checks = checking_moves(position_, moves);
-        if (checks == 0) {
-            value = {INFINITE, 0, no_check_hand(), NO_LOOP, 0, 0};
-        } else {
-            value.pn = 1;
-            value.dn = 1;
-        }
+        if (checks == 0) value = {INFINITE, 0, no_check_hand(), NO_LOOP, 0, 0};
     }
     position_.undo_move();
     child.pn = value.pn;

@@ -5,25 +5,13 @@
 namespace komadori {
 namespace {
 
-bool is_mated_within(Position& p, int plies);  // the side to move is in check
+Move find_mate(Position& p, int plies);
 
-Move find_mate(Position& p, int plies) {
-    Move moves[MAX_LEGAL_MOVES];
-    int n = checking_moves(p, moves);
-    for (int i = 0; i < n; ++i) {
-        p.do_move(moves[i]);
-        bool mated = is_mated_within(p, plies - 1);
-        p.undo_move();
-        if (mated) return moves[i];
-    }
-    return {};
-}
-
+// The side to move, which is in check, has no answer or is mated within `plies` after each.
 bool is_mated_within(Position& p, int plies) {
+    if (plies < 2) return !p.has_legal_moves();
     Move moves[MAX_LEGAL_MOVES];
     int n = p.legal_moves(moves);
-    if (n == 0) return true;
-    if (plies < 2) return false;
     for (int i = 0; i < n; ++i) {
         p.do_move(moves[i]);
         bool mated = !find_mate(p, plies - 1).is_none();
@@ -33,10 +21,27 @@ bool is_mated_within(Position& p, int plies) {
     return true;
 }
 
+Move find_mate(Position& p, int plies) {
+    if (Move m = p.mate_in_one(); plies < 3 || !m.is_none()) return m;
+    Move moves[MAX_LEGAL_MOVES];
+    int n = checking_moves(p, moves);
+    // Shorter mates first: they are common where there is one at all, and cheap.
+    for (int length = 3; length <= plies; length += 2) {
+        for (int i = 0; i < n; ++i) {
+            p.do_move(moves[i]);
+            bool mated = is_mated_within(p, length - 1);
+            p.undo_move();
+            if (mated) return moves[i];
+        }
+    }
+    return {};
+}
+
 }  // namespace
 
 Move mate_within(Position& position, int plies) {
-    return plies < 1 ? Move() : find_mate(position, plies);
+    if (plies < 1 || position.king(opponent(position.turn())) == NO_SQUARE) return {};
+    return find_mate(position, plies);
 }
 
 }  // namespace komadori

@@ -52,15 +52,12 @@ def budget(
     remaining = (limits.btime_ms if turn == BLACK else limits.wtime_ms) or 0
     increment = (limits.binc_ms if turn == BLACK else limits.winc_ms) or 0
     byoyomi = limits.byoyomi_ms or 0
-    # An increment is added after the move on some servers: it is planned with, not relied on.
-    available = remaining + byoyomi
-    if remaining:
-        margin = margin_ms(available, time_margin_ms)
-    else:
-        margin = margin_ms(available, byoyomi_margin_ms)
-        if not byoyomi:
-            available = increment
+    # An increment is added after the move on some servers: it is planned with, and relied on only
+    # where there is nothing else.
+    available = remaining + byoyomi or increment
+    setting = byoyomi_margin_ms if byoyomi and not remaining else time_margin_ms
+    margin = margin_ms(available, setting)
     maximum = max(available - margin, 1.0)
-    optimum = max(remaining / (14 + max(0, 30 - ply)) + increment, byoyomi - margin, 1.0)
-    optimum = min(optimum, maximum)
+    spread = remaining / (14 + max(0, 30 - ply)) + increment
+    optimum = min(max(spread, byoyomi - margin, minimum_ms, 1.0), maximum)
     return TimeBudget(min(minimum_ms, maximum), optimum, min(2 * optimum, maximum))

@@ -166,12 +166,13 @@ class PuctSearcher:
         free = deque(range(evaluator.slots))
         flying: deque[int] = deque()
         rows_flying = 0
+        ended = False
         try:
             while True:
                 if self._ponderhit is not None and run.limits.ponder:
                     run.ponderhit(self._ponderhit)
                 done = run.update(tree.stats, tree.root_visits(root))
-                ended = done or self._is_over(run)
+                ended = ended or done or self._is_over(run)
                 while free and not ended:
                     rows = self._rows(run, rows_flying)
                     if rows <= 0:

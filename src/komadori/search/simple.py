@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from komadori.encoding import encode_labels, encode_planes
+from komadori.encoding import encode_boards, legal_labels
 from komadori.inference import Evaluator, evaluate
 from komadori.rules import Board, Move, Repetition
 from komadori.search.options import EVAL_COEF
@@ -107,8 +107,8 @@ class _OneLook:
     def _nodes(self, moves: list[Move]) -> int:
         raise NotImplementedError
 
-    def _encode(self, hcps: NDArray[np.uint8]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        features1, features2 = encode_planes(hcps, features=self.evaluator.features)
+    def _encode(self, boards: list[Board]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
+        features1, features2 = encode_boards(boards, features=self.evaluator.features)
         return features1, features2
 
 
@@ -118,13 +118,11 @@ class PolicySearcher(_OneLook):
     def _judge(
         self, board: Board, moves: list[Move]
     ) -> tuple[NDArray[np.float32], Callable[[int], float]]:
-        hcp = np.frombuffer(board.hcp(), np.uint8)[None]
-        policy, value = evaluate(self.evaluator, *self._encode(hcp))
-        move16 = np.array([m.move16 for m in moves], np.uint16)
-        labels = encode_labels(
-            np.repeat(hcp, len(moves), axis=0), move16, scheme=self.evaluator.labels
+        policy, value = evaluate(self.evaluator, *self._encode([board]))
+        labels = dict(
+            zip(board.legal_moves, legal_labels(board, self.evaluator.labels), strict=True)
         )
-        logits = policy[0, labels]
+        logits = policy[0, [labels[move] for move in moves]]
         weights = np.exp(logits - logits.max())
         return weights / weights.sum(), lambda chosen: float(value[0])
 
@@ -143,19 +141,18 @@ class OnePlySearcher(_OneLook):
     ) -> tuple[NDArray[np.float32], Callable[[int], float]]:
         scores = np.zeros(len(moves), np.float32)
         asked: list[int] = []
-        hcps: list[bytes] = []
+        after: list[Board] = []
         for number, move in enumerate(moves):
             board.push(move)
             known = _known_value(board)
             if known is None:
                 asked.append(number)
-                hcps.append(board.hcp())
+                after.append(board.copy())
             else:
                 scores[number] = known
             board.pop()
         if asked:
-            rows = np.frombuffer(b"".join(hcps), np.uint8).reshape(-1, 32)
-            _, value = evaluate(self.evaluator, *self._encode(rows))
+            _, value = evaluate(self.evaluator, *self._encode(after))
             scores[asked] = 1.0 - value
         return scores, lambda chosen: float(scores[chosen])
 
