@@ -157,6 +157,8 @@ void bind_alphabeta(nb::module_& m) {
         .def("new_game", &Engine::new_game, nb::call_guard<nb::gil_scoped_release>())
         .def("evaluate", &Engine::evaluate, nb::arg("position"),
              nb::call_guard<nb::gil_scoped_release>())
+        .def("evaluator_mismatches", &Engine::evaluator_mismatches, nb::arg("start"),
+             nb::arg("steps"), nb::arg("seed"), nb::call_guard<nb::gil_scoped_release>())
         .def("start", &Engine::start, nb::arg("position"), nb::arg("limits"),
              nb::call_guard<nb::gil_scoped_release>())
         .def("wait", &Engine::wait, nb::arg("timeout_ms"), nb::call_guard<nb::gil_scoped_release>())
@@ -175,5 +177,11 @@ void bind_alphabeta(nb::module_& m) {
         },
         nb::arg("position"), nb::arg("move16"), nb::arg("threshold_cp"));
     m.def("material", &material, nb::arg("position"));
+    m.def(
+        "key_after",
+        [](const Position& p, int move16) {
+            return p.key_after(require_legal(p, std::uint16_t(move16)));
+        },
+        nb::arg("position"), nb::arg("move16"));
     m.def("staged_moves", &staged_moves, nb::arg("position"), nb::arg("kind"), nb::arg("all"));
 }

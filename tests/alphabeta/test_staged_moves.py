@@ -2,7 +2,7 @@
 
 from oracles import random_positions
 
-from komadori._core.alphabeta import staged_moves
+from komadori._core.alphabeta import key_after, staged_moves
 from komadori.rules import Board, Move
 
 ROOK, BISHOP, PAWN, LANCE, KING_ROW = 6, 5, 1, 2, 9
@@ -88,3 +88,12 @@ def test_quiet_checks_are_the_quiets_that_check() -> None:
             assert sorted(checks) == sorted(expected), board.sfen()
             seen += len(checks)
     assert seen > 300
+
+
+def test_key_after_is_the_key_once_the_move_is_made() -> None:
+    for board in boards()[:40]:
+        for move in list(board.legal_moves):
+            expected = key_after(board, move.move16)
+            board.push(move)
+            assert board.key == expected
+            board.pop()

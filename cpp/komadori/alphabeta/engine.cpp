@@ -44,6 +44,12 @@ Score Engine::evaluate(const Position& position) {
     return workers_.front()->evaluate(position);
 }
 
+std::uint64_t Engine::evaluator_mismatches(const Position& start, std::uint64_t steps,
+                                           std::uint64_t seed) {
+    result();
+    return workers_.front()->evaluator_mismatches(start, steps, seed);
+}
+
 std::uint64_t Engine::nodes() const {
     std::uint64_t sum = 0;
     for (const auto& worker : workers_) sum += worker->nodes();

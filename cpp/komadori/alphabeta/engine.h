@@ -43,6 +43,9 @@ class AnyWorker {
     // Searches until a limit or `stop`; the first worker minds the limits and reports.
     virtual void think(const Position& root, const std::vector<Move>& root_moves) = 0;
     virtual Score evaluate(const Position& position) = 0;  // static, side to move's view
+    // How often, in so many random steps to and fro, the incremental value wasn't the full one.
+    virtual std::uint64_t evaluator_mismatches(const Position& start, std::uint64_t steps,
+                                               std::uint64_t seed) = 0;
 
     std::uint64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
     int completed_depth() const { return completed_depth_; }
@@ -80,6 +83,8 @@ class Engine {
     void set_options(const Options& options);
     void new_game();
     Score evaluate(const Position& position);
+    std::uint64_t evaluator_mismatches(const Position& start, std::uint64_t steps,
+                                       std::uint64_t seed);
 
     // Begins a search in the background; the position is copied.
     void start(const Position& position, const Limits& limits);

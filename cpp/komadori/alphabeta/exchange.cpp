@@ -5,10 +5,32 @@
 namespace komadori::alphabeta {
 namespace {
 
-// Types in the order in which they are risked.
-constexpr PieceType CHEAPEST_FIRST[] = {PAWN,       LANCE,  KNIGHT,     PRO_PAWN, PRO_LANCE,
-                                        PRO_KNIGHT, SILVER, PRO_SILVER, GOLD,     BISHOP,
+// Types in the order in which they are risked: by capture_value.
+constexpr PieceType CHEAPEST_FIRST[] = {PAWN,       LANCE,  PRO_PAWN,   KNIGHT, PRO_LANCE,
+                                        PRO_KNIGHT, SILVER, PRO_SILVER, GOLD,   BISHOP,
                                         HORSE,      ROOK,   DRAGON,     KING};
+
+// The pieces of both sides that stand at the square's attack.
+Bitboard attackers_of_both(const Position& position, Square s, const Bitboard& occupied) {
+    const Bitboard &black = position.pieces(BLACK), &white = position.pieces(WHITE);
+    auto steps = [&](PieceType t) {
+        return ((step_attacks(WHITE, t, s) & black) | (step_attacks(BLACK, t, s) & white)) &
+               position.pieces(t);
+    };
+    Bitboard found =
+        steps(PAWN) | steps(KNIGHT) | steps(SILVER) |
+        (((gold_attacks(WHITE, s) & black) | (gold_attacks(BLACK, s) & white)) & position.golds()) |
+        (king_attacks(s) & position.pieces(KING, HORSE, DRAGON));
+    Bitboard straight = position.pieces(ROOK, DRAGON) & TABLES.orthogonal[s];
+    if (straight.any()) found |= rook_attacks(s, occupied) & straight;
+    Bitboard diagonal = position.pieces(BISHOP, HORSE) & TABLES.diagonal[s];
+    if (diagonal.any()) found |= bishop_attacks(s, occupied) & diagonal;
+    if (Bitboard lances = position.pieces(LANCE) & file_set(file_of(s)); lances.any()) {
+        found |= lance_attacks(WHITE, s, occupied) & lances & black;
+        found |= lance_attacks(BLACK, s, occupied) & lances & white;
+    }
+    return found & occupied;
+}
 
 // The sliders that see `s` along the line on which `gone` stood, which is no longer occupied.
 Bitboard uncovered(const Position& position, Square s, Square gone, const Bitboard& occupied) {
@@ -39,8 +61,8 @@ bool exchange_gains(const Position& position, Move m, Score threshold) {
     Bitboard occupied = position.occupied() | square_set(to);
     if (!m.is_drop()) occupied ^= square_set(m.from());
     Color us = position.turn(), side = us;
-    Bitboard takers[2] = {position.attackers(BLACK, to, occupied) & occupied,
-                          position.attackers(WHITE, to, occupied) & occupied};
+    Bitboard both = attackers_of_both(position, to, occupied);
+    Bitboard takers[2] = {both & position.pieces(BLACK), both & position.pieces(WHITE)};
     // `balance` is the mover's if the exchange stopped after `side` has taken and was taken back.
     while (true) {
         side = opponent(side);

@@ -11,7 +11,6 @@ template <Evaluator E>
 void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves) {
     position_ = root;
     parts_ = shared_.options.parts;
-    use_table_ = parts_.table;
     evaluator_.reset(position_);
     nodes_.store(0, std::memory_order_relaxed);
     completed_depth_ = 0;

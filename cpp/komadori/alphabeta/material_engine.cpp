@@ -4,8 +4,9 @@
 namespace komadori::alphabeta {
 
 WorkerFactory material_workers() {
-    return [weights = MaterialEvaluator::Weights{}](Shared& shared, int index) {
-        return std::make_unique<Worker<MaterialEvaluator>>(shared, index, weights);
+    static const MaterialEvaluator::Weights none;
+    return [](Shared& shared, int index) {
+        return std::make_unique<Worker<MaterialEvaluator>>(shared, index, none);
     };
 }
 

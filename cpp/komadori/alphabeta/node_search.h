@@ -23,13 +23,6 @@ inline const ReductionTable REDUCTION;
 constexpr int bonus_of(int depth) { return std::min(300 * depth - 200, 2500); }
 
 template <Evaluator E>
-int Worker<E>::quiet_history(const Frame* f, Move m) const {
-    Piece p = piece_after(position_.turn(), m);
-    return 2 * histories_->butterfly[position_.turn()][Histories::butterfly_index(m)] +
-           (*(f - 1)->row)(p, m.to()) + (*(f - 2)->row)(p, m.to()) + (*(f - 4)->row)(p, m.to());
-}
-
-template <Evaluator E>
 void Worker<E>::reward_continuation(Frame* f, Piece p, Square to, int bonus) {
     for (int back : {1, 2, 4, 6}) {
         if (f->in_check && back > 2) break;
@@ -47,65 +40,117 @@ void Worker<E>::reward_quiet(Frame* f, Move m, int bonus) {
 // Whether passing still holds beta: then a move should all the more. Deep results are verified
 // without null moves, since zugzwang, rare as it is in shogi, would be missed.
 template <Evaluator E>
-bool Worker<E>::has_null_move_cutoff(Frame* f, Score beta, int depth, Score eval, bool cut_node,
-                                     bool improving, Score& score) {
+std::optional<Score> Worker<E>::null_move(Frame* f, Score beta, int depth, Score eval,
+                                          bool cut_node) {
     constexpr int VERIFY_DEPTH = 12;
     if (!parts_.null_move || (f - 1)->current.is_none() || eval < beta ||
-        f->static_eval < beta - 20 * depth - 30 * improving + 120 || !f->excluded.is_none() ||
+        f->static_eval < beta - 20 * depth - 30 * f->improving + 120 || !f->excluded.is_none() ||
         f->ply < null_move_from_ply_ || is_decisive(beta)) {
-        return false;
+        return std::nullopt;
     }
     int reduction = 3 + depth / 4 + std::min((eval - beta) / 200, 4);
     make_null(f);
     Score passed = -search<Node::NON_PV>(f + 1, -beta, -beta + 1, depth - reduction, !cut_node);
     unmake_null();
-    if (is_stopped() || passed < beta) return false;
-    score = is_decisive(passed) ? beta : passed;
-    if (null_move_from_ply_ > 0 || depth < VERIFY_DEPTH) return true;
+    if (is_stopped() || passed < beta) return std::nullopt;
+    Score score = is_decisive(passed) ? beta : passed;
+    if (null_move_from_ply_ > 0 || depth < VERIFY_DEPTH) return score;
     null_move_from_ply_ = f->ply + 3 * (depth - reduction) / 4;
     Score verified = search<Node::NON_PV>(f, beta - 1, beta, depth - reduction, false);
     null_move_from_ply_ = 0;
-    return verified >= beta;
+    return verified >= beta ? std::optional(score) : std::nullopt;
 }
 
 // ProbCut: whether a capture beats beta by a margin at reduced depth.
+constexpr Score PROBE_MARGIN = 220;
+constexpr int PROBE_REDUCTION = 4;
+
 template <Evaluator E>
-bool Worker<E>::has_probe_cutoff(Frame* f, Score beta, int depth, Move table_move, bool cut_node,
-                                 Score& score) {
-    constexpr Score MARGIN = 220;
-    constexpr int REDUCTION_PLIES = 4;
-    Score target = beta + MARGIN;
+std::optional<Score> Worker<E>::probe(Frame* f, Score beta, int depth, Move table_move,
+                                      bool cut_node) {
+    Score target = beta + PROBE_MARGIN;
     MovePicker picker(position_, *histories_, table_move, target - f->static_eval);
     Bitboard held = pinned();
     while (true) {
         Move m = picker.next();
-        if (m.is_none()) return false;
+        if (m.is_none()) return std::nullopt;
         if (m == f->excluded || !is_legal_pseudo(position_, held, m)) continue;
         make(f, m);
-        score = -quiesce<Node::NON_PV>(f + 1, -target, -target + 1, 0);
+        Score score = -quiesce<Node::NON_PV>(f + 1, -target, -target + 1, 0);
         if (score >= target) {
-            score = -search<Node::NON_PV>(f + 1, -target, -target + 1, depth - REDUCTION_PLIES,
+            score = -search<Node::NON_PV>(f + 1, -target, -target + 1, depth - PROBE_REDUCTION,
                                           !cut_node);
         }
         unmake();
-        if (is_stopped()) return false;
+        if (is_stopped()) return std::nullopt;
         if (score < target) continue;
-        if (use_table_ && f->excluded.is_none()) {
+        if (parts_.table && f->excluded.is_none()) {
             shared_.table.store(position_.key(), {.move16 = m.move16(),
                                                   .score = to_table(score, f->ply),
                                                   .eval = f->static_eval,
-                                                  .depth = depth - REDUCTION_PLIES + 1,
+                                                  .depth = depth - PROBE_REDUCTION + 1,
                                                   .bound = Bound::LOWER,
                                                   .was_pv = f->was_pv});
         }
-        return true;
+        return score;
     }
+}
+
+// Out of check, before any move is tried: evaluates, and tells the node's score where it can be
+// told without. May take plies off the depth.
+template <Evaluator E>
+template <Node KIND>
+std::optional<Score> Worker<E>::shortcut(Frame* f, Score alpha, Score beta, int& depth,
+                                         bool cut_node, const Known& known) {
+    constexpr bool IS_PV = KIND != Node::NON_PV;
+    const bool excluding = !f->excluded.is_none();
+    if (KIND != Node::ROOT && !known.hit && !excluding && has_mate_in_one<KIND>(f)) {
+        return mate_in(f->ply + 1);
+    }
+    Score eval = f->static_eval;
+    if (!excluding) {
+        eval = evaluate_node(f, known);
+        if (parts_.table && !known.hit) {
+            shared_.table.store(position_.key(), {.eval = f->static_eval,
+                                                  .depth = TranspositionTable::DEPTH_MIN,
+                                                  .was_pv = f->was_pv});
+        }
+    }
+    Score earlier = (f - 2)->static_eval != NO_SCORE ? (f - 2)->static_eval : (f - 4)->static_eval;
+    f->improving = earlier == NO_SCORE || f->static_eval > earlier;
+
+    if (!IS_PV) {
+        // Razoring: far below alpha near the leaves, only captures could help.
+        if (parts_.razoring && depth <= 4 && !is_decisive(alpha) && !excluding &&
+            eval < alpha - 200 - 130 * depth * depth) {
+            Score score = quiesce<Node::NON_PV>(f, alpha - 1, alpha, 0);
+            if (score < alpha) return score;
+        }
+        // Futility of the node: far above beta near the leaves, the opponent's best won't do.
+        if (parts_.futility && !f->was_pv && depth < 9 && !excluding && !is_decisive(eval) &&
+            !is_decisive(beta) &&
+            eval - 110 * (depth - f->improving) - (f - 1)->history / 300 >= beta) {
+            return eval;
+        }
+        if (auto score = null_move(f, beta, depth, eval, cut_node)) return score;
+    }
+    // Without a move to begin with, a deep search isn't worth its full depth.
+    if (parts_.table && parts_.reductions && known.move.is_none()) {
+        if (IS_PV && depth >= 4) depth -= 2;
+        if (cut_node && depth >= 8) depth -= 2;
+    }
+    bool refuted = known.hit && known.entry.depth >= depth - PROBE_REDUCTION + 1 &&
+                   known.score != NO_SCORE && known.score < beta + PROBE_MARGIN;
+    if (!IS_PV && parts_.probing && depth > PROBE_REDUCTION && !is_decisive(beta) && !refuted) {
+        return probe(f, beta, depth, known.move, cut_node);
+    }
+    return std::nullopt;
 }
 
 // Whether a late or losing move isn't worth a look at this depth.
 template <Evaluator E>
-bool Worker<E>::is_pruned(const Frame* f, Move m, bool gives_check, Score alpha, int depth,
-                          int reduced_depth) {
+bool Worker<E>::is_pruned(const Frame* f, Move m, int history, bool gives_check, Score alpha,
+                          int depth, int reduced_depth) {
     if (is_capture(m) || gives_check) {
         if (!gives_check && reduced_depth < 7 && !f->in_check &&
             f->static_eval + 200 + 200 * reduced_depth + gain(m) <= alpha) {
@@ -113,13 +158,51 @@ bool Worker<E>::is_pruned(const Frame* f, Move m, bool gives_check, Score alpha,
         }
         return !exchange_gains(position_, m, -180 * depth);
     }
-    int history = quiet_history(f, m);
-    if (reduced_depth < 6 && history < -4000 * depth) return true;
-    reduced_depth = std::max(reduced_depth + history / 12000, 0);
+    if (reduced_depth < 6 && history < -4500 * depth) return true;
+    reduced_depth = std::max(reduced_depth + history / 13000, 0);
     if (!f->in_check && reduced_depth < 12 && f->static_eval + 120 + 110 * reduced_depth <= alpha) {
         return true;
     }
     return !exchange_gains(position_, m, -25 * reduced_depth * reduced_depth);
+}
+
+// Plies to add for the move; nothing where the node is settled by it: where all other moves hold
+// beta too, or the search was stopped.
+template <Evaluator E>
+std::optional<int> Worker<E>::extension(Frame* f, Move m, bool gives_check, Score beta, int depth,
+                                        bool cut_node, const Known& known) {
+    // Singular: where all other moves fail well below the table's score, look deeper.
+    if (parts_.singular_extension && depth >= 7 && m == known.move && f->excluded.is_none() &&
+        known.hit && !is_decisive(known.score) && known.bounds(Bound::LOWER) &&
+        known.entry.depth >= depth - 3) {
+        Score below = known.score - 2 * depth;
+        int count = f->move_count;
+        f->excluded = m;
+        Score others = search<Node::NON_PV>(f, below - 1, below, (depth - 1) / 2, cut_node);
+        f->excluded = Move();
+        f->move_count = count;
+        if (is_stopped()) return std::nullopt;
+        if (others < below) return 1;
+        if (below >= beta) return std::nullopt;
+        return known.score >= beta ? -1 : 0;
+    }
+    return parts_.check_extension && gives_check && exchange_gains(position_, m, 0) ? 1 : 0;
+}
+
+// Plies to take off a move that comes late.
+template <Evaluator E>
+template <Node KIND>
+int Worker<E>::late_move_reduction(const Frame* f, Move m, int base, bool gives_check,
+                                   bool cut_node, const Known& known) const {
+    int r = base;
+    if (f->was_pv) r -= 1;
+    if (cut_node) r += 2;
+    if (!known.move.is_none() && is_capture(known.move)) r += 1;
+    if (KIND != Node::NON_PV) r -= 1;
+    if (gives_check) r -= 1;
+    if ((f + 1)->cutoffs > 3) r += 1;
+    if (m == known.move) r -= 1;
+    return r - (f->history - 4000) / 14000;
 }
 
 template <Evaluator E>
@@ -143,8 +226,8 @@ void Worker<E>::update_root_move(Frame* f, Move m, Score score, Score alpha,
 // After `best` refuted or raised the node's window at `depth`: it and the tables agree more, those
 // tried before it less.
 template <Evaluator E>
-void Worker<E>::reward(Frame* f, Move best, int depth, bool strong) {
-    int bonus = bonus_of(depth + strong);
+void Worker<E>::reward(Frame* f, Move best, int depth) {
+    int bonus = bonus_of(depth);
     Color us = position_.turn();
     if (!is_capture(best)) {
         reward_quiet(f, best, bonus);
@@ -194,90 +277,29 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
     (f + 2)->killers[0] = (f + 2)->killers[1] = 0;
     (f + 2)->cutoffs = 0;
 
-    // What the table knows.
     std::uint64_t key = position_.key();
     if (excluding) key ^= std::uint64_t(f->excluded.move16()) * 0x9e3779b97f4a7c15;
-    TableEntry entry;
-    f->table_hit = use_table_ && shared_.table.probe(key, entry);
-    Score table_score = f->table_hit ? from_table(entry.score, f->ply) : NO_SCORE;
-    Move table_move = IS_ROOT        ? root_moves_[rank_].move
-                      : f->table_hit ? position_.from_move16(entry.move16)
-                                     : Move();
-    bool table_is_capture = !table_move.is_none() && is_capture(table_move);
-    if (!excluding) f->was_pv = IS_PV || (f->table_hit && entry.was_pv);
-    if (!IS_PV && f->table_hit && !excluding && entry.depth >= depth && table_score != NO_SCORE &&
-        allows(entry.bound, table_score >= beta ? Bound::LOWER : Bound::UPPER)) {
-        if (!table_move.is_none() && table_score >= beta) reward(f, table_move, depth, false);
-        return table_score;
+    Known known = look_up(f, key);
+    if (IS_ROOT) known.move = root_moves_[rank_].move;
+    if (!excluding) f->was_pv = IS_PV || (known.hit && known.entry.was_pv);
+    if (!IS_PV && !excluding && known.settles(beta, depth)) {
+        if (!known.move.is_none() && known.score >= beta) reward(f, known.move, depth);
+        return known.score;
     }
-
-    Score eval = NO_SCORE;
-    bool improving = false;
-    Score shortcut;
     if (f->in_check) {
         f->static_eval = NO_SCORE;
-        goto moves;
-    }
-    if (!IS_ROOT && parts_.mate_in_one && !f->table_hit && !excluding &&
-        !position_.mate_in_one().is_none()) {
-        return mate_in(f->ply + 1);
-    }
-    if (excluding) {
-        eval = f->static_eval;
-    } else {
-        f->static_eval = f->table_hit && entry.eval != NO_SCORE ? entry.eval : evaluate_here();
-        eval = f->static_eval;
-        if (f->table_hit && table_score != NO_SCORE &&
-            allows(entry.bound, table_score > eval ? Bound::LOWER : Bound::UPPER)) {
-            eval = table_score;
-        } else if (use_table_ && !f->table_hit) {
-            shared_.table.store(key, {.eval = f->static_eval,
-                                      .depth = TranspositionTable::DEPTH_MIN,
-                                      .was_pv = f->was_pv});
-        }
-    }
-    {
-        Score earlier =
-            (f - 2)->static_eval != NO_SCORE ? (f - 2)->static_eval : (f - 4)->static_eval;
-        improving = earlier == NO_SCORE || f->static_eval > earlier;
-    }
-    if (!IS_PV) {
-        // Razoring: far below alpha near the leaves, only captures could help.
-        if (parts_.razoring && depth <= 4 && !is_decisive(alpha) && !excluding &&
-            eval < alpha - 200 - 130 * depth * depth) {
-            Score score = quiesce<Node::NON_PV>(f, alpha - 1, alpha, 0);
-            if (score < alpha) return score;
-        }
-        // Futility of the node: far above beta near the leaves, the opponent's best won't do.
-        if (parts_.futility && !f->was_pv && depth < 9 && !excluding && !is_decisive(eval) &&
-            !is_decisive(beta) &&
-            eval - 110 * (depth - improving) - (f - 1)->history / 300 >= beta) {
-            return eval;
-        }
-        if (has_null_move_cutoff(f, beta, depth, eval, cut_node, improving, shortcut)) {
-            return shortcut;
-        }
-    }
-    // Without a move to begin with, a deep search isn't worth its full depth.
-    if (use_table_ && parts_.reductions && table_move.is_none()) {
-        if (IS_PV && depth >= 4) depth -= 2;
-        if (cut_node && depth >= 8) depth -= 2;
-    }
-    if (!IS_PV && parts_.probing && depth > 4 && !is_decisive(beta) &&
-        !(f->table_hit && entry.depth >= depth - 3 && table_score != NO_SCORE &&
-          table_score < beta + 220) &&
-        has_probe_cutoff(f, beta, depth, table_move, cut_node, shortcut)) {
-        return shortcut;
+        f->improving = false;
+    } else if (auto score = shortcut<KIND>(f, alpha, beta, depth, cut_node, known)) {
+        return *score;
     }
 
-moves:
-    MovePicker picker(position_, *histories_, hints(f, table_move), MovePicker::Aim::SEARCH, depth,
+    MovePicker picker(position_, *histories_, hints(f, known.move), MovePicker::Aim::SEARCH, depth,
                       IS_ROOT || parts_.all_moves);
     const Bitboard held = pinned();
     const Score old_alpha = alpha;
     Score best = -INFINITE;
     Move best_move;
-    bool skip_quiets = false, singular_quiet = false;
+    bool skip_quiets = false;
     Move tried_quiets[64], tried_captures[32];
     int quiets = 0, captures = 0;
 
@@ -297,76 +319,44 @@ moves:
         const int count = ++f->move_count;
         const bool capture = is_capture(m), gives_check = position_.gives_check(m);
         if (IS_PV) (f + 1)->line->length = 0;
-        int extension = 0, new_depth = depth - 1;
-
-        // Plies less for a late move.
-        int reduction = 0;
+        const int history = capture ? 0 : picker.quiet_history();
+        int new_depth = depth - 1, reduction = 0;
         if (parts_.reductions) {
             int scaled = REDUCTION(depth, count);
             Score window = std::max(beta - alpha, 1), root = std::max(root_window_, 1);
-            reduction = (scaled + 900 - window * 800 / root) / 1024 + (!improving && scaled > 900);
+            reduction =
+                (scaled + 900 - window * 800 / root) / 1024 + (!f->improving && scaled > 900);
         }
         if (!IS_ROOT && best > -MATE_BOUND && parts_.futility) {
-            if (count >= (4 + depth * depth) * (1 + improving)) skip_quiets = true;
-            if (is_pruned(f, m, gives_check, alpha, depth, std::max(new_depth - reduction, 0))) {
+            if (count >= (4 + depth * depth) * (1 + f->improving)) skip_quiets = true;
+            if (is_pruned(f, m, history, gives_check, alpha, depth,
+                          std::max(new_depth - reduction, 0))) {
                 continue;
             }
         }
-
-        if (f->ply < 2 * root_depth_ && !IS_ROOT) {
-            // Singular: where all other moves fail well below the table's score, look deeper.
-            if (parts_.singular_extension && depth >= 6 + IS_PV && m == table_move && !excluding &&
-                f->table_hit && !is_decisive(table_score) && allows(entry.bound, Bound::LOWER) &&
-                entry.depth >= depth - 3) {
-                Score singular_beta = table_score - (2 + (f->was_pv && !IS_PV)) * depth;
-                f->excluded = m;
-                Score others = search<Node::NON_PV>(f, singular_beta - 1, singular_beta,
-                                                    new_depth / 2, cut_node);
-                f->excluded = Move();
-                f->move_count = count;
-                if (others < singular_beta) {
-                    extension = 1;
-                    singular_quiet = !table_is_capture;
-                } else if (singular_beta >= beta) {
-                    return singular_beta;  // several moves refute
-                } else if (table_score >= beta) {
-                    extension = -1;
-                }
-            } else if (parts_.check_extension && gives_check && exchange_gains(position_, m, 0)) {
-                extension = 1;
-            }
+        if (!IS_ROOT && f->ply < 2 * root_depth_) {
+            auto plies = extension(f, m, gives_check, beta, depth, cut_node, known);
+            if (!plies) return known.score - 2 * depth;  // as `extension` tried it
+            new_depth += *plies;
         }
-        new_depth += extension;
 
         if (is_stopped()) return 0;  // the searches before the move may have come to nothing
-        f->history = capture ? 0 : quiet_history(f, m);
+        f->history = history;
         make(f, m);
         Score score = -INFINITE;
-        bool search_fully = !IS_PV || count > 1;
         if (parts_.reductions && depth >= 2 && count > 1 + (IS_PV && f->ply <= 1) &&
             (!capture || !f->was_pv || (cut_node && (f - 1)->move_count > 1))) {
-            int r = reduction;
-            if (f->was_pv) r -= 1;
-            if (cut_node) r += 2;
-            if (table_is_capture) r += 1;
-            if (IS_PV) r -= 1;
-            if (singular_quiet) r -= 1;
-            if (gives_check) r -= 1;
-            if ((f + 1)->cutoffs > 3) r += 1;
-            if (m == table_move) r -= 1;
-            r -= (f->history - 4000) / 14000;
+            int r = late_move_reduction<KIND>(f, m, reduction, gives_check, cut_node, known);
             int reduced = std::clamp(new_depth - r, 1, std::max(new_depth + 1, 1));
             score = -search<Node::NON_PV>(f + 1, -alpha - 1, -alpha, reduced, true);
-            search_fully = score > alpha && reduced < new_depth;
-            if (search_fully) {
+            if (score > alpha && reduced < new_depth) {
                 score = -search<Node::NON_PV>(f + 1, -alpha - 1, -alpha, new_depth, !cut_node);
                 int bonus = score <= alpha  ? -bonus_of(new_depth)
                             : score >= beta ? bonus_of(new_depth)
                                             : 0;
                 if (!capture) reward_continuation(f, piece_after(us, m), m.to(), bonus);
-                search_fully = false;
             }
-        } else if (search_fully) {
+        } else if (!IS_PV || count > 1) {
             score = -search<Node::NON_PV>(f + 1, -alpha - 1, -alpha, new_depth, !cut_node);
         }
         if (IS_PV && (count == 1 || (score > alpha && (IS_ROOT || score < beta)))) {
@@ -396,7 +386,7 @@ moves:
 
     if (f->move_count == 0) return excluding ? alpha : mated_in(f->ply);
     if (!best_move.is_none()) {
-        reward(f, best_move, depth, best > beta + 90);
+        reward(f, best_move, depth + (best > beta + 90));
         int malus = -bonus_of(depth);
         if (!is_capture(best_move)) {
             for (int i = 0; i < quiets; ++i) {
@@ -415,7 +405,7 @@ moves:
     }
     if (best <= old_alpha) f->was_pv = f->was_pv || ((f - 1)->was_pv && depth > 3);
 
-    if (use_table_ && !excluding && !(IS_ROOT && rank_ > 0)) {
+    if (parts_.table && !excluding && !(IS_ROOT && rank_ > 0)) {
         Bound bound = best >= beta                    ? Bound::LOWER
                       : IS_PV && !best_move.is_none() ? Bound::EXACT
                                                       : Bound::UPPER;

@@ -46,7 +46,11 @@ MovePicker::MovePicker(const Position& position, const Histories& histories,
 
 MovePicker::MovePicker(const Position& position, const Histories& histories, Move table_move,
                        Score threshold)
-    : position_(position), histories_(histories), threshold_(threshold), stage_(PROBE_TABLE) {
+    : position_(position),
+      histories_(histories),
+      aim_(Aim::PROBE),
+      threshold_(threshold),
+      stage_(PROBE_TABLE) {
     if (!table_move.is_none() && table_move.captured() &&
         exchange_gains(position, table_move, threshold)) {
         hints_.table_move = table_move;
@@ -65,30 +69,24 @@ void MovePicker::score_captures() {
     }
 }
 
+int MovePicker::history_of(Move m) const {
+    Piece p = piece_after(position_.turn(), m);
+    return 2 * histories_.butterfly[position_.turn()][Histories::butterfly_index(m)] +
+           2 * (*hints_.rows[0])(p, m.to()) + (*hints_.rows[1])(p, m.to()) +
+           (*hints_.rows[2])(p, m.to());
+}
+
 void MovePicker::score_quiets() {
-    Color us = position_.turn();
-    const auto& butterfly = histories_.butterfly[us];
-    for (ListedMove* m = at_; m < end_; ++m) {
-        Move move = m->move();
-        Piece p = piece_after(us, move);
-        Square to = move.to();
-        m->score = 2 * butterfly[Histories::butterfly_index(move)] + 2 * (*hints_.rows[0])(p, to) +
-                   (*hints_.rows[1])(p, to) + (*hints_.rows[2])(p, to);
-        if (move.is_promotion()) m->score += 8 * promotion_value(move.moved());
-    }
+    for (ListedMove* m = at_; m < end_; ++m) m->score = history_of(m->move());
 }
 
 void MovePicker::score_evasions() {
-    Color us = position_.turn();
     for (ListedMove* m = at_; m < end_; ++m) {
         Move move = m->move();
-        Piece p = piece_after(us, move);
         if (move.captured()) {
             m->score = (1 << 24) + 8 * gain(move) - PIECE_VALUE[move.moved()];
         } else {
-            m->score = 2 * histories_.butterfly[us][Histories::butterfly_index(move)] +
-                       (*hints_.rows[0])(p, move.to());
-            if (move.is_drop()) m->score -= 2 * PIECE_VALUE[move.moved()];
+            m->score = history_of(move);
         }
     }
 }
@@ -113,6 +111,7 @@ Move MovePicker::next(bool skip_quiets) {
             case QUIESCE_TABLE:
             case PROBE_TABLE:
                 stage_ = Stage(stage_ + 1);
+                if (aim_ == Aim::SEARCH) history_ = history_of(hints_.table_move);
                 return hints_.table_move;
 
             case CAPTURE_INIT:
@@ -150,7 +149,9 @@ Move MovePicker::next(bool skip_quiets) {
             case REFUTATIONS:
                 while (refutation_ < 3) {
                     Move m = refutations_[refutation_++];
-                    if (!m.is_none()) return m;
+                    if (m.is_none()) continue;
+                    history_ = history_of(m);
+                    return m;
                 }
                 stage_ = QUIET_INIT;
                 break;
@@ -167,9 +168,9 @@ Move MovePicker::next(bool skip_quiets) {
 
             case QUIETS:
                 while (at_ < end_ && !skip_quiets) {
+                    history_ = at_->score;
                     Move m = (at_++)->move();
-                    if (m == hints_.table_move || is_refutation(m)) continue;
-                    return m;
+                    if (m != hints_.table_move && !is_refutation(m)) return m;
                 }
                 at_ = moves_;
                 stage_ = BAD_CAPTURES;
@@ -191,7 +192,9 @@ Move MovePicker::next(bool skip_quiets) {
             case CHECKS:
                 while (at_ < end_) {
                     Move m = stage_ == EVASIONS ? take_best() : (at_++)->move();
-                    if (m != hints_.table_move) return m;
+                    if (m == hints_.table_move) continue;
+                    history_ = (at_ - 1)->score;
+                    return m;
                 }
                 stage_ = DONE;
                 break;

@@ -24,7 +24,7 @@ struct OrderingHints {
 // Whether a move is legal is the caller's to check.
 class MovePicker {
   public:
-    enum class Aim { SEARCH, CAPTURES, CAPTURES_AND_CHECKS, RECAPTURES };
+    enum class Aim { SEARCH, CAPTURES, CAPTURES_AND_CHECKS, RECAPTURES, PROBE };
 
     // `all_moves` as in generate_moves. RECAPTURES takes back on `square` only.
     MovePicker(const Position& position, const Histories& histories, const OrderingHints& hints,
@@ -34,6 +34,8 @@ class MovePicker {
                Score threshold);
 
     Move next(bool skip_quiets = false);  // Move() at the end
+    // Of the quiet move given last, for Aim::SEARCH: how well it did in nodes like this.
+    int quiet_history() const { return history_; }
 
   private:
     enum Stage : std::uint8_t {
@@ -58,6 +60,7 @@ class MovePicker {
         DONE,
     };
 
+    int history_of(Move m) const;
     void score_captures();
     void score_quiets();
     void score_evasions();
@@ -75,6 +78,7 @@ class MovePicker {
     Stage stage_;
     Move refutations_[3];
     int refutation_ = 0;
+    int history_ = 0;
     ListedMove *at_, *end_, *bad_end_;
     ListedMove moves_[MAX_LEGAL_MOVES + 47];  // left uninitialised
 };

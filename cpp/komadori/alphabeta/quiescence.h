@@ -25,36 +25,22 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     if (Score settled; is_settled(f, settled)) return settled;
     if (f->ply >= MAX_PLIES) return f->in_check ? draw_score() : evaluate_here();
 
-    int table_depth = f->in_check || depth >= 0 ? 0 : -1;
-    std::uint64_t key = position_.key();
-    TableEntry entry;
-    f->table_hit = use_table_ && shared_.table.probe(key, entry);
-    Score table_score = f->table_hit ? from_table(entry.score, f->ply) : NO_SCORE;
-    bool was_pv = f->table_hit && entry.was_pv;
-    if (!IS_PV && f->table_hit && entry.depth >= table_depth && table_score != NO_SCORE &&
-        allows(entry.bound, table_score >= beta ? Bound::LOWER : Bound::UPPER)) {
-        return table_score;
-    }
-    Move table_move = f->table_hit ? position_.from_move16(entry.move16) : Move();
-    if (!f->in_check && !table_move.is_none() && !is_capture(table_move) && depth < 0) {
-        table_move = Move();
+    const int table_depth = f->in_check || depth >= 0 ? 0 : -1;
+    const std::uint64_t key = position_.key();
+    Known known = look_up(f, key);
+    if (!IS_PV && known.settles(beta, table_depth)) return known.score;
+    if (!f->in_check && depth < 0 && !known.move.is_none() && !is_capture(known.move)) {
+        known.move = Move();
     }
 
     Score best = -INFINITE, margin_base = -INFINITE;
-    Score old_alpha = alpha;
+    const Score old_alpha = alpha;
     f->static_eval = NO_SCORE;
     if (!f->in_check) {
-        if (parts_.mate_in_one && !f->table_hit && !position_.mate_in_one().is_none()) {
-            return mate_in(f->ply + 1);
-        }
-        f->static_eval = f->table_hit && entry.eval != NO_SCORE ? entry.eval : evaluate_here();
-        best = f->static_eval;
-        if (f->table_hit && table_score != NO_SCORE &&
-            allows(entry.bound, table_score > best ? Bound::LOWER : Bound::UPPER)) {
-            best = table_score;
-        }
+        if (!known.hit && has_mate_in_one<KIND>(f)) return mate_in(f->ply + 1);
+        best = evaluate_node(f, known);
         if (best >= beta) {
-            if (use_table_ && !f->table_hit) {
+            if (parts_.table && !known.hit) {
                 shared_.table.store(key, {.score = to_table(best, f->ply),
                                           .eval = f->static_eval,
                                           .depth = TranspositionTable::DEPTH_MIN,
@@ -72,7 +58,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     Aim aim = depth >= 0                             ? Aim::CAPTURES_AND_CHECKS
               : depth > RECAPTURE_DEPTH || !has_last ? Aim::CAPTURES
                                                      : Aim::RECAPTURES;
-    MovePicker picker(position_, *histories_, hints(f, table_move), aim, depth, parts_.all_moves,
+    MovePicker picker(position_, *histories_, hints(f, known.move), aim, depth, parts_.all_moves,
                       last_to);
     Bitboard held = pinned();
     Move best_move;
@@ -111,7 +97,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     }
     if (f->in_check && tried == 0) return mated_in(f->ply);
 
-    if (use_table_) {
+    if (parts_.table) {
         Bound bound = best >= beta                ? Bound::LOWER
                       : IS_PV && best > old_alpha ? Bound::EXACT
                                                   : Bound::UPPER;
@@ -120,7 +106,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
                                   .eval = f->static_eval,
                                   .depth = table_depth,
                                   .bound = bound,
-                                  .was_pv = was_pv});
+                                  .was_pv = known.hit && known.entry.was_pv});
     }
     return best;
 }

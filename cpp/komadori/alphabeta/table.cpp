@@ -1,17 +1,9 @@
 #include "komadori/alphabeta/table.h"
 
 #include <algorithm>
-#include <cstdlib>
-#include <new>
-
-#if defined(__linux__)
-#include <sys/mman.h>
-#endif
 
 namespace komadori::alphabeta {
 namespace {
-
-constexpr std::size_t LARGE_PAGE = std::size_t(2) << 20;
 
 std::uint64_t pack(const TableEntry& e, std::uint16_t move16, unsigned generation) {
     return std::uint64_t(move16) | std::uint64_t(std::uint16_t(e.score)) << 16 |
@@ -25,19 +17,12 @@ Bound bound_of(std::uint64_t data) { return Bound(data >> 56 & 3); }
 
 }  // namespace
 
-void TranspositionTable::Free::operator()(Line* lines) const { std::free(lines); }
-
 void TranspositionTable::resize(std::size_t megabytes) {
     std::size_t bytes = std::max<std::size_t>(megabytes, 1) << 20;
     if (bytes != this->bytes()) {
         lines_.reset();
         count_ = 0;
-        void* memory = std::aligned_alloc(bytes >= LARGE_PAGE ? LARGE_PAGE : 64, bytes);
-        if (!memory) throw std::bad_alloc();
-#if defined(__linux__)
-        madvise(memory, bytes, MADV_HUGEPAGE);
-#endif
-        lines_.reset(static_cast<Line*>(memory));
+        lines_ = allocate_large<Line[]>(bytes / sizeof(Line));
         count_ = bytes / sizeof(Line);
     }
     clear();

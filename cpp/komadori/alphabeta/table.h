@@ -5,8 +5,8 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 
+#include "komadori/alphabeta/large_pages.h"
 #include "komadori/alphabeta/score.h"
 
 namespace komadori::alphabeta {
@@ -52,16 +52,13 @@ class TranspositionTable {
     struct alignas(64) Line {
         Slot slots[ENTRIES];
     };
-    struct Free {
-        void operator()(Line* lines) const;
-    };
 
     std::size_t index(std::uint64_t key) const {
         return std::size_t((unsigned __int128)(key)*count_ >> 64);
     }
     int worth(std::uint64_t data) const;
 
-    std::unique_ptr<Line[], Free> lines_;
+    LargePages<Line[]> lines_;
     std::size_t count_ = 0;
     unsigned generation_ = 0;
 };

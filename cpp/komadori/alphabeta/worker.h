@@ -9,11 +9,12 @@
 #pragma once
 
 #include <array>
-#include <memory>
+#include <optional>
 
 #include "komadori/alphabeta/engine.h"
 #include "komadori/alphabeta/exchange.h"
 #include "komadori/alphabeta/history.h"
+#include "komadori/alphabeta/large_pages.h"
 #include "komadori/alphabeta/material.h"
 #include "komadori/alphabeta/picker.h"
 
@@ -45,10 +46,24 @@ struct Frame {
     int move_count = 0;
     int cutoffs = 0;  // of the children
     bool in_check = false;
-    bool table_hit = false;
+    bool improving = false;  // the evaluation is better than two plies before
     bool was_pv = false;
     ContinuationRow* row = nullptr;  // of the current move
     Line* line = nullptr;
+};
+
+// What the transposition table says of a node.
+struct Known {
+    bool hit = false;
+    TableEntry entry;
+    Score score = NO_SCORE;  // counted from the root
+    Move move;               // legal here, or Move()
+
+    // Whether the score is one that a full search could only confirm to be on `wanted`'s side.
+    bool bounds(Bound wanted) const { return score != NO_SCORE && allows(entry.bound, wanted); }
+    bool settles(Score beta, int depth) const {
+        return hit && entry.depth >= depth && bounds(score >= beta ? Bound::LOWER : Bound::UPPER);
+    }
 };
 
 struct RootMove {
@@ -65,8 +80,9 @@ class Worker final : public AnyWorker {
     Worker(Shared& shared, int index, const typename E::Weights& weights)
         : shared_(shared),
           index_(index),
+          weights_(weights),
           evaluator_(weights),
-          histories_(std::make_unique<Histories>()) {
+          histories_(allocate_large<Histories>(1)) {
         new_game();
     }
 
@@ -76,6 +92,8 @@ class Worker final : public AnyWorker {
         return evaluator_.value(position);
     }
     void think(const Position& root, const std::vector<Move>& root_moves) override;
+    std::uint64_t evaluator_mismatches(const Position& start, std::uint64_t steps,
+                                       std::uint64_t seed) override;
 
   private:
     static constexpr int BEFORE = 7;  // frames in front of the root's, so that it may look back
@@ -90,17 +108,22 @@ class Worker final : public AnyWorker {
     // node_search.h
     template <Node KIND>
     Score search(Frame* f, Score alpha, Score beta, int depth, bool cut_node);
-    bool has_null_move_cutoff(Frame* f, Score beta, int depth, Score eval, bool cut_node,
-                              bool improving, Score& score);
-    bool has_probe_cutoff(Frame* f, Score beta, int depth, Move table_move, bool cut_node,
-                          Score& score);
-    bool is_pruned(const Frame* f, Move m, bool gives_check, Score alpha, int depth,
+    template <Node KIND>
+    std::optional<Score> shortcut(Frame* f, Score alpha, Score beta, int& depth, bool cut_node,
+                                  const Known& known);
+    std::optional<Score> null_move(Frame* f, Score beta, int depth, Score eval, bool cut_node);
+    std::optional<Score> probe(Frame* f, Score beta, int depth, Move table_move, bool cut_node);
+    bool is_pruned(const Frame* f, Move m, int history, bool gives_check, Score alpha, int depth,
                    int reduced_depth);
+    std::optional<int> extension(Frame* f, Move m, bool gives_check, Score beta, int depth,
+                                 bool cut_node, const Known& known);
+    template <Node KIND>
+    int late_move_reduction(const Frame* f, Move m, int base, bool gives_check, bool cut_node,
+                            const Known& known) const;
     void update_root_move(Frame* f, Move m, Score score, Score alpha, std::uint64_t nodes_before);
-    void reward(Frame* f, Move best, int depth, bool strong);
+    void reward(Frame* f, Move best, int depth);
     void reward_quiet(Frame* f, Move m, int bonus);
     void reward_continuation(Frame* f, Piece p, Square to, int bonus);
-    int quiet_history(const Frame* f, Move m) const;
 
     // quiescence.h
     template <Node KIND>
@@ -110,6 +133,11 @@ class Worker final : public AnyWorker {
     bool is_stopped() const {
         return shared_.stop.load(std::memory_order_relaxed) && completed_depth_ > 0;
     }
+    Known look_up(const Frame* f, std::uint64_t key) const;
+    // The evaluation, from the table or worked out, and the same improved by the table's score.
+    Score evaluate_node(Frame* f, const Known& known);
+    template <Node KIND>
+    bool has_mate_in_one(Frame* f) const;  // out of check
     // Ends by the rules other than mate: repetition, the limit of moves, declaration.
     bool is_settled(const Frame* f, Score& score);
     Score draw_score() const { return shared_.options.draw_score[position_.turn()]; }
@@ -129,8 +157,9 @@ class Worker final : public AnyWorker {
 
     Shared& shared_;
     const int index_;
+    const typename E::Weights& weights_;
     E evaluator_;
-    std::unique_ptr<Histories> histories_;
+    LargePages<Histories> histories_;
     Position position_;
     Parts parts_;
     std::vector<RootMove> root_moves_;
@@ -141,7 +170,6 @@ class Worker final : public AnyWorker {
     int null_move_from_ply_ = 0;  // no null move before, while one is verified
     Score root_window_ = 1;
     int calls_left_ = 0;  // until the limits are looked at again
-    bool use_table_ = true;
     std::array<Frame, MAX_PLIES + BEFORE + 4> frames_;
     std::array<Line, MAX_PLIES + 4> lines_by_ply_;
 
@@ -160,11 +188,11 @@ class Worker final : public AnyWorker {
 
 template <Evaluator E>
 void Worker<E>::make(Frame* f, Move m) {
+    shared_.table.prefetch(position_.key_after(m));
     f->current = m;
     f->row = &histories_->continuation(piece_after(position_.turn(), m), m.to());
     evaluator_.push(position_, m);
     position_.do_move(m);
-    shared_.table.prefetch(position_.key());
     ++seen();
     count_node();
 }
@@ -183,7 +211,6 @@ void Worker<E>::make_null(Frame* f) {
     evaluator_.push_null(position_);
     position_.do_null_move();
     shared_.table.prefetch(position_.key());
-    count_node();
 }
 
 template <Evaluator E>
@@ -238,6 +265,79 @@ bool Worker<E>::is_settled(const Frame* f, Score& score) {
         return true;
     }
     return false;
+}
+
+template <Evaluator E>
+Known Worker<E>::look_up(const Frame* f, std::uint64_t key) const {
+    Known known;
+    known.hit = parts_.table && shared_.table.probe(key, known.entry);
+    if (known.hit) {
+        known.score = from_table(known.entry.score, f->ply);
+        known.move = position_.from_move16(known.entry.move16);
+    }
+    return known;
+}
+
+template <Evaluator E>
+Score Worker<E>::evaluate_node(Frame* f, const Known& known) {
+    bool is_known = known.hit && known.entry.eval != NO_SCORE;
+    f->static_eval = is_known ? known.entry.eval : evaluate_here();
+    bool improves =
+        known.hit && known.bounds(known.score > f->static_eval ? Bound::LOWER : Bound::UPPER);
+    return improves ? known.score : f->static_eval;
+}
+
+template <Evaluator E>
+template <Node KIND>
+bool Worker<E>::has_mate_in_one(Frame* f) const {
+    if (!parts_.mate_in_one) return false;
+    Move m = position_.mate_in_one();
+    if (m.is_none()) return false;
+    if (KIND != Node::NON_PV) {
+        f->line->moves[0] = m;
+        f->line->length = 1;
+    }
+    return true;
+}
+
+// Goes forth and back at random, null moves included, and compares with a fresh evaluator.
+template <Evaluator E>
+std::uint64_t Worker<E>::evaluator_mismatches(const Position& start, std::uint64_t steps,
+                                              std::uint64_t seed) {
+    constexpr int DEEPEST = MAX_PUSHES - 2;
+    position_ = start;
+    evaluator_.reset(position_);
+    E fresh(weights_);
+    std::uint64_t mismatches = 0;
+    std::vector<bool> is_null;
+    for (std::uint64_t i = 0; i < steps; ++i) {
+        seed = seed * 6364136223846793005 + 1442695040888963407;  // Knuth's MMIX generator
+        std::uint64_t chance = seed >> 33;
+        Move moves[MAX_LEGAL_MOVES];
+        int n = position_.legal_moves(moves);
+        // In waves, so that both shallow and deep stacks are met.
+        bool back = int(is_null.size()) >= DEEPEST || n == 0 || chance % 16 < 7 + (i >> 12) % 3;
+        if (back && is_null.empty() && n == 0) break;
+        if (back && !is_null.empty()) {
+            is_null.back() ? position_.undo_null_move() : position_.undo_move();
+            evaluator_.pop();
+            is_null.pop_back();
+        } else if (chance % 64 == 63 && !position_.in_check()) {
+            evaluator_.push_null(position_);
+            position_.do_null_move();
+            is_null.push_back(true);
+        } else {
+            Move m = moves[(chance >> 8) % std::uint64_t(n)];
+            evaluator_.push(position_, m);
+            position_.do_move(m);
+            is_null.push_back(false);
+        }
+        fresh.reset(position_);
+        // Now and then only, so that what is worked out lazily has something to catch up with.
+        if (chance % 512 == 1) mismatches += !position_.is_consistent();
+        if (chance >> 4 & 1) mismatches += evaluator_.value(position_) != fresh.value(position_);
+    }
+    return mismatches;
 }
 
 }  // namespace komadori::alphabeta

@@ -266,6 +266,25 @@ void Position::do_move(Move m) {
     turn_ = them;
 }
 
+std::uint64_t Position::key_after(Move m) const {
+    Color us = turn_, them = opponent(us);
+    std::uint64_t board = states_.back().board_key ^ ZOBRIST.white_to_move;
+    std::uint64_t held = states_.back().hand_key;
+    PieceType after = m.moved();
+    if (m.is_drop()) {
+        held -= ZOBRIST.hand[us][after];
+    } else {
+        board ^= ZOBRIST.piece[make_piece(us, after)][m.from()];
+        if (PieceType captured = m.captured()) {
+            board ^= ZOBRIST.piece[make_piece(them, captured)][m.to()];
+            held += ZOBRIST.hand[us][base_type(captured)];
+        }
+        if (m.is_promotion()) after = promoted_type(after);
+    }
+    board ^= ZOBRIST.piece[make_piece(us, after)][m.to()];
+    return board ^ held;
+}
+
 void Position::undo_move() {
     Move m = states_.back().move;
     states_.pop_back();

@@ -93,8 +93,9 @@ class Position {
     // Whether side turn()'s pawn dropped on `to`, in front of the opponent's king, mates.
     bool is_pawn_drop_mate(Square to) const;
 
-    void do_move(Move m);  // m is legal
-    void undo_move();      // takes back the last do_move
+    void do_move(Move m);                   // m is legal
+    void undo_move();                       // takes back the last do_move
+    std::uint64_t key_after(Move m) const;  // key() once the legal move m is made
     // Passes the turn, out of check only; taken back by undo_null_move. A null move is part of the
     // path (ply() counts it, path_move() is Move()), and nothing repeats across it.
     void do_null_move();

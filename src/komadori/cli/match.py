@@ -83,7 +83,7 @@ def command(
 
     \b
     A player is one of
-      model:PATH   policy:PATH   one-ply:PATH   material   random
+      model:PATH   policy:PATH   one-ply:PATH   alphabeta   material   random
       usi:COMMAND  gnushogi  gpsusi  sjaakii  fairy-stockfish
     with options after it, as in  "model:a.onnx?nodes=100"  or  "gnushogi?depth=3".
     """

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from komadori.search.protocol import Searcher
     from komadori.usi.options import OptionTable
 
-PLAYERS = ("model", "policy", "one-ply", "material", "random")
+PLAYERS = ("model", "policy", "one-ply", "alphabeta", "material", "random")
 
 _DESCRIPTION = """\
 Play as a USI engine: the lines of the protocol come on standard input, answers go to
@@ -38,6 +38,10 @@ def main(argv: list[str] | None = None) -> int:
         presets[name] = value
     if arguments.model is not None:
         presets["DNN_Model"] = _command_line_model(arguments.model)
+    if arguments.eval is not None:
+        presets["Eval"] = arguments.eval
+    if arguments.weights is not None:
+        presets["EvalFile"] = str(Path(arguments.weights).resolve())
     options = option_table(arguments.player)
     try:
         options.preset(presets)
@@ -94,6 +98,8 @@ def _parser() -> argparse.ArgumentParser:
         help="the network: a file or folder (as seen from the shell), uniform, random:SEED",
     )
     parser.add_argument("--player", choices=PLAYERS, default="model", help="default: model")
+    parser.add_argument("--eval", help="the evaluation of --player alphabeta")
+    parser.add_argument("--weights", help="the evaluation's file")
     parser.add_argument(
         "--option",
         action="append",

@@ -33,6 +33,10 @@ def make(spec: str | PlayerSpec) -> Player:
         from komadori.players.searching import make_network_player
 
         return make_network_player(parsed)
+    if parsed.kind == "alphabeta":
+        from komadori.players.searching import make_alphabeta_player
+
+        return make_alphabeta_player(parsed)
 
     from komadori.players.external import EnginePlayer
     from komadori.usi import adapters

@@ -31,6 +31,7 @@ THREADS_VARIABLE = "KOMADORI_THREADS"
 
 #: Short names in a player's specification.
 _SHORT = {"backend": "DNN_Backend", "threads": "UCT_Threads", "batch": "DNN_Batch_Size"}
+_SHORT_ALPHABETA = {"eval": "Eval", "weights": "EvalFile", "hash": "USI_Hash"}
 
 
 def to_limits(go: GoCommand) -> Limits:
@@ -171,7 +172,7 @@ class SearcherBuilder:
     """Builds the searcher of a kind of player for the USI front (a `usi.SearcherSource`)."""
 
     def __init__(self, kind: str) -> None:
-        """`kind`: model, policy, one-ply, material or random."""
+        """`kind`: model, policy, one-ply, alphabeta, material or random."""
         self._kind = kind
         self._evaluator: Evaluator | None = None
 
@@ -180,6 +181,8 @@ class SearcherBuilder:
             from komadori import players
 
             return PlayerSearcher(players.make(self._kind))
+        if self._kind == "alphabeta":
+            return alphabeta_searcher(options)
         evaluator = load_evaluator(options)
         try:
             searcher = _searcher(self._kind, evaluator, options)
@@ -192,6 +195,12 @@ class SearcherBuilder:
         return searcher
 
     def configure(self, searcher: Searcher, options: OptionTable) -> Searcher:
+        if self._kind == "alphabeta":
+            from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
+
+            if isinstance(searcher, AlphaBetaSearcher):
+                searcher.options = AlphaBetaOptions(**options.settings())  # type: ignore[arg-type]
+            return searcher
         from komadori.search import PuctOptions, PuctSearcher
 
         if isinstance(searcher, PuctSearcher):
@@ -208,6 +217,29 @@ def _searcher(kind: str, evaluator: Evaluator, options: OptionTable) -> Searcher
         return search.OnePlySearcher(evaluator)
     settings = search.PuctOptions(**options.settings())  # type: ignore[arg-type]
     return search.PuctSearcher(evaluator, settings)
+
+
+def alphabeta_searcher(options: OptionTable) -> Searcher:
+    """The alpha-beta searcher that the options describe. Raises ValueError or OSError."""
+    from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
+
+    weights = options.value("EvalFile") or None
+    settings = AlphaBetaOptions(**options.settings())  # type: ignore[arg-type]
+    return AlphaBetaSearcher(options.value("Eval"), weights, settings)
+
+
+def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
+    """Build an `alphabeta` player."""
+    options = option_table("alphabeta")
+    options.set("USI_Hash", str(PLAYER_HASH_MB))
+    for name, value in spec.own_options.items():
+        if problem := options.set(_SHORT_ALPHABETA.get(name, name), value):
+            raise PlayerSpecError(f"alphabeta: {problem}")
+    try:
+        searcher = alphabeta_searcher(options)
+    except ValueError as error:
+        raise PlayerSpecError(f"alphabeta: {error}") from error
+    return SearchPlayer(searcher, spec.name, spec.limits)
 
 
 def make_network_player(spec: PlayerSpec) -> SearchPlayer:

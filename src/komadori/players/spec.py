@@ -9,6 +9,7 @@ KIND is one of
     model:PATH        tree search (PUCT) with a network; PATH may be `uniform` or `random:SEED`
     policy:PATH       the network's policy, no search: the most likely legal move
     one-ply:PATH      the network's value after each legal move, no search
+    alphabeta         alpha-beta search; `?Eval=...&EvalFile=...` name its evaluation
     material          one ply: the move after which the material is best, ties at random
     random            any legal move
     usi:COMMAND       another USI engine, started by its command line
@@ -39,6 +40,7 @@ KINDS = (
     "model",
     "policy",
     "one-ply",
+    "alphabeta",
     "material",
     "random",
     "usi",
@@ -91,7 +93,7 @@ class PlayerSpec:
             kind, argument = "model", text
         if kind in _NEEDS_ARGUMENT and not argument:
             raise PlayerSpecError(f"{kind}: needs {_NEEDS_ARGUMENT[kind]}, as in {kind}:...")
-        if kind in ("material", "random") and argument:
+        if kind in ("alphabeta", "material", "random") and argument:
             raise PlayerSpecError(f"{kind} takes no argument, found {argument!r}")
         spec = cls(kind, argument, options)
         for key in ("nodes", "depth", "movetime", "seed"):

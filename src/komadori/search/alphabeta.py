@@ -33,7 +33,7 @@ class AlphaBetaOptions:
 
     threads: int = 1
     """With one thread and a limit of nodes or depth a search can be repeated exactly."""
-    hash_mb: int = 64
+    hash_mb: int = 256
     """Size of the transposition table, in MiB."""
     multipv: int = 1
     draw_value_black: float = 0.5
@@ -146,6 +146,11 @@ class AlphaBetaSearcher:
     def set_option(self, **changes: Any) -> None:
         """Change some settings by name."""
         self.options = replace(self._options, **changes)
+
+    @property
+    def engine(self) -> core.Engine:
+        """The engine of the compiled core, for inspection."""
+        return self._engine
 
     @property
     def nodes(self) -> int:

@@ -118,6 +118,20 @@ SEARCH_OPTIONS = (
     spin("MinimumThinkingTime", 0, 0, DAY_MS, Scope.SEARCHER, "minimum_time_ms"),
 )
 
+#: Settings of the alpha-beta search (`komadori.search.alphabeta.AlphaBetaOptions`).
+ALPHABETA_OPTIONS = (
+    combo("Eval", "material", ("material",), Scope.BUILD),
+    filename("EvalFile", "", Scope.BUILD),
+    spin("Threads", 1, 1, 512, Scope.SEARCHER, "threads"),
+    spin("USI_Hash", 256, 1, 1 << 20, Scope.SEARCHER, "hash_mb"),
+    spin("MultiPV", 1, 1, 593, Scope.SEARCHER, "multipv"),
+    spin("Draw_Value_Black", 500, 0, 1000, Scope.SEARCHER, "draw_value_black", 1000),
+    spin("Draw_Value_White", 500, 0, 1000, Scope.SEARCHER, "draw_value_white", 1000),
+    spin("ResignValue", 99999, 0, 99999, Scope.SEARCHER, "resign_value"),
+    spin("MinimumThinkingTime", 0, 0, DAY_MS, Scope.SEARCHER, "minimum_thinking_ms"),
+    spin("SlowMover", 100, 1, 1000, Scope.SEARCHER, "slow_mover"),
+)
+
 #: ShogiArena refuses an engine that has neither.
 DRAW_OPTIONS = (spin("Draw_Ply", 0, 0, 10_000, Scope.SEARCHER, "draw_ply"),)
 
@@ -131,6 +145,7 @@ class OptionTable:
     def __init__(self, options: Iterable[EngineOption] = ()) -> None:
         self._options = {option.name.lower(): option for option in (*FRONT_OPTIONS, *options)}
         self._values = {key: option.line.default for key, option in self._options.items()}
+        self._declared = dict(self._values)
         self._lock = threading.Lock()
         self._changed: set[str] = set()
 
@@ -208,7 +223,7 @@ class OptionTable:
             return {
                 option.field: option.setting(self._values[key])
                 for key, option in self._options.items()
-                if option.field and self._values[key] != _DEFAULTS.get(key)
+                if option.field and self._values[key] != self._declared[key]
             }
 
     def take_changes(self) -> frozenset[Scope]:
@@ -218,15 +233,13 @@ class OptionTable:
             return frozenset(self._options[key].scope for key in changed)
 
 
-_DEFAULTS = {
-    option.name.lower(): option.line.default for option in (*SEARCH_OPTIONS, *DRAW_OPTIONS)
-}
-
 
 def option_table(kind: str) -> OptionTable:
-    """What a kind of player (model, policy, one-ply, material, random) lets its user set."""
+    """What a kind of player (model, policy, alphabeta, ...) lets its user set."""
     if kind == "model":
         return OptionTable((*MODEL_OPTIONS, *SEARCH_OPTIONS, *DRAW_OPTIONS))
+    if kind == "alphabeta":
+        return OptionTable((*ALPHABETA_OPTIONS, *DRAW_OPTIONS))
     if kind in ("policy", "one-ply"):
         return OptionTable((*MODEL_OPTIONS, *DRAW_OPTIONS))
     return OptionTable(DRAW_OPTIONS)

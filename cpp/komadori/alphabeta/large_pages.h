@@ -1,0 +1,36 @@
+// Memory for tables that are read at random: in large pages where the system has them, since
+// otherwise most reads would also miss the address cache.
+#pragma once
+
+#include <cstddef>
+#include <cstdlib>
+#include <memory>
+#include <new>
+
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
+namespace komadori::alphabeta {
+
+struct FreeMemory {
+    void operator()(void* memory) const { std::free(memory); }
+};
+template <class T>
+using LargePages = std::unique_ptr<T, FreeMemory>;
+
+// Uninitialised; `T` is trivial enough to start its life by being written.
+template <class T>
+LargePages<T> allocate_large(std::size_t count) {
+    constexpr std::size_t PAGE = std::size_t(2) << 20;
+    std::size_t bytes = (count * sizeof(std::remove_extent_t<T>) + 63) / 64 * 64;
+    if (bytes >= PAGE) bytes = (bytes + PAGE - 1) / PAGE * PAGE;
+    void* memory = std::aligned_alloc(bytes >= PAGE ? PAGE : 64, bytes);
+    if (!memory) throw std::bad_alloc();
+#if defined(__linux__)
+    if (bytes >= PAGE) madvise(memory, bytes, MADV_HUGEPAGE);
+#endif
+    return LargePages<T>(static_cast<std::remove_extent_t<T>*>(memory));
+}
+
+}  // namespace komadori::alphabeta

@@ -1,0 +1,114 @@
+"""`komadori bench alphabeta`: nodes a second of the alpha-beta search, beside Fairy-Stockfish."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from komadori.usi.client import ExternalEngine
+
+#: No search of the yardstick takes longer on a machine that can run it at all.
+_YARDSTICK_LIMIT_S = 600.0
+
+
+@click.command()
+@click.option("--nodes", default=1_000_000, show_default=True, type=click.IntRange(1000))
+@click.option("--eval", "evaluation", default="material", show_default=True)
+@click.option("--weights", type=click.Path(exists=True, path_type=Path), help="Of the evaluation.")
+@click.option(
+    "--yardstick/--no-yardstick",
+    default=True,
+    help="Search the same with Fairy-Stockfish where it is installed.",
+)
+def command(nodes: int, evaluation: str, weights: Path | None, yardstick: bool) -> None:
+    """Search ten named positions on one thread; a node is one move made.
+
+    Speeds count processor time. Fairy-Stockfish takes each position right after, so that both
+    meet the machine in the same state.
+    """
+    from komadori.search.measure_alphabeta import measure
+
+    with contextlib.ExitStack() as stack:
+        peer = _start_yardstick() if yardstick else None
+        if peer:
+            stack.callback(peer.close)
+        head = f"{'position':<14}{'depth':>6}{'nodes':>13}{'nodes/s':>13}{'by the wall':>13}"
+        click.echo(head + (f"{'peer nodes/s':>14}{'ratio':>8}" if peer else ""))
+        own, theirs = _Sum(), _Sum()
+        try:
+            for speed in measure(nodes, evaluation, weights):
+                line = _Sum(speed.nodes, speed.cpu_s, speed.wall_s)
+                own.add(line)
+                peer_line = _search(peer, speed.position, max(nodes // 4, 1000)) if peer else None
+                if peer_line:
+                    theirs.add(peer_line)
+                click.echo(_row(speed.position, str(speed.depth), line, peer_line))
+        except (ValueError, OSError) as error:
+            raise click.ClickException(str(error)) from error
+        click.echo(_row("all", "", own, theirs if peer else None))
+
+
+@dataclass
+class _Sum:
+    nodes: int = 0
+    cpu_s: float = 0.0
+    wall_s: float = 0.0
+
+    def add(self, other: _Sum) -> None:
+        self.nodes += other.nodes
+        self.cpu_s += other.cpu_s
+        self.wall_s += other.wall_s
+
+    @property
+    def nps(self) -> float:
+        return self.nodes / max(self.cpu_s, 1e-9)
+
+
+def _row(name: str, depth: str, own: _Sum, peer: _Sum | None) -> str:
+    wall = own.nodes / max(own.wall_s, 1e-9)
+    row = f"{name:<14}{depth:>6}{own.nodes:>13,}{own.nps:>13,.0f}{wall:>13,.0f}"
+    return row if peer is None else row + f"{peer.nps:>14,.0f}{own.nps / peer.nps:>8.1f}"
+
+
+def _start_yardstick() -> ExternalEngine | None:
+    from komadori.usi import adapters
+    from komadori.usi.client import EngineError
+
+    try:
+        return adapters.start("fairy-stockfish", {"Hash": "64"})
+    except EngineError as error:
+        click.echo(f"no yardstick: {error}", err=True)
+        return None
+
+
+def _search(engine: ExternalEngine, position: str, nodes: int) -> _Sum:
+    from komadori.search.measure_alphabeta import POSITIONS
+    from komadori.usi.protocol import GoCommand
+
+    engine.new_game()
+    before = _children_cpu_s()
+    thought = engine.think(POSITIONS[position], [], GoCommand(nodes=nodes), _YARDSTICK_LIMIT_S)
+    after = _children_cpu_s()
+    counted = max((info.nodes or 0 for info in thought.infos), default=0)
+    wall_s = thought.time_ms / 1000.0
+    cpu_s = wall_s if before is None or after is None else after - before
+    return _Sum(counted, cpu_s, wall_s)
+
+
+def _children_cpu_s() -> float | None:
+    """Processor time of this process's running children so far; None where /proc has none."""
+    try:
+        ticks = 0
+        for path in Path("/proc/self/task").glob("*/children"):
+            for pid in path.read_text().split():
+                fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+                ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, ValueError):
+        return None

@@ -1,0 +1,178 @@
+"""What ends a line by the rules: mate, repetition, declaration, the limit of moves."""
+
+import random
+
+import pytest
+from oracles import MATE, minimax, random_positions, replay
+from test_search import BARE, find, score_of, searcher
+
+from komadori.mate import MateStatus, solve
+from komadori.rules import Board, Move, Repetition
+from komadori.search.alphabeta import AlphaBetaSearcher
+from komadori.search.protocol import Info, Limits
+
+
+def mate_positions(count: int) -> list[tuple[Board, int]]:
+    """Positions of random games in which the side to move mates in 3 to 7 plies by checks."""
+    found = []
+    for board in random_positions(4000, seed=11, plies=140):
+        proof = solve(board, max_ply=7, max_nodes=20_000)
+        if proof.status == MateStatus.MATE and len(proof.moves) >= 3:
+            found.append((board, len(proof.moves)))
+            if len(found) == count:
+                break
+    return found
+
+
+def test_finds_mates_and_shows_them_to_the_end() -> None:
+    cases = mate_positions(12)
+    assert len(cases) == 12
+    engine = searcher()
+    for board, plies in cases:
+        engine.new_game()
+        engine.set_position(board)
+        info = engine.search(Limits(depth=plies + 4)).infos[0]
+        assert info.mate_plies is not None, board.sfen()
+        assert 0 < info.mate_plies <= plies
+        end = replay(board, info.pv)
+        if len(info.pv) == info.mate_plies:
+            assert end.is_checkmate(), board.sfen()
+
+
+def test_every_mate_it_claims_is_one() -> None:
+    """Whoever follows the line, or any defence against it, is mated in no more plies."""
+    engine = searcher()
+    claims = 0
+    for board in random_positions(400, seed=12, plies=150):
+        engine.set_position(board)
+        info = engine.search(Limits(nodes=300)).infos[0]
+        if info.mate_plies is None or not 0 < info.mate_plies <= 3:
+            continue
+        claims += 1
+        board.push(info.pv[0])
+        if info.mate_plies == 1:
+            assert board.is_checkmate()
+            continue
+        for reply in list(board.legal_moves):
+            board.push(reply)
+            assert board.mate_in_one() or any(_mates(board, m) for m in list(board.legal_moves))
+            board.pop()
+    assert claims > 10
+
+
+def _mates(board: Board, move: Move) -> bool:
+    board.push(move)
+    mate = board.is_checkmate()
+    board.pop()
+    return mate
+
+
+def test_no_move_is_a_loss() -> None:
+    mated = Board("4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1")
+    assert mated.is_checkmate()
+    result = find(mated, Limits(depth=3))
+    assert result.best_move is None
+    assert result.resign
+
+
+@pytest.mark.parametrize(
+    "sfen",
+    [
+        "k8/9/9/9/4R4/9/9/9/8K b - 1",
+        "k8/9/9/9/4r4/9/9/9/8K w - 1",
+        "k8/1p7/9/9/4G4/9/9/7P1/8K b - 1",
+        "k8/9/9/9/3Rr4/9/9/9/8K b - 1",
+    ],
+)
+def test_repetitions_count_as_in_a_plain_search(sfen: str) -> None:
+    """Few pieces wander about, so that lines repeat each other and the game before them."""
+    chance = random.Random(sfen)
+    engine = searcher(without=BARE - {"repetition"}, all_moves=True)
+    kinds = set()
+    for _ in range(6):
+        board = Board(sfen)
+        for _ in range(chance.randrange(4, 12)):
+            if not board.legal_moves:
+                break
+            board.push(chance.choice(list(board.legal_moves)))
+        if not board.legal_moves:
+            continue
+        for move in list(board.legal_moves):
+            board.push(move)
+            kinds.add(board.repetition(2))
+            board.pop()
+        engine.set_position(board)
+        info = engine.search(Limits(depth=3)).infos[0]
+        assert score_of(info) == minimax(board, 3, repetition=True), board.sfen()
+    assert kinds - {Repetition.NONE}
+
+
+def test_declares_where_the_rules_allow() -> None:
+    full = "+R+R+B+BGGG2/SSSSLLL2/{third}/{fourth}/9/9/9/9/8k b - 1"
+    inside = Board(full.format(third="4K4", fourth="9"))
+    assert find(inside, Limits(depth=1)).declare_win
+    outside = Board(full.format(third="9", fourth="4K4"))
+    result = find(outside, Limits(depth=3))
+    assert not result.declare_win
+    assert result.infos[0].mate_plies == 3
+    assert result.best_move is not None
+    assert result.best_move.to_square % 9 == 2
+    for rule in ("24", "none"):
+        other = find(outside, Limits(depth=3), declaration=rule)
+        assert other.infos[0].mate_plies is None
+
+
+def test_the_limit_of_moves_is_a_draw() -> None:
+    ahead = Board("k8/9/9/9/4R4/9/9/9/8K b 2B 20")
+    assert (find(ahead, Limits(depth=3)).infos[0].score_cp or 0) >= 990 + 2 * 855
+    assert find(ahead, Limits(depth=3), draw_ply=21).infos[0].score_cp == 0
+    mates = Board("4k4/9/4P4/9/9/9/9/9/4K4 b G 20")
+    assert find(mates, Limits(depth=2), draw_ply=20).infos[0].mate_plies == 1
+
+
+def test_a_draw_is_worth_what_is_said() -> None:
+    board = Board("k8/9/9/9/9/9/9/9/8K b - 20")
+    for side, value, sign in (("black", 0.4, -1), ("black", 0.6, 1), ("white", 0.4, 1)):
+        options = {f"draw_value_{side}": value, "draw_ply": 21}
+        score = find(board, Limits(depth=4), **options).infos[0].score_cp
+        if side == "black":
+            assert score == sign * 243
+        else:
+            assert score == 0  # the draw comes about on Black's turn
+
+
+def test_evaluation_is_the_same_worked_out_anew() -> None:
+    engine = AlphaBetaSearcher("material").engine
+    for seed, board in enumerate(random_positions(4, seed=13)):
+        assert engine.evaluator_mismatches(board, 300_000, seed) == 0
+
+
+def rotated(sfen: str) -> str:
+    board, turn, hands, ply = sfen.split()
+    pieces = []
+    for char in board.swapcase():
+        if char == "+":
+            pieces.append(char)
+        elif pieces and pieces[-1] == "+":
+            pieces[-1] += char
+        else:
+            pieces.append(char)
+    other = {"b": "w", "w": "b"}[turn]
+    return f"{''.join(reversed(pieces))} {other} {hands.swapcase()} {ply}"
+
+
+def test_evaluation_is_the_same_for_both_sides() -> None:
+    engine = searcher()
+    for board in random_positions(100, seed=14):
+        assert engine.evaluate(board) == engine.evaluate(Board(rotated(board.sfen())))
+
+
+def test_infos_count_mates_from_the_root() -> None:
+    board = Board("4k4/9/4P4/9/9/9/9/9/4K4 b G 1")
+    infos: list[Info] = []
+    engine = searcher()
+    engine.set_position(board)
+    engine.search(Limits(depth=3), on_info=infos.append)
+    assert infos[-1].mate_plies == 1
+    assert score_of(infos[-1]) == MATE - 1
+    assert infos[-1].win_rate == pytest.approx(1.0)
