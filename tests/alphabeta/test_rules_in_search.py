@@ -90,13 +90,7 @@ def test_repetitions_count_as_in_a_plain_search(sfen: str) -> None:
     engine = searcher(without=BARE - {"repetition"}, all_moves=True)
     kinds = set()
     for _ in range(6):
-        board = Board(sfen)
-        for _ in range(chance.randrange(4, 12)):
-            if not board.legal_moves:
-                break
-            board.push(chance.choice(list(board.legal_moves)))
-        if not board.legal_moves:
-            continue
+        board = wander(Board(sfen), chance.randrange(4, 12), chance)
         for move in list(board.legal_moves):
             board.push(move)
             kinds.add(board.repetition(2))
@@ -107,18 +101,40 @@ def test_repetitions_count_as_in_a_plain_search(sfen: str) -> None:
     assert kinds - {Repetition.NONE}
 
 
+def wander(board: Board, plies: int, chance: random.Random) -> Board:
+    """The board after random moves, of which more than half go back to where they came from."""
+    steps: list[Move] = []
+    for _ in range(plies):
+        moves = list(board.legal_moves)
+        if len(moves) == 0:
+            break
+        back = [
+            move
+            for move in moves
+            if len(steps) > 1
+            and move.from_square == steps[-2].to_square
+            and move.to_square == steps[-2].from_square
+            and not move.promotion
+        ]
+        steps.append(chance.choice(back if back and chance.random() < 0.6 else moves))
+        board.push(steps[-1])
+    if not board.legal_moves:
+        board.pop()
+    return board
+
+
 def test_declares_where_the_rules_allow() -> None:
     full = "+R+R+B+BGGG2/SSSSLLL2/{third}/{fourth}/9/9/9/9/8k b - 1"
     inside = Board(full.format(third="4K4", fourth="9"))
     assert find(inside, Limits(depth=1)).declare_win
     outside = Board(full.format(third="9", fourth="4K4"))
-    result = find(outside, Limits(depth=3))
+    result = find(outside, Limits(depth=4))
     assert not result.declare_win
     assert result.infos[0].mate_plies == 3
     assert result.best_move is not None
     assert result.best_move.to_square % 9 == 2
     for rule in ("24", "none"):
-        other = find(outside, Limits(depth=3), declaration=rule)
+        other = find(outside, Limits(depth=4), declaration=rule)
         assert other.infos[0].mate_plies is None
 
 

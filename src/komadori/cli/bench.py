@@ -10,6 +10,8 @@ from typing import Any
 
 import click
 
+from komadori.cli.bench_alphabeta import command as alphabeta
+
 #: What is tried where nothing is said: backend, precision.
 _VARIANTS = (
     ("openvino", "float32"),
@@ -20,7 +22,10 @@ _VARIANTS = (
 
 @click.group()
 def command() -> None:
-    """Measure networks and the search."""
+    """Measure networks and the searches."""
+
+
+command.add_command(alphabeta, "alphabeta")
 
 
 def _model_options(function: Any) -> Any:

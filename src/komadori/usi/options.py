@@ -233,7 +233,6 @@ class OptionTable:
             return frozenset(self._options[key].scope for key in changed)
 
 
-
 def option_table(kind: str) -> OptionTable:
     """What a kind of player (model, policy, alphabeta, ...) lets its user set."""
     if kind == "model":
