@@ -2,6 +2,7 @@
 #include "module.h"
 
 NB_MODULE(KOMADORI_MODULE, m) {
+    nb::set_leak_warnings(false);  // boards that live as long as the interpreter are no leak
     // Types are named after komadori._core.*, whichever variant they come from.
     m.attr("__name__") = "komadori._core";
     nb::module_ rules = m.def_submodule("rules");

@@ -102,6 +102,13 @@ def test_a_run_is_not_overwritten(tmp_path, encoder, samples):
         run(tmp_path / "other", make_config(), encoder, samples, resume=True)
 
 
+def test_other_data_does_not_resume_a_run(tmp_path, encoder, samples):
+    run(tmp_path / "run", make_config(), encoder, samples, stop=lambda: True)
+    with pytest.raises(training.TrainingError, match="not those of the run"):
+        run(tmp_path / "run", make_config(seed=7), encoder, samples, resume=True)
+    run(tmp_path / "run", make_config(), encoder, samples, resume=True)
+
+
 def test_nan_stops_the_run_and_saves_the_batch(tmp_path, encoder, samples):
     samples.result[:] = np.nan
     with pytest.raises(training.TrainingError, match=r"step 0 is nan.*bad-batch"):

@@ -13,12 +13,12 @@ from __future__ import annotations
 import json
 import math
 import os
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from komadori.arena.game import GameRecord
+from komadori.atomic import write_text
 
 if TYPE_CHECKING:
     from komadori.records import Game
@@ -100,11 +100,8 @@ class MatchStore:
 
     def write_result(self, figures: Mapping[str, Any]) -> None:
         """Write result.json at once or not at all; infinite figures become null."""
-        handle, name = tempfile.mkstemp(dir=self.folder, suffix=".tmp")
-        with os.fdopen(handle, "w", encoding="utf-8") as file:
-            json.dump(_finite(figures), file, indent=2, ensure_ascii=False)
-            file.write("\n")
-        Path(name).replace(self.folder / "result.json")
+        text = json.dumps(_finite(figures), indent=2, ensure_ascii=False)
+        write_text(self.folder / "result.json", text + "\n")
 
 
 def check_record_suffix(suffix: str) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import stat
 import sys
-import tempfile
 from pathlib import Path
 
 import click
+
+from komadori.atomic import write_text
 
 
 @click.command()
@@ -66,11 +66,7 @@ def launcher_text(words: list[str], platform: str) -> str:
 
 
 def write_launcher(target: Path, words: list[str]) -> None:
-    """Write the script at once or not at all, and let it be started."""
+    """Write the script whole or not at all, and let it be started."""
     text = launcher_text(words, sys.platform)
-    target.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=target.parent)
-    with os.fdopen(handle, "w", encoding="utf-8", newline="") as file:
-        file.write(text)
-    Path(name).chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)
-    Path(name).replace(target)
+    write_text(target, text)
+    target.chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)

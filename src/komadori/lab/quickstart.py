@@ -17,10 +17,10 @@ from pathlib import Path
 import numpy as np
 
 from komadori import __version__, arena, inference, records, training
+from komadori.atomic import write_text
 from komadori.encoding import encode_labels, encode_planes
 from komadori.lab.page import Candidate, Curve, MatchView, Page, Plot, PositionView, render
 from komadori.nets import short_name
-from komadori.nets.atomic import write_text
 from komadori.rules import Board
 from komadori.training import Config, Metrics, Part, Report, RunResult
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from torch import Tensor
 
-from komadori.nets.atomic import write_text
+from komadori.atomic import write_text
 from komadori.nets.network import Interface, Network
 from komadori.nets.registry import FAMILIES, NetConfig, build, family_of, short_name
 from komadori.nets.tensor_file import TensorFileError, read_tensors, write_tensors

@@ -19,7 +19,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from komadori.nets.atomic import atomic_writer
+from komadori.atomic import atomic_writer
 
 _DTYPES: dict[str, torch.dtype] = {
     "F64": torch.float64,

@@ -5,8 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import lzma
-import os
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,6 +13,7 @@ from typing import IO, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from komadori import atomic
 from komadori.records.errors import RecordError
 
 __all__ = ["atomic_writer", "content", "plain_suffix"]
@@ -54,27 +53,13 @@ def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
 
     Until then `path` is untouched. Compresses where `path` ends in .xz or .gz.
     """
-    handle, name = tempfile.mkstemp(prefix=f".{path.name}.", dir=path.parent)
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as raw:
-            packer = _COMPRESSED.get(path.suffix.lower())
-            if packer is None:
-                yield raw
-            else:
-                with (
-                    cast(IO[bytes], packer.open(raw, "wb")) as packed,
-                    io.BufferedWriter(cast(io.RawIOBase, packed), BUFFER_BYTES) as buffered,
-                ):
-                    yield buffered
-        temporary.chmod(0o666 & ~_umask())
-        os.replace(temporary, path)  # noqa: PTH105 (says what it is)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+    packer = _COMPRESSED.get(path.suffix.lower())
+    with atomic.atomic_writer(path) as raw:
+        if packer is None:
+            yield raw
+        else:
+            with (
+                cast(IO[bytes], packer.open(raw, "wb")) as packed,
+                io.BufferedWriter(cast(io.RawIOBase, packed), BUFFER_BYTES) as buffered,
+            ):
+                yield buffered

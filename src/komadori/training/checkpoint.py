@@ -23,8 +23,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from komadori.atomic import sync_folder, write_text
 from komadori.nets import ModelCard, Network, TensorFileError, read_tensors, write_tensors
-from komadori.nets.atomic import sync_folder, write_text
 from komadori.nets.model_file import WEIGHTS_FILE, load_card, load_weights, save_model
 from komadori.training.config import Config, ConfigError, config_from_dict, config_to_dict
 from komadori.training.errors import CheckpointError
@@ -39,12 +39,15 @@ _NAME = re.compile(r"step-(\d+)")
 
 @dataclass(frozen=True)
 class Progress:
-    """Where the run stands: optimiser steps, samples seen, seconds spent, next batch."""
+    """Where the run stands: optimiser steps, samples seen, seconds spent, next batch, and the
+    fingerprint of the data it learns from (empty in checkpoints that don't tell).
+    """
 
     step: int = 0
     samples: int = 0
     seconds: float = 0.0
     cursor: Cursor = field(default_factory=Cursor)
+    data: str = ""
 
 
 def save(
@@ -83,6 +86,7 @@ def save(
             "samples": progress.samples,
             "seconds": progress.seconds,
             "cursor": {"epoch": progress.cursor.epoch, "batch": progress.cursor.batch},
+            "data": progress.data,
             "config": config_to_dict(config),
             "files": {f.name: f.stat().st_size for f in sorted(temporary.iterdir())},
         }
@@ -157,7 +161,9 @@ def read_progress(folder: Path) -> tuple[Progress, Config]:
             if found != size:
                 raise CheckpointError(f"{file}: truncated: {found} of {size} bytes")
         cursor = Cursor(state["cursor"]["epoch"], state["cursor"]["batch"])
-        progress = Progress(state["step"], state["samples"], state["seconds"], cursor)
+        progress = Progress(
+            state["step"], state["samples"], state["seconds"], cursor, state.get("data", "")
+        )
         return progress, config_from_dict(state["config"], str(path))
     except (KeyError, TypeError, AttributeError, ConfigError) as error:
         raise CheckpointError(f"{path}: incomplete: {error}") from error

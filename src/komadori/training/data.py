@@ -56,8 +56,10 @@ class Split:
     test_games: int
     removed_seen: int
     common_positions: int
+    fingerprint: str
+    """Of the training positions in their order: equal for equal ones."""
 
-    def facts(self) -> dict[str, int]:
+    def facts(self) -> dict[str, int | str]:
         """For the log."""
         return {
             "train_positions": len(self.train),
@@ -66,6 +68,7 @@ class Split:
             "test_games": self.test_games,
             "test_positions_removed_as_seen": self.removed_seen,
             "positions_in_both": self.common_positions,
+            "train_fingerprint": self.fingerprint,
         }
 
 
@@ -98,7 +101,10 @@ def make_split(
     train: Part, test: Part, *, drop_seen: bool = True, test_limit: int = 0, seed: int = 1
 ) -> Split:
     """Remove from test what train has too (`drop_seen`), then draw at most `test_limit`."""
-    train_keys = np.unique(position_keys(train.samples.hcp[train.rows]))
+    keys = position_keys(train.samples.hcp[train.rows])
+    weights = 2 * np.arange(len(keys), dtype=np.uint64) + np.uint64(1)
+    fingerprint = f"{int((keys * weights).sum(dtype=np.uint64)):016x}"
+    train_keys = np.unique(keys)
     seen = np.isin(position_keys(test.samples.hcp[test.rows]), train_keys)
     removed = 0
     if drop_seen:
@@ -117,4 +123,5 @@ def make_split(
         test_games=len(np.unique(test.samples.game[test.rows])),
         removed_seen=removed,
         common_positions=int(seen.sum()),
+        fingerprint=fingerprint,
     )

@@ -108,7 +108,7 @@ def _best_device() -> str:
 
 
 def _has_fast_bfloat16(device: torch.device) -> bool:
-    """Whether bfloat16 has instructions of its own there (2.6 x float32 with AMX, 5x64)."""
+    """Whether bfloat16 has instructions of its own there (2 x float32 with AMX, 5x64)."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device.type == "cpu":

@@ -20,8 +20,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor, nn
 
+from komadori.atomic import atomic_writer, write_text
 from komadori.nets import ModelCard, Network, load_model
-from komadori.nets.atomic import atomic_writer, write_text
 from komadori.training.checkpoint import resolve
 
 #: Read by OpenVINO, ONNX Runtime 1.12 and TensorRT 8.5 and all newer ones.

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from torch import Tensor
 
-from komadori.nets.atomic import atomic_writer
+from komadori.atomic import atomic_writer
 from komadori.training import checkpoint
 from komadori.training.data import Samples
 from komadori.training.errors import TrainingError

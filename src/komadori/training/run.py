@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +14,8 @@ from torch import Tensor
 
 import komadori
 from komadori import nets
+from komadori.atomic import write_text
 from komadori.nets import ModelCard, Network
-from komadori.nets.atomic import write_text
 from komadori.training import checkpoint
 from komadori.training.config import Config, ConfigError, config_to_dict
 from komadori.training.data import Part, Samples, Split, make_split, split_by_game
@@ -100,9 +100,14 @@ class Run:
         self.trained = self.compute.place(nets.build(config.model.net, interface)).train()
         self.optimizer = make_optimizer(self.trained, config.optimizer)
         self.averaged = self._averaged_copy() if config.loop.ema_decay else None
-        self.at = checkpoint.Progress()
+        self.at = checkpoint.Progress(data=self.split.fingerprint)
         if last is not None:
             self.at, _ = checkpoint.read_progress(last)
+            if self.at.data not in ("", self.split.fingerprint):
+                raise TrainingError(
+                    f"{run_dir}: the {len(self.split.train):,} training positions are not those "
+                    "of the run; resume it with its own data and seed, or start another run"
+                )
             checkpoint.restore(last, self.model, self.trained, self.optimizer)
         self.replicas = Replicas(self.trained, self.compute.replicas)
         steps_per_epoch = math.ceil(len(self.loader) / config.loop.accumulate)
@@ -143,7 +148,13 @@ class Run:
     def advance(self, batch: Batch) -> None:
         """One optimiser step is done; `batch` was its last."""
         seconds = self.budget.seconds
-        self.at = checkpoint.Progress(self.at.step + 1, self._samples, seconds, batch.after)
+        self.at = replace(
+            self.at,
+            step=self.at.step + 1,
+            samples=self._samples,
+            seconds=seconds,
+            cursor=batch.after,
+        )
 
     def log_step(self, rate: float, norm: Tensor) -> dict[str, Any]:
         """The train entry of the steps since the last one."""

@@ -9,7 +9,7 @@ import math
 from pathlib import Path
 from typing import Any
 
-from komadori.nets.atomic import write_text
+from komadori.atomic import write_text
 from komadori.training.errors import TrainingError
 
 LOG_FILE = "log.jsonl"
