@@ -7,10 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from komadori.players import PlayerSpec, PlayerSpecError, make
+from komadori.players import PlayerSpec, PlayerSpecError, make, searching
 from komadori.players.simple import PIECE_CP, gain_cp, material_cp
 from komadori.rules import Board, Move
 from komadori.usi.client import EngineError
+from komadori.usi.options import option_table
 from komadori.usi.protocol import GoCommand
 
 GO = GoCommand()
@@ -188,6 +189,31 @@ def test_one_ply_sees_mate() -> None:
 def test_a_missing_model_is_named() -> None:
     with pytest.raises(FileNotFoundError, match=r"nowhere\.onnx"):
         make("model:nowhere.onnx")
+
+
+@pytest.mark.parametrize("as_seen", ["relative", "absolute"])
+def test_a_match_shares_the_processors(
+    as_seen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("onnx")
+    from komadori.inference.synthetic import write_random_resnet
+
+    path = write_random_resnet(tmp_path / "tiny.onnx", 1, 8)
+    monkeypatch.chdir(tmp_path)
+    # What find_model gives back, which may be relative where the user's folder is.
+    monkeypatch.setattr(
+        searching, "find_model", lambda _: "tiny.onnx" if as_seen == "relative" else str(path)
+    )
+    monkeypatch.setenv("KOMADORI_THREADS", "1")
+    evaluator = searching.load_evaluator(option_table("model"))
+    assert evaluator.slots == 2  # one stream, one batch in the making
+    evaluator.close()
+
+
+def test_fakes_take_no_threads(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("KOMADORI_THREADS", "1")
+    player = make("model:uniform?nodes=10&threads=2")
+    assert player.play(Board(), GO).move in Board().legal_moves
 
 
 # ---------------------------------------------------------------------------- engines

@@ -77,7 +77,7 @@ def inference(
     backend: str,
 ) -> None:
     """Print positions/s for the backends, precisions, batch sizes and streams present."""
-    from komadori.inference.openvino_backend import available_threads
+    from komadori.inference.processors import available_threads
 
     sizes = _numbers(batches, "--batches")
     counts = _numbers(streams, "--streams") if streams else sorted({1, available_threads()})

@@ -1,30 +1,80 @@
-"""`komadori export`: a trained network as an ONNX file."""
+"""`komadori export`: a trained network as an ONNX file, or quantised to int8."""
 
 from __future__ import annotations
 
+import tempfile
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 
 @click.command()
-@click.argument("source", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.argument("source", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The ONNX file; SOURCE's name with .onnx where left out.",
+    help="The file to write; SOURCE's name with .onnx, or -int8.xml, where left out.",
 )
 @click.option("--name", default="", help="The name that the engine shows.")
-def command(source: Path, output: Path | None, name: str) -> None:
+@click.option("--int8", "is_int8", is_flag=True, help="Quantise: an OpenVINO model for processors.")
+@click.option(
+    "--data",
+    multiple=True,
+    help="With --int8: games to calibrate and measure with, a file or a pattern in quotes; may "
+    "be given again. [default: the bundled sample]",
+)
+@click.option(
+    "--calibration",
+    default=512,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="With --int8: positions to calibrate with.",
+)
+@click.option(
+    "--held-out",
+    default=16384,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="With --int8: positions of other games to measure the loss on.",
+)
+def command(
+    source: Path,
+    output: Path | None,
+    name: str,
+    is_int8: bool,
+    data: tuple[str, ...],
+    calibration: int,
+    held_out: int,
+) -> None:
     """Write the network of SOURCE, a run or a checkpoint, as an ONNX file.
 
-    The inputs and outputs have dlshogi's names; the result is compared with torch.
+    The inputs and outputs have dlshogi's names; the result is compared with torch. With --int8
+    SOURCE may also be an ONNX file; the accuracy lost against float32 is measured and printed.
     """
-    from komadori import training
+    stem = source.resolve().stem if source.is_file() else source.resolve().name
+    if is_int8:
+        if name and source.is_file():
+            raise click.UsageError("--name: the name of an ONNX file is in its card")
+        _export_int8(source, output or Path(f"{stem}-int8.xml"), name, data, calibration, held_out)
+        return
+    if source.is_file():
+        raise click.UsageError(f"{source} is a file already; only --int8 makes another of it")
+    _export_onnx(source, output or Path(f"{stem}.onnx"), name)
+
+
+def _export_onnx(source: Path, output: Path, name: str) -> None:
+    try:
+        from komadori import training
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"a run or a checkpoint needs the package {error.name}: pip install 'komadori[train]'"
+        ) from error
     from komadori.nets import ModelFileError
 
-    output = output or Path(f"{source.resolve().name}.onnx")
     try:
         result = training.export(source, output, name=name)
     except (training.CheckpointError, training.ExportError, ModelFileError, OSError) as error:
@@ -34,3 +84,50 @@ def command(source: Path, output: Path | None, name: str) -> None:
         f"largest difference between torch and {result.checked_with}: "
         f"policy {result.policy_difference:.1e}, value {result.value_difference:.1e}"
     )
+
+
+@contextmanager
+def _as_file(source: Path, name: str) -> Iterator[Path]:
+    """The model file that SOURCE is, or the ONNX file of the run or checkpoint."""
+    if source.is_file():
+        yield source
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "model.onnx"
+        _export_onnx(source, path, name)
+        yield path
+
+
+def _export_int8(
+    source: Path, output: Path, name: str, data: tuple[str, ...], calibration: int, held_out: int
+) -> None:
+    from komadori import records
+    from komadori.cli.sample_files import load_samples
+    from komadori.inference import InferenceError, ModelError, available_threads
+    from komadori.inference.quantization import TOP1_TOLERANCE, QuantizationError, quantize
+
+    samples = load_samples(data or [str(records.sample_path())])
+    began = time.monotonic()
+
+    def say(step: str) -> None:
+        click.echo(f"{time.monotonic() - began:6.1f} s  {step}", err=True)
+
+    try:
+        with _as_file(source, name) as model:
+            result = quantize(
+                model,
+                output,
+                samples,
+                calibration=calibration,
+                held_out=held_out,
+                threads=available_threads(),
+                on_step=say,
+            )
+    except (QuantizationError, ModelError, InferenceError, ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    size = sum(result.path.with_suffix(suffix).stat().st_size for suffix in (".xml", ".bin"))
+    kept = f", the {' and the '.join(result.kept)} in float" if result.kept else ""
+    click.echo(f"wrote {result.path} and its .bin ({size / 1e6:.1f} MB{kept})")
+    click.echo(str(result.accuracy))
+    if result.accuracy.top1_lost > TOP1_TOLERANCE:
+        click.echo(f"warning: more than {TOP1_TOLERANCE} points of top-1 are lost", err=True)

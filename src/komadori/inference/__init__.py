@@ -7,6 +7,15 @@ A backend's library is imported only when a model is loaded through it.
 """
 
 from komadori.inference.loading import BACKENDS, load
+from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Evaluator, InferenceError, ModelError, evaluate
 
-__all__ = ["BACKENDS", "Evaluator", "InferenceError", "ModelError", "evaluate", "load"]
+__all__ = [
+    "BACKENDS",
+    "Evaluator",
+    "InferenceError",
+    "ModelError",
+    "available_threads",
+    "evaluate",
+    "load",
+]

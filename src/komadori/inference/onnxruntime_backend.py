@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
-from komadori.inference.openvino_backend import available_threads
+from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Floats, InferenceError, ModelError
 
 #: Names for `providers=` -> ONNX Runtime's. Run here: cpu. The others are untested.

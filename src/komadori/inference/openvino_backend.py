@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
+from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Floats, InferenceError, ModelError
 
 #: The precisions a network can be run at; an int8 model is float32 here (its file says int8).
 PRECISIONS = ("float32", "bfloat16")
 _HINTS = {"float32": "f32", "bfloat16": "bf16"}
-
-
-def available_threads() -> int:
-    """Processors this process may run on."""
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 class OpenVinoEvaluator:

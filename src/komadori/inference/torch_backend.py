@@ -61,6 +61,7 @@ class TorchEvaluator:
     `value` is [n] or [n, 1]: a win probability, or, with `value_logits`, its logit.
     `precision` other than float32 runs it under autocast. Batches run one after another
     in a thread of their own; a module must already be on `device` and in evaluation mode.
+    `threads` on the CPU is torch's own setting, which holds for the whole process.
     """
 
     name = "torch"
@@ -76,8 +77,12 @@ class TorchEvaluator:
         slots: int = 2,
         device: str = "cpu",
         precision: str = "float32",
+        threads: int | None = None,
     ) -> None:
         import torch
+
+        if threads:
+            torch.set_num_threads(threads)
 
         if precision not in PRECISIONS:
             raise ValueError(f"precision {precision!r}: one of {', '.join(PRECISIONS)}")

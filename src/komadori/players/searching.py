@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from komadori.players.player import Decision, Player, effective_limits
 from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.protocol import Info, Limits, Searcher, SearchResult
-from komadori.usi.models import find_model
+from komadori.usi.models import find_model, is_fake
 from komadori.usi.options import OptionTable, option_table
 from komadori.usi.protocol import GoCommand
 
@@ -163,7 +163,7 @@ def load_evaluator(options: OptionTable) -> Evaluator:
     model = find_model(options.value("DNN_Model"))
     settings: dict[str, Any] = {"max_batch": options.number("DNN_Batch_Size")}
     threads = options.number("UCT_Threads") or int(os.environ.get(THREADS_VARIABLE) or 0)
-    if threads and Path(model).is_absolute():
+    if threads and not is_fake(model):
         settings["threads"] = threads
     return inference.load(model, backend=options.value("DNN_Backend"), **settings)
 

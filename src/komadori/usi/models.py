@@ -13,6 +13,11 @@ FAKES = ("uniform", "random", "fixed")
 ENVIRONMENT = "KOMADORI_MODEL"
 
 
+def is_fake(name: str) -> bool:
+    """Whether a model's name is a fake's, not a file's."""
+    return name.partition(":")[0] in FAKES
+
+
 class ModelNotFoundError(FileNotFoundError):
     """No model by that name. The message lists where it was looked for."""
 
@@ -44,7 +49,7 @@ def find_model(name: str) -> str:
 
     An empty name is the default: $KOMADORI_MODEL, or `default.onnx` in one of the folders.
     """
-    if name.partition(":")[0] in FAKES:
+    if is_fake(name):
         return name
     wanted = name or os.environ.get(ENVIRONMENT, "") or "default.onnx"
     path = Path(wanted).expanduser()

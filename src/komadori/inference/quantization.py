@@ -1,0 +1,329 @@
+"""int8 by post-training quantisation, and what it costs in accuracy.
+
+nncf runs positions of games through the network to find the range of every activation, and
+rounds weights and activations to 8 bits where OpenVINO has an int8 kernel. The positions that
+measure the loss come from other games than those that calibrate.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori import encoding
+from komadori.inference.loading import load
+from komadori.inference.model_file import INPUTS, OUTPUTS, read_card
+from komadori.inference.protocol import Evaluator, ModelError, evaluate
+from komadori.records import Samples
+
+#: Points of top-1 that int8 may lose before layers are left in float.
+TOP1_TOLERANCE = 0.5
+
+#: Parts left in float, attempt after attempt.
+_ATTEMPTS = ((), ("stem",), ("stem", "heads"))
+
+#: Rows run through the network at once while measuring.
+_ROWS = 512
+
+
+class QuantizationError(RuntimeError):
+    """The network can't be quantised, or the positions given don't suffice."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """Two networks on the same positions; moves are compared among the legal ones."""
+
+    positions: int
+    agreement: float
+    """Share of positions in which both prefer the same move."""
+    top1_before: float
+    """Share of positions in which the first network prefers the record's move."""
+    top1_after: float
+    """The second network's."""
+    top1_lost_error: float
+    """Standard error of the points of top-1 lost."""
+    value_error: float
+    """Mean absolute difference of the win probabilities."""
+    value_error_max: float
+
+    @property
+    def top1_lost(self) -> float:
+        """Points of top-1 (hundredths) that the second network loses; negative where it gains."""
+        return 100 * (self.top1_before - self.top1_after)
+
+    def __str__(self) -> str:
+        return (
+            f"top-1 {self.top1_before:.2%} in float32, {self.top1_after:.2%} in int8: "
+            f"{self.top1_lost:+.2f} points lost (standard error {self.top1_lost_error:.2f}); "
+            f"same move in {self.agreement:.2%}; value differs by {self.value_error:.4f} on "
+            f"average, {self.value_error_max:.3f} at most; {self.positions:,} positions"
+        )
+
+
+@dataclass(frozen=True)
+class Quantized:
+    """What came of a quantisation. `kept` names the parts left in float."""
+
+    path: Path
+    accuracy: Accuracy
+    kept: tuple[str, ...]
+    calibrated_with: int
+
+
+def quantize(
+    model: Path | str,
+    output: Path | str,
+    samples: Samples,
+    *,
+    calibration: int = 512,
+    held_out: int = 16384,
+    tolerance: float = TOP1_TOLERANCE,
+    seed: int = 0,
+    threads: int = 1,
+    on_step: Callable[[str], None] | None = None,
+) -> Quantized:
+    """Write the int8 form of `model`, a model file, to `output` (an OpenVINO IR: .xml, and .bin
+    beside it; the card as .json), measured on held-out positions of `samples`.
+
+    Where more than `tolerance` points of top-1 are lost, first the stem and then the heads too
+    are left in float; the best of the attempts is written. `on_step` hears what is being done.
+    Raises QuantizationError (no nncf, too few games), ModelError (not a model).
+    """
+    model, output = Path(model), Path(output)
+    if output.suffix != ".xml":
+        raise QuantizationError(f"{output}: an int8 model is an OpenVINO IR, named NAME.xml")
+    if output.resolve() == model.resolve():
+        raise QuantizationError(f"{output}: this would overwrite the model it is made from")
+    nncf = _nncf()
+    say = on_step or (lambda _: None)
+    tuning, measuring = split(samples, calibration, held_out, seed)
+    reference = load(model, backend="openvino", max_batch=64)
+    try:
+        features, labels = reference.features, reference.labels
+        say(f"float32 on {len(measuring):,} positions")
+        before = _answers(reference, measuring, threads)
+    finally:
+        reference.close()
+    planes = encoding.encode_planes(tuning.hcp, features, threads=threads)
+    best: tuple[Accuracy, tuple[str, ...], Path] | None = None
+    with tempfile.TemporaryDirectory() as folder:
+        for number, kept in enumerate(_ATTEMPTS):
+            how = f", {' and '.join(kept)} in float" if kept else ""
+            say(f"calibrating on {len(tuning):,} positions{how}")
+            path = Path(folder) / f"{number}.xml"
+            _write_int8(nncf, model, path, planes, kept)
+            say(f"int8 on {len(measuring):,} positions")
+            candidate = load(path, backend="openvino", max_batch=64)
+            try:
+                after = _answers(candidate, measuring, threads)
+            finally:
+                candidate.close()
+            accuracy = compare(before, after, measuring, labels, threads)
+            if best is None or accuracy.top1_lost < best[0].top1_lost:
+                best = (accuracy, kept, path)
+            if accuracy.top1_lost <= tolerance:
+                break
+        assert best is not None
+        accuracy, kept, path = best
+        card = _card(model, accuracy, kept, len(tuning))
+        _publish(path, output, card)
+    return Quantized(output, accuracy, kept, len(tuning))
+
+
+def split(samples: Samples, first: int, second: int, seed: int) -> tuple[Samples, Samples]:
+    """Up to `first` positions of one half of the games and up to `second` of the other, drawn at
+    random; those without a move to compare with are left out of both.
+
+    Raises QuantizationError where a half has none.
+    """
+    random = np.random.default_rng(seed)
+    games = random.permutation(np.unique(samples.game))
+    is_first = np.isin(samples.game, games[: len(games) // 2])
+    parts = []
+    for mask, count in ((is_first, first), (~is_first, second)):
+        rows = np.flatnonzero(mask & (samples.move16 != 0))
+        if not len(rows):
+            raise QuantizationError(
+                f"{len(games)} games with {len(samples):,} positions don't suffice: "
+                "one half calibrates, the other measures"
+            )
+        parts.append(samples.take(np.sort(random.permutation(rows)[:count])))
+    return parts[0], parts[1]
+
+
+@dataclass(frozen=True)
+class Answers:
+    """A network's outputs: policy [N, labels] logits, value [N]."""
+
+    policy: NDArray[np.float32]
+    value: NDArray[np.float32]
+
+
+def compare(
+    before: Answers, after: Answers, samples: Samples, labels: str = "2187", threads: int = 1
+) -> Accuracy:
+    """The second network against the first on the positions that both answered."""
+    preferred = [np.empty(0, np.int64), np.empty(0, np.int64)]
+    for rows in _chunks(len(samples)):
+        legal = encoding.legal_mask(samples.hcp[rows], labels, threads=threads)
+        for which, answers in enumerate((before, after)):
+            best = np.where(legal, answers.policy[rows], -np.inf).argmax(axis=1)
+            preferred[which] = np.concatenate([preferred[which], best])
+    played = encoding.encode_labels(samples.hcp, samples.move16, labels)
+    hits = [(moves == played).astype(np.float64) for moves in preferred]
+    error = 100 * float(np.std(hits[0] - hits[1])) / len(samples) ** 0.5
+    difference = np.abs(before.value - after.value)
+    return Accuracy(
+        positions=len(samples),
+        agreement=float((preferred[0] == preferred[1]).mean()),
+        top1_before=float(hits[0].mean()),
+        top1_after=float(hits[1].mean()),
+        top1_lost_error=error,
+        value_error=float(difference.mean()),
+        value_error_max=float(difference.max()),
+    )
+
+
+def _answers(evaluator: Evaluator, samples: Samples, threads: int) -> Answers:
+    policies, values = [], []
+    for rows in _chunks(len(samples)):
+        planes = encoding.encode_planes(samples.hcp[rows], evaluator.features, threads=threads)
+        policy, value = evaluate(evaluator, planes[0], planes[1])
+        policies.append(policy)
+        values.append(value)
+    return Answers(np.concatenate(policies), np.concatenate(values))
+
+
+def _chunks(total: int) -> Iterator[slice]:
+    for begin in range(0, total, _ROWS):
+        yield slice(begin, min(begin + _ROWS, total))
+
+
+def _nncf() -> Any:
+    try:
+        import nncf
+    except ModuleNotFoundError as error:
+        raise QuantizationError(
+            f"int8 needs the package {error.name}: pip install 'komadori[quantize]'"
+        ) from None
+    nncf.set_log_level(logging.ERROR)
+    return nncf
+
+
+def _write_int8(
+    nncf: Any, model: Path, path: Path, planes: Sequence[NDArray[Any]], kept: Sequence[str]
+) -> None:
+    import openvino as ov
+
+    try:
+        network = ov.Core().read_model(model)
+    except RuntimeError as error:
+        raise ModelError(f"{model}: not a model that OpenVINO reads: {error}") from None
+    rows = [
+        {name: part[row : row + 1] for name, part in zip(INPUTS, planes, strict=True)}
+        for row in range(len(planes[0]))
+    ]
+    parts = {"stem": _stem_layers, "heads": _head_layers}
+    names = sorted({name for part in kept for name in parts[part](network)})
+    # The largest and smallest activation seen, not their mean over the positions: pieces in
+    # hand make rare, large activations, and cutting them off costs points of top-1.
+    ranges = nncf.quantization.range_estimator.RangeEstimatorParametersSet.MINMAX
+    quantized = nncf.quantize(
+        network,
+        nncf.Dataset(rows),
+        subset_size=len(rows),
+        preset=nncf.QuantizationPreset.MIXED,
+        ignored_scope=nncf.IgnoredScope(names=names) if names else None,
+        advanced_parameters=nncf.AdvancedQuantizationParameters(
+            activations_range_estimator_params=ranges
+        ),
+    )
+    ov.save_model(quantized, path, compress_to_fp16=False)
+
+
+#: Layers that have weights.
+_HEAVY = ("Convolution", "MatMul")
+
+
+def _stem_layers(network: Any) -> set[str]:
+    """The layers that read the inputs."""
+    names: set[str] = set()
+    for name in INPUTS:
+        waiting = [network.input(name).get_node()]
+        while waiting:
+            for port in waiting.pop().outputs():
+                for target in port.get_target_inputs():
+                    node = target.get_node()
+                    if node.get_type_name() in _HEAVY:
+                        names.add(node.get_friendly_name())
+                    else:
+                        waiting.append(node)
+    return names
+
+
+def _head_layers(network: Any) -> set[str]:
+    """The layers that make policy and value of the trunk's last planes: from each output back
+    to a convolution.
+    """
+    names: set[str] = set()
+    for name in OUTPUTS:
+        node = network.output(name).get_node()
+        waiting = [node]
+        seen = {node.get_friendly_name()}
+        while waiting:
+            node = waiting.pop()
+            if node.get_type_name() in _HEAVY:
+                names.add(node.get_friendly_name())
+                if node.get_type_name() == "Convolution":
+                    continue
+            for port in node.inputs():
+                source = port.get_source_output().get_node()
+                if source.get_friendly_name() not in seen:
+                    seen.add(source.get_friendly_name())
+                    waiting.append(source)
+    return names
+
+
+def _card(
+    model: Path, accuracy: Accuracy, kept: Sequence[str], calibrated_with: int
+) -> dict[str, Any]:
+    card = read_card(model)
+    card["quantization"] = {
+        "precision": "int8",
+        "kept_in_float": list(kept),
+        "calibration_positions": calibrated_with,
+        "measured_positions": accuracy.positions,
+        "agreement": round(accuracy.agreement, 5),
+        "top1_float32": round(accuracy.top1_before, 5),
+        "top1_int8": round(accuracy.top1_after, 5),
+        "value_error": round(accuracy.value_error, 6),
+        "value_error_max": round(accuracy.value_error_max, 6),
+    }
+    return card
+
+
+def _publish(source: Path, output: Path, card: dict[str, Any]) -> None:
+    """Put the files in place, the .xml that is asked for last."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
+        written = Path(folder) / "card.json"
+        written.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
+        for part, suffix in (
+            (source.with_suffix(".bin"), ".bin"),
+            (written, ".json"),
+            (source, ".xml"),
+        ):
+            temporary = Path(folder) / f"model{suffix}"
+            shutil.copyfile(part, temporary)
+            os.replace(temporary, output.with_suffix(suffix))  # noqa: PTH105

@@ -1,0 +1,172 @@
+"""int8 models load, stay near their float32 originals, and say how near."""
+
+from __future__ import annotations
+
+import builtins
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from komadori import records
+from komadori.cli.export import command
+from komadori.encoding import encode_labels, encode_planes, legal_mask
+from komadori.inference import ModelError, evaluate, load
+from komadori.inference.quantization import (
+    Answers,
+    QuantizationError,
+    compare,
+    quantize,
+    split,
+)
+
+pytest.importorskip("onnx")
+
+from komadori.inference.synthetic import write_random_resnet
+
+
+@pytest.fixture(scope="module")
+def samples() -> records.Samples:
+    everything = records.load_samples(records.sample_path())
+    return everything.take(everything.game < 40)
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = write_random_resnet(tmp_path_factory.mktemp("models") / "small.onnx", 2, 16)
+    path.with_suffix(".json").write_text(json.dumps({"name": "small", "labels": "2187"}))
+    return path
+
+
+def test_the_halves_share_no_game(samples: records.Samples) -> None:
+    first, second = split(samples, 100, 1000, seed=3)
+    assert len(first) == 100
+    assert len(second) == 1000
+    assert not set(first.game.tolist()) & set(second.game.tolist())
+    assert (first.move16 != 0).all()
+    again, _ = split(samples, 100, 1000, seed=3)
+    np.testing.assert_array_equal(first.hcp, again.hcp)
+    other, _ = split(samples, 100, 1000, seed=4)
+    assert (first.hcp != other.hcp).any()
+
+
+def test_one_game_is_too_few(samples: records.Samples) -> None:
+    with pytest.raises(QuantizationError, match="1 games"):
+        split(samples.take(samples.game == 0), 10, 10, 0)
+
+
+def test_the_comparison_counts_as_by_hand(samples: records.Samples) -> None:
+    some = samples.take(slice(0, 3))
+    labels = encode_labels(some.hcp, some.move16)
+    legal = legal_mask(some.hcp)
+    illegal = int(np.flatnonzero(~legal[0])[0])
+    others = [int(next(i for i in np.flatnonzero(row) if i != label))
+              for row, label in zip(legal, labels, strict=True)]  # fmt: skip
+    before = Answers(np.zeros((3, 2187), np.float32), np.array([0.5, 0.25, 1.0], np.float32))
+    after = Answers(np.zeros((3, 2187), np.float32), np.array([0.5, 0.5, 0.5], np.float32))
+    before.policy[[0, 1, 2], [labels[0], labels[1], others[2]]] = 1
+    after.policy[[0, 1, 2], [labels[0], others[1], others[2]]] = 1
+    after.policy[0, illegal] = 9  # what isn't legal isn't asked
+    found = compare(before, after, some)
+    assert found.positions == 3
+    assert found.agreement == pytest.approx(2 / 3)
+    assert found.top1_before == pytest.approx(2 / 3)
+    assert found.top1_after == pytest.approx(1 / 3)
+    assert found.top1_lost == pytest.approx(100 / 3)
+    assert found.value_error == pytest.approx(0.25)
+    assert found.value_error_max == pytest.approx(0.5)
+
+
+def test_an_int8_model_loads_and_stays_near(
+    model: Path, samples: records.Samples, tmp_path: Path
+) -> None:
+    pytest.importorskip("nncf")
+    output = tmp_path / "folder" / "small-int8.xml"
+    steps: list[str] = []
+    result = quantize(
+        model, output, samples, calibration=64, held_out=500, tolerance=5, on_step=steps.append
+    )
+    assert steps
+    assert result.path == output
+    assert sorted(p.name for p in output.parent.iterdir()) == [
+        "small-int8.bin",
+        "small-int8.json",
+        "small-int8.xml",
+    ]
+    assert output.read_text().count("FakeQuantize") > 4  # it is quantised
+    assert output.with_suffix(".bin").stat().st_size < model.stat().st_size / 2
+    card = json.loads(output.with_suffix(".json").read_text())
+    assert card["name"] == "small"
+    assert card["quantization"]["calibration_positions"] == 64
+    assert card["quantization"]["agreement"] == pytest.approx(result.accuracy.agreement, abs=1e-4)
+
+    rows = samples.take(slice(0, 200))
+    planes = encode_planes(rows.hcp)
+    answers = []
+    for path in (model, output):
+        evaluator = load(path)
+        answers.append(Answers(*evaluate(evaluator, planes[0], planes[1])))
+        evaluator.close()
+    near = compare(answers[0], answers[1], rows)
+    assert near.agreement > 0.8
+    assert 0 < near.value_error < 0.03
+    assert abs(near.agreement - result.accuracy.agreement) < 0.1
+
+
+def test_parts_are_left_in_float_where_too_much_is_lost(
+    model: Path, samples: records.Samples, tmp_path: Path
+) -> None:
+    pytest.importorskip("nncf")
+    output = tmp_path / "small.xml"
+    steps: list[str] = []
+    quantize(
+        model, output, samples, calibration=8, held_out=50, tolerance=-100, on_step=steps.append
+    )
+    assert [step for step in steps if step.startswith("calibrating")] == [
+        "calibrating on 8 positions",
+        "calibrating on 8 positions, stem in float",
+        "calibrating on 8 positions, stem and heads in float",
+    ]
+
+
+def test_what_can_not_be_quantised_is_named(
+    model: Path, samples: records.Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(QuantizationError, match=r"NAME\.xml"):
+        quantize(model, tmp_path / "small.onnx", samples)
+    broken = tmp_path / "broken.onnx"
+    broken.write_bytes(b"no model")
+    pytest.importorskip("nncf")
+    with pytest.raises(ModelError, match=r"broken\.onnx"):
+        quantize(broken, tmp_path / "small.xml", samples)
+    real_import = builtins.__import__
+
+    def without_nncf(name: str, *arguments: Any, **keywords: Any) -> Any:
+        if name.partition(".")[0] == "nncf":
+            raise ModuleNotFoundError("No module named 'nncf'", name="nncf")
+        return real_import(name, *arguments, **keywords)
+
+    monkeypatch.setattr(builtins, "__import__", without_nncf)
+    with pytest.raises(QuantizationError, match=r"pip install 'komadori\[quantize\]'"):
+        quantize(model, tmp_path / "small.xml", samples)
+    assert not (tmp_path / "small.xml").exists()
+
+
+def test_the_command_reports_the_loss(model: Path, tmp_path: Path) -> None:
+    pytest.importorskip("nncf")
+    output = tmp_path / "out.xml"
+    sizes = ["--calibration", "16", "--held-out", "200"]
+    done = CliRunner().invoke(command, [str(model), "--int8", "-o", str(output), *sizes])
+    assert done.exit_code == 0, done.output
+    assert "points lost" in done.output
+    assert "200 positions" in done.output
+    assert output.is_file()
+
+
+def test_the_command_refuses_a_file_without_int8(model: Path) -> None:
+    done = CliRunner().invoke(command, [str(model)])
+    assert done.exit_code == 2
+    assert "--int8" in done.output
