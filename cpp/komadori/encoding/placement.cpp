@@ -53,17 +53,29 @@ Piece Placement::piece_on(Square s) const {
 AttackMap::AttackMap(const Placement& placement) : by_type{}, at_least{} {
     const Bitboard occupied = placement.occupied();
     for (int side = OWN; side <= OPPONENT; ++side) {
-        Bitboard one, two, three;
-        for (int type = PAWN; type <= DRAGON; ++type) {
+        // No two pawns attack one square: all of them move at once.
+        const Bitboard& pawns = placement.pieces[side][PAWN];
+        const Bitboard by_pawns = side == OWN ? shift<N>(pawns) : shift<S>(pawns);
+        by_type[side][PAWN] = by_pawns;
+        Bitboard one = by_pawns, two, three;
+        const auto add_type = [&](PieceType type, auto&& attacked_from) {
             Bitboard all;
             placement.pieces[side][type].each([&](Square s) {
-                const Bitboard attacked = attacks(Color(side), PieceType(type), s, occupied);
+                const Bitboard attacked = attacked_from(s);
                 all |= attacked;
                 three |= two & attacked;
                 two |= one & attacked;
                 one |= attacked;
             });
             by_type[side][type] = all;
+        };
+        const Color forward = Color(side);
+        for (PieceType type : {KNIGHT, SILVER, GOLD, KING, PRO_PAWN, PRO_LANCE, PRO_KNIGHT,
+                               PRO_SILVER}) {
+            add_type(type, [&](Square s) { return step_attacks(forward, type, s); });
+        }
+        for (PieceType type : {LANCE, BISHOP, ROOK, HORSE, DRAGON}) {
+            add_type(type, [&](Square s) { return attacks(forward, type, s, occupied); });
         }
         at_least[side][0] = one;
         at_least[side][1] = two;

@@ -25,9 +25,15 @@ class BitWriter {
         used_ -= 64;
         word_ = used_ ? bits >> (n - used_) : 0;
     }
-    void put(const Bitboard& b) {
-        put(b.lo | b.hi << 63, 64);
-        put(b.hi >> 1, 17);
+    void put(const Bitboard& b) {  // 64 bits and 17
+        const std::uint64_t low = b.lo | b.hi << 63, high = b.hi >> 1;
+        *out_++ = word_ | low << used_;
+        word_ = low >> 1 >> (63 - used_) | high << used_;
+        used_ += 17;
+        if (used_ < 64) return;
+        *out_++ = word_;
+        used_ -= 64;
+        word_ = high >> (17 - used_);
     }
     void finish() {
         if (used_) *out_ = word_;

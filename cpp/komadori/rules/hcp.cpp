@@ -47,7 +47,8 @@ struct Symbol {
     std::uint8_t piece = 0;
     std::uint8_t length = 0;  // 0: no symbol begins with these bits
 };
-// A symbol has at most eight bits: the next eight name it.
+// The next eight bits name a symbol.
+constexpr unsigned LONGEST_SYMBOL = 8;
 struct Decoder {
     Symbol board[256];
     Symbol hand[256];
@@ -110,28 +111,43 @@ struct Codec {
 };
 constexpr Codec HCP_CODEC{HCP}, PACKED_CODEC{PACKED_SFEN};
 
+// Reads from the lowest bit on, through a window that is filled anew only now and then: what a
+// symbol costs is a shift.
 class BitReader {
   public:
     explicit BitReader(PackedView bytes) {
         for (std::size_t i = 0; i < 32; ++i) {
             words_[i / 8] |= std::uint64_t(bytes[i]) << (8 * (i % 8));
         }
+        fill();
     }
     unsigned at() const { return at_; }
-    std::uint64_t window() const {  // the next 64 bits, zeros behind the end
-        unsigned word = at_ / 64, bit = at_ % 64;
-        return words_[word] >> bit | words_[word + 1] << 1 << (63 - bit);
+    unsigned held() const { return held_; }           // bits in the window
+    std::uint64_t window() const { return window_; }  // the next bits, zeros behind them
+    void fill() {                                     // the window gets 64 bits
+        const unsigned word = at_ / 64, bit = at_ % 64;
+        window_ = words_[word] >> bit | words_[word + 1] << 1 << (63 - bit);
+        held_ = 64;
     }
-    std::uint8_t peek() const { return std::uint8_t(window()); }
-    void skip(unsigned n) { at_ += n; }
-    unsigned take(unsigned n) {
-        unsigned bits = peek() & ((1u << n) - 1);
+    void skip(unsigned n) {  // at most held() and 63
+        window_ >>= n;
+        held_ -= n;
         at_ += n;
+    }
+    void jump(unsigned n) {
+        at_ += n;
+        fill();
+    }
+    unsigned take(unsigned n) {
+        const unsigned bits = unsigned(window_) & ((1u << n) - 1);
+        skip(n);
         return bits;
     }
 
   private:
     std::uint64_t words_[6] = {};
+    std::uint64_t window_ = 0;
+    unsigned held_ = 0;
     unsigned at_ = 0;
 };
 
@@ -200,21 +216,23 @@ PieceList decode(const Codec& codec, PackedView bytes) {
     };
     std::uint64_t counts = 0;
     for (unsigned seen = 0;; ++seen) {
-        std::uint64_t window = in.window();
-        unsigned empty = unsigned(std::countr_zero(window));
-        if (empty > 56 && seen + empty < others) {  // the symbol isn't wholly in the window
-            in.skip(empty);
-            seen += empty;
-            window = in.window();
-            empty = unsigned(std::countr_zero(window));
+        unsigned empty = unsigned(std::countr_zero(in.window()));
+        if (empty + LONGEST_SYMBOL > in.held()) {  // the symbol may not be wholly in the window
+            in.fill();
+            empty = unsigned(std::countr_zero(in.window()));
+            if (empty + LONGEST_SYMBOL > 64 && seen + empty < others) {
+                in.jump(empty);
+                seen += empty;
+                empty = unsigned(std::countr_zero(in.window()));
+            }
         }
         if (seen + empty >= others) {
-            in.skip(others - seen);
+            in.jump(others - seen);
             break;
         }
         in.skip(empty);
         seen += empty;
-        const Symbol symbol = codec.decoder.board[window >> empty & 255];
+        const Symbol symbol = codec.decoder.board[in.window() & 255];
         if (symbol.length == 0)
             fail(layout, in.at(), "no piece code on " + square_name(square_of(seen)));
         if (placed == PieceList::MAX_PIECES) fail(layout, in.at(), "more pieces than a set has");
@@ -226,7 +244,8 @@ PieceList decode(const Codec& codec, PackedView bytes) {
     list.pieces = placed;
 
     while (in.at() < 256) {
-        const Symbol symbol = codec.decoder.hand[in.peek()];
+        if (in.held() < LONGEST_SYMBOL) in.fill();
+        const Symbol symbol = codec.decoder.hand[in.window() & 255];
         if (symbol.length == 0) fail(layout, in.at(), "no code of a piece in hand");
         const Piece p = Piece(symbol.piece);
         in.skip(symbol.length);
