@@ -27,7 +27,7 @@ def test_short_names():
     for name in ("resnet10x128", "resnet5x64-swish"):
         assert nets.short_name(nets.parse(name)) == name
     for bad in ("resnet", "resnet5x", "renset5x64", "resnet5x64-", ""):
-        with pytest.raises(nets.UnknownNetError, match="families: resnet"):
+        with pytest.raises(nets.UnknownNetError, match=r"families: .*resnet"):
             nets.parse(bad)
     with pytest.raises(ValueError, match="unknown activation 'cube'"):
         nets.parse("resnet5x64-cube")
@@ -51,8 +51,8 @@ def test_other_interfaces():
     net = nets.build("resnet1x8", nets.Interface(((62, 9, 9), (119, 9, 9)), 8181))
     policy, _ = net(torch.zeros(1, 62, 9, 9), torch.zeros(1, 119, 9, 9))
     assert policy.shape == (1, 8181)
-    with pytest.raises(ValueError, match="two input tensors"):
-        nets.build("resnet1x8", nets.Interface(((104, 9, 9),), 2187))
+    with pytest.raises(ValueError, match="one or two input tensors"):
+        nets.build("resnet1x8", nets.Interface(((137, 64),), 2187))
     with pytest.raises(ValueError, match="not whole planes"):
         nets.build("resnet1x8", nets.Interface(((62, 9, 9), (57, 9, 9)), 1496))
 

@@ -56,7 +56,7 @@ def test_net_as_a_table(path):
         ("[loop]\nbatch_size = 0", r"\[loop\]"),
         ("loop = 1", "loop must be a table"),
         ("[model]\nnet = 'resnet5'", "model.net: unknown network 'resnet5'"),
-        ("[model.net]\nfamily = 'x'", "model.net.family: unknown 'x'; known: resnet"),
+        ("[model.net]\nfamily = 'x'", "model.net.family: unknown 'x'; known: attention"),
         ("[model.net]\nfamily = 'resnet'\ndepth = 1", "unknown key 'model.net.depth'"),
         ("[model.net]\nfamily = 'resnet'\nblocks = -1", "blocks >= 0"),
         ("[data]\ntrain = [1]", "data.train must be str"),

@@ -4,6 +4,11 @@ Every network maps a feature set's tensors to `(policy_logits [N, L], value_logi
 the sigmoid of the value logit is the side to move's win probability.
 """
 
+from komadori.nets.attention import Attention, AttentionConfig
+from komadori.nets.attention_end import AttentionEnd, AttentionEndConfig
+from komadori.nets.bottleneck import Bottleneck, BottleneckConfig
+from komadori.nets.cnn import Cnn, CnnConfig
+from komadori.nets.heads import HeadsConfig
 from komadori.nets.model_file import (
     FORMAT_VERSION,
     ModelCard,
@@ -11,7 +16,7 @@ from komadori.nets.model_file import (
     load_model,
     save_model,
 )
-from komadori.nets.network import DLSHOGI, Interface, Network, parameter_count
+from komadori.nets.network import DLSHOGI, Interface, Network, parameter_count, win_logit
 from komadori.nets.registry import (
     FAMILIES,
     Family,
@@ -23,13 +28,24 @@ from komadori.nets.registry import (
     short_name,
 )
 from komadori.nets.resnet import ResNet, ResNetConfig
+from komadori.nets.strips import Strips, StripsConfig
 from komadori.nets.tensor_file import TensorFileError, read_tensors, write_tensors
+from komadori.nets.wide_resnet import WideResNet, WideResNetConfig
 
 __all__ = [
     "DLSHOGI",
     "FAMILIES",
     "FORMAT_VERSION",
+    "Attention",
+    "AttentionConfig",
+    "AttentionEnd",
+    "AttentionEndConfig",
+    "Bottleneck",
+    "BottleneckConfig",
+    "Cnn",
+    "CnnConfig",
     "Family",
+    "HeadsConfig",
     "Interface",
     "ModelCard",
     "ModelFileError",
@@ -37,8 +53,12 @@ __all__ = [
     "Network",
     "ResNet",
     "ResNetConfig",
+    "Strips",
+    "StripsConfig",
     "TensorFileError",
     "UnknownNetError",
+    "WideResNet",
+    "WideResNetConfig",
     "build",
     "load_model",
     "parameter_count",
@@ -47,5 +67,6 @@ __all__ = [
     "register",
     "save_model",
     "short_name",
+    "win_logit",
     "write_tensors",
 ]

@@ -60,6 +60,7 @@ class ModelCard:
             "labels": self.labels,
             "inputs": [list(shape) for shape in self.interface.inputs],
             "label_count": self.interface.labels,
+            **({"label_heads": list(self.interface.heads)} if self.interface.heads else {}),
             "eval_coef": self.eval_coef,
             "value": "win probability of the side to move, 0 to 1",
             "training": dict(self.training),
@@ -86,7 +87,9 @@ class ModelCard:
                 features=card["features"],
                 labels=card["labels"],
                 interface=Interface(
-                    tuple(tuple(shape) for shape in card["inputs"]), card["label_count"]
+                    tuple(tuple(shape) for shape in card["inputs"]),
+                    card["label_count"],
+                    tuple(card.get("label_heads", ())),
                 ),
                 eval_coef=float(card["eval_coef"]),
                 name=card.get("name", ""),

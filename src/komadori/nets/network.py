@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import copy
+import math
 from dataclasses import dataclass
+from typing import Protocol, Self, runtime_checkable
 
+import torch
 from torch import Tensor, nn
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
@@ -14,34 +18,70 @@ class Interface:
 
     inputs: the shape of one position in each input tensor, such as (62, 9, 9).
     labels: the number of move labels.
+    heads: the labels of each policy output, where there are several; their logits lie one
+    after another.
     """
 
     inputs: tuple[tuple[int, ...], ...]
     labels: int
+    heads: tuple[int, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.heads and sum(self.heads) != self.labels:
+            raise ValueError(f"policy outputs of {self.heads} labels are not {self.labels}")
 
 
 #: dlshogi's two tensors, features1 [N, 62, 9, 9] and features2 [N, 57, 9, 9], and its labels.
 DLSHOGI = Interface(inputs=((62, 9, 9), (57, 9, 9)), labels=2187)
 
 
+@runtime_checkable
+class Foldable(Protocol):
+    """A module that can do with fewer operations in evaluation."""
+
+    def fold(self) -> None:
+        """Fold norms into convolutions, once; evaluation only from then on."""
+        ...
+
+
 class Network(nn.Module):
     """`forward(*inputs) -> (policy_logits [N, labels], value_logit [N])`.
 
     Inputs are float, one [N, *shape] tensor for each shape of `interface.inputs`, seen from
-    the side to move; so is the value.
+    the side to move; so is the value, whose sigmoid is the win probability.
+    A family defines `outputs`.
     """
 
     interface: Interface
 
-    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+    def outputs(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        """What is trained: as `forward`, but a win/draw/loss value is [N, 3] logits."""
         raise NotImplementedError
 
-    def folded(self) -> Network:
-        """A network for evaluation only, with the same function in fewer operations.
+    def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        policy, value = self.outputs(*inputs)
+        return policy, win_logit(value)
 
-        Families with batch normalisation fold it into their convolutions.
-        """
-        return self
+    def folded(self) -> Self:
+        """A network for evaluation only, with the same function in fewer operations."""
+        network = copy.deepcopy(self).eval()
+        for module in list(network.modules()):
+            if isinstance(module, Foldable):
+                module.fold()
+        return network
+
+
+def win_logit(value: Tensor) -> Tensor:
+    """The logit [N] of the win probability, a draw being half a win.
+
+    value: that logit itself, or [N, 3] logits of win, draw and loss.
+    """
+    if value.ndim == 1:
+        return value
+    win, draw, loss = value.unbind(1)
+    half = draw - math.log(2)
+    ahead, behind = (torch.stack((end, half)).logsumexp(0) for end in (win, loss))
+    return ahead - behind
 
 
 def fold(conv: nn.Conv2d, norm: nn.Module) -> nn.Conv2d:

@@ -16,21 +16,32 @@ from komadori.training.data import Samples
 from komadori.training.loss import NO_LABEL
 
 
+def interface_of(features: str, labels: str) -> Interface:
+    """The tensors of `encoding.FEATURES[features]` and `encoding.LABELS[labels]`."""
+    for kind, name, known in (
+        ("features", features, encoding.FEATURES),
+        ("labels", labels, encoding.LABELS),
+    ):
+        if name not in known:
+            raise ConfigError(f"model.{kind}: unknown {name!r}; known: {', '.join(known)}")
+    table, scheme = encoding.FEATURES[features], encoding.LABELS[labels]
+    heads = tuple(head.size for head in scheme.heads)
+    return Interface(
+        tuple(one.shape for one in table.inputs), scheme.size, heads if len(heads) > 1 else ()
+    )
+
+
 class CoreEncoder:
     """A `loader.Encoder` over `encoding.FEATURES[features]` and `encoding.LABELS[labels]`."""
 
     def __init__(self, features: str, labels: str) -> None:
-        for kind, name, known in (
-            ("features", features, encoding.FEATURES),
-            ("labels", labels, encoding.LABELS),
-        ):
-            if name not in known:
-                raise ConfigError(f"model.{kind}: unknown {name!r}; known: {', '.join(known)}")
-        table, scheme = encoding.FEATURES[features], encoding.LABELS[labels]
-        if len(scheme.heads) != 1:
-            raise ConfigError(f"model.labels: {labels!r} has {len(scheme.heads)} outputs, not one")
+        self.interface = interface_of(features, labels)
+        if self.interface.heads:
+            raise ConfigError(
+                f"model.labels: {labels!r} has {len(self.interface.heads)} outputs, not one"
+            )
+        table = encoding.FEATURES[features]
         self.features, self.labels = features, labels
-        self.interface = Interface(tuple(one.shape for one in table.inputs), scheme.size)
         self.dtype: type[np.generic] = np.uint8 if table.is_binary else np.float32
         self._needs_plies = table.needs_plies
         self._mirrored_label: NDArray[np.int64] | None = None

@@ -1,0 +1,198 @@
+"""The attention encoder of the diary (seed 002) over 137 tokens, and its follow-ups.
+
+81 square tokens and 56 hand slots of 64 numbers go through encoder layers as in torch's
+`TransformerEncoderLayer` (layer norm after each skip); each head is one fully connected layer
+over all tokens and its output. The diary has one or two layers of 8 heads and names no
+width of the feed-forward layer; `feed_forward` is ours.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from komadori.nets.heads import SQUARES, ValueOutput, check_value
+from komadori.nets.network import Interface, Network
+from komadori.nets.registry import Family, register
+
+POSITIONS = ("none", "one-hot", "learned")
+HANDS = ("ones", "one-hot")
+GEOMETRIES = ("none", "static", "relative")
+
+
+@dataclass(frozen=True)
+class AttentionConfig:
+    """`attention2x64h8` is short for layers x width and heads.
+
+    position: what a square token is told of its place: nothing (the diary); one-hot file and
+    rank (the diary's open question); a learned vector for each token.
+    hands: a held slot's token is all ones (the diary), or one-hot by slot (open question).
+    geometry: a bias of the attention: none; static, learned for each pair of tokens; relative,
+    learned for each step of files and ranks between two squares.
+    head_units: of the one layer of each head.
+    """
+
+    layers: int = 1
+    width: int = 64
+    heads: int = 8
+    feed_forward: int = 256
+    dropout: float = 0.1
+    position: str = "none"
+    hands: str = "ones"
+    geometry: str = "none"
+    head_units: int = 256
+    value: str = "sigmoid"
+
+    def __post_init__(self) -> None:
+        if min(self.layers, self.width, self.heads, self.feed_forward, self.head_units) < 1:
+            raise ValueError("layers, width, heads, feed_forward and head_units are at least 1")
+        if self.width % self.heads:
+            raise ValueError(f"width {self.width} does not divide among {self.heads} heads")
+        if not 0 <= self.dropout < 1:
+            raise ValueError("dropout is in [0, 1)")
+        for name, known in (("position", POSITIONS), ("hands", HANDS), ("geometry", GEOMETRIES)):
+            if getattr(self, name) not in known:
+                raise ValueError(f"{name} is one of {', '.join(known)}")
+        check_value(self.value)
+
+
+class TokenInput(nn.Module):
+    """[N, tokens, size] to [N, tokens, width]; the tokens after the 81 squares are hand slots."""
+
+    extra: Tensor
+
+    def __init__(self, config: AttentionConfig, tokens: int, size: int) -> None:
+        super().__init__()
+        slots = tokens - SQUARES
+        # What is known of each token beside its vector: [tokens, extra].
+        parts = []
+        if config.position == "one-hot":
+            square = torch.arange(SQUARES)
+            file_and_rank = torch.cat((F.one_hot(square // 9, 9), F.one_hot(square % 9, 9)), 1)
+            parts.append(torch.cat((file_and_rank, torch.zeros(slots, 18))))
+        if config.hands == "one-hot":
+            parts.append(torch.cat((torch.zeros(SQUARES, slots), torch.eye(slots))))
+        extra = torch.cat(parts, 1) if parts else torch.zeros(tokens, 0)
+        self.register_buffer("extra", extra, persistent=False)
+        self.has_extra = bool(parts)
+        self.hands_one_hot = config.hands == "one-hot"
+        inputs = size + extra.shape[1]
+        self.project = nn.Linear(inputs, config.width) if inputs != config.width else None
+        self.place = (
+            nn.Parameter(0.02 * torch.randn(tokens, config.width))
+            if config.position == "learned"
+            else None
+        )
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        squares, slots = tokens[:, :SQUARES], tokens[:, SQUARES:]
+        extra = self.extra.to(tokens.dtype).expand(tokens.shape[0], -1, -1)
+        if self.hands_one_hot:  # a slot that isn't held stays zero, a held one is its one-hot
+            held = slots[:, :, :1]
+            extra = torch.cat((extra[:, :SQUARES], extra[:, SQUARES:] * held), 1)
+            tokens = torch.cat((squares, torch.zeros_like(slots)), 1)
+        if self.has_extra:
+            tokens = torch.cat((tokens, extra), 2)
+        if self.project is not None:
+            tokens = self.project(tokens)
+        return tokens if self.place is None else tokens + self.place
+
+
+class GeometryBias(nn.Module):
+    """A bias [heads, tokens, tokens] of the attention's scores."""
+
+    index: Tensor
+
+    def __init__(self, config: AttentionConfig, tokens: int) -> None:
+        super().__init__()
+        if config.geometry == "static":
+            index = torch.arange(tokens * tokens)
+        else:  # the step between squares; one number for square to hand, hand to square, hands
+            square = torch.arange(tokens)
+            file, rank = square // 9, square % 9
+            step = 17 * (file[:, None] - file + 8) + rank[:, None] - rank + 8
+            is_hand = (square >= SQUARES).long()
+            kind = 17 * 17 - 1 + 2 * is_hand[:, None] + is_hand
+            index = torch.where(kind == 17 * 17 - 1, step, kind).flatten()
+        self.register_buffer("index", index, persistent=False)
+        self.table = nn.Parameter(torch.zeros(config.heads, int(index.max()) + 1))
+        self.tokens = tokens
+
+    def forward(self) -> Tensor:
+        return self.table[:, self.index].reshape(-1, self.tokens, self.tokens)
+
+
+class EncoderLayer(nn.Module):
+    """Attention and feed-forward, each with a skip and then a layer norm."""
+
+    def __init__(self, config: AttentionConfig, tokens: int) -> None:
+        super().__init__()
+        self.heads, self.dropout_share = config.heads, config.dropout
+        self.project = nn.Linear(config.width, 3 * config.width)
+        self.mix = nn.Linear(config.width, config.width)
+        self.widen = nn.Linear(config.width, config.feed_forward)
+        self.narrow = nn.Linear(config.feed_forward, config.width)
+        self.norm1, self.norm2 = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
+        self.dropout = nn.Dropout(config.dropout)
+        self.geometry = GeometryBias(config, tokens) if config.geometry != "none" else None
+
+    def forward(self, x: Tensor) -> Tensor:
+        n, tokens, width = x.shape
+        parts = self.project(x).reshape(n, tokens, 3, self.heads, width // self.heads)
+        query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)  # [n, heads, tokens, each]
+        mixed = F.scaled_dot_product_attention(
+            query,
+            key,
+            value,
+            attn_mask=None if self.geometry is None else self.geometry().to(query.dtype),
+            dropout_p=self.dropout_share if self.training else 0.0,
+        )
+        x = self.norm1(x + self.dropout(self.mix(mixed.transpose(1, 2).reshape(n, tokens, width))))
+        wide = self.dropout(F.relu(self.widen(x)))
+        out: Tensor = self.norm2(x + self.dropout(self.narrow(wide)))
+        return out
+
+
+class Attention(Network):
+    """Input [N, 137, 64], or any tokens of which the first 81 are the squares."""
+
+    def __init__(self, config: AttentionConfig, interface: Interface) -> None:
+        super().__init__()
+        if len(interface.inputs) != 1 or len(interface.inputs[0]) != 2:
+            raise ValueError(
+                "attention takes one input tensor of tokens, "
+                f"the feature set has {interface.inputs}"
+            )
+        tokens, size = interface.inputs[0]
+        self.config = config
+        self.interface = interface
+        self.tokens = TokenInput(config, tokens, size)
+        self.layers = nn.Sequential(*(EncoderLayer(config, tokens) for _ in range(config.layers)))
+        everything = tokens * config.width
+        self.policy_hidden = nn.Linear(everything, config.head_units)
+        self.policy = nn.Linear(config.head_units, interface.labels)
+        self.value_hidden = nn.Linear(everything, config.head_units)
+        self.value = ValueOutput(config.head_units, config.value)
+
+    def outputs(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
+        x = self.layers(self.tokens(inputs[0])).flatten(1)
+        policy = self.policy(F.relu(self.policy_hidden(x)))
+        return policy, self.value(F.relu(self.value_hidden(x)))
+
+
+def _parse(name: str) -> AttentionConfig | None:
+    match = re.fullmatch(r"attention(\d+)x(\d+)(?:h(\d+))?", name)
+    if match is None:
+        return None
+    return AttentionConfig(int(match[1]), int(match[2]), int(match[3] or 8))
+
+
+def _short_name(config: AttentionConfig) -> str:
+    return f"attention{config.layers}x{config.width}h{config.heads}"
+
+
+register(Family("attention", AttentionConfig, Attention, _parse, _short_name))
