@@ -12,7 +12,7 @@ CXX_FILES := $(shell find cpp -name '*.cpp' -o -name '*.h')
 PY_FOLDERS := src tests bench tools
 BUILD_INPUTS := $(CXX_FILES) CMakeLists.txt cpp/cmake/variants.cmake pyproject.toml
 
-.PHONY: quickstart test check lint install dev stubs sanitize arm64 format clean
+.PHONY: quickstart test check lint install dev resolve stubs sanitize arm64 format clean
 
 quickstart: $(if $(wildcard $(VENV)/.dev),dev,install)
 	$(BIN)/komadori quickstart
@@ -54,6 +54,13 @@ $(VENV)/.dev: $(VENV)/.tools $(BUILD_INPUTS)
 	$(INSTALL) --no-build-isolation -C cmake.define.KOMADORI_WERROR=ON -e ".[train]"
 	rm -f $(VENV)/.installed
 	touch $@
+
+# That everything optional can be installed side by side (nothing is installed; Python 3.11).
+resolve: $(VENV)/.created
+	$(INSTALL) --dry-run --ignore-installed --report build/resolve.json \
+	  torch==2.13.0 openvino onnxruntime nncf rsshogi shogiarena ray
+	$(BIN)/python -c "import json; print(*sorted('{name} {version}'.format(**i['metadata']) \
+	  for i in json.load(open('build/resolve.json'))['install']), sep='\n')"
 
 # The types of the compiled core, written from it and committed; `make lint` holds them current.
 stubs: dev
