@@ -75,6 +75,7 @@ std::optional<Score> Worker<E>::probe(Frame* f, Score beta, int depth, Move tabl
         Move m = picker.next();
         if (m.is_none()) return std::nullopt;
         if (m == f->excluded || !is_legal_pseudo(position_, held, m)) continue;
+        prefetch(m);
         make(f, m);
         Score score = -quiesce<Node::NON_PV>(f + 1, -target, -target + 1, 0);
         if (score >= target) {
@@ -104,7 +105,8 @@ std::optional<Score> Worker<E>::shortcut(Frame* f, Score alpha, Score beta, int&
                                          bool cut_node, const Known& known) {
     constexpr bool IS_PV = KIND != Node::NON_PV;
     const bool excluding = !f->excluded.is_none();
-    if (KIND != Node::ROOT && !known.hit && !excluding && has_mate_in_one<KIND>(f)) {
+    if (KIND != Node::ROOT && !known.has_no_mate_in_one() && !excluding &&
+        has_mate_in_one<KIND>(f)) {
         return mate_in(f->ply + 1);
     }
     Score eval = f->static_eval;
@@ -147,22 +149,28 @@ std::optional<Score> Worker<E>::shortcut(Frame* f, Score alpha, Score beta, int&
     return std::nullopt;
 }
 
-// Whether a late or losing move isn't worth a look at this depth.
+// Whether a move isn't worth a look at this depth: for its history, or since the score would have
+// to rise by more than it can bring. What holds for a quiet move holds for those of less history.
 template <Evaluator E>
-bool Worker<E>::is_pruned(const Frame* f, Move m, int history, bool gives_check, Score alpha,
-                          int depth, int reduced_depth) {
-    if (is_capture(m) || gives_check) {
-        if (!gives_check && reduced_depth < 7 && !f->in_check &&
-            f->static_eval + 200 + 200 * reduced_depth + gain(m) <= alpha) {
-            return true;
-        }
-        return !exchange_gains(position_, m, -180 * depth);
+bool Worker<E>::is_hopeless(const Frame* f, Move m, int history, bool gives_check, Score alpha,
+                            int depth, int reduced_depth) const {
+    if (gives_check) return false;
+    if (is_capture(m)) {
+        return reduced_depth < 7 && !f->in_check &&
+               f->static_eval + 200 + 200 * reduced_depth + gain(m) <= alpha;
     }
     if (reduced_depth < 6 && history < -4500 * depth) return true;
     reduced_depth = std::max(reduced_depth + history / 13000, 0);
-    if (!f->in_check && reduced_depth < 12 && f->static_eval + 120 + 110 * reduced_depth <= alpha) {
-        return true;
-    }
+    return !f->in_check && reduced_depth < 12 &&
+           f->static_eval + 120 + 110 * reduced_depth <= alpha;
+}
+
+// The same for what the exchange that a move begins costs.
+template <Evaluator E>
+bool Worker<E>::loses_too_much(Move m, int history, bool gives_check, int depth,
+                               int reduced_depth) const {
+    if (is_capture(m) || gives_check) return !exchange_gains(position_, m, -180 * depth);
+    reduced_depth = std::max(reduced_depth + history / 13000, 0);
     return !exchange_gains(position_, m, -25 * reduced_depth * reduced_depth);
 }
 
@@ -293,7 +301,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         return *score;
     }
 
-    MovePicker picker(position_, *histories_, hints(f, known.move), MovePicker::Aim::SEARCH, depth,
+    MovePicker picker(position_, *histories_, hints(f, known.move), MovePicker::Aim::SEARCH,
                       IS_ROOT || parts_.all_moves);
     const Bitboard held = pinned();
     const Score old_alpha = alpha;
@@ -329,10 +337,15 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         }
         if (!IS_ROOT && best > -MATE_BOUND && parts_.futility) {
             if (count >= (4 + depth * depth) * (1 + f->improving)) skip_quiets = true;
-            if (is_pruned(f, m, history, gives_check, alpha, depth,
-                          std::max(new_depth - reduction, 0))) {
+            int reduced_depth = std::max(new_depth - reduction, 0);
+            if (is_hopeless(f, m, history, gives_check, alpha, depth, reduced_depth)) {
+                if (!capture) picker.skip_to_checks();
                 continue;
             }
+            prefetch(m);
+            if (loses_too_much(m, history, gives_check, depth, reduced_depth)) continue;
+        } else {
+            prefetch(m);
         }
         if (!IS_ROOT && f->ply < 2 * root_depth_) {
             auto plies = extension(f, m, gives_check, beta, depth, cut_node, known);

@@ -6,31 +6,12 @@
 #include "komadori/alphabeta/material.h"
 
 namespace komadori::alphabeta {
-namespace {
-
-// Brings the moves with at least `limit` to the front, best first; the rest stay as they are.
-void sort_from(ListedMove* begin, ListedMove* end, int limit) {
-    ListedMove* sorted_end = begin;
-    for (ListedMove* m = begin; m < end; ++m) {
-        if (m->score < limit) continue;
-        ListedMove moved = *m;
-        *m = *sorted_end;
-        ListedMove* hole = sorted_end++;
-        for (; hole != begin && (hole - 1)->score < moved.score; --hole) *hole = *(hole - 1);
-        *hole = moved;
-    }
-}
-
-}  // namespace
-
 MovePicker::MovePicker(const Position& position, const Histories& histories,
-                       const OrderingHints& hints, Aim aim, int depth, bool all_moves,
-                       Square square)
+                       const OrderingHints& hints, Aim aim, bool all_moves, Square square)
     : position_(position),
       histories_(histories),
       hints_(hints),
       aim_(aim),
-      depth_(depth),
       all_moves_(all_moves),
       square_(square) {
     if (position.in_check()) {
@@ -91,16 +72,26 @@ void MovePicker::score_evasions() {
     }
 }
 
-// The best of what is left, taken out; not for an empty list.
+// The best of what is left, taken out; not for an empty list. Most nodes end after few moves, so
+// that putting all in order would cost more. No branch depends on a score but the last.
 Move MovePicker::take_best() {
-    std::swap(*at_, *std::max_element(at_, end_, [](const ListedMove& a, const ListedMove& b) {
-        return a.score < b.score;
-    }));
+    std::int64_t best = at_->rank();
+    for (const ListedMove* m = at_ + 1; m < end_; ++m) best = std::max(best, m->rank());
+    ListedMove* found = at_;
+    while (found->rank() != best) ++found;
+    std::swap(*at_, *found);
     return (at_++)->move();
 }
 
 bool MovePicker::is_refutation(Move m) const {
     return m == refutations_[0] || m == refutations_[1] || m == refutations_[2];
+}
+
+void MovePicker::skip_to_checks() {
+    if (stage_ == QUIETS) {
+        end_ = std::partition(at_, end_,
+                              [&](const ListedMove& m) { return position_.gives_check(m.move()); });
+    }
 }
 
 Move MovePicker::next(bool skip_quiets) {
@@ -161,15 +152,14 @@ Move MovePicker::next(bool skip_quiets) {
                 if (!skip_quiets) {
                     end_ = generate_moves<MoveKind::QUIETS>(position_, at_, all_moves_);
                     score_quiets();
-                    sort_from(at_, end_, -3000 * depth_);
                 }
                 stage_ = QUIETS;
                 break;
 
             case QUIETS:
                 while (at_ < end_ && !skip_quiets) {
-                    history_ = at_->score;
-                    Move m = (at_++)->move();
+                    Move m = take_best();
+                    history_ = (at_ - 1)->score;
                     if (m != hints_.table_move && !is_refutation(m)) return m;
                 }
                 at_ = moves_;

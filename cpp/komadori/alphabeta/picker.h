@@ -28,12 +28,14 @@ class MovePicker {
 
     // `all_moves` as in generate_moves. RECAPTURES takes back on `square` only.
     MovePicker(const Position& position, const Histories& histories, const OrderingHints& hints,
-               Aim aim, int depth, bool all_moves, Square square = NO_SQUARE);
+               Aim aim, bool all_moves, Square square = NO_SQUARE);
     // For probing: captures only, out of check.
     MovePicker(const Position& position, const Histories& histories, Move table_move,
                Score threshold);
 
     Move next(bool skip_quiets = false);  // Move() at the end
+    // Of quiet moves in order of history, gives only the checks from now on.
+    void skip_to_checks();
     // Of the quiet move given last, for Aim::SEARCH: how well it did in nodes like this.
     int quiet_history() const { return history_; }
 
@@ -71,7 +73,6 @@ class MovePicker {
     const Histories& histories_;
     OrderingHints hints_;
     Aim aim_ = Aim::SEARCH;
-    int depth_ = 0;
     bool all_moves_ = false;
     Square square_ = NO_SQUARE;
     Score threshold_ = 0;

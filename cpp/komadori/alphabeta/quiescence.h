@@ -14,7 +14,9 @@ template <Evaluator E>
 template <Node KIND>
 Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     constexpr bool IS_PV = KIND != Node::NON_PV;
-    constexpr int RECAPTURE_DEPTH = -5;
+    // Down to where the table and a look for a mate in one are worth their time: most nodes are
+    // further down, and few of them are met again.
+    constexpr int TABLE_DEPTH = -2, MATE_DEPTH = -1, RECAPTURE_DEPTH = -5;
     constexpr Score MARGIN = 150;  // what a capture may bring beyond material
 
     if (IS_PV) f->line->length = 0;
@@ -27,7 +29,9 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
 
     const int table_depth = f->in_check || depth >= 0 ? 0 : -1;
     const std::uint64_t key = position_.key();
-    Known known = look_up(f, key);
+    const bool uses_table = parts_.table && depth >= TABLE_DEPTH;
+    Known known;
+    if (uses_table) known = look_up(f, key);
     if (!IS_PV && known.settles(beta, table_depth)) return known.score;
     if (!f->in_check && depth < 0 && !known.move.is_none() && !is_capture(known.move)) {
         known.move = Move();
@@ -37,16 +41,18 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     const Score old_alpha = alpha;
     f->static_eval = NO_SCORE;
     if (!f->in_check) {
-        if (!known.hit && has_mate_in_one<KIND>(f)) return mate_in(f->ply + 1);
         best = evaluate_node(f, known);
         if (best >= beta) {
-            if (parts_.table && !known.hit) {
+            if (uses_table && !known.hit) {
                 shared_.table.store(key, {.score = to_table(best, f->ply),
                                           .eval = f->static_eval,
                                           .depth = TranspositionTable::DEPTH_MIN,
                                           .bound = Bound::LOWER});
             }
             return best;
+        }
+        if (depth >= MATE_DEPTH && !known.has_no_mate_in_one() && has_mate_in_one<KIND>(f)) {
+            return mate_in(f->ply + 1);
         }
         alpha = std::max(alpha, best);
         margin_base = f->static_eval + MARGIN;
@@ -58,31 +64,33 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     Aim aim = depth >= 0                             ? Aim::CAPTURES_AND_CHECKS
               : depth > RECAPTURE_DEPTH || !has_last ? Aim::CAPTURES
                                                      : Aim::RECAPTURES;
-    MovePicker picker(position_, *histories_, hints(f, known.move), aim, depth, parts_.all_moves,
-                      last_to);
+    MovePicker picker(position_, *histories_, hints(f, known.move), aim, parts_.all_moves, last_to);
     Bitboard held = pinned();
     Move best_move;
     int tried = 0;
     while (true) {
         Move m = picker.next();
         if (m.is_none()) break;
-        if (!is_legal_pseudo(position_, held, m)) continue;
-        ++tried;
         if (!f->in_check && parts_.futility && best > -MATE_BOUND) {
-            bool gives_check = position_.gives_check(m);
-            if (!gives_check && m.to() != last_to) {
+            Score least = 0;  // that the exchange has to bring
+            if (margin_base <= alpha && m.to() != last_to && !position_.gives_check(m)) {
                 Score hoped = margin_base + gain(m);
                 if (hoped <= alpha) {
                     best = std::max(best, hoped);
                     continue;
                 }
-                if (margin_base <= alpha && !exchange_gains(position_, m, 1)) {
-                    best = std::max(best, margin_base);
-                    continue;
-                }
+                least = 1;
             }
-            if (!exchange_gains(position_, m, 0)) continue;
+            if (depth > TABLE_DEPTH) prefetch(m);
+            if (!exchange_gains(position_, m, least)) {
+                if (least > 0) best = std::max(best, margin_base);
+                continue;
+            }
+        } else {
+            if (depth > TABLE_DEPTH) prefetch(m);
         }
+        if (!is_legal_pseudo(position_, held, m)) continue;
+        ++tried;
         make(f, m);
         Score score = -quiesce<KIND>(f + 1, -beta, -alpha, depth - 1);
         unmake();
@@ -97,7 +105,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     }
     if (f->in_check && tried == 0) return mated_in(f->ply);
 
-    if (parts_.table) {
+    if (uses_table) {
         Bound bound = best >= beta                ? Bound::LOWER
                       : IS_PV && best > old_alpha ? Bound::EXACT
                                                   : Bound::UPPER;

@@ -59,6 +59,10 @@ struct Known {
     Score score = NO_SCORE;  // counted from the root
     Move move;               // legal here, or Move()
 
+    // Quiescence stores a node that holds beta at once without looking for a mate in one.
+    bool has_no_mate_in_one() const {
+        return hit && (entry.depth > TranspositionTable::DEPTH_MIN || entry.bound == Bound::NONE);
+    }
     // Whether the score is one that a full search could only confirm to be on `wanted`'s side.
     bool bounds(Bound wanted) const { return score != NO_SCORE && allows(entry.bound, wanted); }
     bool settles(Score beta, int depth) const {
@@ -113,8 +117,9 @@ class Worker final : public AnyWorker {
                                   const Known& known);
     std::optional<Score> null_move(Frame* f, Score beta, int depth, Score eval, bool cut_node);
     std::optional<Score> probe(Frame* f, Score beta, int depth, Move table_move, bool cut_node);
-    bool is_pruned(const Frame* f, Move m, int history, bool gives_check, Score alpha, int depth,
-                   int reduced_depth);
+    bool is_hopeless(const Frame* f, Move m, int history, bool gives_check, Score alpha, int depth,
+                     int reduced_depth) const;
+    bool loses_too_much(Move m, int history, bool gives_check, int depth, int reduced_depth) const;
     std::optional<int> extension(Frame* f, Move m, bool gives_check, Score beta, int depth,
                                  bool cut_node, const Known& known);
     template <Node KIND>
@@ -148,6 +153,8 @@ class Worker final : public AnyWorker {
         return m.captured() || (m.moved() == PAWN && m.is_promotion());
     }
 
+    // Before what is worked out about a move until it is made, so that the entry has come by then.
+    void prefetch(Move m) const { shared_.table.prefetch(position_.key_after(m)); }
     void make(Frame* f, Move m);
     void unmake();
     void make_null(Frame* f);
@@ -188,7 +195,6 @@ class Worker final : public AnyWorker {
 
 template <Evaluator E>
 void Worker<E>::make(Frame* f, Move m) {
-    shared_.table.prefetch(position_.key_after(m));
     f->current = m;
     f->row = &histories_->continuation(piece_after(position_.turn(), m), m.to());
     evaluator_.push(position_, m);

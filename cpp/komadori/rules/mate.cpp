@@ -4,6 +4,7 @@
 // to it before the move, and that the checking piece doesn't attack from where it goes, stays
 // free. What passes is made on a copy and answered exactly.
 #include <algorithm>
+#include <array>
 #include <utility>
 
 #include "komadori/rules/king_safety.h"
@@ -12,15 +13,19 @@ namespace komadori {
 namespace {
 
 // From farther than this a piece that steps or jumps can't give check in one move: a knight's jump
-// and another's attack.
-Bitboard near_king(Square king) {
-    int file = file_of(king), rank = rank_of(king);
-    Bitboard near;
-    for (int f = std::max(0, file - 2); f <= std::min(8, file + 2); ++f) near |= file_set(f);
-    Bitboard ranks;
-    for (int r = std::max(0, rank - 4); r <= std::min(8, rank + 4); ++r) ranks |= rank_set(r);
-    return near & ranks;
-}
+// and another's attack. By the king's square.
+constexpr std::array<Bitboard, SQUARES> NEAR_KING = [] {
+    std::array<Bitboard, SQUARES> near{};
+    for (int king = 0; king < SQUARES; ++king) {
+        int file = file_of(Square(king)), rank = rank_of(Square(king));
+        Bitboard ranks;
+        for (int r = std::max(0, rank - 4); r <= std::min(8, rank + 4); ++r) ranks |= rank_set(r);
+        Bitboard& set = near[std::size_t(king)];
+        for (int f = std::max(0, file - 2); f <= std::min(8, file + 2); ++f) set |= file_set(f);
+        set &= ranks;
+    }
+    return near;
+}();
 
 }  // namespace
 
@@ -100,9 +105,10 @@ Move Position::find_mate() const {
     Bitboard near = king_attacks(king) | step_attacks(THEM, KNIGHT, king);
     Bitboard useful = blocks ? near : Bitboard::all();
     if (held.has_pieces()) {
+        Bitboard droppable = (empty & useful).without(free);  // the king takes what is unguarded
         for (PieceType t : {GOLD, SILVER, ROOK, BISHOP, LANCE, KNIGHT}) {
             if (!held.has(t)) continue;
-            for (Bitboard squares = checks_from(t) & empty & useful; squares.any();) {
+            for (Bitboard squares = checks_from(t) & droppable; squares.any();) {
                 Square to = squares.pop();
                 Bitboard seen = attacks(US, t, to, all ^ square_set(king));
                 if (free.without(seen).any()) continue;
@@ -120,7 +126,7 @@ Move Position::find_mate() const {
     };
     Bitboard sliders = pieces(LANCE, BISHOP, ROOK, HORSE, DRAGON);
     Bitboard movers =
-        (own & (sliders | near_king(king))).without(discovering).without(by_type_[KING]);
+        (own & (sliders | NEAR_KING[king])).without(discovering).without(by_type_[KING]);
     while (movers.any()) {
         Square from = movers.pop();
         PieceType t = type_of(piece_on(from));

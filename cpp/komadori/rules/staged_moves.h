@@ -13,6 +13,13 @@ struct ListedMove {
     std::uint32_t raw;
     std::int32_t score;
     Move move() const { return Move(raw); }
+    // Higher for a higher score, and different for every move.
+    std::int64_t rank() const {
+        if constexpr (std::endian::native == std::endian::little) {
+            return std::bit_cast<std::int64_t>(*this);
+        }
+        return std::int64_t(score) * (std::int64_t(1) << 32) + raw;
+    }
 };
 
 enum class MoveKind {
