@@ -21,7 +21,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("no files of a championship beside the repository")
     path = tmp_path_factory.mktemp("wcsc28")
     with tarfile.open(CSA) as archive:
-        archive.extractall(path, filter="data")
+        safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # from 3.11.4 on
+        archive.extractall(path, **safely)
     return path
 
 

@@ -344,8 +344,8 @@ def test_mate_scores_and_ponder_moves() -> None:
 
 
 MATE = "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1"
-#: Checks almost without end: millions of nodes don't settle it.
-OPEN = "9/9/9/9/4k4/9/9/9/4K4 b 2RB2G3S2N5P 1"
+#: Checks almost without end: forty million nodes do not settle it.
+OPEN = "9/9/9/9/4k4/9/9/9/4K4 b 2RB2N2Lb4g4s2n2l18p 1"
 
 
 def test_go_mate_needs_no_model() -> None:
