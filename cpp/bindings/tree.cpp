@@ -12,13 +12,15 @@
 namespace komadori {
 namespace {
 
-using Planes = nb::ndarray<float, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+template <class T>
+using Planes = nb::ndarray<T, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using AnyPlanes = nb::ndarray<nb::ndim<4>, nb::c_contig, nb::device::cpu>;
 using Policy = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Moves = std::vector<std::uint16_t>;
 
-void check_planes(const Planes& features1, const Planes& features2) {
-    const auto is_board = [](const Planes& p) { return p.shape(2) == 9 && p.shape(3) == 9; };
+void check_planes(const AnyPlanes& features1, const AnyPlanes& features2) {
+    const auto is_board = [](const AnyPlanes& p) { return p.shape(2) == 9 && p.shape(3) == 9; };
     if (!is_board(features1) || features1.shape(1) != 62) {
         throw nb::value_error("features1 is not [N, 62, 9, 9]");
     }
@@ -32,17 +34,24 @@ void check_planes(const Planes& features1, const Planes& features2) {
 
 // A batch that keeps the caller's arrays alive.
 struct BoundBatch {
-    BoundBatch(Planes features1, Planes features2)
+    BoundBatch(Planes<float> features1, Planes<float> features2)
+        : BoundBatch(AnyPlanes(features1), AnyPlanes(features2), PlaneType::FLOAT32) {}
+    BoundBatch(Planes<std::uint8_t> features1, Planes<std::uint8_t> features2)
+        : BoundBatch(AnyPlanes(features1), AnyPlanes(features2), PlaneType::UINT8) {}
+
+    AnyPlanes arrays1;
+    AnyPlanes arrays2;
+    Batch batch;
+
+  private:
+    BoundBatch(AnyPlanes features1, AnyPlanes features2, PlaneType type)
         : arrays1((check_planes(features1, features2), std::move(features1))),
           arrays2(std::move(features2)),
-          batch(arrays1.data(), arrays2.data(), int(arrays1.shape(0)), int(arrays2.shape(1))) {}
-
-    Planes arrays1;
-    Planes arrays2;
-    Batch batch;
+          batch(arrays1.data(), arrays2.data(), type, int(arrays1.shape(0)),
+                int(arrays2.shape(1))) {}
 };
 
-void expand(Tree& tree, BoundBatch& bound, const Policy& policy, const Values& value) {
+void expand_batch(Tree& tree, BoundBatch& bound, const Policy& policy, const Values& value) {
     const auto rows = std::size_t(bound.batch.rows());
     if (policy.shape(0) < rows || value.shape(0) < rows) {
         throw nb::value_error("fewer outputs than rows in the batch");
@@ -127,8 +136,10 @@ void bind_tree(nb::module_& m) {
     bind_reports(m);
 
     nb::class_<BoundBatch>(m, "Batch", "Rows of the caller's arrays and what waits for them.")
-        .def(nb::init<Planes, Planes>(), nb::arg("features1").noconvert(),
-             nb::arg("features2").noconvert())
+        .def(nb::init<Planes<float>, Planes<float>>(), nb::arg("features1").noconvert(),
+             nb::arg("features2").noconvert(), "Both float32, or both uint8.")
+        .def(nb::init<Planes<std::uint8_t>, Planes<std::uint8_t>>(),
+             nb::arg("features1").noconvert(), nb::arg("features2").noconvert())
         .def_prop_ro("rows", [](const BoundBatch& b) { return b.batch.rows(); });
 
     nb::class_<Tree>(m, "Tree", "The PUCT graph; every method may be called from any thread.")
@@ -151,7 +162,7 @@ void bind_tree(nb::module_& m) {
             },
             nb::arg("root"), nb::arg("batch"), nb::arg("rows"), free,
             "Add up to `rows` leaves to the batch; returns how many were added.")
-        .def("expand", &expand, nb::arg("batch"), nb::arg("policy"), nb::arg("value"),
+        .def("expand", &expand_batch, nb::arg("batch"), nb::arg("policy"), nb::arg("value"),
              "Take the outputs of a batch's rows: logits [rows, 2187], win probability [rows].")
         .def(
             "cancel", [](Tree& t, BoundBatch& b) { t.cancel(b.batch); }, nb::arg("batch"), free,

@@ -206,7 +206,7 @@ def test_a_match_shares_the_processors(
     )
     monkeypatch.setenv("KOMADORI_THREADS", "1")
     evaluator = searching.load_evaluator(option_table("model"))
-    assert evaluator.slots == 2  # one stream, one batch in the making
+    assert evaluator.slots == 3  # those of one stream
     evaluator.close()
 
 

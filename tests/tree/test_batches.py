@@ -131,3 +131,25 @@ def test_priors_are_the_softmax_of_the_legal_moves() -> None:
     total = np.e + 29
     assert priors[board.parse_usi("7g7f").move16] == pytest.approx(np.e / total, rel=3e-4)
     assert priors[board.parse_usi("2g2f").move16] == pytest.approx(1 / total, rel=3e-4)
+
+
+@pytest.mark.parametrize("channels2", [57, 119])
+def test_bytes_are_the_planes_that_floats_are(channels2: int) -> None:
+    filled = []
+    for dtype in (np.float32, np.uint8):
+        arrays = [np.full((6, planes, 9, 9), 7, dtype) for planes in (62, channels2)]
+        tree = Tree(1 << 22)
+        tree.set_root(tree.add_root(), Board(MIDDLE))
+        first, second = Batch(*arrays), Batch(*arrays)
+        assert tree.collect(0, first, 1) == 1
+        tree.expand(first, *uniform_outputs(1))
+        assert tree.collect(0, second, 6) == 6
+        filled.append(arrays)
+    for floats, numbers in zip(*filled, strict=True):
+        assert set(np.unique(numbers)) == {0, 1}
+        np.testing.assert_array_equal(floats, numbers)
+
+
+def test_a_batch_is_of_one_type() -> None:
+    with pytest.raises(TypeError):
+        Batch(np.zeros((1, 62, 9, 9), np.float32), np.zeros((1, 57, 9, 9), np.uint8))

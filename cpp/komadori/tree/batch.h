@@ -6,6 +6,7 @@
 #include <span>
 #include <vector>
 
+#include "komadori/encoding/planes.h"
 #include "komadori/tree/node.h"
 
 namespace komadori {
@@ -37,17 +38,19 @@ struct Flight {
 // Tree::collect, emptied by Tree::expand or Tree::cancel; nothing is allocated once the
 // vectors have grown to the usual size.
 struct Batch {
-    Batch(float* features1_, float* features2_, int capacity_, int channels2_)
+    Batch(void* features1_, void* features2_, PlaneType type_, int capacity_, int channels2_)
         : features1(features1_),
           features2(features2_),
+          type(type_),
           capacity(capacity_),
           channels2(channels2_),
           flight(std::make_shared<Flight>()) {}
 
     int rows() const { return int(flight->leaves.size()); }
 
-    float* features1;  // [capacity, 62, 9, 9], the caller's
-    float* features2;  // [capacity, channels2, 9, 9], the caller's
+    void* features1;  // [capacity, 62, 9, 9], the caller's
+    void* features2;  // [capacity, channels2, 9, 9], the caller's
+    PlaneType type;   // FLOAT32 or UINT8
     int capacity;
     int channels2;                   // 57 or 119
     std::uint64_t generation = 0;    // of the tree, when the batch was begun

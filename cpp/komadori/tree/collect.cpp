@@ -18,14 +18,17 @@ constexpr std::uint32_t VISIT_MARGIN = 1u << 16;
 // runs out.
 constexpr double ROOMY = 0.7;
 
-void write_inputs(const Position& position, int channels2, float* features1, float* features2) {
-    if (channels2 == 57) {
-        write_dlshogi(position, features1, features2);
-        return;
-    }
+void write_inputs(const Position& position, const Batch& batch, std::size_t row) {
+    static const FeatureTable& dlshogi = *find_feature_table("dlshogi");
     static const FeatureTable& extended = *find_feature_table("dlshogi-119");
-    void* const outs[] = {features1, features2};
-    write_planes(extended, Placement(position), position.ply() - 1, PlaneType::FLOAT32, outs);
+    const std::size_t bytes = row * (batch.type == PlaneType::UINT8 ? 1 : sizeof(float));
+    const auto at = [](void* planes, std::size_t offset) {
+        return static_cast<char*>(planes) + offset;
+    };
+    void* const outs[] = {at(batch.features1, bytes * FEATURES1),
+                          at(batch.features2, bytes * std::size_t(batch.channels2) * SQUARES)};
+    write_planes(batch.channels2 == 57 ? dlshogi : extended, Placement(position),
+                 position.ply() - 1, batch.type, outs);
 }
 
 bool is_drawn(int ply, int draw_ply) { return draw_ply > 0 && ply > draw_ply; }
@@ -224,10 +227,7 @@ void Tree::queue(NodeIndex index, const Position& position, Batch& batch) {
     node.state = NodeState::PENDING;
     ++node.visits;
     ++node.in_flight;
-    const auto row = std::size_t(batch.rows());
-    float* features1 = batch.features1 + row * FEATURES1;
-    float* features2 = batch.features2 + row * std::size_t(batch.channels2) * SQUARES;
-    write_inputs(position, batch.channels2, features1, features2);
+    write_inputs(position, batch, std::size_t(batch.rows()));
     Flight& flight = *batch.flight;
     const auto begin = std::uint32_t(flight.steps.size());
     flight.steps.insert(flight.steps.end(), path_.begin(), path_.end());

@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 import enum
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -182,7 +182,12 @@ class NodeView:
 class Batch:
     """Rows of the caller's arrays and what waits for them."""
 
-    def __init__(self, features1: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, None), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, None), order='C', device='cpu')]) -> None: ...
+    @overload
+    def __init__(self, features1: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, None), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, None), order='C', device='cpu')]) -> None:
+        """Both float32, or both uint8."""
+
+    @overload
+    def __init__(self, features1: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None, None), order='C', device='cpu')], features2: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None, None), order='C', device='cpu')]) -> None: ...
 
     @property
     def rows(self) -> int: ...

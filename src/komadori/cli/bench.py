@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+import statistics
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
 from komadori.cli.bench_alphabeta import command as alphabeta
-
-#: What is tried where nothing is said: backend, precision.
-_VARIANTS = (
-    ("openvino", "float32"),
-    ("openvino", "bfloat16"),
-    ("onnxruntime", "float32"),
-)
+from komadori.inference import Evaluator
+from komadori.inference.measure import Setting, compare, recommend
 
 
 @click.group()
@@ -61,8 +58,30 @@ def _model_file(model: Path | None, net: str, channels2: str | int) -> Iterator[
         )
 
 
+@contextmanager
+def _int8_of(path: Path) -> Iterator[Path]:
+    """The int8 form of a model for as long as it is needed; the model itself if it is one."""
+    if path.suffix == ".xml":
+        yield path
+        return
+    from komadori import records
+    from komadori.inference.quantization import QuantizationError, quantize
+
+    samples = records.load_samples(records.sample_path())
+    with tempfile.TemporaryDirectory() as folder:
+        output = Path(folder) / f"{path.stem}-int8.xml"
+        click.echo("quantising ...", err=True)
+        try:
+            # Speed alone is measured, whatever the accuracy.
+            quantize(path, output, samples, calibration=64, held_out=64, tolerance=100)
+        except QuantizationError as error:
+            raise click.ClickException(str(error)) from error
+        yield output
+
+
 @command.command()
 @_model_options
+@click.option("--int8", "with_int8", is_flag=True, help="Also the model's int8 form, made now.")
 @click.option("--batches", default="1,4,16,64", show_default=True, help="Batch sizes.")
 @click.option("--streams", default="", help="Numbers of OpenVINO streams. [default: 1 and all]")
 @click.option("--seconds", default=1.0, show_default=True, help="Time for each measurement.")
@@ -71,113 +90,188 @@ def inference(
     model: Path | None,
     net: str,
     channels2: str,
+    with_int8: bool,
     batches: str,
     streams: str,
     seconds: float,
     backend: str,
 ) -> None:
-    """Print positions/s for the backends, precisions, batch sizes and streams present."""
-    from komadori.inference.processors import available_threads
+    """Print positions/s for the backends, precisions, batch sizes and streams present.
+
+    Each figure is the median of three turns that the settings of a row take. The setting
+    recommended has the smallest batch that comes within 5% of the fastest.
+    """
+    from komadori.inference import available_threads
 
     sizes = _numbers(batches, "--batches")
     counts = _numbers(streams, "--streams") if streams else sorted({1, available_threads()})
-    best: tuple[float, str] = (0.0, "nothing")
-    with _model_file(model, net, channels2) as path:
+    speeds: dict[Setting, float] = {}
+    with ExitStack() as files:
+        path = files.enter_context(_model_file(model, net, channels2))
         click.echo(f"{path.name}, {available_threads()} threads, positions/s")
         header = "".join(f"{f'batch {n}':>12}" for n in sizes)
         click.echo(f"{'backend':<13}{'precision':<11}{'streams':<9}{header}")
-        for name, precision in _VARIANTS:
+        rows = [(path, *variant) for variant in _variants(path)]
+        if with_int8 and path.suffix != ".xml":
+            rows.append((files.enter_context(_int8_of(path)), "openvino", "int8"))
+        for file, name, precision in rows:
             if backend and name != backend:
                 continue
             for count in counts if name == "openvino" else [0]:
-                row = []
-                for size in sizes:
-                    speed = _speed(path, name, precision, count, size, seconds)
-                    if isinstance(speed, str):
-                        click.echo(f"{name:<13}{precision:<11}{speed}")
-                        break
-                    row.append(f"{speed:>12,.0f}")
-                    label = f"{name} {precision}, batch {size}" + (
-                        f", {count} streams" if count else ""
-                    )
-                    best = max(best, (speed, label))
-                else:
-                    click.echo(f"{name:<13}{precision:<11}{count or '-':<9}{''.join(row)}")
-    click.echo(f"fastest: {best[1]}: {best[0]:,.0f} positions/s")
+                speeds |= _row(file, name, precision, count, sizes, seconds)
+    if not speeds:
+        raise click.ClickException("nothing could be measured")
+    chosen = recommend(speeds)
+    click.echo(f"fastest: {max(speeds, key=lambda s: speeds[s])}: {max(speeds.values()):,.0f}")
+    click.echo(f"recommended: {chosen}: {speeds[chosen]:,.0f} positions/s")
 
 
-def _speed(
-    path: Path, backend: str, precision: str, streams: int, batch: int, seconds: float
-) -> float | str:
-    """Positions a second, or why there are none."""
-    from komadori.inference import ModelError, load
-    from komadori.inference.measure import fill_inputs, positions_per_second
+def _variants(path: Path) -> list[tuple[str, str]]:
+    """What is tried of a model: backend, precision."""
+    from komadori.inference.openvino_backend import best_precision
+    from komadori.inference.torch_backend import best_device
 
-    options: dict[str, Any] = {"max_batch": batch}
-    if backend == "openvino":
-        options |= {"precision": precision, "streams": streams}
+    if path.is_dir():
+        on_gpu = best_device() == "cuda"
+        return [("torch", "float32"), ("torch", "float16" if on_gpu else "bfloat16")]
+    if path.suffix == ".xml":
+        return [("openvino", "int8")]
+    fast = best_precision()
+    own = [("openvino", "float32")]
+    return [*own, *([("openvino", fast)] if fast != "float32" else []), ("onnxruntime", "float32")]
+
+
+def _row(
+    path: Path, backend: str, precision: str, streams: int, sizes: list[int], seconds: float
+) -> dict[Setting, float]:
+    """Measure and print one row of the table."""
+    from komadori.inference import ModelError
+
+    settings = [Setting(backend, precision, size, streams) for size in sizes]
+    label = f"{backend:<13}{precision:<11}{streams or '-':<9}"
     try:
-        evaluator = load(path, backend=backend, **options)
-    except ModelError as error:
-        return str(error)
-    fill_inputs(evaluator)
-    speed = positions_per_second(evaluator, seconds)
-    evaluator.close()
-    return speed
+        with _loaded(path, settings) as evaluators:
+            speeds = compare(evaluators, seconds)
+    except (ModelError, ValueError) as error:
+        click.echo(f"{label}{error}")
+        return {}
+    click.echo(label + "".join(f"{speeds[setting]:>12,.0f}" for setting in settings))
+    return speeds
+
+
+@contextmanager
+def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, Evaluator]]:
+    with ExitStack() as open_ones:
+        evaluators = {}
+        for setting in settings:
+            evaluators[setting] = setting.load(path)
+            open_ones.callback(evaluators[setting].close)
+        yield evaluators
 
 
 @command.command()
 @_model_options
-@click.option("--backend", default="auto", show_default=True)
-@click.option("--precision", default="float32", show_default=True, help="Of OpenVINO.")
-@click.option("--batch", default=16, show_default=True, help="Rows to a batch.")
+@click.option(
+    "--precision",
+    default="auto",
+    show_default=True,
+    type=click.Choice(["auto", "float32", "bfloat16", "float16", "int8"]),
+    help="auto: what the engine takes; int8: of the model's int8 form, made now.",
+)
+@click.option(
+    "--batch", default=0, type=click.IntRange(min=0), help="Rows to a batch. [default: engine's]"
+)
 @click.option("--seconds", default=2.0, show_default=True, help="Search time for each position.")
 @click.option("--positions", default=0, help="Only the first so many. [default: all]")
+@click.option(
+    "--beside-onnxruntime",
+    is_flag=True,
+    help="Also measure ONNX Runtime in float32 on the same network.",
+)
 def search(
     model: Path | None,
     net: str,
     channels2: str,
-    backend: str,
     precision: str,
     batch: int,
     seconds: float,
     positions: int,
+    beside_onnxruntime: bool,
 ) -> None:
     """Print nodes/s of the search over positions/s of its network alone.
 
     A node is a leaf that the network evaluated. Playouts that ended by the rules (terminal), at
     a position known from another path (transposed) or at a leaf in flight (dropped) are counted
-    apart. The network alone is measured before and after each search, at the same batch size.
+    apart. All options are the engine's defaults, the mate search at the root among them. The
+    network alone runs at the same precision with the batch and streams that are fastest,
+    before and after each search.
     """
-    from komadori.inference import load
     from komadori.search.measure import POSITIONS, measure_search
     from komadori.search.options import PuctOptions
+    from komadori.usi.options import option_table
 
     chosen = dict(list(POSITIONS.items())[: positions or None])
-    options: dict[str, Any] = {"max_batch": batch}
-    with _model_file(model, net, channels2) as path:
-        if backend in ("auto", "openvino") and not path.is_dir():
-            options["precision"] = precision
-        evaluator = load(path, backend=backend, **options)
+    batch = batch or option_table("model").number("DNN_Batch_Size")
+    with ExitStack() as files:
+        original = files.enter_context(_model_file(model, net, channels2))
+        path = original if precision != "int8" else files.enter_context(_int8_of(original))
+        backend = "torch" if path.is_dir() else "openvino"
+        setting = Setting(backend, precision, batch)
+        evaluator = files.enter_context(_loaded(path, [setting]))[setting]
+        found = str(getattr(evaluator, "precision", precision))
+        best = _best_raw(path, setting)
+        raw = files.enter_context(_loaded(path, [best]))[best]
         click.echo(
-            f"{path.name}, {evaluator.name} {precision}, batch {batch}, {evaluator.slots} slots, "
-            f"{seconds:g} s a position"
+            f"{path.name}, {found}: search by {backend}, batch {batch}, {evaluator.slots} slots; "
+            f"alone by {replace(best, precision=found)}; {seconds:g} s a position"
         )
         click.echo(
-            f"{'position':<22}{'nodes/s':>9}{'raw/s':>9}{'ratio':>7}"
-            f"{'nodes':>9}{'terminal':>10}{'transposed':>12}{'dropped':>9}"
+            f"{'position':<22}{'nodes/s':>9}{'raw/s':>9}{'ratio':>7}{'nodes':>9}"
+            f"{'terminal':>10}{'transposed':>12}{'dropped':>9}{'df-pn moves':>13}"
         )
         speeds = []
-        for s in measure_search(evaluator, PuctOptions(pv_interval_ms=0), seconds, chosen):
+        for s in measure_search(evaluator, PuctOptions(), seconds, chosen, raw):
             speeds.append(s)
             click.echo(
                 f"{s.name:<22}{s.nodes_per_second:>9,.0f}{s.raw:>9,.0f}{s.ratio:>7.3f}"
                 f"{s.evaluated:>9,}{s.terminal:>10,}{s.transposed:>12,}{s.dropped:>9,}"
+                f"{s.mate_nodes:>13,}"
             )
-        evaluator.close()
-    nodes = sum(s.evaluated for s in speeds) / sum(s.seconds for s in speeds)
-    raw = sum(s.raw for s in speeds) / len(speeds)
-    click.echo(f"{'all':<22}{nodes:>9,.0f}{raw:>9,.0f}{nodes / raw:>7.3f}")
+        nodes = sum(s.evaluated for s in speeds) / sum(s.seconds for s in speeds)
+        alone = sum(s.raw for s in speeds) / len(speeds)
+        median = statistics.median(s.ratio for s in speeds)
+        click.echo(
+            f"{'all':<22}{nodes:>9,.0f}{alone:>9,.0f}{nodes / alone:>7.3f}"
+            f"  median of the ratios {median:.3f}"
+        )
+        if beside_onnxruntime:
+            _beside_onnxruntime(original, nodes, seconds)
+
+
+def _best_raw(path: Path, setting: Setting) -> Setting:
+    """The batch and streams with which the network alone is fastest, at the same precision."""
+    from komadori.inference import available_threads
+
+    streams = sorted({1, available_threads()}) if setting.backend == "openvino" else [0]
+    settings = [
+        replace(setting, batch=batch, streams=count)
+        for batch in sorted({8, 16, 32, 64, setting.batch})
+        for count in streams
+    ]
+    with _loaded(path, settings) as evaluators:
+        speeds = compare(evaluators, seconds=0.6, rounds=5)
+    return max(speeds, key=lambda s: speeds[s])
+
+
+def _beside_onnxruntime(path: Path, nodes_per_second: float, seconds: float) -> None:
+    settings = [Setting("onnxruntime", "float32", batch) for batch in (8, 16, 32, 64)]
+    with _loaded(path, settings) as evaluators:
+        speeds = compare(evaluators, seconds)
+    best = max(speeds, key=lambda s: speeds[s])
+    click.echo(
+        f"{best} alone: {speeds[best]:,.0f} positions/s; the search's nodes/s are "
+        f"{nodes_per_second / speeds[best]:.2f} times that"
+    )
 
 
 def _numbers(text: str, option: str) -> list[int]:

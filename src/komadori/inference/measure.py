@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import statistics
 import time
 from collections import deque
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from komadori.inference.loading import AUTO, load
 from komadori.inference.protocol import Evaluator
 
 #: Share of ones in the planes that are evaluated, as in real positions.
@@ -51,3 +57,53 @@ def positions_per_second(
     for slot in waiting:
         evaluator.wait(slot)
     return done / (now - started)
+
+
+@dataclass(frozen=True)
+class Setting:
+    """A way to run a model. `streams` is OpenVINO's, 0 elsewhere; the precision "int8" is that of
+    an int8 model, whose other layers run in the best that there is.
+    """
+
+    backend: str
+    precision: str
+    batch: int
+    streams: int = 0
+
+    def load(self, model: Path) -> Evaluator:
+        """The model run this way. Raises what `inference.load` raises."""
+        precision = AUTO if self.precision == "int8" else self.precision
+        options: dict[str, Any] = {"max_batch": self.batch, "precision": precision}
+        if self.streams:
+            options["streams"] = self.streams
+        return load(model, backend=self.backend, **options)
+
+    def __str__(self) -> str:
+        streams = f", {self.streams} streams" if self.streams > 1 else ""
+        return f"{self.backend} {self.precision}, batch {self.batch}{streams}"
+
+
+def compare(
+    evaluators: Mapping[Setting, Evaluator], seconds: float, rounds: int = 3
+) -> dict[Setting, float]:
+    """Positions a second of each, the median of `rounds` turns of `seconds / rounds` each: what
+    else the machine does meanwhile falls on all alike.
+    """
+    speeds: dict[Setting, list[float]] = {setting: [] for setting in evaluators}
+    for evaluator in evaluators.values():
+        fill_inputs(evaluator)
+    for _ in range(rounds):
+        for setting, evaluator in evaluators.items():
+            speeds[setting].append(positions_per_second(evaluator, seconds / rounds, warm_up=0.03))
+    return {setting: statistics.median(found) for setting, found in speeds.items()}
+
+
+def recommend(speeds: Mapping[Setting, float], tolerance: float = 0.05) -> Setting:
+    """The smallest batch that is nearly (within `tolerance`) as fast as the fastest: a search
+    plays better on small batches.
+    """
+    enough = max(speeds.values()) * (1 - tolerance)
+    return min(
+        (setting for setting, speed in speeds.items() if speed >= enough),
+        key=lambda setting: (setting.batch, -speeds[setting]),
+    )

@@ -6,21 +6,30 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
 from komadori.inference.processors import available_threads
-from komadori.inference.protocol import Floats, InferenceError, ModelError
+from komadori.inference.protocol import Floats, InferenceError, ModelError, Planes
 
-#: The precisions a network can be run at; an int8 model is float32 here (its file says int8).
+#: The precisions a network can be run at; of an int8 model what was left in float is meant.
 PRECISIONS = ("float32", "bfloat16")
 _HINTS = {"float32": "f32", "bfloat16": "bf16"}
+
+
+def best_precision() -> str:
+    """bfloat16 where the processor multiplies in it, else float32."""
+    import openvino as ov
+
+    able = ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
+    return "bfloat16" if "BF16" in able else "float32"
 
 
 class OpenVinoEvaluator:
     """A network on the CPU, one stream a thread, reading the slots' arrays in place.
 
-    `slots` is one more than `streams`, so that a batch can be collected while every stream
-    works. The batch is dynamic: n rows cost what n rows cost.
+    `slots`: for each stream a batch that it works on and one that waits its turn, so that a
+    searcher held up for a moment doesn't hold up the network, and one that is collected. The batch is dynamic: n rows cost what n rows cost.
     """
 
     name = "openvino"
@@ -59,7 +68,7 @@ class OpenVinoEvaluator:
                 }
             )
             self._compiled = core.compile_model(
-                model,
+                _reading_bytes(model),
                 "CPU",
                 {
                     "PERFORMANCE_HINT": "THROUGHPUT",
@@ -72,54 +81,55 @@ class OpenVinoEvaluator:
             raise ModelError(f"{path}: OpenVINO can't compile it: {_brief(error)}") from None
         self.features = shape.features
         self.labels = shape.labels
-        self.precision = precision
+        self.precision = "int8" if _is_int8(model) else precision
         self.max_batch = max_batch
         self.streams = streams
-        self.slots = slots or streams + 1
+        self.slots = slots or 2 * streams + 1
         self._requests = [self._compiled.create_infer_request() for _ in range(self.slots)]
         self._inputs = [
             (
-                np.zeros((max_batch, CHANNELS1, 9, 9), np.float32),
-                np.zeros((max_batch, shape.channels2, 9, 9), np.float32),
+                np.zeros((max_batch, CHANNELS1, 9, 9), np.uint8),
+                np.zeros((max_batch, shape.channels2, 9, 9), np.uint8),
             )
             for _ in range(self.slots)
         ]
-        # One tensor for each number of rows, so that no start() makes one.
-        self._tensors: list[dict[int, tuple[Any, Any]]] = [{} for _ in range(self.slots)]
+        self._outputs = [
+            (
+                np.zeros((max_batch, shape.label_count), np.float32),
+                np.zeros((max_batch, 1), np.float32),
+            )
+            for _ in range(self.slots)
+        ]
+        # What a slot's request reads and writes for each number of rows, so that no start() makes
+        # a tensor and no wait() asks for one.
+        self._tensors: list[dict[int, _Rows]] = [{} for _ in range(self.slots)]
         self._rows = [-1] * self.slots
+        self._answers = [(policy[:0], value[:0, 0]) for policy, value in self._outputs]
 
-    def inputs(self, slot: int) -> tuple[Floats, Floats]:
+    def inputs(self, slot: int) -> tuple[Planes, Planes]:
         return self._inputs[slot]
 
     def start(self, slot: int, n: int) -> None:
         request = self._requests[slot]
         if n != self._rows[slot]:
-            tensors = self._tensors[slot].get(n)
-            if tensors is None:
-                import openvino as ov
-
+            rows = self._tensors[slot].get(n)
+            if rows is None:
                 if not 0 < n <= self.max_batch:
                     raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
-                features1, features2 = self._inputs[slot]
-                tensors = (
-                    ov.Tensor(features1[:n], shared_memory=True),
-                    ov.Tensor(features2[:n], shared_memory=True),
-                )
-                self._tensors[slot][n] = tensors
-            request.set_tensor(INPUTS[0], tensors[0])
-            request.set_tensor(INPUTS[1], tensors[1])
+                rows = _Rows([*self._inputs[slot], *self._outputs[slot]], n)
+                self._tensors[slot][n] = rows
+            for name, tensor in zip((*INPUTS, *OUTPUTS), rows.tensors, strict=True):
+                request.set_tensor(name, tensor)
             self._rows[slot] = n
+            self._answers[slot] = rows.answers
         request.start_async()
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
-        request = self._requests[slot]
         try:
-            request.wait()
+            self._requests[slot].wait()
         except RuntimeError as error:
             raise InferenceError(f"OpenVINO: {_brief(error)}") from None
-        policy: Floats = request.get_tensor(OUTPUTS[0]).data
-        value: Floats = request.get_tensor(OUTPUTS[1]).data
-        return policy, value.reshape(-1)
+        return self._answers[slot]
 
     def close(self) -> None:
         for request in self._requests:
@@ -129,6 +139,26 @@ class OpenVinoEvaluator:
         self._compiled = None
 
 
+def _reading_bytes(model: Any) -> Any:
+    """The model with inputs of bytes: a quarter of the memory to write for each position."""
+    import openvino as ov
+
+    changed = ov.preprocess.PrePostProcessor(model)
+    for name in INPUTS:
+        changed.input(name).tensor().set_element_type(ov.Type.u8)
+    return changed.build()
+
+
+class _Rows:
+    """The first n rows of a slot's arrays: as tensors, and as the answers that wait() gives."""
+
+    def __init__(self, arrays: list[NDArray[Any]], n: int) -> None:
+        import openvino as ov
+
+        self.tensors = [ov.Tensor(array[:n], shared_memory=True) for array in arrays]
+        self.answers = (arrays[2][:n], arrays[3][:n, 0])
+
+
 def _read_model(core: Any, path: Path) -> Any:
     if not path.is_file():
         raise ModelError(f"{path}: no such model file")
@@ -136,6 +166,10 @@ def _read_model(core: Any, path: Path) -> Any:
         return core.read_model(path)
     except RuntimeError as error:
         raise ModelError(f"{path}: not a model that OpenVINO reads: {_brief(error)}") from None
+
+
+def _is_int8(model: Any) -> bool:
+    return any(node.get_type_name() == "FakeQuantize" for node in model.get_ops())
 
 
 def _shapes(ports: list[Any]) -> dict[str, tuple[int | None, ...]]:

@@ -8,6 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 Floats: TypeAlias = NDArray[np.float32]
+#: Inputs: zeros and ones.
+Planes: TypeAlias = NDArray[np.float32] | NDArray[np.uint8]
 
 
 class InferenceError(RuntimeError):
@@ -39,8 +41,10 @@ class Evaluator(Protocol):
     slots: int
     """How many slots there are; all of them may be in flight at once."""
 
-    def inputs(self, slot: int) -> tuple[Floats, Floats]:
-        """The slot's arrays: features1 [max_batch, 62, 9, 9] and features2 [max_batch, C, 9, 9]."""
+    def inputs(self, slot: int) -> tuple[Planes, Planes]:
+        """The slot's arrays, features1 [max_batch, 62, 9, 9] and features2 [max_batch, C, 9, 9]:
+        both float32, or both uint8 where the backend takes the planes' zeros and ones as bytes.
+        """
         ...
 
     def start(self, slot: int, n: int) -> None:

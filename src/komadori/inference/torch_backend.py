@@ -21,6 +21,15 @@ if TYPE_CHECKING:
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 
+def best_device() -> str:
+    """The GPU where torch has one, else the processor."""
+    try:
+        import torch
+    except ModuleNotFoundError:
+        return "cpu"
+    return "cuda" if torch.cuda.is_available() else "cpu"
+
+
 def model_folder(path: Path) -> Path | None:
     """The model in a folder: itself, or of a training run the newest checkpoint; else None."""
     if (path / "model.json").is_file():

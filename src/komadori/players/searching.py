@@ -30,7 +30,12 @@ PLAYER_HASH_MB = 64
 THREADS_VARIABLE = "KOMADORI_THREADS"
 
 #: Short names in a player's specification.
-_SHORT = {"backend": "DNN_Backend", "threads": "UCT_Threads", "batch": "DNN_Batch_Size"}
+_SHORT = {
+    "backend": "DNN_Backend",
+    "threads": "UCT_Threads",
+    "batch": "DNN_Batch_Size",
+    "precision": "DNN_Precision",
+}
 _SHORT_ALPHABETA = {"eval": "Eval", "weights": "EvalFile", "hash": "USI_Hash"}
 
 
@@ -161,7 +166,10 @@ def load_evaluator(options: OptionTable) -> Evaluator:
     from komadori import inference
 
     model = find_model(options.value("DNN_Model"))
-    settings: dict[str, Any] = {"max_batch": options.number("DNN_Batch_Size")}
+    settings: dict[str, Any] = {
+        "max_batch": options.number("DNN_Batch_Size"),
+        "precision": options.value("DNN_Precision"),
+    }
     threads = options.number("UCT_Threads") or int(os.environ.get(THREADS_VARIABLE) or 0)
     if threads and not is_fake(model):
         settings["threads"] = threads

@@ -46,7 +46,7 @@ POSITIONS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class SearchSpeed:
-    """A search and the raw network, measured one after the other on the same evaluator."""
+    """A search and the raw network, measured one after the other."""
 
     name: str
     seconds: float
@@ -57,6 +57,8 @@ class SearchSpeed:
     dropped: int
     raw: float
     """Positions a second of the network alone, before and after the search."""
+    mate_nodes: int = 0
+    """Moves made by the mate search beside it."""
 
     @property
     def nodes_per_second(self) -> float:
@@ -73,20 +75,23 @@ def measure_search(
     options: PuctOptions,
     seconds: float,
     positions: Mapping[str, str] = POSITIONS,
+    raw: Evaluator | None = None,
 ) -> Iterator[SearchSpeed]:
     """Search each position for so long from scratch, with half that time of raw inference before
-    and half after it.
+    and half after it. `raw`: the network run as fast as it goes, where that is not how the search
+    runs it.
     """
+    raw = raw or evaluator
     searcher = PuctSearcher(evaluator, options)
     for name, sfen in positions.items():
         searcher.new_game()
         searcher.set_position(Board(sfen))
-        fill_inputs(evaluator)
-        before = positions_per_second(evaluator, seconds / 2)
+        fill_inputs(raw)
+        before = positions_per_second(raw, seconds / 2)
         begun = time.perf_counter()
         searcher.search(Limits(movetime_ms=round(seconds * 1000)), stop=threading.Event())
         elapsed = time.perf_counter() - begun
-        after = positions_per_second(evaluator, seconds / 2)
+        after = positions_per_second(raw, seconds / 2)
         stats = searcher.tree.stats
         yield SearchSpeed(
             name,

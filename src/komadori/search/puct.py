@@ -20,6 +20,8 @@ from komadori.search.options import DECLARATION_POINTS, PuctOptions
 from komadori.search.protocol import Info, Limits, SearchResult
 
 MAX_PV = 64
+#: Batches of the size allowed that may be in flight: more only hide delays once batches are full.
+MAX_BATCHES_EARLY = 3
 #: Win rates are kept this far from 0 and 1 when they become centipawns.
 _WIN_RATE_EDGE = 1e-5
 
@@ -46,7 +48,7 @@ class PuctSearcher:
         self._options = options or PuctOptions()
         self._tree = Tree(self._options.memory_mb << 20, _tree_options(self._options))
         self._root = self._tree.add_root()
-        self._batches = [Batch(*evaluator.inputs(slot)) for slot in range(evaluator.slots)]
+        self._batches = [_batch(evaluator, slot) for slot in range(evaluator.slots)]
         self._board = Board()
         self._placed = False
         self._ponderhit: Limits | None = None
@@ -213,7 +215,8 @@ class PuctSearcher:
 
     def _rows(self, run: _Run, flying: int) -> int:
         growth = 1 + run.visits // self._options.batch_growth
-        return min(self.evaluator.max_batch, growth, run.nodes_left() - flying)
+        in_flight = MAX_BATCHES_EARLY * growth - flying
+        return min(self.evaluator.max_batch, growth, in_flight, run.nodes_left() - flying)
 
     def _is_over(self, run: _Run) -> bool:
         """Whether the clock, or the lead of the best move, ends the search."""
@@ -428,3 +431,8 @@ def _tree_options(options: PuctOptions) -> TreeOptions:
     tree.draw_value = (options.draw_value_black, options.draw_value_white)
     tree.declaration_points = DECLARATION_POINTS[options.declaration]
     return tree
+
+
+def _batch(evaluator: Evaluator, slot: int) -> Batch:
+    features1, features2 = evaluator.inputs(slot)
+    return Batch(features1, features2)  # type: ignore[arg-type]  # both of one dtype

@@ -1,0 +1,64 @@
+"""`komadori bench`: every setting is measured, one is recommended; the search is set beside it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from komadori.cli.bench import command
+from komadori.inference import load
+from komadori.inference.measure import Setting, recommend
+
+pytest.importorskip("onnx")
+pytest.importorskip("onnxruntime")
+
+from komadori.inference.openvino_backend import best_precision
+from komadori.inference.synthetic import write_random_resnet
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return write_random_resnet(tmp_path_factory.mktemp("models") / "tiny.onnx", 1, 8)
+
+
+def test_the_smallest_batch_that_is_nearly_the_fastest_is_recommended() -> None:
+    small, middle, large = (Setting("openvino", "float32", batch, 2) for batch in (4, 16, 64))
+    slow = Setting("onnxruntime", "float32", 1)
+    assert recommend({small: 50, middle: 96, large: 100, slow: 10}) == middle
+    assert recommend({small: 96, middle: 96, large: 100, slow: 10}) == small
+    assert recommend({small: 50, middle: 90, large: 100, slow: 10}) == large
+
+
+def test_every_setting_has_a_row(model: Path) -> None:
+    arguments = ["inference", "--model", str(model), "--batches", "1,4", "--seconds", "0.03"]
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 0, done.output
+    rows = [line.split() for line in done.output.splitlines()]
+    measured = {(row[0], row[1]) for row in rows if row[0] in ("openvino", "onnxruntime")}
+    expected = {("openvino", "float32"), ("openvino", best_precision()), ("onnxruntime", "float32")}
+    assert measured == expected
+    assert rows[-1][0] == "recommended:"
+
+
+def test_the_search_is_set_beside_the_network(model: Path) -> None:
+    arguments = ["search", "--model", str(model), "--positions", "2", "--seconds", "0.1"]
+    done = CliRunner().invoke(command, [*arguments, "--beside-onnxruntime"])
+    assert done.exit_code == 0, done.output
+    lines = done.output.splitlines()
+    assert lines[0].startswith(f"tiny.onnx, {best_precision()}: search by openvino, batch 16")
+    assert [line.split(" ")[0] for line in lines[2:5]] == ["start", "opening,", "all"]
+    assert "times that" in lines[-1]
+
+
+def test_the_best_precision_is_taken_where_it_is_left_open(model: Path) -> None:
+    evaluator = load(model, precision="auto")
+    assert evaluator.precision == best_precision()  # type: ignore[attr-defined]
+    evaluator.close()
+    evaluator = load(model)
+    assert evaluator.precision == "float32"  # type: ignore[attr-defined]
+    evaluator.close()
+    evaluator = load(model, backend="onnxruntime", precision="auto")
+    assert evaluator.precision == "float32"  # type: ignore[attr-defined]
+    evaluator.close()
