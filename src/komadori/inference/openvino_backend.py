@@ -29,7 +29,8 @@ class OpenVinoEvaluator:
     """A network on the CPU, one stream a thread, reading the slots' arrays in place.
 
     `slots`: for each stream a batch that it works on and one that waits its turn, so that a
-    searcher held up for a moment doesn't hold up the network, and one that is collected. The batch is dynamic: n rows cost what n rows cost.
+    searcher held up for a moment doesn't hold up the network, and one that is collected. The
+    batch is dynamic: n rows cost what n rows cost.
     """
 
     name = "openvino"
