@@ -125,10 +125,17 @@ def test_stop_is_obeyed_at_once() -> None:
 
 
 def test_threads_share_a_search() -> None:
+    """Whichever thread's line is taken in the end, its counts are those of all."""
     engine = searcher(threads=3)
-    engine.set_position(Board())
-    result = engine.search(Limits(nodes=30000))
-    assert result.best_move in Board().legal_moves
+    for board in random_positions(20, seed=15):
+        engine.new_game()
+        engine.set_position(board)
+        result = engine.search(Limits(nodes=5000))
+        assert result.best_move in board.legal_moves
+        assert result.infos[0].pv[0] == result.best_move
+        assert result.infos[0].nodes == engine.nodes
+        assert engine.nodes >= 5000 or result.infos[0].mate_plies is not None
+        replay(board, result.infos[0].pv)
 
 
 def test_table_stays_within_its_megabytes() -> None:

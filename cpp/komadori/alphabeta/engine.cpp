@@ -124,6 +124,11 @@ void Engine::run(Position position) {
             }
         }
         found.lines = best->lines();
+        for (Info& line : found.lines) {  // a helper's have no counts
+            line.nodes = nodes();
+            line.time_ms = shared_.elapsed_ms();
+            line.hashfull = shared_.table.hashfull();
+        }
         found.best = found.lines.front().pv.front();
         if (found.lines.front().pv.size() > 1) found.ponder = found.lines.front().pv[1];
     }

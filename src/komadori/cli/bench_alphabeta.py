@@ -21,16 +21,19 @@ _YARDSTICK_LIMIT_S = 600.0
 @click.option("--nodes", default=1_000_000, show_default=True, type=click.IntRange(1000))
 @click.option("--eval", "evaluation", default="material", show_default=True)
 @click.option("--weights", type=click.Path(exists=True, path_type=Path), help="Of the evaluation.")
+@click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 512))
 @click.option(
     "--yardstick/--no-yardstick",
     default=True,
     help="Search the same with Fairy-Stockfish where it is installed.",
 )
-def command(nodes: int, evaluation: str, weights: Path | None, yardstick: bool) -> None:
-    """Search ten named positions on one thread; a node is one move made.
+def command(
+    nodes: int, evaluation: str, weights: Path | None, threads: int, yardstick: bool
+) -> None:
+    """Search ten named positions; a node is one move made.
 
-    Speeds count processor time. Fairy-Stockfish takes each position right after, so that both
-    meet the machine in the same state.
+    Speeds count processor time, that of all threads together. Fairy-Stockfish (one thread) takes
+    each position right after, so that both meet the machine in the same state.
     """
     from komadori.search.measure_alphabeta import measure
 
@@ -42,7 +45,7 @@ def command(nodes: int, evaluation: str, weights: Path | None, yardstick: bool) 
         click.echo(head + (f"{'peer nodes/s':>14}{'ratio':>8}" if peer else ""))
         own, theirs = _Sum(), _Sum()
         try:
-            for speed in measure(nodes, evaluation, weights):
+            for speed in measure(nodes, evaluation, weights, threads):
                 line = _Sum(speed.nodes, speed.cpu_s, speed.wall_s)
                 own.add(line)
                 peer_line = _search(peer, speed.position, max(nodes // 4, 1000)) if peer else None

@@ -54,10 +54,14 @@ class Speed:
 
 
 def measure(
-    nodes: int, evaluation: str = "material", weights: Path | str | None = None
+    nodes: int,
+    evaluation: str = "material",
+    weights: Path | str | None = None,
+    threads: int = 1,
 ) -> Iterator[Speed]:
-    """Search each position anew for so many nodes, on one thread."""
-    searcher = AlphaBetaSearcher(evaluation, weights, AlphaBetaOptions(hash_mb=64))
+    """Search each position anew for so many nodes."""
+    options = AlphaBetaOptions(hash_mb=64, threads=threads)
+    searcher = AlphaBetaSearcher(evaluation, weights, options)
     searcher.set_position(Board())
     searcher.search(Limits(nodes=min(nodes, 100_000)))  # touches the tables' memory
     for name, sfen in POSITIONS.items():

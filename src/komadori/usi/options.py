@@ -36,13 +36,15 @@ class Scope(enum.Enum):
 class EngineOption:
     """An option as it is declared, who heeds it, and the searcher's setting it stands for.
 
-    The setting `field` is the value divided by `divisor`; a spin below zero means None there.
+    The setting `field` is the value divided by `divisor`; a spin below zero means None there. A
+    combo's choices stand for `meanings`, one each, or for themselves.
     """
 
     line: OptionLine
     scope: Scope
     field: str = ""
     divisor: int = 1
+    meanings: tuple[str, ...] = ()
 
     @property
     def name(self) -> str:
@@ -52,6 +54,8 @@ class EngineOption:
         """The value as the searcher's setting takes it."""
         if self.line.kind == "check":
             return value == "true"
+        if self.meanings:
+            return self.meanings[self.line.choices.index(value)]
         if self.line.kind != "spin":
             return value
         number = int(value)
@@ -70,8 +74,16 @@ def check(name: str, default: bool, scope: Scope, field: str = "") -> EngineOpti
     return EngineOption(OptionLine(name, "check", str(default).lower()), scope, field)
 
 
-def combo(name: str, default: str, choices: tuple[str, ...], scope: Scope) -> EngineOption:
-    return EngineOption(OptionLine(name, "combo", default, choices=choices), scope)
+def combo(
+    name: str,
+    default: str,
+    choices: tuple[str, ...],
+    scope: Scope,
+    field: str = "",
+    meanings: tuple[str, ...] = (),
+) -> EngineOption:
+    line = OptionLine(name, "combo", default, choices=choices)
+    return EngineOption(line, scope, field, meanings=meanings)
 
 
 def filename(name: str, default: str, scope: Scope) -> EngineOption:
@@ -133,6 +145,15 @@ ALPHABETA_OPTIONS = (
     spin("ResignValue", 99999, 0, 99999, Scope.SEARCHER, "resign_value"),
     spin("MinimumThinkingTime", 0, 0, DAY_MS, Scope.SEARCHER, "minimum_thinking_ms"),
     spin("SlowMover", 100, 1, 1000, Scope.SEARCHER, "slow_mover"),
+    combo(
+        "EnteringKingRule",
+        "CSARule27",
+        ("NoEnteringKing", "CSARule24", "CSARule27"),
+        Scope.SEARCHER,
+        "declaration",
+        ("none", "24", "27"),
+    ),
+    check("GenerateAllLegalMoves", False, Scope.SEARCHER, "all_moves"),
 )
 
 #: ShogiArena refuses an engine that has neither.
