@@ -84,6 +84,8 @@ void Engine::start(const Position& position, const Limits& limits) {
 }
 
 void Engine::run(Position position) {
+    // Before any thread begins: the first adds up what all have done.
+    for (const auto& worker : workers_) worker->forget_counts();
     const Options& options = shared_.options;
     Result found;
     Move moves[MAX_LEGAL_MOVES];

@@ -48,6 +48,7 @@ class AnyWorker {
                                                std::uint64_t seed) = 0;
 
     std::uint64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
+    void forget_counts() { nodes_.store(0, std::memory_order_relaxed); }
     int completed_depth() const { return completed_depth_; }
     const std::vector<Info>& lines() const { return lines_; }  // of the last iteration, best first
 

@@ -12,7 +12,6 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
     position_ = root;
     parts_ = shared_.options.parts;
     evaluator_.reset(position_);
-    nodes_.store(0, std::memory_order_relaxed);
     completed_depth_ = 0;
     calls_left_ = 0;
     null_move_from_ply_ = 0;
