@@ -60,7 +60,7 @@ def test_net_as_a_table(path):
         ("[model.net]\nfamily = 'resnet'\ndepth = 1", "unknown key 'model.net.depth'"),
         ("[model.net]\nfamily = 'resnet'\nblocks = -1", "blocks >= 0"),
         ("[data]\ntrain = [1]", "data.train must be str"),
-        ("[schedule]\nkind = 'x'", "kind is constant, cosine or step"),
+        ("[schedule]\nkind = 'x'", "kind is one of constant, cosine, cycles, step"),
         ("seed = ", "Invalid value"),
     ],
 )

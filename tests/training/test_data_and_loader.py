@@ -69,8 +69,8 @@ def test_batches_hold_the_samples_while_promised():
         for one in filter(None, (previous, batch)):
             bits = np.unpackbits(samples.hcp[one.rows], axis=1)
             assert np.array_equal(one.inputs[0][:, :, 4, 4], bits[:, :4])
-            assert np.array_equal(one.result, samples.result[one.rows])
-            assert np.array_equal(one.label, samples.move16[one.rows].astype(int) - 1)
+            assert np.array_equal(one.targets.result, samples.result[one.rows])
+            assert np.array_equal(one.targets.label, samples.move16[one.rows].astype(int) - 1)
         previous = batch
 
 

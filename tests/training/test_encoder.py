@@ -107,5 +107,3 @@ def test_unknown_names():
         CoreEncoder("x", "2187")
     with pytest.raises(ConfigError, match=r"model\.labels: unknown 'x'"):
         CoreEncoder("dlshogi", "x")
-    with pytest.raises(ConfigError, match="outputs, not one"):
-        CoreEncoder("dlshogi", "from-to")

@@ -72,13 +72,26 @@ def test_every_epoch_shows_each_sample_once(tmp_path, encoder, samples):
     assert result.samples == 2 * 240  # 24 of 30 games, the last batch smaller
 
 
-@pytest.mark.parametrize("name", ["sgd", "adamw"])
-@pytest.mark.parametrize("ema", [0.0, 0.9])
-def test_resume_equals_uninterrupted(tmp_path, encoder, samples, name, ema):
+@pytest.mark.parametrize(
+    ("name", "average"),
+    [
+        ("sgd", {}),
+        ("sgd", {"ema_decay": 0.9}),
+        ("sgd", {"ema_decay": 0.9, "norm_batches": 2}),
+        ("sgd", {"swa_every": 2, "swa_start": 5, "norm_batches": 2}),
+        ("sgd", {"swa_every": 2, "swa_start": 9}),
+        ("adamw", {"ema_decay": 0.9}),
+        ("adam", {}),
+        ("rmsprop", {}),
+        ("adagrad", {}),
+    ],
+)
+def test_resume_equals_uninterrupted(tmp_path, encoder, samples, name, average):
     config = make_config(
         optimizer={"name": name},
         schedule={"rate": 0.01},
-        loop={"ema_decay": ema},
+        loss={"lambda_decay": 0.5},
+        loop=average,
         data={"mirror": True},
     )
     whole = run(tmp_path / "whole", config, encoder, samples)

@@ -22,7 +22,7 @@ def test_shares_are_the_batch_in_order(batch):
     def look(index, share):
         names.add(threading.current_thread().name)
         assert torch.get_num_threads() == 1
-        assert len(share.label) == len(share.inputs[0]) == len(share)
+        assert len(share.targets.label) == len(share.inputs[0]) == len(share)
         return index, share.rows.tolist()
 
     found = workers.map(look, batch)

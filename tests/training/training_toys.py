@@ -34,15 +34,20 @@ class ToyEncoder:
 
     def encode(self, samples, rows, mirror, out):
         bits = np.unpackbits(samples.hcp[rows], axis=1)
-        move16 = samples.move16[rows]
         out[0][:] = bits[:, :4, None, None]
         out[1][:] = bits[:, 4:6, None, None]
         if mirror is not None:
             out[0][mirror] = out[0][mirror, ::-1]
+        return self.labels_of(samples.hcp[rows], samples.move16[rows], mirror)
+
+    def labels_of(self, hcp, move16, mirror):
         return np.where(move16 == 0, NO_LABEL, move16.astype(np.int64) - 1)
 
-    def legal(self, samples, rows):
+    def legal(self, samples, rows, mirror=None):
         return np.tile(np.arange(self.interface.labels) % 81 == 0, (len(rows), 1))
+
+    def is_legal(self, samples, rows, labels):
+        return labels[:, 0] % 81 == 0
 
 
 def make_samples(n: int = 300, seed: int = 0) -> ToySamples:

@@ -5,20 +5,19 @@ from __future__ import annotations
 import glob
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from komadori import records
 
+if TYPE_CHECKING:
+    from komadori.training import Part
+
 
 def load_samples(patterns: Iterable[str]) -> records.Samples:
     """The samples of all files that the paths or patterns name; skipped games are told."""
-    paths: list[Path] = []
-    for pattern in patterns:
-        found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute ones too)
-        if not found:
-            raise click.ClickException(f"no file matches {pattern}")
-        paths += map(Path, found)
+    paths = _files(patterns)
     try:
         samples = records.load_samples(paths)
     except (ValueError, OSError) as error:
@@ -26,3 +25,23 @@ def load_samples(patterns: Iterable[str]) -> records.Samples:
     for skipped in samples.skipped:
         click.echo(f"skipped: {skipped}", err=True)
     return samples
+
+
+def load_shares(patterns: Iterable[str]) -> Part:
+    """As `load_samples`, with the shares of the candidates' visits."""
+    from komadori import training
+
+    try:
+        return training.load_visits(_files(patterns))
+    except (ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _files(patterns: Iterable[str]) -> list[Path]:
+    paths: list[Path] = []
+    for pattern in patterns:
+        found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute ones too)
+        if not found:
+            raise click.ClickException(f"no file matches {pattern}")
+        paths += map(Path, found)
+    return paths

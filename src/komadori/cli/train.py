@@ -49,7 +49,7 @@ def command(
     Ctrl-C ends the run after a checkpoint; `--resume` goes on from there.
     """
     from komadori import nets, training
-    from komadori.cli.sample_files import load_samples
+    from komadori.cli.sample_files import load_samples, load_shares
     from komadori.cli.training_display import TrainingBar, metrics_table
 
     run_dir = run_dir or Path("runs") / config.stem
@@ -61,7 +61,8 @@ def command(
             raise click.ClickException(f"{config}: no games: give --data or set data.train")
         files = replace(settings.data, train=tuple(train_files), test=tuple(test_files))
         settings = replace(settings, data=files)
-        samples = load_samples(train_files)
+        wants_visits = settings.loss.policy_target == "visits"
+        samples = load_shares(train_files) if wants_visits else load_samples(train_files)
         test_samples = load_samples(test_files) if test_files else None
         with TrainingBar() as bar, _interrupt_sets(stop):
             result = training.train(

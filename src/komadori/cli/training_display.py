@@ -21,8 +21,17 @@ _ROWS = {
     "policy_top5": "policy accuracy, top 5",
     "value_accuracy": "value accuracy",
     "best_is_legal": "best label is legal",
+    "policy_entropy": "policy entropy",
+    "policy_top1_mass": "largest probability",
 }
-_SHARES = {"policy_top1", "policy_top3", "policy_top5", "value_accuracy", "best_is_legal"}
+_SHARES = {
+    "policy_top1",
+    "policy_top3",
+    "policy_top5",
+    "value_accuracy",
+    "best_is_legal",
+    "policy_top1_mass",
+}
 
 
 class TrainingBar:

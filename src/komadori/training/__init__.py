@@ -17,8 +17,9 @@ from komadori.training.config import (
     config_to_dict,
     load_config,
 )
-from komadori.training.data import Part, Samples, Split, make_split, split_by_game
+from komadori.training.data import MoveShares, Part, Samples, Split, make_split, split_by_game
 from komadori.training.device import Compute
+from komadori.training.duplicates import average_duplicates
 from komadori.training.errors import CheckpointError, TrainingError
 from komadori.training.evaluate import Metrics, evaluate, loss_config_of, measure
 from komadori.training.export import ExportError, ExportResult, export
@@ -26,6 +27,8 @@ from komadori.training.loader import Batch, Cursor, Encoder, Loader
 from komadori.training.loop import train
 from komadori.training.run import Report, RunResult, save_untrained
 from komadori.training.run_log import read_log
+from komadori.training.score_fit import fit_eval_coef
+from komadori.training.shares import load_visits
 
 __all__ = [
     "Batch",
@@ -41,18 +44,22 @@ __all__ = [
     "Loader",
     "LossConfig",
     "Metrics",
+    "MoveShares",
     "Part",
     "Report",
     "RunResult",
     "Samples",
     "Split",
     "TrainingError",
+    "average_duplicates",
     "config_from_dict",
     "config_to_dict",
     "evaluate",
     "export",
+    "fit_eval_coef",
     "latest",
     "load_config",
+    "load_visits",
     "loss_config_of",
     "make_split",
     "measure",

@@ -21,7 +21,7 @@ import tomllib
 import types
 import typing
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,6 +58,8 @@ class DataConfig:
     test_limit: at most so many test positions, drawn by the seed; 0 means all.
     drop_seen: remove the test positions that also occur in the training data.
     mirror: show half of the samples mirrored left to right, anew each epoch.
+    duplicates: of a training position that occurs again, keep each sample, or average them
+    to one (`training.duplicates`).
     ahead: batches that the background thread keeps ready.
     """
 
@@ -67,12 +69,14 @@ class DataConfig:
     test_limit: int = 0
     drop_seen: bool = True
     mirror: bool = False
+    duplicates: str = "keep"
     ahead: int = 4
 
     def __post_init__(self) -> None:
         _check(0 <= self.test_share < 1, "test_share is in [0, 1)")
         _check(self.test_limit >= 0, "test_limit is not negative")
         _check(self.ahead >= 1, "ahead is at least 1")
+        _check(self.duplicates in ("keep", "average"), "duplicates is keep or average")
 
 
 @dataclass(frozen=True)
@@ -80,22 +84,47 @@ class LossConfig:
     """policy_weight * policy + value_weight * value, as `training.loss` defines them.
 
     value_lambda: elmo's mix; 0 learns the game's result only, 1 the teacher's score only.
-    eval_coef: centipawns per unit of the teacher's logit.
+    lambda_decay: the share of it that is lost, evenly, over the run.
+    value_loss: cross-entropy, or squared, of tanh (seed 001).
+    eval_coef: centipawns per unit of the teacher's logit; "fit" or 0 fits it to the training
+    data's results, and the model card gets the number.
+    policy_target: the move, or the visits of each candidate (hcpe3), raised to
+    1 / policy_temperature.
+    mask_illegal: leave illegal moves out of the policy's softmax. result_weighted: weight a
+    position's policy loss by result - teacher + 1/2. entropy_bonus: weight of the entropy.
     """
 
     policy_weight: float = 1.0
     value_weight: float = 1.0
     value_lambda: float = 0.333
+    lambda_decay: float = 0.0
+    value_loss: str = "cross-entropy"
     eval_coef: float = 756.0864962951762
+    policy_target: str = "move"
+    policy_temperature: float = 1.0
+    mask_illegal: bool = False
+    result_weighted: bool = False
+    entropy_bonus: float = 0.0
 
     def __post_init__(self) -> None:
         _check(0 <= self.value_lambda <= 1, "value_lambda is in [0, 1]")
-        _check(self.eval_coef > 0, "eval_coef is positive")
+        _check(0 <= self.lambda_decay <= 1, "lambda_decay is in [0, 1]")
+        _check(self.eval_coef >= 0, 'eval_coef is positive, or "fit"')
+        losses = ("cross-entropy", "squared")
+        _check(self.value_loss in losses, f"value_loss is one of {', '.join(losses)}")
+        _check(self.policy_target in ("move", "visits"), "policy_target is move or visits")
+        _check(self.policy_temperature > 0, "policy_temperature is positive")
+
+    def at(self, course: float) -> LossConfig:
+        """The loss at this place of the run, from 0 to 1."""
+        return replace(self, value_lambda=self.value_lambda * (1 - self.lambda_decay * course))
 
 
 @dataclass(frozen=True)
 class OptimizerConfig:
-    """name: sgd (momentum, nesterov) or adamw (betas). Biases and norms are not decayed."""
+    """name: sgd (momentum, nesterov), adagrad, rmsprop (the second of betas), adam or adamw
+    (betas). Biases and norms are not decayed.
+    """
 
     name: str = "sgd"
     momentum: float = 0.9
@@ -104,7 +133,8 @@ class OptimizerConfig:
     weight_decay: float = 1e-4
 
     def __post_init__(self) -> None:
-        _check(self.name in ("sgd", "adamw"), "name is sgd or adamw")
+        known = ("sgd", "adagrad", "rmsprop", "adam", "adamw")
+        _check(self.name in known, f"name is one of {', '.join(known)}")
         _check(len(self.betas) == 2, "betas are two numbers")
 
 
@@ -112,8 +142,9 @@ class OptimizerConfig:
 class ScheduleConfig:
     """The learning rate over the run's course p from 0 to 1 (`training.schedule`).
 
-    kind: constant; cosine, from `rate` to `rate * final`; step, times `factor` at each of
-    `drops`. The first `warmup_steps` rise linearly. The course is that of the budget
+    kind: constant; cosine, from `rate` to `rate * final`; cycles, so many cosines one after
+    another (SGDR, arXiv 1608.03983); step, times `factor` at each of `drops`. The first
+    `warmup_steps` rise linearly. The course is that of the budget
     which will end the run, steps or seconds.
     """
 
@@ -123,9 +154,12 @@ class ScheduleConfig:
     final: float = 0.01
     drops: tuple[float, ...] = (0.5, 0.75)
     factor: float = 0.1
+    cycles: int = 4
 
     def __post_init__(self) -> None:
-        _check(self.kind in ("constant", "cosine", "step"), "kind is constant, cosine or step")
+        known = ("constant", "cosine", "cycles", "step")
+        _check(self.kind in known, f"kind is one of {', '.join(known)}")
+        _check(self.cycles >= 1, "cycles is at least 1")
         _check(self.rate > 0, "rate is positive")
         _check(self.warmup_steps >= 0, "warmup_steps is not negative")
 
@@ -137,7 +171,11 @@ class LoopConfig:
     batch_size: samples a micro-step; `accumulate` of them make one optimiser step.
     clip: largest gradient norm, 0 for none (trunks.md: 10 does no harm, 2 does).
     evaluate_every, checkpoint_every, log_every: steps; 0 evaluates and saves at the end only.
-    keep: how many of the newest checkpoints stay; ema_decay: 0 for no weight average.
+    keep: how many of the newest checkpoints stay.
+    ema_decay: of the exponential average of the weights; swa_every, swa_start: steps of the
+    plain one (`training.averaging`); 0 for none. norm_batches: batches over which the
+    average's batch norm statistics are estimated anew before it is measured or saved; 0
+    leaves the average of the statistics.
     tensorboard: write its event files too, where the package is installed.
     """
 
@@ -148,6 +186,9 @@ class LoopConfig:
     max_seconds: float = 0.0
     clip: float = 10.0
     ema_decay: float = 0.0
+    swa_every: int = 0
+    swa_start: int = 0
+    norm_batches: int = 0
     evaluate_every: int = 1000
     checkpoint_every: int = 1000
     log_every: int = 20
@@ -163,6 +204,13 @@ class LoopConfig:
         )
         _check(min(self.epochs, self.max_steps, self.max_seconds) >= 0, "budgets >= 0")
         _check(0 <= self.ema_decay < 1, "ema_decay is in [0, 1)")
+        _check(
+            min(self.swa_every, self.swa_start, self.norm_batches) >= 0,
+            "swa_every, swa_start and norm_batches are not negative",
+        )
+        _check(
+            not (self.ema_decay and self.swa_every), "ema_decay and swa_every exclude each other"
+        )
         _check(self.keep >= 1, "keep is at least 1")
         _check(self.log_every >= 1, "log_every is at least 1")
 
@@ -272,6 +320,8 @@ def _build(cls: Any, table: Any, prefix: str, where: str, origin: Mapping[str, s
             raise ConfigError(f"{place}: unknown key {full!r}; known: {', '.join(names)}")
         if cls is ModelConfig and key == "net":
             values[key] = _net(value, full, place, origin)
+        elif cls is LossConfig and key == "eval_coef" and value == "fit":
+            values[key] = 0.0
         elif dataclasses.is_dataclass(hints[key]):
             values[key] = _build(hints[key], value, full, where, origin)
         else:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
@@ -32,18 +32,71 @@ class Samples(Protocol):
 
 
 @dataclass(frozen=True)
+class MoveShares:
+    """Shares of moves, of all rows of the samples one after another.
+
+    first: int64 [N + 1]; the moves of row i are first[i] to first[i + 1] - 1.
+    move16: uint16 [M]. share: float32 [M], 1 in all for each row that has moves.
+    """
+
+    first: NDArray[np.int64]
+    move16: NDArray[np.uint16]
+    share: NDArray[np.float32]
+
+    @classmethod
+    def of_weights(
+        cls, count: NDArray[np.int64], move16: NDArray[np.uint16], weight: NDArray[np.float32]
+    ) -> MoveShares:
+        """From the number of moves of each row and weights of any scale; where all of a row
+        are 0 they share alike."""
+        first = np.concatenate(([0], np.cumsum(count)))
+        owner = np.repeat(np.arange(len(count)), count)
+        total = np.bincount(owner, weight, minlength=len(count))[owner]
+        share = np.where(total > 0, weight / np.maximum(total, 1e-30), 1 / count[owner])
+        return cls(first, move16, share.astype(np.float32))
+
+    def at_temperature(self, temperature: float) -> MoveShares:
+        """share ** (1 / temperature), scaled to 1 in all again."""
+        if temperature == 1:
+            return self
+        weight = (self.share ** np.float32(1 / temperature)).astype(np.float32)
+        return self.of_weights(np.diff(self.first), self.move16, weight)
+
+    def rows(
+        self, rows: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float32]]:
+        """The rows' numbers of moves, then moves and shares one row after another."""
+        count = self.first[rows + 1] - self.first[rows]
+        inner = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
+        place = np.repeat(self.first[rows], count) + inner
+        return count, self.move16[place], self.share[place]
+
+
+@dataclass(frozen=True)
 class Part:
-    """Some rows of the samples: a view, nothing is copied."""
+    """Some rows of the samples: a view, nothing is copied.
+
+    shares: soft policy targets of all rows of the samples; None where the one move counts.
+    """
 
     samples: Samples
     rows: NDArray[np.int64]
+    shares: MoveShares | None = None
 
     @classmethod
-    def whole(cls, samples: Samples) -> Part:
-        return cls(samples, np.arange(len(samples.hcp), dtype=np.int64))
+    def whole(cls, samples: Samples, shares: MoveShares | None = None) -> Part:
+        return cls(samples, np.arange(len(samples.hcp), dtype=np.int64), shares)
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    def without_shares(self) -> Part:
+        """The same positions, each with its one move."""
+        return replace(self, shares=None)
+
+    def only(self, rows: NDArray[np.int64]) -> Part:
+        """The same samples, other rows."""
+        return replace(self, rows=rows)
 
 
 @dataclass(frozen=True)
@@ -94,7 +147,7 @@ def split_by_game(part: Part, test_share: float, seed: int) -> tuple[Part, Part]
     count = int(np.ceil(test_share * len(games)))
     chosen = np.random.default_rng([seed, 0x5E1EC7]).permutation(games)[:count]
     is_test = np.isin(game, chosen)
-    return Part(part.samples, part.rows[~is_test]), Part(part.samples, part.rows[is_test])
+    return part.only(part.rows[~is_test]), part.only(part.rows[is_test])
 
 
 def make_split(
@@ -109,12 +162,12 @@ def make_split(
     removed = 0
     if drop_seen:
         removed = int(seen.sum())
-        test = Part(test.samples, test.rows[~seen])
+        test = test.only(test.rows[~seen])
         seen = np.isin(position_keys(test.samples.hcp[test.rows]), train_keys)
     if test_limit and len(test) > test_limit:
         rng = np.random.default_rng([seed, 0x11317])
         kept = np.sort(rng.choice(len(test), test_limit, replace=False))
-        test = Part(test.samples, test.rows[kept])
+        test = test.only(test.rows[kept])
         seen = seen[kept]
     return Split(
         train,

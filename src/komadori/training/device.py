@@ -13,7 +13,7 @@ from torch import Tensor
 from komadori.nets import Network
 from komadori.training.config import ConfigError, DeviceConfig
 from komadori.training.loader import Batch
-from komadori.training.loss import Targets
+from komadori.training.targets import Targets
 from komadori.training.workers import Workers
 
 #: More threads than this work in groups: each share is to stay a fair batch of its own.
@@ -97,8 +97,7 @@ class Compute:
 
 def targets(batch: Batch, device: torch.device) -> Targets:
     """The batch's targets on the device."""
-    arrays = (batch.label, batch.result, batch.score_cp)
-    return Targets(*(torch.from_numpy(array).to(device, non_blocking=True) for array in arrays))
+    return batch.targets.tensors(batch.heads, device)
 
 
 def _best_device() -> str:

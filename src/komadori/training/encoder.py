@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 from komadori import encoding
 from komadori.encoding import LabelScheme
 from komadori.nets import Interface
+from komadori.rules import Board
 from komadori.training.config import ConfigError
 from komadori.training.data import Samples
-from komadori.training.loss import NO_LABEL
+from komadori.training.targets import NO_LABEL
 
 
 def interface_of(features: str, labels: str) -> Interface:
@@ -36,10 +37,6 @@ class CoreEncoder:
 
     def __init__(self, features: str, labels: str) -> None:
         self.interface = interface_of(features, labels)
-        if self.interface.heads:
-            raise ConfigError(
-                f"model.labels: {labels!r} has {len(self.interface.heads)} outputs, not one"
-            )
         table = encoding.FEATURES[features]
         self.features, self.labels = features, labels
         self.dtype: type[np.generic] = np.uint8 if table.is_binary else np.float32
@@ -61,25 +58,51 @@ class CoreEncoder:
             out=out,
             plies=samples.ply[rows].astype(np.int32) - 1 if self._needs_plies else None,
         )
-        label = encoding.encode_labels(hcp, samples.move16[rows], self.labels, missing=NO_LABEL)
         if mirror is not None:
-            self._mirror(mirror, out, label)
+            for planes in out:
+                if planes.shape[2:] != (9, 9):
+                    raise ConfigError(f"data.mirror: {self.features!r} are not planes of squares")
+                planes[mirror] = planes[mirror, :, ::-1]  # axis 2 is the file
+        return self.labels_of(hcp, samples.move16[rows], mirror)
+
+    def labels_of(
+        self,
+        hcp: NDArray[np.uint8],
+        move16: NDArray[np.uint16],
+        mirror: NDArray[np.bool_] | None,
+    ) -> NDArray[np.int64]:
+        label = encoding.encode_labels(hcp, move16, self.labels, missing=NO_LABEL)
+        if mirror is not None:
+            changed = mirror & (label != NO_LABEL)
+            label[changed] = self._mirrored()[label[changed]]
         return label
 
-    def legal(self, samples: Samples, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        return encoding.legal_mask(samples.hcp[rows], self.labels)
+    def legal(
+        self,
+        samples: Samples,
+        rows: NDArray[np.int64],
+        mirror: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.bool_]:
+        mask = encoding.legal_mask(samples.hcp[rows], self.labels)
+        if mirror is not None:
+            mask[mirror] = mask[mirror][:, self._mirrored()]
+        return mask
 
-    def _mirror(
-        self, mirror: NDArray[np.bool_], out: tuple[NDArray[Any], ...], label: NDArray[np.int64]
-    ) -> None:
+    def is_legal(
+        self, samples: Samples, rows: NDArray[np.int64], labels: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        if not self.interface.heads:
+            found: NDArray[np.bool_] = self.legal(samples, rows)[np.arange(len(rows)), labels[:, 0]]
+            return found
+        # Outputs that are each legal may contradict one another: ask for a move that has both.
+        boards = (Board.from_hcp(samples.hcp[row].tobytes()) for row in rows)
+        moves = (encoding.legal_labels(board, self.labels) for board in boards)
+        return np.array([(m == one).all(1).any() for m, one in zip(moves, labels, strict=True)])
+
+    def _mirrored(self) -> NDArray[np.int64]:
         if self._mirrored_label is None:
             self._mirrored_label = mirrored_labels(encoding.LABELS[self.labels])
-        for planes in out:
-            if planes.shape[2:] != (9, 9):
-                raise ConfigError(f"data.mirror: {self.features!r} are not planes of squares")
-            planes[mirror] = planes[mirror, :, ::-1]  # axis 2 is the file
-        changed = mirror & (label != NO_LABEL)
-        label[changed] = self._mirrored_label[label[changed]]
+        return self._mirrored_label
 
 
 def mirrored_labels(scheme: LabelScheme) -> NDArray[np.int64]:
@@ -88,9 +111,9 @@ def mirrored_labels(scheme: LabelScheme) -> NDArray[np.int64]:
     From the scheme's table: the destination's file is turned and a plane's LEFT and RIGHT
     are swapped.
     """
+    if len(scheme.heads) > 1:
+        raise ConfigError(f"data.mirror: labels {scheme.name!r} can't be mirrored")
     (head,) = scheme.heads
-    if not head.planes:
-        raise ConfigError(f"data.mirror: labels {scheme.name!r} have no directions to mirror")
     place = {name: index for index, name in enumerate(head.planes)}
     swap = {"LEFT": "RIGHT", "RIGHT": "LEFT"}
     turned = (re.sub("LEFT|RIGHT", lambda m: swap[m[0]], name) for name in head.planes)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
 import torch
 from torch import Tensor
 
@@ -15,18 +14,22 @@ from komadori.training.config import ConfigError, LossConfig, config_from_dict
 from komadori.training.data import Part
 from komadori.training.device import Compute, targets
 from komadori.training.loader import Batch, Encoder, Loader
-from komadori.training.loss import NO_LABEL, Size, losses
+from komadori.training.loss import log_policy, losses
+from komadori.training.targets import Size
 
 
 @dataclass(frozen=True)
 class Metrics:
     """Means over the positions; shares in [0, 1], NaN where no position counts.
 
-    loss, policy_loss, value_loss: as trained, without weight decay; value_result_loss and
-    value_score_loss: cross entropy against result and teacher.
-    policy_top1, 3, 5: the labelled positions whose move is among the k largest logits.
+    loss, policy_loss, value_loss: as trained, of the one move and of the win probability,
+    without weight decay, entropy bonus, result weights and lambda decay; value_result_loss and
+    value_score_loss: against result and teacher.
+    policy_top1, 3, 5: the labelled positions whose move is among the k most probable labels (of
+    several outputs: their pairs), masked where training masks.
     value_accuracy: decided games whose winner the value's side of 1/2 tells.
     best_is_legal: positions whose largest logit, unmasked, is a legal move's.
+    policy_entropy: of the labels, in nats; policy_top1_mass: the largest probability.
     """
 
     positions: int
@@ -41,6 +44,8 @@ class Metrics:
     policy_top5: float
     value_accuracy: float
     best_is_legal: float
+    policy_entropy: float = float("nan")
+    policy_top1_mass: float = float("nan")
 
     def to_dict(self) -> dict[str, float]:
         return dataclasses.asdict(self)
@@ -89,30 +94,36 @@ def measure(
 ) -> Metrics:
     """The measures of anything that predicts, on every position of the part."""
     labelled = decided = positions = 0
-    policy = by_result = by_score = 0.0
+    policy = by_result = by_score = entropy = mass = 0.0
     hits = dict.fromkeys((1, 3, 5), 0)
     value_hits = legal_hits = 0
-    for batch in Loader(part, encoder, batch_size, shuffle=False).batches(epochs=1):
+    plain = replace(loss_config, result_weighted=False, entropy_bonus=0.0)
+    loader = Loader(
+        part.without_shares(), encoder, batch_size, shuffle=False, legal=plain.mask_illegal
+    )
+    for batch in loader.batches(epochs=1):
         policy_logits, value_logit = predict(batch)
         to = targets(batch, value_logit.device)
-        size = Size.of(batch.label)
-        value = losses(policy_logits, value_logit, to, loss_config, size)
-        has_label = to.label != NO_LABEL
+        size = Size.of(batch.targets.label)
+        value = losses(policy_logits, value_logit, to, plain, size)
         n, m = size.positions, size.labelled
         positions += n
         labelled += m
         policy += float(value.policy) * m
         by_result += float(value.value_result) * n
         by_score += float(value.value_score) * n
-        top = policy_logits.float().topk(5, dim=1).indices
-        found = (top == to.label[:, None]) & has_label[:, None]
+        log_p = log_policy(policy_logits, to)
+        top = _most_probable(log_p, 5)
+        found = (top == to.label.reshape(n, 1, -1)).all(2) & to.has_label[:, None]
         for k in hits:
             hits[k] += int(found[:, :k].sum())
+        entropy -= float(sum((part.exp() * part).sum() for part in log_p))
+        mass += float(torch.stack([part.amax(1) for part in log_p]).sum(0).exp().sum())
         is_decided = to.result != 0.5
         decided += int(is_decided.sum())
         value_hits += int((((value_logit > 0) == (to.result > 0.5)) & is_decided).sum())
-        legal = encoder.legal(part.samples, batch.rows)
-        legal_hits += int(legal[np.arange(n), top[:, 0].cpu().numpy()].sum())
+        unmasked = _most_probable(log_policy(policy_logits, replace(to, legal=None)), 1)[:, 0]
+        legal_hits += int(encoder.is_legal(part.samples, batch.rows, unmasked.cpu().numpy()).sum())
     c = loss_config
     policy_loss = policy / labelled if labelled else 0.0
     result_loss, score_loss = by_result / positions, by_score / positions
@@ -130,6 +141,8 @@ def measure(
         policy_top5=_share(hits[5], labelled),
         value_accuracy=_share(value_hits, decided),
         best_is_legal=_share(legal_hits, positions),
+        policy_entropy=_share(entropy, positions),
+        policy_top1_mass=_share(mass, positions),
     )
 
 
@@ -142,5 +155,23 @@ def loss_config_of(card: ModelCard) -> LossConfig:
         return LossConfig(eval_coef=card.eval_coef)
 
 
-def _share(count: int, total: int) -> float:
+def _most_probable(log_p: tuple[Tensor, ...], k: int) -> Tensor:
+    """int64 [N, k, outputs]: the labels, or combinations of labels, from the most probable on."""
+    best = [part.topk(min(k, part.shape[1]), dim=1) for part in log_p]
+    total, label = best[0].values, best[0].indices[:, :, None]
+    for values, indices in best[1:]:  # the k best pairs are pairs of the k best
+        pairs = total[:, :, None] + values[:, None, :]
+        total, place = pairs.flatten(1).topk(k, dim=1)
+        first, second = place // values.shape[1], place % values.shape[1]
+        label = torch.cat(
+            (
+                label.gather(1, first[:, :, None].expand(-1, -1, label.shape[2])),
+                indices.gather(1, second)[:, :, None],
+            ),
+            2,
+        )
+    return label
+
+
+def _share(count: float, total: int) -> float:
     return count / total if total else float("nan")

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from komadori.nets import Interface
 from komadori.training.data import Part, Samples
+from komadori.training.targets import NO_LABEL, TargetArrays
 
 
 @dataclass(frozen=True)
@@ -32,15 +33,13 @@ class Batch:
     """One encoded batch.
 
     inputs: one array [n, *shape] for each input tensor of the interface, uint8 or float32.
-    label: int64 [n], `NO_LABEL`
-    where the sample has no move. result, score_cp: float32 [n]. rows: int64 [n], rows of
-    the samples. after: the cursor of the batch that follows.
+    heads: as the interface's. rows: int64 [n], rows of the samples. after: the cursor of the
+    batch that follows.
     """
 
     inputs: tuple[NDArray[Any], ...]
-    label: NDArray[np.int64]
-    result: NDArray[np.float32]
-    score_cp: NDArray[np.float32]
+    targets: TargetArrays
+    heads: tuple[int, ...]
     rows: NDArray[np.int64]
     after: Cursor
 
@@ -51,9 +50,8 @@ class Batch:
         """Rows start to end - 1, as views."""
         return Batch(
             tuple(array[start:end] for array in self.inputs),
-            self.label[start:end],
-            self.result[start:end],
-            self.score_cp[start:end],
+            self.targets.part(start, end),
+            self.heads,
             self.rows[start:end],
             self.after,
         )
@@ -76,14 +74,34 @@ class Encoder(Protocol):
         mirror: NDArray[np.bool_] | None,
         out: tuple[NDArray[Any], ...],
     ) -> NDArray[np.int64]:
-        """Fill `out`, [n, *shape] each; the labels, `NO_LABEL` for move 0.
+        """Fill `out`, [n, *shape] each; the labels [n] or [n, outputs], `NO_LABEL` for move 0.
 
         Rows where `mirror` is true are shown mirrored left to right.
         """
         ...
 
-    def legal(self, samples: Samples, rows: NDArray[np.int64]) -> NDArray[np.bool_]:
-        """bool [n, labels]: whether a legal move has the label."""
+    def labels_of(
+        self,
+        hcp: NDArray[np.uint8],
+        move16: NDArray[np.uint16],
+        mirror: NDArray[np.bool_] | None,
+    ) -> NDArray[np.int64]:
+        """The labels of moves in positions [n, 32], as `encode` gives them."""
+        ...
+
+    def legal(
+        self,
+        samples: Samples,
+        rows: NDArray[np.int64],
+        mirror: NDArray[np.bool_] | None = None,
+    ) -> NDArray[np.bool_]:
+        """bool [n, labels]: whether a legal move has the label; outputs one after another."""
+        ...
+
+    def is_legal(
+        self, samples: Samples, rows: NDArray[np.int64], labels: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        """bool [n]: whether a legal move has this label in each output, labels [n, outputs]."""
         ...
 
 
@@ -91,7 +109,7 @@ class Loader:
     """Batches of one part, from any cursor on.
 
     Epoch e shows every row once in an order that only seed and e decide. The last batch
-    of an epoch may be smaller.
+    of an epoch may be smaller. With `legal` the batches carry the mask of legal labels.
     """
 
     def __init__(
@@ -103,6 +121,7 @@ class Loader:
         seed: int = 0,
         shuffle: bool = True,
         mirror: bool = False,
+        legal: bool = False,
         ahead: int = 4,
     ) -> None:
         if not len(part):
@@ -113,6 +132,7 @@ class Loader:
         self.seed = seed
         self.shuffle = shuffle
         self.mirror = mirror
+        self.legal = legal
         self.ahead = ahead
 
     def __len__(self) -> int:
@@ -200,11 +220,45 @@ class Loader:
         samples = self.part.samples
         inputs = tuple(buffer[: len(rows)] for buffer in buffers)
         label = self.encoder.encode(samples, rows, mirror, inputs)
-        return Batch(
-            inputs=inputs,
+        soft_label, share = self._soft(rows, mirror)
+        legal = self.encoder.legal(samples, rows, mirror) if self.legal else None
+        if legal is not None:  # a recorded move counts even where the rules disagree
+            _allow(legal, label, self.encoder.interface.heads)
+            if soft_label is not None:
+                np.put_along_axis(legal, soft_label, True, 1)
+        targets = TargetArrays(
             label=label,
             result=samples.result[rows].astype(np.float32),
             score_cp=samples.score_cp[rows].astype(np.float32),
-            rows=rows,
-            after=after,
+            soft_label=soft_label,
+            share=share,
+            legal=legal,
         )
+        return Batch(inputs, targets, self.encoder.interface.heads, rows, after)
+
+    def _soft(
+        self, rows: NDArray[np.int64], mirror: NDArray[np.bool_] | None
+    ) -> tuple[NDArray[np.int64] | None, NDArray[np.float32] | None]:
+        """The rows' moves as labels and shares [n, most moves]; padding repeats a row's first
+        move, or label 0 where there is none, with a share of 0."""
+        if self.part.shares is None:
+            return None, None
+        count, move16, share = self.part.shares.rows(rows)
+        owner = np.repeat(np.arange(len(rows)), count)
+        flips = None if mirror is None else mirror[owner]
+        labels = self.encoder.labels_of(self.part.samples.hcp[rows][owner], move16, flips)
+        column = np.arange(len(owner)) - (np.cumsum(count) - count)[owner]
+        shape = (len(rows), max(1, int(count.max(initial=0))))
+        soft_label, soft_share = np.zeros(shape, np.int64), np.zeros(shape, np.float32)
+        soft_label[owner[column == 0]] = labels[column == 0, None]
+        soft_label[owner, column], soft_share[owner, column] = labels, share
+        return soft_label, soft_share
+
+
+def _allow(legal: NDArray[np.bool_], label: NDArray[np.int64], heads: tuple[int, ...]) -> None:
+    """Mark the labels, [n] or [n, outputs], as legal."""
+    offset = 0
+    for column, size in zip(label.reshape(len(label), -1).T, heads or (0,), strict=True):
+        known = np.flatnonzero(column != NO_LABEL)
+        legal[known, column[known] + offset] = True
+        offset += size

@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from komadori.training.config import Config
+from komadori.training.config import Config, LossConfig
 from komadori.training.data import Part, Samples
 from komadori.training.device import targets
 from komadori.training.loader import Batch, Encoder
@@ -44,11 +44,11 @@ def train(
     loop, compute, budget = config.loop, run.compute, run.budget
     batches, workers = run.loader.batches(run.at.cursor), compute.workers()
 
-    def micro_step(size: Size, replica: int, share: Batch) -> Losses:
+    def micro_step(goal: LossConfig, size: Size, replica: int, share: Batch) -> Losses:
         """The gradient of a share of a batch of this size into the replica's parameters."""
         with compute.autocast():
-            policy, value = run.replicas.networks[replica](*compute.inputs(share))
-        loss = losses(policy, value, targets(share, compute.device), config.loss, size)
+            policy, value = run.replicas.networks[replica].outputs(*compute.inputs(share))
+        loss = losses(policy, value, targets(share, compute.device), goal, size)
         (loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
         return loss
 
@@ -69,17 +69,18 @@ def train(
             if is_over:
                 return run.finish()
 
+            goal = run.loss.at(course)
             run.optimizer.zero_grad(set_to_none=True)
             for _ in range(loop.accumulate):
                 batch = next(batches)
-                shares = workers.map(partial(micro_step, Size.of(batch.label)), batch)
+                size = Size.of(batch.targets.label)
+                shares = workers.map(partial(micro_step, goal, size), batch)
                 loss = Losses.sum(shares)
                 run.guard.watch(loss, batch, step)
                 run.count(loss, batch)
             run.replicas.gather()
             norm = torch.nn.utils.clip_grad_norm_(run.trained.parameters(), loop.clip or math.inf)
             run.optimizer.step()
-            run.average()
 
             run.advance(batch)
             if run.at.step % loop.log_every == 0:

@@ -1,9 +1,14 @@
-"""What is minimised, and the measures of a test.
+"""What is minimised.
 
-    loss = policy_weight * CE(policy, move) + value_weight * value
-    value = (1 - lambda) * BCE(value, result) + lambda * BCE(value, sigmoid(score / eval_coef))
+    loss  = policy_weight * policy + value_weight * value
+    policy = CE(policy, move) * (result - teacher + 1/2, if result_weighted) - entropy_bonus * H
+    value = (1 - lambda) * BCE(value, result) + lambda * BCE(value, teacher)
+    teacher = sigmoid(score / eval_coef)
 
-elmo's mix (diary, seed 000); illegal moves are not masked, as in dlshogi.
+elmo's mix (diary, seed 000); illegal moves are masked only where `mask_illegal` asks for it,
+and weight and bonus are those of dlshogi's critic and beta. The squared error is that of
+tanh(logit / 2) = 2 p - 1, and of a win/draw/loss output the result's cross entropy is that of
+the three classes.
 """
 
 from __future__ import annotations
@@ -11,38 +16,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 
-import numpy as np
 import torch
-from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional as F
 
+from komadori.nets import win_logit
 from komadori.training.config import LossConfig
+from komadori.training.targets import NO_LABEL, Size, TargetArrays, Targets
 
-#: The label of a sample without a move: it trains the value only.
-NO_LABEL = -1
+__all__ = ["NO_LABEL", "Losses", "Size", "TargetArrays", "Targets", "log_policy", "losses"]
 
-
-@dataclass(frozen=True)
-class Targets:
-    """label: int64 [N], `NO_LABEL` where there is none. result: float32 [N], 1 win, 0 loss,
-    0.5 draw; score_cp: float32 [N]; both seen from the side to move."""
-
-    label: Tensor
-    result: Tensor
-    score_cp: Tensor
-
-
-@dataclass(frozen=True)
-class Size:
-    """How many positions of a batch there are and how many of them have a label."""
-
-    positions: int
-    labelled: int
-
-    @classmethod
-    def of(cls, label: NDArray[np.int64]) -> Size:
-        return cls(len(label), int(np.count_nonzero(label != NO_LABEL)))
+#: A logit that no softmax gives any weight.
+_ILLEGAL = -1e9
 
 
 @dataclass(frozen=True)
@@ -64,24 +49,64 @@ class Losses:
 
 
 def losses(
-    policy_logits: Tensor, value_logit: Tensor, to: Targets, config: LossConfig, size: Size
+    policy_logits: Tensor, value: Tensor, to: Targets, config: LossConfig, size: Size
 ) -> Losses:
-    """policy_logits: [N, labels], value_logit: [N], any float type; computed in float32.
+    """policy_logits: [N, labels]; value: [N] logits or [N, 3] of win, draw and loss; any float
+    type, computed in float32.
 
     `size` is that of the whole batch, of which these N positions may be a share: the losses
     of the shares sum to those of the batch, and so do their gradients.
     """
-    policy = F.cross_entropy(
-        policy_logits.float(), to.label, ignore_index=NO_LABEL, reduction="sum"
-    ) / max(size.labelled, 1)
-    value_logit = value_logit.float()
+    value = value.float()
     teacher = torch.sigmoid(to.score_cp / config.eval_coef)
-    by_result = (
-        F.binary_cross_entropy_with_logits(value_logit, to.result, reduction="sum") / size.positions
-    )
-    by_score = (
-        F.binary_cross_entropy_with_logits(value_logit, teacher, reduction="sum") / size.positions
-    )
-    value = (1 - config.value_lambda) * by_result + config.value_lambda * by_score
-    total = config.policy_weight * policy + config.value_weight * value
+    by_result = _result_loss(value, to.result, config.value_loss).sum() / size.positions
+    by_score = _value_loss(win_logit(value), teacher, config.value_loss).sum() / size.positions
+    value_loss = (1 - config.value_lambda) * by_result + config.value_lambda * by_score
+
+    log_p = log_policy(policy_logits, to)
+    each = _policy_loss(log_p, to)
+    if config.result_weighted:
+        each = each * (to.result - teacher + 0.5)
+    policy = each.sum() / max(size.labelled, 1)
+    total = config.policy_weight * policy + config.value_weight * value_loss
+    if config.entropy_bonus:
+        minus_entropy = sum((part.exp() * part).sum() for part in log_p) / size.positions
+        total = total + config.policy_weight * config.entropy_bonus * minus_entropy
     return Losses(total, policy, by_result, by_score)
+
+
+def log_policy(policy_logits: Tensor, to: Targets) -> tuple[Tensor, ...]:
+    """The logarithm of each output's probabilities [N, its labels], masked where `to.legal` is."""
+    logits = policy_logits.float()
+    if to.legal is not None:
+        logits = logits.masked_fill(~to.legal, _ILLEGAL)
+    parts = torch.split(logits, list(to.heads), 1) if to.heads else (logits,)
+    return tuple(part.log_softmax(1) for part in parts)
+
+
+def _policy_loss(log_p: tuple[Tensor, ...], to: Targets) -> Tensor:
+    """Cross entropy [N], 0 where there is no label; of several outputs the sum."""
+    if to.soft_label is not None:
+        assert to.share is not None
+        return -(to.share * log_p[0].gather(1, to.soft_label)).sum(1)
+    labels = to.label.reshape(len(to.label), -1).unbind(1)
+    each = [
+        F.nll_loss(part, label, ignore_index=NO_LABEL, reduction="none")
+        for part, label in zip(log_p, labels, strict=True)
+    ]
+    return torch.stack(each).sum(0)
+
+
+def _value_loss(logit: Tensor, target: Tensor, kind: str) -> Tensor:
+    if kind == "squared":
+        return (torch.tanh(logit / 2) - (2 * target - 1)).square()
+    return F.binary_cross_entropy_with_logits(logit, target, reduction="none")
+
+
+def _result_loss(value: Tensor, result: Tensor, kind: str) -> Tensor:
+    if value.ndim == 1 or kind == "squared":
+        return _value_loss(win_logit(value), result, kind)
+    # A mean of results lies between draw and win, or between loss and draw.
+    win, loss = (2 * result - 1).clamp(min=0), (1 - 2 * result).clamp(min=0)
+    target = torch.stack((win, 1 - win - loss, loss), 1)
+    return -(target * value.log_softmax(1)).sum(1)

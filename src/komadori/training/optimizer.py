@@ -15,7 +15,15 @@ def make_optimizer(network: Network, config: OptimizerConfig) -> torch.optim.Opt
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
     ]
-    if config.name == "adamw":
-        return torch.optim.AdamW(groups, betas=(config.betas[0], config.betas[1]))
+    betas = (config.betas[0], config.betas[1])
+    match config.name:
+        case "adamw":
+            return torch.optim.AdamW(groups, betas=betas)
+        case "adam":
+            return torch.optim.Adam(groups, betas=betas)
+        case "rmsprop":
+            return torch.optim.RMSprop(groups, alpha=config.betas[1])
+        case "adagrad":
+            return torch.optim.Adagrad(groups)
     nesterov = config.nesterov and config.momentum > 0
     return torch.optim.SGD(groups, lr=1.0, momentum=config.momentum, nesterov=nesterov)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import math
 import time
@@ -17,9 +18,11 @@ from komadori import nets
 from komadori.atomic import write_text
 from komadori.nets import ModelCard, Network
 from komadori.training import checkpoint
+from komadori.training.averaging import WeightAverage, estimate_norms
 from komadori.training.config import Config, ConfigError, config_to_dict
 from komadori.training.data import Part, Samples, Split, make_split, split_by_game
 from komadori.training.device import Compute
+from komadori.training.duplicates import average_duplicates
 from komadori.training.errors import TrainingError
 from komadori.training.evaluate import Metrics, evaluate
 from komadori.training.guard import NanGuard
@@ -28,6 +31,7 @@ from komadori.training.loss import Losses
 from komadori.training.optimizer import make_optimizer
 from komadori.training.run_log import RunLog, read_log
 from komadori.training.schedule import Budget
+from komadori.training.score_fit import fit_eval_coef
 from komadori.training.workers import Replicas
 
 
@@ -76,7 +80,7 @@ class Run:
         resume: bool,
         encoder: Encoder | None,
     ) -> None:
-        self.config, self.dir = config, run_dir
+        self.dir = run_dir
         last = checkpoint.latest(run_dir)
         if resume and last is None:
             raise TrainingError(f"{run_dir}: nothing to resume: no checkpoint there")
@@ -84,6 +88,8 @@ class Run:
             raise TrainingError(f"{run_dir}: holds a run already; resume it or choose another")
         checkpoint.clear_unfinished(run_dir)
         self.split = _split(config, train_samples, test_samples)
+        config = _fitted(config, self.split.train)
+        self.config, self.loss = config, config.loss
         self.compute = Compute.of(config.device)
         self.encoder = encoder or _core_encoder(config)
         self.loader = Loader(
@@ -92,14 +98,20 @@ class Run:
             config.loop.batch_size,
             seed=config.seed,
             mirror=config.data.mirror,
+            legal=config.loss.mask_illegal,
             ahead=config.data.ahead,
         )
 
         torch.manual_seed(config.seed)
         interface = self.encoder.interface
+        if interface.heads and self.split.train.shares is not None:
+            raise ConfigError(
+                f"model.labels = {config.model.labels!r}: soft policy targets and averaged "
+                "duplicates need labels of one output"
+            )
         self.trained = self.compute.place(nets.build(config.model.net, interface)).train()
         self.optimizer = make_optimizer(self.trained, config.optimizer)
-        self.averaged = self._averaged_copy() if config.loop.ema_decay else None
+        self.average = self._average() if config.loop.ema_decay or config.loop.swa_every else None
         self.at = checkpoint.Progress(data=self.split.fingerprint)
         if last is not None:
             self.at, _ = checkpoint.read_progress(last)
@@ -116,7 +128,7 @@ class Run:
         self.guard = NanGuard(run_dir, self.split.train.samples)
         self.saved: Path | None = None
         self.metrics: Metrics | None = None
-        self._metrics_step = -1
+        self._metrics_step = self._norms_step = -1
         self._sums: dict[str, Tensor] = {}
         self._samples = self.at.samples
         self._counted = self._micro_steps = 0
@@ -134,7 +146,9 @@ class Run:
     @property
     def model(self) -> Network:
         """What is measured and exported: the weight average where there is one."""
-        return self.averaged if self.averaged is not None else self.trained
+        if self.average is not None and self.average.has_begun(self.at.step):
+            return self.average.averaged
+        return self.trained
 
     def count(self, loss: Losses, batch: Batch) -> None:
         """Add a micro-step to the means that the next train entry reports."""
@@ -147,6 +161,8 @@ class Run:
 
     def advance(self, batch: Batch) -> None:
         """One optimiser step is done; `batch` was its last."""
+        if self.average is not None:
+            self.average.update(self.at.step + 1)
         seconds = self.budget.seconds
         self.at = replace(
             self.at,
@@ -185,12 +201,13 @@ class Run:
         if not len(self.split.test) or self._metrics_step == self.at.step:
             return None
         began = time.monotonic()
+        self._estimate_norms()
         loop = self.config.loop
         self.metrics = evaluate(
             self.model,
             self.split.test,
             self.encoder,
-            self.config.loss,
+            self.loss,
             self.compute,
             loop.test_batch_size,
         )
@@ -202,6 +219,7 @@ class Run:
     def save(self) -> None:
         """Write the checkpoint of this step."""
         began = time.monotonic()
+        self._estimate_norms()
         self.saved = checkpoint.save(
             self.dir,
             self.at,
@@ -234,19 +252,6 @@ class Run:
             read_log(self.dir),
         )
 
-    def average(self) -> None:
-        """Move the weight average towards the trained weights and statistics."""
-        if self.averaged is None:
-            return
-        decay = self.config.loop.ema_decay
-        with torch.no_grad():
-            target = self.trained.state_dict()
-            for name, mean in self.averaged.state_dict().items():
-                if mean.is_floating_point():
-                    mean.lerp_(target[name], 1 - decay)
-                else:
-                    mean.copy_(target[name])
-
     def report(self, entry: dict[str, Any]) -> Report:
         course = self.budget.course(self.at.step)
         seconds = self.budget.seconds
@@ -258,11 +263,25 @@ class Run:
         self._counted = self._micro_steps = 0
         self._since = time.monotonic()
 
-    def _averaged_copy(self) -> Network:
+    def _average(self) -> WeightAverage:
         copy = nets.build(self.config.model.net, self.trained.interface)
         copy = self.compute.place(copy).eval().requires_grad_(False)
         copy.load_state_dict(self.trained.state_dict())
-        return copy
+        return WeightAverage(self.config.loop, self.trained, copy)
+
+    def _estimate_norms(self) -> None:
+        """Statistics for the averaged weights from the first batches of an epoch."""
+        count = self.config.loop.norm_batches
+        if not count or self.model is self.trained or self._norms_step == self.at.step:
+            return
+        self._norms_step = self.at.step
+        with contextlib.closing(self.loader.batches()) as batches:
+
+            def forward() -> None:
+                with self.compute.autocast():
+                    self.model(*self.compute.inputs(next(batches)))
+
+            estimate_norms(self.model, count, forward)
 
     def _card(self) -> ModelCard:
         facts: dict[str, Any] = {
@@ -282,6 +301,7 @@ class Run:
             "net": nets.short_name(self.config.model.net),
             "parameters": nets.parameter_count(self.trained),
             "komadori": komadori.__version__,
+            "eval_coef": self.loss.eval_coef,
             **self.compute.describe(),
         }
 
@@ -314,6 +334,13 @@ def _split(config: Config, train: Samples | Part, test: Samples | Part | None) -
         train, test = split_by_game(train, data.test_share, config.seed)
     if not len(train):
         raise ConfigError("the training data has no positions")
+    if config.loss.policy_target == "visits" and train.shares is None:
+        raise ConfigError("loss.policy_target = visits: these samples have no candidates")
+    if data.duplicates == "average":
+        train = average_duplicates(train)
+    if train.shares is not None:
+        shares = train.shares.at_temperature(config.loss.policy_temperature)
+        train = replace(train, shares=shares)
     return make_split(
         train,
         _part(test),
@@ -321,6 +348,13 @@ def _split(config: Config, train: Samples | Part, test: Samples | Part | None) -
         test_limit=data.test_limit,
         seed=config.seed,
     )
+
+
+def _fitted(config: Config, train: Part) -> Config:
+    """The config with the teacher's coefficient, fitted where none is given."""
+    if config.loss.eval_coef:
+        return config
+    return replace(config, loss=replace(config.loss, eval_coef=fit_eval_coef(train)))
 
 
 def _part(samples: Samples | Part) -> Part:

@@ -46,8 +46,9 @@ class Budget:
 
 def learning_rate(schedule: ScheduleConfig, step: int, course: float) -> float:
     """The rate of the step `step` (from 0) at `course` in [0, 1]."""
-    if schedule.kind == "cosine":
-        shape = schedule.final + (1 - schedule.final) * 0.5 * (1 + math.cos(math.pi * course))
+    if schedule.kind in ("cosine", "cycles"):
+        place = course if schedule.kind == "cosine" else course * schedule.cycles % 1.0
+        shape = schedule.final + (1 - schedule.final) * 0.5 * (1 + math.cos(math.pi * place))
     elif schedule.kind == "step":
         shape = schedule.factor ** sum(course >= drop for drop in schedule.drops)
     else:

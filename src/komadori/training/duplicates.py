@@ -1,0 +1,72 @@
+"""One sample a position: the mean of all that were seen of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori.training.data import MoveShares, Part, position_keys
+
+
+@dataclass
+class MeanSamples:
+    """`data.Samples` whose rows are means."""
+
+    hcp: NDArray[np.uint8]
+    move16: NDArray[np.uint16]
+    score_cp: NDArray[np.int16]
+    result: NDArray[np.float32]
+    game: NDArray[np.int32]
+    ply: NDArray[np.int16]
+
+
+def average_duplicates(part: Part) -> Part:
+    """The part's distinct positions, in the order of their first row.
+
+    Result and score are means, the moves have shares (of the rows that have a move), and
+    `move16` is the move with the largest one; game and ply are those of the first row.
+    """
+    samples, rows = part.samples, part.rows
+    _, first, group = np.unique(
+        position_keys(samples.hcp[rows]), return_index=True, return_inverse=True
+    )
+    place = np.empty(len(first), np.int64)
+    place[np.argsort(first)] = np.arange(len(first))
+    group = place[group]
+    first = rows[np.sort(first)]
+    size = np.bincount(group)
+
+    def mean(column: NDArray[np.int16] | NDArray[np.float32]) -> NDArray[np.float64]:
+        return np.bincount(group, column[rows].astype(np.float64)) / size
+
+    shares = _shares(part, group, len(first))
+    best = np.zeros(len(first), np.uint16)
+    owner = np.repeat(np.arange(len(first)), np.diff(shares.first))
+    order = np.argsort(shares.share, kind="stable")  # the largest is written last
+    best[owner[order]] = shares.move16[order]
+    means = MeanSamples(
+        hcp=samples.hcp[first],
+        move16=best,
+        score_cp=np.rint(mean(samples.score_cp)).astype(np.int16),
+        result=mean(samples.result).astype(np.float32),
+        game=samples.game[first],
+        ply=samples.ply[first],
+    )
+    return Part.whole(means, shares)
+
+
+def _shares(part: Part, group: NDArray[np.int64], groups: int) -> MoveShares:
+    rows = part.rows
+    if part.shares is None:
+        move16 = part.samples.move16[rows]
+        owner, weight = group[move16 != 0], np.ones(int((move16 != 0).sum()), np.float32)
+        move16 = move16[move16 != 0]
+    else:
+        count, move16, weight = part.shares.rows(rows)
+        owner = np.repeat(group, count)
+    key, inverse = np.unique(owner << 16 | move16, return_inverse=True)
+    merged = np.bincount(inverse, weight, minlength=len(key)).astype(np.float32)
+    count = np.bincount(key >> 16, minlength=groups)
+    return MoveShares.of_weights(count, (key & 0xFFFF).astype(np.uint16), merged)

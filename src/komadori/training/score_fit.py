@@ -1,0 +1,42 @@
+"""How many centipawns the teacher means by a unit of its logit: fitted to the results."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from komadori.training.config import ConfigError
+from komadori.training.data import Part
+
+#: Scores from here on are mates, which say nothing of the scale.
+MOST_CP = 30_000
+_STEPS = 100
+
+
+def fit_eval_coef(part: Part) -> float:
+    """The a that makes 1 / (1 + exp(-score / a)) most likely given the results.
+
+    Logistic regression through the origin on 1 / a (what dlshogi's and Apery's evalfix look
+    for), by Newton's method; the likelihood is concave. Raises ConfigError where the scores
+    don't tell winners from losers.
+    """
+    score = part.samples.score_cp[part.rows].astype(np.float64)
+    known = (score != 0) & (np.abs(score) < MOST_CP)
+    x, won = score[known] / 1000, part.samples.result[part.rows][known].astype(np.float64)
+    slope = 0.0
+    for _ in range(_STEPS):
+        p = 1 / (1 + np.exp(-slope * x))
+        curvature = float((p * (1 - p) * x * x).sum())
+        step = float(((won - p) * x).sum()) / curvature if curvature > 1e-9 else np.inf
+        if not np.isfinite(step) or slope > 1e3:
+            break
+        slope += float(np.clip(step, -2, 2))
+        if abs(step) < 1e-9:
+            break
+    else:
+        step = np.inf
+    if not np.isfinite(step) or slope <= 0 or slope > 1e3:
+        raise ConfigError(
+            "loss.eval_coef = fit: the scores don't tell winners from losers by a smooth curve "
+            f"({int(known.sum()):,} scores); give a number"
+        )
+    return 1000 / slope

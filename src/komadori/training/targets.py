@@ -1,0 +1,80 @@
+"""What a batch is to teach: moves or shares of moves, results, scores, legal labels."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, fields, replace
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+#: The label of a sample without a move: it trains the value only.
+NO_LABEL = -1
+
+
+@dataclass(frozen=True)
+class TargetArrays:
+    """One row a position; also what `Targets` holds as tensors.
+
+    label: int64 [N], or [N, outputs] for label schemes of several outputs; `NO_LABEL` where
+    there is no move. result: float32 [N], 1 win, 0 loss, 0.5 draw; score_cp: float32 [N]; both
+    seen from the side to move.
+    soft_label, share: int64 and float32 [N, moves], labels and what each is to get, 1 in all a
+    labelled row; None where the one label gets all.
+    legal: bool [N, labels], None where no mask is asked for.
+    """
+
+    label: NDArray[np.int64]
+    result: NDArray[np.float32]
+    score_cp: NDArray[np.float32]
+    soft_label: NDArray[np.int64] | None = None
+    share: NDArray[np.float32] | None = None
+    legal: NDArray[np.bool_] | None = None
+
+    def part(self, start: int, end: int) -> Self:
+        """Rows start to end - 1, as views."""
+        cut = {f.name: getattr(self, f.name) for f in fields(self)}
+        return replace(self, **{k: v[start:end] for k, v in cut.items() if v is not None})
+
+    def tensors(self, heads: tuple[int, ...], device: torch.device) -> Targets:
+        """The same on the device; `heads` as in `nets.Interface`."""
+
+        def tensor(array: NDArray[Any] | None) -> Tensor | None:
+            return None if array is None else torch.from_numpy(array).to(device, non_blocking=True)
+
+        moved = {f.name: tensor(getattr(self, f.name)) for f in fields(self)}
+        return Targets(**moved, heads=heads)  # type: ignore[arg-type]
+
+
+@dataclass(frozen=True)
+class Targets:
+    """`TargetArrays` as tensors. heads: sizes of the policy outputs where there are several."""
+
+    label: Tensor
+    result: Tensor
+    score_cp: Tensor
+    soft_label: Tensor | None = None
+    share: Tensor | None = None
+    legal: Tensor | None = None
+    heads: tuple[int, ...] = ()
+
+    @property
+    def has_label(self) -> Tensor:
+        """bool [N]."""
+        label = self.label if self.label.ndim == 1 else self.label[:, 0]
+        return label != NO_LABEL
+
+
+@dataclass(frozen=True)
+class Size:
+    """How many positions of a batch there are and how many of them have a label."""
+
+    positions: int
+    labelled: int
+
+    @classmethod
+    def of(cls, label: NDArray[np.int64]) -> Size:
+        first = label if label.ndim == 1 else label[:, 0]
+        return cls(len(label), int(np.count_nonzero(first != NO_LABEL)))

@@ -1,0 +1,85 @@
+import pytest
+import torch
+from training_toys import make_config, make_samples
+
+from komadori import nets, training
+from komadori.training.averaging import WeightAverage, estimate_norms
+from komadori.training.config import LoopConfig, OptimizerConfig
+from komadori.training.optimizer import make_optimizer
+
+INTERFACE = nets.Interface(((4, 9, 9), (2, 9, 9)), 81)
+
+
+def build(seed=0):
+    torch.manual_seed(seed)
+    return nets.build("resnet1x4", INTERFACE)
+
+
+def test_swa_is_the_mean_of_the_chosen_steps():
+    trained, averaged = build(), build(1)
+    average = WeightAverage(LoopConfig(swa_every=3, swa_start=4), trained, averaged)
+    weight = trained.policy.conv.weight
+    seen = []
+    for step in range(1, 12):
+        with torch.no_grad():
+            weight.add_(torch.randn_like(weight))
+        average.update(step)
+        if step in (4, 7, 10):
+            seen.append(weight.detach().clone())
+    assert [average.has_begun(s) for s in (0, 3, 4, 9)] == [False, False, True, True]
+    torch.testing.assert_close(averaged.policy.conv.weight, torch.stack(seen).mean(0))
+
+
+def test_norms_get_the_statistics_of_their_inputs():
+    net = build().train()
+    inputs = [tuple(torch.randn(16, *shape) for shape in INTERFACE.inputs) for _ in range(4)]
+    feed = iter(inputs)
+    estimate_norms(net, 4, lambda: net(*next(feed)))
+    stems = [net.stem_board(a) + net.stem_constant(b) for a, b in inputs]
+    mean = torch.stack([s.mean((0, 2, 3)) for s in stems]).mean(0)
+    torch.testing.assert_close(net.stem_norm.running_mean, mean, atol=1e-5, rtol=1e-4)
+    assert net.stem_norm.momentum == 0.1
+    assert not net.training
+    assert not net.stem_norm.training
+
+
+@pytest.mark.parametrize("settings", [{"swa_every": 1, "swa_start": 8}, {"ema_decay": 0.8}])
+def test_an_average_with_its_own_statistics_predicts(tmp_path, encoder, settings):
+    config = make_config(
+        model={"net": "resnet1x16"},
+        schedule={"rate": 0.1},
+        loop={"max_steps": 60, "evaluate_every": 0, "norm_batches": 5, **settings},
+    )
+    result = training.train(config, make_samples(900), None, tmp_path / "run", encoder=encoder)
+    assert result.test.policy_top1 > 0.9
+    tensors = nets.read_tensors(result.checkpoint / "training.safetensors")
+    assert any(name.startswith("trained.") for name in tensors)
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("sgd", torch.optim.SGD),
+        ("adagrad", torch.optim.Adagrad),
+        ("rmsprop", torch.optim.RMSprop),
+        ("adam", torch.optim.Adam),
+        ("adamw", torch.optim.AdamW),
+    ],
+)
+def test_optimizers_by_name(name, kind):
+    net = build()
+    optimizer = make_optimizer(net, OptimizerConfig(name=name, weight_decay=0.3))
+    assert type(optimizer) is kind
+    decays = {g["weight_decay"]: {p.ndim > 1 for p in g["params"]} for g in optimizer.param_groups}
+    assert decays == {0.3: {True}, 0.0: {False}}
+
+
+def test_momentum_is_optional():
+    plain = make_optimizer(build(), OptimizerConfig(momentum=0.0, nesterov=True))
+    assert plain.param_groups[0]["momentum"] == 0
+    assert not plain.param_groups[0]["nesterov"]
+
+
+def test_two_averages_exclude_each_other():
+    with pytest.raises(ValueError, match="exclude each other"):
+        LoopConfig(ema_decay=0.9, swa_every=3)
