@@ -33,8 +33,9 @@ ROUNDS = 3
 
 def samples_per_s(
     net: str, compute: Compute, next_batch: Callable[[], Batch], seconds: float
-) -> float:
-    """Whole optimizer steps of the network for about so long, the first two not counted."""
+) -> tuple[float, float]:
+    """Samples a second, and a second of processor time, of whole optimizer steps of the network
+    for about so long, the first two not counted."""
     network = compute.place(nets.build(net)).train()
     optimizer = make_optimizer(network, OptimizerConfig())
     optimizer.param_groups[0]["lr"] = optimizer.param_groups[1]["lr"] = 0.01
@@ -48,10 +49,10 @@ def samples_per_s(
         loss.total.backward()
         return loss
 
-    done, began = 0, time.monotonic()
+    done, began, cpu = 0, time.monotonic(), time.process_time()
     for step in range(1_000_000):
         if step == 2:
-            done, began = 0, time.monotonic()
+            done, began, cpu = 0, time.monotonic(), time.process_time()
         if step > 2 and time.monotonic() - began > seconds:
             break
         batch = next_batch()
@@ -61,8 +62,9 @@ def samples_per_s(
         torch.nn.utils.clip_grad_norm_(network.parameters(), 10.0)
         optimizer.step()
         done += len(batch)
+    took = time.monotonic() - began, time.process_time() - cpu
     workers.close()
-    return done / (time.monotonic() - began)
+    return done / took[0], done / took[1]
 
 
 def main() -> None:
@@ -90,7 +92,7 @@ def main() -> None:
         found: dict[str, list[float]] = {name: [] for name in ways}
         for _ in range(ROUNDS):
             for name, (compute, next_batch) in ways.items():
-                found[name].append(samples_per_s(net, compute, next_batch, options.seconds))
+                found[name].append(samples_per_s(net, compute, next_batch, options.seconds)[0])
         median = {name: statistics.median(values) for name, values in found.items()}
         first = next(iter(median.values()))
         row = "".join(f"{value:14,.0f}" for value in median.values())

@@ -33,12 +33,15 @@ def interface_of(features: str, labels: str) -> Interface:
 
 
 class CoreEncoder:
-    """A `loader.Encoder` over `encoding.FEATURES[features]` and `encoding.LABELS[labels]`."""
+    """A `loader.Encoder` over `encoding.FEATURES[features]` and `encoding.LABELS[labels]`.
 
-    def __init__(self, features: str, labels: str) -> None:
+    threads: of the core, for each batch.
+    """
+
+    def __init__(self, features: str, labels: str, *, threads: int = 1) -> None:
         self.interface = interface_of(features, labels)
         table = encoding.FEATURES[features]
-        self.features, self.labels = features, labels
+        self.features, self.labels, self.threads = features, labels, threads
         self.dtype: type[np.generic] = np.uint8 if table.is_binary else np.float32
         self._needs_plies = table.needs_plies
         self._mirrored_label: NDArray[np.int64] | None = None
@@ -57,6 +60,7 @@ class CoreEncoder:
             dtype="uint8" if self.dtype is np.uint8 else "float32",
             out=out,
             plies=samples.ply[rows].astype(np.int32) - 1 if self._needs_plies else None,
+            threads=self.threads,
         )
         if mirror is not None:
             for planes in out:
@@ -71,7 +75,9 @@ class CoreEncoder:
         move16: NDArray[np.uint16],
         mirror: NDArray[np.bool_] | None,
     ) -> NDArray[np.int64]:
-        label = encoding.encode_labels(hcp, move16, self.labels, missing=NO_LABEL)
+        label = encoding.encode_labels(
+            hcp, move16, self.labels, missing=NO_LABEL, threads=self.threads
+        )
         if mirror is not None:
             changed = mirror & (label != NO_LABEL)
             label[changed] = self._mirrored()[label[changed]]
@@ -83,7 +89,7 @@ class CoreEncoder:
         rows: NDArray[np.int64],
         mirror: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.bool_]:
-        mask = encoding.legal_mask(samples.hcp[rows], self.labels)
+        mask = encoding.legal_mask(samples.hcp[rows], self.labels, threads=self.threads)
         if mirror is not None:
             mask[mirror] = mask[mirror][:, self._mirrored()]
         return mask
