@@ -15,6 +15,7 @@ SUBCOMMANDS: dict[str, str] = {
     "mate": "Find the mate in positions, by df-pn search.",
     "train": "Train a network from games, as a TOML file says.",
     "evaluate": "Measure a network on games it hasn't seen.",
+    "import": "Turn dlshogi's weights into a model folder.",
     "export": "Write a trained network as an ONNX file, or quantised to int8.",
     "bench": "Measure networks and the search on this machine.",
     "usi": "Play as a USI engine, for GUIs and match runners.",

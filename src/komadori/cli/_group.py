@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import keyword
 
 import click
 
@@ -16,7 +17,8 @@ class _LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         if cmd_name not in SUBCOMMANDS:
             return None
-        module = importlib.import_module(f"komadori.cli.{cmd_name.replace('-', '_')}")
+        name = cmd_name.replace("-", "_") + "_" * keyword.iskeyword(cmd_name)
+        module = importlib.import_module(f"komadori.cli.{name}")
         command: click.Command = module.command
         return command
 

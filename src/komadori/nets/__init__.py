@@ -8,6 +8,7 @@ from komadori.nets.attention import Attention, AttentionConfig
 from komadori.nets.attention_end import AttentionEnd, AttentionEndConfig
 from komadori.nets.bottleneck import Bottleneck, BottleneckConfig
 from komadori.nets.cnn import Cnn, CnnConfig
+from komadori.nets.dlshogi import import_dlshogi
 from komadori.nets.heads import HeadsConfig
 from komadori.nets.model_file import (
     FORMAT_VERSION,
@@ -60,6 +61,7 @@ __all__ = [
     "WideResNet",
     "WideResNetConfig",
     "build",
+    "import_dlshogi",
     "load_model",
     "parameter_count",
     "parse",

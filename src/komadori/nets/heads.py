@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from komadori.nets.layers import ConvNorm
+from komadori.nets.layers import ACTIVATIONS, ConvNorm, check_activation
 from komadori.nets.network import Interface, fold
 
 SQUARES = 81
@@ -33,7 +33,8 @@ class HeadsConfig:
     conv-linear, a 1x1 convolution to `policy_planes` and then fully connected (diary, seed 001).
     policy_bias: a bias for each label of `conv`.
     value: sigmoid; tanh, for the squared error; wdl, logits of win, draw and loss.
-    value_planes, value_hidden: 1x1 convolution, then one hidden layer.
+    value_planes, value_hidden: 1x1 convolution, then one hidden layer, both with
+    `value_activation`.
     """
 
     policy: str = "conv"
@@ -42,11 +43,13 @@ class HeadsConfig:
     value: str = "sigmoid"
     value_planes: int = 8
     value_hidden: int = 128
+    value_activation: str = "relu"
 
     def __post_init__(self) -> None:
         if self.policy not in POLICIES:
             raise ValueError(f"unknown policy {self.policy!r}; one of {', '.join(POLICIES)}")
         check_value(self.value)
+        check_activation(self.value_activation)
         if min(self.policy_planes, self.value_planes, self.value_hidden) < 1:
             raise ValueError("the heads need widths >= 1")
 
@@ -149,12 +152,13 @@ class ConvValueHead(nn.Module):
         self.norm: nn.Module = nn.BatchNorm2d(config.value_planes)
         self.hidden = nn.Linear(config.value_planes * SQUARES, config.value_hidden)
         self.out = ValueOutput(config.value_hidden, config.value)
+        self.activation = ACTIVATIONS[config.value_activation]
 
     def fold(self) -> None:
         self.conv = fold(self.conv, self.norm)
         self.norm = nn.Identity()
 
     def forward(self, trunk: Tensor) -> Tensor:
-        x = F.relu(self.norm(self.conv(trunk)))
-        value: Tensor = self.out(F.relu(self.hidden(x.flatten(1))))
+        x = self.activation(self.norm(self.conv(trunk)))
+        value: Tensor = self.out(self.activation(self.hidden(x.flatten(1))))
         return value

@@ -1,0 +1,61 @@
+"""`komadori import`: dlshogi's weights as a model folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The model folder to write; the file's name without its ending where left out.",
+)
+@click.option(
+    "--part",
+    type=click.Choice(["model", "swa_model"]),
+    help="Of a checkpoint: the trained weights or their average; the average if there is one.",
+)
+@click.option(
+    "--activation",
+    type=click.Choice(["relu", "swish"]),
+    help="Of a network resnetBxC, whose file doesn't tell. [default: relu]",
+)
+@click.option("--eval-coef", type=click.FloatRange(min=0, min_open=True), help="For the card.")
+def command(
+    source: Path,
+    output: Path | None,
+    part: str | None,
+    activation: str | None,
+    eval_coef: float | None,
+) -> None:
+    """Turn SOURCE, a checkpoint (.pth) or a published model (.npz) of dlshogi, into a model folder.
+
+    Only tensors and plain values are read from it; nothing in it is run.
+    """
+    from komadori import nets
+    from komadori.nets.dlshogi import EVAL_COEF
+
+    folder = output or Path(source.stem)
+    if (folder / "model.json").exists():
+        raise click.ClickException(f"{folder}: holds a model already")
+    try:
+        network, card = nets.import_dlshogi(
+            source,
+            part=part or "",
+            activation=activation or "",
+            eval_coef=eval_coef or EVAL_COEF,
+        )
+        folder.mkdir(parents=True, exist_ok=True)
+        nets.save_model(folder, network, card)
+    except (nets.ModelFileError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(
+        f"{nets.short_name(card.net)}, {nets.parameter_count(network):,} parameters, "
+        f"{card.features} planes: {folder}"
+    )
+    click.echo(f"next: komadori export {folder} -o {source.stem}.onnx")

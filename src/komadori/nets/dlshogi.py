@@ -1,0 +1,196 @@
+"""dlshogi's own weights (TadaoYamaoka/DeepLearningShogi, dlshogi/network) as networks of ours.
+
+Three forms are told apart by the names of their tensors:
+
+    resnetBxC[_swish]   blocks.0.conv1.weight ...   activation not told by the file
+    resnet10_swish      l2.weight .. l22.weight     swish
+    wideresnet10        the same with l22_v.bias    pre-activated, ReLU
+
+Files are torch checkpoints (`.pth`), of which only tensors and plain values are read, or the
+published `.npz`.
+"""
+
+from __future__ import annotations
+
+import pickle
+import re
+import zipfile
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from komadori.nets.heads import SQUARES
+from komadori.nets.model_file import ModelCard, ModelFileError, load_weights
+from komadori.nets.network import Interface, Network
+from komadori.nets.registry import NetConfig, build
+from komadori.nets.resnet import ResNetConfig
+from komadori.nets.wide_resnet import WideResNetConfig
+
+#: dlshogi's scale of the teacher's scores.
+EVAL_COEF = 756.0864962951762
+#: Planes of the second input to our feature tables.
+_FEATURES = {57: "dlshogi", 119: "dlshogi-119"}
+#: What batch norm adds to the variance in wideresnet10, and in torch unless told.
+_WIDE_EPS, _EPS = 2e-5, 1e-5
+_NORM = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
+#: Chainer's last parts of a name, which dlshogi's npz files use.
+_CHAINER = {
+    "W": "weight",
+    "b": "bias",
+    "gamma": "weight",
+    "beta": "bias",
+    "avg_mean": "running_mean",
+    "avg_var": "running_var",
+    "N": "num_batches_tracked",
+}
+
+Weights = Mapping[str, Tensor]
+
+
+def import_dlshogi(
+    path: Path | str, *, part: str = "", activation: str = "", eval_coef: float = EVAL_COEF
+) -> tuple[Network, ModelCard]:
+    """The network of the file, in evaluation mode, and its card.
+
+    part: "model" or "swa_model" of a checkpoint; the average where there is one if left out.
+    activation: of a resnetBxC, "relu" (if left out) or "swish"; a wrong one isn't noticed.
+    Raises ModelFileError, naming the file, for one that can't be read or is of another form.
+    """
+    path = Path(path)
+    weights = _read(path, part)
+    try:
+        config, interface, found = _convert(weights, activation)
+    except KeyError as error:
+        raise ModelFileError(f"{path}: no network of dlshogi's: {error} is missing") from error
+    except (ValueError, RuntimeError) as error:
+        raise ModelFileError(f"{path}: {error}") from error
+    network = build(config, interface)
+    load_weights(network, found, path)
+    features = _FEATURES[interface.inputs[1][0]]
+    origin = {"imported_from": path.name}
+    card = ModelCard(config, features, "2187", interface, eval_coef, path.stem, origin)
+    return network.eval(), card
+
+
+def _read(path: Path, part: str) -> dict[str, Tensor]:
+    try:
+        if path.suffix == ".npz":
+            return _read_npz(path)
+        content = torch.load(path, map_location="cpu", weights_only=True)
+    except OSError as error:
+        raise ModelFileError(f"{path}: {error.strerror or error}") from error
+    except pickle.UnpicklingError as error:
+        raise ModelFileError(
+            f"{path}: holds more than tensors and plain values, or is no torch file; not read"
+        ) from error
+    except (RuntimeError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
+        raise ModelFileError(f"{path}: broken: {error}") from error
+    if not isinstance(content, Mapping):
+        raise ModelFileError(f"{path}: no checkpoint: {type(content).__name__}")
+    known = [name for name in ("swa_model", "model") if name in content]
+    if part and part not in known:
+        raise ModelFileError(f"{path}: has no {part}; it has {', '.join(known) or 'neither'}")
+    chosen: Any = content[part or known[0]] if known else content
+    if not isinstance(chosen, Mapping):
+        raise ModelFileError(f"{path}: no weights by name")
+    # torch's AveragedModel holds the network as `module` and a counter.
+    return {
+        str(name).removeprefix("module."): tensor
+        for name, tensor in chosen.items()
+        if isinstance(tensor, Tensor) and name != "n_averaged"
+    }
+
+
+def _read_npz(path: Path) -> dict[str, Tensor]:
+    weights = {}
+    with np.load(path, allow_pickle=False) as arrays:
+        for key in arrays:
+            *names, last = key.split("/")
+            tensor = torch.from_numpy(np.asarray(arrays[key]))
+            weights[".".join((*names, _CHAINER.get(last, last)))] = tensor
+    return weights
+
+
+def _convert(weights: Weights, activation: str) -> tuple[NetConfig, Interface, dict[str, Tensor]]:
+    if any(name.startswith("blocks.0.se.") for name in weights):
+        raise ValueError("squeeze-excitation after the activation (senet) isn't known here")
+    stem = weights["l1_1_1.weight"] + F.pad(weights["l1_1_2.weight"], (1, 1, 1, 1))
+    constant = weights["l1_2.weight"]
+    found = {"stem_board.weight": stem, "stem_constant.weight": constant}
+    channels = stem.shape[0]
+    if constant.shape[1] not in _FEATURES:
+        known = " or ".join(map(str, _FEATURES))
+        raise ValueError(f"{constant.shape[1]} planes in the second input, not {known}")
+    is_numbered = "l2.weight" in weights
+    policy, bias = ("l22", "l22_2") if is_numbered else ("policy", "policy_bias")
+    value = (
+        ("l22_v", "norm22_v", "l23_v", "l24_v")
+        if is_numbered
+        else ("value_conv1", "value_norm1", "value_fc1", "value_fc2")
+    )
+    found["policy.conv.weight"] = weights[f"{policy}.weight"]
+    found["policy.bias"] = weights[f"{bias}.bias"]
+    found["value.conv.weight"] = weights[f"{value[0]}.weight"]
+    found |= _layer(weights, value[2], "value.hidden", ("weight", "bias"))
+    found |= _layer(weights, value[3], "value.out", ("weight", "bias"))
+    labels = len(found["policy.bias"])
+    interface = Interface(((stem.shape[1], 9, 9), (constant.shape[1], 9, 9)), labels)
+    heads: dict[str, Any] = {
+        "value_planes": found["value.conv.weight"].shape[0],
+        "value_hidden": found["value.hidden.weight"].shape[0],
+    }
+    if labels != 27 * SQUARES:
+        raise ValueError(f"{labels} labels, not {27 * SQUARES}")
+
+    config: NetConfig
+    if "l22_v.bias" in weights:
+        config = WideResNetConfig(10, channels, 0.0, **heads)
+        for block in range(10):
+            first, second = 2 * block + 1, 2 * block + 2
+            place = f"blocks.{block}"
+            found |= _norm(weights, f"norm{first}", f"{place}.norm1", eps=_WIDE_EPS)
+            found |= _norm(weights, f"norm{second}", f"{place}.norm2", eps=_WIDE_EPS)
+            found[f"{place}.conv1.weight"] = weights[f"l{second}.weight"]
+            found[f"{place}.conv2.weight"] = weights[f"l{second + 1}.weight"]
+        found |= _norm(weights, "norm21", "end_norm", eps=_WIDE_EPS)
+        found |= _norm(weights, value[1], "value.norm", eps=_WIDE_EPS)
+        found["value.norm.running_mean"] = (  # the convolution's bias, which ours has not
+            found["value.norm.running_mean"] - weights["l22_v.bias"]
+        )
+        return config, interface, found
+
+    found |= _norm(weights, "norm1", "stem_norm")
+    found |= _norm(weights, value[1], "value.norm")
+    if is_numbered:
+        blocks, activation = 10, "swish"
+        names = [(f"l{2 * b + 2}", f"norm{2 * b + 2}") for b in range(blocks)]
+        seconds = [(f"l{2 * b + 3}", f"norm{2 * b + 3}") for b in range(blocks)]
+    else:
+        numbers = [int(m[1]) for name in weights if (m := re.match(r"blocks\.(\d+)\.", name))]
+        blocks = max(numbers, default=-1) + 1
+        names = [(f"blocks.{b}.conv1", f"blocks.{b}.bn1") for b in range(blocks)]
+        seconds = [(f"blocks.{b}.conv2", f"blocks.{b}.bn2") for b in range(blocks)]
+    for block, pair in enumerate(zip(names, seconds, strict=True)):
+        for which, (conv, norm) in enumerate(pair, 1):
+            found[f"blocks.{block}.conv{which}.weight"] = weights[f"{conv}.weight"]
+            found |= _norm(weights, norm, f"blocks.{block}.norm{which}")
+    activation = activation or "relu"
+    config = ResNetConfig(blocks, channels, activation, value_activation=activation, **heads)
+    return config, interface, found
+
+
+def _layer(weights: Weights, old: str, new: str, parts: tuple[str, ...]) -> dict[str, Tensor]:
+    return {f"{new}.{part}": weights[f"{old}.{part}"] for part in parts}
+
+
+def _norm(weights: Weights, old: str, new: str, eps: float = _EPS) -> dict[str, Tensor]:
+    """A batch norm; what it adds to the variance beyond torch's own goes into the variance."""
+    counter = {f"{old}.num_batches_tracked": torch.tensor(0)}  # older files have none
+    norm = _layer({**counter, **weights}, old, new, _NORM)
+    norm[f"{new}.running_var"] = norm[f"{new}.running_var"] + (eps - _EPS)
+    return norm

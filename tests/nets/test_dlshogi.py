@@ -1,0 +1,241 @@
+"""dlshogi's weights: each form against its formula, written here with torch's functions."""
+
+import json
+
+import numpy as np
+import pytest
+import torch
+from click.testing import CliRunner
+from torch.nn import functional as F
+
+from komadori import nets
+from komadori.cli._group import group
+
+CHANNELS, HIDDEN = 6, 5
+
+
+def norm_weights(channels):
+    return {
+        "weight": torch.rand(channels) + 0.5,
+        "bias": torch.randn(channels),
+        "running_mean": torch.randn(channels),
+        "running_var": torch.rand(channels) + 0.1,
+        "num_batches_tracked": torch.tensor(7),
+    }
+
+
+def common(constant, conv, bias, value, norms):
+    """Stem and heads under the names that the form has for them."""
+    weights = {
+        "l1_1_1.weight": 0.3 * torch.randn(CHANNELS, 62, 3, 3),
+        "l1_1_2.weight": 0.3 * torch.randn(CHANNELS, 62, 1, 1),
+        "l1_2.weight": 0.3 * torch.randn(CHANNELS, constant, 1, 1),
+        f"{conv}.weight": torch.randn(27, CHANNELS, 1, 1),
+        f"{bias}.bias": torch.randn(2187),
+        f"{value[0]}.weight": torch.randn(27, CHANNELS, 1, 1),
+        f"{value[2]}.weight": 0.02 * torch.randn(HIDDEN, 2187),
+        f"{value[2]}.bias": torch.randn(HIDDEN),
+        f"{value[3]}.weight": torch.randn(1, HIDDEN),
+        f"{value[3]}.bias": torch.randn(1),
+    }
+    for name, channels in {**norms, value[1]: 27}.items():
+        weights |= {f"{name}.{part}": t for part, t in norm_weights(channels).items()}
+    return weights
+
+
+def blocks_form(constant=57, blocks=2):
+    torch.manual_seed(0)
+    names = [f"blocks.{b}" for b in range(blocks)]
+    norms = {f"{n}.bn{i}": CHANNELS for n in names for i in (1, 2)} | {"norm1": CHANNELS}
+    value = ("value_conv1", "value_norm1", "value_fc1", "value_fc2")
+    weights = common(constant, "policy", "policy_bias", value, norms)
+    for name in names:
+        for i in (1, 2):
+            weights[f"{name}.conv{i}.weight"] = 0.2 * torch.randn(CHANNELS, CHANNELS, 3, 3)
+    return weights
+
+
+def numbered_form(wide):
+    torch.manual_seed(1)
+    norms = {f"norm{i}": CHANNELS for i in range(1, 22)}
+    weights = common(57, "l22", "l22_2", ("l22_v", "norm22_v", "l23_v", "l24_v"), norms)
+    for i in range(2, 22):
+        weights[f"l{i}.weight"] = 0.1 * torch.randn(CHANNELS, CHANNELS, 3, 3)
+    if wide:
+        weights["l22_v.bias"] = torch.randn(27)
+    return weights
+
+
+def inputs(constant=57):
+    generator = torch.Generator().manual_seed(3)
+    return tuple(
+        (torch.rand(3, n, 9, 9, generator=generator) < 0.2).float() for n in (62, constant)
+    )
+
+
+def formula(weights, board, constant, activation, names, wide=False):
+    """dlshogi's forward pass. names: of policy, its bias, and the value head's four layers."""
+
+    def norm(x, name):
+        w, b, mean, var = (
+            weights[f"{name}.{part}"] for part in ("weight", "bias", "running_mean", "running_var")
+        )
+        return F.batch_norm(x, mean, var, w, b, eps=2e-5 if wide else 1e-5)
+
+    def conv(x, name, padding):
+        return F.conv2d(x, weights[f"{name}.weight"], weights.get(f"{name}.bias"), padding=padding)
+
+    policy, bias, value_conv, value_norm, value1, value2 = names
+    x = conv(board, "l1_1_1", 1) + conv(board, "l1_1_2", 0) + conv(constant, "l1_2", 0)
+    if wide:
+        for i in range(1, 20, 2):
+            y = conv(F.relu(norm(x, f"norm{i}")), f"l{i + 1}", 1)
+            x = x + conv(F.relu(norm(y, f"norm{i + 1}")), f"l{i + 2}", 1)
+        x = F.relu(norm(x, "norm21"))
+    else:
+        x = activation(norm(x, "norm1"))
+        if "l2.weight" in weights:
+            pairs = [(f"l{i}", f"norm{i}", f"l{i + 1}", f"norm{i + 1}") for i in range(2, 21, 2)]
+        else:
+            pairs = [
+                (f"blocks.{b}.conv1", f"blocks.{b}.bn1", f"blocks.{b}.conv2", f"blocks.{b}.bn2")
+                for b in range(2)
+            ]
+        for conv1, norm1, conv2, norm2 in pairs:
+            y = activation(norm(conv(x, conv1, 1), norm1))
+            x = activation(norm(conv(y, conv2, 1), norm2) + x)
+    logits = conv(x, policy, 0) if policy != value_conv else None
+    y = activation(norm(conv(x, value_conv, 0), value_norm)).flatten(1)
+    y = activation(F.linear(y, weights[f"{value1}.weight"], weights[f"{value1}.bias"]))
+    value = F.linear(y, weights[f"{value2}.weight"], weights[f"{value2}.bias"])
+    return logits.flatten(1) + weights[f"{bias}.bias"], value[:, 0]
+
+
+BLOCKS = ("policy", "policy_bias", "value_conv1", "value_norm1", "value_fc1", "value_fc2")
+NUMBERED = ("l22", "l22_2", "l22_v", "norm22_v", "l23_v", "l24_v")
+
+
+def check(found, weights, activation, names, wide=False, constant=57):
+    network, card = found
+    board, other = inputs(constant)
+    expected = formula(weights, board, other, activation, names, wide)
+    with torch.inference_mode():
+        for net in (network, network.folded()):
+            for a, b in zip(net(board, other), expected, strict=True):
+                torch.testing.assert_close(a, b, atol=1e-3, rtol=1e-3)
+    assert card.labels == "2187"
+
+
+@pytest.mark.parametrize(("activation", "function"), [("relu", F.relu), ("swish", F.silu)])
+@pytest.mark.parametrize(("constant", "features"), [(57, "dlshogi"), (119, "dlshogi-119")])
+def test_blocks(tmp_path, activation, function, constant, features):
+    weights = blocks_form(constant)
+    checkpoint = {"epoch": 3, "t": 9, "model": weights, "optimizer": {"state": {}}, "scaler": {}}
+    torch.save(checkpoint, tmp_path / "c.pth")
+    found = nets.import_dlshogi(tmp_path / "c.pth", activation=activation)
+    check(found, weights, function, BLOCKS, constant=constant)
+    assert found[1].features == features
+    assert (found[1].net.blocks, found[1].net.channels) == (2, CHANNELS)
+
+
+def test_numbered(tmp_path):
+    weights = numbered_form(wide=False)
+    torch.save({"model": weights}, tmp_path / "c.pth")
+    check(nets.import_dlshogi(tmp_path / "c.pth"), weights, F.silu, NUMBERED)
+
+
+def test_wide(tmp_path):
+    weights = numbered_form(wide=True)
+    torch.save(weights, tmp_path / "c.pth")
+    found = nets.import_dlshogi(tmp_path / "c.pth")
+    check(found, weights, F.relu, NUMBERED, wide=True)
+    assert isinstance(found[1].net, nets.WideResNetConfig)
+
+
+def test_published_npz(tmp_path):
+    weights = numbered_form(wide=False)
+    plain = {"weight": "W", "bias": "b"}
+    normed = {
+        "weight": "gamma",
+        "bias": "beta",
+        "running_mean": "avg_mean",
+        "running_var": "avg_var",
+        "num_batches_tracked": "N",
+    }
+    arrays = {}
+    for name, tensor in weights.items():
+        module, last = name.split(".")
+        arrays[f"{module}/{(normed if 'norm' in module else plain)[last]}"] = tensor.numpy()
+    np.savez_compressed(tmp_path / "m.npz", **arrays)
+    check(nets.import_dlshogi(tmp_path / "m.npz"), weights, F.silu, NUMBERED)
+
+
+def test_the_average_is_taken_where_there_is_one(tmp_path):
+    weights = blocks_form()
+    average = {f"module.{n}": t + 0.01 if t.is_floating_point() else t for n, t in weights.items()}
+    average["n_averaged"] = torch.tensor(4)
+    torch.save({"model": weights, "swa_model": average}, tmp_path / "c.pth")
+    plain = {n.removeprefix("module."): t for n, t in average.items()}
+    check(nets.import_dlshogi(tmp_path / "c.pth"), plain, F.relu, BLOCKS)
+    check(nets.import_dlshogi(tmp_path / "c.pth", part="model"), weights, F.relu, BLOCKS)
+    torch.save({"model": weights}, tmp_path / "d.pth")
+    with pytest.raises(nets.ModelFileError, match="has no swa_model; it has model"):
+        nets.import_dlshogi(tmp_path / "d.pth", part="swa_model")
+
+
+class Trap:
+    def __reduce__(self):
+        return (open, ("/nonexistent/trap", "w"))
+
+
+def test_nothing_but_tensors_is_unpickled(tmp_path):
+    torch.save({"model": blocks_form(), "scheduler": Trap()}, tmp_path / "trap.pth")
+    with pytest.raises(nets.ModelFileError, match=r"trap\.pth: holds more than tensors"):
+        nets.import_dlshogi(tmp_path / "trap.pth")
+    np.savez(tmp_path / "trap.npz", a=np.array([Trap.__name__, None], object))
+    with pytest.raises(nets.ModelFileError, match=r"trap\.npz: "):
+        nets.import_dlshogi(tmp_path / "trap.npz")
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda w: w.pop("policy_bias.bias"), "policy_bias.bias' is missing"),
+        (lambda w: w.pop("blocks.1.bn2.bias"), "blocks.1.bn2.bias' is missing"),
+        (lambda w: w.update({"l1_2.weight": torch.zeros(6, 58, 1, 1)}), "58 planes"),
+        (lambda w: w.update({"blocks.0.se.fc1.weight": torch.zeros(1)}), "senet"),
+        (lambda w: w.update({"policy_bias.bias": torch.zeros(10)}), "10 labels"),
+        (lambda w: w.update({"norm1.bias": torch.zeros(5)}), "don't fit the network"),
+    ],
+)
+def test_other_forms_are_named(tmp_path, change, message):
+    weights = blocks_form()
+    change(weights)
+    torch.save({"model": weights}, tmp_path / "c.pth")
+    with pytest.raises(nets.ModelFileError, match=rf"c\.pth: .*{message}"):
+        nets.import_dlshogi(tmp_path / "c.pth")
+
+
+def test_broken_files_are_named(tmp_path):
+    for name, data in (("a.pth", b""), ("b.pth", b"PK\x03\x04rubbish"), ("c.npz", b"none")):
+        (tmp_path / name).write_bytes(data)
+        with pytest.raises(nets.ModelFileError, match=name):
+            nets.import_dlshogi(tmp_path / name)
+    torch.save(torch.zeros(3), tmp_path / "d.pth")
+    with pytest.raises(nets.ModelFileError, match="no checkpoint: Tensor"):
+        nets.import_dlshogi(tmp_path / "d.pth")
+
+
+def test_command(tmp_path):
+    torch.save({"model": blocks_form()}, tmp_path / "c.pth")
+    arguments = ["import", str(tmp_path / "c.pth"), "-o", str(tmp_path / "m"), "--eval-coef", "600"]
+    done = CliRunner().invoke(group, arguments)
+    assert done.exit_code == 0, done.output
+    assert "resnet2x6" in done.output
+    network, card = nets.load_model(tmp_path / "m")
+    assert card.eval_coef == 600
+    assert json.loads((tmp_path / "m/model.json").read_text())["training"]["imported_from"]
+    check((network, card), blocks_form(), F.relu, BLOCKS)
+    again = CliRunner().invoke(group, arguments)
+    assert again.exit_code == 1
+    assert "holds a model already" in again.output
