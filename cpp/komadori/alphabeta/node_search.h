@@ -343,7 +343,10 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
                 continue;
             }
             prefetch(m);
-            if (loses_too_much(m, history, gives_check, depth, reduced_depth)) continue;
+            if (!picker.gave_good_capture() &&
+                loses_too_much(m, history, gives_check, depth, reduced_depth)) {
+                continue;
+            }
         } else {
             prefetch(m);
         }

@@ -9,10 +9,11 @@ namespace komadori::alphabeta {
 
 // What a node knows that orders its moves.
 struct OrderingHints {
-    Move table_move;                 // pseudo-legal here, or Move()
-    std::uint16_t killers[2] = {};   // move16
-    std::uint16_t counter = 0;       // move16
-    const ContinuationRow* rows[3];  // of the moves one, two and four plies before
+    Move table_move;                      // pseudo-legal here, or Move()
+    std::uint16_t killers[2] = {};        // move16
+    std::uint16_t counter = 0;            // move16
+    const ContinuationRow* rows[3] = {};  // of the moves one, two and four plies before; those and
+                                          // what is above are for quiet moves and evasions alone
 };
 
 // Every pseudo-legal move once, in the stages
@@ -34,6 +35,8 @@ class MovePicker {
                Score threshold);
 
     Move next(bool skip_quiets = false);  // Move() at the end
+    // Whether the move given last is a capture whose exchange was seen to lose nothing.
+    bool gave_good_capture() const { return stage_ == GOOD_CAPTURES; }
     // Of quiet moves in order of history, gives only the checks from now on.
     void skip_to_checks();
     // Of the quiet move given last, for Aim::SEARCH: how well it did in nodes like this.

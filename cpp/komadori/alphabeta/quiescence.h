@@ -64,8 +64,10 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     Aim aim = depth >= 0                             ? Aim::CAPTURES_AND_CHECKS
               : depth > RECAPTURE_DEPTH || !has_last ? Aim::CAPTURES
                                                      : Aim::RECAPTURES;
-    MovePicker picker(position_, *histories_, hints(f, known.move), aim, parts_.all_moves, last_to);
-    Bitboard held = pinned();
+    MovePicker picker(position_, *histories_,
+                      f->in_check ? hints(f, known.move) : OrderingHints{.table_move = known.move},
+                      aim, parts_.all_moves, last_to);
+    std::optional<Bitboard> held;  // worked out for the first move that isn't pruned
     Move best_move;
     int tried = 0;
     while (true) {
@@ -89,7 +91,8 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
         } else {
             if (depth > TABLE_DEPTH) prefetch(m);
         }
-        if (!is_legal_pseudo(position_, held, m)) continue;
+        if (!held) held = pinned();
+        if (!is_legal_pseudo(position_, *held, m)) continue;
         ++tried;
         make(f, m);
         Score score = -quiesce<KIND>(f + 1, -beta, -alpha, depth - 1);
