@@ -46,10 +46,14 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=40)
     parser.add_argument("--calibration", type=int, default=4, help="games; even")
     parser.add_argument("--guess", type=int, default=50, help="ms a move while t is found")
+    parser.add_argument(
+        "--draw", type=int, default=470, help="what a draw is worth to the engine, per mille"
+    )
     parser.add_argument("--late", type=float, default=2.0)
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     own = f"alphabeta?Threads=1&eval={arguments.eval}"
+    own += f"&Draw_Value_Black={arguments.draw}&Draw_Value_White={arguments.draw}"
     if arguments.weights:
         own += f"&weights={arguments.weights}"
 

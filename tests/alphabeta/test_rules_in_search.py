@@ -146,15 +146,30 @@ def test_the_limit_of_moves_is_a_draw() -> None:
     assert find(mates, Limits(depth=2), draw_ply=20).infos[0].mate_plies == 1
 
 
-def test_a_draw_is_worth_what_is_said() -> None:
-    board = Board("k8/9/9/9/9/9/9/9/8K b - 20")
-    for side, value, sign in (("black", 0.4, -1), ("black", 0.6, 1), ("white", 0.4, 1)):
-        options = {f"draw_value_{side}": value, "draw_ply": 21}
-        score = find(board, Limits(depth=4), **options).infos[0].score_cp
-        if side == "black":
-            assert score == sign * 243
-        else:
-            assert score == 0  # the draw comes about on Black's turn
+@pytest.mark.parametrize("turn", ["b", "w"])
+@pytest.mark.parametrize("draw_ply", [21, 22])
+def test_a_draw_is_worth_what_is_said(turn: str, draw_ply: int) -> None:
+    """To the side at the root, on whosever turn it comes about."""
+    board = Board(f"k8/9/9/9/9/9/9/9/8K {turn} - 20")
+    own, other = ("black", "white") if turn == "b" else ("white", "black")
+    for side, value, expected in ((own, 0.4, -243), (own, 0.6, 243), (other, 0.4, 0)):
+        options = {f"draw_value_{side}": value, "draw_ply": draw_ply}
+        assert find(board, Limits(depth=4), **options).infos[0].score_cp == expected
+
+
+def test_a_draw_that_is_worth_less_is_avoided() -> None:
+    """Kings that could go to and fro: only a repetition in hand scores below the rest."""
+    board = Board("k8/9/9/9/9/9/9/9/8K b - 1")
+    for usi in ("1i1h", "9a9b", "1h1i", "9b9a", "1i1h", "9a9b", "1h1i", "9b9a"):
+        board.push_usi(usi)
+    for value, sign in ((0.4, 0), (0.6, 1)):
+        for color in ("black", "white"):
+            result = find(board, Limits(depth=1), **{f"draw_value_{color}": value})
+            score = result.infos[0].score_cp
+            assert score == (243 * sign if color == "black" else 0)
+            assert result.best_move is not None
+            if color == "black":
+                assert (result.best_move.usi() == "1i1h") == (sign > 0)
 
 
 def test_evaluation_is_the_same_worked_out_anew() -> None:

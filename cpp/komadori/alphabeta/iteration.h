@@ -11,6 +11,8 @@ template <Evaluator E>
 void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves) {
     position_ = root;
     parts_ = shared_.options.parts;
+    root_turn_ = root.turn();
+    root_draw_ = shared_.options.draw_score[root_turn_];
     evaluator_.reset(position_);
     completed_depth_ = 0;
     calls_left_ = 0;

@@ -43,7 +43,7 @@ struct Options {
     int threads = 1;
     int hash_mb = 64;
     int multi_pv = 1;
-    Score draw_score[2] = {0, 0};      // of a draw, for the side [colour]
+    Score draw_score[2] = {0, 0};      // of a draw, for the side to move at the root [colour]
     int max_ply = 0;                   // the game is drawn when this many moves are made; 0: never
     int declare_points[2] = {28, 27};  // of Black, White; 0: no declaration
     std::int64_t network_delay_ms = 20;  // kept off every move's time

@@ -145,7 +145,7 @@ class Worker final : public AnyWorker {
     bool has_mate_in_one(Frame* f) const;  // out of check
     // Ends by the rules other than mate: repetition, the limit of moves, declaration.
     bool is_settled(const Frame* f, Score& score);
-    Score draw_score() const { return shared_.options.draw_score[position_.turn()]; }
+    Score draw_score() const { return position_.turn() == root_turn_ ? root_draw_ : -root_draw_; }
     Score evaluate_here() {
         return std::clamp(Score(evaluator_.value(position_)), -EVAL_LIMIT, EVAL_LIMIT);
     }
@@ -172,6 +172,8 @@ class Worker final : public AnyWorker {
     std::vector<RootMove> root_moves_;
     std::size_t rank_ = 0;         // of the line being searched
     bool has_new_result_ = false;  // this iteration has finished a root move that may be best
+    Color root_turn_ = BLACK;
+    Score root_draw_ = 0;  // what a draw is worth to the root's side
     int root_depth_ = 0;
     int selective_depth_ = 0;
     int null_move_from_ply_ = 0;  // no null move before, while one is verified

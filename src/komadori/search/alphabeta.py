@@ -37,7 +37,8 @@ class AlphaBetaOptions:
     """Size of the transposition table, in MiB."""
     multipv: int = 1
     draw_value_black: float = 0.5
-    """What a draw is worth to Black, as a win rate."""
+    """What a draw is worth to the engine while it plays Black, as a win rate; below 0.5 it avoids
+    draws. To the opponent it is worth the rest."""
     draw_value_white: float = 0.5
     draw_ply: int = 0
     """The game is drawn after this many plies; 0: never."""
