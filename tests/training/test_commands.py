@@ -106,6 +106,19 @@ def test_an_onnx_file_measures_as_its_checkpoint(run, folder):
     assert results[1] == pytest.approx(results[0], abs=0.02)  # the backend may round to bfloat16
 
 
+def test_train_on_visits_and_a_damaged_file(run, folder):
+    """The candidates' shares through the command; the torn last game is told and left out."""
+    torn = folder / "torn.hcpe3"
+    torn.write_bytes((folder / "games.hcpe3").read_bytes()[:-50])
+    options = ("--set", "loss.policy_target=visits", "--set", "data.duplicates=average")
+    target = folder / "visits"
+    done = invoke(train, folder / "tiny.toml", "--data", torn, "--run", target, *options)
+    assert done.exit_code == 0, done.output
+    assert f"skipped: {torn}" in done.output
+    data = next(e for e in training.read_log(target) if e["kind"] == "data")
+    assert data["train_games"] + data["test_games"] == 99
+
+
 def test_errors_are_one_line(run, folder):
     sample = folder / "games.hcpe3"
     for arguments, message in [

@@ -22,8 +22,7 @@ def load_samples(patterns: Iterable[str]) -> records.Samples:
         samples = records.load_samples(paths)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    for skipped in samples.skipped:
-        click.echo(f"skipped: {skipped}", err=True)
+    _tell_skipped(samples)
     return samples
 
 
@@ -32,9 +31,17 @@ def load_shares(patterns: Iterable[str]) -> Part:
     from komadori import training
 
     try:
-        return training.load_visits(_files(patterns))
+        part = training.load_visits(_files(patterns))
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
+    assert isinstance(part.samples, records.Samples)
+    _tell_skipped(part.samples)
+    return part
+
+
+def _tell_skipped(samples: records.Samples) -> None:
+    for skipped in samples.skipped:
+        click.echo(f"skipped: {skipped}", err=True)
 
 
 def _files(patterns: Iterable[str]) -> list[Path]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori import records
+from komadori.rules import RulesError
 from komadori.training.config import ConfigError
 from komadori.training.data import MoveShares, Part
 
@@ -24,23 +25,30 @@ class _Moves:
 def load_visits(paths: Iterable[Path | str]) -> Part:
     """The samples of games with candidates (hcpe3) and the shares of their moves' visits.
 
-    Their rows are those of `records.load_samples`. A position without candidates has its move.
-    Raises ConfigError for files that hold no candidates, RecordError as `records.read_games`.
+    Their rows are those of `records.load_samples`, its `skipped` too. A position without
+    candidates has its move.
+    Raises ConfigError for files that hold no candidates, RecordError as `records.GameReader`.
     """
     samples: list[records.Samples] = []
     moves: list[_Moves] = []
+    skipped: list[records.Skipped] = []
     games = 0
     for path in paths:
-        for game in records.read_games(path):
-            if game.winner == records.Winner.UNKNOWN:
+        reader = records.GameReader(path)
+        for game in reader:
+            try:
+                found = records.samples_of([game])
+            except RulesError as error:
+                at = game.source.offset if game.source else 0
+                skipped.append(records.Skipped(Path(path), at, at, at, str(error)))
                 continue
-            found = records.samples_of([game])
             if not len(found):
                 continue
             found.game += games
             games += 1
             samples.append(found)
             moves.append(_moves_of(game, found))
+        skipped += reader.skipped
     if not samples:
         raise ConfigError("loss.policy_target = visits: no games with candidates (hcpe3)")
     count, move16, visits = (
@@ -48,7 +56,9 @@ def load_visits(paths: Iterable[Path | str]) -> Part:
         for name in ("count", "move16", "visits")
     )
     shares = MoveShares.of_weights(count, move16, visits)
-    return Part.whole(records.Samples.concatenate(samples), shares)
+    whole = records.Samples.concatenate(samples)
+    whole.skipped = skipped
+    return Part.whole(whole, shares)
 
 
 def _moves_of(game: records.Game, samples: records.Samples) -> _Moves:
