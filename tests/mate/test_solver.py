@@ -193,3 +193,18 @@ def test_answers_of_go_mate() -> None:
     assert mate.usi().startswith("checkmate G*2c ")
     assert solve(Board()).usi() == "checkmate nomate"
     assert solve(Board(ENDLESS), max_nodes=1).usi() == "checkmate timeout"
+
+
+def test_a_share_of_the_processor_is_kept_to() -> None:
+    board = Board("9/9/9/9/4k4/9/9/9/4K4 b 2RBG2S2N5P 1")  # unsettled for seconds
+    worked = time.thread_time()
+    paced = MateSolver(16).solve(board, time_ms=400, share=0.05)
+    worked = time.thread_time() - worked
+    assert paced.status == MateStatus.UNKNOWN
+    assert paced.nodes > 100_000
+    assert worked < 0.3
+    with pytest.raises(ValueError, match="share"):
+        MateSolver(16).solve(board, share=0.0)
+    # Pauses change nothing in the result.
+    same = [MateSolver(16).solve(board, 150_000, share=share).nodes for share in (1.0, 0.5)]
+    assert same[0] == same[1]

@@ -14,6 +14,8 @@ from komadori.inference import InferenceError, ModelError, load
 from komadori.inference.fakes import FixedEvaluator, UniformEvaluator
 from komadori.rules import Board, Move
 from komadori.search import Info, Limits, PuctOptions, PuctSearcher, Searcher
+from komadori.search.puct import mate_share
+from komadori.search.root_mate import CROWDED_SHARE
 
 MIDDLE = "l2g1k1nl/1r1s1gs2/p1nppp1pp/2p3p2/1p7/2PP2P2/PPSSPP1PP/3R1G3/LN2KG1NL b Bb 25"
 MATE_IN_1 = "4k4/9/4GS3/9/9/9/9/9/4K4 b - 1"
@@ -328,3 +330,86 @@ def test_labels_that_the_search_can_not_read() -> None:
     evaluator.labels = "8181"
     with pytest.raises(ModelError, match="8181"):
         PuctSearcher(evaluator)
+
+
+# -- the mate search beside it
+
+MATE_IN_7 = "7k1/5g2g/4G2G1/8L/9/9/9/9/9 b 2r2b4s4n3l18p 1"
+
+
+def replays_to_mate(sfen: str, infos: list[Info]) -> bool:
+    board = Board(sfen)
+    for move in infos[0].pv:
+        board.push(move)
+    return len(infos[0].pv) == infos[0].mate_plies and board.is_checkmate()
+
+
+def test_df_pn_sees_a_mate_before_the_tree_does() -> None:
+    without = searcher("uniform", MATE_IN_7, root_mate_plies=0).search(Limits(nodes=200))
+    assert without.infos[0].mate_plies is None
+    found = searcher("uniform", MATE_IN_7).search(Limits(nodes=200))
+    assert found.best_move == found.infos[0].pv[0]
+    assert found.ponder == found.infos[0].pv[1]
+    assert found.infos[0].win_rate == 1.0
+    assert not found.resign
+    assert replays_to_mate(MATE_IN_7, found.infos)
+    # The bound on its length is kept.
+    short = searcher("uniform", MATE_IN_7, root_mate_plies=5).search(Limits(nodes=200))
+    assert short.infos[0].mate_plies is None
+
+
+def test_under_a_clock_a_mate_ends_the_search() -> None:
+    s = searcher("uniform", MATE_IN_7)
+    began = time.perf_counter()
+    result = s.search(Limits(movetime_ms=20_000))
+    assert time.perf_counter() - began < 10
+    assert replays_to_mate(MATE_IN_7, result.infos)
+    assert s.mate_nodes > 0
+
+
+def test_a_mate_found_in_an_infinite_search_waits_for_stop() -> None:
+    s = searcher("uniform", MATE_IN_7, multipv=3, pv_interval_ms=10)
+    stop = threading.Event()
+    told: list[Info] = []
+    found = threading.Event()
+
+    def on_info(info: Info) -> None:
+        told.append(info)
+        if info.mate_plies == 7:
+            found.set()
+
+    results: list[Any] = []
+    thread = threading.Thread(
+        target=lambda: results.append(s.search(Limits(infinite=True), on_info, stop))
+    )
+    thread.start()
+    assert found.wait(10)
+    thread.join(0.1)
+    assert thread.is_alive()
+    stop.set()
+    thread.join(5)
+    infos = results[0].infos
+    assert replays_to_mate(MATE_IN_7, infos)
+    assert [info.multipv for info in infos] == [1, 2, 3]
+    assert len({info.pv[0] for info in infos}) == 3
+
+
+def test_a_mate_by_a_move_that_is_not_searched_is_not_played() -> None:
+    board = Board(MATE_IN_7)
+    best = searcher("uniform", MATE_IN_7).search(Limits(nodes=50)).best_move
+    others = [move for move in board.legal_moves if move != best][:3]
+    result = searcher("uniform", MATE_IN_7).search(Limits(nodes=50, searchmoves=others))
+    assert result.best_move in others
+
+
+def test_a_mate_beyond_the_ply_limit_is_none() -> None:
+    result = searcher("uniform", MATE_IN_7, draw_ply=6).search(Limits(nodes=50))
+    assert result.infos[0].mate_plies is None
+
+
+def test_where_the_network_needs_every_processor_the_mate_search_takes_little() -> None:
+    class OnEveryProcessor(UniformEvaluator):
+        threads = 10**6
+
+    assert mate_share(OnEveryProcessor()) == CROWDED_SHARE
+    assert mate_share(UniformEvaluator()) in (1.0, CROWDED_SHARE)  # as the machine has them

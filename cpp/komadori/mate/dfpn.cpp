@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <bit>
 #include <new>
+#include <thread>
 
 #include "komadori/mate/checks.h"
 #include "komadori/rules/zobrist.h"
@@ -12,6 +13,8 @@ namespace {
 
 constexpr std::size_t CHILDREN_ROOM = std::size_t(1) << 17;
 constexpr std::uint64_t NODES_BETWEEN_CLOCKS = 1024;
+constexpr std::uint64_t UNPACED_NODES = 100'000;
+constexpr std::chrono::duration<double, std::nano> LONGEST_REST{8e6};
 
 constexpr std::uint64_t scramble(std::uint64_t x) {
     x = (x ^ (x >> 31)) * 0x7fb5d329728ea185;
@@ -73,6 +76,7 @@ void Search::begin(const Budget& budget, const std::vector<std::uint64_t>& forbi
     exact_hands_ = !forbidden_.empty();
     aborted_ = false;
     nodes_ = next_look_at_clock_ = 0;
+    rested_ = std::chrono::steady_clock::now();
 }
 
 std::uint64_t Search::key_at(const Position& position, int plies_left) const {
@@ -85,9 +89,22 @@ bool Search::out_of_budget() {
     if (budget_.max_nodes && nodes_ >= budget_.max_nodes) return aborted_ = true;
     if (nodes_ >= next_look_at_clock_) {
         next_look_at_clock_ = nodes_ + NODES_BETWEEN_CLOCKS;
-        if (std::chrono::steady_clock::now() >= budget_.deadline) return aborted_ = true;
+        const auto now = std::chrono::steady_clock::now();
+        if (now >= budget_.deadline) return aborted_ = true;
+        if (budget_.share < 1.0) rest(now);
     }
     return false;
+}
+
+// Sleeps so long that the time worked since the last rest is the search's share of it all.
+void Search::rest(std::chrono::steady_clock::time_point now) {
+    if (nodes_ > UNPACED_NODES) {
+        const auto pause = (now - rested_) * (1.0 / budget_.share - 1.0);
+        std::this_thread::sleep_for(
+            std::min(std::chrono::duration<double, std::nano>(pause), LONGEST_REST));
+        now = std::chrono::steady_clock::now();
+    }
+    rested_ = now;
 }
 
 int Search::find_loop(std::uint64_t key, Hand hand) const {

@@ -45,6 +45,8 @@ struct Budget {
     std::uint64_t max_nodes = 0;  // 0: no limit
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     const std::atomic<bool>* stop = nullptr;
+    // Share of a processor's time that the search may take once it has made UNPACED_NODES moves.
+    double share = 1.0;
 };
 
 class Search {
@@ -95,6 +97,7 @@ class Search {
     int find_loop(std::uint64_t key, Hand hand) const;
     std::uint64_t key_at(const Position& position, int plies_left) const;
     bool out_of_budget();
+    void rest(std::chrono::steady_clock::time_point now);
 
     Hand mate_hand() const;
     Hand no_check_hand() const;
@@ -109,6 +112,7 @@ class Search {
     bool exact_hands_ = false;
     std::uint64_t nodes_ = 0;
     std::uint64_t next_look_at_clock_ = 0;
+    std::chrono::steady_clock::time_point rested_;
     std::vector<std::uint64_t> forbidden_;
     std::vector<Step> path_;
     struct Free {

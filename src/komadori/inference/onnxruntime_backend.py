@@ -54,7 +54,7 @@ class OnnxRuntimeEvaluator:
             present = ", ".join(ort.get_available_providers())
             raise ModelError(f"this onnxruntime has no {', '.join(missing)} (it has {present})")
         options = ort.SessionOptions()
-        options.intra_op_num_threads = threads or available_threads()
+        self.threads = options.intra_op_num_threads = threads or available_threads()
         options.log_severity_level = 3
         try:
             self._session = ort.InferenceSession(str(path), options, providers=wanted)

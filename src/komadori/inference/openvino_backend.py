@@ -85,6 +85,7 @@ class OpenVinoEvaluator:
         self.precision = "int8" if _is_int8(model) else precision
         self.max_batch = max_batch
         self.streams = streams
+        self.threads = threads
         self.slots = slots or 2 * streams + 1
         self._requests = [self._compiled.create_infer_request() for _ in range(self.slots)]
         self._inputs = [

@@ -102,6 +102,7 @@ class TorchEvaluator:
         self.max_batch = max_batch
         self.slots = slots
         self.precision = precision
+        self.threads = torch.get_num_threads() if device == "cpu" else 0
         self._network = network
         self._value_logits = value_logits
         self._device = torch.device(device)

@@ -54,13 +54,15 @@ class MateSolver:
         *,
         time_ms: int = 0,
         shortest: bool = False,
+        share: float = 1.0,
         stop: StopFlag | None = None,
     ) -> MateResult:
         """Search for a mate by the side to move; a limit of 0 is none.
 
         NO_MATE is exact: no sequence of checks mates, or with `max_ply` none that short. UNKNOWN
         means that a limit or `stop` came first. With `shortest` the mate found is shortened until
-        none shorter exists or a limit is met. The same call gives the same result and nodes,
+        none shorter exists or a limit is met. `share` (0.01 to 1) of a processor's time is taken
+        after the first 100,000 moves, for a solve beside other work. The same call gives the same result and nodes,
         whatever was solved before, unless `time_ms` or `stop` cut it off.
 
         The side to move may be without a king; PositionError if the other one is. Positions that
@@ -68,7 +70,7 @@ class MateSolver:
         without the GIL, on a copy of the board.
         """
         start = time.perf_counter()
-        found = self._solver.solve(board, max_nodes, max_ply, time_ms, shortest, stop)
+        found = self._solver.solve(board, max_nodes, max_ply, time_ms, shortest, share, stop)
         return MateResult(
             found.status,
             tuple(Move.from_move16(bits) for bits in found.moves),

@@ -101,5 +101,6 @@ def measure_search(
             stats.transposed,
             stats.dropped,
             (before + after) / 2,
+            searcher.mate_nodes,
         )
     searcher.close()

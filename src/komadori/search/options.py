@@ -40,6 +40,11 @@ class PuctOptions:
     aren't spoiled by large batches."""
     reuse_subtree: bool = True
     """Keep what is known of the positions of the last search."""
+    root_mate_plies: int = 1000
+    """Beside the search df-pn looks for a mate from the root of at most this many plies; 1000: of
+    any length, 0: not at all."""
+    mate_memory_mb: int = 64
+    """Bound on the mate search's table."""
     multipv: int = 1
     pv_interval_ms: int = 500
     """Time between analysis lines; 0: only at the end."""
@@ -61,7 +66,7 @@ class PuctOptions:
         if self.declaration not in DECLARATION_POINTS:
             rules = ", ".join(DECLARATION_POINTS)
             raise ValueError(f"declaration is {self.declaration!r}, one of {rules} is needed")
-        for name in ("memory_mb", "batch_growth", "multipv"):
+        for name in ("memory_mb", "mate_memory_mb", "batch_growth", "multipv"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
         for name in ("draw_value_black", "draw_value_white", "resign_threshold"):

@@ -13,11 +13,12 @@ from dataclasses import replace
 from typing import Any
 
 from komadori._core.tree import Batch, Proof, RootMove, Tree, TreeOptions
-from komadori.inference import Evaluator, InferenceError, ModelError
+from komadori.inference import Evaluator, InferenceError, ModelError, available_threads
 from komadori.rules import Board, Move
 from komadori.search.clock import TimeBudget, budget
 from komadori.search.options import DECLARATION_POINTS, PuctOptions
 from komadori.search.protocol import Info, Limits, SearchResult
+from komadori.search.root_mate import CROWDED_SHARE, MOVES_PER_NODE, RootMate
 
 MAX_PV = 64
 #: Batches of the size allowed that may be in flight: more only hide delays once batches are full.
@@ -49,6 +50,8 @@ class PuctSearcher:
         self._tree = Tree(self._options.memory_mb << 20, _tree_options(self._options))
         self._root = self._tree.add_root()
         self._batches = [_batch(evaluator, slot) for slot in range(evaluator.slots)]
+        self._mate = RootMate(self._options.mate_memory_mb)
+        self._mate_share = mate_share(evaluator)
         self._board = Board()
         self._placed = False
         self._ponderhit: Limits | None = None
@@ -69,6 +72,9 @@ class PuctSearcher:
             self._root = self._tree.add_root()
         else:
             self._tree.options = _tree_options(options)
+        if options.mate_memory_mb != self._options.mate_memory_mb:
+            self._mate.forget()
+            self._mate = RootMate(options.mate_memory_mb)
         self._options = options
         self._placed = False
 
@@ -80,6 +86,11 @@ class PuctSearcher:
     def tree(self) -> Tree:
         """The graph behind the search, for inspection."""
         return self._tree
+
+    @property
+    def mate_nodes(self) -> int:
+        """Moves made by the last search's mate search."""
+        return self._mate.nodes
 
     def set_position(self, board: Board) -> None:
         self._board = board.copy()
@@ -93,6 +104,7 @@ class PuctSearcher:
         self._ponderhit = limits
 
     def close(self) -> None:
+        self._mate.forget()
         self._tree = Tree(1 << 20)
         self._root = self._tree.add_root()
         self._placed = False
@@ -109,6 +121,7 @@ class PuctSearcher:
             run.begin(self._tree.stats)
             immediate = self._without_search(limits, run)
             if immediate is None:
+                self._start_mate(limits)
                 self._loop(run)
             waits = limits.infinite or limits.ponder
             while waits and not run.stop.wait(0.005):
@@ -116,6 +129,7 @@ class PuctSearcher:
                     break
             return immediate or self._result(run)
         finally:
+            self._mate.stop()
             # Not at the start: the hit may come before this thread gets there.
             self._ponderhit = None
 
@@ -162,6 +176,33 @@ class PuctSearcher:
             run.on_info(info)
         return SearchResult(mate, declare_win=declare, infos=[info])
 
+    def _start_mate(self, limits: Limits) -> None:
+        """Under a clock df-pn works beside the search; where the nodes are counted it works before
+        it, so that the result stays the same.
+        """
+        plies = self._options.root_mate_plies
+        count = limits.nodes or limits.playouts
+        if not plies:
+            self._mate.forget()
+        elif count and not (limits.has_clock or limits.movetime_ms or limits.ponder):
+            self._mate.solve(self._board, plies, MOVES_PER_NODE * count)
+        else:
+            self._mate.start(self._board, plies, self._mate_share)
+
+    def _take_mate(self, run: _Run) -> bool:
+        """Whether a mate that df-pn has found ends the search."""
+        if not run.mate:
+            moves = self._mate.moves
+            allowed = run.limits.searchmoves
+            last_ply = self._board.ply - 1 + len(moves)
+            if (allowed and moves and moves[0] not in allowed) or (
+                self._options.draw_ply and last_ply > self._options.draw_ply
+            ):
+                return False
+            run.mate = moves
+        waits = run.limits.infinite or run.limits.ponder
+        return bool(run.mate) and not (waits and self._options.multipv > 1)
+
     def _loop(self, run: _Run) -> None:
         """Keep the network busy until a limit is met, then take in what is still in flight."""
         tree, root, evaluator, batches = self._tree, self._root, self.evaluator, self._batches
@@ -174,7 +215,7 @@ class PuctSearcher:
                 if self._ponderhit is not None and run.limits.ponder:
                     run.ponderhit(self._ponderhit)
                 done = run.update(tree.stats, tree.root_visits(root))
-                ended = ended or done or self._is_over(run)
+                ended = ended or done or self._take_mate(run) or self._is_over(run)
                 while free and not ended:
                     rows = self._rows(run, rows_flying)
                     if rows <= 0:
@@ -265,12 +306,23 @@ class PuctSearcher:
 
     def _infos(self, run: _Run) -> list[Info]:
         moves = self._tree.root_moves(self._root)
-        shown = [m for m in moves if m.visits or m.proof != Proof.NONE][: self._options.multipv]
+
+        def is_mate(m: RootMove) -> bool:
+            return bool(run.mate) and m.move16 == run.mate[0].move16
+
+        if run.mate and moves[0].proof != Proof.WIN:
+            moves.sort(key=lambda m: not is_mate(m))  # the rest stays as it is
+        shown = [m for m in moves if m.visits or m.proof != Proof.NONE or is_mate(m)][
+            : self._options.multipv
+        ]
         return [self._info(run, rank, m) for rank, m in enumerate(shown or moves[:1], 1)]
 
     def _info(self, run: _Run, rank: int, move: RootMove) -> Info:
         pv = self._tree.variation(self._root, move.move16, MAX_PV)
         mate = None
+        by_search = bool(run.mate) and move.move16 == run.mate[0].move16
+        if by_search and move.proof != Proof.WIN:
+            return self._mate_info(run, rank, move.visits)
         if move.proof in (Proof.WIN, Proof.LOSS):
             mate = move.proof_plies if move.proof == Proof.WIN else -move.proof_plies
         time_ms = run.elapsed_ms()
@@ -290,6 +342,24 @@ class PuctSearcher:
             visits=move.visits,
         )
 
+    def _mate_info(self, run: _Run, rank: int, visits: int) -> Info:
+        """The line of the mate that df-pn found."""
+        time_ms = run.elapsed_ms()
+        return Info(
+            depth=len(run.mate),
+            seldepth=max(run.stats.depth, len(run.mate)),
+            nodes=run.nodes,
+            nps=round(run.nodes * 1000 / max(time_ms, 1)),
+            time_ms=time_ms,
+            hashfull=self._hashfull(),
+            multipv=rank,
+            score_cp=None,
+            mate_plies=len(run.mate),
+            win_rate=1.0,
+            pv=list(run.mate),
+            visits=visits,
+        )
+
     def _report(self, run: _Run) -> list[Info]:
         infos = self._infos(run)
         if run.on_info:
@@ -299,6 +369,7 @@ class PuctSearcher:
 
     def _result(self, run: _Run) -> SearchResult:
         run.update(self._tree.stats, self._tree.root_visits(self._root))
+        self._take_mate(run)
         infos = self._report(run)
         best = infos[0]
         threshold = self._options.resign_threshold
@@ -327,6 +398,7 @@ class _Run:
         self.is_extended = False
         self.visits = 0
         self.nodes = 0
+        self.mate: tuple[Move, ...] = ()
         self._board = board
         self._options = options
         self._started = self._clock_started = time.perf_counter()
@@ -431,6 +503,14 @@ def _tree_options(options: PuctOptions) -> TreeOptions:
     tree.draw_value = (options.draw_value_black, options.draw_value_white)
     tree.declaration_points = DECLARATION_POINTS[options.declaration]
     return tree
+
+
+def mate_share(evaluator: Evaluator) -> float:
+    """Of a processor's time for the mate search: all of it where the network and the thread that
+    collects leave one free.
+    """
+    used = int(getattr(evaluator, "threads", 0)) + 1
+    return 1.0 if used < available_threads() else CROWDED_SHARE
 
 
 def _batch(evaluator: Evaluator, slot: int) -> Batch:

@@ -71,6 +71,7 @@ class _Job:
         self._is_stopped = False
         self._is_hit = False
         self._is_answered = False
+        self._on_hit: Callable[[], None] | None = None
         if not (go.infinite or go.ponder):
             self.released.set()
 
@@ -82,13 +83,22 @@ class _Job:
             self.released.set()
 
     def hit(self, go: GoCommand) -> None:
-        """`ponderhit`: end the pondering, the clock runs from now."""
+        """`ponderhit`: the clock runs from now. A search that can goes on, another is ended."""
         with self._lock:
             self.go = go
-            self._is_hit = True
             self.began = time.monotonic()
-            self.halt.set()
             self.released.set()
+            if self._on_hit is not None and not self._is_stopped:
+                self._on_hit()
+                self._on_hit = None
+            else:
+                self._is_hit = True
+                self.halt.set()
+
+    def going_on(self, on_hit: Callable[[], None] | None) -> None:
+        """What a hit does from now on to a search that goes on after it; None: it ends."""
+        with self._lock:
+            self._on_hit = on_hit if self.go.ponder else None
 
     def take_hit(self) -> bool:
         """Whether the real search has to follow the pondering; asked once."""
@@ -361,7 +371,7 @@ class Front:
         if job.go.ponder and self._options.value("Stochastic_Ponder") == "true" and job.board.moves:
             expected = job.board.pop()  # the position before the reply, whatever it will be
         searcher.set_position(job.board)
-        result = self._run_searcher(job)
+        result = self._run_searcher(job, goes_on=expected is None)
         job.released.wait()
         if expected is not None:
             job.board.push(expected)
@@ -373,18 +383,33 @@ class Front:
             result = replace(result, best_move=next(iter(job.board.legal_moves), None), ponder=None)
         self._answer(job, self._bestmove(result))
 
-    def _run_searcher(self, job: _Job) -> SearchResult:
-        """One search, under a watch that ends it where the searcher oversteps its time."""
+    def _run_searcher(self, job: _Job, goes_on: bool = False) -> SearchResult:
+        """One search, under a watch that ends it where the searcher oversteps its time.
+
+        `goes_on`: a ponder search goes on under the clock after `ponderhit`.
+        """
         searcher = self._searcher
         assert searcher is not None
         finished = threading.Event()
         halt = job.halt
-        threading.Thread(
-            target=self._watch, args=(job, halt, finished), name="usi watch", daemon=True
-        ).start()
+
+        def watch() -> None:
+            threading.Thread(
+                target=self._watch, args=(job, halt, finished), name="usi watch", daemon=True
+            ).start()
+
+        def on_hit() -> None:
+            searcher.ponderhit(self._limits(job))
+            watch()
+
+        limits = self._limits(job)
+        watch()
+        if goes_on:
+            job.going_on(on_hit)
         try:
-            result = searcher.search(self._limits(job), lambda info: self._report(job, info), halt)
+            result = searcher.search(limits, lambda info: self._report(job, info), halt)
         finally:
+            job.going_on(None)
             finished.set()
             halt.set()  # the watch goes home
         for info in result.infos:

@@ -114,6 +114,9 @@ MODEL_OPTIONS = (
 #: Settings of the PUCT search (`komadori.search.PuctOptions`).
 SEARCH_OPTIONS = (
     spin("USI_Hash", 512, 1, 1 << 20, Scope.SEARCHER, "memory_mb"),
+    # As among the front's, and of the mate search beside the search too.
+    spin("DfPn_Hash", 64, 1, 1 << 16, Scope.SEARCHER, "mate_memory_mb"),
+    spin("Mate_Root_Search", 1000, 0, 1000, Scope.SEARCHER, "root_mate_plies"),  # plies; 1000: any
     spin("MultiPV", 1, 1, 593, Scope.SEARCHER, "multipv"),
     spin("Softmax_Temperature", 174, 1, 10_000, Scope.SEARCHER, "temperature", 100),
     spin("C_init", 144, 0, 10_000, Scope.SEARCHER, "c_init", 100),
