@@ -332,6 +332,55 @@ def test_labels_that_the_search_can_not_read() -> None:
         PuctSearcher(evaluator)
 
 
+# -- variety
+
+
+def test_openings_are_drawn_by_visits() -> None:
+    s = searcher(random_plies=40, random_cutoff=1.0, random_seed=1)
+    games = []
+    for _ in range(2):
+        s.new_game()
+        moves = []
+        for _ in range(12):
+            s.set_position(Board(MIDDLE))
+            result = s.search(Limits(playouts=300))
+            assert result.best_move is not None
+            moves.append(result.best_move)
+        games.append(moves)
+    assert games[0] == games[1]  # a seed repeats itself
+    assert len(set(games[0])) > 3
+    best = result.infos[0].pv[0]
+    drawn = searcher(random_plies=40, random_cutoff=1.0, random_seed=2)
+    picks = [drawn.search(Limits(playouts=300)).best_move for _ in range(60)]
+    assert max(set(picks), key=picks.count) == best  # visits are its weight
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"random_plies": 24},  # it is the 25th move
+        {"random_plies": 40, "random_cutoff": 0.0},
+        {"random_plies": 40, "random_temperature_drop": 0.1},
+        {"random_plies": 40, "random_temperature": 0.0},
+    ],
+)
+def test_the_best_move_is_played_where_nothing_is_to_be_drawn(options: dict[str, Any]) -> None:
+    s = searcher("uniform", random_seed=1, multipv=600, **options)
+    for _ in range(8):
+        result = s.search(Limits(playouts=100))
+        best = result.infos[0]
+        chosen = [i for i in result.infos if i.pv[0] == result.best_move]
+        assert chosen
+        assert chosen[0].win_rate >= best.win_rate
+
+
+def test_a_mate_is_never_drawn_away() -> None:
+    s = searcher("uniform", MATE_IN_7, random_plies=40, random_cutoff=1.0, random_seed=3)
+    for _ in range(5):
+        result = s.search(Limits(nodes=100))
+        assert result.best_move == result.infos[0].pv[0]
+
+
 # -- the mate search beside it
 
 MATE_IN_7 = "7k1/5g2g/4G2G1/8L/9/9/9/9/9 b 2r2b4s4n3l18p 1"

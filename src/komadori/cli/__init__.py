@@ -21,6 +21,7 @@ SUBCOMMANDS: dict[str, str] = {
     "usi": "Play as a USI engine, for GUIs and match runners.",
     "records": "Count, convert, split and show game records.",
     "install-engine": "Write a launcher that a GUI can register.",
+    "book": "Make an opening book from games, or look into one.",
     "match": "Play two players against each other: Elo with its error.",
     "csa": "Play on a CSA server such as floodgate.",
     "doctor": "Tell what works on this machine and what to install for the rest.",

@@ -50,6 +50,15 @@ class PuctOptions:
     """Time between analysis lines; 0: only at the end."""
     resign_threshold: float = 0.01
     """Resign below this win rate; 0: never."""
+    random_plies: int = 0
+    """Moves up to this number of the game are drawn by visits^(1 / temperature), for variety."""
+    random_temperature: float = 1.0
+    random_temperature_drop: float = 0.0
+    """Off the temperature for each move of the game; at 0 the best move is played."""
+    random_cutoff: float = 0.015
+    """Only moves whose win rate is at most this much below the best one's are drawn."""
+    random_seed: int | None = None
+    """Of the draws; None: another in each process."""
     eval_coef: float = EVAL_COEF
     early_stop: bool = True
     """Under a clock, stop when the second move can't catch up."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import math
+import random
 import threading
 import time
 import warnings
@@ -52,6 +53,7 @@ class PuctSearcher:
         self._batches = [_batch(evaluator, slot) for slot in range(evaluator.slots)]
         self._mate = RootMate(self._options.mate_memory_mb)
         self._mate_share = mate_share(evaluator)
+        self._random = random.Random(self._options.random_seed)
         self._board = Board()
         self._placed = False
         self._ponderhit: Limits | None = None
@@ -75,6 +77,8 @@ class PuctSearcher:
         if options.mate_memory_mb != self._options.mate_memory_mb:
             self._mate.forget()
             self._mate = RootMate(options.mate_memory_mb)
+        if options.random_seed != self._options.random_seed:
+            self._random.seed(options.random_seed)
         self._options = options
         self._placed = False
 
@@ -98,6 +102,7 @@ class PuctSearcher:
 
     def new_game(self) -> None:
         self._tree.clear()
+        self._random.seed(self._options.random_seed)
         self._placed = False
 
     def ponderhit(self, limits: Limits) -> None:
@@ -373,12 +378,32 @@ class PuctSearcher:
         infos = self._report(run)
         best = infos[0]
         threshold = self._options.resign_threshold
+        pv = best.pv if run.mate else self._drawn(best)
         return SearchResult(
-            best_move=best.pv[0],
-            ponder=best.pv[1] if len(best.pv) > 1 else None,
+            best_move=pv[0],
+            ponder=pv[1] if len(pv) > 1 else None,
             resign=best.visits > 0 and best.win_rate < threshold,
             infos=infos,
         )
+
+    def _drawn(self, best: Info) -> list[Move]:
+        """The line of the move to play: the best one's, or within `random_plies` of one drawn."""
+        o = self._options
+        ply = self._board.ply
+        temperature = o.random_temperature - o.random_temperature_drop * (ply - 1)
+        if ply > o.random_plies or temperature <= 0 or best.mate_plies is not None:
+            return best.pv
+        moves = [
+            m
+            for m in self._tree.root_moves(self._root)
+            if m.visits and m.proof == Proof.NONE and m.value >= best.win_rate - o.random_cutoff
+        ]
+        if not moves:
+            return best.pv
+        most = max(m.visits for m in moves)
+        weights = [(m.visits / most) ** (1 / temperature) for m in moves]
+        move16 = self._random.choices(moves, weights)[0].move16
+        return [Move.from_move16(m) for m in self._tree.variation(self._root, move16, MAX_PV)]
 
 
 class _Run:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import contextlib
 import queue
+import random
 import threading
 import time
 from collections.abc import Callable
@@ -25,6 +26,7 @@ from komadori.usi.protocol import GoCommand, InfoLine, PositionCommand, UsiSynta
 if TYPE_CHECKING:
     from komadori.rules import Board
     from komadori.search.protocol import Info, Limits, Searcher, SearchResult
+    from komadori.usi.book import Book
 
 #: While loading, a newline this often keeps the GUI waiting.
 KEEP_ALIVE_S = 5.0
@@ -154,6 +156,8 @@ class Front:
         self._position = PositionCommand(protocol.STARTPOS)
         self._board: Board | None = None
         self._exit_status = 0
+        self._book: tuple[str, Book | None] | None = None
+        self._random = random.Random()
 
     # ------------------------------------------------------------------ the conversation
 
@@ -367,6 +371,10 @@ class Front:
     def _search_move(self, job: _Job) -> None:
         searcher = self._searcher
         assert searcher is not None
+        if answer := self._book_answer(job):
+            job.released.wait()
+            self._answer(job, answer)
+            return
         expected = None
         if job.go.ponder and self._options.value("Stochastic_Ponder") == "true" and job.board.moves:
             expected = job.board.pop()  # the position before the reply, whatever it will be
@@ -382,6 +390,40 @@ class Front:
         elif expected is not None:
             result = replace(result, best_move=next(iter(job.board.legal_moves), None), ponder=None)
         self._answer(job, self._bestmove(result))
+
+    def _book_answer(self, job: _Job) -> str:
+        """The `bestmove` that the book knows, or ""."""
+        go, path = job.go, self._options.value("Book_File")
+        limit = self._options.number("Book_Moves")
+        if (
+            self._options.value("OwnBook") != "true"
+            or not path
+            or go.infinite
+            or go.ponder
+            or go.searchmoves
+            or (limit and job.board.ply > limit)
+        ):
+            return ""
+        from komadori.usi.book import Book, BookError, draw
+
+        if self._book is None or self._book[0] != path:
+            try:
+                self._book = (path, Book.find(path))
+            except (BookError, OSError) as error:
+                self._say(f"error: {error}; playing without a book")
+                self._book = (path, None)
+        book = self._book[1]
+        moves = book.moves(job.board) if book is not None else []
+        if not moves:
+            return ""
+        is_best = self._options.value("Best_Book_Move") == "true"
+        chosen = moves[0] if is_best else draw(moves, self._random)
+        for number, move in enumerate(moves, 1):
+            score = None if move.score_cp is None else protocol.Score(cp=move.score_cp)
+            pv = (move.usi, *([move.ponder] if move.ponder else []))
+            self._write(str(InfoLine(depth=move.depth, multipv=number, score=score, pv=pv)))
+        self._say(f"book: {len(moves)} moves")
+        return f"bestmove {chosen.usi}" + (f" ponder {chosen.ponder}" if chosen.ponder else "")
 
     def _run_searcher(self, job: _Job, goes_on: bool = False) -> SearchResult:
         """One search, under a watch that ends it where the searcher oversteps its time.
@@ -455,8 +497,12 @@ class Front:
         legal = [move for move in moves if move in job.board.legal_moves]
         if len(legal) < len(moves):
             self._say("go searchmoves: the moves that aren't legal here are left out")
+        constant = self._limit_option("Const_Playout")
+        if constant and not (go.infinite or go.ponder):
+            return Limits(nodes=constant, searchmoves=tuple(legal))
         return Limits(
             nodes=go.nodes if go.nodes is not None else self._limit_option("NodesLimit"),
+            playouts=self._limit_option("UCT_NodeLimit"),
             depth=go.depth if go.depth is not None else self._limit_option("DepthLimit"),
             movetime_ms=_less(go.movetime_ms, delay_ms),
             btime_ms=_less(go.btime_ms, delay_ms),
@@ -470,7 +516,8 @@ class Front:
         )
 
     def _limit_option(self, name: str) -> int | None:
-        return self._options.number(name) or None
+        """The value of an option that sets a limit; None where it is 0 or isn't declared."""
+        return int(self._options.values().get(name, "0")) or None
 
     # ------------------------------------------------------------------ answers
 

@@ -44,6 +44,12 @@ def user_folder() -> Path:
     return base / "komadori"
 
 
+def places(name: str) -> list[Path]:
+    """Where a file of this name is looked for."""
+    path = Path(name).expanduser()
+    return [path] if path.is_absolute() else [folder / path for folder in model_folders()]
+
+
 def find_model(name: str) -> str:
     """The full path of a model (a fake's name stays). Raises ModelNotFoundError.
 
@@ -52,8 +58,7 @@ def find_model(name: str) -> str:
     if is_fake(name):
         return name
     wanted = name or os.environ.get(ENVIRONMENT, "") or "default.onnx"
-    path = Path(wanted).expanduser()
-    candidates = [path] if path.is_absolute() else [f / path for f in model_folders()]
+    candidates = places(wanted)
     for candidate in candidates:
         if candidate.exists():
             return str(candidate)

@@ -98,6 +98,10 @@ FRONT_OPTIONS = (
     spin("NetworkDelay", 0, 0, 10_000, Scope.FRONT),  # ms kept back on every move
     check("Stochastic_Ponder", False, Scope.FRONT),  # ponder on every reply, not one
     spin("DfPn_Hash", 64, 1, 1 << 16, Scope.FRONT),  # MiB, of go mate
+    check("OwnBook", False, Scope.FRONT),
+    filename("Book_File", "", Scope.FRONT),  # YaneuraOu's text format
+    check("Best_Book_Move", False, Scope.FRONT),  # else drawn by the moves' counts
+    spin("Book_Moves", 0, 0, 10_000, Scope.FRONT),  # plies played from the book; 0: all
 )
 
 #: Of everything that uses a network.
@@ -118,6 +122,12 @@ SEARCH_OPTIONS = (
     spin("DfPn_Hash", 64, 1, 1 << 16, Scope.SEARCHER, "mate_memory_mb"),
     spin("Mate_Root_Search", 1000, 0, 1000, Scope.SEARCHER, "root_mate_plies"),  # plies; 1000: any
     spin("MultiPV", 1, 1, 593, Scope.SEARCHER, "multipv"),
+    spin("UCT_NodeLimit", 0, 0, MANY, Scope.FRONT),  # playouts of the root, kept ones too; 0: none
+    spin("Const_Playout", 0, 0, MANY, Scope.FRONT),  # new playouts whatever the clock; 0: off
+    spin("Random_Ply", 0, 0, 10_000, Scope.SEARCHER, "random_plies"),  # moves drawn by visits
+    spin("Random_Temperature", 1000, 0, 100_000, Scope.SEARCHER, "random_temperature", 1000),
+    spin("Random_Temperature_Drop", 0, 0, 100_000, Scope.SEARCHER, "random_temperature_drop", 1000),
+    spin("Random_Cutoff", 15, 0, 1000, Scope.SEARCHER, "random_cutoff", 1000),
     spin("Softmax_Temperature", 174, 1, 10_000, Scope.SEARCHER, "temperature", 100),
     spin("C_init", 144, 0, 10_000, Scope.SEARCHER, "c_init", 100),
     spin("C_base", 28288, 1, MANY, Scope.SEARCHER, "c_base"),
@@ -163,7 +173,7 @@ ALPHABETA_OPTIONS = (
 DRAW_OPTIONS = (spin("Draw_Ply", 0, 0, 10_000, Scope.SEARCHER, "draw_ply"),)
 
 #: Other names for an option, which GUIs or match runners may send.
-SYNONYMS = {"maxmovestodraw": "draw_ply"}
+SYNONYMS = {"maxmovestodraw": "draw_ply", "threads": "uct_threads", "bookfile": "book_file"}
 
 
 class OptionTable:
@@ -187,10 +197,9 @@ class OptionTable:
             self._options[key] = replace(option, line=line)
         self._changed.clear()
 
-    @staticmethod
-    def _key(name: str) -> str:
+    def _key(self, name: str) -> str:
         key = name.strip().lower()
-        return SYNONYMS.get(key, key)
+        return key if key in self._options else SYNONYMS.get(key, key)
 
     def declared(self) -> list[OptionLine]:
         return [option.line for option in self._options.values()]

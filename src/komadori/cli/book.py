@@ -1,0 +1,74 @@
+"""`komadori book`: opening books made from games."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from komadori.cli.record_inputs import Inputs, with_inputs
+from komadori.rules import Board, RulesError
+
+
+@click.group()
+def command() -> None:
+    """Make opening books and look into them."""
+
+
+@command.command()
+@with_inputs
+@click.option(
+    "-o",
+    "--output",
+    required=True,
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="The book, in YaneuraOu's text format.",
+)
+@click.option(
+    "--plies", default=40, show_default=True, type=click.IntRange(min=1), help="Of each game."
+)
+@click.option(
+    "--min-count",
+    default=2,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Moves played at least so often.",
+)
+@click.option("--winner", is_flag=True, help="Only moves of the side that won.")
+def make(inputs: Inputs, output: Path, plies: int, min_count: int, winner: bool) -> None:
+    """Make a book of the openings of the games in FILE...
+
+    A move's score is the mean of its scores in the games, its count how often it was played.
+    """
+    from komadori.usi.book import BookMaker, write_book
+
+    maker = BookMaker(plies, winner)
+    for game in inputs.games():
+        try:
+            maker.add(game)
+        except RulesError as error:
+            inputs.skip(game, str(error))
+    if not maker.games:
+        return  # the inputs tell why
+    positions, moves = write_book(output, maker.entries(min_count))
+    click.echo(f"wrote {output}: {positions:,} positions, {moves:,} moves of {maker.games:,} games")
+
+
+@command.command()
+@click.argument("book", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("position", nargs=-1)
+def show(book: Path, position: tuple[str, ...]) -> None:
+    """Print the moves that BOOK has in a position (as USI's: startpos moves 7g7f ...)."""
+    from komadori.usi.book import Book, BookError
+
+    try:
+        board = Board.from_usi(" ".join(position) or "startpos")
+        moves = Book(book).moves(board)
+    except (BookError, RulesError) as error:
+        raise click.ClickException(str(error)) from error
+    if not moves:
+        click.echo("not in the book")
+    for move in moves:
+        click.echo(
+            f"{move.usi:<6}{move.count:>8,}  {move.score_cp or 0:>+6} cp  {move.ponder or '-'}"
+        )

@@ -1,0 +1,189 @@
+"""Opening books in YaneuraOu's text format (`#YANEURAOU-DB2016`), read through rsshogi.
+
+A book is a list of positions, sorted by their SFEN, each with moves: the move, the answer
+expected, the score (centipawns, side to move's view), the depth, and how often it was played.
+The number of the move counts for nothing.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import tempfile
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from komadori.usi.models import places
+
+if TYPE_CHECKING:
+    from komadori.records import Game
+    from komadori.rules import Board
+
+HEADER = "#YANEURAOU-DB2016 1.00"
+PROBE = "4k4/9/9/9/9/9/9/9/4K4 b - 1"
+
+
+class BookError(ValueError):
+    """A book that can't be used: missing, damaged, not sorted."""
+
+
+@dataclass(frozen=True)
+class BookMove:
+    """A book's move in a position."""
+
+    usi: str
+    ponder: str | None
+    score_cp: int | None
+    depth: int | None
+    count: int
+
+
+class Book:
+    """A book file, read a position at a time."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Raises BookError that names the file and what is wrong with it."""
+        from rsshogi.book import YaneuraOuBook
+
+        self.path = Path(path)
+        try:
+            with self.path.open("rb") as file:
+                header = file.read(64)
+        except OSError as error:
+            raise BookError(f"{path}: {error.strerror}") from None
+        if not header.removeprefix(b"\xef\xbb\xbf").startswith(b"#YANEURAOU-DB2016"):
+            raise BookError(f"{path}: not a book: the first line isn't {HEADER}")
+        try:
+            self._book = YaneuraOuBook.open(str(self.path))
+            self._book.lookup_sfen(PROBE)  # refused where the positions aren't sorted
+        except ValueError as error:
+            raise BookError(f"{path}: {error}") from None
+
+    @classmethod
+    def find(cls, name: str) -> Book:
+        """The book of this name: a path, or a file where models are looked for too."""
+        candidates = places(name)
+        for candidate in candidates:
+            if candidate.is_file():
+                return cls(candidate)
+        where = ", ".join(str(candidate) for candidate in candidates)
+        raise BookError(f"no book {name}: looked for {where}")
+
+    def moves(self, board: Board) -> list[BookMove]:
+        """The legal moves that the book has here, the most played and then the best first."""
+        entry = self._book.lookup_sfen(board.sfen())
+        if entry is None:
+            return []
+        legal = {move.usi() for move in board.legal_moves}
+        found = []
+        for row in entry.moves:
+            usi = str(row.mv)
+            if usi not in legal:
+                continue
+            answer = row.ponder.to_usi() if row.ponder is not None else "none"
+            found.append(
+                BookMove(
+                    usi=usi,
+                    ponder=answer if answer not in ("none", "resign") else None,
+                    score_cp=row.score,
+                    depth=row.depth,
+                    count=row.count or 1,
+                )
+            )
+        return sorted(found, key=lambda m: (-m.count, -(m.score_cp or 0)))
+
+
+def draw(moves: Sequence[BookMove], source: random.Random) -> BookMove:
+    """One of the moves, in proportion to their counts."""
+    return source.choices(moves, [move.count for move in moves])[0]
+
+
+@dataclass
+class _Played:
+    """A move of a position, over all games."""
+
+    count: int = 0
+    scores: list[int] = field(default_factory=list)
+    answers: dict[str, int] = field(default_factory=dict)
+
+    def as_move(self, usi: str) -> BookMove:
+        answers = sorted(self.answers, key=lambda answer: (-self.answers[answer], answer))
+        return BookMove(
+            usi=usi,
+            ponder=answers[0] if answers else None,
+            score_cp=round(sum(self.scores) / len(self.scores)) if self.scores else None,
+            depth=0,
+            count=self.count,
+        )
+
+
+class BookMaker:
+    """Gathers the openings of games."""
+
+    def __init__(self, plies: int = 40, winner_only: bool = False) -> None:
+        """`plies`: of each game. `winner_only`: leave out the loser's moves."""
+        self.games = 0
+        self._plies = plies
+        self._winner_only = winner_only
+        self._positions: dict[str, tuple[int, dict[str, _Played]]] = {}
+
+    def add(self, game: Game) -> None:
+        """Count a game's moves. Raises RulesError where one isn't legal; then none counts."""
+        from komadori.records import NO_SCORE, Winner
+
+        rows: list[tuple[str, int, str, str | None, int | None]] = []
+        moves = game.usi_moves()
+        board = game.board()
+        for i, usi in enumerate(moves[: self._plies]):
+            lost = game.winner == (Winner.WHITE if board.turn == 0 else Winner.BLACK)
+            if not (self._winner_only and (lost or game.winner == Winner.UNKNOWN)):
+                position, _, _ = board.sfen().rpartition(" ")
+                score = int(game.scores_cp[i])
+                answer = moves[i + 1] if i + 1 < len(moves) else None
+                rows.append(
+                    (position, board.ply, usi, answer, None if score == NO_SCORE else score)
+                )
+            board.push_usi(usi)
+        for position, ply, usi, answer, known in rows:
+            first, played = self._positions.get(position, (ply, {}))
+            self._positions[position] = (min(first, ply), played)
+            move = played.setdefault(usi, _Played())
+            move.count += 1
+            if known is not None:
+                move.scores.append(known)
+            if answer is not None:
+                move.answers[answer] = move.answers.get(answer, 0) + 1
+        self.games += 1
+
+    def entries(self, min_count: int = 1) -> Iterable[tuple[str, list[BookMove]]]:
+        """Positions, SFEN with the least move number met, in the order of the file; their moves
+        that were played at least so often, the most played first.
+        """
+        for position in sorted(self._positions, key=str.encode):
+            ply, played = self._positions[position]
+            moves = [p.as_move(usi) for usi, p in played.items() if p.count >= min_count]
+            if moves:
+                moves.sort(key=lambda m: (-m.count, -(m.score_cp or 0), m.usi))
+                yield f"{position} {ply}", moves
+
+
+def write_book(path: Path, entries: Iterable[tuple[str, list[BookMove]]]) -> tuple[int, int]:
+    """Write a book, whole or not at all; how many positions and moves it has."""
+    positions = moves = 0
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
+        temporary = Path(folder) / "book"
+        with temporary.open("w", encoding="ascii", newline="\n") as file:
+            file.write(HEADER + "\n")
+            for sfen, found in entries:
+                file.write(f"sfen {sfen}\n")
+                for m in found:
+                    file.write(
+                        f"{m.usi} {m.ponder or 'none'} {m.score_cp or 0} {m.depth or 0} {m.count}\n"
+                    )
+                positions += 1
+                moves += len(found)
+        os.replace(temporary, path)  # noqa: PTH105
+    return positions, moves

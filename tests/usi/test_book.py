@@ -1,0 +1,184 @@
+"""Opening books: read, drawn from, made from games, and played by the engine."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+from usi_fakes import Gui
+
+from komadori import records
+from komadori.cli.book import command
+from komadori.records import Game, Winner
+from komadori.rules import Board
+from komadori.usi.book import HEADER, Book, BookError, BookMaker, BookMove, draw, write_book
+
+START = Board().sfen()
+BOOK = f"""{HEADER}
+sfen {START}
+7g7f 3c3d 30 20 1
+2g2f 8c8d 20 20 3
+5i9a none 900 20 50
+"""
+
+
+@pytest.fixture
+def book(tmp_path: Path) -> Path:
+    path = tmp_path / "book.db"
+    path.write_text(BOOK)
+    return path
+
+
+def test_the_legal_moves_are_read_the_most_played_first(book: Path) -> None:
+    assert Book(book).moves(Board()) == [
+        BookMove("2g2f", "8c8d", 20, 20, 3),
+        BookMove("7g7f", "3c3d", 30, 20, 1),
+    ]
+    board = Board()
+    board.push_usi("7g7f")
+    assert Book(book).moves(board) == []
+
+
+def test_the_number_of_the_move_counts_for_nothing(book: Path) -> None:
+    assert len(Book(book).moves(Board(START.rpartition(" ")[0] + " 9"))) == 2
+
+
+def test_moves_are_drawn_by_their_counts() -> None:
+    moves = [BookMove("7g7f", None, 0, 0, 9), BookMove("2g2f", None, 0, 0, 1)]
+    source = random.Random(1)
+    drawn = [draw(moves, source).usi for _ in range(1000)]
+    assert 850 < drawn.count("7g7f") < 950
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"junk\n", "first line"),
+        (b"", "first line"),
+        (
+            f"{HEADER}\nsfen {START}\n7g7f none 0 0 1\n"
+            "sfen 4k4/9/9/9/9/9/9/9/4K4 b - 1\n5i5h none 0 0 1\n".encode(),
+            "not sorted",
+        ),
+    ],
+)
+def test_a_file_that_is_no_book_is_named(tmp_path: Path, content: bytes, message: str) -> None:
+    path = tmp_path / "bad.db"
+    path.write_bytes(content)
+    with pytest.raises(BookError, match=rf"bad\.db.*{message}"):
+        Book(path)
+    with pytest.raises(BookError, match="nowhere"):
+        Book.find("nowhere.db")
+
+
+def games() -> list[Game]:
+    lines = (
+        ("7g7f 3c3d 2g2f", Winner.BLACK, [40, -30, 20]),
+        ("7g7f 3c3d 6g6f", Winner.WHITE, [60, -50, 0]),
+        ("7g7f 8c8d", Winner.WHITE, [20, -10]),
+        ("2g2f 8c8d", Winner.BLACK, [10, 0]),
+    )
+    return [
+        Game.from_usi(moves.split(), winner=winner, scores_cp=scores)
+        for moves, winner, scores in lines
+    ]
+
+
+def test_a_book_of_games(tmp_path: Path) -> None:
+    maker = BookMaker(plies=2)
+    for game in games():
+        maker.add(game)
+    path = tmp_path / "made.db"
+    assert write_book(path, maker.entries(min_count=1)) == (3, 5)
+    book = Book(path)
+    assert book.moves(Board()) == [
+        BookMove("7g7f", "3c3d", 40, 0, 3),
+        BookMove("2g2f", "8c8d", 10, 0, 1),
+    ]
+    board = Board()
+    board.push_usi("7g7f")
+    assert book.moves(board) == [
+        BookMove("3c3d", "2g2f", -40, 0, 2),
+        BookMove("8c8d", None, -10, 0, 1),
+    ]
+    assert write_book(path, maker.entries(min_count=2)) == (2, 2)
+
+
+def test_a_book_of_winners(tmp_path: Path) -> None:
+    maker = BookMaker(winner_only=True)
+    for game in games():
+        maker.add(game)
+    write_book(tmp_path / "w.db", maker.entries())
+    # Two of Black's first moves won, each once: the better score comes first.
+    found = [(m.usi, m.count, m.score_cp) for m in Book(tmp_path / "w.db").moves(Board())]
+    assert found == [("7g7f", 1, 40), ("2g2f", 1, 10)]
+
+
+def test_the_command_makes_a_book_of_the_sample(tmp_path: Path) -> None:
+    path = tmp_path / "sample.db"
+    arguments = ["make", str(records.sample_path()), "-o", str(path), "--plies", "12"]
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 0, done.output
+    assert "2,467 games" in done.output
+    book = Book(path)  # sorted, or it wouldn't open
+    assert all(move.count >= 2 for move in book.moves(Board()))
+    shown = CliRunner().invoke(command, ["show", str(path), "startpos"])
+    assert shown.output.splitlines()[0].startswith(book.moves(Board())[0].usi)
+
+
+def test_the_engine_plays_its_book(book: Path) -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name OwnBook value true", f"setoption name Book_File value {book}")
+        gui.send("setoption name Best_Book_Move value true")
+        gui.send("position startpos", "go btime 1000 wtime 1000")
+        assert gui.expect("info depth 20").endswith("score cp 20 pv 2g2f 8c8d")
+        assert gui.expect("bestmove") == "bestmove 2g2f ponder 8c8d"
+        assert gui.source.searcher.seen == []
+        gui.send("setoption name Best_Book_Move value false")
+        drawn = set()
+        for _ in range(60):
+            gui.send("go btime 1000 wtime 1000")
+            drawn.add(gui.expect("bestmove").split()[1])
+        assert drawn == {"7g7f", "2g2f"}
+        # Out of the book, for analysis, or beyond its moves the searcher works.
+        for line in ("go infinite", "go nodes 10 searchmoves 7g7f"):
+            gui.send(line, "stop")
+            gui.expect("bestmove")
+        gui.send("position startpos moves 7g7f", "go nodes 10")
+        gui.expect("bestmove")
+        assert len(gui.source.searcher.seen) == 3
+
+
+def test_book_moves_are_bounded_by_the_ply(book: Path) -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name OwnBook value true", f"setoption name Book_File value {book}")
+        gui.send("setoption name Book_Moves value 2")
+        gui.send(f"position sfen {START.rpartition(' ')[0]} 3", "go nodes 10")
+        gui.expect("bestmove")
+        assert len(gui.source.searcher.seen) == 1
+
+
+def test_a_bad_book_is_reported_and_played_without(tmp_path: Path) -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name OwnBook value true")
+        gui.send(f"setoption name Book_File value {tmp_path / 'none.db'}")
+        gui.send("position startpos", "go nodes 10")
+        assert "none.db" in gui.expect("info string error")
+        gui.expect("bestmove")
+        assert len(gui.source.searcher.seen) == 1
+
+
+def test_options_that_limit_the_search() -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name Threads value 2", "isready")
+        gui.expect("readyok")
+        assert gui.front._options.number("UCT_Threads") == 2
+        gui.send("setoption name UCT_NodeLimit value 5000", "position startpos", "go nodes 10")
+        gui.expect("bestmove")
+        gui.send("setoption name Const_Playout value 20", "go btime 1000 wtime 1000")
+        gui.expect("bestmove")
+    limited, constant = gui.source.searcher.seen
+    assert (limited.nodes, limited.playouts) == (10, 5000)
+    assert (constant.nodes, constant.playouts, constant.btime_ms) == (20, None, None)
