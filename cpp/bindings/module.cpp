@@ -17,4 +17,6 @@ NB_MODULE(KOMADORI_MODULE, m) {
     bind_mate(mate);
     nb::module_ alphabeta = m.def_submodule("alphabeta");
     bind_alphabeta(alphabeta);
+    nb::module_ linear = m.def_submodule("linear");
+    bind_linear(linear);
 }

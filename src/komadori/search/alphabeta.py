@@ -18,7 +18,7 @@ from komadori.search.protocol import Info, Limits, SearchResult
 EVAL_COEF = 600.0
 
 #: Evaluations there are, and whether they need a file of weights.
-EVALUATIONS = {"material": False}
+EVALUATIONS = {"material": False, "two-piece": True}
 
 #: What can be left out of the search, by the names of `core.Parts`.
 PARTS = tuple(name for name in dir(core.Parts) if not name.startswith("_") and name != "all_moves")
@@ -121,7 +121,9 @@ class AlphaBetaSearcher:
         weights: Path | str | None = None,
         options: AlphaBetaOptions | None = None,
     ) -> None:
-        """Raises ValueError where there is no such evaluation, or its weights are missing."""
+        """Raises ValueError where there is no such evaluation, its weights are missing or are
+        none, OSError where they can't be read.
+        """
         if evaluation not in EVALUATIONS:
             names = ", ".join(EVALUATIONS)
             raise ValueError(f"evaluation is {evaluation!r}, one of {names} is needed")
@@ -131,7 +133,7 @@ class AlphaBetaSearcher:
             raise ValueError(f"the evaluation {evaluation} takes no weights")
         self.evaluation = evaluation
         self._options = options or AlphaBetaOptions()
-        self._engine = core.Engine(evaluation, self._options.to_core())
+        self._engine = _engine(evaluation, weights, self._options.to_core())
         self._board = Board()
 
     @property
@@ -256,3 +258,12 @@ def _info(line: core.Info) -> Info:
         pv=[Move.from_move16(m) for m in line.pv],
         visits=line.nodes,
     )
+
+
+def _engine(evaluation: str, weights: Path | str | None, options: core.Options) -> core.Engine:
+    if weights is None:
+        return core.Engine(evaluation, options)
+    from komadori._core.linear import two_piece_engine
+    from komadori.linear import TwoPieceWeights
+
+    return two_piece_engine(TwoPieceWeights.load(weights).core(), options)

@@ -148,7 +148,7 @@ SEARCH_OPTIONS = (
 
 #: Settings of the alpha-beta search (`komadori.search.alphabeta.AlphaBetaOptions`).
 ALPHABETA_OPTIONS = (
-    combo("Eval", "material", ("material",), Scope.BUILD),
+    combo("Eval", "material", ("material", "two-piece"), Scope.BUILD),
     filename("EvalFile", "", Scope.BUILD),
     spin("Threads", 1, 1, 512, Scope.SEARCHER, "threads"),
     spin("USI_Hash", 256, 1, 1 << 20, Scope.SEARCHER, "hash_mb"),

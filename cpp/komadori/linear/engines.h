@@ -1,0 +1,13 @@
+// The alpha-beta engine over the evaluations of this folder.
+#pragma once
+
+#include <memory>
+
+#include "komadori/alphabeta/engine.h"
+#include "komadori/linear/two_piece.h"
+
+namespace komadori::linear {
+
+alphabeta::WorkerFactory two_piece_workers(std::shared_ptr<const TwoPieceWeights> weights);
+
+}  // namespace komadori::linear

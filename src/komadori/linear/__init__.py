@@ -1,0 +1,9 @@
+"""Linear evaluations: features, weights, and the learners that make them.
+
+`komadori.linear.two_piece` is the learner; this package itself loads numpy and the core only.
+"""
+
+from komadori.linear.orbits import Orbits, absolute_orbits, relative_orbits
+from komadori.linear.weights import TwoPieceWeights, WeightsError
+
+__all__ = ["Orbits", "TwoPieceWeights", "WeightsError", "absolute_orbits", "relative_orbits"]

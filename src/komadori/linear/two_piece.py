@@ -1,0 +1,425 @@
+"""shogi686's learner of the two-piece evaluation (diary 003): one iteration reads
+
+    lines = the record's moves and the moves near them, searched with the weights as they are
+    32 times: gradient -> shared over the orbits -> penalty -> steps by sign -> projections
+    the values of the pieces
+
+State is kept by orbit, not by pair: `w[i]` is the weight of the orbit's first pair.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori._core import linear as _core
+from komadori.atomic import atomic_writer, write_text
+from komadori.linear.orbits import FIRST_ON_BOARD, absolute_orbits, relative_orbits
+from komadori.linear.weights import VALUED_TYPES, TwoPieceWeights
+
+Floats = NDArray[np.float64]
+#: What the 13 values of pieces change by, in the order of their gradients (diary 003).
+MATERIAL_STEPS = (-2, -2, -1, -1, -1, 0, 0, 0, 1, 1, 1, 2, 2)
+LIMIT = 32000  # of a weight, so that it stays an int16
+
+_HAND = FIRST_ON_BOARD
+_KINGS = (9, 19)  # kinds on the board, Black's and White's
+_LANCE, _KNIGHT = 1, 2
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the learner goes about it; each part can be switched off to measure what it is worth."""
+
+    iterations: int = 20
+    positions: int = 20_000
+    """Drawn from the records for each iteration."""
+    updates: int = 32
+    """With the same lines."""
+    hand_share: float = 1 / 40
+    """What the absolute sum of a pair with a piece in hand counts."""
+    relative: bool = True
+    """Share gradients among all translations of a pair."""
+    penalty: float = 1.0
+    """Of a typical gradient; 0: none."""
+    penalty_of: str = "difference"
+    """`difference` from the mean of the neighbours, or `weight` as the author's program has it."""
+    first_step: float = 50.0
+    last_step: float = 2.0
+    """The largest step, annealed from the first to the last over the iterations."""
+    locality: bool = True
+    """Pairs without a king count only near each other."""
+    distance: bool = False
+    """Pieces lose worth with their distance from a king."""
+    distance_margin: float = 1.0
+    """By how much at least, in weight units."""
+    material: bool = True
+    """Learn the values of the pieces too."""
+    seed: int = 1
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        if self.penalty_of not in ("difference", "weight"):
+            raise ValueError(f"penalty_of is {self.penalty_of!r}: difference or weight is needed")
+        for name in ("iterations", "positions", "updates", "threads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
+
+
+@dataclass(frozen=True)
+class Records:
+    """Positions and the moves played: hcp uint8 [N, 32], move16 uint16 [N]."""
+
+    hcp: NDArray[np.uint8]
+    move16: NDArray[np.uint16]
+
+    def __len__(self) -> int:
+        return len(self.hcp)
+
+    def take(self, rows: NDArray[np.int64]) -> Records:
+        return Records(np.ascontiguousarray(self.hcp[rows]), self.move16[rows])
+
+
+class Geometry:
+    """What the updates need to know of each orbit, by its first pair. Arrays are [orbits]."""
+
+    def __init__(self) -> None:
+        self.orbits = absolute_orbits()
+        self.relative = relative_orbits()
+        self.first, self.second = self.orbits.first_pairs().T
+        first_on_board, second_on_board = self.first >= _HAND, self.second >= _HAND
+        self.has_hand = ~(first_on_board & second_on_board)
+        self.is_self = self.first == self.second
+        self.relative_of = self.relative.of[self.first, self.second]
+        self.relative_sign = self.relative.sign[self.first, self.second].astype(np.float64)
+        # Of no use in any position: pieces that meet themselves or another on their square.
+        same_square = (
+            first_on_board
+            & second_on_board
+            & ((self.first - _HAND) % 81 == (self.second - _HAND) % 81)
+        )
+        self.is_zero = self.orbits.forced | same_square
+
+    @cached_property
+    def neighbours(self) -> NDArray[np.int32]:
+        """int32 [orbits, 4]: of pairs of a king and another piece, the orbits with that piece a
+        square further up, down, left, right; -1 where there is none.
+        """
+        kind_a, kind_b = self._kinds()
+        a_is_king, b_is_king = np.isin(kind_a, _KINGS), np.isin(kind_b, _KINGS)
+        applies = ~self.has_hand & (a_is_king != b_is_king)
+        king = np.where(a_is_king, self.first, self.second)
+        piece = np.where(a_is_king, self.second, self.first)
+        square = (piece - _HAND) % 81
+        file, rank = np.divmod(square, 9)
+        found = np.full((len(king), 4), -1, np.int32)
+        for column, (dx, dy) in enumerate(((0, -1), (0, 1), (1, 0), (-1, 0))):
+            inside = (
+                applies & (file + dx >= 0) & (file + dx < 9) & (rank + dy >= 0) & (rank + dy < 9)
+            )
+            moved = piece[inside] + 9 * dx + dy
+            found[inside, column] = self.orbits.of[king[inside], moved]
+            # Signs: against the orbit's first pair, as the pair itself is one.
+            self_sign = self.orbits.sign[king[inside], moved]
+            found[inside, column] = np.where(self_sign == 0, -1, found[inside, column])
+        return found
+
+    @cached_property
+    def neighbour_signs(self) -> Floats:
+        """float64 [orbits, 4]: the sign that goes with each of the neighbours, 0 for none."""
+        kind_a, _ = self._kinds()
+        a_is_king = np.isin(kind_a, _KINGS)
+        king = np.where(a_is_king, self.first, self.second)
+        piece = np.where(a_is_king, self.second, self.first)
+        signs = np.zeros(self.neighbours.shape)
+        for column, step in enumerate((-1, 1, 9, -9)):
+            there = self.neighbours[:, column] >= 0
+            signs[there, column] = self.orbits.sign[king[there], piece[there] + step]
+        return signs
+
+    @cached_property
+    def is_far(self) -> NDArray[np.bool_]:
+        """Pairs without a king, on the board, neither piece in the other's 5 x 5 squares; those
+        of a lance or knight lie one forward. Seen from either piece, so that both orders agree.
+        """
+        kind_a, kind_b = self._kinds()
+        on_board = ~self.has_hand & ~np.isin(kind_a, _KINGS) & ~np.isin(kind_b, _KINGS)
+        return on_board & ~(
+            self._is_near(self.first, self.second, kind_a)
+            | self._is_near(self.second, self.first, kind_b)
+        )
+
+    def _kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        return tuple(
+            np.where(side >= _HAND, (side - _HAND) // 81, -1) for side in (self.first, self.second)
+        )  # type: ignore[return-value]
+
+    @staticmethod
+    def _is_near(
+        centre: NDArray[np.int64], other: NDArray[np.int64], kind: NDArray[np.int64]
+    ) -> NDArray[np.bool_]:
+        file, rank = np.divmod((centre - _HAND) % 81, 9)
+        other_file, other_rank = np.divmod((other - _HAND) % 81, 9)
+        forward = np.where(kind < 10, -1, 1)
+        rank = rank + forward * np.isin(kind % 10, (_LANCE, _KNIGHT))
+        return (np.abs(other_file - file) <= 2) & (np.abs(other_rank - rank) <= 2)
+
+
+@dataclass
+class State:
+    """Where the learner stands: by orbit the weight, its step and for how many updates it has
+    gone the same way; the values of the pieces; the iterations done.
+    """
+
+    w: Floats
+    step: Floats
+    run: NDArray[np.int16]
+    piece_values: NDArray[np.int32]
+    iteration: int = 0
+
+    @classmethod
+    def fresh(cls, settings: Settings, size: int) -> State:
+        values = TwoPieceWeights.material().piece_values
+        return cls(
+            np.zeros(size), np.full(size, settings.first_step), np.zeros(size, np.int16), values
+        )
+
+    def save(self, path: Path) -> None:
+        with atomic_writer(path) as file:
+            np.savez(file, **{name: np.asarray(value) for name, value in vars(self).items()})
+
+    @classmethod
+    def load(cls, path: Path) -> State:
+        with np.load(path, allow_pickle=False) as file:
+            return cls(
+                file["w"],
+                file["step"],
+                file["run"],
+                file["piece_values"],
+                int(file["iteration"]),
+            )
+
+
+@dataclass(frozen=True)
+class Report:
+    """One iteration: mean loss before and after its updates, comparisons, agreement on held-out
+    positions as the share whose move is among the k best ones (k = 1..8), seconds.
+    """
+
+    iteration: int
+    loss_before: float
+    loss_after: float
+    comparisons: int
+    agreement: tuple[float, ...]
+    piece_values: tuple[int, ...]
+    seconds: float
+
+
+class Learner:
+    """Learns from records into a folder: `weights.npz`, `state.npz`, `log.jsonl`."""
+
+    def __init__(
+        self, settings: Settings, train: Records, test: Records, folder: Path, *, resume: bool
+    ) -> None:
+        """Raises ValueError where the folder holds a run and `resume` isn't given, or the other
+        way round.
+        """
+        self.settings, self.train, self.test, self.folder = settings, train, test, folder
+        self.geometry = Geometry()
+        state = folder / "state.npz"
+        if resume and not state.exists():
+            raise ValueError(f"{folder}: nothing to resume there")
+        if state.exists() and not resume:
+            raise ValueError(f"{folder}: holds a run already; resume it or choose another")
+        folder.mkdir(parents=True, exist_ok=True)
+        size = self.geometry.orbits.size
+        self.state = State.load(state) if resume else State.fresh(settings, size)
+        if not resume:
+            write_text(folder / "settings.json", json.dumps(asdict(settings), indent=2) + "\n")
+
+    def weights(self) -> TwoPieceWeights:
+        """The weights as they are now."""
+        pairs = np.rint(self.geometry.orbits.scatter(self.state.w)).astype(np.int16)
+        return TwoPieceWeights(pairs, self.state.piece_values.copy())
+
+    def run(
+        self, progress: Callable[[Report], None] | None = None, stop: Callable[[], bool] = bool
+    ) -> None:
+        """Iterate until the settings' number is done or `stop` says so, saving after each."""
+        while self.state.iteration < self.settings.iterations and not stop():
+            report = self.iterate()
+            self.weights().save(self.folder / "weights.npz")
+            self.state.save(self.folder / "state.npz")
+            with (self.folder / "log.jsonl").open("a", encoding="utf-8") as log:
+                log.write(json.dumps(asdict(report)) + "\n")
+            if progress:
+                progress(report)
+
+    def iterate(self) -> Report:
+        """One iteration."""
+        settings, state, began = self.settings, self.state, time.monotonic()
+        random = np.random.default_rng([settings.seed, state.iteration])
+        count = min(settings.positions, len(self.train))
+        drawn = self.train.take(np.sort(random.choice(len(self.train), count, replace=False)))
+        core = self.weights().core()
+        lines = _core.find_lines(
+            core, drawn.hcp, drawn.move16, int(random.integers(1 << 62)), settings.threads
+        )
+        if not lines.comparisons:
+            raise ValueError("no move of the records has another near it in value")
+        scale = self._scale(core, lines)
+        losses = []
+        for _ in range(settings.updates):
+            loss, pieces, pairs = _core.gradient(core, lines, settings.threads)
+            losses.append(loss / lines.comparisons)
+            self.update(np.asarray(pairs), scale)
+            core = self.weights().core()
+        loss, pieces, _ = _core.gradient(core, lines, settings.threads)
+        if settings.material:
+            self.update_material(np.asarray(pieces))
+            core = self.weights().core()
+        state.iteration += 1
+        ranks = _core.ranks(core, self.test.hcp, self.test.move16, 1, settings.threads)
+        return Report(
+            state.iteration,
+            losses[0],
+            loss / lines.comparisons,
+            lines.comparisons,
+            tuple(float(np.mean((ranks >= 0) & (ranks < k))) for k in range(1, 9)),
+            tuple(int(state.piece_values[t]) for t in VALUED_TYPES),
+            time.monotonic() - began,
+        )
+
+    def combine(self, pairs: NDArray[np.floating[Any]]) -> Floats:
+        """float64 [orbits]: gradients of pairs shared among the pairs that are alike."""
+        geometry = self.geometry
+        absolute = geometry.orbits.gather(pairs)
+        combined = np.where(geometry.has_hand, self.settings.hand_share, 1.0) * absolute
+        if self.settings.relative:
+            relative = geometry.relative.gather(pairs)
+            inside = geometry.relative_of >= 0
+            combined[inside] += (
+                relative[geometry.relative_of[inside]] * geometry.relative_sign[inside]
+            )
+            alone = geometry.is_self & geometry.has_hand
+            combined[alone] += absolute[alone]
+        combined[geometry.is_zero] = 0.0
+        return combined
+
+    def update(self, pairs: NDArray[np.floating[Any]], scale: float) -> None:
+        """One step of every weight by the sign of its penalised gradient, then the projections."""
+        settings, state, geometry = self.settings, self.state, self.geometry
+        g = self.combine(pairs) * scale
+        base = self.bases()
+        d = state.w - base
+        penalty = penalties(
+            state.w if settings.penalty_of == "weight" else d, settings.penalty, np.sign(d)
+        )
+        direction = np.sign(g - penalty)
+        same = direction * state.run > 0
+        turned = direction * state.run < 0
+        state.run = np.where(same, state.run + direction, direction).astype(np.int16)
+        state.step[same & (np.abs(state.run) >= 3)] *= 1.2
+        state.step[turned] *= 0.5
+        np.clip(state.step, 1.0, self._cap(), out=state.step)
+        moved = state.w + direction * state.step
+        # A penalty takes a weight to its base, never beyond.
+        crosses = (np.sign(moved - base) == -np.sign(d)) & (direction == -np.sign(d)) & (d != 0)
+        by_penalty = np.sign(g) != direction
+        moved = np.where(crosses & by_penalty, base, moved)
+        state.w = np.rint(np.clip(moved, -LIMIT, LIMIT))
+        self.project()
+
+    def bases(self) -> Floats:
+        """float64 [orbits]: where the penalty pulls to."""
+        signs = self.geometry.neighbour_signs
+        count = np.maximum((signs != 0).sum(axis=1), 1)
+        return np.rint((self.state.w[self.geometry.neighbours] * signs).sum(axis=1) / count)
+
+    def project(self) -> None:
+        """Put the weights back among those allowed."""
+        w = self.state.w
+        if self.settings.distance:
+            w = self.state.w = fall_with_distance(w, self.geometry, self.settings.distance_margin)
+        if self.settings.locality:
+            w[self.geometry.is_far] = 0.0
+        w[self.geometry.is_zero] = 0.0
+
+    def update_material(self, gradient: Floats) -> None:
+        """The thirteen values each change by a rank's step; their sum stays."""
+        order = np.argsort(gradient[list(VALUED_TYPES)], kind="stable")
+        for step, place in zip(MATERIAL_STEPS, order, strict=True):
+            self.state.piece_values[VALUED_TYPES[place]] += step
+
+    def _cap(self) -> float:
+        """The largest step of this iteration."""
+        settings = self.settings
+        course = self.state.iteration / max(settings.iterations - 1, 1)
+        return float(settings.first_step * (settings.last_step / settings.first_step) ** course)
+
+    def _scale(self, core: _core.TwoPieceWeights, lines: _core.Lines) -> float:
+        """Makes the median gradient of the orbits that took part 20 times or more 1."""
+        often = np.zeros(self.geometry.orbits.size)
+        counts = np.asarray(_core.occurrences(lines))
+        np.add.at(often, self.geometry.orbits.of[counts > 0], counts[counts > 0])
+        _, _, pairs = _core.gradient(core, lines, self.settings.threads)
+        g = np.abs(self.combine(np.asarray(pairs))[(often >= 20) & ~self.geometry.is_zero])
+        g = g[g > 0]
+        return 1.0 / float(np.median(g)) if len(g) else 1.0
+
+
+def penalties(d: Floats, strength: float, sign: Floats | None = None) -> Floats:
+    """sign(d) * strength * max(0, log10(|d| / 0.3)): 3, 30 and 300 units cost 1, 2 and 3."""
+    sign = np.sign(d) if sign is None else sign
+    return sign * strength * np.log10(np.maximum(np.abs(d) / 0.3, 1.0))
+
+
+def fall_with_distance(w: Floats, geometry: Geometry, margin: float) -> Floats:
+    """The weights of a king and another piece outside its 5 x 5 squares, made to fall with the
+    distance, seen from the piece's owner: at most the least of the mean of the nine squares
+    around (from distance 4 on), of the same piece a square nearer to the king from behind it, and
+    of the same piece a file nearer (from three files on), less the margin.
+    """
+    pairs = geometry.orbits.scatter(w)
+    board = np.arange(81)
+    file, rank = np.divmod(board, 9)
+    dx = np.abs(file[:, None] - file[None, :])  # [king, piece]
+    behind = rank[None, :] > rank[:, None]
+    away = np.maximum(dx, np.abs(rank[:, None] - rank[None, :]))
+    nearer_file = board[None, :] + 9 * np.sign(file[:, None] - file[None, :])
+    around = np.zeros((81, 81))
+    for s in range(81):
+        near = (np.abs(file - file[s]) <= 1) & (np.abs(rank - rank[s]) <= 1)
+        around[s, near] = 1 / near.sum()
+    king_down = np.minimum(board + 1, 80)
+    result = pairs.copy()
+    for king_kind in _KINGS:
+        for kind in range(9):  # Black's
+            rows = slice(_HAND + 81 * king_kind, _HAND + 81 * king_kind + 81)
+            columns = slice(_HAND + 81 * kind, _HAND + 81 * kind + 81)
+            table = pairs[rows, columns].copy()
+            mean = table @ around.T  # from the frozen table
+            for distance in range(3, 9):
+                ring = away == distance
+                best = np.where(distance >= 4, mean, table)
+                up = np.take_along_axis(table, np.maximum(board - 1, 0)[None, :] + 0 * dx, axis=1)
+                down = table[king_down]
+                best = np.where(behind, np.minimum(best, np.minimum(up, down)), best)
+                side = np.take_along_axis(table, nearer_file, axis=1)
+                best = np.where(dx >= 3, np.minimum(best, side), best)
+                table[ring] = best[ring] - margin
+            result[rows, columns] = table
+            result[columns, rows] = table.T
+    # The other symmetric places follow: the mean over each orbit's places that were set.
+    changed = (result != pairs).astype(np.float64)
+    count = np.bincount(geometry.orbits.of.ravel(), changed.ravel(), geometry.orbits.size)
+    total = geometry.orbits.gather(np.where(changed > 0, result, 0.0))
+    return np.where(count > 0, np.rint(total / np.maximum(count, 1)), w)
