@@ -9,7 +9,8 @@ other sign, the weight is 0 (diary 003; the counts are tested).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,18 +36,27 @@ class Orbits:
     size: int
     forced: NDArray[np.bool_]
 
-    def gather(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
-        """float64 [size]: the signed sum of the values over each orbit."""
-        inside = self.of >= 0
-        signed = values[inside].astype(np.float64) * self.sign[inside]
-        return np.bincount(self.of[inside], signed, self.size)
+    @cached_property
+    def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
+        """Of the pairs that count: places in the flat square, orbits, signs."""
+        places = np.flatnonzero(self.sign)
+        return (
+            places,
+            self.of.ravel()[places].astype(np.intp),
+            self.sign.ravel()[places].astype(np.float64),
+        )
 
-    def scatter(self, values: NDArray[np.floating]) -> NDArray[np.float64]:
+    def gather(self, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
+        """float64 [size]: the signed sum of the values over each orbit."""
+        places, of, sign = self._places
+        return np.bincount(of, values.ravel()[places] * sign, self.size)
+
+    def scatter(self, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """float64 [FEATURES, FEATURES]: each orbit's value at its pairs, with their signs."""
-        spread = np.zeros(self.of.shape)
-        inside = self.of >= 0
-        spread[inside] = values[self.of[inside]] * self.sign[inside]
-        return spread
+        places, of, sign = self._places
+        spread = np.zeros(self.of.size)
+        spread[places] = values[of] * sign
+        return spread.reshape(self.of.shape)
 
     def first_pairs(self) -> NDArray[np.int64]:
         """int64 [size, 2]: the first pair of each orbit, in the order of the square."""

@@ -99,7 +99,9 @@ class Geometry:
         self.has_hand = ~(first_on_board & second_on_board)
         self.is_self = self.first == self.second
         self.relative_of = self.relative.of[self.first, self.second]
-        self.relative_sign = self.relative.sign[self.first, self.second].astype(np.float64)
+        self.is_relative = self.relative_of >= 0
+        signs = self.relative.sign[self.first, self.second]
+        self.relative_signs = signs[self.is_relative].astype(np.float64)  # of those alone
         # Of no use in any position: pieces that meet themselves or another on their square.
         same_square = (
             first_on_board
@@ -144,6 +146,11 @@ class Geometry:
             there = self.neighbours[:, column] >= 0
             signs[there, column] = self.orbits.sign[king[there], piece[there] + step]
         return signs
+
+    @cached_property
+    def with_neighbours(self) -> NDArray[np.intp]:
+        """The orbits that have such neighbours."""
+        return np.flatnonzero((self.neighbours >= 0).any(axis=1))
 
     @cached_property
     def is_far(self) -> NDArray[np.bool_]:
@@ -304,11 +311,10 @@ class Learner:
         absolute = geometry.orbits.gather(pairs)
         combined = np.where(geometry.has_hand, self.settings.hand_share, 1.0) * absolute
         if self.settings.relative:
-            relative = geometry.relative.gather(pairs)
-            inside = geometry.relative_of >= 0
-            combined[inside] += (
-                relative[geometry.relative_of[inside]] * geometry.relative_sign[inside]
-            )
+            # A relative orbit is made of whole absolute ones.
+            of, sign = geometry.relative_of[geometry.is_relative], geometry.relative_signs
+            sums = np.bincount(of, absolute[geometry.is_relative] * sign, geometry.relative.size)
+            combined[geometry.is_relative] += sums[of] * sign
             alone = geometry.is_self & geometry.has_hand
             combined[alone] += absolute[alone]
         combined[geometry.is_zero] = 0.0
@@ -316,7 +322,7 @@ class Learner:
 
     def update(self, pairs: NDArray[np.floating[Any]], scale: float) -> None:
         """One step of every weight by the sign of its penalised gradient, then the projections."""
-        settings, state, geometry = self.settings, self.state, self.geometry
+        settings, state = self.settings, self.state
         g = self.combine(pairs) * scale
         base = self.bases()
         d = state.w - base
@@ -340,9 +346,13 @@ class Learner:
 
     def bases(self) -> Floats:
         """float64 [orbits]: where the penalty pulls to."""
-        signs = self.geometry.neighbour_signs
-        count = np.maximum((signs != 0).sum(axis=1), 1)
-        return np.rint((self.state.w[self.geometry.neighbours] * signs).sum(axis=1) / count)
+        geometry = self.geometry
+        rows = geometry.with_neighbours
+        signs = geometry.neighbour_signs[rows]
+        sums = (self.state.w[geometry.neighbours[rows]] * signs).sum(axis=1)
+        bases = np.zeros(geometry.orbits.size)
+        bases[rows] = np.rint(sums / (signs != 0).sum(axis=1))
+        return bases
 
     def project(self) -> None:
         """Put the weights back among those allowed."""

@@ -1,0 +1,265 @@
+"""The learner of the two-piece evaluation: gradient, steps, penalty, projections, whole runs."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from komadori import records
+from komadori._core import linear as core
+from komadori.cli.linear import command
+from komadori.linear import TwoPieceWeights, absolute_orbits
+from komadori.linear.orbits import FIRST_ON_BOARD
+from komadori.linear.two_piece import (
+    MATERIAL_STEPS,
+    Geometry,
+    Learner,
+    Records,
+    Settings,
+    State,
+    fall_with_distance,
+    penalties,
+)
+from komadori.linear.weights import VALUED_TYPES
+
+SETTINGS = Settings(iterations=2, positions=120, updates=4, threads=1)
+
+
+@pytest.fixture(scope="module")
+def games() -> Records:
+    samples = records.load_samples([records.sample_path()])
+    return Records(samples.hcp, samples.move16)
+
+
+@pytest.fixture(scope="module")
+def geometry() -> Geometry:
+    return Geometry()
+
+
+def learner(folder, games: Records, settings: Settings = SETTINGS, **options) -> Learner:
+    rows = np.arange(4000)
+    return Learner(
+        settings,
+        games.take(rows[:3000]),
+        games.take(rows[3900:]),
+        folder,
+        **({"resume": False} | options),
+    )
+
+
+# -- lines and gradient
+
+
+def test_lines_do_not_depend_on_threads(games: Records) -> None:
+    weights = TwoPieceWeights.material().core()
+    one, two = (
+        core.find_lines(weights, games.hcp[:300], games.move16[:300], 5, threads)
+        for threads in (1, 2)
+    )
+    assert (one.comparisons, one.leaves, one.nodes) == (two.comparisons, two.leaves, two.nodes)
+    assert one.searched + one.left_out == 300
+    loss_1, pieces_1, pairs_1 = core.gradient(weights, one, 1)
+    loss_2, pieces_2, pairs_2 = core.gradient(weights, two, 2)
+    assert loss_1 == pytest.approx(loss_2)
+    assert pieces_1 == pytest.approx(pieces_2)
+    assert np.allclose(pairs_1, pairs_2, atol=1e-5)
+
+
+def test_an_illegal_record_is_left_out(games: Records) -> None:
+    weights = TwoPieceWeights.material().core()
+    moves = np.zeros(3, np.uint16)
+    lines = core.find_lines(weights, games.hcp[:3], moves, 1, 1)
+    assert (lines.searched, lines.left_out, lines.comparisons) == (0, 3, 0)
+    assert list(core.ranks(weights, games.hcp[:3], moves, 1, 1)) == [-1, -1, -1]
+
+
+def test_the_gradient_is_the_slope_of_the_loss(games: Records) -> None:
+    orbits = absolute_orbits()
+    rng = np.random.default_rng(3)
+    w = rng.integers(-200, 201, orbits.size).astype(float) * ~Geometry().is_zero
+
+    def loss_of(values: np.ndarray) -> float:
+        return core.gradient(weights_of(values).core(), lines, 1)[0]
+
+    def weights_of(values: np.ndarray) -> TwoPieceWeights:
+        pairs = orbits.scatter(values).astype(np.int16)
+        return TwoPieceWeights(pairs, TwoPieceWeights.material().piece_values)
+
+    lines = core.find_lines(weights_of(w).core(), games.hcp[:400], games.move16[:400], 5, 1)
+    _, pieces, pairs = core.gradient(weights_of(w).core(), lines, 1)
+    down = orbits.gather(np.asarray(pairs))
+    for orbit in np.argsort(-np.abs(down))[:40]:
+        step = 16.0
+        higher, lower = w.copy(), w.copy()
+        higher[orbit] += step
+        lower[orbit] -= step
+        slope = (loss_of(higher) - loss_of(lower)) / (2 * step)
+        assert -slope == pytest.approx(down[orbit], rel=0.03, abs=1e-4)
+    for piece_type in VALUED_TYPES:
+        base = weights_of(w)
+        values = []
+        for change in (1, -1):
+            piece_values = base.piece_values.copy()
+            piece_values[piece_type] += change
+            values.append(
+                core.gradient(replace(base, piece_values=piece_values).core(), lines, 1)[0]
+            )
+        assert (values[1] - values[0]) / 2 == pytest.approx(pieces[piece_type], rel=0.03, abs=0.02)
+
+
+def test_ranks_count_the_better_moves(games: Records) -> None:
+    weights = TwoPieceWeights.material().core()
+    ranks = core.ranks(weights, games.hcp[:200], games.move16[:200], 1, 1)
+    assert ranks.min() >= 0
+    assert 0.2 < np.mean(ranks == 0) < 1.0
+    assert ranks.max() > 5
+
+
+# -- penalty and steps
+
+
+def test_the_penalty_is_one_two_three_at_3_30_300() -> None:
+    assert penalties(np.array([3.0, 30.0, -300.0, 0.0, 0.2]), 1.0) == pytest.approx(
+        [1, 2, -3, 0, 0]
+    )
+
+
+def test_a_penalty_stops_at_the_base(tmp_path, games: Records) -> None:
+    learn = learner(tmp_path, games)
+    geometry, state = learn.geometry, learn.state
+    free = np.flatnonzero(geometry.has_hand & ~geometry.is_zero)[:3]
+    state.w[free] = (10, -10, 40)
+    state.step[:] = 16
+    learn.update(np.zeros((1696, 1696), np.float32), 1.0)
+    assert list(state.w[free]) == [0, 0, 24]
+
+
+def test_weights_settle_where_gradient_and_penalty_are_equal(tmp_path, games: Records) -> None:
+    settings = replace(SETTINGS, relative=False, hand_share=1.0)
+    learn = learner(tmp_path, games, settings)
+    geometry, state = learn.geometry, learn.state
+    chosen = np.flatnonzero(geometry.has_hand & ~geometry.is_zero & ~geometry.is_self)[:3]
+    pairs = np.zeros((1696, 1696))
+    for orbit, g in zip(chosen, (1.0, 2.0, 3.0), strict=True):
+        a, b = geometry.first[orbit], geometry.second[orbit]
+        pairs[a, b] = g
+    for _ in range(150):
+        learn.update(pairs, 1.0)
+    assert state.w[chosen] == pytest.approx([3, 30, 300], abs=8)
+
+
+def test_steps_grow_and_shrink(tmp_path, games: Records) -> None:
+    learn = learner(tmp_path, games, replace(SETTINGS, penalty=0.0, relative=False))
+    orbit = np.flatnonzero(~learn.geometry.is_zero & ~learn.geometry.is_far)[500]
+    a, b = learn.geometry.first[orbit], learn.geometry.second[orbit]
+    pairs = np.zeros((1696, 1696))
+    learn.state.step[:] = 10
+    steps = []
+    for g in (1, 1, 1, 1, -1, -1):
+        pairs[a, b] = g
+        learn.update(pairs, 1.0)
+        steps.append(learn.state.step[orbit])
+    assert steps == pytest.approx([10, 10, 12, 14.4, 7.2, 7.2])
+
+
+def test_values_of_pieces_keep_their_sum(tmp_path, games: Records) -> None:
+    learn = learner(tmp_path, games)
+    before = learn.state.piece_values.copy()
+    gradient = np.zeros(16)
+    gradient[list(VALUED_TYPES)] = np.arange(13)
+    learn.update_material(gradient)
+    change = learn.state.piece_values - before
+    assert tuple(change[list(VALUED_TYPES)]) == MATERIAL_STEPS
+    assert change.sum() == 0
+
+
+# -- projections
+
+
+def test_far_pairs_without_a_king_are_zero(geometry: Geometry) -> None:
+    def is_far(first: tuple[int, int, int], second: tuple[int, int, int]) -> bool:
+        features = [FIRST_ON_BOARD + 81 * k + 9 * (f - 1) + r - 1 for k, f, r in (first, second)]
+        return bool(geometry.is_far[geometry.orbits.of[features[0], features[1]]])
+
+    gold, lance, king = 4, 1, 9
+    assert not is_far((gold, 5, 5), (gold, 7, 7))
+    assert is_far((gold, 5, 5), (gold, 8, 5))
+    assert not is_far((lance, 5, 7), (gold, 5, 4))  # its squares lie one forward
+    assert is_far((lance, 5, 4), (gold, 5, 7))
+    assert not is_far((king, 5, 9), (gold, 5, 1))
+
+
+def test_weights_fall_with_the_distance_and_stay_symmetric(geometry: Geometry) -> None:
+    w = np.random.default_rng(2).integers(-300, 301, geometry.orbits.size).astype(float)
+    w[geometry.is_zero] = 0
+    fallen = fall_with_distance(w, geometry, 1.0)
+    assert np.any(fallen != w)
+    kinds = np.where(geometry.first >= FIRST_ON_BOARD, (geometry.first - FIRST_ON_BOARD) // 81, -1)
+    others = (geometry.second - FIRST_ON_BOARD) // 81
+    no_king = ~np.isin(kinds, (9, 19)) & ~np.isin(others, (9, 19))
+    assert np.array_equal(fallen[no_king], w[no_king])
+    pairs = geometry.orbits.scatter(fallen)
+    assert np.array_equal(pairs, pairs.T)
+
+
+# -- runs
+
+
+def test_a_run_leaves_weights_and_resumes(tmp_path, games: Records) -> None:
+    whole = learner(tmp_path / "whole", games)
+    whole.run()
+    part = learner(tmp_path / "part", games)
+    part.run(stop=lambda: part.state.iteration == 1)
+    assert part.state.iteration == 1
+    rest = learner(tmp_path / "part", games, resume=True)
+    rest.run()
+    assert np.array_equal(rest.state.w, whole.state.w)
+    assert np.array_equal(rest.state.piece_values, whole.state.piece_values)
+    loaded = TwoPieceWeights.load(tmp_path / "part/weights.npz")
+    assert np.array_equal(loaded.pairs, whole.weights().pairs)
+    lines = (tmp_path / "part/log.jsonl").read_text().splitlines()
+    assert [json.loads(line)["iteration"] for line in lines] == [1, 2]
+    with pytest.raises(ValueError, match="holds a run already"):
+        learner(tmp_path / "part", games)
+    with pytest.raises(ValueError, match="nothing to resume"):
+        learner(tmp_path / "other", games, resume=True)
+    assert State.load(tmp_path / "part/state.npz").iteration == 2
+
+
+@pytest.mark.parametrize("change", [{"penalty_of": "log"}, {"iterations": 0}, {"threads": 0}])
+def test_settings_are_checked(change) -> None:
+    with pytest.raises(ValueError, match=next(iter(change))):
+        Settings(**change)
+
+
+def test_the_command(tmp_path) -> None:
+    folder = tmp_path / "run"
+    arguments = ["train", "two-piece", "--data", str(records.sample_path()), "-o", str(folder)]
+    arguments += ["--iterations", "1", "--positions", "60", "--test-limit", "50"]
+    result = CliRunner().invoke(command, [*arguments, "--set", "updates=2"])
+    assert result.exit_code == 0, result.output
+    assert "0 in both" in result.output
+    assert "agreement" in result.output
+    assert TwoPieceWeights.load(folder / "weights.npz").pairs.any()
+    again = CliRunner().invoke(command, arguments)
+    assert again.exit_code == 1
+    assert "holds a run already" in again.output
+    wrong = CliRunner().invoke(command, [*arguments, "--set", "relative=perhaps"])
+    assert "bool is needed" in wrong.output
+
+
+@pytest.mark.slow
+def test_twenty_games_are_learned_by_heart(tmp_path) -> None:
+    samples = records.load_samples([records.sample_path()])
+    rows = np.flatnonzero(samples.game < 20)
+    few = Records(samples.hcp, samples.move16).take(rows)
+    settings = Settings(iterations=30, positions=len(few), penalty=0.0, locality=False, threads=2)
+    learn = Learner(settings, few, few, tmp_path, resume=False)
+    reports = []
+    learn.run(reports.append)
+    assert reports[-1].agreement[0] > 0.9
+    assert reports[-1].agreement[0] > reports[0].agreement[0]

@@ -1,0 +1,152 @@
+"""The two-piece evaluation: its value, its symmetries, its increments, its files."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import two_piece_oracle as oracle
+from two_piece_oracle import FIRST_ON_BOARD, KINDS, positions
+
+from komadori._core import alphabeta
+from komadori._core import linear as core
+from komadori.linear import TwoPieceWeights, WeightsError, absolute_orbits, relative_orbits
+from komadori.linear.orbits import FEATURES
+from komadori.rules import BLACK, WHITE, Board
+from komadori.search import Limits
+from komadori.search.alphabeta import AlphaBetaSearcher
+
+
+@pytest.fixture(scope="module")
+def weights() -> TwoPieceWeights:
+    """Random, with every symmetry."""
+    orbits = absolute_orbits()
+    rng = np.random.default_rng(5)
+    pairs = np.rint(orbits.scatter(rng.integers(-400, 401, orbits.size))).astype(np.int16)
+    on_board = np.arange(FIRST_ON_BOARD, FEATURES)
+    pairs[on_board, on_board] = 0
+    return TwoPieceWeights(pairs, TwoPieceWeights.material().piece_values)
+
+
+def test_value_is_the_definition(weights: TwoPieceWeights) -> None:
+    in_core = weights.core()
+    for board in positions(150, 1):
+        assert sorted(core.features_of(board)) == sorted(oracle.features(board))
+        assert in_core.evaluate(board) == oracle.value(weights, board), board.sfen()
+
+
+def test_symmetries_of_the_value(weights: TwoPieceWeights) -> None:
+    in_core = weights.core()
+    assert in_core.evaluate(Board()) == 0
+    for board in positions(150, 2):
+        value = in_core.evaluate(board)
+        assert in_core.evaluate(oracle.swapped(board)) == -value, board.sfen()
+        assert in_core.evaluate(oracle.mirrored(board)) == value, board.sfen()
+
+
+def test_without_pairs_it_is_material() -> None:
+    in_core = TwoPieceWeights.material().core()
+    for board in positions(50, 3):
+        assert in_core.evaluate(board) == oracle.material(board)
+
+
+def test_increments_are_exact(weights: TwoPieceWeights) -> None:
+    engine = core.two_piece_engine(weights.core(), alphabeta.Options())
+    middle = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
+    for seed, sfen in enumerate((None, middle, "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1")):
+        assert engine.evaluator_mismatches(Board(sfen), 350_000, seed) == 0
+
+
+def test_the_search_plays_with_it(weights: TwoPieceWeights, tmp_path) -> None:
+    path = tmp_path / "weights.npz"
+    weights.save(path)
+    loaded = TwoPieceWeights.load(path)
+    assert np.array_equal(loaded.pairs, weights.pairs)
+    searcher = AlphaBetaSearcher("two-piece", path)
+    for board in positions(10, 4):
+        value = weights.evaluate(board)
+        assert searcher.evaluate(board) == (value if board.turn == BLACK else -value)
+    board = Board()
+    searcher.set_position(board)
+    assert searcher.search(Limits(nodes=5000)).best_move in board.legal_moves
+
+
+def test_broken_weights_are_refused(weights: TwoPieceWeights, tmp_path) -> None:
+    one_sided = weights.pairs.copy()
+    one_sided[100, 200] += 1
+    with pytest.raises(WeightsError, match="differ"):
+        TwoPieceWeights(one_sided, weights.piece_values).core()
+    itself = weights.pairs.copy()
+    itself[100, 100] = 1
+    with pytest.raises(WeightsError, match="is not 0"):
+        TwoPieceWeights(itself, weights.piece_values).core()
+    for content in (b"", b"no weights", b"PK\x03\x04 broken"):
+        path = tmp_path / "bad.npz"
+        path.write_bytes(content)
+        with pytest.raises(WeightsError, match=r"bad\.npz"):
+            TwoPieceWeights.load(path)
+    np.savez(tmp_path / "other.npz", format=np.array("komadori-two-piece"))
+    with pytest.raises(WeightsError, match=r"other\.npz"):
+        TwoPieceWeights.load(tmp_path / "other.npz")
+    with pytest.raises(FileNotFoundError):
+        TwoPieceWeights.load(tmp_path / "none.npz")
+
+
+# -- orbits
+
+
+def feature(colour: int, kind: str, file: int, rank: int) -> int:
+    return FIRST_ON_BOARD + 81 * (KINDS[kind] + 10 * colour) + 9 * (file - 1) + rank - 1
+
+
+def test_orbits_are_as_many_as_counted() -> None:
+    absolute, relative = absolute_orbits(), relative_orbits()
+    assert (absolute.size, absolute.forced.sum()) == (368_592, 848)
+    assert (relative.size, relative.forced.sum()) == (16_000, 1_520)
+    assert absolute.of.min() == 0
+    assert absolute.of.max() == absolute.size - 1
+
+
+def test_the_diarys_example() -> None:
+    """88K 78S = 78S 88K = 28K 38S = -(22k 32s): the diary's 23 is a slip."""
+    orbits = absolute_orbits()
+    first = feature(BLACK, "K", 8, 8), feature(BLACK, "S", 7, 8)
+    for pair, sign in (
+        (first[::-1], 1),
+        ((feature(BLACK, "K", 2, 8), feature(BLACK, "S", 3, 8)), 1),
+        ((feature(WHITE, "K", 2, 2), feature(WHITE, "S", 3, 2)), -1),
+    ):
+        assert orbits.of[pair] == orbits.of[first]
+        assert orbits.sign[pair] == sign * orbits.sign[first]
+    assert orbits.of[feature(WHITE, "K", 2, 3), feature(WHITE, "S", 3, 2)] != orbits.of[first]
+
+
+@pytest.mark.parametrize("orbits", [absolute_orbits, relative_orbits])
+def test_gather_and_scatter(orbits) -> None:
+    orbits = orbits()
+    values = np.random.default_rng(1).normal(size=orbits.size) * ~orbits.forced
+    spread = orbits.scatter(values)
+    sizes = np.bincount(orbits.of[orbits.of >= 0])
+    assert np.allclose(orbits.gather(spread), values * sizes)
+    assert np.all(orbits.gather(np.ones_like(spread))[orbits.forced] == 0)
+    assert np.array_equal(spread, spread.T)
+
+
+def test_relative_sums_are_those_of_all_translations() -> None:
+    """Black's gold and White's pawn, the pawn a file aside and two ranks up."""
+    relative = relative_orbits()
+    values = np.random.default_rng(2).normal(size=(FEATURES, FEATURES))
+    values = values + values.T
+    total = 0.0
+    for dx in (1, -1):
+        for file in range(1, 10):
+            for rank in range(3, 10):
+                if not 1 <= file + dx <= 9:
+                    continue
+                a = feature(BLACK, "G", file, rank)
+                b = feature(WHITE, "P", file + dx, rank - 2)
+                c = feature(WHITE, "G", 10 - file, 10 - rank)
+                d = feature(BLACK, "P", 10 - file - dx, 12 - rank)
+                total += 2 * (values[a, b] - values[c, d])
+    pair = feature(BLACK, "G", 5, 5), feature(WHITE, "P", 6, 3)
+    found = relative.gather(values)[relative.of[pair]] * relative.sign[pair]
+    assert found == pytest.approx(total)
