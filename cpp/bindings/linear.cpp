@@ -2,6 +2,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
@@ -127,7 +128,7 @@ void bind_linear(nb::module_& m) {
                 nb::gil_scoped_release release;
                 g = gradient(weights, lines, threads);
             }
-            return nb::make_tuple(
+            return std::make_tuple(
                 g.loss, g.pieces,
                 array_of(std::move(g.pairs), {std::size_t(FEATURES), std::size_t(FEATURES)}));
         },

@@ -70,8 +70,8 @@ AttackMap::AttackMap(const Placement& placement) : by_type{}, at_least{} {
             by_type[side][type] = all;
         };
         const Color forward = Color(side);
-        for (PieceType type : {KNIGHT, SILVER, GOLD, KING, PRO_PAWN, PRO_LANCE, PRO_KNIGHT,
-                               PRO_SILVER}) {
+        for (PieceType type :
+             {KNIGHT, SILVER, GOLD, KING, PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER}) {
             add_type(type, [&](Square s) { return step_attacks(forward, type, s); });
         }
         for (PieceType type : {LANCE, BISHOP, ROOK, HORSE, DRAGON}) {

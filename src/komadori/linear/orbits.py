@@ -49,7 +49,8 @@ class Orbits:
     def gather(self, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """float64 [size]: the signed sum of the values over each orbit."""
         places, of, sign = self._places
-        return np.bincount(of, values.ravel()[places] * sign, self.size)
+        signed: NDArray[np.float64] = values.ravel()[places] * sign
+        return np.bincount(of, signed, self.size).astype(np.float64, copy=False)
 
     def scatter(self, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
         """float64 [FEATURES, FEATURES]: each orbit's value at its pairs, with their signs."""
@@ -83,8 +84,8 @@ def _partition(keys: NDArray[np.int64], images: list[tuple[NDArray[np.int64], in
         np.minimum(smallest, image, out=smallest)
     plus = np.zeros(keys.shape, np.bool_)
     minus = np.zeros(keys.shape, np.bool_)
-    for image, sign in images:
-        (plus if sign > 0 else minus)[image == smallest] = True
+    for image, direction in images:
+        (plus if direction > 0 else minus)[image == smallest] = True
     present = keys >= 0
     names, numbers = np.unique(smallest[present], return_inverse=True)
     of = np.full(keys.shape, -1, np.int32)

@@ -159,10 +159,10 @@ class Geometry:
         """
         kind_a, kind_b = self._kinds()
         on_board = ~self.has_hand & ~np.isin(kind_a, _KINGS) & ~np.isin(kind_b, _KINGS)
-        return on_board & ~(
-            self._is_near(self.first, self.second, kind_a)
-            | self._is_near(self.second, self.first, kind_b)
-        )
+        is_near = self._is_near(self.first, self.second, kind_a)
+        is_near |= self._is_near(self.second, self.first, kind_b)
+        far: NDArray[np.bool_] = on_board & ~is_near
+        return far
 
     def _kinds(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         return tuple(
@@ -177,7 +177,10 @@ class Geometry:
         other_file, other_rank = np.divmod((other - _HAND) % 81, 9)
         forward = np.where(kind < 10, -1, 1)
         rank = rank + forward * np.isin(kind % 10, (_LANCE, _KNIGHT))
-        return (np.abs(other_file - file) <= 2) & (np.abs(other_rank - rank) <= 2)
+        near: NDArray[np.bool_] = (np.abs(other_file - file) <= 2) & (
+            np.abs(other_rank - rank) <= 2
+        )
+        return near
 
 
 @dataclass
@@ -201,7 +204,14 @@ class State:
 
     def save(self, path: Path) -> None:
         with atomic_writer(path) as file:
-            np.savez(file, **{name: np.asarray(value) for name, value in vars(self).items()})
+            np.savez(
+                file,
+                w=self.w,
+                step=self.step,
+                run=self.run,
+                piece_values=self.piece_values,
+                iteration=np.array(self.iteration),
+            )
 
     @classmethod
     def load(cls, path: Path) -> State:

@@ -1,0 +1,72 @@
+from collections.abc import Sequence
+from typing import Annotated
+
+import numpy
+from numpy.typing import NDArray
+
+import komadori._core.alphabeta
+import komadori._core.rules
+
+
+FEATURES: int = 1696
+
+FIRST_ON_BOARD: int = 76
+
+HAND_FEATURES: int = 38
+
+KINDS: int = 10
+
+WEIGHT_UNITS: int = 32
+
+def mirrored_features() -> list[int]:
+    """Each feature's image in the board mirrored left to right."""
+
+def swapped_features() -> list[int]:
+    """Each feature's image in the board turned, the colours swapped."""
+
+def features_of(position: komadori._core.rules.Position) -> list[int]:
+    """The features of the pieces, in no particular order."""
+
+def piece_values() -> list[int]:
+    """Centipawns by piece type, before any learning."""
+
+class TwoPieceWeights:
+    """shogi686's weights of pairs of pieces."""
+
+    def __init__(self, pairs: Annotated[NDArray[numpy.int16], dict(shape=(1696, 1696), order='C', device='cpu', writable=False)], piece_values: Sequence[int]) -> None: ...
+
+    def evaluate(self, position: komadori._core.rules.Position) -> int:
+        """Centipawns, Black's view."""
+
+def two_piece_engine(weights: TwoPieceWeights, options: komadori._core.alphabeta.Options) -> komadori._core.alphabeta.Engine: ...
+
+class Lines:
+    """Leaves of the record's moves and of moves near them in value."""
+
+    @property
+    def comparisons(self) -> int: ...
+
+    @property
+    def leaves(self) -> int: ...
+
+    @property
+    def searched(self) -> int: ...
+
+    @property
+    def left_out(self) -> int: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+def find_lines(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], seed: int, threads: int) -> Lines: ...
+
+def gradient(weights: TwoPieceWeights, lines: Lines, threads: int) -> tuple[float, list[float], NDArray[numpy.float32]]:
+    """(loss, descent direction by piece type, the same by pair of features)."""
+
+def occurrences(lines: Lines) -> NDArray[numpy.float32]:
+    """How many comparisons each pair of features takes part in."""
+
+def ranks(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, threads: int) -> NDArray[numpy.int32]:
+    """
+    How many moves are valued above the record's; -1 where that isn't legal.
+    """
