@@ -17,6 +17,7 @@ MAY_INCLUDE = {
     "tree": {"rules", "encoding", "mate"},
     "mate": {"rules"},
     "alphabeta": {"rules"},
+    "linear": {"rules", "alphabeta"},
 }
 
 
