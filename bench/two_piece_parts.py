@@ -1,0 +1,87 @@
+"""What each part of the two-piece learner is worth: agreement on held-out games, and games.
+
+    python bench/two_piece_parts.py DATA... [--iterations N] [--positions N] [--games N]
+
+Every variant learns from the same positions of the same games in the same order, one part changed.
+It then plays the whole learner's weights and plain material at fixed nodes, openings in pairs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from komadori import arena, records, training
+from komadori.linear.two_piece import Learner, Records, Report, Settings
+from komadori.training import Part
+
+VARIANTS: dict[str, dict[str, object]] = {
+    "the whole": {},
+    "no relative sums": {"relative": False},
+    "no penalty": {"penalty": 0.0},
+    "penalty of the weight": {"penalty_of": "weight"},
+    "far pairs too": {"locality": False},
+    "falling with distance": {"distance": True},
+    "values of pieces fixed": {"material": False},
+}
+
+
+def split(files: list[Path], seed: int) -> tuple[Records, Records]:
+    samples = records.load_samples(files)
+    moved = np.flatnonzero(samples.move16 != 0).astype(np.int64)
+    parts = training.split_by_game(Part(samples, moved), 0.01, seed)
+    found = training.make_split(*parts, test_limit=3000, seed=seed)
+    every = Records(samples.hcp, samples.move16)
+    return every.take(found.train.rows), every.take(found.test.rows)
+
+
+def learn(settings: Settings, data: tuple[Records, Records], folder: Path) -> Report:
+    reports: list[Report] = []
+    Learner(settings, *data, folder, resume=False).run(reports.append)
+    return reports[-1]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("data", nargs="+", type=Path)
+    parser.add_argument("--iterations", type=int, default=6)
+    parser.add_argument("--positions", type=int, default=8000)
+    parser.add_argument("--games", type=int, default=100)
+    parser.add_argument("--nodes", type=int, default=5000)
+    parser.add_argument("--threads", type=int, default=2)
+    given = parser.parse_args()
+    usual = Settings(iterations=given.iterations, positions=given.positions, threads=given.threads)
+    data = split(given.data, usual.seed)
+    print(
+        f"{'':<24}{'agreement in the best 1, 2, 4, 8':>34}{'loss':>8}{'s':>6}  against", flush=True
+    )
+    with tempfile.TemporaryDirectory() as folder:
+        whole: str | None = None
+        for name, changes in VARIANTS.items():
+            run = Path(folder) / name.replace(" ", "-")
+            began = time.monotonic()
+            report = learn(replace(usual, **changes), data, run)  # type: ignore[arg-type]
+            seconds = time.monotonic() - began
+            player = f"alphabeta?Eval=two-piece&EvalFile={run / 'weights.npz'}&nodes={given.nodes}"
+            opponents = {"material": f"alphabeta?nodes={given.nodes}"}
+            if whole:
+                opponents["the whole"] = whole
+            else:
+                whole = player
+            against = []
+            for opponent, spec in opponents.items():
+                result = arena.play_match(player, spec, games=given.games, concurrency=2)
+                score = f"+{result.wins} -{result.losses} ={result.draws}"
+                against.append(f"{opponent} {score}, {result.estimate}")
+            top = "  ".join(f"{100 * report.agreement[k - 1]:.1f} %" for k in (1, 2, 4, 8))
+            row = f"{name:<24}{top:>34}{report.loss_after:>8.4f}{seconds:>6.0f}"
+            print(f"{row}  {'; '.join(against)}", flush=True)
+
+
+if __name__ == "__main__":
+    main()
