@@ -20,6 +20,7 @@ SUBCOMMANDS: dict[str, str] = {
     "linear": "Learn the evaluations of the alpha-beta search.",
     "bench": "Measure networks and the search on this machine.",
     "usi": "Play as a USI engine, for GUIs and match runners.",
+    "analyse": "Analyse games: annotated records and a page with graph and boards.",
     "records": "Count, convert, split and show game records.",
     "install-engine": "Write a launcher that a GUI can register.",
     "book": "Make an opening book from games, or look into one.",

@@ -48,7 +48,7 @@ class PuctSearcher:
             raise ModelError(f"the search reads 2187 move labels, not {evaluator.labels!r}")
         self.evaluator = evaluator
         self._options = options or PuctOptions()
-        self._tree = Tree(self._options.memory_mb << 20, _tree_options(self._options))
+        self._tree = Tree(self._options.memory_mb << 20, tree_options(self._options))
         self._root = self._tree.add_root()
         self._batches = [_batch(evaluator, slot) for slot in range(evaluator.slots)]
         self._mate = RootMate(self._options.mate_memory_mb)
@@ -70,10 +70,10 @@ class PuctSearcher:
     @options.setter
     def options(self, options: PuctOptions) -> None:
         if options.memory_mb != self._options.memory_mb:
-            self._tree = Tree(options.memory_mb << 20, _tree_options(options))
+            self._tree = Tree(options.memory_mb << 20, tree_options(options))
             self._root = self._tree.add_root()
         else:
-            self._tree.options = _tree_options(options)
+            self._tree.options = tree_options(options)
         if options.mate_memory_mb != self._options.mate_memory_mb:
             self._mate.forget()
             self._mate = RootMate(options.mate_memory_mb)
@@ -510,7 +510,8 @@ def _playouts(stats: Any) -> int:
     return int(stats.evaluated + stats.terminal + stats.transposed)
 
 
-def _tree_options(options: PuctOptions) -> TreeOptions:
+def tree_options(options: PuctOptions) -> TreeOptions:
+    """The part of the settings that the tree heeds."""
     tree = TreeOptions()
     for name in (
         "c_init",

@@ -7,14 +7,13 @@ The number of the move counts for nothing.
 
 from __future__ import annotations
 
-import os
 import random
-import tempfile
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from komadori.atomic import atomic_writer
 from komadori.usi.models import places
 
 if TYPE_CHECKING:
@@ -172,18 +171,14 @@ class BookMaker:
 def write_book(path: Path, entries: Iterable[tuple[str, list[BookMove]]]) -> tuple[int, int]:
     """Write a book, whole or not at all; how many positions and moves it has."""
     positions = moves = 0
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=path.parent, prefix=f".{path.name}.") as folder:
-        temporary = Path(folder) / "book"
-        with temporary.open("w", encoding="ascii", newline="\n") as file:
-            file.write(HEADER + "\n")
-            for sfen, found in entries:
-                file.write(f"sfen {sfen}\n")
-                for m in found:
-                    file.write(
-                        f"{m.usi} {m.ponder or 'none'} {m.score_cp or 0} {m.depth or 0} {m.count}\n"
-                    )
-                positions += 1
-                moves += len(found)
-        os.replace(temporary, path)  # noqa: PTH105
+    with atomic_writer(path) as file:
+        file.write(f"{HEADER}\n".encode())
+        for sfen, found in entries:
+            rows = [
+                f"{m.usi} {m.ponder or 'none'} {m.score_cp or 0} {m.depth or 0} {m.count}\n"
+                for m in found
+            ]
+            file.write(f"sfen {sfen}\n{''.join(rows)}".encode())
+            positions += 1
+            moves += len(found)
     return positions, moves

@@ -1,0 +1,112 @@
+"""`komadori analyse` on files: what it writes, how it goes on, what it refuses."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from komadori.analysis import positions
+from komadori.cli.analyse import command
+from komadori.records import Game, GameWriter, Winner, read_games
+
+FIRST = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e", "8d8e", "6i7h", "4a3b"]
+SECOND = ["7g7f", "8c8d", "2g2f", "8d8e", "8h7g"]
+
+
+def write(path: Path, *games: list[str]) -> Path:
+    with GameWriter(path) as writer:
+        for moves in games:
+            writer.write(Game.from_usi(moves, winner=Winner.BLACK, headers={"black": "a"}))
+    return path
+
+
+def run(*arguments: str | Path) -> Result:
+    fixed = ["--model", "random:1", "--nodes", "40"]
+    return CliRunner().invoke(command, [*map(str, arguments), *fixed])
+
+
+def test_games_of_two_files(tmp_path: Path) -> None:
+    kif = write(tmp_path / "one.kif", FIRST)
+    csa = write(tmp_path / "two.csa", SECOND, FIRST)
+    done = run(kif, csa)
+    assert done.exit_code == 0, done.output
+    assert {path.name for path in tmp_path.iterdir()} == {
+        "one.kif", "one.analysed.kif", "one.html", "one.analysis.jsonl",
+        "two.csa", "two.analysed.csa", "two.html", "two.analysis.jsonl",
+    }  # fmt: skip
+    assert done.output.count("moves were the search's own") == 6
+    assert [game.usi_moves() for game in read_games(tmp_path / "two.analysed.csa")] == [
+        SECOND,
+        FIRST,
+    ]
+    text = (tmp_path / "one.analysed.kif").read_text("utf-8")
+    assert text.count("*#評価値=") == len(FIRST)
+    assert text.count("*#読み筋=") == len(FIRST)
+    # Every position once, in each file that has it.
+    for name, count in (("one", len(FIRST) + 1), ("two", len(FIRST) + 1 + len(SECOND) - 1)):
+        rows = (tmp_path / f"{name}.analysis.jsonl").read_text().splitlines()[1:]
+        keys = [json.loads(row)["position"] for row in rows]
+        assert len(keys) == len(set(keys)) == count
+
+
+def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = write(tmp_path / "one.kif", FIRST)
+    searched: list[str] = []
+    begin = positions.PositionAnalyser._begin
+    limit = 4
+
+    def counting(self: object, key: str, board: object) -> object:
+        if len(searched) >= limit:
+            raise KeyboardInterrupt
+        searched.append(key)
+        return begin(self, key, board)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(positions.PositionAnalyser, "_begin", counting)
+    monkeypatch.setattr(positions, "ROOTS", 2)
+    monkeypatch.setattr(positions.PositionAnalyser.__init__, "__defaults__", (None, 2))
+    broken = run(path)
+    assert broken.exit_code == 1
+    assert "goes on from here" in broken.output
+    assert not (tmp_path / "one.html").exists()
+    kept = len((tmp_path / "one.analysis.jsonl").read_text().splitlines()) - 1
+    assert 1 <= kept <= limit
+    limit = 100
+    before = len(searched)
+    done = run(path)
+    assert done.exit_code == 0, done.output
+    assert f"{kept} positions known" in done.output
+    assert len(searched) - before == len(FIRST) + 1 - kept
+    assert (tmp_path / "one.html").exists()
+    # A third time nothing is searched, unless it is asked for anew.
+    before = len(searched)
+    run(path)
+    assert len(searched) == before
+    run(path, "--fresh")
+    assert len(searched) - before == len(FIRST) + 1
+
+
+def test_a_folder_for_the_results(tmp_path: Path) -> None:
+    path = write(tmp_path / "one.kif", FIRST)
+    done = run(path, "-o", tmp_path / "results")
+    assert done.exit_code == 0, done.output
+    assert (tmp_path / "results" / "one.html").is_file()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["one.kif", "results"]
+
+
+def test_what_can_not_be_analysed_is_named(tmp_path: Path) -> None:
+    junk = tmp_path / "junk.kif"
+    junk.write_text("nothing here")
+    assert "junk.kif" in run(junk).output
+    empty = write(tmp_path / "empty.kif", [])
+    assert "no game with moves" in run(empty).output
+    path = write(tmp_path / "one.kif", FIRST)
+    missing = CliRunner().invoke(command, [str(path), "--model", "nowhere.onnx"])
+    assert missing.exit_code == 1
+    assert "nowhere.onnx" in missing.output
+    both = run(path, "--time", "1")
+    assert "not both" in both.output
+    twice = run(path, write(tmp_path / "one.csa", SECOND))
+    assert "same place" in twice.output

@@ -1,0 +1,167 @@
+"""Mistakes by hand-made evaluations; records that other programs read; pages; journals."""
+
+from __future__ import annotations
+
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+
+from komadori.analysis import AnalysedGame, Found, Journal, Line, annotated, html_report
+from komadori.records import Game, GameWriter, Winner, read_games
+
+MOVES = ["7g7f", "3c3d", "8h2b+", "3a2b", "B*4e"]
+
+
+def line(rate: float, *pv: str, mate: int | None = None) -> Line:
+    return Line(rate, mate, None if mate else round(1000 * (rate - 0.5)), 10, pv)
+
+
+@pytest.fixture
+def analysed() -> AnalysedGame:
+    game = Game.from_usi(
+        MOVES,
+        winner=Winner.BLACK,
+        scores_cp=[60, None, None, None, None],
+        headers={"black": "先手 <b>", "white": "後手"},
+    )
+    game.comments[2] = "a comment of the record"
+    found = [  # side to move's view
+        Found(0.55, 10, (line(0.55, "7g7f", "3c3d"),)),
+        Found(0.45, 10, (line(0.45, "8c8d", "2g2f"),)),
+        Found(0.75, 10, (line(0.75, "2g2f", "8c8d"),)),  # White's 3c3d lost 20 points
+        Found(0.60, 10, (line(0.60, "3a2b"),)),  # Black's exchange lost 35
+        Found(0.40, 10, (line(0.40, "2g2f"),)),
+        Found(0.67, 10, (line(1.0, "2b3c", "4e3d", "3c4d", mate=3),)),
+    ]
+    return AnalysedGame(game, found)
+
+
+def test_mistakes_are_what_a_move_gave_away(analysed: AnalysedGame) -> None:
+    made = [(m.ply, m.turn, round(m.loss, 2), m.grade) for m in analysed.mistakes()]
+    assert made == [(2, 1, 0.20, "blunder"), (3, 0, 0.35, "blunder"), (5, 0, 0.07, "inaccuracy")]
+    assert [m.ply for m in analysed.mistakes(0.25)] == [3]
+    first = analysed.mistakes()[0]
+    assert (first.before, first.after) == (0.45, 0.25)
+    assert first.best.pv == ("8c8d", "2g2f")
+    assert first.reply is not None
+    assert first.reply.pv[0] == "2g2f"
+
+
+def test_sides_are_told_apart(analysed: AnalysedGame) -> None:
+    assert analysed.agreement(0) == (1, 3)
+    assert analysed.agreement(1) == (1, 2)
+    assert analysed.mean_loss(0) == pytest.approx((0 + 0.35 + 0.07) / 3)
+    assert [round(analysed.black_win_rate(ply), 2) for ply in range(6)] == [
+        0.55, 0.55, 0.75, 0.40, 0.40, 0.33,
+    ]  # fmt: skip
+
+
+def test_a_count_that_does_not_fit() -> None:
+    with pytest.raises(ValueError, match="5 moves"):
+        AnalysedGame(Game.from_usi(MOVES), [Found(0.5, 1, ())])
+
+
+def test_kif_carries_the_research_and_what_was_there(
+    analysed: AnalysedGame, tmp_path: Path
+) -> None:
+    path = tmp_path / "game.kif"
+    with GameWriter(path) as writer:
+        writer.write(annotated(analysed))
+    text = path.read_text("utf-8")
+    lines = text.splitlines()
+    first = next(i for i, row in enumerate(lines) if "７六歩(77)" in row and row[:4].strip() == "1")
+    # Black's view throughout: White, to move, stands at 45%.
+    assert "**評価値=60" in lines[first : first + 4]  # the player's own
+    assert "*#評価値=+50" in lines[first : first + 4]
+    assert "*#読み筋=△８四歩(83)▲２六歩(27)" in lines[first : first + 4]
+    assert "*a comment of the record" in lines
+    assert "*#評価値=-詰3" in lines  # White mates
+    assert any("komadori: blunder, 45% -> 25%; better: △８四歩(83)" in row for row in lines)
+    again = read_games(path)[0]
+    assert again.usi_moves() == MOVES
+    assert again.scores_cp[0] == 60
+    assert again.scores_cp[1] == -250  # White made it: Black's +250
+
+
+def test_csa_carries_scores_and_lines(analysed: AnalysedGame, tmp_path: Path) -> None:
+    path = tmp_path / "game.csa"
+    with GameWriter(path) as writer:
+        writer.write(annotated(analysed, is_csa=True))
+    rows = path.read_text("utf-8").splitlines()
+    at = rows.index("+7776FU")
+    assert "'** 50 -8384FU +2726FU" in rows[at : at + 3]
+    at = rows.index("-3334FU")
+    assert "'** 250 +2726FU -8384FU" in rows[at : at + 3]
+    at = rows.index("+0045KA")
+    assert any(row.startswith("'** -30000 ") for row in rows[at : at + 3])
+    again = read_games(path)[0]
+    assert again.scores_cp[1] == -250
+    assert again.pvs[2] == "2g2f 8c8d"
+
+
+class Checker(HTMLParser):
+    """Tags that don't close, ids and the places linked to."""
+
+    VOID = ("meta", "line", "circle", "polygon", "polyline", "path", "rect", "use", "br", "polygon")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.open: list[str] = []
+        self.ids: list[str] = []
+        self.links: list[str] = []
+        self.text: list[str] = []
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        values = dict(attrs)
+        if values.get("id"):
+            self.ids.append(str(values["id"]))
+        if str(values.get("href", "")).startswith("#"):
+            self.links.append(str(values["href"])[1:])
+        if tag not in self.VOID:
+            self.open.append(tag)
+
+    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        pass
+
+    def handle_endtag(self, tag: str) -> None:
+        if tag not in self.VOID:
+            assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+
+def test_the_page_stands_alone(analysed: AnalysedGame) -> None:
+    page = html_report([analysed, analysed], "two <games>", "note")
+    checker = Checker()
+    checker.feed(page)
+    assert checker.open == []
+    text = " ".join(checker.text)
+    assert "two <games>" in text
+    assert "先手 <b>" in text  # as text, not as a tag
+    assert {"g1m2", "g1m3", "g2m3"} <= set(checker.ids)
+    assert set(checker.links) <= set(checker.ids)
+    assert page.count("http") == page.count("http://www.w3.org/")  # nothing is fetched
+    assert page.count('class="rate"') == 2
+    assert "△８四歩(83)▲２六歩(27)" in text
+
+
+def test_a_journal_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    found = Found(0.25, 7, (line(0.25, "7g7f"), line(0.0, "2g2f", mate=-4)))
+    with Journal(path, {"nodes": 5}) as journal:
+        assert not journal.is_resumed
+        journal.add("one", found)
+        journal.add("two", Found(1.0, 0, (), declares=True))
+    with path.open("a") as file:
+        file.write('{"position": "three", "win_ra')  # cut off by a crash
+    with Journal(path, {"nodes": 5}) as journal:
+        assert journal.is_resumed
+        assert journal.known == {"one": found, "two": Found(1.0, 0, (), declares=True)}
+        journal.add("three", found)
+    with Journal(path, {"nodes": 5}) as journal:
+        assert list(journal.known) == ["one", "two", "three"]
+    with Journal(path, {"nodes": 6}) as journal:  # other settings: from the beginning
+        assert not journal.is_resumed
+        assert journal.known == {}
