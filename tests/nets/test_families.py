@@ -25,7 +25,10 @@ SMALL = {
     "cnn-kernels": (nets.CnnConfig(3, 8, norms=1, kernels=(3, 5, 7)), "diary-color"),
     "cnn-no-bias": (nets.CnnConfig(3, 8, norms=1, policy_bias=False), "diary"),
     "pydlshogi": (nets.CnnConfig(3, 8, norms=0), "pydlshogi"),
-    "attention": (nets.AttentionConfig(1, 64, 4, feed_forward=16, head_units=8), "attention"),
+    "attention": (
+        nets.AttentionConfig(1, 64, 4, feed_forward=16, dropout=0.1, head_units=8),
+        "attention",
+    ),
     "attention-one-hot": (
         nets.AttentionConfig(
             2, 16, 2, 16, position="one-hot", hands="one-hot", geometry="static", head_units=8
@@ -239,7 +242,7 @@ def test_one_hot_tokens_tell_place_and_slot():
     assert not torch.allclose(seen[0], seen[1])  # empty squares, different files or ranks
     assert not torch.allclose(seen[81], seen[82])
     assert torch.allclose(seen[83], seen[84])  # slots not held
-    plain = nets.build(nets.AttentionConfig(1, 64, 2, 8), interface_of("attention"))
+    plain = nets.build(nets.AttentionConfig(1, 64, 2, feed_forward=8), interface_of("attention"))
     assert torch.equal(plain.tokens(tokens), tokens)  # the diary's: as they are
 
 
