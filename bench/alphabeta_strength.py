@@ -1,25 +1,37 @@
 """The alpha-beta engine against another at the same mean time a move.
 
-    python bench/alphabeta_strength.py [--opponent gnushogi?depth=4] [--games 40] [--eval material]
+    python bench/alphabeta_strength.py [--opponent gnushogi?depth=3] [--games 40] [--eval material]
 
-First a few games find the opponent's mean time a move, t; in the match the engine then gets t ms a
-move on one thread. Printed are the score, the mean time that each side really took in the match,
-and how games ended. A fixed time a move has no clock to overstep: what counts as late is a move
-that took more than --late times t, and the games with such a move of ours are printed.
+A few games find the opponent's mean time a move, t, then the engine gets as much on one thread.
+With `--by cpu` (the default) both times are processor time, and the engine's share is a number of
+nodes: other programs on the machine change nothing. With `--by wall` the engine gets t ms a move
+by the clock, and where a process has to wait for a processor a search of fixed time suffers, one of
+fixed depth doesn't. Printed are the score, how games ended, and what each side really took.
 """
 
 from __future__ import annotations
 
 import argparse
 import os
-import statistics
+import time
 from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
 
 from komadori.arena import Conditions, GameRecord, MatchResult, play_match
 
 
+@dataclass
+class Spent:
+    """Milliseconds a move, the engine's and the opponent's."""
+
+    cpu: tuple[float, float]
+    wall: tuple[float, float]
+    longest: tuple[int, int]
+
+
 def times(games: Iterable[GameRecord]) -> tuple[list[int], list[int]]:
-    """Milliseconds of each move of A and of B."""
+    """Milliseconds of each move of A and of B by the wall."""
     ours: list[int] = []
     theirs: list[int] = []
     for game in games:
@@ -29,60 +41,76 @@ def times(games: Iterable[GameRecord]) -> tuple[list[int], list[int]]:
     return ours, theirs
 
 
+def children_s() -> float:
+    """Processor time of the child processes that have ended."""
+    return os.times().children_user + os.times().children_system
+
+
 def say(game: GameRecord, result: MatchResult) -> None:
-    print(
-        f"\r+{result.wins} -{result.losses} ={result.draws} ({game.reason}, "
-        f"{len(game.moves)} plies)          ",
-        end="",
-        flush=True,
+    score = f"+{result.wins} -{result.losses} ={result.draws}"
+    print(f"\r{score} ({game.reason}, {len(game.moves)} plies)".ljust(50), end="", flush=True)
+
+
+def play(
+    own: str, opponent: str, games: int, seed: int, out: Path | None = None
+) -> tuple[MatchResult, Spent]:
+    """A match in this process; the opponent's is started and ended with it."""
+    cpu, others = time.process_time(), children_s()
+    result = play_match(
+        own, opponent, games=games, seed=seed, conditions=Conditions(), on_game=say, out=out
+    )
+    print()
+    cpu, others = time.process_time() - cpu, children_s() - others
+    ours, theirs = times(result.games)
+    return result, Spent(
+        (1000 * cpu / len(ours), 1000 * others / len(theirs)),
+        (sum(ours) / len(ours), sum(theirs) / len(theirs)),
+        (max(ours), max(theirs)),
     )
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
-    parser.add_argument("--opponent", default="gnushogi?depth=4")
+    parser.add_argument("--opponent", default="gnushogi?depth=3")
     parser.add_argument("--eval", default="material")
     parser.add_argument("--weights", help="the evaluation's file")
     parser.add_argument("--games", type=int, default=40)
+    parser.add_argument("--by", choices=("cpu", "wall"), default="cpu")
     parser.add_argument("--calibration", type=int, default=4, help="games; even")
-    parser.add_argument("--guess", type=int, default=50, help="ms a move while t is found")
+    parser.add_argument("--nodes", type=int, default=40_000, help="a move while t is found")
     parser.add_argument(
         "--draw", type=int, default=470, help="what a draw is worth to the engine, per mille"
     )
-    parser.add_argument("--late", type=float, default=2.0)
     parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path, help="folder for the match's games")
     arguments = parser.parse_args()
-    own = f"alphabeta?Threads=1&eval={arguments.eval}"
-    own += f"&Draw_Value_Black={arguments.draw}&Draw_Value_White={arguments.draw}"
+    own = f"alphabeta?eval={arguments.eval}"
     if arguments.weights:
         own += f"&weights={arguments.weights}"
+    own += f"&Draw_Value_Black={arguments.draw}&Draw_Value_White={arguments.draw}"
 
-    def play(games: int, ms: int, seed: int) -> MatchResult:
-        result = play_match(
-            f"{own}&movetime={ms}",
-            arguments.opponent,
-            games=games,
-            seed=seed,
-            conditions=Conditions(),
-            on_game=say,
-        )
-        print()
-        return result
-
-    load = os.getloadavg()[0] if hasattr(os, "getloadavg") else float("nan")
-    trial = play(arguments.calibration, arguments.guess, arguments.seed + 1)
-    t = round(statistics.mean(times(trial.games)[1]))
-    print(f"{arguments.opponent}: {t} ms a move in {arguments.calibration} games")
-    result = play(arguments.games, t, arguments.seed)
-    ours, theirs = times(result.games)
-    late = [game.index for game in result.games if max(times([game])[0]) > arguments.late * t]
-    print(result)
-    print(f"score {100 * result.score:.1f} %; endings: {dict(result.reasons)}")
-    print(
-        f"mean ms a move: {statistics.mean(ours):.1f} (longest {max(ours)}) against "
-        f"{statistics.mean(theirs):.1f} (longest {max(theirs)}); load before {load:.1f}"
+    trial = f"{own}&nodes={arguments.nodes}"
+    _, spent = play(trial, arguments.opponent, arguments.calibration, arguments.seed + 1)
+    if arguments.by == "cpu":
+        nodes = round(arguments.nodes * spent.cpu[1] / spent.cpu[0])
+        limit = f"nodes={nodes}"
+        print(f"t = {spent.cpu[1]:.1f} ms of a processor: {nodes:,} nodes")
+    else:
+        limit = f"movetime={round(spent.wall[1])}"
+        print(f"t = {spent.wall[1]:.1f} ms")
+    result, spent = play(
+        f"{own}&{limit}", arguments.opponent, arguments.games, arguments.seed, arguments.out
     )
-    print(f"games with a move of ours beyond {arguments.late:g} t: {late or 'none'}")
+    print(result)
+    endings = ", ".join(f"{reason} {n}" for reason, n in result.reasons.most_common())
+    print(
+        f"score {100 * result.score:.1f} %; endings: {endings}; on time: {result.reasons['time']}"
+    )
+    print(f"ms a move, processor: {spent.cpu[0]:.1f} against {spent.cpu[1]:.1f}")
+    print(
+        f"ms a move, wall: {spent.wall[0]:.1f} against {spent.wall[1]:.1f}, "
+        f"longest {spent.longest[0]} against {spent.longest[1]}"
+    )
 
 
 if __name__ == "__main__":
