@@ -16,7 +16,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     constexpr bool IS_PV = KIND != Node::NON_PV;
     // Down to where the table and a look for a mate in one are worth their time: most nodes are
     // further down, and few of them are met again.
-    constexpr int TABLE_DEPTH = -2, MATE_DEPTH = 0, RECAPTURE_DEPTH = -5;
+    constexpr int TABLE_DEPTH = -2, RECAPTURE_DEPTH = -5;
     constexpr Score MARGIN = 150;  // what a capture may bring beyond material
 
     if (IS_PV) f->line->length = 0;
@@ -51,7 +51,7 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
             }
             return best;
         }
-        if (depth >= MATE_DEPTH && !known.has_no_mate_in_one() && has_mate_in_one<KIND>(f)) {
+        if (depth >= TABLE_DEPTH && !known.has_no_mate_in_one() && has_mate_in_one<KIND>(f)) {
             return mate_in(f->ply + 1);
         }
         alpha = std::max(alpha, best);
