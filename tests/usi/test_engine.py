@@ -170,6 +170,28 @@ def test_ponderhit_searches_on_under_the_clock() -> None:
     assert real.byoyomi_ms == 200
 
 
+def test_the_tree_search_goes_on_after_ponderhit() -> None:
+    from komadori.players.searching import SearcherBuilder
+    from komadori.usi.options import option_table
+
+    options = option_table("model")
+    for name, value in (("DNN_Model", "uniform"), ("PV_Interval", "20"), ("USI_Hash", "64")):
+        assert options.set(name, value) == ""
+    with Gui(SearcherBuilder("model"), options).ready() as gui:
+        gui.send("position startpos moves 7g7f", "go ponder btime 0 wtime 0 byoyomi 400")
+        gui.expect("info depth")
+        pondered = int(gui.expect("info depth").split(" nodes ")[1].split()[0])
+        gui.send("ponderhit")
+        gui.expect("bestmove")
+        last = next(line for line in reversed(gui.log) if line.startswith("info depth"))
+        words = last.split()
+        nodes, nps, time_ms = (int(words[words.index(w) + 1]) for w in ("nodes", "nps", "time"))
+        assert nodes > pondered > 0  # counted on, not anew
+        assert time_ms <= 400  # since the hit
+        assert nps * time_ms / 1000 <= nodes * 1.1  # of the whole search
+        assert bestmoves(gui.rest()) == []
+
+
 def test_bare_ponder_gets_its_clocks_with_ponderhit() -> None:
     with Gui().ready() as gui:
         gui.send("position startpos", "go ponder", "ponderhit btime 0 wtime 0 byoyomi 60")
@@ -258,7 +280,7 @@ def test_a_model_that_cannot_be_loaded_ends_the_engine_with_its_reason() -> None
     with Gui(FakeSource(error="no such file: x.onnx")) as gui:
         gui.send("isready")
         gui.expect("info string error: no such file: x.onnx")
-        gui.send("isready")
+        gui.close_input()
         assert gui.join() == 1
 
 
