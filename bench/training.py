@@ -57,7 +57,7 @@ def samples_per_s(
             break
         batch = next_batch()
         optimizer.zero_grad(set_to_none=True)
-        workers.map(partial(micro_step, Size.of(batch.targets.label)), batch)
+        workers.map(partial(micro_step, batch.size), batch)
         replicas.gather()
         torch.nn.utils.clip_grad_norm_(network.parameters(), 10.0)
         optimizer.step()

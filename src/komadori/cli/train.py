@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
 import threading
 from collections.abc import Iterator
@@ -46,12 +47,16 @@ def command(
 ) -> None:
     """Train the network that CONFIG describes.
 
-    Ctrl-C ends the run after a checkpoint; `--resume` goes on from there.
+    Ctrl-C ends the run after a checkpoint; `--resume` goes on from there. Several processes or
+    GPUs: torchrun --nproc-per-node 2 -m komadori train CONFIG.
     """
+    from rich.console import Console
+
     from komadori import nets, training
     from komadori.cli.sample_files import load_samples, load_shares
     from komadori.cli.training_display import TrainingBar, metrics_table
 
+    is_first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes one speaks
     run_dir = run_dir or Path("runs") / config.stem
     stop = threading.Event()
     try:
@@ -64,7 +69,7 @@ def command(
         wants_visits = settings.loss.policy_target == "visits"
         samples = load_shares(train_files) if wants_visits else load_samples(train_files)
         test_samples = load_samples(test_files) if test_files else None
-        with TrainingBar() as bar, _interrupt_sets(stop):
+        with TrainingBar(Console(quiet=not is_first)) as bar, _interrupt_sets(stop):
             result = training.train(
                 settings,
                 samples,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -102,7 +103,7 @@ def targets(batch: Batch, device: torch.device) -> Targets:
 
 def _best_device() -> str:
     if torch.cuda.is_available():
-        return "cuda"
+        return f"cuda:{os.environ.get('LOCAL_RANK', '0')}"  # torchrun's number on this machine
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 

@@ -8,16 +8,17 @@ from __future__ import annotations
 import queue
 import threading
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
 from typing import Any, Protocol
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from komadori.nets import Interface
 from komadori.training.data import Part, Samples
-from komadori.training.targets import NO_LABEL, TargetArrays
+from komadori.training.targets import NO_LABEL, Size, TargetArrays
 
 
 @dataclass(frozen=True)
@@ -33,14 +34,15 @@ class Batch:
     """One encoded batch.
 
     inputs: one array [n, *shape] for each input tensor of the interface, uint8 or float32.
-    heads: as the interface's. rows: int64 [n], rows of the samples. after: the cursor of the
-    batch that follows.
+    heads: as the interface's. rows: int64 [n], rows of the samples. size: of the whole batch,
+    of which these may be a share. after: the cursor of the batch that follows.
     """
 
     inputs: tuple[NDArray[Any], ...]
     targets: TargetArrays
     heads: tuple[int, ...]
     rows: NDArray[np.int64]
+    size: Size
     after: Cursor
 
     def __len__(self) -> int:
@@ -53,6 +55,7 @@ class Batch:
             self.targets.part(start, end),
             self.heads,
             self.rows[start:end],
+            self.size,
             self.after,
         )
 
@@ -110,6 +113,8 @@ class Loader:
 
     Epoch e shows every row once in an order that only seed and e decide. The last batch
     of an epoch may be smaller. With `legal` the batches carry the mask of legal labels.
+    `share` gives the rows of a batch of a length that this process takes. `pinned` buffers are
+    those that a CUDA device copies from by itself.
     """
 
     def __init__(
@@ -123,6 +128,8 @@ class Loader:
         mirror: bool = False,
         legal: bool = False,
         ahead: int = 4,
+        share: Callable[[int], slice] | None = None,
+        pinned: bool = False,
     ) -> None:
         if not len(part):
             raise ValueError("no samples to load")
@@ -134,6 +141,8 @@ class Loader:
         self.mirror = mirror
         self.legal = legal
         self.ahead = ahead
+        self.share = share or slice
+        self.pinned = pinned
 
     def __len__(self) -> int:
         """Batches an epoch."""
@@ -184,10 +193,8 @@ class Loader:
         try:
             encoder = self.encoder
             size = min(self.batch_size, len(self.part))
-            buffers = [
-                tuple(np.empty((size, *shape), encoder.dtype) for shape in encoder.interface.inputs)
-                for _ in range(slots)
-            ]
+            shapes = [(size, *shape) for shape in encoder.interface.inputs]
+            buffers = [tuple(self._buffer(shape) for shape in shapes) for _ in range(slots)]
             cursor = start
             while epochs is None or cursor.epoch < epochs:
                 rows, mirrored = self._epoch(cursor.epoch)
@@ -205,6 +212,11 @@ class Loader:
         except BaseException as error:  # handed to the consumer, which raises it
             ready.put(error)
 
+    def _buffer(self, shape: tuple[int, ...]) -> NDArray[Any]:
+        dtype = torch.from_numpy(np.empty(0, self.encoder.dtype)).dtype
+        buffer: NDArray[Any] = torch.empty(shape, dtype=dtype, pin_memory=self.pinned).numpy()
+        return buffer
+
     def _epoch(self, epoch: int) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
         rng = np.random.default_rng([self.seed, epoch])
         rows = rng.permutation(self.part.rows) if self.shuffle else self.part.rows
@@ -218,6 +230,9 @@ class Loader:
         after: Cursor,
     ) -> Batch:
         samples = self.part.samples
+        size = Size(len(rows), int(np.count_nonzero(samples.move16[rows])))
+        mine = self.share(len(rows))
+        rows, mirror = rows[mine], None if mirror is None else mirror[mine]
         inputs = tuple(buffer[: len(rows)] for buffer in buffers)
         label = self.encoder.encode(samples, rows, mirror, inputs)
         soft_label, share = self._soft(rows, mirror)
@@ -234,7 +249,7 @@ class Loader:
             share=share,
             legal=legal,
         )
-        return Batch(inputs, targets, self.encoder.interface.heads, rows, after)
+        return Batch(inputs, targets, self.encoder.interface.heads, rows, size, after)
 
     def _soft(
         self, rows: NDArray[np.int64], mirror: NDArray[np.bool_] | None

@@ -38,7 +38,8 @@ def train(
     Without `resume` the run folder must not hold checkpoints. With it the run goes on
     from the newest one, which must have been made with the same network and optimizer;
     on a CPU its losses are those of an uninterrupted run. `stop` is asked at each step and
-    ends the run after a checkpoint.
+    ends the run after a checkpoint. Under torchrun every process calls this with the same
+    arguments (`training.world`).
     """
     run = Run(config, train_samples, test_samples, Path(run_dir), resume, encoder)
     loop, compute, budget = config.loop, run.compute, run.budget
@@ -54,12 +55,14 @@ def train(
 
     with contextlib.closing(run.log), contextlib.closing(batches), contextlib.closing(workers):
         while True:
-            step, course = run.at.step, budget.course(run.at.step)
+            step = run.at.step
+            wish = stop is not None and stop()
+            course, is_stopped = run.world.agree(budget.course(step), wish)
             rate = learning_rate(config.schedule, step, course)
             for group in run.optimizer.param_groups:
                 group["lr"] = rate
 
-            is_over = budget.is_spent(step) or (stop is not None and stop())
+            is_over = course >= 1 or is_stopped
             if is_over or (step and _is_due(step, loop.evaluate_every)):
                 run.guard.settle()
                 _tell(progress, run, run.evaluate())
@@ -73,12 +76,12 @@ def train(
             run.optimizer.zero_grad(set_to_none=True)
             for _ in range(loop.accumulate):
                 batch = next(batches)
-                size = Size.of(batch.targets.label)
-                shares = workers.map(partial(micro_step, goal, size), batch)
-                loss = Losses.sum(shares)
+                shares = workers.map(partial(micro_step, goal, batch.size), batch)
+                loss = run.world.total(Losses.sum(shares))
                 run.guard.watch(loss, batch, step)
                 run.count(loss, batch)
             run.replicas.gather()
+            run.world.add_gradients(run.trained)
             norm = torch.nn.utils.clip_grad_norm_(run.trained.parameters(), loop.clip or math.inf)
             run.optimizer.step()
 

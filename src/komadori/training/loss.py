@@ -41,7 +41,9 @@ class Losses:
 
     @classmethod
     def sum(cls, shares: Sequence[Losses]) -> Losses:
-        """The batch's losses, detached, from those of its shares."""
+        """The batch's losses, detached, from those of its shares; 0 without one."""
+        if not shares:
+            return cls(*(torch.zeros(()) for _ in fields(cls)))
         columns = zip(
             *([getattr(s, f.name).detach() for f in fields(cls)] for s in shares), strict=True
         )

@@ -33,6 +33,7 @@ from komadori.training.run_log import RunLog, read_log
 from komadori.training.schedule import Budget
 from komadori.training.score_fit import fit_eval_coef
 from komadori.training.workers import Replicas
+from komadori.training.world import World
 
 
 @dataclass(frozen=True)
@@ -86,11 +87,13 @@ class Run:
             raise TrainingError(f"{run_dir}: nothing to resume: no checkpoint there")
         if last is not None and not resume:
             raise TrainingError(f"{run_dir}: holds a run already; resume it or choose another")
-        checkpoint.clear_unfinished(run_dir)
+        self.compute = Compute.of(config.device)
+        self.world = World.of(self.compute.device)
+        if self.world.is_first:
+            checkpoint.clear_unfinished(run_dir)
         self.split = _split(config, train_samples, test_samples)
         config = _fitted(config, self.split.train)
         self.config, self.loss = config, config.loss
-        self.compute = Compute.of(config.device)
         self.encoder = encoder or _core_encoder(config)
         self.loader = Loader(
             self.split.train,
@@ -100,6 +103,8 @@ class Run:
             mirror=config.data.mirror,
             legal=config.loss.mask_illegal,
             ahead=config.data.ahead,
+            share=self.world.share,
+            pinned=self.compute.device.type == "cuda",
         )
 
         torch.manual_seed(config.seed)
@@ -138,10 +143,13 @@ class Run:
             run_dir,
             resume_step=self.at.step if resume else None,
             tensorboard=config.loop.tensorboard,
+            silent=not self.world.is_first,
         )
-        write_text(run_dir / "config.json", json.dumps(config_to_dict(config), indent=2) + "\n")
+        if self.world.is_first:
+            write_text(run_dir / "config.json", json.dumps(config_to_dict(config), indent=2) + "\n")
         self.log.write("run", self.at.step, self._facts())
         self.log.write("data", self.at.step, self.split.facts())
+        self.world.wait()
 
     @property
     def model(self) -> Network:
@@ -155,8 +163,8 @@ class Run:
         for name, value in vars(loss).items():
             value = value.detach()
             self._sums[name] = self._sums[name] + value if name in self._sums else value
-        self._samples += len(batch)
-        self._counted += len(batch)
+        self._samples += batch.size.positions
+        self._counted += batch.size.positions
         self._micro_steps += 1
 
     def advance(self, batch: Batch) -> None:
@@ -197,8 +205,9 @@ class Run:
         return entry
 
     def evaluate(self) -> dict[str, Any] | None:
-        """Measure the test part and log it; None without one."""
-        if not len(self.split.test) or self._metrics_step == self.at.step:
+        """Measure the test part and log it; None without one, and but in the first process."""
+        is_known = self._metrics_step == self.at.step
+        if not len(self.split.test) or is_known or not self.world.is_first:
             return None
         began = time.monotonic()
         self._estimate_norms()
@@ -217,7 +226,9 @@ class Run:
         return self.log.write("test", self.at.step, values | self.metrics.to_dict())
 
     def save(self) -> None:
-        """Write the checkpoint of this step."""
+        """Write the checkpoint of this step, in the first process."""
+        if not self.world.is_first:
+            return
         began = time.monotonic()
         self._estimate_norms()
         self.saved = checkpoint.save(
@@ -233,7 +244,9 @@ class Run:
         self._since += time.monotonic() - began
 
     def finish(self) -> RunResult:
-        assert self.saved is not None
+        self.world.leave()
+        saved = self.saved or checkpoint.latest(self.dir)
+        assert saved is not None
         is_complete = self.budget.is_spent(self.at.step)
         self.log.write(
             "end",
@@ -243,7 +256,7 @@ class Run:
         self.log.close()
         return RunResult(
             self.dir,
-            self.saved,
+            saved,
             self.at.step,
             self.at.samples,
             self.at.seconds,
@@ -302,6 +315,7 @@ class Run:
             "parameters": nets.parameter_count(self.trained),
             "komadori": komadori.__version__,
             "eval_coef": self.loss.eval_coef,
+            "processes": self.world.size,
             **self.compute.describe(),
         }
 

@@ -7,7 +7,7 @@ import importlib.util
 import json
 import math
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from komadori.atomic import write_text
 from komadori.training.errors import TrainingError
@@ -18,10 +18,22 @@ LOG_FILE = "log.jsonl"
 class RunLog:
     """Appends to RUN/log.jsonl. Kinds: run, data, train, test, end; each with its step.
 
-    Numbers that are not finite are written as null, so that any JSON reader takes them.
+    Numbers that are not finite are written as null, so that any JSON reader takes them. With
+    `silent` nothing is written: of several processes one keeps the log.
     """
 
-    def __init__(self, run_dir: Path, *, resume_step: int | None, tensorboard: bool) -> None:
+    def __init__(
+        self,
+        run_dir: Path,
+        *,
+        resume_step: int | None,
+        tensorboard: bool,
+        silent: bool = False,
+    ) -> None:
+        self._board: Any = None
+        self._file: IO[str] | None = None
+        if silent:
+            return
         run_dir.mkdir(parents=True, exist_ok=True)
         self.path = run_dir / LOG_FILE
         if resume_step is None:
@@ -30,7 +42,6 @@ class RunLog:
             kept = [e for e in read_log(run_dir) if e["step"] <= resume_step and e["kind"] != "end"]
             write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in kept))
         self._file = self.path.open("a", encoding="utf-8")
-        self._board: Any = None
         if tensorboard and importlib.util.find_spec("tensorboard"):
             from torch.utils.tensorboard import SummaryWriter
 
@@ -40,6 +51,8 @@ class RunLog:
     def write(self, kind: str, step: int, values: dict[str, Any]) -> dict[str, Any]:
         """Append one entry and return it."""
         entry = {"kind": kind, "step": step} | {k: _plain(v) for k, v in values.items()}
+        if self._file is None:
+            return entry
         try:
             self._file.write(json.dumps(entry) + "\n")
             self._file.flush()
@@ -53,8 +66,9 @@ class RunLog:
 
     def close(self) -> None:
         """Close the log; again does nothing."""
-        with contextlib.suppress(OSError):  # each line was flushed when written
-            self._file.close()
+        if self._file is not None:
+            with contextlib.suppress(OSError):  # each line was flushed when written
+                self._file.close()
         if self._board is not None:
             self._board.close()
 

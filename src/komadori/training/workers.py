@@ -39,6 +39,8 @@ class Workers:
 
     def map(self, function: Callable[[int, Batch], T], batch: Batch) -> list[T]:
         """`function(i, share)` for each share of the batch, in the rows' order."""
+        if not len(batch):
+            return []
         shares = min(self.count, max(1, len(batch) // SMALLEST_SHARE))
         if self._pool is None or shares == 1:
             return [function(0, batch)]

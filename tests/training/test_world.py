@@ -1,0 +1,127 @@
+"""Two processes under torchrun train the network that one process trains."""
+
+import lzma
+import os
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from training_toys import ToyEncoder, make_samples
+
+from komadori import nets, records, training
+from komadori.training import Loader, Part
+from komadori.training.loss import Losses, Size
+from komadori.training.workers import Workers
+from komadori.training.world import World
+
+TOML = """
+[model.net]
+family = "resnet"
+blocks = 1
+channels = 8
+[data]
+test_limit = 60
+mirror = true
+[loop]
+batch_size = 37
+epochs = 1
+clip = 0.5
+ema_decay = 0.5
+evaluate_every = 3
+checkpoint_every = 4
+log_every = 1
+tensorboard = false
+[device]
+device = "cpu"
+precision = "float32"
+threads = {threads}
+replicas = {replicas}
+"""
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory):
+    path = tmp_path_factory.mktemp("games") / "few.hcpe3"
+    data = lzma.decompress(records.sample_path().read_bytes())
+    at = 0
+    for _ in range(4):
+        plies = int(np.frombuffer(data[at + 32 : at + 34], "<u2")[0])
+        at += 36
+        for _ in range(plies):
+            at += 6 + 4 * int(np.frombuffer(data[at + 4 : at + 6], "<u2")[0])
+    path.write_bytes(data[:at])
+    return path
+
+
+def command(folder, games, name, *, processes, resume=False, steps=0):
+    config = folder / f"{name}.toml"
+    threads, replicas = (2, 2) if processes == 1 else (1, 1)
+    config.write_text(TOML.format(threads=threads, replicas=replicas))
+    launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
+    done = subprocess.run(
+        [sys.executable, *(launch if processes > 1 else []), "-m", "komadori", "train"]
+        + [str(config), "--data", str(games), "-o", str(folder / name)]
+        + (["--resume"] if resume else [])
+        + (["--set", f"loop.max_steps={steps}"] if steps else []),
+        capture_output=True,
+        text=True,
+        timeout=300,
+        env={**os.environ, "OMP_NUM_THREADS": "2" if processes == 1 else "1"},
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def test_two_processes_equal_one(tmp_path, games):
+    """The same shares of the same batches, so the same gradients, losses and weights."""
+    # Seven steps: the epoch's last batch is too small for one process to share it out.
+    command(tmp_path, games, "one", processes=1, steps=7)
+    said = command(tmp_path, games, "two", processes=2, steps=7)
+    assert said.count("samples/s)") == 1  # one process speaks
+    logs = [training.read_log(tmp_path / name) for name in ("one", "two")]
+    facts = [next(e for e in log if e["kind"] == "run") for log in logs]
+    assert [fact["processes"] for fact in facts] == [1, 2]
+    for kind, keys in (
+        ("train", ("loss", "gradient_norm", "samples", "rate")),
+        ("test", ("loss", "positions", "policy_top1")),
+    ):
+        one, two = ([e for e in log if e["kind"] == kind] for log in logs)
+        assert len(one) == len(two) >= 3
+        for key in keys:
+            assert [e[key] for e in two] == pytest.approx([e[key] for e in one], rel=1e-5)
+    first, second = (
+        nets.read_tensors(training.latest(tmp_path / name) / "model.safetensors")
+        for name in ("one", "two")
+    )
+    for name in first:
+        torch.testing.assert_close(second[name], first[name], atol=1e-5, rtol=1e-4)
+
+
+@pytest.mark.slow
+def test_two_processes_resume(tmp_path, games):
+    command(tmp_path, games, "whole", processes=1, steps=8)
+    command(tmp_path, games, "parts", processes=2, steps=6)
+    command(tmp_path, games, "parts", processes=2, steps=8, resume=True)
+    whole, parts = (
+        {
+            e["step"]: e["samples"]
+            for e in training.read_log(tmp_path / name)
+            if e["kind"] == "train"
+        }
+        for name in ("whole", "parts")
+    )
+    assert parts == whole
+
+
+def test_a_share_may_be_empty():
+    """A last batch of one position leaves the first of two processes without any."""
+    shares = [World(rank, 2).share(1) for rank in (0, 1)]
+    assert [len(range(1)[share]) for share in shares] == [0, 1]
+    samples = make_samples(1)
+    loader = Loader(Part.whole(samples), ToyEncoder(), 4, share=World(0, 2).share)
+    batch = next(loader.batches())
+    assert (len(batch), batch.size) == (0, Size(1, 1))
+    assert Workers(1, 1).map(lambda *_: pytest.fail("nothing to do"), batch) == []
+    assert float(Losses.sum([]).total) == 0
