@@ -462,3 +462,14 @@ def test_where_the_network_needs_every_processor_the_mate_search_takes_little() 
 
     assert mate_share(OnEveryProcessor()) == CROWDED_SHARE
     assert mate_share(UniformEvaluator()) in (1.0, CROWDED_SHARE)  # as the machine has them
+
+
+def test_no_thread_is_left_behind() -> None:
+    # A position that df-pn doesn't settle, so that its thread works to the end.
+    s = searcher("uniform", "9/9/9/9/4k4/9/9/9/4K4 b 2RBG2S2N5P 1")
+    s._mate_share = CROWDED_SHARE
+    began = time.perf_counter()
+    s.search(Limits(movetime_ms=300))
+    assert time.perf_counter() - began < 1.0
+    assert not [t for t in threading.enumerate() if t.name == "root mate"]
+    assert s.mate_nodes > 100_000

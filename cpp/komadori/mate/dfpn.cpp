@@ -14,7 +14,7 @@ namespace {
 constexpr std::size_t CHILDREN_ROOM = std::size_t(1) << 17;
 constexpr std::uint64_t NODES_BETWEEN_CLOCKS = 1024;
 constexpr std::uint64_t UNPACED_NODES = 100'000;
-constexpr std::chrono::duration<double, std::nano> LONGEST_REST{8e6};
+constexpr std::chrono::milliseconds NAP{1};  // so soon `stop` is heard in a rest
 
 constexpr std::uint64_t scramble(std::uint64_t x) {
     x = (x ^ (x >> 31)) * 0x7fb5d329728ea185;
@@ -99,10 +99,13 @@ bool Search::out_of_budget() {
 // Sleeps so long that the time worked since the last rest is the search's share of it all.
 void Search::rest(std::chrono::steady_clock::time_point now) {
     if (nodes_ > UNPACED_NODES) {
-        const auto pause = (now - rested_) * (1.0 / budget_.share - 1.0);
-        std::this_thread::sleep_for(
-            std::min(std::chrono::duration<double, std::nano>(pause), LONGEST_REST));
-        now = std::chrono::steady_clock::now();
+        const std::chrono::duration<double, std::nano> pause =
+            (now - rested_) * (1.0 / budget_.share - 1.0);
+        const auto end = now + std::chrono::nanoseconds(std::int64_t(pause.count()));
+        while (now < end && !(budget_.stop && budget_.stop->load(std::memory_order_relaxed))) {
+            std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(end - now, NAP));
+            now = std::chrono::steady_clock::now();
+        }
     }
     rested_ = now;
 }

@@ -134,7 +134,9 @@ class PuctSearcher:
                     break
             return immediate or self._result(run)
         finally:
+            # The thread must be gone before the interpreter may end.
             self._mate.stop()
+            self._mate.wait()
             # Not at the start: the hit may come before this thread gets there.
             self._ponderhit = None
 
