@@ -44,6 +44,7 @@ SMALL = {
     "bottleneck": (nets.BottleneckConfig(3, 8, pool_every=2, pool_channels=4), "dlshogi"),
     "strips": (nets.StripsConfig(2, 8, strip=2), "dlshogi"),
     "attention-end": (nets.AttentionEndConfig(1, 8, heads=2), "dlshogi"),
+    "cross": (nets.AttentionEndConfig(3, 8, cross=2, heads=2), "dlshogi"),
 }
 PLANES = {name: entry for name, entry in SMALL.items() if entry[1] == "dlshogi"}
 
@@ -162,6 +163,7 @@ def test_sizes_by_hand():
         "bottleneck10x128",
         "strips10x96",
         "resnet8x96+attention1",
+        "resnet6x128+cross2+attention1",
     ],
 )
 def test_short_names_round_trip(name):
@@ -218,6 +220,25 @@ def test_strips_see_the_whole_file_and_rank_at_once():
     assert not changed[~near].any()
     assert changed[2, 8]
     assert changed[8, 1]
+
+
+def test_cross_blocks_lie_among_the_others():
+    net = nets.build(nets.AttentionEndConfig(4, 8, cross=2, heads=2))
+    names = [type(block).__name__ for block in net.blocks]
+    two = ["ResidualBlock", "ResidualBlock", "CrossBlock"]
+    assert names == [*two, *two, "SquareAttention"]
+    block = net.blocks[2].eval()
+    base, x = block(torch.zeros(1, 8, 9, 9)), torch.zeros(1, 8, 9, 9)
+    x[0, :, 2, 1] = 1.0
+    with torch.no_grad():  # one layer reaches the file and the rank, two the whole board
+        once = (block.first(x) - block.first(torch.zeros_like(x))).abs().amax((0, 1)) > 1e-6
+        assert once[2].all()
+        assert once[:, 1].all()
+        assert int(once.sum()) == 17
+        assert ((block(x) - base).abs().amax((0, 1)) > 1e-6).float().mean() > 0.9
+    # 486 multiply-adds a channel pair and square (81 in each of six convolutions).
+    weights = sum(p.numel() for n, p in block.named_parameters() if n.endswith("conv.weight"))
+    assert weights == 2 * (9 + 9 + 1) * 8 * 8
 
 
 def test_relative_bias_is_shared_along_the_board():
