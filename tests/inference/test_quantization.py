@@ -116,6 +116,28 @@ def test_an_int8_model_loads_and_stays_near(
     assert abs(near.agreement - result.accuracy.agreement) < 0.1
 
 
+def test_the_int8_form_beside_a_model_is_taken(
+    model: Path, samples: records.Samples, tmp_path: Path
+) -> None:
+    pytest.importorskip("nncf")
+    own = tmp_path / "own.onnx"
+    own.write_bytes(model.read_bytes())
+    with pytest.raises(ModelError, match=r"export .*own\.onnx --int8"):
+        load(own, precision="int8")
+    quantize(own, tmp_path / "own-int8.xml", samples, calibration=8, held_out=20, tolerance=100)
+    taken = {}
+    for precision in ("auto", "int8", "float32"):
+        evaluator = load(own, precision=precision)
+        taken[precision] = evaluator.precision  # type: ignore[attr-defined]
+        evaluator.close()
+    assert taken == {"auto": "int8", "int8": "int8", "float32": "float32"}
+    # Trained on, the network is another: its old int8 form isn't taken.
+    write_random_resnet(own, 2, 16, seed=1)
+    evaluator = load(own, precision="auto")
+    assert evaluator.precision != "int8"  # type: ignore[attr-defined]
+    evaluator.close()
+
+
 def test_parts_are_left_in_float_where_too_much_is_lost(
     model: Path, samples: records.Samples, tmp_path: Path
 ) -> None:
@@ -157,9 +179,11 @@ def test_what_can_not_be_quantised_is_named(
 
 def test_the_command_reports_the_loss(model: Path, tmp_path: Path) -> None:
     pytest.importorskip("nncf")
-    output = tmp_path / "out.xml"
+    own = tmp_path / "own.onnx"
+    own.write_bytes(model.read_bytes())
+    output = tmp_path / "own-int8.xml"
     sizes = ["--calibration", "16", "--held-out", "200"]
-    done = CliRunner().invoke(command, [str(model), "--int8", "-o", str(output), *sizes])
+    done = CliRunner().invoke(command, [str(own), "--int8", *sizes])
     assert done.exit_code == 0, done.output
     assert "points lost" in done.output
     assert "200 positions" in done.output

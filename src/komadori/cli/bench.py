@@ -181,7 +181,7 @@ def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, E
 @click.option(
     "--batch", default=0, type=click.IntRange(min=0), help="Rows to a batch. [default: engine's]"
 )
-@click.option("--seconds", default=2.0, show_default=True, help="Search time for each position.")
+@click.option("--seconds", default=4.0, show_default=True, help="Search time for each position.")
 @click.option("--positions", default=0, help="Only the first so many. [default: all]")
 @click.option(
     "--beside-onnxruntime",

@@ -17,7 +17,8 @@ import click
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write; SOURCE's name with .onnx, or -int8.xml, where left out.",
+    help="The file to write; where left out SOURCE's name with .onnx, or -int8.xml "
+    "(beside a file, where the engine finds it).",
 )
 @click.option("--name", default="", help="The name that the engine shows.")
 @click.option("--int8", "is_int8", is_flag=True, help="Quantise: an OpenVINO model for processors.")
@@ -59,7 +60,9 @@ def command(
     if is_int8:
         if name and source.is_file():
             raise click.UsageError("--name: the name of an ONNX file is in its card")
-        _export_int8(source, output or Path(f"{stem}-int8.xml"), name, data, calibration, held_out)
+        folder = source.parent if source.is_file() else Path()
+        output = output or folder / f"{stem}-int8.xml"
+        _export_int8(source, output, name, data, calibration, held_out)
         return
     if source.is_file():
         raise click.UsageError(f"{source} is a file already; only --int8 makes another of it")

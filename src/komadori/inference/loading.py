@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from komadori.inference.fakes import FixedEvaluator, RandomEvaluator, UniformEvaluator
+from komadori.inference.model_file import int8_form
 from komadori.inference.protocol import Evaluator, ModelError
 
 #: Evaluators that compute nothing.
@@ -19,7 +20,12 @@ AUTO = "auto"
 def _openvino(path: Path, options: dict[str, Any]) -> Evaluator:
     from komadori.inference.openvino_backend import OpenVinoEvaluator, best_precision
 
-    if options.get("precision") == AUTO:
+    precision = options.get("precision")
+    if precision in (AUTO, "int8"):
+        form = int8_form(path)
+        if precision == "int8" and form is None and path.suffix != ".xml":
+            raise ModelError(f"{path}: no int8 form beside it: komadori export {path} --int8")
+        path = form or path
         options["precision"] = best_precision()
     return OpenVinoEvaluator(path, **options)
 
@@ -57,7 +63,8 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
     `backend` is a key of BACKENDS; "auto" takes torch for folders, else OpenVINO. `options` go
     to the backend: `max_batch`, `slots`, and what its class names (`precision`, `streams`,
     `threads`, ...). Networks run in float32 unless told otherwise; the precision "auto" takes
-    bfloat16 on processors made for it and float16 on a GPU.
+    the int8 form that lies beside an ONNX file (NAME-int8.xml, made of this very file), else
+    bfloat16 on processors made for it, and float16 on a GPU.
     Raises ModelError that names the file and what is wrong with it.
     """
     name, _, argument = str(model).partition(":")

@@ -7,6 +7,7 @@ the sigmoid. A card is a JSON file of the same name (`model.onnx`, `model.json`)
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -68,6 +69,23 @@ def read_card(path: Path) -> dict[str, Any]:
     if not isinstance(card, dict):
         raise ModelError(f"{card_path}: not a model card: a JSON object is expected")
     return card
+
+
+def digest(path: Path) -> str:
+    """SHA-256 of a file, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def int8_form(path: Path) -> Path | None:
+    """The int8 form that `komadori export --int8` made of this model file and that lies beside it
+    (NAME-int8.xml); None where there is none, or where it was made of another file.
+    """
+    form = path.with_name(f"{path.stem}-int8.xml")
+    if not (form.is_file() and form.with_suffix(".bin").is_file() and path.is_file()):
+        return None
+    made_of = read_card(form).get("quantization", {}).get("source_sha256")
+    return form if made_of == digest(path) else None
 
 
 def check_shape(

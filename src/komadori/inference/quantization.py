@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 
 from komadori import encoding
 from komadori.inference.loading import load
-from komadori.inference.model_file import INPUTS, OUTPUTS, read_card
+from komadori.inference.model_file import INPUTS, OUTPUTS, digest, read_card
 from komadori.inference.protocol import Evaluator, ModelError, evaluate
 from komadori.records import Samples
 
@@ -301,6 +301,7 @@ def _card(
     card = read_card(model)
     card["quantization"] = {
         "precision": "int8",
+        "source_sha256": digest(model),
         "kept_in_float": list(kept),
         "calibration_positions": calibrated_with,
         "measured_positions": accuracy.positions,

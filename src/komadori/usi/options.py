@@ -110,7 +110,7 @@ MODEL_OPTIONS = (
     spin("DNN_Batch_Size", 16, 1, 4096, Scope.BUILD),
     combo("DNN_Backend", "auto", ("auto", "openvino", "onnxruntime", "torch"), Scope.BUILD),
     combo(
-        "DNN_Precision", "auto", ("auto", "float32", "bfloat16", "float16"), Scope.BUILD
+        "DNN_Precision", "auto", ("auto", "float32", "bfloat16", "float16", "int8"), Scope.BUILD
     ),  # of what isn't int8 in the file
     spin("UCT_Threads", 0, 0, 512, Scope.BUILD),  # of the network; 0: all processors
 )
