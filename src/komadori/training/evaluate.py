@@ -122,8 +122,10 @@ def measure(
         is_decided = to.result != 0.5
         decided += int(is_decided.sum())
         value_hits += int((((value_logit > 0) == (to.result > 0.5)) & is_decided).sum())
-        unmasked = _most_probable(log_policy(policy_logits, replace(to, legal=None)), 1)[:, 0]
-        legal_hits += int(encoder.is_legal(part.samples, batch.rows, unmasked.cpu().numpy()).sum())
+        best = top[:, 0]
+        if to.legal is not None:
+            best = _most_probable(log_policy(policy_logits, replace(to, legal=None)), 1)[:, 0]
+        legal_hits += int(encoder.is_legal(part.samples, batch.rows, best.cpu().numpy()).sum())
     c = loss_config
     policy_loss = policy / labelled if labelled else 0.0
     result_loss, score_loss = by_result / positions, by_score / positions
