@@ -13,7 +13,8 @@ from komadori.linear import TwoPieceWeights, WeightsError, absolute_orbits, rela
 from komadori.linear.orbits import FEATURES
 from komadori.rules import BLACK, WHITE, Board
 from komadori.search import Limits
-from komadori.search.alphabeta import AlphaBetaSearcher
+from komadori.search.alphabeta import EVALUATIONS, AlphaBetaSearcher
+from komadori.usi.options import ALPHABETA_OPTIONS
 
 
 @pytest.fixture(scope="module")
@@ -68,6 +69,21 @@ def test_the_search_plays_with_it(weights: TwoPieceWeights, tmp_path) -> None:
     board = Board()
     searcher.set_position(board)
     assert searcher.search(Limits(nodes=5000)).best_move in board.legal_moves
+
+
+def test_the_weights_that_come_with_the_package() -> None:
+    searcher = AlphaBetaSearcher("two-piece")
+    assert searcher.evaluate(Board()) == 0
+    known = "lnsgk1snl/1r4gb1/p1pppp2p/6pR1/1p7/2P6/PP1PPPP1P/1BG6/LNS1KGSNL w P 12"
+    material = AlphaBetaSearcher("material")
+    board = Board(known)
+    assert searcher.evaluate(board) != material.evaluate(board)
+    assert abs(searcher.evaluate(board) - material.evaluate(board)) < 600
+
+
+def test_the_engines_options_name_the_evaluations() -> None:
+    (option,) = [o.line for o in ALPHABETA_OPTIONS if o.line.name == "Eval"]
+    assert set(option.choices) == set(EVALUATIONS)
 
 
 def test_broken_weights_are_refused(weights: TwoPieceWeights, tmp_path) -> None:

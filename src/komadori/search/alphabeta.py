@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from importlib import resources
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +18,8 @@ from komadori.search.protocol import Info, Limits, SearchResult
 #: Centipawns a unit of log odds, in elmo's and this engine's evaluations.
 EVAL_COEF = 600.0
 
-#: Evaluations there are, and whether they need a file of weights.
-EVALUATIONS = {"material": False, "two-piece": True}
+#: Evaluations there are, and the weights that come with the package; None: it takes none.
+EVALUATIONS: dict[str, str | None] = {"material": None, "two-piece": "two-piece.npz"}
 
 #: What can be left out of the search, by the names of `core.Parts`.
 PARTS = tuple(name for name in dir(core.Parts) if not name.startswith("_") and name != "all_moves")
@@ -121,15 +122,13 @@ class AlphaBetaSearcher:
         weights: Path | str | None = None,
         options: AlphaBetaOptions | None = None,
     ) -> None:
-        """Raises ValueError where there is no such evaluation, its weights are missing or are
-        none, OSError where they can't be read.
+        """Without `weights` those that come with the package. Raises ValueError where there is no
+        such evaluation or the file holds no weights of it, OSError where it can't be read.
         """
         if evaluation not in EVALUATIONS:
             names = ", ".join(EVALUATIONS)
             raise ValueError(f"evaluation is {evaluation!r}, one of {names} is needed")
-        if EVALUATIONS[evaluation] and weights is None:
-            raise ValueError(f"the evaluation {evaluation} needs a file of weights")
-        if not EVALUATIONS[evaluation] and weights is not None:
+        if EVALUATIONS[evaluation] is None and weights is not None:
             raise ValueError(f"the evaluation {evaluation} takes no weights")
         self.evaluation = evaluation
         self._options = options or AlphaBetaOptions()
@@ -261,9 +260,13 @@ def _info(line: core.Info) -> Info:
 
 
 def _engine(evaluation: str, weights: Path | str | None, options: core.Options) -> core.Engine:
-    if weights is None:
+    shipped = EVALUATIONS[evaluation]
+    if shipped is None:
         return core.Engine(evaluation, options)
     from komadori._core.linear import two_piece_engine
     from komadori.linear import TwoPieceWeights
 
-    return two_piece_engine(TwoPieceWeights.load(weights).core(), options)
+    if weights is not None:
+        return two_piece_engine(TwoPieceWeights.load(weights).core(), options)
+    with resources.as_file(resources.files("komadori") / "data" / shipped) as path:
+        return two_piece_engine(TwoPieceWeights.load(path).core(), options)
