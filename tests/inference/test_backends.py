@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -228,3 +230,16 @@ def test_outputs_that_are_not_numbers_are_an_error(model: Path, tmp_path: Path) 
     for backend in BACKENDS:
         with pytest.raises(inference.InferenceError, match="aren't numbers"):
             evaluate(load(tmp_path / "nan.onnx", backend=backend), *planes(2))
+
+
+def test_openvino_starts_no_process_of_its_own() -> None:
+    code = (
+        "import multiprocessing.process as p, sys\n"
+        "def forbidden(*a, **k): print('a process'); sys.exit(3)\n"
+        "p.BaseProcess.start = forbidden\n"
+        "from komadori.inference.openvino_import import import_openvino\n"
+        "assert import_openvino().Core\n"
+        "assert 'openvino_telemetry' not in sys.modules\n"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stdout + done.stderr

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
+from komadori.inference.openvino_import import import_openvino
 from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Floats, InferenceError, ModelError, Planes
 
@@ -19,7 +20,7 @@ _HINTS = {"float32": "f32", "bfloat16": "bf16"}
 
 def best_precision() -> str:
     """bfloat16 where the processor multiplies in it, else float32."""
-    import openvino as ov
+    ov = import_openvino()
 
     able = ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
     return "bfloat16" if "BF16" in able else "float32"
@@ -46,7 +47,7 @@ class OpenVinoEvaluator:
         slots: int | None = None,
         cache_dir: Path | str | None = None,
     ) -> None:
-        import openvino as ov
+        ov = import_openvino()
 
         path = Path(path)
         if precision not in _HINTS:
@@ -143,7 +144,7 @@ class OpenVinoEvaluator:
 
 def _reading_bytes(model: Any) -> Any:
     """The model with inputs of bytes: a quarter of the memory to write for each position."""
-    import openvino as ov
+    ov = import_openvino()
 
     changed = ov.preprocess.PrePostProcessor(model)
     for name in INPUTS:
@@ -155,7 +156,7 @@ class _Rows:
     """The first n rows of a slot's arrays: as tensors, and as the answers that wait() gives."""
 
     def __init__(self, arrays: list[NDArray[Any]], n: int) -> None:
-        import openvino as ov
+        ov = import_openvino()
 
         self.tensors = [ov.Tensor(array[:n], shared_memory=True) for array in arrays]
         self.answers = (arrays[2][:n], arrays[3][:n, 0])

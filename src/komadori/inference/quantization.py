@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 from komadori import encoding
 from komadori.inference.loading import load
 from komadori.inference.model_file import INPUTS, OUTPUTS, digest, read_card
+from komadori.inference.openvino_import import import_openvino
 from komadori.inference.protocol import Evaluator, ModelError, evaluate
 from komadori.records import Samples
 
@@ -224,7 +225,7 @@ def _nncf() -> Any:
 def _write_int8(
     nncf: Any, model: Path, path: Path, planes: Sequence[NDArray[Any]], kept: Sequence[str]
 ) -> None:
-    import openvino as ov
+    ov = import_openvino()
 
     try:
         network = ov.Core().read_model(model)
