@@ -78,8 +78,8 @@ def test_movetime_is_kept() -> None:
 
 def test_byoyomi_leaves_a_margin() -> None:
     s = searcher(early_stop=False)
-    result = s.search(Limits(btime_ms=0, wtime_ms=0, byoyomi_ms=300))
-    assert 150 < result.infos[0].time_ms <= 290
+    result = s.search(Limits(btime_ms=0, wtime_ms=0, byoyomi_ms=1000))  # of which it plans 900
+    assert 450 < result.infos[0].time_ms <= 1000
 
 
 def test_stop_ends_an_infinite_search() -> None:

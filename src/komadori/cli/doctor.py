@@ -109,9 +109,9 @@ def _core_planes() -> str:
 
 
 def _openvino() -> str:
-    import openvino
+    from komadori.inference.openvino_import import import_openvino
 
-    core = openvino.Core()
+    core = import_openvino().Core()
     devices = [
         f"{name} ({core.get_property(name, 'FULL_DEVICE_NAME')})" for name in core.available_devices
     ]
