@@ -56,13 +56,13 @@ class TwoPieceWeights:
         return int(self.core().evaluate(board))
 
     def save(self, path: Path | str) -> None:
-        """Write a compressed file, whole or not at all."""
+        """Write a compressed file, whole or not at all; of the pairs one half, which tells all."""
         with atomic_writer(Path(path)) as file:
             np.savez_compressed(
                 file,
                 format=np.array(_FORMAT),
                 format_version=np.array(_FORMAT_VERSION),
-                pairs=self.pairs,
+                triangle=self.pairs[np.triu_indices(FEATURES)],
                 piece_values=self.piece_values,
             )
 
@@ -81,11 +81,15 @@ class TwoPieceWeights:
                         f"{path}: format version {version}; this komadori reads up to "
                         f"{_FORMAT_VERSION}, a newer one is needed"
                     )
-                pairs, values = file["pairs"], file["piece_values"]
+                triangle, values = file["triangle"], file["piece_values"]
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
             if isinstance(error, WeightsError):
                 raise
             raise WeightsError(f"{path}: not weights of the two-piece evaluation") from error
-        if pairs.shape != (FEATURES, FEATURES) or pairs.dtype != np.int16 or values.shape != (16,):
+        half = np.triu_indices(FEATURES)
+        if triangle.shape != half[0].shape or triangle.dtype != np.int16 or values.shape != (16,):
             raise WeightsError(f"{path}: arrays of another shape or type")
+        pairs = np.zeros((FEATURES, FEATURES), np.int16)
+        pairs[half] = triangle
+        pairs.T[half] = triangle
         return cls(pairs, values.astype(np.int32))
