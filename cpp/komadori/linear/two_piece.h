@@ -121,7 +121,7 @@ class TwoPieceEvaluator {
         std::int32_t sum = 0;  // of pairs, or UNKNOWN
         Score material = 0;
         int changes = 0;
-        Change change[2];  // from the frame below: the piece captured, then the one moved
+        Change change[2] = {};  // from the frame below: the piece captured, then the one moved
     };
 
     void note(Frame& frame, int piece, Feature after);
