@@ -1,5 +1,9 @@
+from pathlib import Path
+
 import pytest
 from training_toys import ToyEncoder, ToySamples, make_samples
+
+from komadori import records
 
 
 @pytest.fixture
@@ -10,3 +14,11 @@ def samples() -> ToySamples:
 @pytest.fixture
 def encoder() -> ToyEncoder:
     return ToyEncoder()
+
+
+@pytest.fixture(scope="session")
+def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A few games of the bundled sample as an hcpe3 file of their own."""
+    path = tmp_path_factory.mktemp("games") / "few.hcpe3"
+    records.write_games(path, list(records.read_games(records.sample_path()))[:4])
+    return path

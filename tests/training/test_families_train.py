@@ -1,7 +1,5 @@
 """A few steps on real games for each option that changes what is learnt or from what."""
 
-import lzma
-
 import numpy as np
 import pytest
 
@@ -17,21 +15,6 @@ LOOP = {
     "log_every": 1,
     "tensorboard": False,
 }
-
-
-@pytest.fixture(scope="module")
-def games(tmp_path_factory):
-    """A few games of the bundled sample as an hcpe3 file of their own."""
-    path = tmp_path_factory.mktemp("games") / "few.hcpe3"
-    data = lzma.decompress(records.sample_path().read_bytes())
-    at = 0
-    for _ in range(4):
-        plies = int(np.frombuffer(data[at + 32 : at + 34], "<u2")[0])
-        at += 36
-        for _ in range(plies):
-            at += 6 + 4 * int(np.frombuffer(data[at + 4 : at + 6], "<u2")[0])
-    path.write_bytes(data[:at])
-    return path
 
 
 @pytest.mark.parametrize(

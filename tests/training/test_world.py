@@ -1,16 +1,14 @@
 """Two processes under torchrun train the network that one process trains."""
 
-import lzma
 import os
 import subprocess
 import sys
 
-import numpy as np
 import pytest
 import torch
 from training_toys import ToyEncoder, make_samples
 
-from komadori import nets, records, training
+from komadori import nets, training
 from komadori.training import Loader, Part
 from komadori.training.loss import Losses, Size
 from komadori.training.workers import Workers
@@ -39,20 +37,6 @@ precision = "float32"
 threads = {threads}
 replicas = {replicas}
 """
-
-
-@pytest.fixture(scope="module")
-def games(tmp_path_factory):
-    path = tmp_path_factory.mktemp("games") / "few.hcpe3"
-    data = lzma.decompress(records.sample_path().read_bytes())
-    at = 0
-    for _ in range(4):
-        plies = int(np.frombuffer(data[at + 32 : at + 34], "<u2")[0])
-        at += 36
-        for _ in range(plies):
-            at += 6 + 4 * int(np.frombuffer(data[at + 4 : at + 6], "<u2")[0])
-    path.write_bytes(data[:at])
-    return path
 
 
 def command(folder, games, name, *, processes, resume=False, steps=0):

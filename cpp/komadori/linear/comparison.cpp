@@ -76,8 +76,7 @@ Lines lines_of(const TwoPieceWeights& weights, std::span<const Choice> choices, 
             if (moves[k].move16() == record.move16()) continue;
             const Score other = search.search_move(moves[k], depth, value - WINDOW, value + WINDOW);
             if (other <= value - WINDOW || other >= value + WINDOW) continue;
-            lines.comparisons.push_back(
-                {int(i), root.turn() == BLACK ? 1.0f : -1.0f, best, add_leaf()});
+            lines.comparisons.push_back({root.turn() == BLACK ? 1.0f : -1.0f, best, add_leaf()});
         }
     }
     lines.nodes = search.nodes();

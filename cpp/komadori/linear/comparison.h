@@ -31,7 +31,6 @@ struct Leaf {
 };
 
 struct Comparison {
-    int choice;            // which position
     float sign;            // s
     std::uint32_t record;  // number of the record's leaf
     std::uint32_t other;   // number of the other's

@@ -20,7 +20,6 @@ class LineSearch {
     // Black's pieces less White's by type at that end.
     std::array<std::int8_t, 16> leaf_pieces() const { return pieces_; }
     std::uint64_t nodes() const { return nodes_; }
-    const Position& root() const { return position_; }
 
   private:
     static constexpr int MAX_DEPTH = 2;

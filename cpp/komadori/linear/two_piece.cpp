@@ -60,10 +60,6 @@ FeatureList features_of(const Position& position) {
     return list;
 }
 
-TwoPieceWeights::TwoPieceWeights() : table_((FEATURES + 1) * ROW) {
-    std::copy_n(alphabeta::PIECE_VALUE, 16, piece_values_.begin());
-}
-
 TwoPieceWeights::TwoPieceWeights(std::span<const std::int16_t> pairs,
                                  const std::array<Score, 16>& piece_values)
     : table_((FEATURES + 1) * ROW), piece_values_(piece_values) {

@@ -77,7 +77,6 @@ FeatureList features_of(const Position& position);
 
 class TwoPieceWeights {
   public:
-    TwoPieceWeights();
     // pairs: [FEATURES][FEATURES], symmetric, and 0 where a board feature meets itself.
     // material: centipawns by piece type. Throws std::invalid_argument.
     TwoPieceWeights(std::span<const std::int16_t> pairs, const std::array<Score, 16>& piece_values);
@@ -125,7 +124,6 @@ class TwoPieceEvaluator {
     };
 
     void note(Frame& frame, int piece, Feature after);
-    std::uint8_t& number_of(Feature a) { return numbers_[a]; }
 
     const TwoPieceWeights* weights_;
     FeatureList list_;

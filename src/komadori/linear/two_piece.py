@@ -292,11 +292,12 @@ class Learner:
         )
         if not lines.comparisons:
             raise ValueError("no move of the records has another near it in value")
-        scale = self._scale(core, lines)
+        scale: float | None = None
         losses = []
         for _ in range(settings.updates):
-            loss, pieces, pairs = _core.gradient(core, lines, settings.threads)
+            loss, _, pairs = _core.gradient(core, lines, settings.threads)
             losses.append(loss / lines.comparisons)
+            scale = scale or self._scale(lines, np.asarray(pairs))
             self.update(np.asarray(pairs), scale)
             core = self.weights().core()
         loss, pieces, _ = _core.gradient(core, lines, settings.threads)
@@ -385,13 +386,12 @@ class Learner:
         course = self.state.iteration / max(settings.iterations - 1, 1)
         return float(settings.first_step * (settings.last_step / settings.first_step) ** course)
 
-    def _scale(self, core: _core.TwoPieceWeights, lines: _core.Lines) -> float:
+    def _scale(self, lines: _core.Lines, pairs: NDArray[np.floating[Any]]) -> float:
         """Makes the median gradient of the orbits that took part 20 times or more 1."""
         often = np.zeros(self.geometry.orbits.size)
         counts = np.asarray(_core.occurrences(lines))
         np.add.at(often, self.geometry.orbits.of[counts > 0], counts[counts > 0])
-        _, _, pairs = _core.gradient(core, lines, self.settings.threads)
-        g = np.abs(self.combine(np.asarray(pairs))[(often >= 20) & ~self.geometry.is_zero])
+        g = np.abs(self.combine(pairs)[(often >= 20) & ~self.geometry.is_zero])
         g = g[g > 0]
         return 1.0 / float(np.median(g)) if len(g) else 1.0
 
