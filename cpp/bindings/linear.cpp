@@ -6,12 +6,10 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
-#include <algorithm>
-
 #include "komadori/linear/comparison.h"
 #include "komadori/linear/engines.h"
 #include "komadori/linear/two_piece.h"
-#include "module.h"
+#include "linear_arrays.h"
 
 using namespace komadori;
 using namespace komadori::linear;
@@ -21,28 +19,6 @@ namespace {
 
 using Pairs =
     nb::ndarray<const std::int16_t, nb::shape<FEATURES, FEATURES>, nb::c_contig, nb::device::cpu>;
-
-using Hcps = nb::ndarray<const std::uint8_t, nb::shape<-1, 32>, nb::c_contig, nb::device::cpu>;
-using Move16s = nb::ndarray<const std::uint16_t, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
-
-std::vector<Choice> choices_of(const Hcps& hcps, const Move16s& moves) {
-    if (moves.shape(0) != hcps.shape(0)) throw nb::value_error("hcps and moves differ in length");
-    std::vector<Choice> choices(hcps.shape(0));
-    for (std::size_t i = 0; i < choices.size(); ++i) {
-        std::copy_n(hcps.data() + 32 * i, 32, choices[i].hcp.begin());
-        choices[i].move16 = moves.data()[i];
-    }
-    return choices;
-}
-
-// The vector's contents as an array that owns them.
-template <class T>
-nb::ndarray<nb::numpy, T> array_of(std::vector<T>&& values,
-                                   std::initializer_list<std::size_t> shape) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T>(kept->data(), shape, owner);
-}
 
 std::vector<int> images(Feature (*image)(Feature)) {
     std::vector<int> all;
@@ -140,19 +116,5 @@ void bind_linear(nb::module_& m) {
             return array_of(occurrences(lines), {std::size_t(FEATURES), std::size_t(FEATURES)});
         },
         "lines"_a, "How many comparisons each pair of features takes part in.");
-    m.def(
-        "ranks",
-        [](const TwoPieceWeights& weights, const Hcps& hcps, const Move16s& moves, int depth,
-           int threads) {
-            const std::vector<Choice> choices = choices_of(hcps, moves);
-            std::vector<std::int32_t> found;
-            {
-                nb::gil_scoped_release release;
-                found = ranks(weights, choices, depth, threads);
-            }
-            const std::size_t n = found.size();
-            return array_of(std::move(found), {n});
-        },
-        "weights"_a, "hcps"_a, "moves"_a, "depth"_a, "threads"_a,
-        "How many moves are valued above the record's; -1 where that isn't legal.");
+    def_learning<TwoPieceEvaluator>(m);
 }

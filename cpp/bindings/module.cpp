@@ -19,4 +19,5 @@ NB_MODULE(KOMADORI_MODULE, m) {
     bind_alphabeta(alphabeta);
     nb::module_ linear = m.def_submodule("linear");
     bind_linear(linear);
+    bind_linear_loss(linear);
 }

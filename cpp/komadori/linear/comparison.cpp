@@ -2,38 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
-#include <exception>
-#include <thread>
 
 #include "komadori/linear/line_search.h"
+#include "komadori/linear/shares.h"
 
 namespace komadori::linear {
 namespace {
 
 constexpr std::size_t CHUNK = 64;  // choices that a thread takes at once
-
-// Calls work(thread, begin, end) for equal shares of the count and rethrows what one throws.
-template <class Work>
-void share(std::size_t count, int threads, const Work& work) {
-    const auto n = std::size_t(std::max(threads, 1));
-    if (n == 1) return work(std::size_t(0), std::size_t(0), count);
-    std::vector<std::exception_ptr> failures(n);
-    {
-        std::vector<std::jthread> pool;
-        for (std::size_t i = 0; i < n; ++i) {
-            pool.emplace_back([&, i] {
-                try {
-                    work(i, count * i / n, count * (i + 1) / n);
-                } catch (...) {
-                    failures[i] = std::current_exception();
-                }
-            });
-        }
-    }
-    for (const auto& failure : failures) {
-        if (failure) std::rethrow_exception(failure);
-    }
-}
 
 std::uint64_t mixed(std::uint64_t x) {  // splitmix64
     x += 0x9e3779b97f4a7c15;
@@ -42,11 +18,24 @@ std::uint64_t mixed(std::uint64_t x) {  // splitmix64
     return x ^ x >> 31;
 }
 
+// Black's pieces less White's by type.
+std::array<std::int8_t, 16> balance(const Position& position) {
+    std::array<std::int8_t, 16> pieces{};
+    position.occupied().each([&](Square s) {
+        const Piece p = position.piece_on(s);
+        pieces[type_of(p)] = std::int8_t(pieces[type_of(p)] + (color_of(p) == BLACK ? 1 : -1));
+    });
+    for (PieceType t : HAND_TYPES) {
+        pieces[t] = std::int8_t(pieces[t] + position.hand(BLACK, t) - position.hand(WHITE, t));
+    }
+    return pieces;
+}
+
 // Searches the choices of a chunk; leaves and comparisons are numbered within it.
 Lines lines_of(const TwoPieceWeights& weights, std::span<const Choice> choices, std::size_t first,
                std::size_t last, std::uint64_t seed) {
     Lines lines;
-    LineSearch search(weights);
+    LineSearch<TwoPieceEvaluator> search(weights);
     for (std::size_t i = first; i < last; ++i) {
         Position root;
         root.set_hcp(choices[i].hcp);
@@ -58,8 +47,9 @@ Lines lines_of(const TwoPieceWeights& weights, std::span<const Choice> choices, 
         const int depth = 1 + int(mixed(seed ^ mixed(i)) >> 63);
         search.set_root(root);
         const auto add_leaf = [&] {
-            const FeatureList& list = search.leaf();
-            lines.leaves.push_back({list, search.leaf_pieces()});
+            search.at_leaf([&](const Position& leaf, const TwoPieceEvaluator& evaluator) {
+                lines.leaves.push_back({evaluator.list(), balance(leaf)});
+            });
             return std::uint32_t(lines.leaves.size() - 1);
         };
         const Score value =
@@ -195,32 +185,6 @@ std::vector<float> occurrences(const Lines& lines) {
         add_difference(counts.data(), lines.leaves[c.other], lines.leaves[c.record], 1, 1);
     }
     return counts;
-}
-
-std::vector<std::int32_t> ranks(const TwoPieceWeights& weights, std::span<const Choice> choices,
-                                int depth, int threads) {
-    std::vector<std::int32_t> ranks(choices.size());
-    share(choices.size(), threads, [&](std::size_t, std::size_t begin, std::size_t end) {
-        LineSearch search(weights);
-        for (std::size_t i = begin; i < end; ++i) {
-            Position root;
-            root.set_hcp(choices[i].hcp);
-            const Move record = root.from_move16(choices[i].move16);
-            ranks[i] = -1;
-            if (record.is_none()) continue;
-            search.set_root(root);
-            const Score value =
-                search.search_move(record, depth, -alphabeta::INFINITE, alphabeta::INFINITE);
-            Move moves[MAX_LEGAL_MOVES];
-            const int n = root.legal_moves(moves);
-            ranks[i] = 0;
-            for (int k = 0; k < n; ++k) {
-                if (moves[k].move16() == record.move16()) continue;
-                ranks[i] += search.search_move(moves[k], depth, value, value + 1) > value;
-            }
-        }
-    });
-    return ranks;
 }
 
 }  // namespace komadori::linear

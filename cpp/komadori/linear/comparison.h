@@ -12,16 +12,12 @@
 #include <span>
 #include <vector>
 
+#include "komadori/linear/leaves.h"
 #include "komadori/linear/two_piece.h"
 
 namespace komadori::linear {
 
 constexpr Score WINDOW = 256;  // centipawns
-
-struct Choice {  // one position of a record
-    std::array<std::uint8_t, 32> hcp;
-    std::uint16_t move16;  // the record's move
-};
 
 // The end of a line. Features keep their place in the list from the root on, so that leaves of one
 // root differ in few places.
@@ -64,11 +60,6 @@ Gradient gradient(const TwoPieceWeights& weights, const Lines& lines, int thread
 // How many comparisons each pair of features takes part in, [FEATURES][FEATURES], each unordered
 // pair at one of its two places.
 std::vector<float> occurrences(const Lines& lines);
-
-// For each choice how many legal moves are valued above the record's (0: the record's is the best
-// one); -1 where the record's move isn't legal. depth: 1 or 2.
-std::vector<std::int32_t> ranks(const TwoPieceWeights& weights, std::span<const Choice> choices,
-                                int depth, int threads);
 
 // d T(x) / dx, 0 outside the window.
 double slope(double x);

@@ -1,24 +1,44 @@
 // A small alpha-beta search that tells where its best line ends, for learning.
 #pragma once
 
-#include <vector>
+#include <algorithm>
 
-#include "komadori/linear/two_piece.h"
+#include "komadori/alphabeta/material.h"
+#include "komadori/alphabeta/score.h"
+#include "komadori/rules/position.h"
+#include "komadori/rules/staged_moves.h"
 
 namespace komadori::linear {
 
+using alphabeta::Score;
+
+// Takers of much by little first, then promotions; others as they come.
+void sort_by_promise(ListedMove* begin, ListedMove* end);
+
+template <alphabeta::Evaluator E>
 class LineSearch {
   public:
-    explicit LineSearch(const TwoPieceWeights& weights) : evaluator_(weights) {}
+    explicit LineSearch(const typename E::Weights& weights) : evaluator_(weights) {}
 
-    void set_root(const Position& root);
+    void set_root(const Position& root) {
+        position_ = root.without_path();
+        evaluator_.reset(position_);
+        lines_[0].length = 0;
+    }
     // The value of a legal move at the root, the root's side's view: its line searched `depth`
     // plies in all, then to quiet. The best line is kept.
     Score search_move(Move m, int depth, Score alpha, Score beta);
-    // The features at the end of the line of the last search_move.
-    const FeatureList& leaf();
-    // Black's pieces less White's by type at that end.
-    std::array<std::int8_t, 16> leaf_pieces() const { return pieces_; }
+    // The value of the root itself, searched to quiet; the best line is kept.
+    Score settle() { return quiesce(0, 0, -alphabeta::INFINITE, alphabeta::INFINITE); }
+    // Calls visit(position, evaluator) at the end of the line kept.
+    template <class Visit>
+    void at_leaf(const Visit& visit) {
+        const Line& line = lines_[0];
+        for (int i = 0; i < line.length; ++i) make(line.moves[i]);
+        visit(position_, evaluator_);
+        for (int i = 0; i < line.length; ++i) unmake();
+    }
+    int line_length() const { return lines_[0].length; }
     std::uint64_t nodes() const { return nodes_; }
 
   private:
@@ -34,16 +54,94 @@ class LineSearch {
 
     Score search(int ply, int depth, Score alpha, Score beta);
     Score quiesce(int ply, int depth, Score alpha, Score beta);
-    void make(Move m);
-    void unmake();
-    void keep(int ply, Move m);
+    void make(Move m) {
+        evaluator_.push(position_, m);
+        position_.do_move(m);
+        ++nodes_;
+    }
+    void unmake() {
+        position_.undo_move();
+        evaluator_.pop();
+    }
+    void keep(int ply, Move m) {
+        Line& line = lines_[ply];
+        const Line& rest = lines_[ply + 1];
+        line.moves[0] = m;
+        std::copy_n(rest.moves, rest.length, line.moves + 1);
+        line.length = rest.length + 1;
+    }
 
     Position position_;
-    TwoPieceEvaluator evaluator_;
+    E evaluator_;
     Line lines_[LONGEST + 1];
-    FeatureList leaf_;
-    std::array<std::int8_t, 16> pieces_{};
     std::uint64_t nodes_ = 0;
 };
+
+template <alphabeta::Evaluator E>
+Score LineSearch<E>::search_move(Move m, int depth, Score alpha, Score beta) {
+    lines_[0].length = 0;
+    make(m);
+    const Score value = -search(1, depth - 1, -beta, -alpha);
+    unmake();
+    keep(0, m);
+    return value;
+}
+
+template <alphabeta::Evaluator E>
+Score LineSearch<E>::search(int ply, int depth, Score alpha, Score beta) {
+    if (depth == 0) return quiesce(ply, 0, alpha, beta);
+    lines_[ply].length = 0;
+    Move legal[MAX_LEGAL_MOVES];
+    const int n = position_.legal_moves(legal);
+    if (n == 0) return alphabeta::mated_in(ply);
+    ListedMove moves[MAX_LEGAL_MOVES];
+    for (int i = 0; i < n; ++i) moves[i].raw = legal[i].raw();
+    sort_by_promise(moves, moves + n);
+    Score best = -alphabeta::INFINITE;
+    for (int i = 0; i < n; ++i) {
+        const Move m = moves[i].move();
+        make(m);
+        const Score value = -search(ply + 1, depth - 1, -beta, -std::max(alpha, best));
+        unmake();
+        if (value <= best) continue;
+        best = value;
+        if (best > alpha) keep(ply, m);
+        if (best >= beta) break;
+    }
+    return best;
+}
+
+template <alphabeta::Evaluator E>
+Score LineSearch<E>::quiesce(int ply, int depth, Score alpha, Score beta) {
+    lines_[ply].length = 0;
+    const bool in_check = position_.in_check();
+    Score best = -alphabeta::INFINITE;
+    if (!in_check || depth >= MAX_QUIESCENCE) {
+        best = evaluator_.value(position_);
+        if (best >= beta || depth >= MAX_QUIESCENCE) return best;
+    }
+    ListedMove moves[MAX_LEGAL_MOVES + 47];
+    ListedMove* end = in_check ? generate_moves<MoveKind::EVASIONS>(position_, moves, false)
+                               : generate_moves<MoveKind::CAPTURES>(position_, moves, false);
+    sort_by_promise(moves, end);
+    const Bitboard pinned = position_.blockers(position_.turn(), position_.turn());
+    const int made = position_.path_length();
+    const Square last = made > 0 ? position_.path_move(made - 1).to() : NO_SQUARE;
+    bool has_moved = false;
+    for (ListedMove* listed = moves; listed < end; ++listed) {
+        const Move m = listed->move();
+        if (!in_check && depth >= RECAPTURES_FROM && m.to() != last) continue;
+        if (!is_legal_pseudo(position_, pinned, m)) continue;
+        has_moved = true;
+        make(m);
+        const Score value = -quiesce(ply + 1, depth + 1, -beta, -std::max(alpha, best));
+        unmake();
+        if (value <= best) continue;
+        best = value;
+        if (best > alpha) keep(ply, m);
+        if (best >= beta) break;
+    }
+    return in_check && !has_moved ? alphabeta::mated_in(ply) : best;
+}
 
 }  // namespace komadori::linear

@@ -66,7 +66,17 @@ def gradient(weights: TwoPieceWeights, lines: Lines, threads: int) -> tuple[floa
 def occurrences(lines: Lines) -> NDArray[numpy.float32]:
     """How many comparisons each pair of features takes part in."""
 
+def find_leaves(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.bool_], NDArray[numpy.bool_], int]:
+    """
+    Where positions lead by quiescence: (hcp uint8 [N, 32], value int32 [N] in centipawns of the root's side to move, same_turn bool [N]: whether that side is to move at the leaf, is_settled bool [N]: whether the line doesn't end in mate, nodes searched).
+    """
+
 def ranks(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, threads: int) -> NDArray[numpy.int32]:
     """
     How many moves are valued above the record's; -1 where that isn't legal.
+    """
+
+def loss_terms(value_cp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], teacher_cp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], result: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, scale_cp: float, result_weight: float, teacher_weight: float, squared: bool) -> NDArray[numpy.float64]:
+    """
+    float64 [5, N], all of one side's view: the loss against the result, against the teacher, the floor of each, and the slope of the weighted loss by value / scale.
     """
