@@ -20,4 +20,5 @@ NB_MODULE(KOMADORI_MODULE, m) {
     nb::module_ linear = m.def_submodule("linear");
     bind_linear(linear);
     bind_linear_loss(linear);
+    bind_linear_nnue(linear);
 }

@@ -9,6 +9,7 @@ void bind_rules(nb::module_& m);
 void bind_alphabeta(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_linear_loss(nb::module_& m);
+void bind_linear_nnue(nb::module_& m);
 void bind_encoding(nb::module_& m);
 void bind_records(nb::module_& m);
 void bind_tree(nb::module_& m);

@@ -43,7 +43,7 @@ def test_options_are_the_settings_they_stand_for(name: str) -> None:
 def test_every_setting_of_a_searcher_is_tested() -> None:
     declared = {line.name for line in option_table("alphabeta").declared()}
     of_others = {line.name for line in option_table("random").declared()} - {"Draw_Ply"}
-    assert declared - of_others - {"Eval", "EvalFile"} == set(SETTINGS)
+    assert declared - of_others - {"Eval", "EvalFile", "FV_SCALE"} == set(SETTINGS)
 
 
 def start(*arguments: str) -> UsiEngine:

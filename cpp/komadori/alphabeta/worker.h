@@ -340,10 +340,12 @@ std::uint64_t Worker<E>::evaluator_mismatches(const Position& start, std::uint64
             position_.do_move(m);
             is_null.push_back(false);
         }
-        fresh.reset(position_);
         // Now and then only, so that what is worked out lazily has something to catch up with.
         if (chance % 512 == 1) mismatches += !position_.is_consistent();
-        if (chance >> 4 & 1) mismatches += evaluator_.value(position_) != fresh.value(position_);
+        if (chance >> 4 & 1) {
+            fresh.reset(position_);
+            mismatches += evaluator_.value(position_) != fresh.value(position_);
+        }
     }
     return mismatches;
 }

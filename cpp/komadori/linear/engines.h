@@ -4,10 +4,12 @@
 #include <memory>
 
 #include "komadori/alphabeta/engine.h"
+#include "komadori/linear/nnue.h"
 #include "komadori/linear/two_piece.h"
 
 namespace komadori::linear {
 
 alphabeta::WorkerFactory two_piece_workers(std::shared_ptr<const TwoPieceWeights> weights);
+alphabeta::WorkerFactory nnue_workers(std::shared_ptr<const NnueWeights> weights);
 
 }  // namespace komadori::linear

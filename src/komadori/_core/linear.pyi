@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Annotated
+from typing import Annotated, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -66,12 +66,20 @@ def gradient(weights: TwoPieceWeights, lines: Lines, threads: int) -> tuple[floa
 def occurrences(lines: Lines) -> NDArray[numpy.float32]:
     """How many comparisons each pair of features takes part in."""
 
-def find_leaves(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.bool_], NDArray[numpy.bool_], int]:
+@overload
+def find_leaves(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.bool_], NDArray[numpy.bool_], int]: ...
+
+@overload
+def find_leaves(weights: NnueWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.bool_], NDArray[numpy.bool_], int]:
     """
     Where positions lead by quiescence: (hcp uint8 [N, 32], value int32 [N] in centipawns of the root's side to move, same_turn bool [N]: whether that side is to move at the leaf, is_settled bool [N]: whether the line doesn't end in mate, nodes searched).
     """
 
-def ranks(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, threads: int) -> NDArray[numpy.int32]:
+@overload
+def ranks(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, threads: int) -> NDArray[numpy.int32]: ...
+
+@overload
+def ranks(weights: NnueWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, threads: int) -> NDArray[numpy.int32]:
     """
     How many moves are valued above the record's; -1 where that isn't legal.
     """
@@ -80,3 +88,47 @@ def loss_terms(value_cp: Annotated[NDArray[numpy.float64], dict(shape=(None,), o
     """
     float64 [5, N], all of one side's view: the loss against the result, against the teacher, the floor of each, and the slope of the weighted loss by value / scale.
     """
+
+BONA_PIECES: int = 1548
+
+def nnue_architectures() -> list[str]:
+    """By the name of their inputs."""
+
+NNUE_FV_SCALE: int = 16
+
+def bona_list(position: komadori._core.rules.Position, view: int) -> list[int]:
+    """The pieces besides kings by their numbers, in no order."""
+
+def nnue_kernels() -> list[str]:
+    """Ways of NNUE's arithmetic that this processor has, the fastest first."""
+
+def nnue_architecture(architecture: str) -> str:
+    """As nn.bin describes it."""
+
+def nnue_hash(architecture: str) -> int:
+    """As nn.bin has it."""
+
+def nnue_inputs(architecture: str, position: komadori._core.rules.Position, view: int) -> list[int]:
+    """The inputs that are 1, in no order."""
+
+class NnueWeights:
+    """A network of YaneuraOu-family engines."""
+
+    def __init__(self, file: bytes, fv_scale: int = 16) -> None:
+        """From the contents of nn.bin."""
+
+    @property
+    def architecture(self) -> str: ...
+
+    @property
+    def fv_scale(self) -> int: ...
+
+    def to_bytes(self) -> bytes:
+        """The contents of nn.bin."""
+
+    def evaluate(self, position: komadori._core.rules.Position, kernels: str = '') -> int:
+        """
+        Centipawns, side to move's view, by the arithmetic named or the fastest.
+        """
+
+def nnue_engine(weights: NnueWeights, options: komadori._core.alphabeta.Options) -> komadori._core.alphabeta.Engine: ...

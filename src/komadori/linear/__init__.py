@@ -3,7 +3,15 @@
 `komadori.linear.two_piece` is the learner; this package itself loads numpy and the core only.
 """
 
+from komadori.linear.nnue_weights import NnueWeights
 from komadori.linear.orbits import Orbits, absolute_orbits, relative_orbits
 from komadori.linear.weights import TwoPieceWeights, WeightsError
 
-__all__ = ["Orbits", "TwoPieceWeights", "WeightsError", "absolute_orbits", "relative_orbits"]
+__all__ = [
+    "NnueWeights",
+    "Orbits",
+    "TwoPieceWeights",
+    "WeightsError",
+    "absolute_orbits",
+    "relative_orbits",
+]

@@ -233,7 +233,9 @@ def alphabeta_searcher(options: OptionTable) -> Searcher:
 
     weights = options.value("EvalFile") or None
     settings = AlphaBetaOptions(**options.settings())  # type: ignore[arg-type]
-    return AlphaBetaSearcher(options.value("Eval"), weights, settings)
+    return AlphaBetaSearcher(
+        options.value("Eval"), weights, settings, fv_scale=int(options.value("FV_SCALE"))
+    )
 
 
 def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:

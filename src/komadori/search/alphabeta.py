@@ -18,8 +18,12 @@ from komadori.search.protocol import Info, Limits, SearchResult
 #: Centipawns a unit of log odds, in elmo's and this engine's evaluations.
 EVAL_COEF = 600.0
 
-#: Evaluations there are, and the weights that come with the package; None: it takes none.
-EVALUATIONS: dict[str, str | None] = {"material": None, "two-piece": "two-piece.npz"}
+#: Evaluations there are, and the weights that come with the package; None: none come with it.
+EVALUATIONS: dict[str, str | None] = {
+    "material": None,
+    "two-piece": "two-piece.npz",
+    "nnue": "nnue-k-p.bin",
+}
 
 #: What can be left out of the search, by the names of `core.Parts`.
 PARTS = tuple(name for name in dir(core.Parts) if not name.startswith("_") and name != "all_moves")
@@ -121,18 +125,21 @@ class AlphaBetaSearcher:
         evaluation: str = "material",
         weights: Path | str | None = None,
         options: AlphaBetaOptions | None = None,
+        *,
+        fv_scale: int = 16,
     ) -> None:
-        """Without `weights` those that come with the package. Raises ValueError where there is no
-        such evaluation or the file holds no weights of it, OSError where it can't be read.
+        """Without `weights` those that come with the package; `fv_scale` is what an NNUE network's
+        output is divided by. Raises ValueError where there is no such evaluation or the file holds
+        no weights of it, OSError where it can't be read.
         """
         if evaluation not in EVALUATIONS:
             names = ", ".join(EVALUATIONS)
             raise ValueError(f"evaluation is {evaluation!r}, one of {names} is needed")
-        if EVALUATIONS[evaluation] is None and weights is not None:
-            raise ValueError(f"the evaluation {evaluation} takes no weights")
+        if evaluation == "material" and weights is not None:
+            raise ValueError("the evaluation material takes no weights")
         self.evaluation = evaluation
         self._options = options or AlphaBetaOptions()
-        self._engine = _engine(evaluation, weights, self._options.to_core())
+        self._engine = _engine(evaluation, weights, fv_scale, self._options.to_core())
         self._board = Board()
 
     @property
@@ -259,14 +266,26 @@ def _info(line: core.Info) -> Info:
     )
 
 
-def _engine(evaluation: str, weights: Path | str | None, options: core.Options) -> core.Engine:
+def _engine(
+    evaluation: str, weights: Path | str | None, fv_scale: int, options: core.Options
+) -> core.Engine:
+    if evaluation == "material":
+        return core.Engine(evaluation, options)
+    if weights is not None:
+        return _engine_of(evaluation, weights, fv_scale, options)
     shipped = EVALUATIONS[evaluation]
     if shipped is None:
-        return core.Engine(evaluation, options)
-    from komadori._core.linear import two_piece_engine
-    from komadori.linear import TwoPieceWeights
-
-    if weights is not None:
-        return two_piece_engine(TwoPieceWeights.load(weights).core(), options)
+        raise ValueError(f"the evaluation {evaluation} needs a file of weights")
     with resources.as_file(resources.files("komadori") / "data" / shipped) as path:
-        return two_piece_engine(TwoPieceWeights.load(path).core(), options)
+        return _engine_of(evaluation, path, fv_scale, options)
+
+
+def _engine_of(
+    evaluation: str, weights: Path | str, fv_scale: int, options: core.Options
+) -> core.Engine:
+    from komadori import linear
+    from komadori._core import linear as linear_core
+
+    if evaluation == "two-piece":
+        return linear_core.two_piece_engine(linear.TwoPieceWeights.load(weights).core(), options)
+    return linear_core.nnue_engine(linear.NnueWeights.load(weights, fv_scale).core(), options)

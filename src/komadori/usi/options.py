@@ -148,8 +148,9 @@ SEARCH_OPTIONS = (
 
 #: Settings of the alpha-beta search (`komadori.search.alphabeta.AlphaBetaOptions`).
 ALPHABETA_OPTIONS = (
-    combo("Eval", "material", ("material", "two-piece"), Scope.BUILD),
+    combo("Eval", "material", ("material", "two-piece", "nnue"), Scope.BUILD),
     filename("EvalFile", "", Scope.BUILD),
+    spin("FV_SCALE", 16, 1, 128, Scope.BUILD),  # of an NNUE network, what its output is divided by
     spin("Threads", 1, 1, 512, Scope.SEARCHER, "threads"),
     spin("USI_Hash", 256, 1, 1 << 20, Scope.SEARCHER, "hash_mb"),
     spin("MultiPV", 1, 1, 593, Scope.SEARCHER, "multipv"),

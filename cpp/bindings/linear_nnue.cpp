@@ -1,0 +1,108 @@
+// komadori._core.linear: NNUE.
+#include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/unique_ptr.h>
+#include <nanobind/stl/vector.h>
+
+#include "komadori/linear/engines.h"
+#include "komadori/linear/nnue.h"
+#include "linear_arrays.h"
+
+using namespace komadori;
+using namespace komadori::linear;
+using namespace nb::literals;
+
+namespace {
+
+constexpr const char* NAMES[] = {"k-p", "halfkp"};
+
+NnueInputs inputs_named(const std::string& name) {
+    for (int i = 0; i < 2; ++i) {
+        if (name == NAMES[i]) return NnueInputs(i);
+    }
+    throw nb::value_error(("the architecture is " + name + ", k-p or halfkp is needed").c_str());
+}
+
+std::vector<std::string> supported_kernels() {
+    std::vector<std::string> names;
+    for (const NnueKernels& k : nnue_kernels()) {
+        if (k.is_supported()) names.emplace_back(k.name);
+    }
+    return names;
+}
+
+const NnueKernels& kernels_named(const std::string& name) {
+    for (const NnueKernels& k : nnue_kernels()) {
+        if (name == k.name && k.is_supported()) return k;
+    }
+    throw nb::value_error(("no arithmetic called " + name + " on this processor").c_str());
+}
+
+}  // namespace
+
+void bind_linear_nnue(nb::module_& m) {
+    m.attr("BONA_PIECES") = BONA_PIECES;
+    m.def(
+        "nnue_architectures", [] { return std::vector<std::string>{NAMES[0], NAMES[1]}; },
+        "By the name of their inputs.");
+    m.attr("NNUE_FV_SCALE") = NNUE_FV_SCALE;
+    m.def(
+        "bona_list",
+        [](const Position& position, int view) {
+            std::vector<int> list;
+            for (BonaPiece p : bona_list(position, Color(view))) {
+                if (p != NO_BONA_PIECE) list.push_back(p);
+            }
+            return list;
+        },
+        "position"_a, "view"_a, "The pieces besides kings by their numbers, in no order.");
+    m.def("nnue_kernels", &supported_kernels,
+          "Ways of NNUE's arithmetic that this processor has, the fastest first.");
+    m.def(
+        "nnue_architecture",
+        [](const std::string& name) { return nnue_architecture(inputs_named(name)); },
+        "architecture"_a, "As nn.bin describes it.");
+    m.def(
+        "nnue_hash", [](const std::string& name) { return nnue_hash(inputs_named(name)); },
+        "architecture"_a, "As nn.bin has it.");
+    m.def(
+        "nnue_inputs",
+        [](const std::string& name, const Position& position, int view) {
+            return nnue_inputs(inputs_named(name), position, Color(view));
+        },
+        "architecture"_a, "position"_a, "view"_a, "The inputs that are 1, in no order.");
+
+    nb::class_<NnueWeights>(m, "NnueWeights", "A network of YaneuraOu-family engines.")
+        .def(
+            "__init__",
+            [](NnueWeights* self, nb::bytes file, int fv_scale) {
+                const auto* data = static_cast<const std::uint8_t*>(file.data());
+                new (self) NnueWeights(read_nnue({data, file.size()}), fv_scale);
+            },
+            "file"_a, "fv_scale"_a = NNUE_FV_SCALE, "From the contents of nn.bin.")
+        .def_prop_ro("architecture",
+                     [](const NnueWeights& w) { return std::string(NAMES[int(w.inputs())]); })
+        .def_prop_ro("fv_scale", &NnueWeights::fv_scale)
+        .def(
+            "to_bytes",
+            [](const NnueWeights& w) {
+                const std::vector<std::uint8_t> file = write_nnue(w.parameters());
+                return nb::bytes(file.data(), file.size());
+            },
+            "The contents of nn.bin.")
+        .def(
+            "evaluate",
+            [](const NnueWeights& w, const Position& position, const std::string& kernels) {
+                return evaluate(w, position,
+                                kernels.empty() ? best_nnue_kernels() : kernels_named(kernels));
+            },
+            "position"_a, "kernels"_a = "",
+            "Centipawns, side to move's view, by the arithmetic named or the fastest.");
+    m.def(
+        "nnue_engine",
+        [](std::shared_ptr<const NnueWeights> weights, const alphabeta::Options& options) {
+            return std::make_unique<alphabeta::Engine>(nnue_workers(std::move(weights)), options);
+        },
+        "weights"_a, "options"_a);
+    def_learning<NnueEvaluator>(m);
+}

@@ -1,0 +1,55 @@
+"""NNUE networks in files: nn.bin of YaneuraOu-family engines."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from komadori._core import linear as _core
+from komadori.atomic import atomic_writer
+from komadori.linear.weights import WeightsError
+from komadori.rules import Board
+
+#: Networks that can be read, learnt and played with, by the name of their inputs.
+ARCHITECTURES: tuple[str, ...] = tuple(_core.nnue_architectures())
+FV_SCALE: int = _core.NNUE_FV_SCALE
+
+
+@dataclass(frozen=True)
+class NnueWeights:
+    """A network of 256x2-32-32 over K-P or HalfKP inputs.
+
+    content: the bytes of nn.bin; fv_scale: what the network's output is divided by to give
+    centipawns (engines call it FV_SCALE; files made for another than 16 say so in their notes).
+    """
+
+    content: bytes
+    fv_scale: int = FV_SCALE
+
+    def core(self) -> _core.NnueWeights:
+        """For the compiled core. Raises WeightsError that says what is wrong and at which byte."""
+        try:
+            return _core.NnueWeights(self.content, self.fv_scale)
+        except ValueError as error:
+            raise WeightsError(f"not an NNUE network: {error}") from error
+
+    def evaluate(self, board: Board) -> int:
+        """The static evaluation, centipawns, side to move's view."""
+        return int(self.core().evaluate(board))
+
+    def save(self, path: Path | str) -> None:
+        """Write the file, whole or not at all."""
+        with atomic_writer(Path(path)) as file:
+            file.write(self.content)
+
+    @classmethod
+    def load(cls, path: Path | str, fv_scale: int = FV_SCALE) -> NnueWeights:
+        """Raises WeightsError where the file holds no such network, OSError where it can't be
+        read.
+        """
+        weights = cls(Path(path).read_bytes(), fv_scale)
+        try:
+            weights.core()
+        except WeightsError as error:
+            raise WeightsError(f"{path}: {error}") from error
+        return weights
