@@ -167,6 +167,7 @@ void bind_tree(nb::module_& m) {
         .def(
             "cancel", [](Tree& t, BoundBatch& b) { t.cancel(b.batch); }, nb::arg("batch"), free,
             "Undo a batch as if it had never been collected.")
+        .def("playouts", &Tree::playouts, "That ended so far.")
         .def("root_visits", &Tree::root_visits, nb::arg("root"))
         .def("root_solved", &Tree::root_solved, nb::arg("root"))
         .def("root_value", &Tree::root_value, nb::arg("root"))

@@ -47,7 +47,7 @@ def test_the_search_is_set_beside_the_network(model: Path) -> None:
     done = CliRunner().invoke(command, [*arguments, "--beside-onnxruntime"])
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
-    assert lines[0].startswith(f"tiny.onnx, {best_precision()}: search by openvino, batch 16")
+    assert lines[0].startswith(f"tiny.onnx, {best_precision()}: search by openvino, batch 64")
     assert [line.split(" ")[0] for line in lines[2:5]] == ["start", "opening,", "all"]
     assert "times that" in lines[-1]
 

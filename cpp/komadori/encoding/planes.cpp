@@ -5,7 +5,9 @@
 #include <cstring>
 #include <optional>
 
-#if defined(__SSE2__)
+#if defined(__AVX2__)
+#include <immintrin.h>
+#elif defined(__SSE2__)
 #include <emmintrin.h>
 #endif
 
@@ -59,11 +61,33 @@ alignas(64) constexpr auto EXPANSION = make_expansion<T>();
 
 bool bit_at(const std::uint8_t* packed, int i) { return packed[i >> 3] >> (i & 7) & 1; }
 
+#if defined(__AVX2__)
+// The bytes 0 and 1 of 32 bits, lowest first.
+__m256i bytes_of(std::uint32_t bits) {
+    const __m256i spread =
+        _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
+    const __m256i each = _mm256_set1_epi64x(std::int64_t(0x8040201008040201ull));
+    const __m256i copies = _mm256_shuffle_epi8(_mm256_set1_epi32(int(bits)), spread);
+    return _mm256_min_epu8(_mm256_and_si256(copies, each), _mm256_set1_epi8(1));
+}
+#endif
+
 // n values from bit `first` on. Reads no byte past the last of them.
 template <class T>
 T* expand_bits(const std::uint8_t* packed, int first, int n, T* out) {
     const std::uint8_t* p = packed + (first >> 3);
     const int shift = first & 7;
+#if defined(__AVX2__)
+    if constexpr (sizeof(T) == 1) {
+        // Eight bytes are read for 32 bits, so the last 63 go the slow way.
+        for (; n >= 64; n -= 32, first += 32, p += 4, out += 32) {
+            std::uint64_t bits;
+            std::memcpy(&bits, p, sizeof bits);
+            _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
+                                bytes_of(std::uint32_t(bits >> shift)));
+        }
+    }
+#endif
     const int bytes = n >> 3;
     if (shift == 0) {
         for (int i = 0; i < bytes; ++i, out += 8) {
@@ -186,8 +210,12 @@ void expand(const FeatureInput& input, const std::uint8_t* packed, float fractio
         if (block.kind == BlockKind::FRACTION) {
             out = std::fill_n(out, block.planes * cells, T(fraction));
         } else if (block.is_constant()) {
-            for (int i = 0; i < block.planes; ++i) {
-                out = std::fill_n(out, cells, T(bit_at(packed, first + i)));
+            for (int i = 0; i < block.planes;) {
+                const bool on = bit_at(packed, first + i);
+                int end = i + 1;
+                while (end < block.planes && bit_at(packed, first + end) == on) ++end;
+                out = std::fill_n(out, (end - i) * cells, T(on));
+                i = end;
             }
         } else {
             out = expand_bits(packed, first, block.bits(), out);

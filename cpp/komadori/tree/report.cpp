@@ -34,6 +34,11 @@ std::tuple<int, int> proof_rank(Proof proof, int plies) {
 
 }  // namespace
 
+std::uint64_t Tree::playouts() const {
+    const std::lock_guard guard(lock_);
+    return stats_.evaluated + stats_.terminal + stats_.transposed;
+}
+
 std::uint32_t Tree::root_visits(int number) const {
     const std::lock_guard guard(lock_);
     return store_[roots_.at(std::size_t(number)).node].finished();

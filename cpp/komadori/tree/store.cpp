@@ -6,19 +6,34 @@
 #include <cstring>
 #include <new>
 
+#if defined(__linux__)
+#include <sys/mman.h>
+#endif
+
 namespace komadori {
 
 namespace {
 
 constexpr std::align_val_t PAGE{64};
+constexpr std::uintptr_t LARGE_PAGE = std::uintptr_t(1) << 21;
 // Edges provided for each node: positions have 30 to 200 moves, and the last nodes to be met
 // in a full graph have none of their own (mates). Nodes rarely run out first.
 constexpr std::size_t EDGES_PER_NODE = 48;
 constexpr std::size_t MIN_BYTES = std::size_t(1) << 20;
 
+// The graph is walked at random: large pages, where the system has them, save it half of the
+// misses of the address translation.
 template <typename T>
 T* allocate(std::size_t count) {
-    return static_cast<T*>(::operator new(count * sizeof(T), PAGE));
+    void* memory = ::operator new(count * sizeof(T), PAGE);
+#if defined(__linux__)
+    const auto begin =
+        (reinterpret_cast<std::uintptr_t>(memory) + LARGE_PAGE - 1) & ~(LARGE_PAGE - 1);
+    const auto end =
+        (reinterpret_cast<std::uintptr_t>(memory) + count * sizeof(T)) & ~(LARGE_PAGE - 1);
+    if (begin < end) madvise(reinterpret_cast<void*>(begin), end - begin, MADV_HUGEPAGE);
+#endif
+    return static_cast<T*>(memory);
 }
 
 }  // namespace

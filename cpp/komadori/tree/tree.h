@@ -87,6 +87,7 @@ class Tree {
     void expand(Batch& batch, const float* policy, const float* value);
     void cancel(Batch& batch);  // as if the batch had never been collected
 
+    std::uint64_t playouts() const;             // ended so far: evaluated, terminal, transposed
     std::uint32_t root_visits(int root) const;  // finished ones
     // Whether collect() has nothing left to do: the root, or with search moves those moves, are
     // proven.

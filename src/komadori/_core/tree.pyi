@@ -227,6 +227,9 @@ class Tree:
     def cancel(self, batch: Batch) -> None:
         """Undo a batch as if it had never been collected."""
 
+    def playouts(self) -> int:
+        """That ended so far."""
+
     def root_visits(self, root: int) -> int: ...
 
     def root_solved(self, root: int) -> bool: ...

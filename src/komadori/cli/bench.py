@@ -208,10 +208,8 @@ def search(
     """
     from komadori.search.measure import POSITIONS, measure_search
     from komadori.search.options import PuctOptions
-    from komadori.usi.options import option_table
 
     chosen = dict(list(POSITIONS.items())[: positions or None])
-    batch = batch or option_table("model").number("DNN_Batch_Size")
     with ExitStack() as files:
         original = files.enter_context(_model_file(model, net, channels2))
         path = original if precision != "int8" else files.enter_context(_int8_of(original))
@@ -219,7 +217,8 @@ def search(
         setting = Setting(backend, precision, batch)
         evaluator = files.enter_context(_loaded(path, [setting]))[setting]
         found = str(getattr(evaluator, "precision", precision))
-        best = _best_raw(path, setting)
+        batch = evaluator.max_batch
+        best = _best_raw(path, replace(setting, batch=batch))
         raw = files.enter_context(_loaded(path, [best]))[best]
         click.echo(
             f"{path.name}, {found}: search by {backend}, batch {batch}, {evaluator.slots} slots; "

@@ -6,6 +6,7 @@
 A backend's library is imported only when a model is loaded through it.
 """
 
+from komadori.inference.group import EvaluatorGroup
 from komadori.inference.loading import BACKENDS, load
 from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Evaluator, InferenceError, ModelError, evaluate
@@ -13,6 +14,7 @@ from komadori.inference.protocol import Evaluator, InferenceError, ModelError, e
 __all__ = [
     "BACKENDS",
     "Evaluator",
+    "EvaluatorGroup",
     "InferenceError",
     "ModelError",
     "available_threads",

@@ -20,6 +20,9 @@ AUTO = "auto"
 def _openvino(path: Path, options: dict[str, Any]) -> Evaluator:
     from komadori.inference.openvino_backend import OpenVinoEvaluator, best_precision
 
+    device = options.pop("device", "cpu")
+    if device not in ("auto", "cpu"):
+        raise ModelError(f"openvino runs networks on cpu here, not on {device!r}")
     precision = options.get("precision")
     if precision in (AUTO, "int8"):
         form = int8_form(path)
@@ -33,6 +36,8 @@ def _openvino(path: Path, options: dict[str, Any]) -> Evaluator:
 def _onnxruntime(path: Path, options: dict[str, Any]) -> Evaluator:
     from komadori.inference.onnxruntime_backend import OnnxRuntimeEvaluator
 
+    if (device := options.pop("device", "auto")) != "auto":
+        options["providers"] = (device,)
     precision = options.pop("precision", AUTO)
     if precision not in (AUTO, "float32"):
         raise ModelError(f"onnxruntime runs a model as it is, not in {precision}")
@@ -42,9 +47,10 @@ def _onnxruntime(path: Path, options: dict[str, Any]) -> Evaluator:
 def _torch(path: Path, options: dict[str, Any]) -> Evaluator:
     from komadori.inference.torch_backend import best_device, load_folder
 
-    options.setdefault("device", best_device())
+    if options.get("device", "auto") == "auto":
+        options["device"] = best_device()
     if options.get("precision") == AUTO:
-        options["precision"] = "float16" if options["device"] == "cuda" else "float32"
+        options["precision"] = "float16" if options["device"].startswith("cuda") else "float32"
     return load_folder(path, **options)
 
 
@@ -61,7 +67,8 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
     fake: "uniform", "fixed" or "random:SEED".
 
     `backend` is a key of BACKENDS; "auto" takes torch for folders, else OpenVINO. `options` go
-    to the backend: `max_batch`, `slots`, and what its class names (`precision`, `streams`,
+    to the backend: `max_batch`, `slots`, `device` (auto, cpu, cuda:1, a provider of ONNX
+    Runtime's), and what its class names (`precision`, `streams`,
     `threads`, ...). Networks run in float32 unless told otherwise; the precision "auto" takes
     the int8 form that lies beside an ONNX file (NAME-int8.xml, made of this very file), else
     bfloat16 on processors made for it, and float16 on a GPU.

@@ -61,8 +61,9 @@ def positions_per_second(
 
 @dataclass(frozen=True)
 class Setting:
-    """A way to run a model. `streams` is OpenVINO's, 0 elsewhere; the precision "int8" is that of
-    an int8 model, whose other layers run in the best that there is.
+    """A way to run a model. `batch` 0 is what the backend takes by itself. `streams` is
+    OpenVINO's, 0 elsewhere; the precision "int8" is that of an int8 model, whose other layers
+    run in the best that there is.
     """
 
     backend: str
@@ -73,7 +74,9 @@ class Setting:
     def load(self, model: Path) -> Evaluator:
         """The model run this way. Raises what `inference.load` raises."""
         precision = AUTO if self.precision == "int8" else self.precision
-        options: dict[str, Any] = {"max_batch": self.batch, "precision": precision}
+        options: dict[str, Any] = {"precision": precision}
+        if self.batch:
+            options["max_batch"] = self.batch
         if self.streams:
             options["streams"] = self.streams
         return load(model, backend=self.backend, **options)

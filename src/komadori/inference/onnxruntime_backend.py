@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
 from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Floats, InferenceError, ModelError
@@ -32,7 +33,7 @@ class OnnxRuntimeEvaluator:
         self,
         path: Path | str,
         *,
-        max_batch: int = 16,
+        max_batch: int | None = None,
         threads: int | None = None,
         slots: int = 2,
         providers: Sequence[str] = ("cpu",),
@@ -46,10 +47,12 @@ class OnnxRuntimeEvaluator:
         path = Path(path)
         if not path.is_file():
             raise ModelError(f"{path}: no such model file")
+        if max_batch is None:
+            max_batch = ON_CPU if tuple(providers) == ("cpu",) else ON_GPU
         if max_batch < 1:
             raise ValueError(f"max_batch is {max_batch}, at least 1 is needed")
-        wanted = [PROVIDERS.get(name, name) for name in providers]
-        missing = [name for name in wanted if name not in ort.get_available_providers()]
+        wanted = [_provider(name) for name in providers]
+        missing = [name for name, _ in wanted if name not in ort.get_available_providers()]
         if missing:
             present = ", ".join(ort.get_available_providers())
             raise ModelError(f"this onnxruntime has no {', '.join(missing)} (it has {present})")
@@ -104,6 +107,12 @@ class OnnxRuntimeEvaluator:
     def close(self) -> None:
         self._pool.shutdown(wait=True)
         self._running = [None] * self.slots
+
+
+def _provider(name: str) -> tuple[str, dict[str, str]]:
+    """ONNX Runtime's name and options of a provider; "cuda:1" is the second GPU."""
+    name, _, number = name.partition(":")
+    return PROVIDERS.get(name, name), {"device_id": number} if number else {}
 
 
 def _shapes(ports: list[Any]) -> dict[str, tuple[int | None, ...]]:

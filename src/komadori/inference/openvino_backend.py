@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from komadori.inference.batch_size import multiply_adds, suited_batch
 from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
 from komadori.inference.openvino_import import import_openvino
 from komadori.inference.processors import available_threads
@@ -31,7 +32,8 @@ class OpenVinoEvaluator:
 
     `slots`: for each stream a batch that it works on and one that waits its turn, so that a
     searcher held up for a moment doesn't hold up the network, and one that is collected. The
-    batch is dynamic: n rows cost what n rows cost.
+    batch is dynamic: n rows cost what n rows cost. `max_batch` None: what suits the network's
+    size (`inference.batch_size`).
     """
 
     name = "openvino"
@@ -40,7 +42,7 @@ class OpenVinoEvaluator:
         self,
         path: Path | str,
         *,
-        max_batch: int = 16,
+        max_batch: int | None = None,
         precision: str = "float32",
         streams: int | None = None,
         threads: int | None = None,
@@ -52,7 +54,7 @@ class OpenVinoEvaluator:
         path = Path(path)
         if precision not in _HINTS:
             raise ValueError(f"precision {precision!r}: one of {', '.join(_HINTS)}")
-        if max_batch < 1:
+        if max_batch is not None and max_batch < 1:
             raise ValueError(f"max_batch is {max_batch}, at least 1 is needed")
         threads = threads or available_threads()
         streams = streams or threads
@@ -61,14 +63,11 @@ class OpenVinoEvaluator:
             core.set_property({"CACHE_DIR": str(cache_dir)})
         model = _read_model(core, path)
         shape = check_shape(path, _shapes(model.inputs), _shapes(model.outputs), read_card(path))
-        batch = ov.Dimension(1, max_batch)
+        ran_at = "int8" if _is_int8(model) else precision
         try:
-            model.reshape(
-                {
-                    INPUTS[0]: ov.PartialShape([batch, CHANNELS1, 9, 9]),
-                    INPUTS[1]: ov.PartialShape([batch, shape.channels2, 9, 9]),
-                }
-            )
+            _set_batch(model, 1, shape.channels2)
+            max_batch = max_batch or suited_batch(multiply_adds(model), ran_at)
+            _set_batch(model, max_batch, shape.channels2)
             self._compiled = core.compile_model(
                 _reading_bytes(model),
                 "CPU",
@@ -83,7 +82,7 @@ class OpenVinoEvaluator:
             raise ModelError(f"{path}: OpenVINO can't compile it: {_brief(error)}") from None
         self.features = shape.features
         self.labels = shape.labels
-        self.precision = "int8" if _is_int8(model) else precision
+        self.precision = ran_at
         self.max_batch = max_batch
         self.streams = streams
         self.threads = threads
@@ -140,6 +139,19 @@ class OpenVinoEvaluator:
         self._requests.clear()
         self._tensors.clear()
         self._compiled = None
+
+
+def _set_batch(model: Any, rows: int, channels2: int) -> None:
+    """Let the model take 1 to `rows` rows."""
+    ov = import_openvino()
+
+    batch = ov.Dimension(1, rows)
+    model.reshape(
+        {
+            INPUTS[0]: ov.PartialShape([batch, CHANNELS1, 9, 9]),
+            INPUTS[1]: ov.PartialShape([batch, channels2, 9, 9]),
+        }
+    )
 
 
 def _reading_bytes(model: Any) -> Any:

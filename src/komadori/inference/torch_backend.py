@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
+from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.model_file import CHANNELS1, channels2
 from komadori.inference.protocol import Floats, InferenceError, ModelError
 
@@ -82,7 +83,7 @@ class TorchEvaluator:
         features: str = "dlshogi",
         labels: str = "2187",
         value_logits: bool = False,
-        max_batch: int = 16,
+        max_batch: int | None = None,
         slots: int = 2,
         device: str = "cpu",
         precision: str = "float32",
@@ -95,6 +96,8 @@ class TorchEvaluator:
 
         if precision not in PRECISIONS:
             raise ValueError(f"precision {precision!r}: one of {', '.join(PRECISIONS)}")
+        if max_batch is None:
+            max_batch = ON_CPU if device == "cpu" else ON_GPU
         if max_batch < 1:
             raise ValueError(f"max_batch is {max_batch}, at least 1 is needed")
         self.features = features

@@ -166,14 +166,39 @@ def load_evaluator(options: OptionTable) -> Evaluator:
     from komadori import inference
 
     model = find_model(options.value("DNN_Model"))
-    settings: dict[str, Any] = {
-        "max_batch": options.number("DNN_Batch_Size"),
-        "precision": options.value("DNN_Precision"),
-    }
+    settings: dict[str, Any] = {"precision": options.value("DNN_Precision")}
+    if batch := options.number("DNN_Batch_Size"):
+        settings["max_batch"] = batch
     threads = options.number("UCT_Threads") or int(os.environ.get(THREADS_VARIABLE) or 0)
-    if threads and not is_fake(model):
-        settings["threads"] = threads
-    return inference.load(model, backend=options.value("DNN_Backend"), **settings)
+    backend = options.value("DNN_Backend")
+    devices = [name.strip() for name in options.value("DNN_Device").split(",") if name.strip()]
+    if is_fake(model) or devices in ([], ["auto"]):
+        if threads and not is_fake(model):
+            settings["threads"] = threads
+        return inference.load(model, backend=backend, **settings)
+    return _on_devices(model, backend, devices, threads, settings)
+
+
+def _on_devices(
+    model: str, backend: str, devices: list[str], threads: int, settings: dict[str, Any]
+) -> Evaluator:
+    """The network on each of these devices; the processor named several times is shared out."""
+    from komadori import inference
+
+    processors = devices.count("cpu")
+    loaded: list[Evaluator] = []
+    try:
+        for number, device in enumerate(devices):
+            options = dict(settings, device=device)
+            if device == "cpu":
+                share, rest = divmod(threads or inference.available_threads(), processors)
+                options["threads"] = max(1, share + (devices[:number].count("cpu") < rest))
+            loaded.append(inference.load(model, backend=backend, **options))
+        return loaded[0] if len(loaded) == 1 else inference.EvaluatorGroup(loaded)
+    except BaseException:
+        for evaluator in loaded:
+            evaluator.close()
+        raise
 
 
 class SearcherBuilder:

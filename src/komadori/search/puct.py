@@ -123,7 +123,7 @@ class PuctSearcher:
         run = _Run(limits, on_info, stop or threading.Event(), self._board, self._options)
         try:
             self._place(limits)
-            run.begin(self._tree.stats)
+            run.begin(self._tree.playouts())
             immediate = self._without_search(limits, run)
             if immediate is None:
                 self._start_mate(limits)
@@ -216,12 +216,13 @@ class PuctSearcher:
         free = deque(range(evaluator.slots))
         flying: deque[int] = deque()
         rows_flying = 0
+        first_done: Callable[[deque[int]], int] | None = getattr(evaluator, "first_done", None)
         ended = False
         try:
             while True:
                 if self._ponderhit is not None and run.limits.ponder:
                     run.ponderhit(self._ponderhit)
-                done = run.update(tree.stats, tree.root_visits(root))
+                done = run.update(tree.playouts(), tree.root_visits(root))
                 ended = ended or done or self._take_mate(run) or self._is_over(run)
                 while free and not ended:
                     rows = self._rows(run, rows_flying)
@@ -235,14 +236,15 @@ class PuctSearcher:
                     flying.append(free.popleft())
                     rows_flying += added
                 if flying:
-                    slot = flying[0]
                     began = time.perf_counter()
+                    slot = first_done(flying) if first_done else flying[0]
                     policy, value = evaluator.wait(slot)
                     self._batch_ms += 0.2 * ((time.perf_counter() - began) * 1000 - self._batch_ms)
                     rows_flying -= batches[slot].rows
                     tree.expand(batches[slot], policy, value)
-                    free.append(flying.popleft())
-                elif ended or tree.root_solved(root) or not run.has_moved_on(tree.stats):
+                    flying.remove(slot)
+                    free.append(slot)
+                elif ended or tree.root_solved(root) or not run.has_moved_on(tree.playouts()):
                     break
                 if run.wants_info():
                     self._report(run)
@@ -336,7 +338,7 @@ class PuctSearcher:
         win_rate = move.value if move.visits or mate else self._tree.root_value(self._root)
         return Info(
             depth=len(pv),
-            seldepth=max(run.stats.depth, len(pv)),
+            seldepth=max(self._tree.stats.depth, len(pv)),
             nodes=run.nodes,
             nps=round(run.speed() * 1000),
             time_ms=time_ms,
@@ -354,7 +356,7 @@ class PuctSearcher:
         time_ms = run.elapsed_ms()
         return Info(
             depth=len(run.mate),
-            seldepth=max(run.stats.depth, len(run.mate)),
+            seldepth=max(self._tree.stats.depth, len(run.mate)),
             nodes=run.nodes,
             nps=round(run.speed() * 1000),
             time_ms=time_ms,
@@ -375,7 +377,7 @@ class PuctSearcher:
         return infos
 
     def _result(self, run: _Run) -> SearchResult:
-        run.update(self._tree.stats, self._tree.root_visits(self._root))
+        run.update(self._tree.playouts(), self._tree.root_visits(self._root))
         self._take_mate(run)
         infos = self._report(run)
         best = infos[0]
@@ -444,8 +446,9 @@ class _Run:
             minimum_ms=o.minimum_time_ms,
         )
 
-    def begin(self, stats: Any) -> None:
-        self._before = self.stats = stats
+    def begin(self, playouts: int) -> None:
+        """The search begins, the tree having ended so many playouts before."""
+        self._before = playouts
         self._seen = -1
 
     def ponderhit(self, limits: Limits) -> None:
@@ -467,11 +470,10 @@ class _Run:
         """Playouts a millisecond."""
         return self.nodes / max((time.perf_counter() - self._started) * 1000, 1.0)
 
-    def update(self, stats: Any, visits: int) -> bool:
+    def update(self, playouts: int, visits: int) -> bool:
         """Take the tree's counts; whether a count or `stop` ends the search."""
-        self.stats = stats
         self.visits = visits
-        self.nodes = _playouts(stats) - _playouts(self._before)
+        self.nodes = playouts - self._before
         return self.stop.is_set() or self.nodes_left() <= 0
 
     def nodes_left(self) -> int:
@@ -485,9 +487,9 @@ class _Run:
             left = min(left, limits.playouts - self.visits)
         return left
 
-    def has_moved_on(self, stats: Any) -> bool:
+    def has_moved_on(self, playouts: int) -> bool:
         """Whether any playout has ended since this was last asked."""
-        seen, self._seen = self._seen, _playouts(stats)
+        seen, self._seen = self._seen, playouts
         return self._seen != seen
 
     def wants_info(self) -> bool:
@@ -506,10 +508,6 @@ class _Run:
             return False
         self._next_check = now + 0.005
         return True
-
-
-def _playouts(stats: Any) -> int:
-    return int(stats.evaluated + stats.terminal + stats.transposed)
 
 
 def tree_options(options: PuctOptions) -> TreeOptions:

@@ -14,7 +14,7 @@ ANY_LENGTH = 1000
 MOVES_PER_NODE = 10
 
 #: Share of a processor for the mate search where the network uses them all.
-CROWDED_SHARE = 0.03
+CROWDED_SHARE = 0.02
 
 
 class RootMate:

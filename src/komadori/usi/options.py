@@ -90,6 +90,10 @@ def filename(name: str, default: str, scope: Scope) -> EngineOption:
     return EngineOption(OptionLine(name, "filename", default), scope)
 
 
+def string(name: str, default: str, scope: Scope) -> EngineOption:
+    return EngineOption(OptionLine(name, "string", default), scope)
+
+
 #: Heeded by the front, whatever searches.
 FRONT_OPTIONS = (
     check("USI_Ponder", False, Scope.FRONT),
@@ -107,11 +111,12 @@ FRONT_OPTIONS = (
 #: Of everything that uses a network.
 MODEL_OPTIONS = (
     filename("DNN_Model", "", Scope.BUILD),
-    spin("DNN_Batch_Size", 16, 1, 4096, Scope.BUILD),
+    spin("DNN_Batch_Size", 0, 0, 4096, Scope.BUILD),  # 0: what suits the network
     combo("DNN_Backend", "auto", ("auto", "openvino", "onnxruntime", "torch"), Scope.BUILD),
     combo(
         "DNN_Precision", "auto", ("auto", "float32", "bfloat16", "float16", "int8"), Scope.BUILD
     ),  # of what isn't int8 in the file
+    string("DNN_Device", "auto", Scope.BUILD),  # "cuda:0,cuda:1": both work on one tree
     spin("UCT_Threads", 0, 0, 512, Scope.BUILD),  # of the network; 0: all processors
 )
 
