@@ -21,4 +21,5 @@ NB_MODULE(KOMADORI_MODULE, m) {
     bind_linear(linear);
     bind_linear_loss(linear);
     bind_linear_nnue(linear);
+    bind_linear_kpp(linear);
 }

@@ -70,7 +70,10 @@ def occurrences(lines: Lines) -> NDArray[numpy.float32]:
 def find_leaves(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.bool_], NDArray[numpy.bool_], int]: ...
 
 @overload
-def find_leaves(weights: NnueWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.bool_], NDArray[numpy.bool_], int]:
+def find_leaves(weights: NnueWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.bool_], NDArray[numpy.bool_], int]: ...
+
+@overload
+def find_leaves(weights: KppWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.bool_], NDArray[numpy.bool_], int]:
     """
     Where positions lead by quiescence: (hcp uint8 [N, 32], value int32 [N] in centipawns of the root's side to move, same_turn bool [N]: whether that side is to move at the leaf, is_settled bool [N]: whether the line doesn't end in mate, nodes searched).
     """
@@ -79,7 +82,10 @@ def find_leaves(weights: NnueWeights, hcps: Annotated[NDArray[numpy.uint8], dict
 def ranks(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, threads: int) -> NDArray[numpy.int32]: ...
 
 @overload
-def ranks(weights: NnueWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, threads: int) -> NDArray[numpy.int32]:
+def ranks(weights: NnueWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, threads: int) -> NDArray[numpy.int32]: ...
+
+@overload
+def ranks(weights: KppWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, threads: int) -> NDArray[numpy.int32]:
     """
     How many moves are valued above the record's; -1 where that isn't legal.
     """
@@ -96,8 +102,13 @@ def nnue_architectures() -> list[str]:
 
 NNUE_FV_SCALE: int = 16
 
+@overload
 def bona_list(position: komadori._core.rules.Position, view: int) -> list[int]:
     """The pieces besides kings by their numbers, in no order."""
+
+@overload
+def bona_list(position: komadori._core.rules.Position, view: int) -> list[int]:
+    """The 38 pieces besides the kings as a side numbers them."""
 
 def nnue_kernels() -> list[str]:
     """Ways of NNUE's arithmetic that this processor has, the fastest first."""
@@ -132,3 +143,52 @@ class NnueWeights:
         """
 
 def nnue_engine(weights: NnueWeights, options: komadori._core.alphabeta.Options) -> komadori._core.alphabeta.Engine: ...
+
+FOLDED_KINGS: int = 45
+
+BONA_PAIRS: int = 1198926
+
+KPP_UNITS: int = 32
+
+KPP_PARAMETERS: int = 75675690
+
+KPP_BYTES: int = 256345560
+
+def kpp_tables() -> list[tuple[str, int, int]]:
+    """The tables of the parameters in their order: name, start, size."""
+
+def kkp_places() -> NDArray[numpy.uint32]:
+    """
+    Of the board weights of KKP those that stand for their orbit; turn follows each.
+    """
+
+def kkp_images() -> tuple[NDArray[numpy.uint32], NDArray[numpy.int8]]:
+    """
+    For every king pair and piece, [81 * 81 * BONA_PIECES], the place that stands for its orbit and board's sign there; 0 and 0 for what is no piece.
+    """
+
+def pp_places() -> NDArray[numpy.uint32]:
+    """For each pair the pair that stands for it and its mirror image."""
+
+class KppWeights:
+    """The weights of a king and two pieces, for play."""
+
+    def __init__(self) -> None: ...
+
+    def assign(self, kpp: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu', writable=False)], kkp: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu', writable=False)], kk: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> None: ...
+
+    def evaluate(self, position: komadori._core.rules.Position) -> int:
+        """Centipawns, the side to move's view."""
+
+def kpp_engine(weights: KppWeights, options: komadori._core.alphabeta.Options) -> komadori._core.alphabeta.Engine: ...
+
+def kpp_quantise(parameters: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], kpp: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu')], kkp: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu')], kk: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
+    """Write what the parameters mean, rounded, for KppWeights.assign."""
+
+def kpp_evaluate(parameters: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], position: komadori._core.rules.Position) -> float:
+    """Not rounded; centipawns, the side to move's view."""
+
+def kpp_update(weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], average: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], leaves: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], slope: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], same_turn: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], *, rates: Sequence[float], epsilon: float, decay: float, threads: int) -> None:
+    """
+    One step down the loss; slope is that of the loss by value / scale, the root's side's view.
+    """
