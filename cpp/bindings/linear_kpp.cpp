@@ -76,7 +76,6 @@ KkpImages kkp_images() {
 }  // namespace
 
 void bind_linear_kpp(nb::module_& m) {
-    m.attr("BONA_PIECES") = BONA_PIECES;
     m.attr("FOLDED_KINGS") = FOLDED_KINGS;
     m.attr("BONA_PAIRS") = BONA_PAIRS;
     m.attr("KPP_UNITS") = KPP_UNITS;
@@ -92,13 +91,6 @@ void bind_linear_kpp(nb::module_& m) {
             return tables;
         },
         "The tables of the parameters in their order: name, start, size.");
-    m.def(
-        "bona_list",
-        [](const Position& position, int view) {
-            const BonaList list = bona_list(position, Color(view));
-            return std::vector<int>(list.begin(), list.end());
-        },
-        "position"_a, "view"_a, "The 38 pieces besides the kings as a side numbers them.");
     m.def(
         "kkp_places",
         [] {

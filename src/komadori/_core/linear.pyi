@@ -102,13 +102,8 @@ def nnue_architectures() -> list[str]:
 
 NNUE_FV_SCALE: int = 16
 
-@overload
 def bona_list(position: komadori._core.rules.Position, view: int) -> list[int]:
     """The pieces besides kings by their numbers, in no order."""
-
-@overload
-def bona_list(position: komadori._core.rules.Position, view: int) -> list[int]:
-    """The 38 pieces besides the kings as a side numbers them."""
 
 def nnue_kernels() -> list[str]:
     """Ways of NNUE's arithmetic that this processor has, the fastest first."""

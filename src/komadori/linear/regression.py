@@ -1,0 +1,230 @@
+"""What the learners by logistic regression share: positions with a score and a result, elmo's
+loss over their leaves, and how weights do on held-out games.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori._core import linear as _core
+from komadori.records import Samples
+
+#: How a learner takes drawn games: not at all, or as half a win.
+DRAWS = ("skip", "half")
+LOSSES = ("cross-entropy", "squared")
+
+
+@dataclass(frozen=True)
+class Positions:
+    """Labelled positions: hcp uint8 [N, 32]; score_cp int16, result float32 (1, 0, 0.5) and move16
+    uint16 [N], of the side to move. score and result may be anything where only moves count.
+    """
+
+    hcp: NDArray[np.uint8]
+    score_cp: NDArray[np.int16]
+    result: NDArray[np.float32]
+    move16: NDArray[np.uint16]
+
+    @classmethod
+    def of(cls, samples: Samples, rows: NDArray[np.int64]) -> Positions:
+        return cls(
+            np.ascontiguousarray(samples.hcp[rows]),
+            samples.score_cp[rows],
+            samples.result[rows],
+            samples.move16[rows],
+        )
+
+    def __len__(self) -> int:
+        return len(self.hcp)
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Positions:
+        return Positions(
+            np.ascontiguousarray(self.hcp[rows]),
+            self.score_cp[rows],
+            self.result[rows],
+            self.move16[rows],
+        )
+
+    def without_draws(self) -> Positions:
+        return self.take(self.result != 0.5)
+
+    def fingerprint(self) -> str:
+        """Equal for equal positions with equal labels in the same order."""
+        digest = hashlib.blake2b(digest_size=8)
+        for column in (self.hcp, self.score_cp, self.result, self.move16):
+            digest.update(np.ascontiguousarray(column).tobytes())
+        return digest.hexdigest()
+
+
+@dataclass(frozen=True)
+class LossSettings:
+    """elmo's loss (diary 000): against the result with weight `result_weight`, against the
+    teacher's score with weight `teacher_weight` (lambda).
+    """
+
+    result_weight: float = 1.0
+    teacher_weight: float = 0.5
+    loss: str = "cross-entropy"
+    """`squared` is Apery's: the squared difference of win rates."""
+    scale_cp: float = 600.0
+    """Centipawns a unit of log odds."""
+    draws: str = "skip"
+
+    def __post_init__(self) -> None:
+        for name, allowed in (("loss", LOSSES), ("draws", DRAWS)):
+            if getattr(self, name) not in allowed:
+                raise ValueError(f"{name} is {getattr(self, name)!r}, one of {allowed} is needed")
+        if self.scale_cp <= 0:
+            raise ValueError(f"scale_cp is {self.scale_cp}, more than 0 is needed")
+        if min(self.result_weight, self.teacher_weight) < 0:
+            raise ValueError("a weight of the loss is below 0")
+        if self.result_weight + self.teacher_weight == 0:
+            raise ValueError("result_weight and teacher_weight are both 0")
+
+    def terms(
+        self,
+        value_cp: NDArray[np.floating[Any]] | NDArray[np.integer[Any]],
+        positions: Positions,
+    ) -> NDArray[np.float64]:
+        """float64 [5, N]: loss against the result, against the teacher, the floor of each, and
+        the slope of the weighted loss by value / scale. value_cp: the side to move's view.
+        """
+        return np.asarray(
+            _core.loss_terms(
+                np.ascontiguousarray(value_cp, np.float64),
+                positions.score_cp.astype(np.float64),
+                positions.result.astype(np.float64),
+                scale_cp=self.scale_cp,
+                result_weight=self.result_weight,
+                teacher_weight=self.teacher_weight,
+                squared=self.loss == "squared",
+            )
+        )
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Mean losses over positions, and the floor no evaluation can get under (entropy)."""
+
+    result: float
+    teacher: float
+    result_floor: float
+    teacher_floor: float
+    positions: int
+
+    @classmethod
+    def of(cls, terms: NDArray[np.float64]) -> Loss:
+        """From `LossSettings.terms`."""
+        count = terms.shape[1]
+        result, teacher, result_floor, teacher_floor = (
+            float(row.mean()) if count else 0.0 for row in terms[:4]
+        )
+        return cls(result, teacher, result_floor, teacher_floor, count)
+
+    def __add__(self, other: Loss) -> Loss:
+        """Of both sets of positions together."""
+        count = self.positions + other.positions
+        share = self.positions / max(count, 1)
+
+        return Loss(
+            share * self.result + (1 - share) * other.result,
+            share * self.teacher + (1 - share) * other.teacher,
+            share * self.result_floor + (1 - share) * other.result_floor,
+            share * self.teacher_floor + (1 - share) * other.teacher_floor,
+            count,
+        )
+
+    @property
+    def above_floor(self) -> tuple[float, float]:
+        """Against the result and the teacher, less the floors."""
+        return self.result - self.result_floor, self.teacher - self.teacher_floor
+
+    def __str__(self) -> str:
+        result, teacher = self.above_floor
+        return f"result {result:.4f} teacher {teacher:.4f}"
+
+
+NO_LOSS = Loss(0.0, 0.0, 0.0, 0.0, 0)
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """The settled leaves of positions: where each leads by quiescence with some weights.
+
+    hcp uint8 [N, 32]; value_cp int32 [N] of the root's side to move; same_turn bool [N]: whether
+    that side is to move at the leaf; roots: the positions they come from. Roots whose line
+    ends in mate are left out.
+    """
+
+    hcp: NDArray[np.uint8]
+    value_cp: NDArray[np.int32]
+    same_turn: NDArray[np.bool_]
+    roots: Positions
+
+    @classmethod
+    def of(cls, weights: Any, positions: Positions, threads: int) -> Leaves:
+        """`weights`: of the compiled core, whichever evaluation."""
+        hcp, value, same_turn, settled, _ = _core.find_leaves(weights, positions.hcp, threads)
+        kept = np.asarray(settled)
+        return cls(
+            np.ascontiguousarray(np.asarray(hcp)[kept]),
+            np.asarray(value)[kept],
+            np.ascontiguousarray(np.asarray(same_turn)[kept]),
+            positions.take(kept),
+        )
+
+
+@dataclass(frozen=True)
+class HeldOut:
+    """How weights do on held-out positions: the loss, and the share of positions whose move is
+    among the k valued highest by one ply and quiescence (k = 1..8).
+    """
+
+    loss: Loss
+    agreement: tuple[float, ...]
+
+    def __str__(self) -> str:
+        top = ", ".join(f"{100 * self.agreement[k - 1]:.1f}" for k in (1, 2, 4, 8))
+        return f"held out: {self.loss}, agreement in the best 1, 2, 4, 8: {top} %"
+
+
+def measure(weights: Any, positions: Positions, settings: LossSettings, threads: int) -> HeldOut:
+    """`weights`: of the compiled core. The loss counts decided games' positions only where
+    `settings.draws` says so; the agreement those with a move.
+    """
+    judged = positions.without_draws() if settings.draws == "skip" else positions
+    loss = NO_LOSS
+    for part in chunks(judged, 1 << 16):
+        leaves = Leaves.of(weights, part, threads)
+        loss += Loss.of(settings.terms(leaves.value_cp, leaves.roots))
+    moved = positions.take(positions.move16 != 0)
+    if not len(moved):
+        return HeldOut(loss, (0.0,) * 8)
+    ranks = np.asarray(_core.ranks(weights, moved.hcp, moved.move16, 1, threads))
+    return HeldOut(loss, tuple(float(np.mean((ranks >= 0) & (ranks < k))) for k in range(1, 9)))
+
+
+def chunks(positions: Positions, size: int) -> Iterator[Positions]:
+    """The positions in order, `size` at a time."""
+    for start in range(0, len(positions), size):
+        yield positions.take(np.arange(start, min(start + size, len(positions))))
+
+
+def batches(count: int, size: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
+    """The rows of an epoch, shuffled by seed and epoch, in batches as equal as can be."""
+    order = np.random.default_rng([seed, epoch]).permutation(count)
+    return np.array_split(order, max(1, round(count / size)))
+
+
+def with_draws(positions: Positions, settings: LossSettings) -> Positions:
+    """What there is to learn from under the settings. Raises ValueError where nothing is left."""
+    kept = positions.without_draws() if settings.draws == "skip" else positions
+    if not len(kept):
+        raise ValueError("no position to learn from: every game is drawn")
+    return kept

@@ -1,0 +1,97 @@
+"""The folder of a learner's run: what was asked for, where it stands, what it reported.
+
+run.json     kind of learner, settings, data; written once, checked when the run goes on
+state.npz    everything needed to go on; written whole or not at all
+log.jsonl    a line each report
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori.atomic import atomic_writer, write_text
+
+_FORMAT = "komadori-linear-run"
+_FORMAT_VERSION = 1
+
+
+class RunFolder:
+    """A learner's folder, new or gone on with."""
+
+    def __init__(
+        self,
+        path: Path,
+        kind: str,
+        settings: Mapping[str, Any],
+        data: Mapping[str, Any],
+        *,
+        resume: bool,
+        may_differ: Collection[str] = (),
+    ) -> None:
+        """Settings named in `may_differ` may be others when the run goes on.
+
+        Raises ValueError, naming what is wrong, where the folder holds a run and `resume` isn't
+        given or the other way round, and where that run is another learner's, was begun with other
+        settings or learned from other data.
+        """
+        self.path = path
+        asked = {"kind": kind, "settings": dict(settings), "data": dict(data)}
+        self.card = json.loads(json.dumps(asked))
+        state = self.state_path
+        if resume and not state.exists():
+            raise ValueError(f"{path}: nothing to resume there")
+        if state.exists() and not resume:
+            raise ValueError(f"{path}: holds a run already; resume it or choose another")
+        if resume:
+            self._check(may_differ)
+        path.mkdir(parents=True, exist_ok=True)
+        described = {"format": _FORMAT, "format_version": _FORMAT_VERSION, **self.card}
+        write_text(path / "run.json", json.dumps(described, indent=2) + "\n")
+
+    @property
+    def state_path(self) -> Path:
+        return self.path / "state.npz"
+
+    def _check(self, may_differ: Collection[str]) -> None:
+        try:
+            begun = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            begun_with, begun_on = dict(begun["settings"]), dict(begun["data"])
+            kind = begun["kind"]
+        except (OSError, ValueError, KeyError, TypeError) as error:
+            raise ValueError(f"{self.path}: run.json can't be read ({error})") from error
+        if kind != self.card["kind"]:
+            raise ValueError(f"{self.path}: a run of {kind}, not of {self.card['kind']}")
+        for what, before, now in (
+            ("settings", begun_with, self.card["settings"]),
+            ("data", begun_on, self.card["data"]),
+        ):
+            other = [
+                f"{name} was {before.get(name)!r}, is {now.get(name)!r}"
+                for name in sorted(before.keys() | now.keys())
+                if before.get(name) != now.get(name)
+                and not (what == "settings" and name in may_differ)
+            ]
+            if other:
+                raise ValueError(f"{self.path}: was begun with other {what}: {'; '.join(other)}")
+
+    def save_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        with atomic_writer(self.state_path) as file:
+            np.savez(file, **arrays)  # type: ignore[arg-type]
+
+    def load_state(self) -> dict[str, NDArray[Any]]:
+        """Raises ValueError where the file is damaged."""
+        try:
+            with np.load(self.state_path, allow_pickle=False) as file:
+                return {name: file[name] for name in file.files}
+        except (ValueError, KeyError, EOFError, OSError) as error:
+            raise ValueError(f"{self.state_path}: can't be read ({error})") from error
+
+    def log(self, report: Mapping[str, Any]) -> None:
+        with (self.path / "log.jsonl").open("a", encoding="utf-8") as log:
+            log.write(json.dumps(report) + "\n")
