@@ -17,6 +17,7 @@ SUBCOMMANDS: dict[str, str] = {
     "evaluate": "Measure a network on games it hasn't seen.",
     "import": "Turn dlshogi's weights into a model folder.",
     "export": "Write a trained network as an ONNX file, or quantised to int8.",
+    "lab": "Run the diary's experiments and report them.",
     "linear": "Learn the evaluations of the alpha-beta search.",
     "bench": "Measure networks and the search on this machine.",
     "usi": "Play as a USI engine, for GUIs and match runners.",

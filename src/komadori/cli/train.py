@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
-import signal
 import threading
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
-from types import FrameType
 
 import click
+
+from komadori.cli.interrupt import interrupt_sets
 
 
 @click.command()
@@ -69,7 +67,7 @@ def command(
         wants_visits = settings.loss.policy_target == "visits"
         samples = load_shares(train_files) if wants_visits else load_samples(train_files)
         test_samples = load_samples(test_files) if test_files else None
-        with TrainingBar(Console(quiet=not is_first)) as bar, _interrupt_sets(stop):
+        with TrainingBar(Console(quiet=not is_first)) as bar, interrupt_sets(stop):
             result = training.train(
                 settings,
                 samples,
@@ -107,19 +105,3 @@ def command(
         bar.console.print(f"stopped early; go on with: komadori train {config} --resume")
         raise SystemExit(130)
     bar.console.print(f"next: komadori export {run_dir} -o {run_dir.name}.onnx")
-
-
-@contextlib.contextmanager
-def _interrupt_sets(event: threading.Event) -> Iterator[None]:
-    """The first Ctrl-C sets the event, the second one interrupts as usual."""
-
-    def handle(_signal: int, _frame: FrameType | None) -> None:
-        if event.is_set():
-            raise KeyboardInterrupt
-        event.set()
-
-    old = signal.signal(signal.SIGINT, handle)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, old)

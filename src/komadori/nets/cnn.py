@@ -21,6 +21,8 @@ from komadori.nets.planes import plane_counts
 from komadori.nets.registry import Family, register
 
 HANDS = ("1x1", "spread", "3x3")
+#: Variance of the first weights times their inputs; None leaves torch's.
+INITS = {"lecun": 1.0, "he": 2.0, "torch": None}
 
 
 @dataclass(frozen=True)
@@ -32,6 +34,8 @@ class CnnConfig(HeadsConfig):
     hands: how the constant planes enter: 1x1 convolution; spread, the same on one number a
     plane, spread over the board; 3x3, as board planes.
     kernels: sizes of the first layer's kernels, which share its channels.
+    init: of the convolutions: lecun, normal of variance 1 / inputs with biases of 0, as Chainer
+    began the diary's networks; he, of twice that; torch, its own.
     """
 
     layers: int = 13
@@ -40,6 +44,7 @@ class CnnConfig(HeadsConfig):
     norm_after_relu: bool = False
     hands: str = "1x1"
     kernels: tuple[int, ...] = (3,)
+    init: str = "lecun"
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -50,6 +55,8 @@ class CnnConfig(HeadsConfig):
             raise ValueError("norms follow layers 1 to layers - 1 at most")
         if self.hands not in HANDS:
             raise ValueError(f"unknown hands {self.hands!r}; one of {', '.join(HANDS)}")
+        if self.init not in INITS:
+            raise ValueError(f"unknown init {self.init!r}; one of {', '.join(INITS)}")
         if not self.kernels or any(k < 1 or k % 2 == 0 for k in self.kernels):
             raise ValueError("kernels are odd sizes")
         if len(self.kernels) > self.channels:
@@ -134,10 +141,22 @@ class Cnn(Network):
         )
         self.policy = policy_head(config, config.channels, interface)
         self.value = ConvValueHead(config, config.channels)
+        _initialise(self, INITS[config.init])
 
     def outputs(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
         trunk = self.layers(self.first(*inputs))
         return self.policy(trunk), self.value(trunk)
+
+
+def _initialise(network: nn.Module, variance: float | None) -> None:
+    if variance is None:
+        return
+    for module in network.modules():
+        if isinstance(module, nn.Conv2d | nn.Linear):
+            inputs = module.weight[0].numel()
+            nn.init.normal_(module.weight, 0.0, (variance / inputs) ** 0.5)
+            if module.bias is not None:
+                nn.init.zeros_(module.bias)
 
 
 def _parse(name: str) -> CnnConfig | None:

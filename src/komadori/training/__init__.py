@@ -20,7 +20,7 @@ from komadori.training.config import (
 from komadori.training.data import MoveShares, Part, Samples, Split, make_split, split_by_game
 from komadori.training.device import Compute
 from komadori.training.duplicates import average_duplicates
-from komadori.training.errors import CheckpointError, TrainingError
+from komadori.training.errors import CheckpointError, DivergedError, TrainingError
 from komadori.training.evaluate import Metrics, evaluate, loss_config_of, measure
 from komadori.training.export import ExportError, ExportResult, export
 from komadori.training.loader import Batch, Cursor, Encoder, Loader
@@ -38,6 +38,7 @@ __all__ = [
     "ConfigError",
     "Cursor",
     "DeviceConfig",
+    "DivergedError",
     "Encoder",
     "ExportError",
     "ExportResult",

@@ -55,7 +55,7 @@ class DataConfig:
 
     train, test: files or glob patterns, relative to the working directory.
     test_share: the share of the games kept for the test where `test` is empty.
-    test_limit: at most so many test positions, drawn by the seed; 0 means all.
+    test_limit, train_limit: at most so many positions, drawn by the seed; 0 means all.
     drop_seen: remove the test positions that also occur in the training data.
     mirror: show half of the samples mirrored left to right, anew each epoch.
     duplicates: of a training position that occurs again, keep each sample, or average them
@@ -67,6 +67,7 @@ class DataConfig:
     test: tuple[str, ...] = ()
     test_share: float = 0.1
     test_limit: int = 0
+    train_limit: int = 0
     drop_seen: bool = True
     mirror: bool = False
     duplicates: str = "keep"
@@ -74,7 +75,7 @@ class DataConfig:
 
     def __post_init__(self) -> None:
         _check(0 <= self.test_share < 1, "test_share is in [0, 1)")
-        _check(self.test_limit >= 0, "test_limit is not negative")
+        _check(min(self.test_limit, self.train_limit) >= 0, "limits are not negative")
         _check(self.ahead >= 1, "ahead is at least 1")
         _check(self.duplicates in ("keep", "average"), "duplicates is keep or average")
 

@@ -151,9 +151,20 @@ def split_by_game(part: Part, test_share: float, seed: int) -> tuple[Part, Part]
 
 
 def make_split(
-    train: Part, test: Part, *, drop_seen: bool = True, test_limit: int = 0, seed: int = 1
+    train: Part,
+    test: Part,
+    *,
+    drop_seen: bool = True,
+    test_limit: int = 0,
+    train_limit: int = 0,
+    seed: int = 1,
 ) -> Split:
-    """Remove from test what train has too (`drop_seen`), then draw at most `test_limit`."""
+    """Draw at most `train_limit` of train, remove from test what train has too (`drop_seen`),
+    then draw at most `test_limit` of test.
+    """
+    if train_limit and len(train) > train_limit:
+        rng = np.random.default_rng([seed, 0x72A12])
+        train = train.only(np.sort(rng.choice(train.rows, train_limit, replace=False)))
     keys = position_keys(train.samples.hcp[train.rows])
     weights = 2 * np.arange(len(keys), dtype=np.uint64) + np.uint64(1)
     fingerprint = f"{int((keys * weights).sum(dtype=np.uint64)):016x}"

@@ -7,3 +7,7 @@ class TrainingError(RuntimeError):
 
 class CheckpointError(TrainingError):
     """A checkpoint can't be written or read."""
+
+
+class DivergedError(TrainingError):
+    """The loss is no longer a finite number."""

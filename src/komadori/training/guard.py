@@ -12,7 +12,7 @@ from torch import Tensor
 from komadori.atomic import atomic_writer
 from komadori.training import checkpoint
 from komadori.training.data import Samples
-from komadori.training.errors import TrainingError
+from komadori.training.errors import DivergedError
 from komadori.training.loader import Batch
 from komadori.training.loss import Losses
 
@@ -52,6 +52,6 @@ class NanGuard:
             )
         last = checkpoint.latest(self._dir)
         left = f"; the last good checkpoint is {last}" if last else ""
-        raise TrainingError(
+        raise DivergedError(
             f"the loss of step {step} is {float(loss)}; its batch is saved in {path}{left}"
         )

@@ -360,6 +360,7 @@ def _split(config: Config, train: Samples | Part, test: Samples | Part | None) -
         _part(test),
         drop_seen=data.drop_seen,
         test_limit=data.test_limit,
+        train_limit=data.train_limit,
         seed=config.seed,
     )
 

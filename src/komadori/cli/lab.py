@@ -1,0 +1,218 @@
+"""`komadori lab`: the diary's questions as experiments that anyone can run again."""
+
+from __future__ import annotations
+
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from komadori.cli.interrupt import interrupt_sets
+
+if TYPE_CHECKING:
+    from komadori.lab.experiment import Experiment
+
+_FOLDER = click.option(
+    "--experiments",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("experiments/lab"),
+    show_default=True,
+    help="Folder of the experiments.",
+)
+_RESULTS = click.option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("runs/lab/results"),
+    show_default=True,
+    help="Folder of the figures measured so far.",
+)
+
+
+@click.group()
+def command() -> None:
+    """Run the diary's experiments and report them beside its figures.
+
+    An experiment is one file with a question, its variants and what the diary concluded. All
+    variants learn from the same positions in the same order.
+    """
+
+
+@command.command("list")
+@_FOLDER
+@_RESULTS
+def list_(folder: Path, results: Path) -> None:
+    """The experiments, how many variants each has and how many have run."""
+    from rich.table import Table
+
+    from komadori.cli.training_display import print_rich
+    from komadori.lab.results import Store
+
+    store = Store(results)
+    table = Table("experiment", "question", "source", "variants", "have run")
+    for experiment in _load(folder):
+        ran = {record.variant for record in store.records(experiment.name)}
+        table.add_row(
+            experiment.name,
+            experiment.title,
+            experiment.source,
+            str(len(experiment.variants)),
+            str(sum(variant.name in ran for variant in experiment.variants)),
+        )
+    print_rich(table)
+
+
+@command.command()
+@click.argument("names", nargs=-1, metavar="[NAME | NAME/VARIANT]...")
+@click.option("--all", "everything", is_flag=True, help="Every experiment, in order.")
+@click.option(
+    "--data",
+    multiple=True,
+    help="Games to learn from, a file or a pattern in quotes; the bundled sample where left out.",
+)
+@click.option(
+    "--positions",
+    type=click.IntRange(min=0),
+    default=300_000,
+    show_default=True,
+    help="To learn from; 0 for all there are.",
+)
+@click.option(
+    "--width",
+    type=click.IntRange(min=8),
+    default=64,
+    show_default=True,
+    help="Channels of the networks that have 192 in the diary.",
+)
+@click.option("--test-positions", type=click.IntRange(min=1), default=20_000, show_default=True)
+@click.option("--device", default="", help="cpu, cuda, cuda:1, mps; chosen by itself if not given.")
+@click.option(
+    "--seeds",
+    default="",
+    metavar="1,2,3",
+    help="Seeds of every variant; else 1, and 2 and 3 where a gap is under two points.",
+)
+@click.option(
+    "--runs",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("runs/lab"),
+    show_default=True,
+    help="Folder of the runs.",
+)
+@_FOLDER
+@_RESULTS
+def run(
+    names: tuple[str, ...],
+    everything: bool,
+    data: tuple[str, ...],
+    positions: int,
+    width: int,
+    test_positions: int,
+    device: str,
+    seeds: str,
+    runs: Path,
+    folder: Path,
+    results: Path,
+) -> None:
+    """Run experiments, or some of their variants.
+
+    What has run already isn't run again, and what was interrupted goes on from its checkpoint:
+    the same command, given again, completes the work.
+    """
+    from komadori import records, training
+    from komadori.cli.lab_display import Display
+    from komadori.cli.sample_files import load_samples
+    from komadori.lab.experiment import LabError, Size
+    from komadori.lab.results import Store
+    from komadori.lab.runner import Laboratory
+
+    if bool(names) == everything:
+        raise click.UsageError("give names of experiments, or --all")
+    experiments = _load(folder) if everything else _chosen(folder, names)
+    try:
+        chosen = tuple(int(seed) for seed in seeds.split(",") if seed)
+    except ValueError as error:
+        raise click.UsageError(f"--seeds {seeds}: numbers with commas between them") from error
+    stop = threading.Event()
+    samples = load_samples(data or [str(records.sample_path())])
+    try:
+        with Display() as display, interrupt_sets(stop):
+            laboratory = Laboratory(
+                Store(results),
+                runs,
+                Size(positions, width, test_positions),
+                samples,
+                device,
+                display,
+                stop.is_set,
+            )
+            is_complete = laboratory.run(experiments, chosen or None)
+    except (LabError, training.TrainingError, training.ConfigError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if not is_complete:
+        click.echo("stopped early; the same command goes on from here")
+        raise SystemExit(130)
+    click.echo(f"next: komadori lab report --results {results}")
+
+
+@command.command()
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("runs/lab/report"),
+    show_default=True,
+)
+@click.option("--command", "how", default="", help="The command to print with the figures.")
+@click.option("--machine", default="", help="The machine to name, in words.")
+@_FOLDER
+@_RESULTS
+def report(out: Path, how: str, machine: str, folder: Path, results: Path) -> None:
+    """Write a page for each experiment: the diary's figures beside those measured."""
+    from komadori.lab.experiment import LabError
+    from komadori.lab.report import write_report
+    from komadori.lab.results import Store
+
+    try:
+        pages = write_report(_load(folder), Store(results), out, how, machine)
+    except (LabError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{len(pages)} pages: {out / 'index.md'}")
+
+
+def _load(folder: Path) -> list[Experiment]:
+    from komadori.lab.experiment import LabError, load_all
+
+    try:
+        return load_all(folder)
+    except LabError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _chosen(folder: Path, names: tuple[str, ...]) -> list[Experiment]:
+    """The experiments named, each with the variants named, or all of its."""
+    from dataclasses import replace
+
+    from komadori.lab.experiment import LabError
+
+    known = {experiment.name: experiment for experiment in _load(folder)}
+    wanted: dict[str, list[str]] = {}
+    for name in names:
+        experiment, _, variant = name.partition("/")
+        if experiment not in known:
+            raise click.ClickException(
+                f"no experiment {experiment!r} in {folder}; there are {', '.join(known)}"
+            )
+        wanted.setdefault(experiment, []).append(variant)
+    chosen = []
+    for name, variants in wanted.items():
+        experiment = known[name]
+        if "" not in variants:
+            try:
+                some = tuple(experiment.variant(variant) for variant in variants)
+            except LabError as error:
+                raise click.ClickException(str(error)) from error
+            experiment = replace(experiment, variants=some)
+        chosen.append(experiment)
+    return chosen

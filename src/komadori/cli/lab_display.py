@@ -1,0 +1,62 @@
+"""How `komadori lab run` shows itself: a bar for the run, a line for each that has ended."""
+
+from __future__ import annotations
+
+import math
+
+from rich.console import Console
+from rich.progress import BarColumn, Progress, TextColumn
+
+from komadori.cli.training_display import clock
+from komadori.lab.results import Record
+from komadori.lab.runner import Observer, Task
+from komadori.training import Report
+
+
+class Display(Observer):
+    """A context manager; the bar tells the current run, and the time left for all."""
+
+    def __init__(self) -> None:
+        self.console = Console()
+        self._progress = Progress(
+            TextColumn("{task.description}"),
+            BarColumn(),
+            TextColumn("{task.percentage:>3.0f}%"),
+            TextColumn("{task.fields[state]}"),
+            console=self.console,
+        )
+        self._bar = self._progress.add_task("", total=1.0, state="")
+        self._title = ""
+        self._seconds_left = math.inf
+
+    def __enter__(self) -> Display:
+        self._progress.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._progress.stop()
+
+    def begin(self, task: Task, done: int, left: int, seconds_left: float) -> None:
+        self._title = f"{task.name} ({done + 1} of {done + left})"
+        self._seconds_left = seconds_left
+        self._progress.update(self._bar, description=self._title, completed=0.0, state="")
+
+    def training(self, report: Report) -> None:
+        rest = self._seconds_left * (1 - report.course) if report.course < 1 else 0.0
+        rest = max(report.seconds_left, rest)
+        state = (
+            f"{report.samples_per_s:,.0f} samples/s  "
+            f"{clock(report.seconds_left)} left, all {clock(rest)}"
+        )
+        self._progress.update(self._bar, completed=report.course, state=state)
+
+    def end(self, task: Task, record: Record) -> None:
+        if record.diverged is not None:
+            text = f"diverged at step {record.diverged:,}"
+        else:
+            text = (
+                f"policy {record.measure('policy_top1'):.1%}  "
+                f"legal {record.measure('best_is_legal'):.1%}  "
+                f"value {record.measure('value_accuracy'):.1%}"
+            )
+        self.console.print(f"{task.name}: {text}  {clock(record.seconds)}", soft_wrap=True)

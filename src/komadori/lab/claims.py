@@ -1,0 +1,163 @@
+"""Whether a sentence about variants holds, judged from the records."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from komadori.lab.experiment import Claim, Experiment, Size
+from komadori.lab.results import Record
+
+#: A gap below this asks for more seeds (two points of accuracy, or 2 % of another measure).
+SMALL_GAP = 0.02
+#: Accuracy below which a policy has not learned (diary 000: RMSprop at 0.01 had 0.02).
+UNLEARNED = 0.05
+#: Seeds that a small gap is measured with.
+SEEDS = (1, 2, 3)
+
+
+@dataclass(frozen=True)
+class Value:
+    """A measure of a variant over its seeds; spread: the standard deviation, NaN of one seed."""
+
+    by_seed: dict[int, float]
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.by_seed.values()) if self.by_seed else math.nan
+
+    @property
+    def spread(self) -> float:
+        values = list(self.by_seed.values())
+        return statistics.stdev(values) if len(values) > 1 else math.nan
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """verdict: holds, does not hold, or open; sentence: it and the figures behind it."""
+
+    verdict: str
+    sentence: str
+
+
+def value_of(records: Sequence[Record], variant: str, measure: str) -> Value:
+    """The measure of a variant, by seed; a diverged run has none."""
+    found = {r.seed: r.measure(measure) for r in records if r.variant == variant}
+    return Value({seed: v for seed, v in sorted(found.items()) if math.isfinite(v)})
+
+
+def difference(records: Sequence[Record], first: str, second: str, measure: str) -> Value:
+    """first - second at each seed that both have run with: the same data in the same order."""
+    a, b = (value_of(records, name, measure).by_seed for name in (first, second))
+    return Value({seed: a[seed] - b[seed] for seed in a if seed in b})
+
+
+def needs_seeds(claim: Claim, records: Sequence[Record]) -> set[str]:
+    """The variants whose gap is too small for the seeds they have run with."""
+    wanted: set[str] = set()
+    for first, second in _pairs(claim):
+        gap = difference(records, first, second, claim.measure)
+        if gap.by_seed and abs(gap.mean) < SMALL_GAP * _unit(claim, records):
+            wanted |= {first, second}
+    return wanted
+
+
+def judge(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Verdict:
+    """What the records say of the claim."""
+    if claim.fails:
+        return _judge_fails(claim, records, experiment)
+    pairs = _pairs(claim)
+    gaps = [difference(records, a, b, claim.measure) for a, b in pairs]
+    ran = [(pair, gap) for pair, gap in zip(pairs, gaps, strict=True) if gap.by_seed]
+    if len(ran) < len(pairs):
+        missing = sorted(
+            {v for v in claim.variants if not value_of(records, v, claim.measure).by_seed}
+        )
+        return Verdict("open", f"not decided: {', '.join(missing) or 'a variant'} has not run")
+    if claim.equal:
+        (pair, widest) = max(ran, key=lambda item: abs(item[1].mean))
+        limit = claim.within
+        shown = f"the widest gap, {pair[0]} to {pair[1]}, is {_points(widest, claim)}"
+        if abs(widest.mean) <= limit:
+            return Verdict("holds", f"holds: {shown}")
+        if abs(widest.mean) - _error(widest, claim, records) <= limit:
+            return Verdict("open", f"not decided: {shown}, within the spread")
+        return Verdict("does not hold", f"does not hold: {shown}")
+    (pair, least) = min(ran, key=lambda item: item[1].mean)
+    shown = f"{pair[0]} to {pair[1]}: {_points(least, claim)}"
+    error = _error(least, claim, records)
+    if least.mean > error:
+        return Verdict("holds", f"{'yes' if claim.is_open else 'holds'}: {shown}")
+    if least.mean < -error:
+        return Verdict("does not hold", f"{'no' if claim.is_open else 'does not hold'}: {shown}")
+    return Verdict("open", f"not decided: {shown}, within the spread")
+
+
+def _judge_fails(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Verdict:
+    shown, failed = [], True
+    for name in claim.fails:
+        runs = [r for r in records if r.variant == name]
+        if not runs:
+            return Verdict("open", f"not decided: {name} has not run")
+        if any(r.diverged is not None for r in runs):
+            step = next(r.diverged for r in runs if r.diverged is not None)
+            shown.append(f"{name} diverged at step {step}")
+            continue
+        accuracy = value_of(records, name, "policy_top1").mean
+        failed = failed and accuracy < UNLEARNED
+        shown.append(f"{name} reached {accuracy:.1%}")
+    text = "; ".join(shown)
+    return Verdict(
+        "holds" if failed else "does not hold",
+        f"{'holds' if failed else 'does not hold'}: {text}",
+    )
+
+
+def at_size(records: Sequence[Record], size: Size) -> list[Record]:
+    """Those of one size."""
+    return [record for record in records if record.size == size]
+
+
+def _pairs(claim: Claim) -> list[tuple[str, str]]:
+    if claim.equal:
+        return [(a, b) for i, a in enumerate(claim.equal) for b in claim.equal[i + 1 :]]
+    return [(a, b) for a in claim.higher for b in claim.lower]
+
+
+def _is_share(measure: str) -> bool:
+    return measure in (
+        "policy_top1",
+        "policy_top3",
+        "policy_top5",
+        "value_accuracy",
+        "best_is_legal",
+        "policy_top1_mass",
+    )
+
+
+def _unit(claim: Claim, records: Sequence[Record]) -> float:
+    """What a gap is measured by: shares by themselves, other measures by their size."""
+    if _is_share(claim.measure):
+        return 1.0
+    values = [abs(value_of(records, v, claim.measure).mean) for v in claim.variants]
+    finite = [v for v in values if math.isfinite(v)]
+    return statistics.fmean(finite) if finite else 1.0
+
+
+def _error(gap: Value, claim: Claim, records: Sequence[Record]) -> float:
+    """What a gap must exceed: twice its standard error; of a single seed, `SMALL_GAP`."""
+    if len(gap.by_seed) == 1:
+        return SMALL_GAP * _unit(claim, records)
+    return 2 * gap.spread / math.sqrt(len(gap.by_seed))
+
+
+def _points(gap: Value, claim: Claim) -> str:
+    seeds = len(gap.by_seed)
+    of = f"{seeds} seeds" if seeds > 1 else "one seed"
+    if _is_share(claim.measure):
+        spread = f" ± {100 * gap.spread:.2f}" if seeds > 1 else ""
+        return f"{100 * gap.mean:+.2f}{spread} points ({of})"
+    spread = f" ± {gap.spread:.3g}" if seeds > 1 else ""
+    return f"{gap.mean:+.3g}{spread} ({of})"

@@ -1,0 +1,234 @@
+"""Experiments: one TOML file each, a base of settings and the variants that differ from it.
+
+    title = "Pieces in hand as input"
+    source = "diary 000"
+    question = "..."
+
+    [base.model]                       # a training config (training.config) without its data
+    features = "diary"
+
+    [[variants]]
+    name = "3x3"
+    title = "hands as planes, 3x3 convolution"
+    diary = { train_loss = 3.578, policy_accuracy = 0.241 }
+    set = { model.net.hands = "3x3" }  # merged into the base
+
+    [[claims]]                         # what the diary concludes (lab.claims)
+    text = "..."
+    higher = ["1x1"]
+    lower = ["3x3"]
+
+Channels are the diary's; a run of another width scales them.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from komadori.training import Config, ConfigError, config_from_dict
+
+#: The width that an experiment's channels are meant for: the diary's.
+FULL_WIDTH = 192
+#: Where `komadori lab` looks for experiments.
+FOLDER = Path("experiments") / "lab"
+
+
+class LabError(ValueError):
+    """An experiment or a result isn't what it should be; names file and key."""
+
+
+@dataclass(frozen=True)
+class Size:
+    """How large an experiment is run.
+
+    positions: to learn from, 0 for all there are. width: of networks that are `FULL_WIDTH`
+    channels wide in the diary. test_positions: to measure on.
+    """
+
+    positions: int = 300_000
+    width: int = 64
+    test_positions: int = 20_000
+
+    def channels(self, full: int) -> int:
+        """The diary's channels at this width, a multiple of 8."""
+        return full if self.width == FULL_WIDTH else max(8, round(full * self.width / 192 / 8) * 8)
+
+
+@dataclass(frozen=True)
+class Variant:
+    """diary: its figures, by measure or as text."""
+
+    name: str
+    title: str
+    diary: Mapping[str, float | str] = field(default_factory=dict)
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Claim:
+    """A sentence that the figures support or don't (`lab.claims`).
+
+    higher, lower: every variant of one measures more than every one of the other.
+    equal, within: no two differ by more. fails: these don't learn. is_open: a question that
+    the diary leaves open.
+    """
+
+    text: str
+    measure: str = "policy_top1"
+    higher: tuple[str, ...] = ()
+    lower: tuple[str, ...] = ()
+    equal: tuple[str, ...] = ()
+    within: float = 0.01
+    fails: tuple[str, ...] = ()
+    is_open: bool = False
+
+    @property
+    def variants(self) -> tuple[str, ...]:
+        """Those that the claim compares."""
+        return (*self.higher, *self.lower, *self.equal)
+
+
+@dataclass(frozen=True)
+class Experiment:
+    """scale: whether the channels are the diary's and follow the run's width. columns: measures
+    that its table shows. extras: names of `lab.measures`. order: in `lab run --all`."""
+
+    name: str
+    title: str
+    source: str
+    question: str
+    base: Mapping[str, Any]
+    variants: tuple[Variant, ...]
+    claims: tuple[Claim, ...] = ()
+    columns: tuple[str, ...] = ("train_loss", "policy_top1", "best_is_legal", "time")
+    extras: tuple[str, ...] = ()
+    note: str = ""
+    scale: bool = True
+    order: int = 100
+
+    def variant(self, name: str) -> Variant:
+        """The variant of that name; LabError names those there are."""
+        for variant in self.variants:
+            if variant.name == name:
+                return variant
+        known = ", ".join(variant.name for variant in self.variants)
+        raise LabError(f"{self.name}: no variant {name!r}; there are {known}")
+
+    def config(self, variant: Variant, size: Size, seed: int = 1) -> Config:
+        """The whole training config of a variant, as `komadori train` takes it."""
+        table = merge(self.base, variant.settings)
+        if self.scale:
+            _scale(table, size)
+        data = {
+            "test_share": 0.02,
+            "test_limit": size.test_positions,
+            "train_limit": size.positions,
+        }
+        loop = {
+            "epochs": 1.0,
+            "evaluate_every": 0,
+            "checkpoint_every": 1000,
+            "keep": 1,
+            "tensorboard": False,
+        }
+        table["seed"] = seed
+        table["data"] = {**data, **table.get("data", {})}
+        table["loop"] = {**loop, **table.get("loop", {})}
+        try:
+            return config_from_dict(table, f"{self.name}/{variant.name}")
+        except ConfigError as error:
+            raise LabError(str(error)) from error
+
+
+def load(path: Path) -> Experiment:
+    """Read an experiment file; each of its variants must make a config."""
+    try:
+        table = tomllib.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise LabError(f"{path}: {error.strerror or error}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise LabError(f"{path}: {error}") from error
+    variants = tuple(
+        _make(Variant, {_renamed(k): v for k, v in one.items()}, path)
+        for one in table.pop("variants", [])
+    )
+    claims = tuple(
+        _make(Claim, {k: tuple(v) if isinstance(v, list) else v for k, v in one.items()}, path)
+        for one in table.pop("claims", [])
+    )
+    lists = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
+    known = {"name": path.stem, "variants": variants, "claims": claims}
+    experiment: Experiment = _make(Experiment, {**lists, **known}, path)
+    names = [variant.name for variant in variants]
+    if not names or len(set(names)) < len(names):
+        raise LabError(f"{path}: variants need names, each its own")
+    for claim in claims:
+        for name in (*claim.variants, *claim.fails):
+            experiment.variant(name)
+    for variant in variants:
+        experiment.config(variant, Size())
+    return experiment
+
+
+def load_all(folder: Path = FOLDER) -> list[Experiment]:
+    """The folder's experiments, in the order of `lab run --all`."""
+    if not folder.is_dir():
+        raise LabError(f"{folder}: no such folder of experiments")
+    experiments = [load(path) for path in sorted(folder.glob("*.toml"))]
+    return sorted(experiments, key=lambda e: (e.order, e.name))
+
+
+def is_experiment(path: Path) -> bool:
+    """Whether the file is an experiment of variants, not a training config."""
+    try:
+        return "variants" in tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, tomllib.TOMLDecodeError, UnicodeDecodeError):
+        return False
+
+
+def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
+    """A new table with the change's keys in place of the base's, section by section; a network
+    that names its family, or is a short name, replaces the base's whole."""
+    merged: dict[str, Any] = json.loads(json.dumps(base))
+    for key, value in change.items():
+        old = merged.get(key)
+        is_section = isinstance(old, dict) and isinstance(value, Mapping)
+        if is_section and not (key == "net" and "family" in value):
+            merged[key] = merge(old or {}, value)
+        else:
+            merged[key] = json.loads(json.dumps(value))
+    return merged
+
+
+def _scale(table: dict[str, Any], size: Size) -> None:
+    net = table.get("model", {}).get("net")
+    if isinstance(net, dict) and "channels" in net:
+        net["channels"] = size.channels(net["channels"])
+
+
+def _renamed(key: str) -> str:
+    return "settings" if key == "set" else key
+
+
+def _make(cls: Any, values: Mapping[str, Any], path: Path) -> Any:
+    known = [f.name for f in dataclasses.fields(cls)]
+    for key in values:
+        if key not in known:
+            raise LabError(f"{path}: unknown key {key!r}; known: {', '.join(known)}")
+    try:
+        return cls(**values)
+    except TypeError as error:
+        raise LabError(f"{path}: {error}") from error
+
+
+def rows(experiments: list[Experiment]) -> Iterator[tuple[Experiment, Variant]]:
+    """Every variant of every experiment."""
+    for experiment in experiments:
+        for variant in experiment.variants:
+            yield experiment, variant

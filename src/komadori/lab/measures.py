@@ -1,0 +1,55 @@
+"""What some experiments measure beside the test part's figures."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+from komadori import inference, training
+from komadori.rules import Board
+from komadori.search import Limits, PuctOptions, PuctSearcher
+from komadori.training import Part, RunResult, Samples
+
+#: Positions and playouts of the search that shows how sharp a policy is (diary 001).
+SEARCHED, PLAYOUTS = 100, 800
+
+
+def root_moves(result: RunResult, samples: Samples | Part) -> dict[str, float]:
+    """Moves that a search visits at the root.
+
+    root_moves: mean number of moves with a visit after `PLAYOUTS` playouts, over `SEARCHED`
+    positions of plies 20 to 100, the same for every run. root_share: the share of the visits
+    that the most visited move has.
+    """
+    samples = samples.samples if isinstance(samples, Part) else samples
+    middle = np.flatnonzero((samples.ply >= 20) & (samples.ply <= 100))
+    rng = np.random.default_rng(0)
+    rows = rng.choice(middle if len(middle) else np.arange(len(samples.hcp)), SEARCHED)
+    visited, shares = [], []
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "model.onnx"
+        training.export(result.checkpoint, model)
+        evaluator = inference.load(model)
+        searcher = PuctSearcher(evaluator, PuctOptions(pv_interval_ms=0, multipv=600))
+        try:
+            for row in rows:
+                searcher.new_game()
+                searcher.set_position(Board.from_hcp(samples.hcp[row].tobytes()))
+                lines = searcher.search(Limits(playouts=PLAYOUTS)).infos
+                visits = [line.visits for line in lines if line.visits]
+                visited.append(len(visits))
+                if visits:
+                    shares.append(max(visits) / sum(visits))
+        finally:
+            searcher.close()
+            evaluator.close()
+    return {"root_moves": float(np.mean(visited)), "root_share": float(np.mean(shares))}
+
+
+#: By the name that an experiment's `extras` gives.
+EXTRAS: dict[str, Callable[[RunResult, Samples | Part], dict[str, float]]] = {
+    "root_moves": root_moves,
+}

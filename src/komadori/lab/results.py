@@ -1,0 +1,132 @@
+"""What the laboratory has measured: one JSON file an experiment, one record a run."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from komadori.atomic import write_text
+from komadori.lab.experiment import Experiment, LabError, Size, Variant
+from komadori.training import Config, ConfigError, config_from_dict
+
+FORMAT_VERSION = 1
+
+
+@dataclass(frozen=True)
+class Record:
+    """One finished run.
+
+    measures: of the test part, NaN left out; `train_loss` is the mean policy loss of the last
+    tenth of the steps. diverged: the step at which the loss was no number any more, or None.
+    cpu_seconds: processor time of the training steps of the process that ended the run, which
+    made `cpu_samples` of the samples. facts: net, parameters, device, precision, versions.
+    """
+
+    variant: str
+    seed: int
+    size: Size
+    config: Mapping[str, Any]
+    measures: Mapping[str, float]
+    samples: int
+    seconds: float
+    cpu_seconds: float
+    cpu_samples: int
+    diverged: int | None = None
+    facts: Mapping[str, Any] = field(default_factory=dict)
+
+    def measure(self, name: str) -> float:
+        """A measure, or a derived one: `cpu_us` is the processor time of a sample in
+        microseconds. NaN where there is none."""
+        if name == "cpu_us":
+            return 1e6 * self.cpu_seconds / self.cpu_samples if self.cpu_samples else math.nan
+        if name == "time":
+            return self.seconds
+        return float(self.measures.get(name, math.nan))
+
+
+class Store:
+    """FOLDER/EXPERIMENT.json, each written whole."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, experiment: str) -> Path:
+        return self.folder / f"{experiment}.json"
+
+    def records(self, experiment: str) -> list[Record]:
+        """All records of an experiment, in the order they were made."""
+        path = self.path(experiment)
+        if not path.exists():
+            return []
+        try:
+            table = json.loads(path.read_text(encoding="utf-8"))
+            if table["format_version"] != FORMAT_VERSION:
+                raise LabError(f"{path}: format version {table['format_version']}")
+            return [_record(entry) for entry in table["records"]]
+        except (ValueError, KeyError, TypeError) as error:
+            raise LabError(f"{path}: not a file of results: {error!r}") from error
+
+    def add(self, experiment: str, record: Record) -> None:
+        """Append a record; one of the same variant, seed and size is replaced."""
+        kept = [
+            old
+            for old in self.records(experiment)
+            if (old.variant, old.seed, old.size) != (record.variant, record.seed, record.size)
+        ]
+        lines = ",\n".join(json.dumps(dataclasses.asdict(one)) for one in (*kept, record))
+        head = f'"format_version": {FORMAT_VERSION},\n"experiment": {json.dumps(experiment)}'
+        write_text(self.path(experiment), f'{{\n{head},\n"records": [\n{lines}\n]\n}}\n')
+
+    def find(
+        self, experiment: Experiment, variant: Variant, size: Size, seed: int
+    ) -> Record | None:
+        """The record of this run if its settings are still those of the experiment's file."""
+        config = experiment.config(variant, size, seed)
+        for record in self.records(experiment.name):
+            same = (record.variant, record.seed, record.size) == (variant.name, seed, size)
+            if same and is_same_run(record.config, config):
+                return record
+        return None
+
+    def twin(
+        self, experiment: Experiment, variant: Variant, size: Size, seed: int
+    ) -> Record | None:
+        """A record of another experiment, or variant, that is of the very same run."""
+        config = experiment.config(variant, size, seed)
+        for path in sorted(self.folder.glob("*.json")):
+            for record in self.records(path.stem):
+                if (record.seed, record.size) != (seed, size):
+                    continue
+                if experiment.extras and path.stem != experiment.name:
+                    continue
+                if is_same_run(record.config, config):
+                    return dataclasses.replace(record, variant=variant.name)
+        return None
+
+
+def is_same_run(saved: Mapping[str, Any], config: Config) -> bool:
+    """Whether a saved config would train as this one does; where it trains and what it leaves
+    on the disk don't count."""
+    try:
+        other = config_from_dict(saved)
+    except ConfigError:
+        return False
+    return _essence(other) == _essence(config)
+
+
+def _essence(config: Config) -> Config:
+    loop = dataclasses.replace(
+        config.loop, checkpoint_every=0, keep=1, log_every=1, tensorboard=False
+    )
+    data = dataclasses.replace(config.data, train=(), test=(), ahead=1)
+    device = type(config.device)()
+    return dataclasses.replace(config, loop=loop, data=data, device=device)
+
+
+def _record(entry: Mapping[str, Any]) -> Record:
+    return Record(**{**entry, "size": Size(**entry["size"])})
