@@ -8,7 +8,8 @@ import pytest
 pytest.importorskip("torch")
 
 from komadori.lab import quickstart
-from komadori.lab.page import Curve, MatchView, Page, Plot, render
+from komadori.lab.figures import Curve, Plot
+from komadori.lab.page import MatchView, Page, render
 from komadori.nets import parse
 
 

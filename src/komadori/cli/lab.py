@@ -199,12 +199,12 @@ def _chosen(folder: Path, names: tuple[str, ...]) -> list[Experiment]:
     known = {experiment.name: experiment for experiment in _load(folder)}
     wanted: dict[str, list[str]] = {}
     for name in names:
-        experiment, _, variant = name.partition("/")
-        if experiment not in known:
+        one, _, variant = name.partition("/")
+        if one not in known:
             raise click.ClickException(
-                f"no experiment {experiment!r} in {folder}; there are {', '.join(known)}"
+                f"no experiment {one!r} in {folder}; there are {', '.join(known)}"
             )
-        wanted.setdefault(experiment, []).append(variant)
+        wanted.setdefault(one, []).append(variant)
     chosen = []
     for name, variants in wanted.items():
         experiment = known[name]

@@ -27,6 +27,7 @@ from komadori.cli.interrupt import interrupt_sets
     metavar="KEY=VALUE",
     help="Override one setting, such as loop.batch_size=512.",
 )
+@click.option("--variant", help="Of an experiment's file, which variant to train.")
 @click.option(
     "-o",
     "--run",
@@ -40,10 +41,12 @@ def command(
     data: tuple[str, ...],
     test: tuple[str, ...],
     overrides: tuple[str, ...],
+    variant: str | None,
     run_dir: Path | None,
     resume: bool,
 ) -> None:
-    """Train the network that CONFIG describes.
+    """Train the network that CONFIG describes: a run's settings, or an experiment of the
+    laboratory and one of its variants, at the size of `komadori lab run`.
 
     Ctrl-C ends the run after a checkpoint; `--resume` goes on from there. Several processes or
     GPUs: torchrun --nproc-per-node 2 -m komadori train CONFIG.
@@ -53,12 +56,26 @@ def command(
     from komadori import nets, training
     from komadori.cli.sample_files import load_samples, load_shares
     from komadori.cli.training_display import TrainingBar, metrics_table
+    from komadori.lab import experiment
 
     is_first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes one speaks
-    run_dir = run_dir or Path("runs") / config.stem
+    name = f"{config.stem}-{variant}" if variant else config.stem
+    run_dir = run_dir or Path("runs") / name
     stop = threading.Event()
     try:
-        settings = training.load_config(config, overrides)
+        if experiment.is_experiment(config):
+            chosen = experiment.load(config)
+            if variant is None:
+                names = ", ".join(one.name for one in chosen.variants)
+                raise click.UsageError(f"{config} has variants: give --variant, one of {names}")
+            table = training.config_to_dict(
+                chosen.config(chosen.variant(variant), experiment.Size())
+            )
+            settings = training.config_from_dict(table, str(config), overrides)
+        elif variant is not None:
+            raise click.UsageError(f"{config} has no variants")
+        else:
+            settings = training.load_config(config, overrides)
         train_files, test_files = data or settings.data.train, test or settings.data.test
         if not train_files:
             raise click.ClickException(f"{config}: no games: give --data or set data.train")
@@ -78,6 +95,7 @@ def command(
                 stop=stop.is_set,
             )
     except (
+        experiment.LabError,
         training.ConfigError,
         training.CheckpointError,
         training.TrainingError,

@@ -19,7 +19,8 @@ import numpy as np
 from komadori import __version__, arena, inference, records, training
 from komadori.atomic import write_text
 from komadori.encoding import encode_labels, encode_planes
-from komadori.lab.page import Candidate, Curve, MatchView, Page, Plot, PositionView, render
+from komadori.lab.figures import Curve, Plot
+from komadori.lab.page import Candidate, MatchView, Page, PositionView, render
 from komadori.nets import short_name
 from komadori.rules import Board
 from komadori.training import Config, Metrics, Part, Report, RunResult

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -10,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from komadori import training
 from komadori.atomic import write_text
 from komadori.lab.experiment import Experiment, LabError, Size, Variant
 from komadori.training import Config, ConfigError, config_from_dict
@@ -117,6 +119,12 @@ def is_same_run(saved: Mapping[str, Any], config: Config) -> bool:
     except ConfigError:
         return False
     return _essence(other) == _essence(config)
+
+
+def run_digest(config: Config) -> str:
+    """Eight hexadecimal digits that tell runs which train differently apart."""
+    text = json.dumps(training.config_to_dict(_essence(config)), sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
 def _essence(config: Config) -> Config:

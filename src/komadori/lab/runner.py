@@ -14,7 +14,7 @@ from typing import Any
 from komadori import __version__, training
 from komadori.lab import claims, measures
 from komadori.lab.experiment import Experiment, LabError, Size, Variant
-from komadori.lab.results import Record, Store
+from komadori.lab.results import Record, Store, run_digest
 from komadori.training import Config, DivergedError, Part, Report, RunResult, Samples
 
 #: What a sample costs at first, in seconds, before anything has been timed (13 layers of 64).
@@ -129,9 +129,9 @@ class Laboratory:
 
     def folder(self, task: Task) -> Path:
         """Where the task's run lies."""
-        size = f"w{self.size.width}-n{self.size.positions}-s{task.seed}"
         name = re.sub(r"[^\w.+-]", "_", task.variant.name)
-        return self.runs / task.experiment.name / f"{name}-{size}"
+        run = f"{name}-seed{task.seed}-{run_digest(self.config(task))}"
+        return self.runs / task.experiment.name / run
 
     def _make(self, task: Task) -> Record | None:
         """Train and measure; None where `stop` ended it early."""
@@ -194,7 +194,7 @@ class Laboratory:
         if result.test is None:
             raise LabError(f"{task.name}: no test positions")
         usual = {k: v for k, v in result.test.to_dict().items() if math.isfinite(v)}
-        extra = {}
+        extra: dict[str, float] = {}
         for name in task.experiment.extras:
             extra |= measures.EXTRAS[name](result, self.samples)
         return {**found, **usual, **extra}

@@ -1,0 +1,126 @@
+"""Pictures of figures, as SVG text that follows the page's colours, or as PNG."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+COLOURS = ("#b5482f", "#2f6f8f", "#6b8e23", "#8a5aa3")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a plot: `x` and `y` of equal length."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One set of axes. percent: of the y axis. kind: line, bar, or calibration, whose x is in
+    per cent too and which has the diagonal."""
+
+    title: str
+    x_label: str
+    curves: Sequence[Curve]
+    percent: bool = False
+    kind: str = "line"
+
+
+@dataclass(frozen=True)
+class DotRow:
+    """One row of a dot plot: what was measured, a dot a seed, and the diary's figure."""
+
+    label: str
+    measured: Sequence[float]
+    diary: float | None
+
+
+def plot_svg(plot: Plot) -> str:
+    """A plot as an SVG element that takes its text colour from the page."""
+    return _svg(lambda: _figure(plot), plot.title)
+
+
+def plot_png(plot: Plot) -> bytes:
+    """The same as a PNG on white."""
+    buffer = io.BytesIO()
+    _figure(plot).savefig(buffer, format="png", dpi=160)
+    return buffer.getvalue()
+
+
+def dots_svg(rows: Sequence[DotRow], title: str) -> str:
+    """Variants one under another with their shares; a standalone SVG."""
+
+    def draw() -> Any:
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import PercentFormatter
+
+        figure = Figure(figsize=(7.2, 0.9 + 0.34 * len(rows)), layout="constrained")
+        axes = figure.subplots()
+        for place, row in enumerate(rows):
+            here = [place] * len(row.measured)
+            axes.plot(row.measured, here, "o", color=COLOURS[0], alpha=0.8, markersize=7)
+            if row.diary is not None:
+                axes.plot([row.diary], [place], "D", color=COLOURS[1], fillstyle="none")
+        axes.plot([], [], "o", color=COLOURS[0], label="measured")
+        if any(row.diary is not None for row in rows):
+            axes.plot([], [], "D", color=COLOURS[1], fillstyle="none", label="diary")
+        axes.set_yticks(range(len(rows)), [row.label for row in rows])
+        axes.set_ylim(len(rows) - 0.5, -0.5)
+        axes.set_title(title, loc="left", fontsize=11)
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(axis="x", alpha=0.25)
+        axes.legend(frameon=False, fontsize=9, loc="best")
+        return figure
+
+    return _svg(draw, title, transparent=False)
+
+
+def _figure(plot: Plot) -> Any:
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter, PercentFormatter
+
+    figure = Figure(figsize=(5.4, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for number, curve in enumerate(plot.curves):
+        colour = COLOURS[number % len(COLOURS)]
+        if plot.kind == "bar":
+            width = 0.8 / len(plot.curves)
+            places = [x + (number - (len(plot.curves) - 1) / 2) * width for x in curve.x]
+            axes.bar(places, curve.y, width, color=colour, label=curve.label)
+        else:
+            marker = "o" if len(curve.x) < 30 else ""
+            axes.plot(curve.x, curve.y, marker, ls="-", ms=4, color=colour, lw=2, label=curve.label)
+    if plot.kind == "calibration":
+        axes.plot([0, 1], [0, 1], color="#888888", linewidth=1, linestyle=":")
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    elif plot.kind == "line":
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_title(plot.title, loc="left", fontsize=12)
+    axes.set_xlabel(plot.x_label)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", alpha=0.25)
+    if plot.percent:
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    if len(plot.curves) > 1:
+        axes.legend(frameon=False)
+    return figure
+
+
+def _svg(draw: Callable[[], Any], salt: str, *, transparent: bool = True) -> str:
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.fonttype": "none", "font.size": 11, "svg.hashsalt": salt}):
+        buffer = io.StringIO()
+        draw().savefig(buffer, format="svg", transparent=transparent, metadata={"Date": None})
+    svg = buffer.getvalue()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    if not transparent:
+        return svg
+    return svg[svg.index("<svg") :].replace("#000000", "currentColor")

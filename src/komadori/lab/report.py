@@ -1,0 +1,258 @@
+"""The laboratory's pages: for each experiment the diary's figures beside those measured.
+
+OUT/index.md           every experiment and what came of its claims
+OUT/NAME.md, NAME.svg  one experiment
+OUT/data/NAME.json     the records that the page was made from
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from komadori.atomic import write_text
+from komadori.lab.claims import Value, Verdict, at_size, judge, value_of
+from komadori.lab.experiment import FULL_WIDTH, Experiment, LabError, Size, Variant
+from komadori.lab.figures import DotRow, dots_svg
+from komadori.lab.results import Record, Store
+
+#: Heading of each measure; the diary's column has the same name.
+TITLES = {
+    "train_loss": "train loss",
+    "policy_top1": "policy accuracy",
+    "policy_top3": "top 3",
+    "policy_loss": "policy test loss",
+    "value_accuracy": "value accuracy",
+    "value_result_loss": "result loss",
+    "value_score_loss": "score loss",
+    "best_is_legal": "best label legal",
+    "policy_entropy": "policy entropy",
+    "policy_top1_mass": "largest probability",
+    "root_moves": "root moves",
+    "root_share": "share of the most visited",
+    "cpu_us": "µs a sample",
+    "time": "time",
+    "int8_per_s": "int8 positions/s",
+    "int8_time": "int8 time",
+    "parameters": "parameters",
+    "strength": "strength",
+    "positions": "positions",
+}
+_SHARES = ("accuracy", "top1", "top3", "legal", "share")
+
+
+def write_report(
+    experiments: Sequence[Experiment], store: Store, out: Path, command: str, machine: str
+) -> list[Path]:
+    """Write every experiment that has records, the newest size of each; the pages' paths."""
+    pages = []
+    lines = []
+    for experiment in experiments:
+        records = store.records(experiment.name)
+        if not records:
+            lines.append(_index_row(experiment, [], ()))
+            continue
+        size = records[-1].size
+        records = at_size(records, size)
+        verdicts = [judge(claim, records, experiment) for claim in experiment.claims]
+        text = page(experiment, records, verdicts, command, machine)
+        path = out / f"{experiment.name}.md"
+        write_text(path, text)
+        write_text(out / f"{experiment.name}.svg", _picture(experiment, records))
+        copy = out / "data" / f"{experiment.name}.json"
+        if copy.resolve() != store.path(experiment.name).resolve():
+            write_text(copy, store.path(experiment.name).read_text(encoding="utf-8"))
+        pages.append(path)
+        lines.append(_index_row(experiment, records, verdicts))
+    write_text(out / "index.md", _index(lines, command, machine))
+    return pages
+
+
+def page(
+    experiment: Experiment,
+    records: Sequence[Record],
+    verdicts: Sequence[Verdict],
+    command: str,
+    machine: str,
+) -> str:
+    """The Markdown page of one experiment from records of one size."""
+    size = records[-1].size
+    parts = [
+        f"# {experiment.title}",
+        f"{experiment.question} ({experiment.source}; `experiments/lab/{experiment.name}.toml`)",
+    ]
+    if experiment.note:
+        parts.append(experiment.note)
+    parts += [
+        table(experiment, records),
+        f"![{experiment.title}]({experiment.name}.svg)",
+        "## What the diary concluded, and what was found",
+        _claims(experiment, verdicts),
+        "## How",
+        _how(experiment, records, size, command, machine),
+    ]
+    return "\n\n".join(parts) + "\n"
+
+
+def table(experiment: Experiment, records: Sequence[Record]) -> str:
+    """The Markdown table: a row a variant, the diary's figures and then those measured."""
+    diary = [key for key in TITLES if any(key in variant.diary for variant in experiment.variants)]
+    ours = [c for c in experiment.columns if any(_has(r, c) for r in records)]
+    seeds = any(len(_seeds(records, v)) > 1 for v in experiment.variants)
+    heads = [
+        "variant",
+        *(f"diary: {TITLES[key]}" for key in diary),
+        *(TITLES.get(key, key) for key in ours),
+        *(["seeds"] if seeds else []),
+    ]
+    rows = [heads, ["---"] * (1 + len(diary)) + ["--:"] * (len(heads) - 1 - len(diary))]
+    for variant in experiment.variants:
+        row = [variant.title, *(_diary_cell(variant, key) for key in diary)]
+        row += [_cell(records, variant, key) for key in ours]
+        if seeds:
+            row.append(", ".join(map(str, _seeds(records, variant))))
+        rows.append(row)
+    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+
+
+def format_measure(name: str, value: float) -> str:
+    """A measure as text, shares in per cent, times as clocks."""
+    if not math.isfinite(value):
+        return ""
+    if name == "time":
+        minutes, seconds = divmod(round(value), 60)
+        hours, minutes = divmod(minutes, 60)
+        return f"{hours}:{minutes:02}:{seconds:02}"
+    if any(part in name for part in _SHARES):
+        return f"{100 * value:.1f} %"
+    if name in ("cpu_us", "int8_per_s", "parameters"):
+        return f"{value:,.0f}"
+    return f"{value:.1f}" if name == "root_moves" else f"{value:.3f}"
+
+
+def _cell(records: Sequence[Record], variant: Variant, key: str) -> str:
+    mine = [r for r in records if r.variant == variant.name]
+    if not mine:
+        return "not run"
+    diverged = [r.diverged for r in mine if r.diverged is not None]
+    value = value_of(records, variant.name, key)
+    if not value.by_seed:
+        return f"diverged at step {diverged[0]:,}" if diverged else ""
+    text = format_measure(key, value.mean)
+    return text + _spread(key, value) if math.isfinite(value.spread) else text
+
+
+def _spread(key: str, value: Value) -> str:
+    if key == "time":
+        return ""
+    if any(part in key for part in _SHARES):
+        return f" ± {100 * value.spread:.1f}"
+    return f" ± {value.spread:.3f}" if value.spread < 10 else f" ± {value.spread:.0f}"
+
+
+def _diary_cell(variant: Variant, key: str) -> str:
+    value = variant.diary.get(key, "")
+    if isinstance(value, str) or key == "train_loss":
+        return str(value)
+    return format_measure(key, float(value))
+
+
+def _claims(experiment: Experiment, verdicts: Sequence[Verdict]) -> str:
+    lines = []
+    for claim, verdict in zip(experiment.claims, verdicts, strict=True):
+        who = "Left open" if claim.is_open else "Diary"
+        lines.append(
+            f"- {who}: {claim.text} **{verdict.sentence[0].upper()}{verdict.sentence[1:]}**."
+        )
+    return "\n".join(lines) if lines else "Nothing."
+
+
+def _how(
+    experiment: Experiment, records: Sequence[Record], size: Size, command: str, machine: str
+) -> str:
+    facts = records[-1].facts
+    amount = f"{size.positions:,}" if size.positions else "all"
+    width = ""
+    if experiment.scale and size.width != FULL_WIDTH:
+        width = f" Channels are {size.width} where the diary has {FULL_WIDTH}."
+    chosen = command or (
+        f"komadori lab run {experiment.name} --data 'teacher-*.hcpe3.xz' "
+        f"--positions {size.positions} --width {size.width}"
+    )
+    return (
+        f"`{chosen.replace('NAME', experiment.name)}`\n\n"
+        f"{amount} positions to learn from, one epoch, the same ones in the same order for all "
+        f"variants of a seed{_proof(records)}; {facts['test_positions']:,} positions of other "
+        f"games to measure on, none of them learned from.{width} "
+        f"{machine or facts['machine']}, {facts['dtype']}, torch {facts['torch']}. Times are of a "
+        "machine that did other work too; µs a sample is processor time of both cores. "
+        "Train loss is the policy's, over the last tenth of the steps; ± is the standard "
+        "deviation over the seeds. A gap of one seed decides nothing under two points, one of "
+        "several within twice its standard error."
+    )
+
+
+def _proof(records: Sequence[Record]) -> str:
+    by_seed: dict[int, set[str]] = {}
+    for record in records:
+        by_seed.setdefault(record.seed, set()).add(record.facts["data"])
+    for seed, found in by_seed.items():
+        if len(found) > 1:
+            raise LabError(
+                f"seed {seed}: the variants learned from different positions ({', '.join(found)})"
+            )
+    return f" (fingerprint {by_seed[min(by_seed)].pop()})"
+
+
+def _index_row(
+    experiment: Experiment, records: Sequence[Record], verdicts: Sequence[Verdict]
+) -> str:
+    ran = sum(any(r.variant == v.name for r in records) for v in experiment.variants)
+    found = "; ".join(
+        f"{claim.text} {verdict.sentence}"
+        for claim, verdict in zip(experiment.claims, verdicts, strict=False)
+    )
+    name = f"[{experiment.title}]({experiment.name}.md)" if records else experiment.title
+    return f"| {name} | {ran} of {len(experiment.variants)} | {found or 'not run'} |"
+
+
+def _index(rows: list[str], command: str, machine: str) -> str:
+    how = f" `{command}`, {machine}." if command else ""
+    return "\n".join(
+        [
+            "# The laboratory",
+            "",
+            "Each question of the diary as an experiment that can be run again "
+            f"(`komadori lab list`), the diary's figures beside ours.{how}",
+            "",
+            "| experiment | variants run | claims |",
+            "|---|---|---|",
+            *rows,
+            "",
+        ]
+    )
+
+
+def _picture(experiment: Experiment, records: Sequence[Record]) -> str:
+    measure = "policy_top1"
+    rows = []
+    for variant in experiment.variants:
+        value = value_of(records, variant.name, measure)
+        diary = variant.diary.get(measure)
+        rows.append(
+            DotRow(
+                variant.title,
+                list(value.by_seed.values()),
+                diary if isinstance(diary, float) else None,
+            )
+        )
+    return dots_svg(rows, "policy accuracy on held-out games")
+
+
+def _has(record: Record, key: str) -> bool:
+    return math.isfinite(record.measure(key))
+
+
+def _seeds(records: Sequence[Record], variant: Variant) -> list[int]:
+    return sorted({r.seed for r in records if r.variant == variant.name})

@@ -1,0 +1,296 @@
+"""The laboratory on a tiny set: every experiment's file, runs that go on, claims, pages."""
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from komadori import records, training
+from komadori.cli.lab import command
+from komadori.cli.train import command as train_command
+from komadori.lab import claims, experiment, measures
+from komadori.lab.experiment import Claim, LabError, Size
+from komadori.lab.report import write_report
+from komadori.lab.results import Record, Store
+from komadori.lab.runner import Laboratory, Observer
+
+FOLDER = Path(__file__).parents[2] / "experiments" / "lab"
+TINY = Size(positions=400, width=8, test_positions=60)
+
+TOY = """
+title = "A toy"
+source = "nowhere"
+question = "Which?"
+[base.model]
+net = "resnet1x8"
+[base.loop]
+batch_size = 16
+log_every = 1
+[base.device]
+precision = "float32"
+replicas = 1
+[[variants]]
+name = "slow"
+title = "a low rate"
+diary = { train_loss = 3.0, policy_top1 = 0.25, time = "0:01:00" }
+set = { schedule.rate = 1e-6 }
+[[variants]]
+name = "fast"
+title = "a usual rate"
+set = { schedule.rate = 0.05 }
+[[claims]]
+text = "A usual rate learns more."
+measure = "train_loss"
+higher = ["slow"]
+lower = ["fast"]
+"""
+
+
+@pytest.fixture(scope="module")
+def samples():
+    whole = records.load_samples(records.sample_path())
+    return whole.take(slice(0, 2000))
+
+
+@pytest.fixture
+def toy(tmp_path):
+    path = tmp_path / "toy.toml"
+    path.write_text(TOY)
+    return experiment.load(path)
+
+
+class Watch(Observer):
+    def __init__(self):
+        self.began, self.ended, self.steps = [], [], []
+
+    def begin(self, task, done, left, seconds_left):
+        self.began.append((task.variant.name, task.seed))
+        assert seconds_left > 0
+
+    def training(self, report):
+        self.steps.append(report.step)
+
+    def end(self, task, record):
+        self.ended.append(task.variant.name)
+
+
+def record(variant, seed=1, **values):
+    return Record(variant, seed, TINY, {}, values, 400, 1.0, 1.0, 400)
+
+
+def test_every_row_of_the_diary_has_a_variant():
+    found = {e.name: {v.name for v in e.variants} for e in experiment.load_all(FOLDER)}
+    assert len(found["hand-input"]) == 3
+    assert len(found["turn-input"]) == 6
+    assert len(found["batch-norm"]) == 13
+    assert len(found["optimizer"]) == 10
+    assert {"bn-order", "from-square", "in-check", "label", "head", "label-head"} <= set(found)
+    assert {"resnet", "value-output", "attention", "separate-outputs", "pydlshogi"} <= set(found)
+
+
+@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda p: p.stem)
+def test_every_variant_trains(path, samples, tmp_path):
+    """A step of each at an eighth of the smallest width that its heads allow."""
+    one = experiment.load(path)
+    for variant in one.variants:
+        config = one.config(variant, dataclasses.replace(TINY, positions=64, test_positions=8))
+        loop = dataclasses.replace(config.loop, batch_size=8, max_steps=1, epochs=0.0)
+        device = dataclasses.replace(config.device, device="cpu", precision="float32", replicas=1)
+        net = config.model.net
+        if getattr(net, "channels", 0) > 32:
+            net = dataclasses.replace(net, channels=32, blocks=min(net.blocks, 2))
+        config = dataclasses.replace(
+            config,
+            model=dataclasses.replace(config.model, net=net),
+            loop=loop,
+            device=device,
+        )
+        result = training.train(config, samples, None, tmp_path / variant.name)
+        assert result.step == 1
+        assert result.test.positions > 0
+
+
+def test_runs_are_made_once_and_go_on_where_they_stopped(toy, samples, tmp_path):
+    store, watch = Store(tmp_path / "results"), Watch()
+    asked = 0
+
+    def stop_after_ten():
+        nonlocal asked
+        asked += 1
+        return asked == 10
+
+    laboratory = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu", watch, stop_after_ten)
+    assert not laboratory.run([toy], [1])
+    assert watch.began == [("slow", 1)]
+    assert watch.ended == []
+    stopped_at = watch.steps[-1]
+    laboratory.stop = lambda: False
+    watch.steps = []
+    assert laboratory.run([toy], [1])
+    assert watch.steps[0] == stopped_at + 1  # from the checkpoint, not anew
+    assert watch.ended == ["slow", "fast"]
+    assert laboratory.run([toy], [1])
+    assert watch.ended == ["slow", "fast"]
+    slow, fast = store.records("toy")
+    assert slow.facts["data"] == fast.facts["data"]
+    assert slow.measure("train_loss") > fast.measure("train_loss")
+    assert fast.samples == 400
+
+
+def test_changed_settings_are_run_again(toy, samples, tmp_path):
+    store = Store(tmp_path / "results")
+    laboratory = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu")
+    laboratory.run([toy], [1])
+    changed = dataclasses.replace(
+        toy,
+        variants=(
+            toy.variants[0],
+            dataclasses.replace(toy.variants[1], settings={"schedule": {"rate": 0.02}}),
+        ),
+    )
+    assert [t.variant.name for t in laboratory.tasks([toy], [1])] == []
+    assert [t.variant.name for t in laboratory.tasks([changed], [1])] == ["fast"]
+    assert laboratory.run([changed], [1])
+    kept = {r.variant: r.config["schedule"]["rate"] for r in store.records("toy")}
+    assert kept == {"slow": 1e-6, "fast": 0.02}
+
+
+def test_small_gaps_get_more_seeds(toy, tmp_path):
+    claim = Claim("?", higher=("fast",), lower=("slow",))
+    near = [record("fast", policy_top1=0.31), record("slow", policy_top1=0.30)]
+    far = [record("fast", policy_top1=0.35), record("slow", policy_top1=0.30)]
+    assert claims.needs_seeds(claim, near) == {"fast", "slow"}
+    assert claims.needs_seeds(claim, far) == set()
+
+
+@pytest.mark.parametrize(
+    ("fast", "verdict"),
+    [
+        ({1: 0.35}, "holds"),
+        ({1: 0.31}, "open"),
+        ({1: 0.25}, "does not hold"),
+        ({1: 0.310, 2: 0.311, 3: 0.309}, "holds"),
+        ({1: 0.290, 2: 0.289, 3: 0.291}, "does not hold"),
+        ({1: 0.330, 2: 0.280, 3: 0.301}, "open"),
+    ],
+)
+def test_verdicts(fast, verdict, toy):
+    claim = Claim("?", higher=("fast",), lower=("slow",))
+    runs = [record("slow", s, policy_top1=0.30) for s in (1, 2, 3)]
+    runs += [record("fast", s, policy_top1=v) for s, v in fast.items()]
+    assert claims.judge(claim, runs, toy).verdict == verdict
+
+
+def test_verdicts_of_equality_and_failure(toy):
+    equal = Claim("?", equal=("fast", "slow"), within=0.01)
+    runs = [record("slow", policy_top1=0.30), record("fast", policy_top1=0.305)]
+    assert claims.judge(equal, runs, toy).verdict == "holds"
+    runs = [record("slow", policy_top1=0.30), record("fast", policy_top1=0.35)]
+    assert claims.judge(equal, runs, toy).verdict == "does not hold"
+    assert claims.judge(equal, runs[:1], toy).verdict == "open"
+    fails = Claim("?", fails=("fast",))
+    assert claims.judge(fails, [record("fast", policy_top1=0.2)], toy).verdict == "does not hold"
+    diverged = dataclasses.replace(record("fast"), diverged=7)
+    assert claims.judge(fails, [diverged], toy).sentence == "holds: fast diverged at step 7"
+
+
+def test_a_run_that_diverges_is_a_result(toy, samples, tmp_path):
+    wild = dataclasses.replace(
+        toy,
+        variants=(
+            dataclasses.replace(
+                toy.variants[0],
+                settings={"schedule": {"rate": 1e6, "warmup_steps": 0}, "loop": {"clip": 0.0}},
+            ),
+        ),
+    )
+    store = Store(tmp_path / "results")
+    assert Laboratory(store, tmp_path / "runs", TINY, samples, "cpu").run([wild], [1])
+    (found,) = store.records("toy")
+    assert found.diverged is not None
+    assert Laboratory(store, tmp_path / "runs", TINY, samples, "cpu").tasks([wild], [1]) == []
+
+
+def test_search_shows_how_sharp_the_policy_is(samples, tmp_path, monkeypatch):
+    pytest.importorskip("onnx")
+    monkeypatch.setattr(measures, "SEARCHED", 3)
+    monkeypatch.setattr(measures, "PLAYOUTS", 64)
+    config = training.config_from_dict(
+        {"model": {"net": "resnet1x8"}, "loop": {"max_steps": 1, "tensorboard": False}}
+    )
+    result = training.train(config, samples, None, tmp_path / "run")
+    found = measures.root_moves(result, samples)
+    assert 1 < found["root_moves"] <= 64
+    assert 0 < found["root_share"] < 1
+
+
+def test_commands_make_pages(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    folder = tmp_path / "experiments"
+    folder.mkdir()
+    (folder / "toy.toml").write_text(TOY)
+    common = ["--experiments", str(folder), "--results", "results"]
+    runner = CliRunner()
+    run = ["run", "toy", *common, "--positions", "300", "--width", "8", "--test-positions", "50"]
+    made = runner.invoke(command, [*run, "--device", "cpu", "--seeds", "1"])
+    assert made.exit_code == 0, made.output
+    listed = runner.invoke(command, ["list", *common])
+    assert "toy" in listed.output
+    told = runner.invoke(command, ["report", *common, "-o", "pages", "--machine", "A machine"])
+    assert told.exit_code == 0, told.output
+    page = (tmp_path / "pages" / "toy.md").read_text()
+    assert "| a low rate | 3.0 | 25.0 % | 0:01:00 |" in page
+    assert "A usual rate learns more. **Holds" in page
+    assert "A machine" in page
+    assert (tmp_path / "pages" / "toy.svg").read_text().startswith("<?xml")
+    index = (tmp_path / "pages" / "index.md").read_text()
+    assert "[A toy](toy.md) | 2 of 2 |" in index
+    kept = json.loads((tmp_path / "pages" / "data" / "toy.json").read_text())
+    assert len(kept["records"]) == 2
+    again = write_report(
+        experiment.load_all(folder), Store(tmp_path / "pages" / "data"), tmp_path / "two", "", ""
+    )
+    assert len(again) == 1
+
+
+def test_different_data_is_no_comparison(toy, tmp_path):
+    store = Store(tmp_path)
+    facts = {"test_positions": 60, "dtype": "float32", "torch": "2", "machine": "m"}
+    for name, data in (("slow", "a"), ("fast", "b")):
+        one = record(name, train_loss=1.0, policy_top1=0.3)
+        store.add("toy", dataclasses.replace(one, facts=facts | {"data": data}))
+    with pytest.raises(LabError, match="different positions"):
+        write_report([toy], store, tmp_path / "out", "", "")
+
+
+def test_train_takes_a_variant(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "toy.toml"
+    path.write_text(TOY)
+    data = ["--data", str(records.sample_path()), "--set", "data.train_limit=64"]
+    data += ["--set", "data.test_limit=8", "--set", "device.device=cpu"]
+    runner = CliRunner()
+    missing = runner.invoke(train_command, [str(path), *data])
+    assert "one of slow, fast" in missing.output
+    made = runner.invoke(train_command, [str(path), "--variant", "fast", *data])
+    assert made.exit_code == 0, made.output
+    saved = json.loads((tmp_path / "runs" / "toy-fast" / "config.json").read_text())
+    assert saved["schedule"]["rate"] == 0.05
+
+
+@pytest.mark.parametrize(
+    ("change", "text"),
+    [
+        (('name = "fast"', 'name = "slow"'), "names, each its own"),
+        (("question =", "qestion ="), "unknown key 'qestion'"),
+        (('lower = ["fast"]', 'lower = ["quick"]'), "no variant 'quick'"),
+        (("schedule.rate = 0.05", "schedule.speed = 0.05"), "unknown key 'schedule.speed'"),
+    ],
+)
+def test_a_wrong_file_is_told(change, text, tmp_path):
+    path = tmp_path / "toy.toml"
+    path.write_text(TOY.replace(*change))
+    with pytest.raises(LabError, match=text):
+        experiment.load(path)
