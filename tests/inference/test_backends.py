@@ -243,3 +243,18 @@ def test_openvino_starts_no_process_of_its_own() -> None:
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_a_slot_left_in_flight_may_be_started_again(model: Path, backend: str) -> None:
+    evaluator = load(model, backend=backend, max_batch=2)
+    assert isinstance(evaluator, inference.Polled)
+    features = planes(2, seed=3)
+    expected, _ = reference(model, *features)
+    for slot in range(evaluator.slots):
+        evaluator.start(slot, 2)
+        assert evaluator.first_done([slot], 20) == slot
+    policy, _ = evaluate(evaluator, *features)
+    np.testing.assert_allclose(policy, expected, atol=2e-4)
+    assert evaluator.starts == evaluator.slots + 1
+    evaluator.close()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 import time
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -473,3 +474,59 @@ def test_no_thread_is_left_behind() -> None:
     assert time.perf_counter() - began < 1.0
     assert not [t for t in threading.enumerate() if t.name == "root mate"]
     assert s.mate_nodes > 100_000
+
+
+class Stuck(FixedEvaluator):
+    """Doesn't answer until it is told to, once `stuck`."""
+
+    def __init__(self) -> None:
+        super().__init__(max_batch=4, slots=3)
+        self.stuck = False
+        self.starts = 0
+
+    def start(self, slot: int, n: int) -> None:
+        self.starts += 1
+        super().start(slot, n)
+
+    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
+        if self.stuck:
+            time.sleep(timeout_s or 0)
+            return None
+        return slots[0]
+
+
+def test_time_and_stop_do_not_wait_for_the_network() -> None:
+    evaluator = Stuck()
+    s = PuctSearcher(evaluator, PuctOptions(root_mate_plies=0))
+    s.set_position(Board())
+    s.search(Limits(nodes=50))
+    evaluator.stuck = True
+    result = s.search(Limits(movetime_ms=30))
+    assert result.best_move is not None
+    assert sum(m.visits for m in s.tree.root_moves(0)) == s.tree.root_visits(0) - 1
+    stop = threading.Event()
+    threading.Timer(0.03, stop.set).start()
+    assert s.search(Limits(infinite=True), stop=stop).best_move is not None
+    evaluator.stuck = False
+    s.new_game()
+    s.search(Limits(nodes=50))
+    assert s.tree.root_visits(0) >= 50
+    assert s.tree.check() == ""
+
+
+def test_what_was_left_in_the_network_is_taken_in_unless_others_used_it() -> None:
+    for used in (False, True):
+        evaluator = Stuck()
+        s = PuctSearcher(evaluator, PuctOptions(root_mate_plies=0))
+        s.set_position(Board())
+        s.search(Limits(nodes=100))
+        evaluator.stuck = True
+        s.search(Limits(movetime_ms=20))
+        evaluated = s.tree.stats.evaluated
+        evaluator.stuck = False
+        if used:
+            evaluator.start(0, 1)
+        s._take_in()
+        assert (s.tree.stats.evaluated > evaluated) != used
+        assert s.tree.view(0).in_flight == 0
+        assert s.tree.check() == ""

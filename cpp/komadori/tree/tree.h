@@ -94,7 +94,7 @@ class Tree {
     bool root_solved(int root) const;
     float root_value(int root) const;  // the side to move's; 0.5 before anything is known
     // Best first: proven wins (shortest first), then by visits, then proven losses (longest
-    // first). Only the search moves where they are given.
+    // first). Only the search moves where they are given. Visits in flight don't count.
     std::vector<RootMove> root_moves(int root);
     // What is expected after `first`, best moves for both sides, itself included.
     std::vector<std::uint16_t> variation(int root, std::uint16_t first, int max_plies);
@@ -167,7 +167,7 @@ class Tree {
 
     // report.cpp
     int best_edge(const Node& node) const;
-    RootMove describe(const Edge& edge) const;
+    RootMove describe(const Edge& edge, std::uint32_t in_flight = 0) const;
     bool is_allowed(const Root& root, std::uint16_t move16) const;
 
     mutable std::mutex lock_;

@@ -9,7 +9,7 @@ A backend's library is imported only when a model is loaded through it.
 from komadori.inference.group import EvaluatorGroup
 from komadori.inference.loading import BACKENDS, load
 from komadori.inference.processors import available_threads
-from komadori.inference.protocol import Evaluator, InferenceError, ModelError, evaluate
+from komadori.inference.protocol import Evaluator, InferenceError, ModelError, Polled, evaluate
 
 __all__ = [
     "BACKENDS",
@@ -17,6 +17,7 @@ __all__ = [
     "EvaluatorGroup",
     "InferenceError",
     "ModelError",
+    "Polled",
     "available_threads",
     "evaluate",
     "load",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
 from komadori.inference.protocol import Evaluator, Floats, ModelError, Planes
@@ -45,6 +45,7 @@ class EvaluatorGroup:
         self.slots = len(self._places)
         self._waiters = ThreadPoolExecutor(self.slots, "devices")
         self._running: list[Future[tuple[Floats, Floats]] | None] = [None] * self.slots
+        self.starts = 0
 
     def inputs(self, slot: int) -> tuple[Planes, Planes]:
         device, own = self._places[slot]
@@ -55,14 +56,16 @@ class EvaluatorGroup:
         if not 0 < n <= self.max_batch:
             raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
         device, own = self._places[slot]
+        if running := self._running[slot]:
+            wait([running])
+        self.starts += 1
         self.evaluators[device].start(own, n)
         self._running[slot] = self._waiters.submit(self.evaluators[device].wait, own)
 
-    def first_done(self, slots: Collection[int]) -> int:
-        """The slot, of these that were started, whose outputs come first."""
+    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
         futures = {self._future(slot): slot for slot in slots}
-        done, _ = wait(futures, return_when=FIRST_COMPLETED)
-        return min(futures[future] for future in done)
+        done, _ = wait(futures, timeout_s, return_when=FIRST_COMPLETED)
+        return min((futures[future] for future in done), default=None)
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
         return self._future(slot).result()

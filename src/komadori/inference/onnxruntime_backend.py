@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +83,7 @@ class OnnxRuntimeEvaluator:
         ]
         self._pool = ThreadPoolExecutor(1, "onnxruntime")
         self._running: list[Future[list[Any]] | None] = [None] * slots
+        self.starts = 0
 
     def inputs(self, slot: int) -> tuple[Floats, Floats]:
         return self._inputs[slot]
@@ -92,6 +93,9 @@ class OnnxRuntimeEvaluator:
             raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
         features1, features2 = self._inputs[slot]
         feed = {INPUTS[0]: features1[:n], INPUTS[1]: features2[:n]}
+        if running := self._running[slot]:
+            wait([running])
+        self.starts += 1
         self._running[slot] = self._pool.submit(self._session.run, list(OUTPUTS), feed)
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
@@ -103,6 +107,13 @@ class OnnxRuntimeEvaluator:
         except Exception as error:
             raise InferenceError(f"ONNX Runtime: {error}") from None
         return policy, value.reshape(-1)
+
+    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
+        future = self._running[slots[0]]
+        if future is None:
+            raise ValueError(f"slot {slots[0]} was not started")
+        done, _ = wait([future], timeout_s)
+        return slots[0] if done else None
 
     def close(self) -> None:
         self._pool.shutdown(wait=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -106,6 +107,8 @@ class OpenVinoEvaluator:
         # a tensor and no wait() asks for one.
         self._tensors: list[dict[int, _Rows]] = [{} for _ in range(self.slots)]
         self._rows = [-1] * self.slots
+        self._busy = [False] * self.slots
+        self.starts = 0
         self._answers = [(policy[:0], value[:0, 0]) for policy, value in self._outputs]
 
     def inputs(self, slot: int) -> tuple[Planes, Planes]:
@@ -113,6 +116,8 @@ class OpenVinoEvaluator:
 
     def start(self, slot: int, n: int) -> None:
         request = self._requests[slot]
+        if self._busy[slot]:
+            request.wait()
         if n != self._rows[slot]:
             rows = self._tensors[slot].get(n)
             if rows is None:
@@ -124,6 +129,8 @@ class OpenVinoEvaluator:
                 request.set_tensor(name, tensor)
             self._rows[slot] = n
             self._answers[slot] = rows.answers
+        self._busy[slot] = True
+        self.starts += 1
         request.start_async()
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
@@ -131,7 +138,17 @@ class OpenVinoEvaluator:
             self._requests[slot].wait()
         except RuntimeError as error:
             raise InferenceError(f"OpenVINO: {_brief(error)}") from None
+        finally:
+            self._busy[slot] = False
         return self._answers[slot]
+
+    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
+        if timeout_s is None:
+            return slots[0]
+        try:
+            return slots[0] if self._requests[slots[0]].wait_for(int(timeout_s * 1000)) else None
+        except RuntimeError:
+            return slots[0]  # wait() says what is wrong
 
     def close(self) -> None:
         for request in self._requests:

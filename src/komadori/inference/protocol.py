@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
@@ -59,6 +60,23 @@ class Evaluator(Protocol):
 
     def close(self) -> None:
         """Wait for what is in flight and give the network's memory back."""
+        ...
+
+
+@runtime_checkable
+class Polled(Protocol):
+    """An evaluator that can be asked whether a batch is done, so that nobody need wait for it.
+
+    A slot left in flight may be started again: that waits for it, and its outputs are lost.
+    """
+
+    starts: int
+    """Batches started so far: whether others have used the network since."""
+
+    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
+        """A slot, of these that were started, whose outputs are there: the first to finish where
+        the slots' devices differ. None if there is none within the time.
+        """
         ...
 
 

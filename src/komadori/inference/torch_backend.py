@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from concurrent.futures import Future, ThreadPoolExecutor
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -117,6 +117,7 @@ class TorchEvaluator:
         self._inputs = [(first.numpy(), second.numpy()) for first, second in self._tensors]
         self._pool = ThreadPoolExecutor(1, "torch")
         self._running: list[Future[tuple[Floats, Floats]] | None] = [None] * slots
+        self.starts = 0
 
     def inputs(self, slot: int) -> tuple[Floats, Floats]:
         return self._inputs[slot]
@@ -124,6 +125,9 @@ class TorchEvaluator:
     def start(self, slot: int, n: int) -> None:
         if not 0 < n <= self.max_batch:
             raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
+        if running := self._running[slot]:
+            wait([running])
+        self.starts += 1
         self._running[slot] = self._pool.submit(self._run, slot, n)
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
@@ -134,6 +138,13 @@ class TorchEvaluator:
             return future.result()
         except Exception as error:
             raise InferenceError(f"torch: {error}") from error
+
+    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
+        future = self._running[slots[0]]
+        if future is None:
+            raise ValueError(f"slot {slots[0]} was not started")
+        done, _ = wait([future], timeout_s)
+        return slots[0] if done else None
 
     def close(self) -> None:
         self._pool.shutdown(wait=True)

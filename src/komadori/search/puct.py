@@ -14,7 +14,13 @@ from dataclasses import replace
 from typing import Any
 
 from komadori._core.tree import Batch, Proof, RootMove, Tree, TreeOptions
-from komadori.inference import Evaluator, InferenceError, ModelError, available_threads
+from komadori.inference import (
+    Evaluator,
+    InferenceError,
+    ModelError,
+    Polled,
+    available_threads,
+)
 from komadori.rules import Board, Move
 from komadori.search.clock import TimeBudget, budget
 from komadori.search.options import DECLARATION_POINTS, PuctOptions
@@ -22,8 +28,11 @@ from komadori.search.protocol import Info, Limits, SearchResult
 from komadori.search.root_mate import CROWDED_SHARE, MOVES_PER_NODE, RootMate
 
 MAX_PV = 64
+
 #: Batches of the size allowed that may be in flight: more only hide delays once batches are full.
 MAX_BATCHES_EARLY = 3
+#: Longest wait for the network without a look at `stop`.
+PATIENCE_S = 0.01
 #: Win rates are kept this far from 0 and 1 when they become centipawns.
 _WIN_RATE_EDGE = 1e-5
 
@@ -47,6 +56,7 @@ class PuctSearcher:
         if evaluator.labels != "2187":
             raise ModelError(f"the search reads 2187 move labels, not {evaluator.labels!r}")
         self.evaluator = evaluator
+        self._polled = evaluator if isinstance(evaluator, Polled) else None
         self._options = options or PuctOptions()
         self._tree = Tree(self._options.memory_mb << 20, tree_options(self._options))
         self._root = self._tree.add_root()
@@ -59,6 +69,8 @@ class PuctSearcher:
         self._ponderhit: Limits | None = None
         self._warned = False
         self._batch_ms = 0.0
+        self._left: list[int] = []
+        self._left_at = 0
 
     # -- the Searcher protocol
 
@@ -69,6 +81,7 @@ class PuctSearcher:
 
     @options.setter
     def options(self, options: PuctOptions) -> None:
+        self._take_in()
         if options.memory_mb != self._options.memory_mb:
             self._tree = Tree(options.memory_mb << 20, tree_options(options))
             self._root = self._tree.add_root()
@@ -101,6 +114,7 @@ class PuctSearcher:
         self._placed = False
 
     def new_game(self) -> None:
+        self._take_in()
         self._tree.clear()
         self._random.seed(self._options.random_seed)
         self._placed = False
@@ -109,6 +123,7 @@ class PuctSearcher:
         self._ponderhit = limits
 
     def close(self) -> None:
+        self._take_in()
         self._mate.forget()
         self._tree = Tree(1 << 20)
         self._root = self._tree.add_root()
@@ -122,6 +137,7 @@ class PuctSearcher:
     ) -> SearchResult:
         run = _Run(limits, on_info, stop or threading.Event(), self._board, self._options)
         try:
+            self._take_in()
             self._place(limits)
             run.begin(self._tree.playouts())
             immediate = self._without_search(limits, run)
@@ -211,19 +227,26 @@ class PuctSearcher:
         return bool(run.mate) and not (waits and self._options.multipv > 1)
 
     def _loop(self, run: _Run) -> None:
-        """Keep the network busy until a limit is met, then take in what is still in flight."""
+        """Keep the network busy until a limit is met.
+
+        Where a count ended the search, what is in flight is taken in, so that the result is
+        always the same; a clock, a mate or `stop` doesn't wait for it.
+        """
         tree, root, evaluator, batches = self._tree, self._root, self.evaluator, self._batches
         free = deque(range(evaluator.slots))
-        flying: deque[int] = deque()
+        flying: list[int] = []
         rows_flying = 0
-        first_done: Callable[[deque[int]], int] | None = getattr(evaluator, "first_done", None)
-        ended = False
+        polled = self._polled
+        ended = hurried = False
         try:
             while True:
                 if self._ponderhit is not None and run.limits.ponder:
                     run.ponderhit(self._ponderhit)
                 done = run.update(tree.playouts(), tree.root_visits(root))
-                ended = ended or done or self._take_mate(run) or self._is_over(run)
+                hurried = hurried or run.stop.is_set() or self._take_mate(run) or self._is_over(run)
+                ended = ended or done or hurried
+                if hurried and polled:
+                    break
                 while free and not ended:
                     rows = self._rows(run, rows_flying)
                     if rows <= 0:
@@ -237,13 +260,15 @@ class PuctSearcher:
                     rows_flying += added
                 if flying:
                     began = time.perf_counter()
-                    slot = first_done(flying) if first_done else flying[0]
-                    policy, value = evaluator.wait(slot)
-                    self._batch_ms += 0.2 * ((time.perf_counter() - began) * 1000 - self._batch_ms)
-                    rows_flying -= batches[slot].rows
-                    tree.expand(batches[slot], policy, value)
-                    flying.remove(slot)
-                    free.append(slot)
+                    found = polled.first_done(flying, run.patience_s()) if polled else flying[0]
+                    if found is not None:
+                        policy, value = evaluator.wait(found)
+                        waited_ms = (time.perf_counter() - began) * 1000
+                        self._batch_ms += 0.2 * (waited_ms - self._batch_ms)
+                        rows_flying -= batches[found].rows
+                        tree.expand(batches[found], policy, value)
+                        flying.remove(found)
+                        free.append(found)
                 elif ended or tree.root_solved(root) or not run.has_moved_on(tree.playouts()):
                     break
                 if run.wants_info():
@@ -254,6 +279,8 @@ class PuctSearcher:
                     evaluator.wait(slot)
                 tree.cancel(batches[slot])
             raise
+        if polled:
+            self._left, self._left_at = flying, polled.starts
         if tree.stats.invalid and not self._warned:
             self._warned = True
             warnings.warn(
@@ -262,6 +289,23 @@ class PuctSearcher:
                 RuntimeWarning,
                 stacklevel=3,
             )
+
+    def _take_in(self) -> None:
+        """Wait for what the last search left in the network, and take it in unless somebody else
+        has used the network since.
+        """
+        left, self._left = self._left, []
+        mine = self._polled is not None and self._polled.starts == self._left_at
+        for slot in left:
+            batch = self._batches[slot]
+            try:
+                policy, value = self.evaluator.wait(slot)
+            except InferenceError:
+                mine = False
+            if mine:
+                self._tree.expand(batch, policy, value)
+            else:
+                self._tree.cancel(batch)
 
     def _rows(self, run: _Run, flying: int) -> int:
         growth = 1 + run.visits // self._options.batch_growth
@@ -275,7 +319,8 @@ class PuctSearcher:
             return self._is_deep(run)
         assert times.optimum_ms is not None
         elapsed = run.elapsed_ms()
-        if elapsed + 2 * self._batch_ms >= times.maximum_ms:
+        waits_ms = 0.0 if self._polled else 2 * self._batch_ms
+        if elapsed + waits_ms >= times.maximum_ms:
             return True
         if not run.has_clock or elapsed < times.minimum_ms:
             return self._is_deep(run)
@@ -491,6 +536,13 @@ class _Run:
         """Whether any playout has ended since this was last asked."""
         seen, self._seen = self._seen, playouts
         return self._seen != seen
+
+    def patience_s(self) -> float:
+        """How long to wait for the network before looking at the clock and `stop` again."""
+        if self.times.maximum_ms is None or self.limits.ponder:
+            return PATIENCE_S
+        left_s = self.times.maximum_ms / 1000 - (time.perf_counter() - self._clock_started)
+        return min(max(left_s, 0.001), PATIENCE_S)
 
     def wants_info(self) -> bool:
         if not self.on_info or not self._options.pv_interval_ms:

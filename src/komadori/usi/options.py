@@ -144,6 +144,7 @@ SEARCH_OPTIONS = (
     spin("Resign_Threshold", 10, 0, 1000, Scope.SEARCHER, "resign_threshold", 1000),
     spin("Draw_Value_Black", 500, 0, 1000, Scope.SEARCHER, "draw_value_black", 1000),
     spin("Draw_Value_White", 500, 0, 1000, Scope.SEARCHER, "draw_value_white", 1000),
+    check("Repetition_Check", True, Scope.SEARCHER, "repetition"),  # off only to measure it
     spin("PV_Interval", 500, 0, DAY_MS, Scope.SEARCHER, "pv_interval_ms"),
     check("ReuseSubtree", True, Scope.SEARCHER, "reuse_subtree"),
     spin("Time_Margin", -1, -1, DAY_MS, Scope.SEARCHER, "time_margin_ms"),

@@ -1,0 +1,88 @@
+"""What the check for repetitions is worth: the same games with it and without (diary, 001).
+
+    python bench/repetition.py MODEL [--games 50] [--nodes 400] [--opponent SPEC] [--out FOLDER]
+
+A network with the check and the same network without it play the same opponent from the same
+openings with the same seeds. A repetition is entered where the player makes the move after
+which the game is drawn, or lets the opponent make it, and it is entered from a won position
+where the root value of its last search was above 0.6. The opponent knows repetitions and, being
+given fewer nodes, has reason to seek them. Takes up where it stopped if --out is given.
+"""
+
+from __future__ import annotations
+
+import argparse
+import math
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+
+from komadori import arena
+from komadori.arena import GameRecord
+
+EVAL_COEF = 756
+WON = 0.6
+
+
+@dataclass(frozen=True)
+class Count:
+    """Repetitions of one variant: draws, perpetual checks lost, those from won positions."""
+
+    draws: int
+    perpetual: int
+    from_won: int
+
+
+def last_value(game: GameRecord) -> float:
+    """The win rate of A's last search of a game."""
+    first = len(game.moves) - game.opening_plies
+    own = [
+        score
+        for i, score in enumerate(game.scores_cp)
+        if ((game.opening_plies + i) % 2 == 0) == game.first_is_black
+    ]
+    assert first == len(game.scores_cp)
+    score = own[-1] if own else 0
+    return 1 / (1 + math.exp(-(score or 0) / EVAL_COEF))
+
+
+def count(games: list[GameRecord]) -> Count:
+    drawn = [game for game in games if game.reason == "repetition"]
+    lost = [g for g in games if g.reason == "perpetual_check" and g.points == 0]
+    return Count(len(drawn), len(lost), sum(last_value(g) > WON for g in drawn + lost))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model", type=Path)
+    parser.add_argument("--games", type=int, default=50)
+    parser.add_argument("--nodes", type=int, default=400)
+    parser.add_argument("--opponent", default="", help="[default: the model at a quarter of nodes]")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    common = f"model:{given.model}?Eval_Coef={EVAL_COEF}&UCT_Threads=1"
+    opponent = given.opponent or f"{common}&nodes={max(given.nodes // 4, 1)}&name=opponent"
+    print(
+        f"{'check':<7}{'+':>5}{'-':>5}{'=':>5}{'repetitions':>13}{'perpetual':>11}{'from won':>10}"
+    )
+    with tempfile.TemporaryDirectory() as temporary:
+        for name, check in (("off", "false"), ("on", "true")):
+            player = f"{common}&nodes={given.nodes}&Repetition_Check={check}&name={name}"
+            result = arena.play_match(
+                player,
+                opponent,
+                games=given.games,
+                seed=given.seed,
+                out=(given.out or Path(temporary)) / name,
+            )
+            found = count(result.games)
+            print(
+                f"{name:<7}{result.wins:>5}{result.losses:>5}{result.draws:>5}"
+                f"{found.draws:>13}{found.perpetual:>11}{found.from_won:>10}",
+                flush=True,
+            )
+
+
+if __name__ == "__main__":
+    main()
