@@ -1,11 +1,12 @@
 // komadori._core.linear: NNUE.
+#include "linear_nnue.h"
+
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include "komadori/linear/engines.h"
-#include "komadori/linear/nnue.h"
 #include "linear_arrays.h"
 
 using namespace komadori;
@@ -13,15 +14,6 @@ using namespace komadori::linear;
 using namespace nb::literals;
 
 namespace {
-
-constexpr const char* NAMES[] = {"k-p", "halfkp"};
-
-NnueInputs inputs_named(const std::string& name) {
-    for (int i = 0; i < 2; ++i) {
-        if (name == NAMES[i]) return NnueInputs(i);
-    }
-    throw nb::value_error(("the architecture is " + name + ", k-p or halfkp is needed").c_str());
-}
 
 std::vector<std::string> supported_kernels() {
     std::vector<std::string> names;
@@ -40,10 +32,17 @@ const NnueKernels& kernels_named(const std::string& name) {
 
 }  // namespace
 
+NnueInputs komadori::linear::nnue_inputs_named(const std::string& name) {
+    for (int i = 0; i < 2; ++i) {
+        if (name == NNUE_NAMES[i]) return NnueInputs(i);
+    }
+    throw nb::value_error(("the architecture is " + name + ", k-p or halfkp is needed").c_str());
+}
+
 void bind_linear_nnue(nb::module_& m) {
     m.attr("BONA_PIECES") = BONA_PIECES;
     m.def(
-        "nnue_architectures", [] { return std::vector<std::string>{NAMES[0], NAMES[1]}; },
+        "nnue_architectures", [] { return std::vector<std::string>{NNUE_NAMES[0], NNUE_NAMES[1]}; },
         "By the name of their inputs.");
     m.attr("NNUE_FV_SCALE") = NNUE_FV_SCALE;
     m.def(
@@ -60,15 +59,15 @@ void bind_linear_nnue(nb::module_& m) {
           "Ways of NNUE's arithmetic that this processor has, the fastest first.");
     m.def(
         "nnue_architecture",
-        [](const std::string& name) { return nnue_architecture(inputs_named(name)); },
+        [](const std::string& name) { return nnue_architecture(nnue_inputs_named(name)); },
         "architecture"_a, "As nn.bin describes it.");
     m.def(
-        "nnue_hash", [](const std::string& name) { return nnue_hash(inputs_named(name)); },
+        "nnue_hash", [](const std::string& name) { return nnue_hash(nnue_inputs_named(name)); },
         "architecture"_a, "As nn.bin has it.");
     m.def(
         "nnue_inputs",
         [](const std::string& name, const Position& position, int view) {
-            return nnue_inputs(inputs_named(name), position, Color(view));
+            return nnue_inputs(nnue_inputs_named(name), position, Color(view));
         },
         "architecture"_a, "position"_a, "view"_a, "The inputs that are 1, in no order.");
 
@@ -81,7 +80,7 @@ void bind_linear_nnue(nb::module_& m) {
             },
             "file"_a, "fv_scale"_a = NNUE_FV_SCALE, "From the contents of nn.bin.")
         .def_prop_ro("architecture",
-                     [](const NnueWeights& w) { return std::string(NAMES[int(w.inputs())]); })
+                     [](const NnueWeights& w) { return std::string(NNUE_NAMES[int(w.inputs())]); })
         .def_prop_ro("fv_scale", &NnueWeights::fv_scale)
         .def(
             "to_bytes",
@@ -97,7 +96,25 @@ void bind_linear_nnue(nb::module_& m) {
                                 kernels.empty() ? best_nnue_kernels() : kernels_named(kernels));
             },
             "position"_a, "kernels"_a = "",
-            "Centipawns, side to move's view, by the arithmetic named or the fastest.");
+            "Centipawns, side to move's view, by the arithmetic named or the fastest.")
+        .def(
+            "evaluate_all",
+            [](const NnueWeights& w, const Hcps& hcps, int threads) {
+                std::vector<Score> scores(hcps.shape(0));
+                const std::size_t n = scores.size();
+                {
+                    nb::gil_scoped_release release;
+                    share(n, threads, [&](std::size_t, std::size_t begin, std::size_t end) {
+                        Position position;
+                        for (std::size_t i = begin; i < end; ++i) {
+                            position.set_hcp(span_of(hcps)[i]);
+                            scores[i] = evaluate(w, position);
+                        }
+                    });
+                }
+                return array_of(std::move(scores), {n});
+            },
+            "hcps"_a, "threads"_a, "int32 [N], centipawns, side to move's view.");
     m.def(
         "nnue_engine",
         [](std::shared_ptr<const NnueWeights> weights, const alphabeta::Options& options) {

@@ -22,4 +22,5 @@ NB_MODULE(KOMADORI_MODULE, m) {
     bind_linear_loss(linear);
     bind_linear_nnue(linear);
     bind_linear_kpp(linear);
+    bind_linear_nnue_model(linear);
 }

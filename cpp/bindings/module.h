@@ -11,6 +11,7 @@ void bind_linear(nb::module_& m);
 void bind_linear_kpp(nb::module_& m);
 void bind_linear_loss(nb::module_& m);
 void bind_linear_nnue(nb::module_& m);
+void bind_linear_nnue_model(nb::module_& m);
 void bind_encoding(nb::module_& m);
 void bind_records(nb::module_& m);
 void bind_tree(nb::module_& m);

@@ -1,5 +1,5 @@
 from collections.abc import Sequence
-from typing import Annotated, overload
+from typing import Annotated, Final, overload
 
 import numpy
 from numpy.typing import NDArray
@@ -137,6 +137,9 @@ class NnueWeights:
         Centipawns, side to move's view, by the arithmetic named or the fastest.
         """
 
+    def evaluate_all(self, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> NDArray[numpy.int32]:
+        """int32 [N], centipawns, side to move's view."""
+
 def nnue_engine(weights: NnueWeights, options: komadori._core.alphabeta.Options) -> komadori._core.alphabeta.Engine: ...
 
 FOLDED_KINGS: int = 45
@@ -187,3 +190,72 @@ def kpp_update(weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), or
     """
     One step down the loss; slope is that of the loss by value / scale, the root's side's view.
     """
+
+NNUE_MIRRORED: int = 2147483648
+
+class NnueData:
+    """
+    Positions with the teacher's score and the game's result, both of the side to move's view.
+    """
+
+    def __init__(self, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], teacher_cp: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], result: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    bytes_each: Final[int] = ...
+    """Memory of a position."""
+
+class NnueModel:
+    """A network in float, and what Adam knows of it."""
+
+    def __init__(self, architecture: str, seed: int, threads: int) -> None: ...
+
+    @staticmethod
+    def bytes_of(architecture: str, threads: int) -> int:
+        """Memory of a model that learns."""
+
+    @property
+    def steps(self) -> int: ...
+
+    @steps.setter
+    def steps(self, arg: int, /) -> None: ...
+
+    @property
+    def rounds(self) -> bool:
+        """
+        Whether it works with weights and activations as the engine rounds them.
+        """
+
+    @rounds.setter
+    def rounds(self, arg: bool, /) -> None: ...
+
+    @property
+    def parameters(self) -> NDArray[numpy.float32]:
+        """
+        float32 [n], writable: all parameters, in the order that nnue_model.h tells.
+        """
+
+    @property
+    def first_moments(self) -> NDArray[numpy.float32]: ...
+
+    @property
+    def second_moments(self) -> NDArray[numpy.float32]: ...
+
+    def logits(self, data: NnueData, numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float32]:
+        """float32 [n], side to move's view; 600 times it centipawns."""
+
+    def loss(self, data: NnueData, numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], *, result_weight: float, teacher_weight: float, squared: bool) -> tuple[float, float, float, float]:
+        """
+        Sums over the batch: against the result, against the teacher, the floor of each.
+        """
+
+    def gradient(self, data: NnueData, numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], *, result_weight: float, teacher_weight: float, squared: bool) -> tuple[NDArray[numpy.float32], tuple[float, float, float, float]]:
+        """(the gradient of the batch's mean loss, the sums that `loss` gives)."""
+
+    def step(self, data: NnueData, numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], *, result_weight: float, teacher_weight: float, squared: bool, rate: float, decay: float) -> tuple[float, float, float, float]:
+        """One step of Adam; the sums before it."""
+
+    def quantised(self) -> NnueWeights:
+        """
+        Rounded to the engine's integers. Raises ValueError where they don't hold it.
+        """

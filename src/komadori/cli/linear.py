@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from komadori.cli import linear_nnue
+
 if TYPE_CHECKING:
-    from komadori.linear.two_piece import Report, Settings
+    from komadori.linear.two_piece import Report
 
 
 @click.group()
@@ -20,6 +21,9 @@ def command() -> None:
 @command.group()
 def train() -> None:
     """Learn weights."""
+
+
+train.add_command(linear_nnue.command)
 
 
 @train.command("two-piece")
@@ -69,13 +73,15 @@ def two_piece(
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     from komadori import training
+    from komadori.cli.linear_settings import read_settings
     from komadori.cli.sample_files import load_samples
-    from komadori.linear.two_piece import Learner, Records
+    from komadori.linear.two_piece import Learner, Records, Settings
     from komadori.linear.weights import WeightsError
     from komadori.training import Part
 
     console = Console()
-    settings = _settings(
+    settings = read_settings(
+        Settings,
         {
             "iterations": iterations,
             "positions": positions,
@@ -124,34 +130,6 @@ def two_piece(
         f"next: komadori match 'alphabeta?Eval=two-piece&EvalFile={folder}/weights.npz' alphabeta",
         soft_wrap=True,
     )
-
-
-def _settings(given: dict[str, int | None], overrides: tuple[str, ...]) -> Settings:
-    from komadori.linear.two_piece import Settings
-
-    changes: dict[str, object] = {name: value for name, value in given.items() if value is not None}
-    types = {field.name: type(field.default) for field in fields(Settings)}
-    for override in overrides:
-        name, equals, text = override.partition("=")
-        if not equals or name not in types:
-            names = ", ".join(types)
-            raise click.ClickException(f"--set {override}: KEY=VALUE with a key of {names}")
-        try:
-            changes[name] = _read(types[name], text)
-        except (ValueError, KeyError):
-            raise click.ClickException(
-                f"--set {override}: {types[name].__name__} is needed"
-            ) from None
-    try:
-        return Settings(**changes)  # type: ignore[arg-type]
-    except ValueError as error:
-        raise click.ClickException(str(error)) from error
-
-
-def _read(kind: type, text: str) -> object:
-    if kind is bool:
-        return {"true": True, "false": False}[text.lower()]
-    return kind(text)
 
 
 def _line(report: Report) -> str:

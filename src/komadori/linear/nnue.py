@@ -1,0 +1,370 @@
+"""The learner of NNUE: elmo's loss on the leaves of quiescence, Adam. One epoch reads
+
+    leaves = where the positions lead by quiescence, with the weights as they are
+    for batches drawn anew, half of them mirrored: gradient -> step
+    held-out loss and agreement; the best weights so far are kept
+
+Weights are learnt in float and used as the engine rounds them (`round_from`), gradients going
+through the rounding, so that little is lost when they are written as integers.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori._core import linear as _core
+from komadori.atomic import atomic_writer, write_text
+from komadori.linear.nnue_weights import ARCHITECTURES, NnueWeights
+from komadori.linear.weights import TwoPieceWeights
+
+LEAVES = ("own", "root")
+_AGREEMENT_POSITIONS = 2000
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How the learner goes about it."""
+
+    architecture: str = "k-p"
+    epochs: int = 20
+    batch: int = 8192
+    rate: float = 1e-3
+    """Of Adam, falling by a half cosine to `last_rate`."""
+    last_rate: float = 2e-5
+    decay: float = 0.0
+    """Weights shrink by this part of the rate a step."""
+    result_weight: float = 1.0
+    teacher_weight: float = 0.5
+    """elmo's lambda."""
+    squared: bool = False
+    """Squared errors, as Apery had them, in place of cross entropy."""
+    draws: bool = False
+    """Learn drawn games too, as half won."""
+    leaves: str = "own"
+    """`own`: learn of the ends of quiescence, of material's in the first epoch and of the
+    network's own from the second; `root`: of the positions themselves."""
+    leaves_every: int = 4
+    """Epochs after which the leaves are looked for anew."""
+    mirror: bool = True
+    """Turn the board left to right for half of the positions, drawn anew in each epoch."""
+    round_from: int = 1
+    """Epochs done before weights are used as rounded."""
+    patience: int = 5
+    """Stop after so many epochs without a better held-out loss; 0: never."""
+    seed: int = 1
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        if self.architecture not in ARCHITECTURES:
+            names = " or ".join(ARCHITECTURES)
+            raise ValueError(f"architecture is {self.architecture!r}: {names} is needed")
+        if self.leaves not in LEAVES:
+            raise ValueError(f"leaves is {self.leaves!r}: {' or '.join(LEAVES)} is needed")
+        for name in ("epochs", "batch", "leaves_every", "threads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
+        if self.rate <= 0 or self.last_rate <= 0:
+            raise ValueError("rate and last_rate have to be above 0")
+
+    def rate_at(self, part: float) -> float:
+        """Of Adam, when this part of all steps (0 to 1) is done."""
+        return self.last_rate + (self.rate - self.last_rate) * (1 + math.cos(math.pi * part)) / 2
+
+
+@dataclass(frozen=True)
+class Positions:
+    """What is learnt from, a row each, all of the side to move's view: hcp uint8 [N, 32], move16
+    uint16 [N] (0: none), score_cp float32 [N], result float32 [N] (1 won, 0 lost, 0.5 drawn).
+    """
+
+    hcp: NDArray[np.uint8]
+    move16: NDArray[np.uint16]
+    score_cp: NDArray[np.float32]
+    result: NDArray[np.float32]
+
+    def __len__(self) -> int:
+        return len(self.hcp)
+
+    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Positions:
+        return Positions(
+            np.ascontiguousarray(self.hcp[rows]),
+            self.move16[rows],
+            self.score_cp[rows],
+            self.result[rows],
+        )
+
+    def digest(self) -> str:
+        """Names the contents."""
+        state = hashlib.blake2b(digest_size=16)
+        for values in (self.hcp, self.score_cp, self.result):
+            state.update(np.ascontiguousarray(values).data)
+        return state.hexdigest()
+
+
+@dataclass(frozen=True)
+class Loss:
+    """Means over positions: cross entropy (or squared error) against the result, and against the
+    teacher less the teacher's entropy, below which it can't fall.
+    """
+
+    result: float
+    teacher: float
+
+    @classmethod
+    def of(cls, sums: Sequence[float] | NDArray[np.float64], count: int) -> Loss:
+        result, teacher, result_floor, teacher_floor = (float(s) for s in sums)
+        n = max(count, 1)
+        return cls((result - result_floor) / n, (teacher - teacher_floor) / n)
+
+    def total(self, settings: Settings) -> float:
+        """What is made small."""
+        return settings.result_weight * self.result + settings.teacher_weight * self.teacher
+
+
+@dataclass(frozen=True)
+class Report:
+    """One epoch. agreement: the share of held-out positions whose move is among the k best ones
+    of one ply and quiescence (k = 1..8). quantised: `test`, by the engine's integers.
+    """
+
+    epoch: int
+    train: Loss
+    test: Loss
+    quantised: Loss
+    agreement: tuple[float, ...]
+    is_best: bool
+    rate: float
+    positions_per_s: float
+    leaf_seconds: float
+    seconds: float
+
+
+class ResumeError(ValueError):
+    """A run that can't be begun or gone on with in this folder, settings and data."""
+
+
+def bytes_needed(settings: Settings, positions: int) -> int:
+    """Memory of the learner beside the positions themselves: the model, its gradients and
+    moments, and the leaves of so many positions.
+    """
+    model: int = _core.NnueModel.bytes_of(settings.architecture, settings.threads)
+    each: int = _core.NnueData.bytes_each
+    return model + positions * (each + 44)  # hcp, score, result and number of a leaf
+
+
+class Learner:
+    """Learns into a folder: `nn.bin` (the best by held-out loss), `state.npz`, `log.jsonl`."""
+
+    def __init__(
+        self, settings: Settings, train: Positions, test: Positions, folder: Path, *, resume: bool
+    ) -> None:
+        """Raises ResumeError where the folder holds a run and `resume` isn't given, or the other
+        way round, or its settings or data were others.
+        """
+        self.settings, self.folder = settings, folder
+        if not settings.draws:
+            train, test = (part.take(part.result != 0.5) for part in (train, test))
+        if not len(train) or not len(test):
+            raise ValueError("there are no positions to learn from or none held out")
+        self.train, self.test = train, test
+        self.model = _core.NnueModel(settings.architecture, settings.seed, settings.threads)
+        self.epoch, self.best, self.best_epoch = 0, math.inf, 0
+        state = folder / "state.npz"
+        if resume:
+            self._load(state)
+        elif state.exists():
+            raise ResumeError(f"{folder}: holds a run already; resume it or choose another")
+        else:
+            folder.mkdir(parents=True, exist_ok=True)
+            write_text(folder / "settings.json", json.dumps(asdict(settings), indent=2) + "\n")
+
+    @property
+    def is_done(self) -> bool:
+        patience = self.settings.patience
+        waited = self.epoch - self.best_epoch
+        return self.epoch >= self.settings.epochs or (0 < patience <= waited and self.epoch > 0)
+
+    def weights(self) -> NnueWeights:
+        """The network as it is now, rounded."""
+        return NnueWeights(self.model.quantised().to_bytes())
+
+    def run(
+        self,
+        on_epoch: Callable[[Report], None] | None = None,
+        on_positions: Callable[[int], None] | None = None,
+    ) -> None:
+        """Learn until the epochs are done or the loss has long not fallen, saving after each.
+        `on_positions` is told how many positions were learnt since the last call.
+        """
+        train: _core.NnueData | None = None
+        while not self.is_done:
+            began = time.monotonic()
+            if train is None or self._renews_leaves():
+                train = self._leaves(self.train)
+            leaf_seconds = time.monotonic() - began
+            report = self._epoch(train, leaf_seconds, on_positions)
+            if report.is_best:
+                self.weights().save(self.folder / "nn.bin")
+            self._save(self.folder / "state.npz")
+            with (self.folder / "log.jsonl").open("a", encoding="utf-8") as log:
+                log.write(json.dumps(asdict(report)) + "\n")
+            if on_epoch:
+                on_epoch(report)
+
+    def _renews_leaves(self) -> bool:
+        settings = self.settings
+        return settings.leaves == "own" and (
+            self.epoch == 1 or self.epoch % settings.leaves_every == 0
+        )
+
+    def _leaves(self, positions: Positions) -> _core.NnueData:
+        """Where the positions lead with the weights as they are; mates are left out."""
+        return self._data(positions)[0]
+
+    def _data(self, positions: Positions) -> tuple[_core.NnueData, Positions]:
+        settings = self.settings
+        if settings.leaves == "own":
+            weights = self.model.quantised() if self.epoch else TwoPieceWeights.material().core()
+            hcp, _, same, is_settled, _ = _core.find_leaves(
+                weights, positions.hcp, settings.threads
+            )
+            sign = np.where(same, np.float32(1), np.float32(-1))
+            positions = Positions(
+                np.asarray(hcp),
+                positions.move16,
+                sign * positions.score_cp,
+                np.where(same, positions.result, 1 - positions.result).astype(np.float32),
+            ).take(np.asarray(is_settled))
+        data = _core.NnueData(positions.hcp, positions.score_cp, positions.result, settings.threads)
+        return data, positions
+
+    def _epoch(
+        self,
+        train: _core.NnueData,
+        leaf_seconds: float,
+        on_positions: Callable[[int], None] | None,
+    ) -> Report:
+        settings, model = self.settings, self.model
+        began = time.monotonic()
+        model.rounds = self.epoch >= settings.round_from
+        sums = np.zeros(4)
+        steps = math.ceil(len(train) / settings.batch)
+        rate = settings.rate
+        for step, batch in enumerate(self._batches(len(train))):
+            rate = settings.rate_at((self.epoch + step / steps) / settings.epochs)
+            sums += model.step(train, batch, rate=rate, decay=settings.decay, **self._loss())
+            if on_positions:
+                on_positions(len(batch))
+        learnt = time.monotonic()
+        self.epoch += 1
+        test, quantised, agreement = self._test()
+        loss = quantised.total(settings)
+        is_best = loss < self.best
+        if is_best:
+            self.best, self.best_epoch = loss, self.epoch
+        ended = time.monotonic()
+        return Report(
+            self.epoch,
+            Loss.of(sums, len(train)),
+            test,
+            quantised,
+            agreement,
+            is_best,
+            rate,
+            len(train) / max(learnt - began, 1e-9),
+            leaf_seconds,
+            leaf_seconds + ended - began,
+        )
+
+    def _loss(self) -> dict[str, Any]:
+        settings = self.settings
+        return {
+            "result_weight": settings.result_weight,
+            "teacher_weight": settings.teacher_weight,
+            "squared": settings.squared,
+        }
+
+    def _batches(self, count: int) -> Iterator[NDArray[np.uint32]]:
+        """All numbers once, in an order of this epoch; half of them marked as mirrored."""
+        random = np.random.default_rng([self.settings.seed, self.epoch])
+        order = random.permutation(count).astype(np.uint32)
+        if self.settings.mirror:
+            order |= random.integers(0, 2, count, np.uint32) * np.uint32(_core.NNUE_MIRRORED)
+        for begin in range(0, count, self.settings.batch):
+            yield order[begin : begin + self.settings.batch]
+
+    def _test(self) -> tuple[Loss, Loss, tuple[float, ...]]:
+        settings, model = self.settings, self.model
+        weights = model.quantised()
+        data, leaves = self._data(self.test)
+        model.rounds = False
+        every = np.arange(len(data), dtype=np.uint32)
+        test = Loss.of(model.loss(data, every, **self._loss()), len(data))
+        values = np.asarray(weights.evaluate_all(leaves.hcp, settings.threads))
+        terms = np.asarray(
+            _core.loss_terms(
+                values.astype(np.float64),
+                leaves.score_cp.astype(np.float64),
+                leaves.result.astype(np.float64),
+                scale_cp=600.0,
+                **self._loss(),
+            )
+        )
+        quantised = Loss.of(terms[:4].sum(axis=1), len(data))
+        moved = self.test.take(np.flatnonzero(self.test.move16)[:_AGREEMENT_POSITIONS])
+        ranks = np.asarray(_core.ranks(weights, moved.hcp, moved.move16, 1, settings.threads))
+        agreement = tuple(float(np.mean((ranks >= 0) & (ranks < k))) for k in range(1, 9))
+        return test, quantised, agreement
+
+    # -- where it stands
+
+    def _facts(self) -> dict[str, object]:
+        settings = asdict(self.settings)
+        del settings["threads"], settings["epochs"], settings["patience"]
+        return {"settings": settings, "train": self.train.digest(), "test": self.test.digest()}
+
+    def _save(self, path: Path) -> None:
+        model = self.model
+        with atomic_writer(path) as file:
+            np.savez(
+                file,
+                parameters=model.parameters,
+                first_moments=model.first_moments,
+                second_moments=model.second_moments,
+                numbers=np.array([model.steps, self.epoch, self.best_epoch]),
+                best=np.array(self.best),
+                facts=np.array(json.dumps(self._facts())),
+            )
+
+    def _load(self, path: Path) -> None:
+        if not path.exists():
+            raise ResumeError(f"{path.parent}: nothing to resume there")
+        model = self.model
+        with np.load(path, allow_pickle=False) as file:
+            facts = json.loads(str(file["facts"]))
+            for name, value in self._facts().items():
+                if facts[name] != value:
+                    raise ResumeError(
+                        f"{path.parent}: the run was begun with other {name}"
+                        + (_difference(facts[name], value) if name == "settings" else " positions")
+                    )
+            for name in ("parameters", "first_moments", "second_moments"):
+                getattr(model, name)[:] = file[name]
+            model.steps, self.epoch, self.best_epoch = (int(n) for n in file["numbers"])
+            self.best = float(file["best"])
+
+
+def _difference(old: dict[str, object], new: object) -> str:
+    assert isinstance(new, dict)
+    changed = [name for name in new if old.get(name) != new[name]]
+    return ": " + ", ".join(f"{name} was {old.get(name)}, not {new[name]}" for name in changed)

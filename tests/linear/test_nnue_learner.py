@@ -1,0 +1,267 @@
+"""The learner of NNUE: its gradient, its threads, its rounding, its runs."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from nnue_oracle import INPUTS, Network
+from numpy.typing import NDArray
+from two_piece_oracle import mirrored, positions
+
+from komadori import records
+from komadori._core import linear as core
+from komadori._core.alphabeta import material
+from komadori.cli.linear import command
+from komadori.linear.nnue import Learner, Loss, Positions, ResumeError, Settings
+from komadori.linear.nnue_weights import NnueWeights
+from komadori.rules import BLACK, Board
+
+LOSS = {"result_weight": 1.0, "teacher_weight": 0.5, "squared": False}
+
+
+@functools.cache
+def examples(count: int, seed: int) -> Positions:
+    """Positions of games whose score is said to be their material, and results to match most of
+    the time.
+    """
+    samples = records.load_samples([records.sample_path()])
+    rng = np.random.default_rng(seed)
+    rows = rng.choice(len(samples.hcp), count, replace=False)
+    boards = [Board.from_hcp(samples.hcp[row].tobytes()) for row in rows]
+    score = np.array([material(b) * (1 if b.turn == BLACK else -1) for b in boards], np.float32)
+    result = (rng.random(count) < 1 / (1 + np.exp(-score / 600))).astype(np.float32)
+    return Positions(samples.hcp[rows], samples.move16[rows], score, result)
+
+
+def data_of(positions: Positions) -> core.NnueData:
+    return core.NnueData(positions.hcp, positions.score_cp, positions.result, 2)
+
+
+def numbers(count: int) -> NDArray[np.uint32]:
+    """Of all samples, every other one mirrored."""
+    every = np.arange(count, dtype=np.uint32)
+    every[1::2] |= np.uint32(core.NNUE_MIRRORED)
+    return every
+
+
+@functools.cache
+def trained(architecture: str, threads: int = 2) -> tuple[core.NnueModel, int]:
+    """A model away from where it began, so that no part of it is at rest."""
+    model = core.NnueModel(architecture, 3, threads)
+    data = data_of(examples(64, 1))
+    for _ in range(20):
+        model.step(data, numbers(64), rate=0.003, decay=0.0, **LOSS)
+    return model, len(model.parameters)
+
+
+@pytest.mark.parametrize("architecture", sorted(INPUTS))
+@pytest.mark.parametrize("squared", [False, True])
+def test_gradient_is_that_of_finite_differences(architecture: str, squared: bool) -> None:
+    model, size = trained(architecture)
+    data, batch = data_of(examples(24, 2)), numbers(24)
+    loss = {"result_weight": 0.7, "teacher_weight": 0.5, "squared": squared}
+
+    def mean() -> float:
+        result, teacher, _, _ = model.loss(data, batch, **loss)
+        return float((0.7 * result + 0.5 * teacher) / 24)
+
+    gradient, sums = model.gradient(data, batch, **loss)
+    gradient = np.asarray(gradient)
+    assert sums == pytest.approx(model.loss(data, batch, **loss))
+    layers = size - (256 + 512 * 32 + 32 + 32 * 32 + 32 + 32 + 1)
+    starts = (0, layers, layers + 256, layers + 16640, layers + 16672, layers + 17696)
+    if architecture == "halfkp":  # shared rows: of pieces, kings, relations
+        starts += (125388 * 256, 126936 * 256, 127017 * 256)
+    rng = np.random.default_rng(4)
+    parameters = model.parameters
+    checked = 0
+    for begin in starts:
+        end = min(b for b in (*starts, size) if b > begin)
+        strong = begin + np.argsort(-np.abs(gradient[begin:end]))[:200]
+        for at in rng.choice(strong, 6, replace=False):
+            old, found = float(parameters[at]), []
+            # Activations that reach their limit within a step bend the loss; a short step is lost
+            # in float's precision.
+            for step in (1e-2, 2e-3):
+                parameters[at] = old + step
+                above = mean()
+                parameters[at] = old - step
+                found.append((above - mean()) / (2 * step))
+            parameters[at] = old
+            checked += any(x == pytest.approx(gradient[at], rel=0.05, abs=2e-6) for x in found)
+    assert checked >= 6 * len(starts) - 4
+    assert np.abs(gradient).max() > 1e-3
+
+
+@pytest.mark.parametrize("architecture", sorted(INPUTS))
+def test_threads_add_up_to_one(architecture: str) -> None:
+    data, batch = data_of(examples(50, 2)), numbers(50)
+    one, _ = trained(architecture, threads=1)
+    two = core.NnueModel(architecture, 9, 2)
+    two.parameters[:] = one.parameters
+    gradients = [np.asarray(m.gradient(data, batch, **LOSS)[0]) for m in (one, two)]
+    assert np.abs(gradients[0]).max() > 0
+    assert np.allclose(*gradients, rtol=1e-3, atol=1e-7)
+    again = np.asarray(two.gradient(data, batch, **LOSS)[0])
+    assert np.allclose(again, gradients[1], rtol=1e-3, atol=1e-7)  # nothing was left over
+
+
+def test_a_step_is_adams() -> None:
+    data, batch = data_of(examples(40, 2)), numbers(40)
+    model = core.NnueModel("k-p", 3, 1)
+    p, m, v = (model.parameters.astype(np.float64), 0.0, 0.0)
+    for step in range(1, 4):
+        g = np.asarray(model.gradient(data, batch, **LOSS)[0]).astype(np.float64)
+        m, v = 0.9 * m + 0.1 * g, 0.999 * v + 0.001 * g * g
+        p = 0.99 * p - 0.1 * (m / (1 - 0.9**step)) / (np.sqrt(v / (1 - 0.999**step)) + 1e-8)
+        model.step(data, batch, rate=0.1, decay=0.1, **LOSS)
+        layers = len(p) - 17761
+        p[layers + 256 : layers + 16640] = np.clip(
+            p[layers + 256 : layers + 16640], -127 / 64, 127 / 64
+        )
+        p[layers + 16672 : layers + 17696] = np.clip(
+            p[layers + 16672 : layers + 17696], -127 / 64, 127 / 64
+        )
+        most = 127 * 127 / 9600
+        p[-33:-1] = np.clip(p[-33:-1], -most, most)
+        strong = np.abs(g) > 1e-6
+        assert np.allclose(model.parameters[strong], p[strong], rtol=1e-3, atol=1e-3)
+        p = model.parameters.astype(np.float64)
+    assert model.steps == 3
+
+
+@pytest.mark.parametrize("architecture", sorted(INPUTS))
+def test_rounded_it_is_the_engines_network(architecture: str) -> None:
+    model, _ = trained(architecture)
+    kept = examples(60, 6)
+    data = data_of(kept)
+    weights = model.quantised()
+    written = Network(weights.to_bytes())
+    assert written.architecture == architecture
+    values = np.asarray(weights.evaluate_all(kept.hcp, 2))
+    assert [
+        Network(weights.to_bytes()).value(Board.from_hcp(h.tobytes())) for h in kept.hcp[:5]
+    ] == [int(v) for v in values[:5]]
+    every = np.arange(60, dtype=np.uint32)
+    exact = 600 * np.asarray(model.logits(data, every))
+    model.rounds = True
+    rounded = 600 * np.asarray(model.logits(data, every))
+    model.rounds = False
+    assert np.abs(rounded - values).max() < 12  # what a hidden unit on the edge may turn
+    assert np.abs(rounded - values).mean() < 1.5
+    assert np.abs(exact - values).mean() < 60
+    assert exact.std() > 100
+
+
+def test_mirrored_data_is_the_mirrored_board() -> None:
+    boards = positions(20, 8)
+    turned = [mirrored(b) for b in boards]
+    zeros = np.zeros(20, np.float32)
+
+    def data(boards: list[Board]) -> core.NnueData:
+        return core.NnueData(
+            np.stack([np.frombuffer(b.hcp(), np.uint8) for b in boards]), zeros, zeros, 1
+        )
+
+    every = np.arange(20, dtype=np.uint32)
+    for architecture in INPUTS:
+        model, _ = trained(architecture)
+        plain = np.asarray(model.logits(data(turned), every))
+        marked = np.asarray(model.logits(data(boards), every | np.uint32(core.NNUE_MIRRORED)))
+        assert np.allclose(plain, marked, atol=1e-5)
+        assert not np.allclose(plain, np.asarray(model.logits(data(boards), every)), atol=1e-3)
+
+
+# -- runs
+
+
+def run(folder: Path, resume: bool = False, **changes: object) -> Learner:
+    settings = Settings(**{"epochs": 3, "batch": 64, "leaves_every": 2} | changes)  # type: ignore[arg-type]
+    learner = Learner(settings, examples(400, 1), examples(80, 2), folder, resume=resume)
+    learner.run()
+    return learner
+
+
+def test_it_learns_material(tmp_path: Path) -> None:
+    teacher_only = {"result_weight": 0.0, "teacher_weight": 1.0, "leaves": "root", "mirror": False}
+    learner = run(tmp_path, epochs=20, batch=32, patience=0, rate=5e-4, **teacher_only)
+    log = [json.loads(line) for line in (tmp_path / "log.jsonl").read_text().splitlines()]
+    assert log[-1]["train"]["teacher"] < 0.4 * log[0]["train"]["teacher"]
+    assert learner.best == pytest.approx(min(r["quantised"]["teacher"] for r in log))
+    weights = NnueWeights.load(tmp_path / "nn.bin")
+    values = [weights.evaluate(Board.from_hcp(h.tobytes())) for h in learner.train.hcp]
+    assert np.corrcoef(values, learner.train.score_cp)[0, 1] > 0.7
+
+
+def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    whole = run(tmp_path / "whole", threads=1)
+    for epochs in (1, 2, 3):
+        settings = Settings(epochs=3, batch=64, leaves_every=2, threads=1)
+        learner = Learner(
+            settings, examples(400, 1), examples(80, 2), tmp_path / "steps", resume=epochs > 1
+        )
+
+        def stop(report: object) -> None:
+            raise KeyboardInterrupt
+
+        with pytest.raises(KeyboardInterrupt):
+            learner.run(stop)
+    assert (tmp_path / "steps" / "nn.bin").read_bytes() == (
+        tmp_path / "whole" / "nn.bin"
+    ).read_bytes()
+    assert learner.epoch == whole.epoch == 3
+
+
+def test_it_stops_where_nothing_gets_better(tmp_path: Path) -> None:
+    learner = run(tmp_path, epochs=40, patience=1, rate=0.05)
+    assert learner.epoch < 40
+    assert learner.epoch == learner.best_epoch + 1
+
+
+def test_another_run_is_refused(tmp_path: Path) -> None:
+    run(tmp_path, epochs=1)
+    with pytest.raises(ResumeError, match="holds a run already"):
+        run(tmp_path)
+    with pytest.raises(ResumeError, match="batch was 64, not 32"):
+        run(tmp_path, resume=True, batch=32)
+    other = Learner(
+        Settings(epochs=1, batch=64), examples(50, 3), examples(20, 4), tmp_path / "o", resume=False
+    )
+    other.run()
+    with pytest.raises(ResumeError, match="other train"):
+        Learner(
+            Settings(epochs=1, batch=64),
+            examples(60, 3),
+            examples(20, 4),
+            tmp_path / "o",
+            resume=True,
+        )
+    with pytest.raises(ResumeError, match="nothing to resume"):
+        run(tmp_path / "none", resume=True)
+    for changes in ({"architecture": "kpp"}, {"batch": 0}, {"leaves": "all"}, {"rate": 0.0}):
+        with pytest.raises(ValueError, match=next(iter(changes))):
+            Settings(**changes)  # type: ignore[arg-type]
+
+
+def test_losses_are_told_without_their_floor() -> None:
+    assert Loss.of((6.0, 8.0, 0.0, 5.0), 2) == Loss(3.0, 1.5)
+    assert Loss(3.0, 1.5).total(Settings(teacher_weight=2.0)) == 6.0
+
+
+def test_the_command(tmp_path: Path) -> None:
+    data = str(records.sample_path())
+    arguments = ["train", "nnue", "--data", data, "-o", str(tmp_path / "run")]
+    options = ["--epochs", "1", "--threads", "2", "--test-share", "0.1", "--test-limit", "200"]
+    done = CliRunner().invoke(command, [*arguments, *options, "--set", "batch=1024"])
+    assert done.exit_code == 0, done.output
+    assert "memory:" in done.output
+    assert "epoch   1" in done.output
+    assert NnueWeights.load(tmp_path / "run" / "nn.bin").core().architecture == "k-p"
+    again = CliRunner().invoke(command, [*arguments, *options])
+    assert again.exit_code == 1
+    assert "holds a run already" in again.output
