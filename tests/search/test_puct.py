@@ -482,11 +482,10 @@ class Stuck(FixedEvaluator):
     def __init__(self) -> None:
         super().__init__(max_batch=4, slots=3)
         self.stuck = False
-        self.starts = 0
+        self.dropped = 0
 
-    def start(self, slot: int, n: int) -> None:
-        self.starts += 1
-        super().start(slot, n)
+    def cancel(self, slot: int) -> None:
+        self.dropped += 1
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
         if self.stuck:
@@ -507,26 +506,10 @@ def test_time_and_stop_do_not_wait_for_the_network() -> None:
     stop = threading.Event()
     threading.Timer(0.03, stop.set).start()
     assert s.search(Limits(infinite=True), stop=stop).best_move is not None
+    assert evaluator.dropped > 0
+    assert s.tree.view(0).in_flight == 0
     evaluator.stuck = False
     s.new_game()
     s.search(Limits(nodes=50))
     assert s.tree.root_visits(0) >= 50
     assert s.tree.check() == ""
-
-
-def test_what_was_left_in_the_network_is_taken_in_unless_others_used_it() -> None:
-    for used in (False, True):
-        evaluator = Stuck()
-        s = PuctSearcher(evaluator, PuctOptions(root_mate_plies=0))
-        s.set_position(Board())
-        s.search(Limits(nodes=100))
-        evaluator.stuck = True
-        s.search(Limits(movetime_ms=20))
-        evaluated = s.tree.stats.evaluated
-        evaluator.stuck = False
-        if used:
-            evaluator.start(0, 1)
-        s._take_in()
-        assert (s.tree.stats.evaluated > evaluated) != used
-        assert s.tree.view(0).in_flight == 0
-        assert s.tree.check() == ""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 
-from komadori.inference.protocol import Evaluator, Floats, ModelError, Planes
+from komadori.inference.protocol import Evaluator, Floats, ModelError, Planes, Polled
 
 
 class EvaluatorGroup:
@@ -45,7 +45,6 @@ class EvaluatorGroup:
         self.slots = len(self._places)
         self._waiters = ThreadPoolExecutor(self.slots, "devices")
         self._running: list[Future[tuple[Floats, Floats]] | None] = [None] * self.slots
-        self.starts = 0
 
     def inputs(self, slot: int) -> tuple[Planes, Planes]:
         device, own = self._places[slot]
@@ -57,8 +56,7 @@ class EvaluatorGroup:
             raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
         device, own = self._places[slot]
         if running := self._running[slot]:
-            wait([running])
-        self.starts += 1
+            wait([running])  # one that was cancelled
         self.evaluators[device].start(own, n)
         self._running[slot] = self._waiters.submit(self.evaluators[device].wait, own)
 
@@ -69,6 +67,12 @@ class EvaluatorGroup:
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
         return self._future(slot).result()
+
+    def cancel(self, slot: int) -> None:
+        device, own = self._places[slot]
+        evaluator = self.evaluators[device]
+        if isinstance(evaluator, Polled):
+            evaluator.cancel(own)
 
     def close(self) -> None:
         self._waiters.shutdown(wait=True)

@@ -83,7 +83,6 @@ class OnnxRuntimeEvaluator:
         ]
         self._pool = ThreadPoolExecutor(1, "onnxruntime")
         self._running: list[Future[list[Any]] | None] = [None] * slots
-        self.starts = 0
 
     def inputs(self, slot: int) -> tuple[Floats, Floats]:
         return self._inputs[slot]
@@ -94,8 +93,7 @@ class OnnxRuntimeEvaluator:
         features1, features2 = self._inputs[slot]
         feed = {INPUTS[0]: features1[:n], INPUTS[1]: features2[:n]}
         if running := self._running[slot]:
-            wait([running])
-        self.starts += 1
+            wait([running])  # one that was cancelled while it ran
         self._running[slot] = self._pool.submit(self._session.run, list(OUTPUTS), feed)
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
@@ -114,6 +112,10 @@ class OnnxRuntimeEvaluator:
             raise ValueError(f"slot {slots[0]} was not started")
         done, _ = wait([future], timeout_s)
         return slots[0] if done else None
+
+    def cancel(self, slot: int) -> None:
+        if running := self._running[slot]:
+            running.cancel()
 
     def close(self) -> None:
         self._pool.shutdown(wait=True)

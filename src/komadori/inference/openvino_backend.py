@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -107,8 +108,7 @@ class OpenVinoEvaluator:
         # a tensor and no wait() asks for one.
         self._tensors: list[dict[int, _Rows]] = [{} for _ in range(self.slots)]
         self._rows = [-1] * self.slots
-        self._busy = [False] * self.slots
-        self.starts = 0
+        self._dropped = [False] * self.slots
         self._answers = [(policy[:0], value[:0, 0]) for policy, value in self._outputs]
 
     def inputs(self, slot: int) -> tuple[Planes, Planes]:
@@ -116,8 +116,10 @@ class OpenVinoEvaluator:
 
     def start(self, slot: int, n: int) -> None:
         request = self._requests[slot]
-        if self._busy[slot]:
-            request.wait()
+        if self._dropped[slot]:
+            with contextlib.suppress(RuntimeError):
+                request.wait()
+            self._dropped[slot] = False
         if n != self._rows[slot]:
             rows = self._tensors[slot].get(n)
             if rows is None:
@@ -129,8 +131,6 @@ class OpenVinoEvaluator:
                 request.set_tensor(name, tensor)
             self._rows[slot] = n
             self._answers[slot] = rows.answers
-        self._busy[slot] = True
-        self.starts += 1
         request.start_async()
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
@@ -138,8 +138,6 @@ class OpenVinoEvaluator:
             self._requests[slot].wait()
         except RuntimeError as error:
             raise InferenceError(f"OpenVINO: {_brief(error)}") from None
-        finally:
-            self._busy[slot] = False
         return self._answers[slot]
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
@@ -150,9 +148,14 @@ class OpenVinoEvaluator:
         except RuntimeError:
             return slots[0]  # wait() says what is wrong
 
+    def cancel(self, slot: int) -> None:
+        self._requests[slot].cancel()
+        self._dropped[slot] = True
+
     def close(self) -> None:
         for request in self._requests:
-            request.wait()
+            with contextlib.suppress(RuntimeError):
+                request.wait()
         self._requests.clear()
         self._tensors.clear()
         self._compiled = None

@@ -65,17 +65,17 @@ class Evaluator(Protocol):
 
 @runtime_checkable
 class Polled(Protocol):
-    """An evaluator that can be asked whether a batch is done, so that nobody need wait for it.
-
-    A slot left in flight may be started again: that waits for it, and its outputs are lost.
-    """
-
-    starts: int
-    """Batches started so far: whether others have used the network since."""
+    """An evaluator that can be asked whether a batch is done, so that nobody need wait for it."""
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
         """A slot, of these that were started, whose outputs are there: the first to finish where
         the slots' devices differ. None if there is none within the time.
+        """
+        ...
+
+    def cancel(self, slot: int) -> None:
+        """Drop a batch that was started: soon nothing works on it any more. Returns at once; the
+        slot may be filled and started again.
         """
         ...
 

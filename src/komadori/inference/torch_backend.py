@@ -117,7 +117,6 @@ class TorchEvaluator:
         self._inputs = [(first.numpy(), second.numpy()) for first, second in self._tensors]
         self._pool = ThreadPoolExecutor(1, "torch")
         self._running: list[Future[tuple[Floats, Floats]] | None] = [None] * slots
-        self.starts = 0
 
     def inputs(self, slot: int) -> tuple[Floats, Floats]:
         return self._inputs[slot]
@@ -126,8 +125,7 @@ class TorchEvaluator:
         if not 0 < n <= self.max_batch:
             raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
         if running := self._running[slot]:
-            wait([running])
-        self.starts += 1
+            wait([running])  # one that was cancelled while it ran
         self._running[slot] = self._pool.submit(self._run, slot, n)
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
@@ -145,6 +143,10 @@ class TorchEvaluator:
             raise ValueError(f"slot {slots[0]} was not started")
         done, _ = wait([future], timeout_s)
         return slots[0] if done else None
+
+    def cancel(self, slot: int) -> None:
+        if running := self._running[slot]:
+            running.cancel()
 
     def close(self) -> None:
         self._pool.shutdown(wait=True)

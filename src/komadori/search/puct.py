@@ -69,8 +69,6 @@ class PuctSearcher:
         self._ponderhit: Limits | None = None
         self._warned = False
         self._batch_ms = 0.0
-        self._left: list[int] = []
-        self._left_at = 0
 
     # -- the Searcher protocol
 
@@ -81,7 +79,6 @@ class PuctSearcher:
 
     @options.setter
     def options(self, options: PuctOptions) -> None:
-        self._take_in()
         if options.memory_mb != self._options.memory_mb:
             self._tree = Tree(options.memory_mb << 20, tree_options(options))
             self._root = self._tree.add_root()
@@ -114,7 +111,6 @@ class PuctSearcher:
         self._placed = False
 
     def new_game(self) -> None:
-        self._take_in()
         self._tree.clear()
         self._random.seed(self._options.random_seed)
         self._placed = False
@@ -123,7 +119,6 @@ class PuctSearcher:
         self._ponderhit = limits
 
     def close(self) -> None:
-        self._take_in()
         self._mate.forget()
         self._tree = Tree(1 << 20)
         self._root = self._tree.add_root()
@@ -137,7 +132,6 @@ class PuctSearcher:
     ) -> SearchResult:
         run = _Run(limits, on_info, stop or threading.Event(), self._board, self._options)
         try:
-            self._take_in()
             self._place(limits)
             run.begin(self._tree.playouts())
             immediate = self._without_search(limits, run)
@@ -230,7 +224,7 @@ class PuctSearcher:
         """Keep the network busy until a limit is met.
 
         Where a count ended the search, what is in flight is taken in, so that the result is
-        always the same; a clock, a mate or `stop` doesn't wait for it.
+        always the same; a clock, a mate or `stop` drops it.
         """
         tree, root, evaluator, batches = self._tree, self._root, self.evaluator, self._batches
         free = deque(range(evaluator.slots))
@@ -279,8 +273,10 @@ class PuctSearcher:
                     evaluator.wait(slot)
                 tree.cancel(batches[slot])
             raise
-        if polled:
-            self._left, self._left_at = flying, polled.starts
+        for slot in flying:
+            assert polled is not None
+            polled.cancel(slot)
+            tree.cancel(batches[slot])
         if tree.stats.invalid and not self._warned:
             self._warned = True
             warnings.warn(
@@ -289,23 +285,6 @@ class PuctSearcher:
                 RuntimeWarning,
                 stacklevel=3,
             )
-
-    def _take_in(self) -> None:
-        """Wait for what the last search left in the network, and take it in unless somebody else
-        has used the network since.
-        """
-        left, self._left = self._left, []
-        mine = self._polled is not None and self._polled.starts == self._left_at
-        for slot in left:
-            batch = self._batches[slot]
-            try:
-                policy, value = self.evaluator.wait(slot)
-            except InferenceError:
-                mine = False
-            if mine:
-                self._tree.expand(batch, policy, value)
-            else:
-                self._tree.cancel(batch)
 
     def _rows(self, run: _Run, flying: int) -> int:
         growth = 1 + run.visits // self._options.batch_growth
