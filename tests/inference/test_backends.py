@@ -254,11 +254,11 @@ def test_a_slot_dropped_in_flight_may_be_started_again(model: Path, backend: str
     for _ in range(20):
         for slot in range(evaluator.slots):
             evaluator.start(slot, 2)
-            evaluator.cancel(slot)
+            evaluator.drop(slot)
         policy, _ = evaluate(evaluator, *features)
         np.testing.assert_allclose(policy, expected, atol=2e-4)
     evaluator.start(0, 2)
     assert evaluator.first_done([0], 20) == 0
     evaluator.start(1, 1)
-    evaluator.cancel(1)
+    evaluator.drop(1)
     evaluator.close()

@@ -484,7 +484,7 @@ class Stuck(FixedEvaluator):
         self.stuck = False
         self.dropped = 0
 
-    def cancel(self, slot: int) -> None:
+    def drop(self, slot: int) -> None:
         self.dropped += 1
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:

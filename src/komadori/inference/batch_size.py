@@ -26,7 +26,7 @@ def suited_batch(multiply_adds: float, precision: str) -> int:
     """Rows for a network of so many multiply-adds a position: a power of two."""
     rows = _TARGET[precision] * 1e6 / max(multiply_adds, 1.0)
     power = round(math.log2(max(rows, 1.0)))
-    return min(max(2**power, SMALLEST), LARGEST)
+    return min(max(1 << power, SMALLEST), LARGEST)
 
 
 def multiply_adds(model: Any) -> float:

@@ -68,11 +68,11 @@ class EvaluatorGroup:
     def wait(self, slot: int) -> tuple[Floats, Floats]:
         return self._future(slot).result()
 
-    def cancel(self, slot: int) -> None:
+    def drop(self, slot: int) -> None:
         device, own = self._places[slot]
         evaluator = self.evaluators[device]
         if isinstance(evaluator, Polled):
-            evaluator.cancel(own)
+            evaluator.drop(own)
 
     def close(self) -> None:
         self._waiters.shutdown(wait=True)

@@ -113,7 +113,7 @@ class OnnxRuntimeEvaluator:
         done, _ = wait([future], timeout_s)
         return slots[0] if done else None
 
-    def cancel(self, slot: int) -> None:
+    def drop(self, slot: int) -> None:
         if running := self._running[slot]:
             running.cancel()
 

@@ -148,8 +148,8 @@ class OpenVinoEvaluator:
         except RuntimeError:
             return slots[0]  # wait() says what is wrong
 
-    def cancel(self, slot: int) -> None:
-        self._requests[slot].cancel()
+    def drop(self, slot: int) -> None:
+        # Not cancelled: after that OpenVINO 2026.4 fails in other requests of changing batch size.
         self._dropped[slot] = True
 
     def close(self) -> None:

@@ -73,9 +73,9 @@ class Polled(Protocol):
         """
         ...
 
-    def cancel(self, slot: int) -> None:
-        """Drop a batch that was started: soon nothing works on it any more. Returns at once; the
-        slot may be filled and started again.
+    def drop(self, slot: int) -> None:
+        """Forget a batch that was started; returns at once. The slot may be filled and started
+        again, which waits until nothing works on it any more.
         """
         ...
 

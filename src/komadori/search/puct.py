@@ -230,6 +230,7 @@ class PuctSearcher:
         free = deque(range(evaluator.slots))
         flying: list[int] = []
         rows_flying = 0
+        started = [0.0] * evaluator.slots
         polled = self._polled
         ended = hurried = False
         try:
@@ -241,7 +242,9 @@ class PuctSearcher:
                 ended = ended or done or hurried
                 if hurried and polled:
                     break
-                while free and not ended:
+                # Nor is a batch begun that won't be back in time, except for the first.
+                late = run.left_ms() < self._batch_ms and (run.nodes > 0 or bool(flying))
+                while free and not (ended or late):
                     rows = self._rows(run, rows_flying)
                     if rows <= 0:
                         break
@@ -250,15 +253,15 @@ class PuctSearcher:
                     if not added:
                         break
                     evaluator.start(slot, added)
+                    started[slot] = time.perf_counter()
                     flying.append(free.popleft())
                     rows_flying += added
                 if flying:
-                    began = time.perf_counter()
                     found = polled.first_done(flying, run.patience_s()) if polled else flying[0]
                     if found is not None:
                         policy, value = evaluator.wait(found)
-                        waited_ms = (time.perf_counter() - began) * 1000
-                        self._batch_ms += 0.2 * (waited_ms - self._batch_ms)
+                        took_ms = (time.perf_counter() - started[found]) * 1000
+                        self._batch_ms += 0.2 * (took_ms - self._batch_ms)
                         rows_flying -= batches[found].rows
                         tree.expand(batches[found], policy, value)
                         flying.remove(found)
@@ -275,7 +278,7 @@ class PuctSearcher:
             raise
         for slot in flying:
             assert polled is not None
-            polled.cancel(slot)
+            polled.drop(slot)
             tree.cancel(batches[slot])
         if tree.stats.invalid and not self._warned:
             self._warned = True
@@ -298,7 +301,7 @@ class PuctSearcher:
             return self._is_deep(run)
         assert times.optimum_ms is not None
         elapsed = run.elapsed_ms()
-        waits_ms = 0.0 if self._polled else 2 * self._batch_ms
+        waits_ms = 0.0 if self._polled else self._batch_ms
         if elapsed + waits_ms >= times.maximum_ms:
             return True
         if not run.has_clock or elapsed < times.minimum_ms:
@@ -516,12 +519,15 @@ class _Run:
         seen, self._seen = self._seen, playouts
         return self._seen != seen
 
+    def left_ms(self) -> float:
+        """Until the time is up; infinite without a clock."""
+        if self.times.maximum_ms is None or self.limits.ponder:
+            return math.inf
+        return self.times.maximum_ms - (time.perf_counter() - self._clock_started) * 1000
+
     def patience_s(self) -> float:
         """How long to wait for the network before looking at the clock and `stop` again."""
-        if self.times.maximum_ms is None or self.limits.ponder:
-            return PATIENCE_S
-        left_s = self.times.maximum_ms / 1000 - (time.perf_counter() - self._clock_started)
-        return min(max(left_s, 0.001), PATIENCE_S)
+        return min(max(self.left_ms() / 1000, 0.001), PATIENCE_S)
 
     def wants_info(self) -> bool:
         if not self.on_info or not self._options.pv_interval_ms:
