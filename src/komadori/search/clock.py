@@ -21,11 +21,11 @@ class TimeBudget:
 
 def margin_ms(available_ms: float, setting_ms: int | None) -> float:
     """What is kept back of the time available for a move: the setting, or by default a tenth,
-    at least 25 and at most 500 ms.
+    at least 35 and at most 500 ms.
     """
     if setting_ms is not None:
         return setting_ms
-    return min(max(available_ms / 10, 25.0), 500.0)
+    return min(max(available_ms / 10, 35.0), 500.0)
 
 
 def budget(

@@ -63,7 +63,7 @@ class PuctOptions:
     early_stop: bool = True
     """Under a clock, stop when the second move can't catch up."""
     time_margin_ms: int | None = None
-    """Kept back from main time; None: a tenth of a move's time, 25 to 500 ms."""
+    """Kept back from main time; None: a tenth of a move's time, 35 to 500 ms."""
     byoyomi_margin_ms: int | None = None
     """Kept back from byoyomi; None as for `time_margin_ms`."""
     minimum_time_ms: int = 0
