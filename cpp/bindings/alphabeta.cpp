@@ -1,4 +1,5 @@
 // komadori._core.alphabeta: the engine behind komadori.search.alphabeta.
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -110,6 +111,8 @@ void bind_alphabeta(nb::module_& m) {
         .def_rw("network_delay_ms", &Options::network_delay_ms)
         .def_rw("minimum_thinking_ms", &Options::minimum_thinking_ms)
         .def_rw("slow_mover", &Options::slow_mover)
+        .def_rw("policy_depth", &Options::policy_depth)
+        .def_rw("policy_nodes", &Options::policy_nodes)
         .def_rw("parts", &Options::parts)
         .def(
             "set_draw_scores",
@@ -162,6 +165,34 @@ void bind_alphabeta(nb::module_& m) {
         .def("start", &Engine::start, nb::arg("position"), nb::arg("limits"),
              nb::call_guard<nb::gil_scoped_release>())
         .def("wait", &Engine::wait, nb::arg("timeout_ms"), nb::call_guard<nb::gil_scoped_release>())
+        .def(
+            "step",
+            [](Engine& engine) {
+                nb::list questions;
+                for (const PolicyQuestion& q : engine.step()) {
+                    questions.append(nb::make_tuple(q.key, nb::bytes(q.hcp.data(), q.hcp.size())));
+                }
+                return questions;
+            },
+            nb::sig("def step(self) -> list[tuple[int, bytes]]"),
+            "Key and hcp of the positions that wait for a policy.")
+        .def(
+            "supply",
+            [](Engine& engine, std::uint64_t key, const std::vector<std::uint16_t>& moves,
+               const std::vector<float>& values) { engine.supply(key, moves, values); },
+            nb::arg("key"), nb::arg("moves"), nb::arg("log_probabilities"),
+            "What a policy says of a position's moves (move16).")
+        .def_prop_ro("answered", &Engine::answered, "Positions supplied since the game began.")
+        .def(
+            "cutoffs",
+            [](Engine& engine) {
+                const Cutoffs c = engine.cutoffs();
+                return std::make_pair(
+                    std::vector<std::uint64_t>(c.all, c.all + Cutoffs::DEPTHS),
+                    std::vector<std::uint64_t>(c.by_first, c.by_first + Cutoffs::DEPTHS));
+            },
+            "Of the last search by remaining depth: nodes cut off, and those cut off by their "
+            "first move.")
         .def_prop_ro("is_searching", &Engine::is_searching)
         .def("stop", &Engine::stop)
         .def("ponderhit", &Engine::ponderhit, nb::arg("limits"))

@@ -25,6 +25,8 @@ SETTINGS = {
     "ResignValue": ("3000", {"resign_value": 3000}),
     "MinimumThinkingTime": ("200", {"minimum_thinking_ms": 200}),
     "SlowMover": ("80", {"slow_mover": 80}),
+    "Policy_Depth": ("9", {"policy_depth": 9}),
+    "Policy_Nodes": ("100", {"policy_nodes": 100}),
     "EnteringKingRule": ("CSARule24", {"declaration": "24"}),
     "GenerateAllLegalMoves": ("true", {"all_moves": True}),
     "Draw_Ply": ("256", {"draw_ply": 256}),
@@ -43,7 +45,7 @@ def test_options_are_the_settings_they_stand_for(name: str) -> None:
 def test_every_setting_of_a_searcher_is_tested() -> None:
     declared = {line.name for line in option_table("alphabeta").declared()}
     of_others = {line.name for line in option_table("random").declared()} - {"Draw_Ply"}
-    assert declared - of_others - {"Eval", "EvalFile", "FV_SCALE"} == set(SETTINGS)
+    assert declared - of_others - {"Eval", "EvalFile", "FV_SCALE", "PolicyModel"} == set(SETTINGS)
 
 
 def start(*arguments: str) -> UsiEngine:

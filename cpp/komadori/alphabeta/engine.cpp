@@ -13,6 +13,10 @@ Engine::Engine(WorkerFactory factory, const Options& options) : factory_(std::mo
         for (Info& line : lines) unread_.push_back(std::move(line));
         changed_.notify_all();
     };
+    shared_.policy.on_question = [this] {
+        std::lock_guard lock(mutex_);
+        changed_.notify_all();
+    };
     set_options(options);
 }
 
@@ -36,6 +40,7 @@ void Engine::set_options(const Options& options) {
 void Engine::new_game() {
     result();
     shared_.table.clear();
+    shared_.policy.forget();
     for (auto& worker : workers_) worker->new_game();
 }
 
@@ -56,6 +61,18 @@ std::uint64_t Engine::nodes() const {
     return sum;
 }
 
+Cutoffs Engine::cutoffs() {
+    result();
+    Cutoffs sum;
+    for (const auto& worker : workers_) {
+        for (int d = 0; d < Cutoffs::DEPTHS; ++d) {
+            sum.all[d] += worker->cutoffs().all[d];
+            sum.by_first[d] += worker->cutoffs().by_first[d];
+        }
+    }
+    return sum;
+}
+
 void Engine::apply_time(const Limits& limits) {
     TimeBudget budget = time_budget(limits, shared_.options, root_turn_, root_ply_);
     // After a ponderhit, what was thought before comes for nothing.
@@ -70,6 +87,8 @@ void Engine::apply_time(const Limits& limits) {
 
 void Engine::start(const Position& position, const Limits& limits) {
     result();
+    constexpr std::size_t MOST_PRIORS = 100'000;
+    if (shared_.policy.size() > MOST_PRIORS) shared_.policy.forget();
     shared_.limits = limits;
     shared_.stop = false;
     shared_.started_ms = now_ms();
@@ -113,6 +132,7 @@ void Engine::run(Position position) {
             changed_.wait_for(lock, std::chrono::milliseconds(5));
         }
         shared_.stop = true;
+        shared_.policy.wake();
         for (auto& helper : helpers) helper.join();
         // The deepest finished search speaks for all; the first thread's where they are level.
         const AnyWorker* best = workers_[0].get();
@@ -142,13 +162,15 @@ void Engine::run(Position position) {
 
 std::vector<Info> Engine::wait(std::int64_t timeout_ms) {
     std::unique_lock lock(mutex_);
-    changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                      [this] { return !unread_.empty() || !is_searching(); });
+    changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [this] {
+        return !unread_.empty() || shared_.policy.has_questions() || !is_searching();
+    });
     return std::exchange(unread_, {});
 }
 
 void Engine::stop() {
     shared_.stop = true;
+    shared_.policy.wake();
     changed_.notify_all();
 }
 

@@ -14,6 +14,7 @@
 
 #include "komadori/alphabeta/clock.h"
 #include "komadori/alphabeta/options.h"
+#include "komadori/alphabeta/policy_desk.h"
 #include "komadori/alphabeta/table.h"
 #include "komadori/rules/position.h"
 
@@ -25,6 +26,7 @@ struct Shared {
     Options options;
     Limits limits;
     TranspositionTable table;
+    PolicyDesk policy;
     std::int64_t started_ms = 0;
     std::atomic<bool> stop{false};
     std::atomic<bool> infinite{false};
@@ -33,6 +35,18 @@ struct Shared {
     std::function<void(std::vector<Info>&&)> report;  // the lines of an iteration
 
     std::int64_t elapsed_ms() const { return now_ms() - started_ms; }
+};
+
+// How often a node of a remaining depth was cut off, and how often by its first move.
+struct Cutoffs {
+    static constexpr int DEPTHS = 32;
+    std::uint64_t all[DEPTHS] = {}, by_first[DEPTHS] = {};
+
+    void count(int depth, bool is_first) {
+        const int at = depth < DEPTHS ? depth : DEPTHS - 1;
+        ++all[at];
+        by_first[at] += is_first;
+    }
 };
 
 // One thread's search, whatever its evaluator.
@@ -48,7 +62,11 @@ class AnyWorker {
                                                std::uint64_t seed) = 0;
 
     std::uint64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
-    void forget_counts() { nodes_.store(0, std::memory_order_relaxed); }
+    void forget_counts() {
+        nodes_.store(0, std::memory_order_relaxed);
+        cutoffs_ = {};
+    }
+    const Cutoffs& cutoffs() const { return cutoffs_; }  // of the last search
     int completed_depth() const { return completed_depth_; }
     const std::vector<Info>& lines() const { return lines_; }  // of the last iteration, best first
 
@@ -57,6 +75,7 @@ class AnyWorker {
         nodes_.store(nodes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     std::atomic<std::uint64_t> nodes_{0};
+    Cutoffs cutoffs_;
     int completed_depth_ = 0;
     std::vector<Info> lines_;
 };
@@ -89,10 +108,21 @@ class Engine {
 
     // Begins a search in the background; the position is copied.
     void start(const Position& position, const Limits& limits);
-    // Waits until there are new lines or the search has ended, at most this long. Takes the lines.
+    // Waits until there are new lines, positions that wait for a policy, or the search has ended,
+    // at most this long. Takes the lines.
     std::vector<Info> wait(std::int64_t timeout_ms);
     bool is_searching() const { return searching_.load(std::memory_order_acquire); }
     void stop();
+    // With options.policy_depth: the positions that the search waits for a policy's answer to, and
+    // the answer. The search goes on without where `stop` comes first.
+    std::vector<PolicyQuestion> step() { return shared_.policy.take(); }
+    void supply(std::uint64_t key, std::span<const std::uint16_t> moves,
+                std::span<const float> values) {
+        shared_.policy.supply(key, moves, values);
+    }
+    std::uint64_t answered() const { return shared_.policy.answered(); }
+    // Of all threads in the last search, which has ended.
+    Cutoffs cutoffs();
     // The search goes on under new limits, its time counted from now.
     void ponderhit(const Limits& limits);
     // Waits for the end.

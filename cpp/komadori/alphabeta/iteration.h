@@ -16,6 +16,7 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
     evaluator_.reset(position_);
     completed_depth_ = 0;
     calls_left_ = 0;
+    next_question_ = 0;
     null_move_from_ply_ = 0;
     last_best_ = Move();
     unchanged_ = 0;

@@ -301,7 +301,9 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         return *score;
     }
 
-    MovePicker picker(position_, *histories_, hints(f, known.move), MovePicker::Aim::SEARCH,
+    OrderingHints order = hints(f, known.move);
+    if (!excluding) order.priors = priors(IS_ROOT, depth);
+    MovePicker picker(position_, *histories_, order, MovePicker::Aim::SEARCH,
                       IS_ROOT || parts_.all_moves);
     const Bitboard held = pinned();
     const Score old_alpha = alpha;
@@ -389,6 +391,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
                 if (IS_PV && !IS_ROOT) f->line->set(m, *(f + 1)->line);
                 if (score >= beta) {
                     ++f->cutoffs;
+                    cutoffs_.count(depth, count == 1);
                     break;
                 }
                 alpha = score;

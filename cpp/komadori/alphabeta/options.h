@@ -49,6 +49,10 @@ struct Options {
     std::int64_t network_delay_ms = 20;  // kept off every move's time
     std::int64_t minimum_thinking_ms = 0;
     int slow_mover = 100;  // per cent of the usual share of the clock
+    // Moves are ordered by a policy network's priors from this remaining depth up; 0: by none. Of
+    // positions but the root one is asked for in so many nodes at most.
+    int policy_depth = 0;
+    std::uint64_t policy_nodes = 4000;
     Parts parts;
 };
 

@@ -14,7 +14,9 @@ MovePicker::MovePicker(const Position& position, const Histories& histories,
       aim_(aim),
       all_moves_(all_moves),
       square_(square) {
-    if (position.in_check()) {
+    if (hints_.priors) {
+        stage_ = POLICY_TABLE;
+    } else if (position.in_check()) {
         stage_ = EVASION_TABLE;
     } else if (aim == Aim::SEARCH) {
         stage_ = TABLE;
@@ -72,6 +74,22 @@ void MovePicker::score_evasions() {
     }
 }
 
+// Priors are log probabilities: a factor of 2.7 counts as much as 3,000 of history, and what a
+// capture wins or loses outright as much as a factor of 28.
+void MovePicker::score_by_policy() {
+    constexpr float PRIOR_WEIGHT = 3000;
+    constexpr int EXCHANGE_WEIGHT = 10000;
+    for (ListedMove* m = at_; m < end_; ++m) {
+        const Move move = m->move();
+        m->score = int(PRIOR_WEIGHT * hints_.priors->of(move));
+        if (move.captured()) {
+            m->score += exchange_gains(position_, move, 0) ? EXCHANGE_WEIGHT : -EXCHANGE_WEIGHT;
+        } else {
+            m->score += history_of(move);
+        }
+    }
+}
+
 // The best of what is left, taken out; not for an empty list. Most nodes end after few moves, so
 // that putting all in order would cost more. No branch depends on a score but the last.
 Move MovePicker::take_best() {
@@ -101,6 +119,7 @@ Move MovePicker::next(bool skip_quiets) {
             case EVASION_TABLE:
             case QUIESCE_TABLE:
             case PROBE_TABLE:
+            case POLICY_TABLE:
                 stage_ = Stage(stage_ + 1);
                 if (aim_ == Aim::SEARCH) history_ = history_of(hints_.table_move);
                 return hints_.table_move;
@@ -210,6 +229,29 @@ Move MovePicker::next(bool skip_quiets) {
                     Move m = take_best();
                     if (m != hints_.table_move && exchange_gains(position_, m, threshold_))
                         return m;
+                }
+                stage_ = DONE;
+                break;
+
+            case POLICY_INIT:
+                at_ = end_ = moves_;
+                if (position_.in_check()) {
+                    end_ = generate_moves<MoveKind::EVASIONS>(position_, end_, all_moves_);
+                } else {
+                    end_ = generate_moves<MoveKind::CAPTURES>(position_, end_, all_moves_);
+                    end_ = generate_moves<MoveKind::QUIETS>(position_, end_, all_moves_);
+                }
+                score_by_policy();
+                stage_ = POLICY;
+                break;
+
+            case POLICY:
+                while (at_ < end_) {
+                    const Move m = take_best();
+                    const bool is_quiet = !m.captured() && !(m.is_promotion() && m.moved() == PAWN);
+                    if (m == hints_.table_move || (skip_quiets && is_quiet)) continue;
+                    history_ = history_of(m);
+                    return m;
                 }
                 stage_ = DONE;
                 break;

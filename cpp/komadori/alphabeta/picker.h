@@ -2,6 +2,7 @@
 #pragma once
 
 #include "komadori/alphabeta/history.h"
+#include "komadori/alphabeta/policy_desk.h"
 #include "komadori/alphabeta/score.h"
 #include "komadori/rules/staged_moves.h"
 
@@ -14,6 +15,7 @@ struct OrderingHints {
     std::uint16_t counter = 0;            // move16
     const ContinuationRow* rows[3] = {};  // of the moves one, two and four plies before; those and
                                           // what is above are for quiet moves and evasions alone
+    const Priors* priors = nullptr;       // a policy network's, for Aim::SEARCH
 };
 
 // Every pseudo-legal move once, in the stages
@@ -22,6 +24,7 @@ struct OrderingHints {
 //   in check:      table move, all others
 //   quiescence:    table move, captures, and quiet checks where asked
 //   probing:       table move, captures that gain at least a threshold
+//   with priors:   table move, all others by prior, history and what they lose
 // Whether a move is legal is the caller's to check.
 class MovePicker {
   public:
@@ -62,6 +65,9 @@ class MovePicker {
         PROBE_TABLE,
         PROBE_INIT,
         PROBE_CAPTURES,
+        POLICY_TABLE,
+        POLICY_INIT,
+        POLICY,
         DONE,
     };
 
@@ -69,6 +75,7 @@ class MovePicker {
     void score_captures();
     void score_quiets();
     void score_evasions();
+    void score_by_policy();
     Move take_best();
     bool is_refutation(Move m) const;
 

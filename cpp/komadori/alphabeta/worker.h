@@ -160,6 +160,8 @@ class Worker final : public AnyWorker {
     void make_null(Frame* f);
     void unmake_null();
     OrderingHints hints(const Frame* f, Move table_move) const;
+    // What the policy network says here, nullptr where it isn't asked.
+    const Priors* priors(bool is_root, int depth);
     Bitboard pinned() const { return position_.blockers(position_.turn(), position_.turn()); }
 
     Shared& shared_;
@@ -178,7 +180,8 @@ class Worker final : public AnyWorker {
     int selective_depth_ = 0;
     int null_move_from_ply_ = 0;  // no null move before, while one is verified
     Score root_window_ = 1;
-    int calls_left_ = 0;  // until the limits are looked at again
+    std::uint64_t next_question_ = 0;  // to the policy network: from so many nodes on
+    int calls_left_ = 0;               // until the limits are looked at again
     std::array<Frame, MAX_PLIES + BEFORE + 4> frames_;
     std::array<Line, MAX_PLIES + 4> lines_by_ply_;
 
@@ -236,6 +239,16 @@ OrderingHints Worker<E>::hints(const Frame* f, Move table_move) const {
         h.counter = histories_->counter(piece_after(opponent(position_.turn()), last), last.to());
     }
     return h;
+}
+
+template <Evaluator E>
+const Priors* Worker<E>::priors(bool is_root, int depth) {
+    const Options& options = shared_.options;
+    if (options.policy_depth == 0 || (!is_root && depth < options.policy_depth)) return nullptr;
+    if (const Priors* known = shared_.policy.find(position_.key())) return known;
+    if (!is_root && nodes() < next_question_) return nullptr;
+    next_question_ = nodes() + options.policy_nodes;
+    return shared_.policy.ask(position_, shared_.stop);
 }
 
 template <Evaluator E>

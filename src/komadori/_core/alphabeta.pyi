@@ -194,6 +194,18 @@ class Options:
     def slow_mover(self, arg: int, /) -> None: ...
 
     @property
+    def policy_depth(self) -> int: ...
+
+    @policy_depth.setter
+    def policy_depth(self, arg: int, /) -> None: ...
+
+    @property
+    def policy_nodes(self) -> int: ...
+
+    @policy_nodes.setter
+    def policy_nodes(self, arg: int, /) -> None: ...
+
+    @property
     def parts(self) -> Parts: ...
 
     @parts.setter
@@ -269,6 +281,21 @@ class Engine:
     def start(self, position: komadori._core.rules.Position, limits: Limits) -> None: ...
 
     def wait(self, timeout_ms: int) -> list[Info]: ...
+
+    def step(self) -> list[tuple[int, bytes]]:
+        """Key and hcp of the positions that wait for a policy."""
+
+    def supply(self, key: int, moves: Sequence[int], log_probabilities: Sequence[float]) -> None:
+        """What a policy says of a position's moves (move16)."""
+
+    @property
+    def answered(self) -> int:
+        """Positions supplied since the game began."""
+
+    def cutoffs(self) -> tuple[list[int], list[int]]:
+        """
+        Of the last search by remaining depth: nodes cut off, and those cut off by their first move.
+        """
 
     @property
     def is_searching(self) -> bool: ...

@@ -36,7 +36,12 @@ _SHORT = {
     "batch": "DNN_Batch_Size",
     "precision": "DNN_Precision",
 }
-_SHORT_ALPHABETA = {"eval": "Eval", "weights": "EvalFile", "hash": "USI_Hash"}
+_SHORT_ALPHABETA = {
+    "eval": "Eval",
+    "weights": "EvalFile",
+    "hash": "USI_Hash",
+    "policy": "PolicyModel",
+}
 
 
 def to_limits(go: GoCommand) -> Limits:
@@ -214,13 +219,16 @@ class SearcherBuilder:
             from komadori import players
 
             return PlayerSearcher(players.make(self._kind))
-        if self._kind == "alphabeta":
-            return alphabeta_searcher(options)
-        evaluator = load_evaluator(options)
+        evaluator = load_policy(options) if self._kind == "alphabeta" else load_evaluator(options)
         try:
-            searcher = _searcher(self._kind, evaluator, options)
+            searcher = (
+                alphabeta_searcher(options, evaluator)
+                if self._kind == "alphabeta"
+                else _searcher(self._kind, evaluator, options)  # type: ignore[arg-type]
+            )
         except BaseException:
-            evaluator.close()
+            if evaluator is not None:
+                evaluator.close()
             raise
         old, self._evaluator = self._evaluator, evaluator
         if old is not None:
@@ -252,14 +260,30 @@ def _searcher(kind: str, evaluator: Evaluator, options: OptionTable) -> Searcher
     return search.PuctSearcher(evaluator, settings)
 
 
-def alphabeta_searcher(options: OptionTable) -> Searcher:
+def load_policy(options: OptionTable) -> Evaluator | None:
+    """The network that orders the moves of alpha-beta, where the options name one."""
+    if not (name := options.value("PolicyModel")):
+        return None
+    from komadori import inference
+
+    model = find_model(name)
+    threads = int(os.environ.get(THREADS_VARIABLE) or 0)
+    settings: dict[str, Any] = {"threads": threads} if threads and not is_fake(model) else {}
+    return inference.load(model, max_batch=1, **settings)
+
+
+def alphabeta_searcher(options: OptionTable, policy: Evaluator | None = None) -> Searcher:
     """The alpha-beta searcher that the options describe. Raises ValueError or OSError."""
     from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
 
     weights = options.value("EvalFile") or None
     settings = AlphaBetaOptions(**options.settings())  # type: ignore[arg-type]
     return AlphaBetaSearcher(
-        options.value("Eval"), weights, settings, fv_scale=int(options.value("FV_SCALE"))
+        options.value("Eval"),
+        weights,
+        settings,
+        fv_scale=int(options.value("FV_SCALE")),
+        policy=policy,
     )
 
 
@@ -268,13 +292,20 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
     options = option_table("alphabeta")
     options.set("USI_Hash", str(PLAYER_HASH_MB))
     for name, value in spec.own_options.items():
-        if problem := options.set(_SHORT_ALPHABETA.get(name, name), value):
+        full = _SHORT_ALPHABETA.get(name, name)
+        value = _as_seen_from_here(value) if full == "PolicyModel" else value
+        if problem := options.set(full, value):
             raise PlayerSpecError(f"alphabeta: {problem}")
+    policy = load_policy(options)
     try:
-        searcher = alphabeta_searcher(options)
-    except ValueError as error:
-        raise PlayerSpecError(f"alphabeta: {error}") from error
-    return SearchPlayer(searcher, spec.name, spec.limits)
+        searcher = alphabeta_searcher(options, policy)
+    except BaseException as error:
+        if policy is not None:
+            policy.close()
+        if isinstance(error, ValueError):
+            raise PlayerSpecError(f"alphabeta: {error}") from error
+        raise
+    return SearchPlayer(searcher, spec.name, spec.limits, policy.close if policy else None)
 
 
 def make_network_player(spec: PlayerSpec) -> SearchPlayer:

@@ -8,12 +8,15 @@ from collections.abc import Callable
 from dataclasses import dataclass, replace
 from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from komadori._core import alphabeta as core
 from komadori.rules import Board, Move
 from komadori.search.options import DECLARATION_POINTS
 from komadori.search.protocol import Info, Limits, SearchResult
+
+if TYPE_CHECKING:
+    from komadori.inference import Evaluator
 
 #: Centipawns a unit of log odds, in elmo's and this engine's evaluations.
 EVAL_COEF = 600.0
@@ -60,6 +63,10 @@ class AlphaBetaOptions:
     """Per cent of the usual share of the clock."""
     without: frozenset[str] = frozenset()
     """Parts of the search to leave out (`PARTS`), to measure what they are worth."""
+    policy_depth: int = 6
+    """With a policy network: it orders the moves from this remaining depth up."""
+    policy_nodes: int = 4000
+    """It is asked once in so many nodes at most, at the root always."""
     all_moves: bool = False
     """Try the non-promotions too that only serve to avoid mate by a dropped pawn."""
 
@@ -72,6 +79,8 @@ class AlphaBetaOptions:
             ("network_delay_ms", 0),
             ("minimum_thinking_ms", 0),
             ("slow_mover", 1),
+            ("policy_depth", 1),
+            ("policy_nodes", 0),
         ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least {least} is needed")
@@ -84,8 +93,10 @@ class AlphaBetaOptions:
         if unknown := self.without - set(PARTS):
             raise ValueError(f"the search has no part {', '.join(sorted(unknown))}")
 
-    def to_core(self) -> core.Options:
+    def to_core(self, *, has_policy: bool = False) -> core.Options:
         options = core.Options()
+        options.policy_depth = self.policy_depth if has_policy else 0
+        options.policy_nodes = self.policy_nodes
         for name in ("threads", "hash_mb", "network_delay_ms", "minimum_thinking_ms", "slow_mover"):
             setattr(options, name, getattr(self, name))
         options.multi_pv = self.multipv
@@ -127,10 +138,12 @@ class AlphaBetaSearcher:
         options: AlphaBetaOptions | None = None,
         *,
         fv_scale: int = 16,
+        policy: Evaluator | None = None,
     ) -> None:
         """Without `weights` those that come with the package; `fv_scale` is what an NNUE network's
-        output is divided by. Raises ValueError where there is no such evaluation or the file holds
-        no weights of it, OSError where it can't be read.
+        output is divided by; `policy` orders moves and stays the caller's to close. Raises
+        ValueError where there is no such evaluation or the file holds no weights of it, OSError
+        where it can't be read.
         """
         if evaluation not in EVALUATIONS:
             names = ", ".join(EVALUATIONS)
@@ -139,7 +152,8 @@ class AlphaBetaSearcher:
             raise ValueError("the evaluation material takes no weights")
         self.evaluation = evaluation
         self._options = options or AlphaBetaOptions()
-        self._engine = _engine(evaluation, weights, fv_scale, self._options.to_core())
+        self._policy = policy
+        self._engine = _engine(evaluation, weights, fv_scale, self._core_options())
         self._board = Board()
 
     @property
@@ -149,12 +163,15 @@ class AlphaBetaSearcher:
 
     @options.setter
     def options(self, options: AlphaBetaOptions) -> None:
-        self._engine.set_options(options.to_core())
         self._options = options
+        self._engine.set_options(self._core_options())
 
     def set_option(self, **changes: Any) -> None:
         """Change some settings by name."""
         self.options = replace(self._options, **changes)
+
+    def _core_options(self) -> core.Options:
+        return self._options.to_core(has_policy=self._policy is not None)
 
     @property
     def engine(self) -> core.Engine:
@@ -203,6 +220,8 @@ class AlphaBetaSearcher:
         try:
             while True:
                 lines = engine.wait(poll_ms)
+                for key, hcp in engine.step():
+                    engine.supply(key, *self._priors(hcp))
                 if on_info:
                     for line in lines:
                         on_info(_info(line))
@@ -218,6 +237,19 @@ class AlphaBetaSearcher:
             for line in engine.wait(0):
                 on_info(_info(line))
         return self._result(engine.result())
+
+    def _priors(self, hcp: bytes) -> tuple[list[int], list[float]]:
+        """The moves of a position and the logarithms of what the policy gives them."""
+        from komadori.encoding import encode_boards, legal_labels
+        from komadori.inference import evaluate
+
+        assert self._policy is not None
+        board = Board.from_hcp(hcp)
+        logits, _ = evaluate(self._policy, *encode_boards([board], self._policy.features))
+        chosen = logits[0][legal_labels(board, self._policy.labels)].astype(float)
+        chosen -= chosen.max()
+        total = math.log(sum(math.exp(x) for x in chosen)) if len(chosen) else 0.0
+        return [move.move16 for move in board.legal_moves], [float(x) - total for x in chosen]
 
     def _result(self, found: core.Result) -> SearchResult:
         infos = [_info(line) for line in found.lines]
