@@ -19,6 +19,7 @@ from komadori.mate import MateSolver, MateStatus, StopFlag, mate_within, solve
 from komadori.rules import Board, PositionError
 
 SHORT = read_problems(DATA / "mate-1-to-7.tsv")
+LONG = read_problems(DATA / "mate-9-to-13.tsv")
 
 
 @pytest.fixture(scope="module")
@@ -43,6 +44,17 @@ def test_short_problems(solver: MateSolver, problem: Problem) -> None:
         assert solver.solve(board, max_ply=below).status == MateStatus.NO_MATE
     if 0 < below <= 5:
         assert mate_within(board, below) is None
+
+
+@pytest.mark.parametrize("problem", LONG, ids=lambda problem: problem.sfen)
+def test_long_problems(solver: MateSolver, problem: Problem) -> None:
+    board = Board(problem.sfen)
+    found = solver.solve(board, max_nodes=200_000)  # about a fifth of a second
+    assert found.is_mate
+    assert_mates(board, found.moves)
+    below = problem.plies - 2
+    assert solver.solve(board, max_ply=below).status == MateStatus.NO_MATE
+    assert len(found.moves) > below
 
 
 @pytest.mark.skipif(not ALL_SHORT.exists(), reason="the whole collection isn't here")

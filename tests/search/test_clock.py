@@ -22,7 +22,7 @@ def test_an_increment_is_added() -> None:
 
 def test_byoyomi_is_used_but_for_the_margin() -> None:
     assert budget(Limits(byoyomi_ms=1000), BLACK, 1) == TimeBudget(0, 900, 900)
-    assert budget(Limits(byoyomi_ms=100), BLACK, 1) == TimeBudget(0, 75, 75)
+    assert budget(Limits(byoyomi_ms=100), BLACK, 1) == TimeBudget(0, 65, 65)
     assert budget(Limits(byoyomi_ms=30_000), BLACK, 1) == TimeBudget(0, 29_500, 29_500)
     assert budget(Limits(byoyomi_ms=1000), BLACK, 1, byoyomi_margin_ms=400).maximum_ms == 600
 
