@@ -290,9 +290,12 @@ class PuctSearcher:
             )
 
     def _rows(self, run: _Run, flying: int) -> int:
+        """Rows of the next batch; 0: rather wait than begin a smaller one."""
         growth = 1 + run.visits // self._options.batch_growth
-        in_flight = MAX_BATCHES_EARLY * growth - flying
-        return min(self.evaluator.max_batch, growth, in_flight, run.nodes_left() - flying)
+        rows = min(self.evaluator.max_batch, growth)
+        if flying + rows > MAX_BATCHES_EARLY * growth:
+            return 0
+        return min(rows, run.nodes_left() - flying)
 
     def _is_over(self, run: _Run) -> bool:
         """Whether the clock, or the lead of the best move, ends the search."""
