@@ -1,9 +1,10 @@
-"""How long a GUI waits for `usiok` and `readyok`, beside the start of Python itself.
+"""How long a GUI waits for `usiok` and `readyok`, beside the start of Python itself, and for the
+answer to `stop` in a search that uses every processor.
 
     python bench/handshake.py [--runs 10] [--model uniform]
 
 Prints medians in milliseconds and the ratio of `usiok` to a bare interpreter, all measured in turn
-in one run.
+in one run; of `stop` also the longest.
 """
 
 from __future__ import annotations
@@ -23,8 +24,8 @@ def bare_ms() -> float:
     return (time.perf_counter() - began) * 1000
 
 
-def engine_ms(model: str, folder: str) -> tuple[float, float]:
-    """Milliseconds from the start to usiok, and from isready to readyok."""
+def engine_ms(model: str, folder: str) -> tuple[float, float, list[float]]:
+    """Milliseconds from the start to usiok, from isready to readyok, from each stop to bestmove."""
     engine = Path(sys.executable).parent / "komadori-usi"
     began = time.perf_counter()
     process = subprocess.Popen(
@@ -41,15 +42,22 @@ def engine_ms(model: str, folder: str) -> tuple[float, float]:
         assert process.stdout is not None
         process.stdin.write(line + b"\n")
         process.stdin.flush()
-        while (got := process.stdout.readline()).strip() != answer:
+        while not (got := process.stdout.readline()).startswith(answer):
             if not got:
                 sys.exit(f"the engine ended before {answer.decode()} (status {process.wait()})")
         return time.perf_counter()
 
     usiok = ask(b"usi", b"usiok")
     readyok = ask(b"isready", b"readyok")
+    stops = []
+    for line in (b"position startpos\n", b"position startpos moves 7g7f\n"):
+        process.stdin.write(line + b"go infinite\n")
+        process.stdin.flush()
+        time.sleep(0.3)
+        asked = time.perf_counter()
+        stops.append((ask(b"stop", b"bestmove") - asked) * 1000)
     process.communicate(b"quit\n")
-    return (usiok - began) * 1000, (readyok - usiok) * 1000
+    return (usiok - began) * 1000, (readyok - usiok) * 1000, stops
 
 
 def main() -> None:
@@ -60,17 +68,22 @@ def main() -> None:
     model = arguments.model
     if Path(model).exists():
         model = str(Path(model).resolve())
-    bare, usiok, readyok = [], [], []
+    bare: list[float] = []
+    usiok: list[float] = []
+    readyok: list[float] = []
+    stops: list[float] = []
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(arguments.runs):
             bare.append(bare_ms())
-            first, second = engine_ms(model, folder)
+            first, second, third = engine_ms(model, folder)
             usiok.append(first)
             readyok.append(second)
+            stops += third
     middle = statistics.median
     print(f"python -c pass   {middle(bare):7.0f} ms")
     print(f"usiok            {middle(usiok):7.0f} ms   {middle(usiok) / middle(bare):.1f} x")
     print(f"readyok after    {middle(readyok):7.0f} ms   ({arguments.model})")
+    print(f"bestmove after stop {middle(stops):4.0f} ms   at most {max(stops):.0f} ms")
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from komadori.inference import InferenceError, ModelError, load
 from komadori.inference.fakes import FixedEvaluator, UniformEvaluator
 from komadori.rules import Board, Move
 from komadori.search import Info, Limits, PuctOptions, PuctSearcher, Searcher
-from komadori.search.puct import mate_share
+from komadori.search.puct import TIDY_FULLNESS, mate_share
 from komadori.search.root_mate import CROWDED_SHARE
 
 MIDDLE = "l2g1k1nl/1r1s1gs2/p1nppp1pp/2p3p2/1p7/2PP2P2/PPSSPP1PP/3R1G3/LN2KG1NL b Bb 25"
@@ -512,4 +512,23 @@ def test_time_and_stop_do_not_wait_for_the_network() -> None:
     s.new_game()
     s.search(Limits(nodes=50))
     assert s.tree.root_visits(0) >= 50
+    assert s.tree.check() == ""
+
+
+def test_what_a_move_leaves_behind_is_freed_while_the_opponent_thinks() -> None:
+    s = searcher("random:2", memory_mb=3, root_mate_plies=0)
+    while s.tree.fullness < TIDY_FULLNESS:
+        best = s.search(Limits(nodes=500)).best_move
+    full = s.tree.fullness
+    s._await_tidying()
+    assert s.tree.fullness < full
+    assert s.tree.check() == ""
+    assert best is not None
+    board = Board(MIDDLE)
+    board.push(best)
+    s.set_position(board)
+    s.search(Limits(nodes=1))
+    assert s.tree.root_visits(0) > 2  # the subtree is still there
+    s.set_position(Board(MIDDLE))
+    assert s.search(Limits(nodes=100)).best_move is not None
     assert s.tree.check() == ""

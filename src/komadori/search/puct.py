@@ -31,6 +31,8 @@ MAX_PV = 64
 
 #: Batches of the size allowed that may be in flight: more only hide delays once batches are full.
 MAX_BATCHES_EARLY = 3
+#: From here on, what a move has made unreachable is freed while the opponent thinks.
+TIDY_FULLNESS = 0.5
 #: Longest wait for the network without a look at `stop`.
 PATIENCE_S = 0.01
 #: Win rates are kept this far from 0 and 1 when they become centipawns.
@@ -69,6 +71,7 @@ class PuctSearcher:
         self._ponderhit: Limits | None = None
         self._warned = False
         self._batch_ms = 0.0
+        self._tidying: threading.Thread | None = None
 
     # -- the Searcher protocol
 
@@ -79,6 +82,7 @@ class PuctSearcher:
 
     @options.setter
     def options(self, options: PuctOptions) -> None:
+        self._await_tidying()
         if options.memory_mb != self._options.memory_mb:
             self._tree = Tree(options.memory_mb << 20, tree_options(options))
             self._root = self._tree.add_root()
@@ -111,6 +115,7 @@ class PuctSearcher:
         self._placed = False
 
     def new_game(self) -> None:
+        self._await_tidying()
         self._tree.clear()
         self._random.seed(self._options.random_seed)
         self._placed = False
@@ -119,6 +124,7 @@ class PuctSearcher:
         self._ponderhit = limits
 
     def close(self) -> None:
+        self._await_tidying()
         self._mate.forget()
         self._tree = Tree(1 << 20)
         self._root = self._tree.add_root()
@@ -132,6 +138,7 @@ class PuctSearcher:
     ) -> SearchResult:
         run = _Run(limits, on_info, stop or threading.Event(), self._board, self._options)
         try:
+            self._await_tidying()
             self._place(limits)
             run.begin(self._tree.playouts())
             immediate = self._without_search(limits, run)
@@ -142,7 +149,9 @@ class PuctSearcher:
             while waits and not run.stop.wait(0.005):
                 if limits.ponder and self._ponderhit is not None:
                     break
-            return immediate or self._result(run)
+            result = immediate or self._result(run)
+            self._tidy_after(result.best_move, limits)
+            return result
         finally:
             # The thread must be gone before the interpreter may end.
             self._mate.stop()
@@ -151,6 +160,26 @@ class PuctSearcher:
             self._ponderhit = None
 
     # -- how it is done
+
+    def _tidy_after(self, best: Move | None, limits: Limits) -> None:
+        """Free in the background what the game can't come back to, if memory is getting short."""
+        if best is None or limits.infinite or self._tree.fullness < TIDY_FULLNESS:
+            return
+        after = self._board.copy()
+        after.push(best)
+        self._placed = False
+
+        def tidy() -> None:
+            self._tree.set_root(self._root, after)
+            self._tree.reclaim(0.0)
+
+        self._tidying = threading.Thread(target=tidy, name="reclaim", daemon=True)
+        self._tidying.start()
+
+    def _await_tidying(self) -> None:
+        if self._tidying is not None:
+            self._tidying.join()
+            self._tidying = None
 
     def _place(self, limits: Limits) -> None:
         if not self._placed:
