@@ -112,6 +112,8 @@ def test_torch_runs_a_callable() -> None:
     def network(x1: Any, x2: Any) -> tuple[Any, Any]:
         return policy_layer(x1.flatten(1)), value_layer(x2.flatten(1))
 
+    with pytest.raises(ValueError, match="cuda_graphs needs a GPU"):
+        TorchEvaluator(network, cuda_graphs=True)
     evaluator = TorchEvaluator(network, value_logits=True, max_batch=4)
     assert isinstance(evaluator, Evaluator)
     features = planes(10)

@@ -1,6 +1,6 @@
 """Networks behind one protocol: OpenVINO, ONNX Runtime, torch, and fakes.
 
-    evaluator = inference.load("model.onnx")
+    evaluator = inference.load("model.onnx")  # or "default", the network of the package
     policy, value = inference.evaluate(evaluator, features1, features2)
 
 A backend's library is imported only when a model is loaded through it.
@@ -8,6 +8,7 @@ A backend's library is imported only when a model is loaded through it.
 
 from komadori.inference.group import EvaluatorGroup
 from komadori.inference.loading import BACKENDS, load
+from komadori.inference.model_file import default_model
 from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Evaluator, InferenceError, ModelError, Polled, evaluate
 
@@ -19,6 +20,7 @@ __all__ = [
     "ModelError",
     "Polled",
     "available_threads",
+    "default_model",
     "evaluate",
     "load",
 ]

@@ -7,11 +7,14 @@ from pathlib import Path
 from typing import Any
 
 from komadori.inference.fakes import FixedEvaluator, RandomEvaluator, UniformEvaluator
-from komadori.inference.model_file import int8_form
+from komadori.inference.model_file import default_model, int8_form
 from komadori.inference.protocol import Evaluator, ModelError
 
 #: Evaluators that compute nothing.
 FAKES = ("uniform", "fixed", "random")
+
+#: The name of the network that the package brings.
+DEFAULT = "default"
 
 #: The precision that is fastest on this machine without a loss of strength worth naming.
 AUTO = "auto"
@@ -64,7 +67,7 @@ BACKENDS: dict[str, Callable[[Path, dict[str, Any]], Evaluator]] = {
 
 def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
     """The evaluator of a model file, of a model folder (a checkpoint, a training run), or of a
-    fake: "uniform", "fixed" or "random:SEED".
+    fake: "uniform", "fixed" or "random:SEED". "default" is the network that the package brings.
 
     `backend` is a key of BACKENDS; "auto" takes torch for folders, else OpenVINO. `options` go
     to the backend: `max_batch`, `slots`, `device` (auto, cpu, cuda:1, a provider of ONNX
@@ -87,7 +90,7 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
         except ValueError:
             raise ModelError(f"{model}: the seed of a random evaluator is a whole number") from None
         return RandomEvaluator(seed, **options)
-    path = Path(model)
+    path = default_model() if model == DEFAULT else Path(model)
     if not path.exists():
         raise ModelError(f"{path}: no such model file")
     if backend == "auto":

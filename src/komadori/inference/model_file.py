@@ -77,6 +77,11 @@ def digest(path: Path) -> str:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
+def default_model() -> Path:
+    """The network that the package brings; a card beside it says how it was trained."""
+    return Path(__file__).resolve().parent.parent / "data" / "models" / "default.onnx"
+
+
 def int8_form(path: Path) -> Path | None:
     """The int8 form that `komadori export --int8` made of this model file and that lies beside it
     (NAME-int8.xml); None where there is none, or where it was made of another file.

@@ -1,7 +1,7 @@
 """Searchers behind one protocol.
 
     from komadori import search
-    result = search.search("startpos", "model.onnx", nodes=800)
+    result = search.search("startpos", nodes=800)  # or with "model.onnx"
     print(result.best_move, [move.usi() for move in result.infos[0].pv])
 
 Importing this package loads no numerical library; making a searcher does.

@@ -15,9 +15,11 @@ from komadori.search.puct import PuctSearcher
 _LIMITS = {f.name for f in fields(Limits)}
 
 
-def search(position: Board | str, model: Evaluator | Path | str, **settings: Any) -> SearchResult:
+def search(
+    position: Board | str, model: Evaluator | Path | str = "default", **settings: Any
+) -> SearchResult:
     """Search a position (a board, an SFEN or "startpos") with a model: a file, a name that
-    `inference.load` knows, or an evaluator.
+    `inference.load` knows, or an evaluator; by default the network of the package.
 
     `settings` are limits (fields of `Limits`, such as nodes=800 or movetime_ms=1000) and options
     (fields of `PuctOptions`, such as multipv=3). Without a limit it searches 800 nodes.
@@ -25,7 +27,7 @@ def search(position: Board | str, model: Evaluator | Path | str, **settings: Any
     limits = {name: value for name, value in settings.items() if name in _LIMITS}
     options = {name: value for name, value in settings.items() if name not in _LIMITS}
     board = Board(position) if isinstance(position, str) else position
-    evaluator = load(model) if isinstance(model, str | Path) else model
+    evaluator = load(model, precision="auto") if isinstance(model, str | Path) else model
     searcher = PuctSearcher(evaluator, PuctOptions(**{"pv_interval_ms": 0, **options}))
     try:
         searcher.set_position(board)

@@ -53,10 +53,13 @@ def places(name: str) -> list[Path]:
 def find_model(name: str) -> str:
     """The full path of a model (a fake's name stays). Raises ModelNotFoundError.
 
-    An empty name is the default: $KOMADORI_MODEL, or `default.onnx` in one of the folders.
+    An empty name is the default: $KOMADORI_MODEL, or `default.onnx` in one of the folders, the
+    last of which is the package's own; "default" is the package's whatever else there is.
     """
     if is_fake(name):
         return name
+    if name == "default":
+        return str(model_folders()[-1] / "default.onnx")
     wanted = name or os.environ.get(ENVIRONMENT, "") or "default.onnx"
     candidates = places(wanted)
     for candidate in candidates:
