@@ -10,11 +10,11 @@ from click.testing import CliRunner
 from komadori import records, training
 from komadori.cli.lab import command
 from komadori.cli.train import command as train_command
-from komadori.lab import claims, experiment, measures
+from komadori.lab import claims, experiment, measures, speed
 from komadori.lab.experiment import Claim, LabError, Size
 from komadori.lab.report import write_report
 from komadori.lab.results import Record, Store
-from komadori.lab.runner import Laboratory, Observer
+from komadori.lab.runner import Laboratory, Observer, Task
 
 FOLDER = Path(__file__).parents[2] / "experiments" / "lab"
 TINY = Size(positions=400, width=8, test_positions=60)
@@ -224,6 +224,22 @@ def test_search_shows_how_sharp_the_policy_is(samples, tmp_path, monkeypatch):
     found = measures.root_moves(result, samples)
     assert 1 < found["root_moves"] <= 64
     assert 0 < found["root_share"] < 1
+
+
+def test_int8_speed_is_added_to_the_records(toy, samples, tmp_path, monkeypatch):
+    pytest.importorskip("nncf")
+    monkeypatch.setattr(speed, "CALIBRATION", 8)
+    store = Store(tmp_path / "results")
+    laboratory = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu")
+    laboratory.run([toy], [1])
+    tasks = [Task(toy, variant, 1) for variant in toy.variants]
+    found = speed.measure_int8(laboratory, "toy", tasks, held_out=32)
+    assert set(found) == {"slow", "fast"}
+    slow, fast = store.records("toy")
+    assert slow.measure("int8_time") == 1
+    assert 0.1 < fast.measure("int8_time") < 10  # the same network
+    assert fast.measure("int8_per_s") > 100
+    assert laboratory.tasks([toy], [1]) == []
 
 
 def test_commands_make_pages(tmp_path, monkeypatch):

@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from komadori import encoding, nets, training
+from komadori.nets import bottleneck_transformer
 from komadori.training.encoder import interface_of as interface_of_pair
 
 #: A small network of each family and each of its options, with a feature set it reads.
@@ -42,6 +43,7 @@ SMALL = {
         "attention",
     ),
     "bottleneck": (nets.BottleneckConfig(3, 8, pool_every=2, pool_channels=4), "dlshogi"),
+    "transformer": (nets.BottleneckTransformerConfig(2, 16, heads=2), "dlshogi"),
     "strips": (nets.StripsConfig(2, 8, strip=2), "dlshogi"),
     "attention-end": (nets.AttentionEndConfig(1, 8, heads=2), "dlshogi"),
     "cross": (nets.AttentionEndConfig(3, 8, cross=2, heads=2), "dlshogi"),
@@ -132,6 +134,30 @@ def test_sizes_as_published(name, expected):
     assert count == pytest.approx(expected, rel=0.12)
 
 
+def test_the_transformer_is_as_heavy_as_published():
+    """The notes on trunks give 886 million multiply-adds a position for 10 blocks of 384."""
+    config = nets.parse("transformer10x384")
+    block = bottleneck_transformer.TransformerBlock(config, torch.relu)
+    weights = sum(p.numel() for p in block.parameters() if p.ndim in (2, 4))
+    attention = 2 * config.layers * 81 * config.half  # scores and mixture, a square
+    assert 10 * 81 * (weights + attention) / 1e6 == pytest.approx(886, rel=0.01)
+
+
+def test_rotation_makes_scores_depend_on_steps_only():
+    """The score of two squares with the same query and key depends on the step between them."""
+    torch.manual_seed(0)
+    rotate = bottleneck_transformer.Rotation(2, 8)
+    with torch.no_grad():
+        rotate.frequency.add_(torch.randn_like(rotate.frequency))  # as if learned
+    query, key = (torch.randn(1, 2, 1, 8).expand(-1, -1, 81, -1) for _ in range(2))
+    scores = (rotate(query) @ rotate(key).transpose(2, 3))[0].reshape(2, 9, 9, 9, 9)
+    assert torch.allclose(scores[:, 1, 2, 3, 5], scores[:, 4, 3, 6, 6], atol=1e-4)
+    assert torch.allclose(scores[:, 8, 8, 2, 3], scores[:, 6, 5, 0, 0], atol=1e-4)
+    assert (scores[:, 4, 4, 5, 4] - scores[:, 4, 4, 4, 5]).abs().min() > 1e-3  # file, not rank
+    plain = (query @ key.transpose(2, 3))[0].reshape(2, 9, 9, 9, 9)
+    assert torch.allclose(scores[:, 4, 4, 4, 4], plain[:, 4, 4, 4, 4], atol=1e-4)
+
+
 def test_sizes_by_hand():
     planes, labels, c = 28 + 76, 27 * 81, 192
     value = 8 * c + 2 * 8 + (8 * 81 + 1) * 128 + 129
@@ -163,6 +189,7 @@ def test_sizes_by_hand():
         "bottleneck10x128",
         "strips10x96",
         "resnet8x96+attention1",
+        "transformer10x384",
         "resnet6x128+cross2+attention1",
     ],
 )

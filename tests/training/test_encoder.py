@@ -10,7 +10,7 @@ from training_toys import make_samples
 from komadori import encoding
 from komadori.rules import Board, Move
 from komadori.training import ConfigError
-from komadori.training.encoder import CoreEncoder, mirrored_labels
+from komadori.training.encoder import CoreEncoder
 from komadori.training.loss import NO_LABEL
 
 
@@ -79,9 +79,20 @@ def test_interface_and_planes(positions):
     assert legal[np.arange(rest.sum()), label[rest]].all()
 
 
-@pytest.mark.parametrize("labels", ["2187", "2187-pydlshogi", "1496", "8181"])
-def test_mirror_is_the_mirrored_position(positions, labels):
-    encoder = CoreEncoder("dlshogi", labels)
+@pytest.mark.parametrize(
+    ("features", "labels"),
+    [
+        ("dlshogi", "2187"),
+        ("dlshogi-119", "1496"),
+        ("pydlshogi", "2187-pydlshogi"),
+        ("diary-turn", "8181"),
+        ("diary-check", "from-to"),
+        ("attention", "5839"),
+        ("attention", "1134"),
+    ],
+)
+def test_mirror_is_the_mirrored_position(positions, features, labels):
+    encoder = CoreEncoder(features, labels)
     samples = as_samples(positions)
     other = as_samples([(mirrored_sfen(sfen), mirrored_usi(usi)) for sfen, usi in positions])
     mirror = np.arange(len(positions)) % 3 > 0
@@ -93,13 +104,10 @@ def test_mirror_is_the_mirrored_position(positions, labels):
         assert np.array_equal(a[mirror], c[mirror])
     assert np.array_equal(found_label[~mirror], plain_label[~mirror])
     assert np.array_equal(found_label[mirror], expected_label[mirror])
-
-
-@pytest.mark.parametrize("labels", ["2187", "5839", "1134"])
-def test_mirrored_labels_are_an_involution(labels):
-    table = mirrored_labels(encoding.LABELS[labels])
-    assert np.array_equal(table[table], np.arange(len(table)))
-    assert (table != np.arange(len(table))).any()
+    rows = np.arange(len(positions))
+    legal = encoder.legal(samples, rows, mirror)
+    assert np.array_equal(legal[mirror], encoder.legal(other, rows[mirror]))
+    assert np.array_equal(legal[~mirror], encoder.legal(samples, rows[~mirror]))
 
 
 def test_unknown_names():

@@ -107,6 +107,39 @@ def test_resume_equals_uninterrupted(tmp_path, encoder, samples, name, average):
     assert rest.samples == whole.samples
 
 
+@pytest.mark.parametrize("precision", ["bfloat16", "float16"])
+def test_lower_precisions_learn_and_resume(tmp_path, encoder, samples, precision):
+    config = make_config(device={"precision": precision}, loop={"max_steps": 30})
+    whole = run(tmp_path / "whole", config, encoder, samples)
+    losses = train_losses(whole)
+    assert losses[30] < 0.9 * losses[1]
+    calls = iter(range(100))
+    run(tmp_path / "part", config, encoder, samples, stop=lambda: next(calls) == 7)
+    rest = run(tmp_path / "part", config, encoder, samples, resume=True)
+    found = train_losses(rest)
+    assert max(abs(found[s] - losses[s]) for s in losses) < 1e-6
+
+
+def test_gradients_that_overflow_halve_the_scale_and_step_nowhere(tmp_path, encoder, samples):
+    config = make_config(
+        device={"precision": "float16"}, loss={"value_weight": 1e6}, loop={"max_steps": 3}
+    )
+    result = run(tmp_path / "run", config, encoder, samples)
+    state = json.loads((result.checkpoint / "training.json").read_text())
+    assert state["gradient_scale"]["scale"] < 65536
+    assert state["step"] == 3
+
+
+@pytest.mark.slow
+def test_compiled_is_the_same_network(tmp_path, encoder, samples):
+    """torch's compiler takes the better part of a minute on a processor."""
+    plain = run(tmp_path / "plain", make_config(), encoder, samples)
+    config = make_config(device={"compile": "default"})
+    compiled = run(tmp_path / "compiled", config, encoder, samples)
+    expected, found = train_losses(plain), train_losses(compiled)
+    assert max(abs(found[s] - expected[s]) for s in expected) < 1e-3
+
+
 def test_a_run_is_not_overwritten(tmp_path, encoder, samples):
     run(tmp_path / "run", make_config(), encoder, samples)
     with pytest.raises(training.TrainingError, match="holds a run already"):

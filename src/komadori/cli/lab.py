@@ -29,6 +29,36 @@ _RESULTS = click.option(
     help="Folder of the figures measured so far.",
 )
 
+_DATA = click.option(
+    "--data",
+    multiple=True,
+    help="Games to learn from, a file or a pattern in quotes; the bundled sample where left out.",
+)
+_POSITIONS = click.option(
+    "--positions",
+    type=click.IntRange(min=0),
+    default=300_000,
+    show_default=True,
+    help="To learn from; 0 for all there are.",
+)
+_WIDTH = click.option(
+    "--width",
+    type=click.IntRange(min=8),
+    default=64,
+    show_default=True,
+    help="Channels of the networks that have 192 in the diary.",
+)
+_TEST_POSITIONS = click.option(
+    "--test-positions", type=click.IntRange(min=1), default=20_000, show_default=True
+)
+_RUNS = click.option(
+    "--runs",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=Path("runs/lab"),
+    show_default=True,
+    help="Folder of the runs.",
+)
+
 
 @click.group()
 def command() -> None:
@@ -66,26 +96,10 @@ def list_(folder: Path, results: Path) -> None:
 @command.command()
 @click.argument("names", nargs=-1, metavar="[NAME | NAME/VARIANT]...")
 @click.option("--all", "everything", is_flag=True, help="Every experiment, in order.")
-@click.option(
-    "--data",
-    multiple=True,
-    help="Games to learn from, a file or a pattern in quotes; the bundled sample where left out.",
-)
-@click.option(
-    "--positions",
-    type=click.IntRange(min=0),
-    default=300_000,
-    show_default=True,
-    help="To learn from; 0 for all there are.",
-)
-@click.option(
-    "--width",
-    type=click.IntRange(min=8),
-    default=64,
-    show_default=True,
-    help="Channels of the networks that have 192 in the diary.",
-)
-@click.option("--test-positions", type=click.IntRange(min=1), default=20_000, show_default=True)
+@_DATA
+@_POSITIONS
+@_WIDTH
+@_TEST_POSITIONS
 @click.option("--device", default="", help="cpu, cuda, cuda:1, mps; chosen by itself if not given.")
 @click.option(
     "--seeds",
@@ -93,13 +107,7 @@ def list_(folder: Path, results: Path) -> None:
     metavar="1,2,3",
     help="Seeds of every variant; else 1, and 2 and 3 where a gap is under two points.",
 )
-@click.option(
-    "--runs",
-    type=click.Path(file_okay=False, path_type=Path),
-    default=Path("runs/lab"),
-    show_default=True,
-    help="Folder of the runs.",
-)
+@_RUNS
 @_FOLDER
 @_RESULTS
 def run(
@@ -120,7 +128,7 @@ def run(
     What has run already isn't run again, and what was interrupted goes on from its checkpoint:
     the same command, given again, completes the work.
     """
-    from komadori import records, training
+    from komadori import training
     from komadori.cli.lab_display import Display
     from komadori.cli.sample_files import load_samples
     from komadori.lab.experiment import LabError, Size
@@ -135,7 +143,7 @@ def run(
     except ValueError as error:
         raise click.UsageError(f"--seeds {seeds}: numbers with commas between them") from error
     stop = threading.Event()
-    samples = load_samples(data or [str(records.sample_path())])
+    samples = load_samples(data or _sample())
     try:
         with Display() as display, interrupt_sets(stop):
             laboratory = Laboratory(
@@ -154,6 +162,60 @@ def run(
         click.echo("stopped early; the same command goes on from here")
         raise SystemExit(130)
     click.echo(f"next: komadori lab report --results {results}")
+
+
+@command.command()
+@click.argument("name")
+@_DATA
+@_POSITIONS
+@_WIDTH
+@_TEST_POSITIONS
+@_RUNS
+@_FOLDER
+@_RESULTS
+def speed(
+    name: str,
+    data: tuple[str, ...],
+    positions: int,
+    width: int,
+    test_positions: int,
+    runs: Path,
+    folder: Path,
+    results: Path,
+) -> None:
+    """Quantise the networks of an experiment that has run and measure them turn by turn.
+
+    Their int8 time and what int8 costs them are added to the results.
+    """
+    from komadori import inference, training
+    from komadori.cli.sample_files import load_samples
+    from komadori.inference.quantization import QuantizationError
+    from komadori.lab.experiment import LabError, Size
+    from komadori.lab.results import Store
+    from komadori.lab.runner import Laboratory, Task
+    from komadori.lab.speed import measure_int8
+
+    (experiment,) = _chosen(folder, (name,))
+    laboratory = Laboratory(
+        Store(results),
+        runs,
+        Size(positions, width, test_positions),
+        load_samples(data or _sample()),
+    )
+    tasks = [Task(experiment, variant, 1) for variant in experiment.variants]
+    try:
+        found = measure_int8(laboratory, experiment.name, tasks, on_step=click.echo)
+    except (
+        LabError,
+        QuantizationError,
+        training.TrainingError,
+        training.ExportError,
+        inference.ModelError,
+        OSError,
+    ) as error:
+        raise click.ClickException(str(error)) from error
+    for variant, microseconds in found.items():
+        click.echo(f"{variant}: {microseconds:.1f} µs a position")
 
 
 @command.command()
@@ -179,6 +241,12 @@ def report(out: Path, how: str, machine: str, folder: Path, results: Path) -> No
     except (LabError, OSError) as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"{len(pages)} pages: {out / 'index.md'}")
+
+
+def _sample() -> list[str]:
+    from komadori import records
+
+    return [str(records.sample_path())]
 
 
 def _load(folder: Path) -> list[Experiment]:

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
     from komadori.training import Part
 
 
-def load_samples(patterns: Iterable[str]) -> records.Samples:
-    """The samples of all files that the paths or patterns name; skipped games are told."""
+def load_samples(patterns: Iterable[str], cache: str = "") -> records.Samples:
+    """The samples of all files that the paths or patterns name, mapped from the folder `cache`
+    where one is given; skipped games are told."""
     paths = _files(patterns)
     try:
-        samples = records.load_samples(paths)
+        samples = records.map_samples(paths, cache) if cache else records.load_samples(paths)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     _tell_skipped(samples)

@@ -35,6 +35,7 @@ TITLES = {
     "time": "time",
     "int8_per_s": "int8 positions/s",
     "int8_time": "int8 time",
+    "int8_top1_lost": "int8: points lost",
     "parameters": "parameters",
     "strength": "strength",
     "positions": "positions",

@@ -131,7 +131,7 @@ def _essence(config: Config) -> Config:
     loop = dataclasses.replace(
         config.loop, checkpoint_every=0, keep=1, log_every=1, tensorboard=False
     )
-    data = dataclasses.replace(config.data, train=(), test=(), ahead=1)
+    data = dataclasses.replace(config.data, train=(), test=(), cache="", ahead=1)
     device = type(config.device)()
     return dataclasses.replace(config, loop=loop, data=data, device=device)
 

@@ -7,6 +7,10 @@ the sigmoid of the value logit is the side to move's win probability.
 from komadori.nets.attention import Attention, AttentionConfig
 from komadori.nets.attention_end import AttentionEnd, AttentionEndConfig
 from komadori.nets.bottleneck import Bottleneck, BottleneckConfig
+from komadori.nets.bottleneck_transformer import (
+    BottleneckTransformer,
+    BottleneckTransformerConfig,
+)
 from komadori.nets.cnn import Cnn, CnnConfig
 from komadori.nets.dlshogi import import_dlshogi
 from komadori.nets.heads import HeadsConfig
@@ -43,6 +47,8 @@ __all__ = [
     "AttentionEndConfig",
     "Bottleneck",
     "BottleneckConfig",
+    "BottleneckTransformer",
+    "BottleneckTransformerConfig",
     "Cnn",
     "CnnConfig",
     "Family",

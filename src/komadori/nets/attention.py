@@ -16,6 +16,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from komadori.nets.heads import SQUARES, ValueOutput, check_value
+from komadori.nets.layers import attend
 from komadori.nets.network import Interface, Network
 from komadori.nets.registry import Family, register
 
@@ -127,18 +128,6 @@ class GeometryBias(nn.Module):
         return self.table[:, self.index].reshape(-1, self.tokens, self.tokens)
 
 
-def _attend(
-    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, dropout: float
-) -> Tensor:
-    """Scaled dot product attention of [N, heads, tokens, each]."""
-    if query.device.type == "cpu":  # where the gradient takes four times as long in bfloat16
-        with torch.autocast("cpu", enabled=False):
-            query, key, value = query.float(), key.float(), value.float()
-            return F.scaled_dot_product_attention(query, key, value, bias, dropout)
-    mask = None if bias is None else bias.to(query.dtype)
-    return F.scaled_dot_product_attention(query, key, value, mask, dropout)
-
-
 class EncoderLayer(nn.Module):
     """Attention and feed-forward, each with a skip and then a layer norm."""
 
@@ -158,7 +147,7 @@ class EncoderLayer(nn.Module):
         parts = self.project(x).reshape(n, tokens, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)  # [n, heads, tokens, each]
         bias = None if self.geometry is None else self.geometry()
-        mixed = _attend(query, key, value, bias, self.dropout_share if self.training else 0.0)
+        mixed = attend(query, key, value, bias, self.dropout_share if self.training else 0.0)
         x = self.norm1(x + self.dropout(self.mix(mixed.transpose(1, 2).reshape(n, tokens, width))))
         wide = self.dropout(F.relu(self.widen(x)))
         out: Tensor = self.norm2(x + self.dropout(self.narrow(wide)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
@@ -102,3 +103,15 @@ class SqueezeExcitation(nn.Module):
         scale = self.excite(F.relu(self.squeeze(x.mean((2, 3))))).sigmoid()
         out: Tensor = x * scale[:, :, None, None]
         return out
+
+
+def attend(
+    query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None = None, dropout: float = 0.0
+) -> Tensor:
+    """Scaled dot product attention of [N, heads, tokens, each]."""
+    if query.device.type == "cpu":  # where the gradient takes four times as long in bfloat16
+        with torch.autocast("cpu", enabled=False):
+            query, key, value = query.float(), key.float(), value.float()
+            return F.scaled_dot_product_attention(query, key, value, bias, dropout)
+    mask = None if bias is None else bias.to(query.dtype)
+    return F.scaled_dot_product_attention(query, key, value, mask, dropout)

@@ -14,6 +14,7 @@ from komadori.records.game import (
     Winner,
 )
 from komadori.records.games import GameReader, Games, GameWriter, read_games, write_games
+from komadori.records.mapped import map_samples
 from komadori.records.sample import sample_path
 from komadori.records.samples import (
     LAYOUTS,
@@ -46,6 +47,7 @@ __all__ = [
     "Source",
     "Winner",
     "load_samples",
+    "map_samples",
     "read_games",
     "sample_path",
     "samples_of",

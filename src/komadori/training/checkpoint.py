@@ -58,6 +58,7 @@ def save(
     model: Network,
     trained: Network,
     optimizer: torch.optim.Optimizer,
+    scaler: torch.amp.GradScaler,
     keep: int,
 ) -> Path:
     """Write the checkpoint of this step and leave only the newest `keep`; its folder.
@@ -87,6 +88,7 @@ def save(
             "seconds": progress.seconds,
             "cursor": {"epoch": progress.cursor.epoch, "batch": progress.cursor.batch},
             "data": progress.data,
+            "gradient_scale": scaler.state_dict(),
             "config": config_to_dict(config),
             "files": {f.name: f.stat().st_size for f in sorted(temporary.iterdir())},
         }
@@ -170,9 +172,13 @@ def read_progress(folder: Path) -> tuple[Progress, Config]:
 
 
 def restore(
-    folder: Path, model: Network, trained: Network, optimizer: torch.optim.Optimizer
+    folder: Path,
+    model: Network,
+    trained: Network,
+    optimizer: torch.optim.Optimizer,
+    scaler: torch.amp.GradScaler,
 ) -> None:
-    """Load weights, optimiser and random state into objects of the same make."""
+    """Load weights, optimiser, gradient scale and random state into objects of the same make."""
     load_card(folder)
     try:
         tensors = read_tensors(folder / _TENSORS)
@@ -184,6 +190,9 @@ def restore(
         raw = {n.removeprefix(prefix): t for n, t in tensors.items() if n.startswith(prefix)}
         load_weights(trained, raw, folder / _TENSORS)
     _load_optimizer(optimizer, tensors, folder / _TENSORS)
+    scale = json.loads((folder / _STATE).read_text(encoding="utf-8")).get("gradient_scale")
+    if scale and scaler.is_enabled():
+        scaler.load_state_dict(scale)
     torch.set_rng_state(tensors["rng.torch"])
     if "rng.cuda" in tensors and torch.cuda.is_available():
         torch.cuda.set_rng_state(tensors["rng.cuda"])

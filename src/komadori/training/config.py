@@ -28,6 +28,7 @@ from typing import Any
 from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
 from komadori.nets.registry import family_of
 
+PRECISIONS = ("float32", "bfloat16", "float16")
 #: Version of the saved form; a change that an older reader would misread raises it.
 CONFIG_VERSION = 1
 
@@ -60,6 +61,8 @@ class DataConfig:
     mirror: show half of the samples mirrored left to right, anew each epoch.
     duplicates: of a training position that occurs again, keep each sample, or average them
     to one (`training.duplicates`).
+    cache: a folder; the samples are decoded into it once and mapped from there, so that they
+    need not fit into memory. Empty: they are loaded.
     ahead: batches that the background thread keeps ready.
     """
 
@@ -71,6 +74,7 @@ class DataConfig:
     drop_seen: bool = True
     mirror: bool = False
     duplicates: str = "keep"
+    cache: str = ""
     ahead: int = 4
 
     def __post_init__(self) -> None:
@@ -218,21 +222,26 @@ class LoopConfig:
 
 @dataclass(frozen=True)
 class DeviceConfig:
-    """device: auto, cpu, cuda, cuda:1, mps. precision: auto, float32, bfloat16.
+    """device: auto, cpu, cuda, cuda:1, mps. precision: auto, float32, bfloat16, float16, whose
+    gradients are scaled.
 
-    threads: torch's threads on the CPU; 0 leaves torch's choice.
+    compile: torch.compile of the networks' forward pass: none, or a mode of it: default,
+    reduce-overhead, max-autotune. threads: torch's threads on the CPU; 0 leaves torch's choice.
     replicas: how many of them, or groups of them, take a share of each batch alone (CPU);
     0 makes it all, up to four groups.
     """
 
     device: str = "auto"
     precision: str = "auto"
+    compile: str = "none"
     threads: int = 0
     replicas: int = 0
 
     def __post_init__(self) -> None:
-        known = ("auto", "float32", "bfloat16")
+        known = ("auto", *PRECISIONS)
         _check(self.precision in known, f"precision is one of {', '.join(known)}")
+        modes = ("none", "default", "reduce-overhead", "max-autotune")
+        _check(self.compile in modes, f"compile is one of {', '.join(modes)}")
         _check(min(self.threads, self.replicas) >= 0, "threads and replicas are not negative")
 
 

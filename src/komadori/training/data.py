@@ -125,6 +125,19 @@ class Split:
         }
 
 
+#: Rows whose positions are in memory at once where the samples are mapped.
+_ROWS_AT_ONCE = 1 << 20
+
+
+def keys_of(part: Part) -> NDArray[np.uint64]:
+    """`position_keys` of the part's positions, uint64 [N]; few of them in memory at once."""
+    keys = np.empty(len(part), np.uint64)
+    for begin in range(0, len(part), _ROWS_AT_ONCE):
+        rows = part.rows[begin : begin + _ROWS_AT_ONCE]
+        keys[begin : begin + len(rows)] = position_keys(part.samples.hcp[rows])
+    return keys
+
+
 def position_keys(hcp: NDArray[np.uint8]) -> NDArray[np.uint64]:
     """uint64 [N] from uint8 [N, 32]: equal positions (board, hands, turn) get equal keys."""
     words = np.ascontiguousarray(hcp).view("<u8").astype(np.uint64)
@@ -165,16 +178,16 @@ def make_split(
     if train_limit and len(train) > train_limit:
         rng = np.random.default_rng([seed, 0x72A12])
         train = train.only(np.sort(rng.choice(train.rows, train_limit, replace=False)))
-    keys = position_keys(train.samples.hcp[train.rows])
+    keys = keys_of(train)
     weights = 2 * np.arange(len(keys), dtype=np.uint64) + np.uint64(1)
     fingerprint = f"{int((keys * weights).sum(dtype=np.uint64)):016x}"
     train_keys = np.unique(keys)
-    seen = np.isin(position_keys(test.samples.hcp[test.rows]), train_keys)
+    seen = np.isin(keys_of(test), train_keys)
     removed = 0
     if drop_seen:
         removed = int(seen.sum())
         test = test.only(test.rows[~seen])
-        seen = np.isin(position_keys(test.samples.hcp[test.rows]), train_keys)
+        seen = np.isin(keys_of(test), train_keys)
     if test_limit and len(test) > test_limit:
         rng = np.random.default_rng([seed, 0x11317])
         kept = np.sort(rng.choice(len(test), test_limit, replace=False))

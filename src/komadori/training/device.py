@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any
@@ -12,11 +13,13 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from komadori.nets import Network
-from komadori.training.config import ConfigError, DeviceConfig
+from komadori.training.config import PRECISIONS, ConfigError, DeviceConfig
 from komadori.training.loader import Batch
 from komadori.training.targets import Targets
 from komadori.training.workers import Workers
 
+#: A network's outputs of its inputs.
+Forward = Callable[..., tuple[Tensor, Tensor]]
 #: More threads than this work in groups: each share is to stay a fair batch of its own.
 MOST_REPLICAS = 4
 
@@ -33,6 +36,7 @@ class Compute:
     dtype: torch.dtype
     replicas: int = 1
     threads_each: int = 1
+    compile: str = "none"
 
     @classmethod
     def of(cls, config: DeviceConfig) -> Compute:
@@ -49,10 +53,10 @@ class Compute:
         if config.precision == "auto":
             dtype = torch.bfloat16 if _has_fast_bfloat16(device) else torch.float32
         else:
-            dtype = torch.bfloat16 if config.precision == "bfloat16" else torch.float32
+            dtype = {name: getattr(torch, name) for name in PRECISIONS}[config.precision]
         threads = torch.get_num_threads() if device.type == "cpu" else 1
         replicas = min(config.replicas or MOST_REPLICAS, threads)
-        return cls(device, dtype, replicas, threads // replicas)
+        return cls(device, dtype, replicas, threads // replicas, config.compile)
 
     def workers(self) -> Workers:
         """The threads that share out batches on this device; close them."""
@@ -60,9 +64,18 @@ class Compute:
 
     def autocast(self) -> AbstractContextManager[object]:
         """The context of a forward pass."""
-        return torch.autocast(
-            self.device.type, torch.bfloat16, enabled=self.dtype == torch.bfloat16
-        )
+        return torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
+
+    def scaler(self) -> torch.amp.GradScaler:
+        """What keeps small gradients of float16 from vanishing; does nothing for other types."""
+        return torch.amp.GradScaler(self.device.type, enabled=self.dtype == torch.float16)
+
+    def compiled(self, forward: Forward) -> Forward:
+        """The forward pass compiled, where the configuration asks for it."""
+        if self.compile == "none":
+            return forward
+        compiled: Forward = torch.compile(forward, mode=self.compile)
+        return compiled
 
     def place(self, network: Network) -> Network:
         """Move the network, its 4-dimensional weights in channels-last order."""

@@ -43,14 +43,15 @@ def train(
     """
     run = Run(config, train_samples, test_samples, Path(run_dir), resume, encoder)
     loop, compute, budget = config.loop, run.compute, run.budget
+    forwards = [compute.compiled(network.outputs) for network in run.replicas.networks]
     batches, workers = run.loader.batches(run.at.cursor), compute.workers()
 
     def micro_step(goal: LossConfig, size: Size, replica: int, share: Batch) -> Losses:
         """The gradient of a share of a batch of this size into the replica's parameters."""
         with compute.autocast():
-            policy, value = run.replicas.networks[replica].outputs(*compute.inputs(share))
+            policy, value = forwards[replica](*compute.inputs(share))
         loss = losses(policy, value, targets(share, compute.device), goal, size)
-        (loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
+        run.scaler.scale(loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
         return loss
 
     with contextlib.closing(run.log), contextlib.closing(batches), contextlib.closing(workers):
@@ -82,8 +83,10 @@ def train(
                 run.count(loss, batch)
             run.replicas.gather()
             run.world.add_gradients(run.trained)
+            run.scaler.unscale_(run.optimizer)
             norm = torch.nn.utils.clip_grad_norm_(run.trained.parameters(), loop.clip or math.inf)
-            run.optimizer.step()
+            run.scaler.step(run.optimizer)
+            run.scaler.update()
 
             run.advance(batch)
             if run.at.step % loop.log_every == 0:

@@ -116,6 +116,8 @@ class Run:
             )
         self.trained = self.compute.place(nets.build(config.model.net, interface)).train()
         self.optimizer = make_optimizer(self.trained, config.optimizer)
+        self.scaler = self.compute.scaler()
+        self.scaler.scale(torch.zeros((), device=self.compute.device))  # made before the threads
         self.average = self._average() if config.loop.ema_decay or config.loop.swa_every else None
         self.at = checkpoint.Progress(data=self.split.fingerprint)
         if last is not None:
@@ -125,7 +127,7 @@ class Run:
                     f"{run_dir}: the {len(self.split.train):,} training positions are not those "
                     "of the run; resume it with its own data and seed, or start another run"
                 )
-            checkpoint.restore(last, self.model, self.trained, self.optimizer)
+            checkpoint.restore(last, self.model, self.trained, self.optimizer, self.scaler)
         self.replicas = Replicas(self.trained, self.compute.replicas)
         steps_per_epoch = math.ceil(len(self.loader) / config.loop.accumulate)
         self.budget = Budget.of(config.loop, steps_per_epoch, self.at.seconds)
@@ -239,6 +241,7 @@ class Run:
             self.model,
             self.trained,
             self.optimizer,
+            self.scaler,
             self.config.loop.keep,
         )
         self._since += time.monotonic() - began
