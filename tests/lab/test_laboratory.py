@@ -100,7 +100,7 @@ def test_every_variant_trains(path, samples, tmp_path):
         device = dataclasses.replace(config.device, device="cpu", precision="float32", replicas=1)
         net = config.model.net
         if getattr(net, "channels", 0) > 32:
-            net = dataclasses.replace(net, channels=32, blocks=min(net.blocks, 2))
+            net = dataclasses.replace(net, channels=48)
         config = dataclasses.replace(
             config,
             model=dataclasses.replace(config.model, net=net),
