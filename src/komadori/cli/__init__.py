@@ -14,6 +14,7 @@ SUBCOMMANDS: dict[str, str] = {
     "perft": "Count the leaf nodes of the legal move tree.",
     "mate": "Find the mate in positions, by df-pn search.",
     "train": "Train a network from games, as a TOML file says.",
+    "report": "Show a training run as one page.",
     "evaluate": "Measure a network on games it hasn't seen.",
     "import": "Turn dlshogi's weights into a model folder.",
     "export": "Write a trained network as an ONNX file, or quantised to int8.",

@@ -23,13 +23,14 @@ class Curve:
 @dataclass(frozen=True)
 class Plot:
     """One set of axes. percent: of the y axis. kind: line, bar, or calibration, whose x is in
-    per cent too and which has the diagonal."""
+    per cent too and which has the diagonal. ticks: names of the bars' places."""
 
     title: str
     x_label: str
     curves: Sequence[Curve]
     percent: bool = False
     kind: str = "line"
+    ticks: Sequence[str] = ()
 
 
 @dataclass(frozen=True)
@@ -41,9 +42,9 @@ class DotRow:
     diary: float | None
 
 
-def plot_svg(plot: Plot) -> str:
-    """A plot as an SVG element that takes its text colour from the page."""
-    return _svg(lambda: _figure(plot), plot.title)
+def plot_svg(plot: Plot, *, alone: bool = False) -> str:
+    """A plot as an SVG element that takes its text colour from the page, or as a file."""
+    return _svg(lambda: _figure(plot), plot.title, transparent=not alone)
 
 
 def plot_png(plot: Plot) -> bytes:
@@ -100,6 +101,10 @@ def _figure(plot: Plot) -> Any:
     if plot.kind == "calibration":
         axes.plot([0, 1], [0, 1], color="#888888", linewidth=1, linestyle=":")
         axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    elif plot.kind == "bar" and plot.ticks:
+        axes.set_xticks(
+            range(len(plot.ticks)), [tick.replace(" in ", "\nin ") for tick in plot.ticks]
+        )
     elif plot.kind == "line":
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_title(plot.title, loc="left", fontsize=12)

@@ -65,6 +65,12 @@ class Page:
 
 def render(page: Page) -> str:
     """The page as HTML text."""
+    plots = [plot_svg(plot) for plot in page.plots]
+    return render_template("quickstart.html.j2", page=page, plots=plots)
+
+
+def render_template(name: str, **values: object) -> str:
+    """A page of `lab/templates` as HTML text."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(
@@ -74,5 +80,4 @@ def render(page: Page) -> str:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    template = environment.get_template("quickstart.html.j2")
-    return template.render(page=page, plots=[plot_svg(plot) for plot in page.plots])
+    return environment.get_template(name).render(**values)

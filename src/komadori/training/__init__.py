@@ -25,7 +25,7 @@ from komadori.training.evaluate import Metrics, evaluate, loss_config_of, measur
 from komadori.training.export import ExportError, ExportResult, export
 from komadori.training.loader import Batch, Cursor, Encoder, Loader
 from komadori.training.loop import train
-from komadori.training.run import Report, RunResult, save_untrained
+from komadori.training.run import Report, RunResult, save_untrained, split_of
 from komadori.training.run_log import read_log
 from komadori.training.score_fit import fit_eval_coef
 from komadori.training.shares import load_visits
@@ -68,5 +68,6 @@ __all__ = [
     "resolve",
     "save_untrained",
     "split_by_game",
+    "split_of",
     "train",
 ]

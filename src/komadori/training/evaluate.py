@@ -113,7 +113,7 @@ def measure(
         by_result += float(value.value_result) * n
         by_score += float(value.value_score) * n
         log_p = log_policy(policy_logits, to)
-        top = _most_probable(log_p, 5)
+        top = most_probable(log_p, 5)
         found = (top == to.label.reshape(n, 1, -1)).all(2) & to.has_label[:, None]
         for k in hits:
             hits[k] += int(found[:, :k].sum())
@@ -124,7 +124,7 @@ def measure(
         value_hits += int((((value_logit > 0) == (to.result > 0.5)) & is_decided).sum())
         best = top[:, 0]
         if to.legal is not None:
-            best = _most_probable(log_policy(policy_logits, replace(to, legal=None)), 1)[:, 0]
+            best = most_probable(log_policy(policy_logits, replace(to, legal=None)), 1)[:, 0]
         legal_hits += int(encoder.is_legal(part.samples, batch.rows, best.cpu().numpy()).sum())
     c = loss_config
     policy_loss = policy / labelled if labelled else 0.0
@@ -157,7 +157,7 @@ def loss_config_of(card: ModelCard) -> LossConfig:
         return LossConfig(eval_coef=card.eval_coef)
 
 
-def _most_probable(log_p: tuple[Tensor, ...], k: int) -> Tensor:
+def most_probable(log_p: tuple[Tensor, ...], k: int) -> Tensor:
     """int64 [N, k, outputs]: the labels, or combinations of labels, from the most probable on."""
     best = [part.topk(min(k, part.shape[1]), dim=1) for part in log_p]
     total, label = best[0].values, best[0].indices[:, :, None]

@@ -91,7 +91,7 @@ class Run:
         self.world = World.of(self.compute.device)
         if self.world.is_first:
             checkpoint.clear_unfinished(run_dir)
-        self.split = _split(config, train_samples, test_samples)
+        self.split = split_of(config, train_samples, test_samples)
         config = _fitted(config, self.split.train)
         self.config, self.loss = config, config.loss
         self.encoder = encoder or _core_encoder(config)
@@ -344,7 +344,8 @@ def model_card(config: Config, encoder: Encoder, facts: dict[str, Any]) -> Model
     )
 
 
-def _split(config: Config, train: Samples | Part, test: Samples | Part | None) -> Split:
+def split_of(config: Config, train: Samples | Part, test: Samples | Part | None) -> Split:
+    """The parts that a run of this config learns from and is measured on."""
     data = config.data
     train = _part(train)
     if test is None:

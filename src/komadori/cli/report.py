@@ -1,0 +1,59 @@
+"""`komadori report`: a training run as one page."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option(
+    "--data",
+    multiple=True,
+    help="The run's training games, where its config doesn't name them: the test part is theirs.",
+)
+@click.option("--test", multiple=True, help="The run's test games, if it had any of their own.")
+@click.option(
+    "-o",
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the page and the figures; RUN/report where left out.",
+)
+@click.option("--device", default="auto", show_default=True)
+def command(
+    run: Path, data: tuple[str, ...], test: tuple[str, ...], out: Path | None, device: str
+) -> None:
+    """Write RUN/report/index.html: curves, accuracy by ply and phase, calibration, and the
+    positions with the largest loss as boards; each plot as SVG and PNG beside it.
+    """
+    from komadori import nets, training
+    from komadori.cli.sample_files import load_samples
+    from komadori.lab.run_report import write_run_report
+
+    try:
+        saved = json.loads((training.resolve(run) / "model.json").read_text(encoding="utf-8"))
+        files = saved.get("training", {}).get("config", {}).get("data", {})
+        train_files = data or tuple(files.get("train", ()))
+        test_files = test or tuple(files.get("test", ()))
+        if not train_files:
+            raise click.ClickException(f"{run}: the run doesn't name its games: give --data")
+        cache = files.get("cache", "")
+        page = write_run_report(
+            run,
+            load_samples(train_files, cache),
+            load_samples(test_files, cache) if test_files else None,
+            out or run / "report",
+            device,
+        )
+    except (
+        training.TrainingError,
+        training.ConfigError,
+        nets.ModelFileError,
+        ValueError,
+        OSError,
+    ) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"page: {page}")

@@ -1,0 +1,326 @@
+"""The report of a training run: one HTML page, and each plot as SVG and PNG."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori import nets, training
+from komadori.atomic import atomic_writer, write_text
+from komadori.lab.examine import (
+    MIDDLE_PIECES,
+    OPENING_PIECES,
+    PHASES,
+    Candidate,
+    Examination,
+    candidates,
+    examine,
+)
+from komadori.lab.figures import Curve, Plot, plot_png, plot_svg
+from komadori.lab.page import render_template
+from komadori.rules import Board
+from komadori.training import Config, Metrics, Part
+from komadori.training.encoder import CoreEncoder
+
+#: Plies that share a point of the accuracy by ply.
+PLIES = 10
+#: Fewer positions than this are no point of a plot.
+FEWEST = 20
+#: Boards drawn.
+BOARDS = 8
+
+
+@dataclass(frozen=True)
+class PhaseRow:
+    """Shares in [0, 1] of the positions of one phase."""
+
+    name: str
+    positions: int
+    top1: float
+    top3: float
+    top5: float
+    value: float
+    legal: float
+
+
+@dataclass(frozen=True)
+class WorstPosition:
+    """A position whose move the network found least likely."""
+
+    caption: str
+    board_svg: str
+    moves: Sequence[tuple[str, float, bool]]
+
+
+@dataclass(frozen=True)
+class RunPage:
+    """Everything the page shows; `plots` by the name of their files."""
+
+    title: str
+    figures: dict[str, str]
+    plots: dict[str, Plot]
+    phases: Sequence[PhaseRow]
+    phase_note: str
+    worst: Sequence[WorstPosition]
+    facts: dict[str, str]
+
+
+def write_run_report(
+    run_dir: Path,
+    train: training.Samples | Part,
+    test: training.Samples | Part | None,
+    out: Path,
+    device: str = "auto",
+) -> Path:
+    """Examine the run's newest checkpoint on its test part and write OUT/index.html.
+
+    The samples are those that the run was given: the split is made again as the run made it.
+    Raises what loading a checkpoint raises.
+    """
+    folder = training.resolve(run_dir)
+    network, card = nets.load_model(folder)
+    config = training.config_from_dict(card.training["config"], str(folder))
+    part = training.split_of(config, train, test).test
+    if not len(part):
+        raise training.TrainingError(f"{run_dir}: no test positions to report on")
+    compute = training.Compute.of(replace(config.device, device=device))
+    encoder = CoreEncoder(card.features, card.labels)
+    compute.place(network)
+    loss = training.loss_config_of(card)
+    metrics = training.evaluate(network, part, encoder, loss, compute)
+    seen = examine(network, part, encoder, loss, compute)
+    worst = []
+    for row in _worst_rows(seen, part):
+        moves = candidates(network, part, row, encoder, card.labels, compute)
+        worst.append(_worst(part, row, moves, seen))
+    history = training.read_log(run_dir) if (run_dir / "log.jsonl").exists() else []
+    plots = {**curves(history), **plots_of(seen)}
+    page = RunPage(
+        title=run_dir.resolve().name,
+        figures=_figures(metrics),
+        plots=plots,
+        phases=phase_rows(seen),
+        phase_note=(
+            f"Opening: up to {OPENING_PIECES} pieces in hand or promoted, both sides together; "
+            f"middle game: up to {MIDDLE_PIECES}; endgame: more. A king within the enemy's three "
+            "ranks counts there only."
+        ),
+        worst=worst,
+        facts=_facts(config, history, part, card),
+    )
+    text = render_template(
+        "run.html.j2", page=page, plots={n: plot_svg(p) for n, p in plots.items()}
+    )
+    write_text(out / "index.html", text)
+    for name, plot in plots.items():
+        write_text(out / "figures" / f"{name}.svg", plot_svg(plot, alone=True))
+        with atomic_writer(out / "figures" / f"{name}.png") as file:
+            file.write(plot_png(plot))
+    return out / "index.html"
+
+
+def curves(history: Sequence[dict[str, Any]]) -> dict[str, Plot]:
+    """Plots over the positions learned from, of a log's entries."""
+    train = [e for e in history if e["kind"] == "train"]
+    test = [e for e in history if e["kind"] == "test"]
+    if not train:
+        return {}
+
+    def curve(label: str, entries: list[dict[str, Any]], key: str) -> Curve:
+        known = [e for e in entries if e.get(key) is not None]
+        return Curve(label, [e["samples"] for e in known], [e[key] for e in known])
+
+    def both(key: str) -> list[Curve]:
+        return [curve("training", _thinned(train, key), key), curve("held out", test, key)]
+
+    at = "positions learned from"
+    shares = [("top 1", "policy_top1"), ("top 3", "policy_top3"), ("top 5", "policy_top5")]
+    plots = {
+        "policy-loss": Plot("Policy loss", at, both("policy_loss")),
+        "value-loss": Plot("Value loss against the result", at, both("value_result_loss")),
+        "policy-accuracy": Plot(
+            "Policy accuracy on held-out games",
+            at,
+            [curve(name, test, key) for name, key in shares],
+            percent=True,
+        ),
+        "value-accuracy": Plot(
+            "Value accuracy and legal moves",
+            at,
+            [
+                curve("winner told", test, "value_accuracy"),
+                curve("best label legal, unmasked", test, "best_is_legal"),
+            ],
+            percent=True,
+        ),
+        "rate": Plot("Learning rate", at, [curve("rate", train, "rate")]),
+        "speed": Plot("Samples a second", at, [curve("samples/s", train, "samples_per_s")]),
+    }
+    return {name: plot for name, plot in plots.items() if any(c.x for c in plot.curves)}
+
+
+def plots_of(seen: Examination) -> dict[str, Plot]:
+    """Calibration, and accuracy by ply and by phase."""
+    rows = phase_rows(seen)
+    places = [float(i) for i in range(len(rows))]
+    return {
+        "calibration": _calibration(seen),
+        "accuracy-by-ply": _by_ply(seen),
+        "accuracy-by-phase": Plot(
+            "Accuracy by phase",
+            "",
+            [
+                Curve("policy, top 1", places, [row.top1 for row in rows]),
+                Curve("value", places, [row.value for row in rows]),
+                Curve("best label legal", places, [row.legal for row in rows]),
+            ],
+            percent=True,
+            kind="bar",
+            ticks=[row.name for row in rows],
+        ),
+    }
+
+
+def phase_rows(seen: Examination) -> list[PhaseRow]:
+    """A row a phase that occurs."""
+    rows = []
+    for number, name in enumerate(PHASES):
+        chosen = seen.phase == number
+        if chosen.any():
+            labelled = chosen & seen.labelled
+            rows.append(
+                PhaseRow(
+                    name,
+                    int(chosen.sum()),
+                    top1=_share(seen.rank < 1, labelled),
+                    top3=_share(seen.rank < 3, labelled),
+                    top5=_share(seen.rank < 5, labelled),
+                    value=_share(_told(seen), chosen & (seen.result != 0.5)),
+                    legal=_share(seen.is_legal, chosen),
+                )
+            )
+    return rows
+
+
+def _by_ply(seen: Examination) -> Plot:
+    x, policy, value = [], [], []
+    for begin in range(0, int(seen.ply.max()) + 1, PLIES):
+        chosen = (seen.ply >= begin) & (seen.ply < begin + PLIES)
+        labelled, decided = chosen & seen.labelled, chosen & (seen.result != 0.5)
+        if min(labelled.sum(), decided.sum()) >= FEWEST:
+            x.append(begin + PLIES / 2)
+            policy.append(_share(seen.rank == 0, labelled))
+            value.append(_share(_told(seen), decided))
+    both = [Curve("policy, top 1", x, policy), Curve("value", x, value)]
+    return Plot("Accuracy by move number", f"move ({PLIES} a point)", both, percent=True)
+
+
+def _calibration(seen: Examination) -> Plot:
+    bins = np.clip((seen.win * 10).astype(np.int64), 0, 9)
+    x, y = [], []
+    for number in range(10):
+        chosen = bins == number
+        if chosen.sum() >= FEWEST:
+            x.append(float(seen.win[chosen].mean()))
+            y.append(float(seen.result[chosen].mean()))
+    return Plot(
+        "Value calibration",
+        "win probability that the network gives",
+        [Curve("games won", x, y)],
+        percent=True,
+        kind="calibration",
+    )
+
+
+def _worst_rows(seen: Examination, part: Part) -> list[int]:
+    """Rows of the samples with the largest policy loss, a game once."""
+    rows: list[int] = []
+    games: set[int] = set()
+    for place in np.argsort(-seen.policy_loss, kind="stable"):
+        row = int(seen.rows[place])
+        game = int(part.samples.game[row])
+        if seen.labelled[place] and game not in games:
+            rows.append(row)
+            games.add(game)
+        if len(rows) == BOARDS:
+            break
+    return rows
+
+
+def _worst(part: Part, row: int, moves: list[Candidate], seen: Examination) -> WorstPosition:
+    board = Board.from_hcp(part.samples.hcp[row].tobytes())
+    place = int(np.flatnonzero(seen.rows == row)[0])
+    side = "Black" if board.turn == 0 else "White"
+    result = {1.0: "won", 0.0: "lost", 0.5: "drew"}[float(part.samples.result[row])]
+    caption = (
+        f"Move {part.samples.ply[row]}, {side} to move and {result}; loss "
+        f"{seen.policy_loss[place]:.1f}, win probability {seen.win[place]:.0%}"
+    )
+    drawn = [(one.move, max(one.probability, 0.02)) for one in moves]
+    return WorstPosition(
+        caption,
+        board.svg(arrows=drawn, labels=False),
+        [(board.kif(one.move), one.probability, one.is_teacher) for one in moves],
+    )
+
+
+def _figures(metrics: Metrics) -> dict[str, str]:
+    return {
+        "policy accuracy, top 1": f"{metrics.policy_top1:.1%}",
+        "top 3": f"{metrics.policy_top3:.1%}",
+        "top 5": f"{metrics.policy_top5:.1%}",
+        "value accuracy": f"{metrics.value_accuracy:.1%}",
+        "best label legal, unmasked": f"{metrics.best_is_legal:.1%}",
+        "policy loss": f"{metrics.policy_loss:.3f}",
+        "value loss": f"{metrics.value_loss:.3f}",
+        "policy entropy": f"{metrics.policy_entropy:.2f}",
+    }
+
+
+def _facts(
+    config: Config, history: Sequence[dict[str, Any]], part: Part, card: nets.ModelCard
+) -> dict[str, str]:
+    facts = {
+        "network": nets.short_name(config.model.net),
+        "features, labels": f"{card.features}, {card.labels}",
+        "test positions": f"{len(part):,}",
+        "learned from": f"{card.training.get('samples', 0):,} positions, "
+        f"{card.training.get('steps', 0):,} steps of {config.loop.batch_size}",
+        "optimiser": f"{config.optimizer.name}, {config.schedule.kind} {config.schedule.rate:g}",
+        "value": f"lambda {config.loss.value_lambda:g}, coefficient {card.eval_coef:.0f}",
+    }
+    for entry in history:
+        if entry["kind"] == "run":
+            facts["made with"] = (
+                f"komadori {entry['komadori']}, {entry['device_name']}, {entry['dtype']}"
+            )
+            facts["parameters"] = f"{entry['parameters']:,}"
+        if entry["kind"] == "data":
+            facts["train and test"] = (
+                f"{entry['train_positions']:,} and {entry['test_positions']:,} positions, "
+                f"{entry['positions_in_both']} in both"
+            )
+    return facts
+
+
+def _thinned(entries: list[dict[str, Any]], key: str, most: int = 300) -> list[dict[str, Any]]:
+    """At most so many points, each the mean of its neighbours."""
+    known = [e for e in entries if e.get(key) is not None]
+    step = math.ceil(len(known) / most) if known else 1
+    groups = [known[i : i + step] for i in range(0, len(known), step)]
+    return [{**g[-1], key: sum(e[key] for e in g) / len(g)} for g in groups]
+
+
+def _told(seen: Examination) -> NDArray[np.bool_]:
+    told: NDArray[np.bool_] = (seen.win > 0.5) == (seen.result > 0.5)
+    return told
+
+
+def _share(hits: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
+    return float(hits[among].mean()) if among.any() else math.nan

@@ -1,0 +1,117 @@
+"""The page of a run: what it counts, against a plain count; what it shows."""
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from komadori import nets, records, training
+from komadori.cli.report import command
+from komadori.lab import run_report
+from komadori.lab.examine import PHASES, candidates, examine, phase_of
+from komadori.lab.figures import plot_png
+from komadori.rules import Board
+from komadori.training.encoder import CoreEncoder
+
+
+def small(labels="2187"):
+    return {
+        "model": {"net": {"family": "resnet", "blocks": 1, "channels": 16}, "labels": labels},
+        "data": {"test_share": 0.5, "test_limit": 400, "train_limit": 640},
+        "schedule": {"warmup_steps": 2, "rate": 0.05},
+        "loop": {
+            "batch_size": 32,
+            "log_every": 2,
+            "evaluate_every": 8,
+            "checkpoint_every": 0,
+            "tensorboard": False,
+        },
+        "device": {"device": "cpu", "precision": "float32", "replicas": 1},
+    }
+
+
+@pytest.fixture(scope="module")
+def games(tmp_path_factory):
+    path = tmp_path_factory.mktemp("games") / "some.hcpe3"
+    records.write_games(path, list(records.read_games(records.sample_path()))[:20])
+    return path
+
+
+@pytest.fixture(scope="module")
+def run(games, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("report") / "run"
+    config = training.config_from_dict(small())
+    return training.train(config, records.load_samples(games), None, folder)
+
+
+@pytest.mark.parametrize("labels", ["2187", "from-to"])
+def test_the_counts_are_those_of_the_measures(games, tmp_path, labels):
+    config = training.config_from_dict(small(labels))
+    samples = records.load_samples(games)
+    result = training.train(config, samples, None, tmp_path / "run")
+    network, _ = nets.load_model(result.checkpoint)
+    part = training.split_of(config, samples, None).test
+    compute = training.Compute.of(config.device)
+    seen = examine(network, part, CoreEncoder("dlshogi", labels), config.loss, compute)
+    measured = result.test
+    assert len(seen.rows) == measured.positions
+    assert (seen.rank[seen.labelled] == 0).mean() == pytest.approx(measured.policy_top1)
+    assert (seen.rank[seen.labelled] < 5).mean() == pytest.approx(measured.policy_top5)
+    assert seen.policy_loss[seen.labelled].mean() == pytest.approx(measured.policy_loss, rel=1e-4)
+    assert seen.is_legal.mean() == pytest.approx(measured.best_is_legal)
+    decided = seen.result != 0.5
+    told = (seen.win > 0.5) == (seen.result > 0.5)
+    assert told[decided].mean() == pytest.approx(measured.value_accuracy)
+    rows = run_report.phase_rows(seen)
+    assert sum(row.positions for row in rows) == len(seen.rows)
+    whole = sum(row.legal * row.positions for row in rows) / len(seen.rows)
+    assert whole == pytest.approx(measured.best_is_legal)
+    worst = int(seen.rows[np.argmax(seen.policy_loss)])
+    moves = candidates(network, part, worst, CoreEncoder("dlshogi", labels), labels, compute)
+    (teacher,) = [one for one in moves if one.is_teacher]
+    assert -np.log(teacher.probability) == pytest.approx(seen.policy_loss.max(), rel=1e-3)
+    assert moves[0].probability >= moves[1].probability
+
+
+@pytest.mark.parametrize(
+    ("sfen", "phase"),
+    [
+        ("startpos", "opening"),
+        ("lnsgkgsnl/1r5b1/1pppppppp/9/9/9/1PPPPPPPP/1B5R1/LNSGKGSNL b 2P 1", "opening"),
+        ("lnsgkgsnl/1r7/1pppppppp/9/9/9/1PPPPPPPP/1B5R1/LNSGKGSNL b 2Pb 1", "middle game"),
+        ("lnsgkgsnl/1r7/3pppppp/9/9/9/3PPPPPP/7R1/LNSGKGSNL b 6P2b 1", "endgame"),
+        ("lnsgkgsnl/1r5b1/ppppKpppp/9/9/9/PPPPPPPPP/1B5R1/LNSG1GSNL b p 1", PHASES[3]),
+        ("lnsg1gsnl/1r5b1/ppppppppp/9/9/9/PPPPkPPPP/1B5R1/LNSGKGSNL w P 1", PHASES[3]),
+    ],
+)
+def test_phases(sfen, phase):
+    assert PHASES[phase_of(np.frombuffer(Board(sfen).hcp(), np.uint8))] == phase
+
+
+def test_the_page(run, games):
+    made = CliRunner().invoke(command, [str(run.run_dir), "--data", str(games)])
+    assert made.exit_code == 0, made.output
+    folder = run.run_dir / "report"
+    text = (folder / "index.html").read_text()
+    for title in ("Policy loss", "Value calibration", "Accuracy by move number", "opening"):
+        assert title in text
+    assert text.count('class="board"') == run_report.BOARDS
+    assert "teacher" in text
+    assert "http" not in text.replace("http://www.w3.org", "")  # nothing is loaded
+    names = {path.stem for path in (folder / "figures").glob("*.svg")}
+    assert names == {path.stem for path in (folder / "figures").glob("*.png")}
+    assert {"policy-loss", "calibration", "accuracy-by-ply", "accuracy-by-phase"} <= names
+    assert (folder / "figures" / "calibration.png").read_bytes()[:4] == b"\x89PNG"
+
+
+def test_curves_are_the_log(run):
+    plots = run_report.curves(run.history)
+    train = [e for e in run.history if e["kind"] == "train"]
+    assert list(plots["policy-loss"].curves[0].y) == [e["policy_loss"] for e in train]
+    assert plot_png(plots["rate"])[:4] == b"\x89PNG"
+
+
+def test_errors_are_one_line(tmp_path, run):
+    missing = CliRunner().invoke(command, [str(run.run_dir)])
+    assert "give --data" in missing.output
+    empty = CliRunner().invoke(command, [str(tmp_path)])
+    assert "neither a model folder nor a run" in empty.output
