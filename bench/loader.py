@@ -42,12 +42,17 @@ def main() -> None:
     parser.add_argument("--batch-size", type=int, default=1024)
     parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement")
     parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--cache", help="folder to map the samples from instead of loading them")
     options = parser.parse_args()
 
     began = time.monotonic()
-    part = Part.whole(records.load_samples(options.files))
+    if options.cache:
+        part = Part.whole(records.map_samples(options.files, options.cache))
+    else:
+        part = Part.whole(records.load_samples(options.files))
     seconds = time.monotonic() - began
-    print(f"{len(part):,} positions read in {seconds:.2f} s ({len(part) / seconds:,.0f}/s)")
+    done = "mapped" if options.cache else "read"
+    print(f"{len(part):,} positions {done} in {seconds:.2f} s ({len(part) / seconds:,.0f}/s)")
     for threads in (1, 2):
         rates = [
             loading_speed(part, options.batch_size, threads, options.seconds / 2)

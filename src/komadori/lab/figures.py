@@ -113,8 +113,11 @@ def _figure(plot: Plot) -> Any:
     axes.grid(axis="y", alpha=0.25)
     if plot.percent:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    if plot.kind == "bar":  # above the bars, which leave no room beside them
+        axes.set_ylim(0, 1.25 * max((y for c in plot.curves for y in c.y if y == y), default=1.0))
     if len(plot.curves) > 1:
-        axes.legend(frameon=False)
+        place = {"loc": "upper center", "ncols": len(plot.curves), "fontsize": 9}
+        axes.legend(frameon=False, **(place if plot.kind == "bar" else {}))
     return figure
 
 
