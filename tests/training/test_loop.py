@@ -8,7 +8,7 @@ import torch
 from training_toys import make_config, make_samples
 
 from komadori import nets, training
-from komadori.training import checkpoint
+from komadori.training import checkpoint, device
 
 
 def run(folder, config, encoder, samples, **more):
@@ -118,6 +118,15 @@ def test_lower_precisions_learn_and_resume(tmp_path, encoder, samples, precision
     rest = run(tmp_path / "part", config, encoder, samples, resume=True)
     found = train_losses(rest)
     assert max(abs(found[s] - losses[s]) for s in losses) < 1e-6
+
+
+def test_the_precision_suits_the_device(monkeypatch):
+    gpu, processor = torch.device("cuda"), torch.device("cpu")
+    monkeypatch.setattr(device, "_has_fast_bfloat16", lambda _: False)  # such as a T4
+    assert device._best_dtype(gpu) is torch.float16
+    assert device._best_dtype(processor) is torch.float32
+    monkeypatch.setattr(device, "_has_fast_bfloat16", lambda _: True)
+    assert device._best_dtype(gpu) is device._best_dtype(processor) is torch.bfloat16
 
 
 def test_gradients_that_overflow_halve_the_scale_and_step_nowhere(tmp_path, encoder, samples):

@@ -59,7 +59,8 @@ def needs_seeds(claim: Claim, records: Sequence[Record]) -> set[str]:
     wanted: set[str] = set()
     for first, second in _pairs(claim):
         gap = difference(records, first, second, claim.measure)
-        if gap.by_seed and abs(gap.mean) < SMALL_GAP * _unit(claim, records):
+        small = SMALL_GAP * _unit(claim, records) + (claim.within if claim.equal else 0.0)
+        if gap.by_seed and abs(gap.mean) < small:
             wanted |= {first, second}
     return wanted
 
@@ -80,6 +81,8 @@ def judge(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Ve
         (pair, widest) = max(ran, key=lambda item: abs(item[1].mean))
         limit = claim.within
         shown = f"the widest gap, {pair[0]} to {pair[1]}, is {_points(widest, claim)}"
+        if abs(widest.mean) <= limit and len(widest.by_seed) == 1:
+            return Verdict("open", f"not decided: {shown}")
         if abs(widest.mean) <= limit:
             return Verdict("holds", f"holds: {shown}")
         if abs(widest.mean) - _error(widest, claim, records) <= limit:

@@ -51,7 +51,7 @@ class Compute:
             reason = str(error).splitlines()[0]
             raise ConfigError(f"device.device = {name!r} can't be used: {reason}") from error
         if config.precision == "auto":
-            dtype = torch.bfloat16 if _has_fast_bfloat16(device) else torch.float32
+            dtype = _best_dtype(device)
         else:
             dtype = {name: getattr(torch, name) for name in PRECISIONS}[config.precision]
         threads = torch.get_num_threads() if device.type == "cpu" else 1
@@ -118,6 +118,13 @@ def _best_device() -> str:
     if torch.cuda.is_available():
         return f"cuda:{os.environ.get('LOCAL_RANK', '0')}"  # torchrun's number on this machine
     return "mps" if torch.backends.mps.is_available() else "cpu"
+
+
+def _best_dtype(device: torch.device) -> torch.dtype:
+    """bfloat16 where it is fast; float16 on older CUDA devices, whose fast units know it only."""
+    if _has_fast_bfloat16(device):
+        return torch.bfloat16
+    return torch.float16 if device.type == "cuda" else torch.float32
 
 
 def _has_fast_bfloat16(device: torch.device) -> bool:
