@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
@@ -28,6 +29,7 @@ class Display(Observer):
         self._bar = self._progress.add_task("", total=1.0, state="")
         self._title = ""
         self._seconds_left = math.inf
+        self._began = time.monotonic()
 
     def __enter__(self) -> Display:
         self._progress.start()
@@ -39,11 +41,13 @@ class Display(Observer):
     def begin(self, task: Task, done: int, left: int, seconds_left: float) -> None:
         self._title = f"{task.name} ({done + 1} of {done + left})"
         self._seconds_left = seconds_left
+        self._began = time.monotonic()
+        if not self.console.is_terminal:
+            self.console.print(f"{self._title}: about {clock(seconds_left)} left for all")
         self._progress.update(self._bar, description=self._title, completed=0.0, state="")
 
     def training(self, report: Report) -> None:
-        rest = self._seconds_left * (1 - report.course) if report.course < 1 else 0.0
-        rest = max(report.seconds_left, rest)
+        rest = max(report.seconds_left, self._seconds_left - (time.monotonic() - self._began))
         state = (
             f"{report.samples_per_s:,.0f} samples/s  "
             f"{clock(report.seconds_left)} left, all {clock(rest)}"
