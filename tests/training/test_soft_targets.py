@@ -161,14 +161,14 @@ def test_separate_outputs_are_legal_together_only():
 
 
 def test_pairs_of_separate_outputs_are_ranked_together():
-    from komadori.training.evaluate import _most_probable
+    from komadori.training.evaluate import most_probable
 
     torch.manual_seed(0)
     log_p = tuple(torch.randn(4, n).log_softmax(1) for n in (9, 11))
     joint = (log_p[0][:, :, None] + log_p[1][:, None, :]).flatten(1).topk(5).indices
     expected = torch.stack((joint // 11, joint % 11), 2)
-    assert torch.equal(_most_probable(log_p, 5), expected)
-    assert torch.equal(_most_probable(log_p[:1], 3)[:, :, 0], log_p[0].topk(3).indices)
+    assert torch.equal(most_probable(log_p, 5), expected)
+    assert torch.equal(most_probable(log_p[:1], 3)[:, :, 0], log_p[0].topk(3).indices)
 
 
 @pytest.mark.parametrize("coef", [300.0, 756.0])
