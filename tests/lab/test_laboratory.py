@@ -128,6 +128,8 @@ def test_runs_are_made_once_and_go_on_where_they_stopped(toy, samples, tmp_path)
     stopped_at = watch.steps[-1]
     laboratory.stop = lambda: False
     watch.steps = []
+    (begun,) = (tmp_path / "runs" / "toy").iterdir()
+    begun.rename(begun.with_name("slow-seed1-0123abcd"))  # as a komadori of other settings names it
     assert laboratory.run([toy], [1])
     assert watch.steps[0] == stopped_at + 1  # from the checkpoint, not anew
     assert watch.ended == ["slow", "fast"]

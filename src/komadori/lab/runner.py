@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import platform
 import re
@@ -14,7 +15,7 @@ from typing import Any
 from komadori import __version__, training
 from komadori.lab import claims, measures
 from komadori.lab.experiment import Experiment, LabError, Size, Variant
-from komadori.lab.results import Record, Store, run_digest
+from komadori.lab.results import Record, Store, is_same_run, run_digest
 from komadori.training import Config, DivergedError, Part, Report, RunResult, Samples
 
 #: What a sample costs at first, in seconds, before anything has been timed (13 layers of 64).
@@ -130,8 +131,11 @@ class Laboratory:
     def folder(self, task: Task) -> Path:
         """Where the task's run lies."""
         name = re.sub(r"[^\w.+-]", "_", task.variant.name)
-        run = f"{name}-seed{task.seed}-{run_digest(self.config(task))}"
-        return self.runs / task.experiment.name / run
+        config, parent = self.config(task), self.runs / task.experiment.name
+        for begun in sorted(parent.glob(f"{name}-seed{task.seed}-*")):
+            if _has_config(begun, config):  # begun by an older komadori, maybe
+                return begun
+        return parent / f"{name}-seed{task.seed}-{run_digest(config)}"
 
     def _make(self, task: Task) -> Record | None:
         """Train and measure; None where `stop` ended it early."""
@@ -198,6 +202,14 @@ class Laboratory:
         for name in task.experiment.extras:
             extra |= measures.EXTRAS[name](result, self.samples)
         return {**found, **usual, **extra}
+
+
+def _has_config(folder: Path, config: Config) -> bool:
+    try:
+        saved = json.loads((folder / "config.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return False
+    return is_same_run(saved, config)
 
 
 class _Watch:
