@@ -351,7 +351,7 @@ def test_openings_are_drawn_by_visits() -> None:
     assert games[0] == games[1]  # a seed repeats itself
     assert len(set(games[0])) > 3
     best = result.infos[0].pv[0]
-    drawn = searcher(random_plies=40, random_cutoff=1.0, random_seed=2)
+    drawn = searcher(random_plies=40, random_cutoff=1.0, random_temperature=0.3, random_seed=2)
     picks = [drawn.search(Limits(playouts=300)).best_move for _ in range(60)]
     assert max(set(picks), key=picks.count) == best  # visits are its weight
 

@@ -43,10 +43,10 @@ def test_a_tree_small_enough_for_pencil_and_paper() -> None:
 
 
 GOLDEN = {
-    ("start", "random:1"): {"2h1h": 154, "6i7h": 110, "2h3h": 98, "2h6h": 82, "1g1f": 66},
-    ("middle", "random:1"): {"B*7i": 86, "B*2f": 73, "B*7a": 71, "B*1f": 63, "6h9h": 57},
-    ("matsuri", "uniform"): {"3i1g+": 120, "6f4h+": 71, "6f4h": 64, "S*3h": 31, "6f8h+": 20},
-    ("matsuri", "random:1"): {"S*7h": 205, "P*5h": 168, "P*4h": 104, "P*3h": 103, "S*7e": 35},
+    ("start", "random:1"): {"6i7h": 147, "2h1h": 140, "7i6h": 106, "9i9h": 62, "2h6h": 59},
+    ("middle", "random:1"): {"B*7a": 144, "6h9h": 74, "B*7i": 46, "5i5h": 45, "B*1h": 45},
+    ("matsuri", "uniform"): {"3i1g+": 302, "S*3h": 31, "N*1g": 21, "S*2h": 18, "G*3h": 18},
+    ("matsuri", "random:1"): {"P*3h": 198, "S*7h": 163, "P*4h": 154, "G*9e": 18, "G*2c": 16},
 }
 
 

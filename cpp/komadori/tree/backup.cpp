@@ -53,7 +53,8 @@ void Tree::settle(std::span<const Step> path, int value) {
         Node& node = store_[path[i].node];
         --node.in_flight;
         node.value_sum += std::uint64_t(value);
-        store_.edges(node)[path[i].ordinal].stat += std::uint64_t(value) << VISIT_BITS;
+        const auto change = std::uint64_t(std::int64_t(value) - path[i].assumed);
+        store_.edges(node)[path[i].ordinal].stat += change << VISIT_BITS;
     }
 }
 
@@ -62,7 +63,7 @@ void Tree::undo(std::span<const Step> path) {
         Node& node = store_[step.node];
         --node.visits;
         --node.in_flight;
-        --store_.edges(node)[step.ordinal].stat;
+        store_.edges(node)[step.ordinal].stat -= step.stat();
     }
 }
 

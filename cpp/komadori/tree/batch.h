@@ -15,7 +15,10 @@ namespace komadori {
 struct Step {
     NodeIndex node;
     std::uint32_t ordinal;
-    bool operator==(const Step&) const = default;
+    int assumed;  // the value that the edge's sum holds for this visit until its own is known
+
+    // What the visit has added to the edge.
+    std::uint64_t stat() const { return std::uint64_t(assumed) << VISIT_BITS | 1; }
 };
 
 // Playouts that wait for the network.

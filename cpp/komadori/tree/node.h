@@ -49,7 +49,7 @@ constexpr float decode_prior(std::uint16_t code) {
 }
 
 struct Edge {
-    std::uint64_t stat;   // value sum << VISIT_BITS | visits; visits in flight count
+    std::uint64_t stat;   // value sum << VISIT_BITS | visits; visits in flight count, see Step
     NodeIndex child;      // NO_NODE until first met and after its memory was reclaimed; REPEATS
     std::uint16_t bits;   // move16, and in bit 15 whether the move is proven to lose
     std::uint16_t prior;  // encode_prior

@@ -116,7 +116,7 @@ void Tree::remove_in_flight(Node& copy, NodeIndex original) {
     const auto remove = [&](std::span<const Step> steps) {
         for (const Step& step : steps) {
             if (step.node != original) continue;
-            --edges[step.ordinal].stat;
+            edges[step.ordinal].stat -= step.stat();
             --copy.visits;
             --copy.in_flight;
         }
@@ -131,14 +131,17 @@ void Tree::remove_in_flight(Node& copy, NodeIndex original) {
 void Tree::mark_repeats(NodeIndex index, int ordinal) {
     Node& node = store_[index];
     Edge& edge = store_.edges(node)[std::size_t(ordinal)];
-    std::uint32_t in_flight = 0;
-    for (const auto& flight : flights_) {
-        in_flight +=
-            std::uint32_t(std::ranges::count(flight->steps, Step{index, std::uint32_t(ordinal)}));
-    }
-    node.visits -= edge.visits() - in_flight;
-    node.value_sum -= edge.value_sum();
-    edge.stat = in_flight;
+    Edge in_flight{};
+    const auto count = [&](std::span<const Step> steps) {
+        for (const Step& step : steps) {
+            if (step.node == index && int(step.ordinal) == ordinal) in_flight.stat += step.stat();
+        }
+    };
+    for (const auto& flight : flights_) count(flight->steps);
+    count(dropped_.steps);
+    node.visits -= edge.visits() - in_flight.visits();
+    node.value_sum -= edge.value_sum() - in_flight.value_sum();
+    edge.stat = in_flight.stat;
     edge.child = REPEATS;
 }
 

@@ -69,10 +69,10 @@ bool Tree::is_allowed(const Root& root, std::uint16_t move16) const {
                root.search_moves.end();
 }
 
-RootMove Tree::describe(const Edge& edge, std::uint32_t in_flight) const {
+RootMove Tree::describe(const Edge& edge) const {
     RootMove move{};
     move.move16 = edge.move16();
-    move.visits = edge.visits() - in_flight;
+    move.visits = edge.visits();
     move.prior = decode_prior(edge.prior);
     move.value = move.visits ? float(edge.value_sum()) / (float(move.visits) * VALUE_ONE) : 0.0f;
     if (edge.has_child()) {
@@ -95,17 +95,20 @@ std::vector<RootMove> Tree::root_moves(int number) {
     if (root.node == NO_NODE) return {};
     const Node& node = store_[root.node];
     const std::span<const Edge> edges = store_.edges(node);
-    std::vector<std::uint32_t> in_flight(edges.size());
+    std::vector<std::uint64_t> in_flight(edges.size());
     for (const std::shared_ptr<Flight>& flight : flights_) {
         for (const Flight::Leaf& leaf : flight->leaves) {
             const std::span<const Step> path = flight->path(leaf);
-            if (!path.empty() && path[0].node == root.node) ++in_flight[path[0].ordinal];
+            if (path.empty() || path[0].node != root.node) continue;
+            in_flight[path[0].ordinal] += path[0].stat();
         }
     }
     std::vector<RootMove> moves;
     for (std::size_t i = 0; i < edges.size(); ++i) {
         if (!is_allowed(root, edges[i].move16())) continue;
-        RootMove move = describe(edges[i], in_flight[i]);
+        Edge edge = edges[i];
+        edge.stat -= in_flight[i];
+        RootMove move = describe(edge);
         root.position.do_move(root.position.from_move16(move.move16));
         move.repetition = root.position.repetition(2);
         root.position.undo_move();

@@ -107,7 +107,7 @@ class Tree {
 
     NodeView view(int root, std::span<const std::uint16_t> moves) const;
     // The first broken invariant of the whole graph in words, "" if it is sound:
-    // every node's visits and values are its own and its edges'.
+    // every node's visits are its own and its edges', and where none is in flight its values too.
     std::string check() const;
 
   private:
@@ -167,7 +167,7 @@ class Tree {
 
     // report.cpp
     int best_edge(const Node& node) const;
-    RootMove describe(const Edge& edge, std::uint32_t in_flight = 0) const;
+    RootMove describe(const Edge& edge) const;
     bool is_allowed(const Root& root, std::uint16_t move16) const;
 
     mutable std::mutex lock_;
