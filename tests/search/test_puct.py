@@ -94,10 +94,10 @@ def test_stop_ends_an_infinite_search() -> None:
 def test_an_infinite_search_of_a_solved_position_waits_for_stop() -> None:
     for sfen in (MATE_IN_1, MATE_IN_3):
         s, stop = searcher(sfen=sfen), threading.Event()
-        threading.Timer(0.2, stop.set).start()
+        threading.Timer(1.0, stop.set).start()
         begun = time.perf_counter()
         result = s.search(Limits(infinite=True), stop=stop)
-        assert time.perf_counter() - begun > 0.19
+        assert time.perf_counter() - begun > 0.99
         assert result.infos[0].mate_plies in (1, 3)
 
 
@@ -351,7 +351,7 @@ def test_openings_are_drawn_by_visits() -> None:
     assert games[0] == games[1]  # a seed repeats itself
     assert len(set(games[0])) > 3
     best = result.infos[0].pv[0]
-    drawn = searcher(random_plies=40, random_cutoff=1.0, random_temperature=0.3, random_seed=2)
+    drawn = searcher(random_plies=40, random_cutoff=1.0, random_temperature=0.1, random_seed=2)
     picks = [drawn.search(Limits(playouts=300)).best_move for _ in range(60)]
     assert max(set(picks), key=picks.count) == best  # visits are its weight
 
