@@ -26,7 +26,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -57,7 +57,9 @@ class Size:
 
     def channels(self, full: int) -> int:
         """The diary's channels at this width, a multiple of 8."""
-        return full if self.width == FULL_WIDTH else max(8, round(full * self.width / 192 / 8) * 8)
+        if self.width == FULL_WIDTH:
+            return full
+        return max(8, round(full * self.width / FULL_WIDTH / 8) * 8)
 
 
 @dataclass(frozen=True)
@@ -225,10 +227,3 @@ def _make(cls: Any, values: Mapping[str, Any], path: Path) -> Any:
         return cls(**values)
     except TypeError as error:
         raise LabError(f"{path}: {error}") from error
-
-
-def rows(experiments: list[Experiment]) -> Iterator[tuple[Experiment, Variant]]:
-    """Every variant of every experiment."""
-    for experiment in experiments:
-        for variant in experiment.variants:
-            yield experiment, variant
