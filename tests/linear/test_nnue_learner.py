@@ -217,6 +217,24 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert learner.epoch == whole.epoch == 3
 
 
+def test_a_run_begins_with_anothers_weights(tmp_path: Path) -> None:
+    first = run(tmp_path / "first")
+    parts = examples(400, 1), examples(80, 2)
+    second = Learner(
+        Settings(rate=1e-4), *parts, tmp_path / "second", resume=False, begin_with=first.folder
+    )
+    assert second.epoch == 0
+    assert np.array_equal(second.model.parameters, first.model.parameters)
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "state.npz").write_bytes(b"no state")
+    for settings, folder in (
+        (Settings(architecture="halfkp"), tmp_path / "first"),
+        (Settings(), tmp_path / "broken"),
+    ):
+        with pytest.raises(ResumeError, match="no state of a"):
+            Learner(settings, *parts, tmp_path / "third", resume=False, begin_with=folder)
+
+
 def test_it_stops_where_nothing_gets_better(tmp_path: Path) -> None:
     learner = run(tmp_path, epochs=40, patience=1, rate=0.05)
     assert learner.epoch < 40

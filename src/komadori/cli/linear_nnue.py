@@ -25,6 +25,12 @@ if TYPE_CHECKING:
     type=click.Path(file_okay=False, path_type=Path),
 )
 @click.option("--resume", is_flag=True, help="Go on after the last whole epoch.")
+@click.option(
+    "--from",
+    "begin_with",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A run whose weights this one begins with.",
+)
 @click.option("--epochs", type=click.IntRange(min=1), help="Times that all positions are seen.")
 @click.option(
     "--lambda", "teacher_weight", type=click.FloatRange(min=0), help="The teacher's weight."
@@ -44,6 +50,7 @@ def command(
     test_limit: int,
     folder: Path,
     resume: bool,
+    begin_with: Path | None,
     epochs: int | None,
     teacher_weight: float | None,
     threads: int | None,
@@ -102,6 +109,7 @@ def command(
             positions.take(split.test.rows),
             folder,
             resume=resume,
+            begin_with=begin_with,
         )
         bar = Progress(
             TextColumn("learning"),

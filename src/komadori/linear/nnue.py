@@ -14,6 +14,7 @@ import hashlib
 import json
 import math
 import time
+import zipfile
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -51,8 +52,8 @@ class Settings:
     draws: bool = False
     """Learn drawn games too, as half won."""
     leaves: str = "own"
-    """`own`: learn of the ends of quiescence, of material's in the first epoch and of the
-    network's own from the second; `root`: of the positions themselves."""
+    """`own`: learn of the ends of quiescence, in a first epoch that begins with nothing of
+    material's, else of the network's own; `root`: of the positions themselves."""
     leaves_every: int = 4
     """Epochs after which the leaves are looked for anew."""
     mirror: bool = True
@@ -166,10 +167,18 @@ class Learner:
     """Learns into a folder: `nn.bin` (the best by held-out loss), `state.npz`, `log.jsonl`."""
 
     def __init__(
-        self, settings: Settings, train: Positions, test: Positions, folder: Path, *, resume: bool
+        self,
+        settings: Settings,
+        train: Positions,
+        test: Positions,
+        folder: Path,
+        *,
+        resume: bool,
+        begin_with: Path | None = None,
     ) -> None:
-        """Raises ResumeError where the folder holds a run and `resume` isn't given, or the other
-        way round, or its settings or data were others.
+        """`begin_with`: a run whose weights a new run begins with. Raises ResumeError where the
+        folder holds a run and `resume` isn't given, or the other way round, or its settings or
+        data were others.
         """
         self.settings, self.folder = settings, folder
         if not settings.draws:
@@ -179,12 +188,15 @@ class Learner:
         self.train, self.test = train, test
         self.model = _core.NnueModel(settings.architecture, settings.seed, settings.threads)
         self.epoch, self.best, self.best_epoch = 0, math.inf, 0
+        self._has_weights = resume or begin_with is not None
         state = folder / "state.npz"
         if resume:
             self._load(state)
         elif state.exists():
             raise ResumeError(f"{folder}: holds a run already; resume it or choose another")
         else:
+            if begin_with is not None:
+                self._begin_with(begin_with / "state.npz")
             folder.mkdir(parents=True, exist_ok=True)
             write_text(folder / "settings.json", json.dumps(asdict(settings), indent=2) + "\n")
 
@@ -223,9 +235,10 @@ class Learner:
 
     def _renews_leaves(self) -> bool:
         settings = self.settings
-        return settings.leaves == "own" and (
-            self.epoch == 1 or self.epoch % settings.leaves_every == 0
-        )
+        if settings.leaves == "root":
+            return False
+        is_first_own = self.epoch == 1 and not self._has_weights
+        return is_first_own or self.epoch % settings.leaves_every == 0
 
     def _leaves(self, positions: Positions) -> _core.NnueData:
         """Where the positions lead with the weights as they are; mates are left out."""
@@ -234,7 +247,8 @@ class Learner:
     def _data(self, positions: Positions) -> tuple[_core.NnueData, Positions]:
         settings = self.settings
         if settings.leaves == "own":
-            weights = self.model.quantised() if self.epoch else TwoPieceWeights.material().core()
+            has_weights = self.epoch > 0 or self._has_weights
+            weights = self.model.quantised() if has_weights else TwoPieceWeights.material().core()
             hcp, _, same, is_settled, _ = _core.find_leaves(
                 weights, positions.hcp, settings.threads
             )
@@ -345,6 +359,15 @@ class Learner:
                 best=np.array(self.best),
                 facts=np.array(json.dumps(self._facts())),
             )
+
+    def _begin_with(self, path: Path) -> None:
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                self.model.parameters[:] = file["parameters"]
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise ResumeError(
+                f"{path}: no state of a {self.settings.architecture} network"
+            ) from error
 
     def _load(self, path: Path) -> None:
         if not path.exists():

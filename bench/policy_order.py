@@ -1,0 +1,62 @@
+"""What ordering by a policy network does to the alpha-beta search: cutoffs by the first move.
+
+    python bench/policy_order.py MODEL [--eval two-piece] [--nodes 200000]
+
+Searches ten positions with and without the network and prints, of the nodes of a remaining depth
+that were cut off, the share that the first move cut off, and the depth that was reached.
+"""
+
+from __future__ import annotations
+
+import argparse
+import time
+
+from komadori import inference
+from komadori.inference import Evaluator
+from komadori.rules import Board
+from komadori.search import Limits
+from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
+from komadori.search.measure_alphabeta import POSITIONS
+
+BANDS = ((1, 3), (4, 5), (6, 8), (9, 31))
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("model")
+    parser.add_argument("--eval", default="two-piece")
+    parser.add_argument("--nodes", type=int, default=200_000)
+    parser.add_argument("--depth", type=int, default=AlphaBetaOptions.policy_depth)
+    parser.add_argument("--ask", type=int, default=AlphaBetaOptions.policy_nodes)
+    arguments = parser.parse_args()
+    policy = inference.load(arguments.model, max_batch=1, threads=1)
+    heads = "".join(f"{f'depth {low}-{high}':>22}" for low, high in BANDS)
+    print(f"{'':<10}{heads}{'asked':>8}{'mean depth':>12}{'cpu s':>8}")
+    for name, network in (("without", None), ("with", policy)):
+        print(f"{name:<10}{row(arguments, network)}", flush=True)
+
+
+def row(arguments: argparse.Namespace, policy: Evaluator | None) -> str:
+    options = AlphaBetaOptions(hash_mb=64, policy_depth=arguments.depth, policy_nodes=arguments.ask)
+    searcher = AlphaBetaSearcher(arguments.eval, options=options, policy=policy)
+    every, first, asked, depth = [0] * 32, [0] * 32, 0, 0
+    began = time.process_time()
+    for sfen in POSITIONS.values():
+        searcher.new_game()
+        searcher.set_position(Board(sfen))
+        depth += searcher.search(Limits(nodes=arguments.nodes)).infos[0].depth
+        asked += searcher.engine.answered
+        cutoffs, by_first = searcher.engine.cutoffs()
+        every = [a + b for a, b in zip(every, cutoffs, strict=True)]
+        first = [a + b for a, b in zip(first, by_first, strict=True)]
+    seconds = time.process_time() - began
+    text = ""
+    for low, high in BANDS:
+        total = sum(every[low : high + 1])
+        share = f"{100 * sum(first[low : high + 1]) / max(total, 1):.1f} % of {total:,}"
+        text += f"{share:>22}"
+    return f"{text}{asked:>8}{depth / len(POSITIONS):>12.1f}{seconds:>8.1f}"
+
+
+if __name__ == "__main__":
+    main()
