@@ -68,7 +68,7 @@ def main() -> None:
             report = learn(replace(usual, **changes), data, run)  # type: ignore[arg-type]
             seconds = time.monotonic() - began
             player = f"alphabeta?Eval=two-piece&EvalFile={run / 'weights.npz'}&nodes={given.nodes}"
-            opponents = {"material": f"alphabeta?nodes={given.nodes}"}
+            opponents = {"material": f"alphabeta?Eval=material&nodes={given.nodes}"}
             if whole:
                 opponents["the whole"] = whole
             else:

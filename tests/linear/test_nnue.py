@@ -7,12 +7,15 @@ import pytest
 from nnue_oracle import INPUTS, Network, inputs, pieces, random_network
 from two_piece_oracle import positions
 
+from komadori import players
 from komadori._core import alphabeta
 from komadori._core import linear as core
 from komadori.linear import NnueWeights, WeightsError
 from komadori.rules import Board
 from komadori.search import Limits
-from komadori.search.alphabeta import AlphaBetaSearcher
+from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
+from komadori.usi.options import ALPHABETA_OPTIONS
+from komadori.usi.protocol import GoCommand
 
 MIDDLE = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
 FEW = "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1"
@@ -164,3 +167,29 @@ def test_mutated_files_are_read_or_refused() -> None:
         except WeightsError:
             refused += 1
     assert refused > 200
+
+
+# -- the network of the package
+
+
+def test_the_network_that_comes_with_the_package() -> None:
+    searcher = AlphaBetaSearcher("nnue")
+    assert abs(searcher.evaluate(Board())) < 150
+    ahead = "lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL"  # a rook more
+    assert searcher.evaluate(Board(f"{ahead} b - 1")) > 500
+    assert searcher.evaluate(Board(f"{ahead} w - 1")) < -500
+    searcher.set_position(Board())
+    assert searcher.search(Limits(nodes=5000)).best_move in Board().legal_moves
+
+
+def test_what_plays_where_nothing_is_said() -> None:
+    (option,) = [o.line for o in ALPHABETA_OPTIONS if o.line.name == "Eval"]
+    assert option.default == "nnue"
+    player = players.make("alphabeta?hash=8&nodes=2000")
+    try:
+        decision = player.play(Board(), GoCommand())
+    finally:
+        player.close()
+    named = AlphaBetaSearcher("nnue", options=AlphaBetaOptions(hash_mb=8))
+    named.set_position(Board())
+    assert decision.move == named.search(Limits(nodes=2000)).best_move

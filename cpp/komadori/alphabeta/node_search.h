@@ -310,7 +310,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
     Score best = -INFINITE;
     Move best_move;
     bool skip_quiets = false;
-    Move tried_quiets[64], tried_captures[32];
+    std::uint32_t tried_quiets[64], tried_captures[32];  // moves raw, left uninitialised
     int quiets = 0, captures = 0;
 
     while (true) {
@@ -398,8 +398,8 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
             }
         }
         if (m != best_move) {
-            if (capture && captures < 32) tried_captures[captures++] = m;
-            if (!capture && quiets < 64) tried_quiets[quiets++] = m;
+            if (capture && captures < 32) tried_captures[captures++] = m.raw();
+            if (!capture && quiets < 64) tried_quiets[quiets++] = m.raw();
         }
     }
 
@@ -409,11 +409,12 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         int malus = -bonus_of(depth);
         if (!is_capture(best_move)) {
             for (int i = 0; i < quiets; ++i) {
-                if (tried_quiets[i] != best_move) reward_quiet(f, tried_quiets[i], malus);
+                const Move m(tried_quiets[i]);
+                if (m != best_move) reward_quiet(f, m, malus);
             }
         }
         for (int i = 0; i < captures; ++i) {
-            Move m = tried_captures[i];
+            const Move m(tried_captures[i]);
             if (m == best_move) continue;
             histories_->capture(piece_after(us, m), m.to())[base_type(m.captured())] << malus;
         }

@@ -52,7 +52,7 @@ struct Options {
     // Moves are ordered by a policy network's priors from this remaining depth up; 0: by none. Of
     // positions but the root one is asked for in so many nodes at most.
     int policy_depth = 0;
-    std::uint64_t policy_nodes = 4000;
+    std::uint64_t policy_nodes = 20000;
     Parts parts;
 };
 

@@ -127,7 +127,8 @@ def two_piece(
         raise click.ClickException(str(error)) from error
     console.print(f"weights: {folder / 'weights.npz'}")
     console.print(
-        f"next: komadori match 'alphabeta?Eval=two-piece&EvalFile={folder}/weights.npz' alphabeta",
+        f"next: komadori match 'alphabeta?Eval=two-piece&EvalFile={folder}/weights.npz' "
+        "'alphabeta?Eval=material'",
         soft_wrap=True,
     )
 

@@ -63,9 +63,9 @@ class AlphaBetaOptions:
     """Per cent of the usual share of the clock."""
     without: frozenset[str] = frozenset()
     """Parts of the search to leave out (`PARTS`), to measure what they are worth."""
-    policy_depth: int = 6
+    policy_depth: int = 8
     """With a policy network: it orders the moves from this remaining depth up."""
-    policy_nodes: int = 4000
+    policy_nodes: int = 20_000
     """It is asked once in so many nodes at most, at the root always."""
     all_moves: bool = False
     """Try the non-promotions too that only serve to avoid mate by a dropped pawn."""

@@ -154,11 +154,11 @@ SEARCH_OPTIONS = (
 
 #: Settings of the alpha-beta search (`komadori.search.alphabeta.AlphaBetaOptions`).
 ALPHABETA_OPTIONS = (
-    combo("Eval", "material", ("material", "two-piece", "nnue"), Scope.BUILD),
+    combo("Eval", "nnue", ("material", "two-piece", "nnue"), Scope.BUILD),
     filename("EvalFile", "", Scope.BUILD),
     filename("PolicyModel", "", Scope.BUILD),  # a network that orders the moves
-    spin("Policy_Depth", 6, 1, 200, Scope.SEARCHER, "policy_depth"),  # remaining, from which on
-    spin("Policy_Nodes", 4000, 0, MANY, Scope.SEARCHER, "policy_nodes"),  # a question in so many
+    spin("Policy_Depth", 8, 1, 200, Scope.SEARCHER, "policy_depth"),  # remaining, from which on
+    spin("Policy_Nodes", 20_000, 0, MANY, Scope.SEARCHER, "policy_nodes"),  # a question in so many
     spin("FV_SCALE", 16, 1, 128, Scope.BUILD),  # of an NNUE network, what its output is divided by
     spin("Threads", 1, 1, 512, Scope.SEARCHER, "threads"),
     spin("USI_Hash", 256, 1, 1 << 20, Scope.SEARCHER, "hash_mb"),
