@@ -20,7 +20,6 @@ from komadori.linear.two_piece import (
     Learner,
     Records,
     Settings,
-    State,
     fall_with_distance,
     penalties,
 )
@@ -227,7 +226,11 @@ def test_a_run_leaves_weights_and_resumes(tmp_path, games: Records) -> None:
         learner(tmp_path / "part", games)
     with pytest.raises(ValueError, match="nothing to resume"):
         learner(tmp_path / "other", games, resume=True)
-    assert State.load(tmp_path / "part/state.npz").iteration == 2
+    settings = replace(SETTINGS, penalty=0.5)
+    with pytest.raises(ValueError, match=r"other settings: penalty was 1\.0, is 0\.5"):
+        learner(tmp_path / "part", games, settings, resume=True)
+    with pytest.raises(ValueError, match=r"other data: .*train was"):
+        learner(tmp_path / "part", games.take(np.arange(10, 4010)), resume=True)
 
 
 @pytest.mark.parametrize("change", [{"penalty_of": "log"}, {"iterations": 0}, {"threads": 0}])

@@ -71,17 +71,17 @@ struct BoardAndTurn {
     float board, turn;
 };
 
-BoardAndTurn whole_kkp(std::span<const float> parameters, const KingPair& kings, Square black,
-                       Square white, BonaPiece p) {
+BoardAndTurn beside_king(std::span<const float> parameters, Square king, BonaPiece p) {
+    return {beside_king(parameters, king, p, 0), beside_king(parameters, king, p, 1)};
+}
+
+// black, white: beside either king, as its side sees it.
+BoardAndTurn whole_kkp(std::span<const float> parameters, const KingPair& kings, BonaPiece p,
+                       BoardAndTurn black, BoardAndTurn white) {
     const SignedPlace place = kkp_place(kings, p);
     const float* own =
         table(parameters, TABLE_KKP) + (kings.pair() * BONA_PIECES + place.piece) * 2;
-    const Square turned_white = rotate(white);
-    const BonaPiece turned = bona_turned(p);
-    return {place.sign * own[0] + beside_king(parameters, black, p, 0) -
-                beside_king(parameters, turned_white, turned, 0),
-            own[1] + beside_king(parameters, black, p, 1) +
-                beside_king(parameters, turned_white, turned, 1)};
+    return {place.sign * own[0] + black.board - white.board, own[1] + black.turn + white.turn};
 }
 
 BoardAndTurn whole_kk(std::span<const float> parameters, const KingPair& kings) {
@@ -161,17 +161,24 @@ void quantise(std::span<const float> parameters, const Quantised& out, int threa
             }
         }
     });
+    std::vector<BoardAndTurn> beside(std::size_t(SQUARES) * BONA_PIECES);
+    for (std::size_t i = 0; i < beside.size(); ++i) {
+        beside[i] = beside_king(parameters, Square(i / BONA_PIECES), BonaPiece(i % BONA_PIECES));
+    }
     take_turns(SQUARES, threads, [&](std::size_t, const auto& next) {
         for (std::size_t black; (black = next()) < SQUARES;) {
+            const BoardAndTurn* of_black = &beside[black * BONA_PIECES];
             for (std::size_t white = 0; white < SQUARES; ++white) {
                 const std::size_t pair = black * SQUARES + white;
                 const KingPair kings = king_pair(Square(black), Square(white));
-                for (int p = 0; p < BONA_PIECES; ++p) {
-                    const BoardAndTurn w = p == NO_BONA_PIECE
-                                               ? BoardAndTurn{0, 0}
-                                               : whole_kkp(parameters, kings, Square(black),
-                                                           Square(white), BonaPiece(p));
-                    std::int16_t* to = &out.kkp[(pair * BONA_PIECES + std::size_t(p)) * 2];
+                const BoardAndTurn* of_white = &beside[(SQUARES - 1 - white) * BONA_PIECES];
+                for (int i = 0; i < BONA_PIECES; ++i) {
+                    const auto p = BonaPiece(i);
+                    BoardAndTurn w{0, 0};
+                    if (p != NO_BONA_PIECE) {
+                        w = whole_kkp(parameters, kings, p, of_black[p], of_white[bona_turned(p)]);
+                    }
+                    std::int16_t* to = &out.kkp[(pair * BONA_PIECES + p) * 2];
                     to[0] = rounded(w.board);
                     to[1] = rounded(w.turn);
                 }
@@ -191,7 +198,8 @@ double evaluate(std::span<const float> parameters, const Position& position) {
     double board = kk.board, turn = kk.turn;
     for (BonaPiece p : bona_list(position, BLACK)) {
         if (p == NO_BONA_PIECE) continue;
-        const BoardAndTurn w = whole_kkp(parameters, kings, black, white, p);
+        const BoardAndTurn w = whole_kkp(parameters, kings, p, beside_king(parameters, black, p),
+                                         beside_king(parameters, rotate(white), bona_turned(p)));
         board += double(w.board);
         turn += double(w.turn);
     }

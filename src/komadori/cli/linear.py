@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.cli import linear_nnue
+from komadori.cli import linear_loop, linear_nnue
+from komadori.cli.linear_data import data_options, load_split, progress_bar
+from komadori.cli.linear_kpp import kpp
 
 if TYPE_CHECKING:
     from komadori.linear.two_piece import Report
@@ -24,41 +26,24 @@ def train() -> None:
 
 
 train.add_command(linear_nnue.command)
+train.add_command(kpp)
+command.add_command(linear_loop.command)
 
 
 @train.command("two-piece")
-@click.option("--data", required=True, multiple=True, help="Game records; a file or a pattern.")
-@click.option("--test-share", default=0.01, show_default=True, help="Games kept for the test.")
-@click.option("--test-limit", default=5000, show_default=True, help="Positions tested at most.")
-@click.option(
-    "-o",
-    "--run",
-    "folder",
-    default=Path("runs/two-piece"),
-    show_default=True,
-    type=click.Path(file_okay=False, path_type=Path),
-)
-@click.option("--resume", is_flag=True, help="Go on after the last whole iteration.")
+@data_options("runs/two-piece")
 @click.option("--iterations", type=click.IntRange(min=1), help="Searches of the lines.")
 @click.option("--positions", type=click.IntRange(min=1), help="Drawn for each of them.")
-@click.option("--threads", type=click.IntRange(min=1), help="All cores where left out.")
-@click.option(
-    "--set",
-    "overrides",
-    multiple=True,
-    metavar="KEY=VALUE",
-    help="Another setting, as penalty=0 or relative=false.",
-)
 def two_piece(
     data: tuple[str, ...],
     test_share: float,
     test_limit: int,
     folder: Path,
     resume: bool,
-    iterations: int | None,
-    positions: int | None,
     threads: int | None,
     overrides: tuple[str, ...],
+    iterations: int | None,
+    positions: int | None,
 ) -> None:
     """shogi686's evaluation: a weight for every pair of pieces.
 
@@ -68,16 +53,10 @@ def two_piece(
     """
     import os
 
-    import numpy as np
     from rich.console import Console
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
-    from komadori import training
     from komadori.cli.linear_settings import read_settings
-    from komadori.cli.sample_files import load_samples
     from komadori.linear.two_piece import Learner, Records, Settings
-    from komadori.linear.weights import WeightsError
-    from komadori.training import Part
 
     console = Console()
     settings = read_settings(
@@ -89,41 +68,23 @@ def two_piece(
         },
         overrides,
     )
-    samples = load_samples(data)
-    moved = np.flatnonzero(samples.move16 != 0).astype(np.int64)
-    parts = training.split_by_game(Part(samples, moved), test_share, settings.seed)
-    split = training.make_split(*parts, test_limit=test_limit, seed=settings.seed)
-    console.print(
-        f"{len(split.train):,} positions of {split.train_games:,} games to learn from, "
-        f"{len(split.test):,} of {split.test_games:,} games held out "
-        f"({split.removed_seen:,} removed as seen, {split.common_positions:,} in both)",
-        soft_wrap=True,
+    train, test = (
+        Records(part.hcp, part.move16)
+        for part in load_split(console, data, test_share, test_limit, settings.seed)
     )
-    every = Records(samples.hcp, samples.move16)
     try:
-        learner = Learner(
-            settings,
-            every.take(split.train.rows),
-            every.take(split.test.rows),
-            folder,
-            resume=resume,
-        )
-        bar = Progress(
-            TextColumn("learning"),
-            BarColumn(),
-            TextColumn("{task.completed}/{task.total}"),
-            TimeRemainingColumn(),
-            console=console,
-        )
-        with bar:
-            task = bar.add_task("", total=settings.iterations, completed=learner.state.iteration)
+        learner = Learner(settings, train, test, folder, resume=resume)
+        with progress_bar(console) as bar:
+            task = bar.add_task(
+                "learning", total=settings.iterations, completed=learner.state.iteration
+            )
 
             def show(report: Report) -> None:
                 bar.update(task, completed=report.iteration)
                 bar.console.print(_line(report), soft_wrap=True)
 
             learner.run(show)
-    except (ValueError, WeightsError, OSError) as error:
+    except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     console.print(f"weights: {folder / 'weights.npz'}")
     console.print(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 def load_samples(patterns: Iterable[str], cache: str = "") -> records.Samples:
     """The samples of all files that the paths or patterns name, mapped from the folder `cache`
     where one is given; skipped games are told."""
-    paths = _files(patterns)
+    paths = find_files(patterns)
     try:
         samples = records.map_samples(paths, cache) if cache else records.load_samples(paths)
     except (ValueError, OSError) as error:
@@ -32,7 +32,7 @@ def load_shares(patterns: Iterable[str]) -> Part:
     from komadori import training
 
     try:
-        part = training.load_visits(_files(patterns))
+        part = training.load_visits(find_files(patterns))
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     assert isinstance(part.samples, records.Samples)
@@ -45,7 +45,8 @@ def _tell_skipped(samples: records.Samples) -> None:
         click.echo(f"skipped: {skipped}", err=True)
 
 
-def _files(patterns: Iterable[str]) -> list[Path]:
+def find_files(patterns: Iterable[str]) -> list[Path]:
+    """The files that paths or patterns name."""
     paths: list[Path] = []
     for pattern in patterns:
         found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute ones too)

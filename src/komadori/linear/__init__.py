@@ -3,11 +3,13 @@
 `komadori.linear.two_piece` is the learner; this package itself loads numpy and the core only.
 """
 
+from komadori.linear.kpp_weights import KppWeights
 from komadori.linear.nnue_weights import NnueWeights
 from komadori.linear.orbits import Orbits, absolute_orbits, relative_orbits
 from komadori.linear.weights import TwoPieceWeights, WeightsError
 
 __all__ = [
+    "KppWeights",
     "NnueWeights",
     "Orbits",
     "TwoPieceWeights",

@@ -9,7 +9,7 @@ State is kept by orbit, not by pair: `w[i]` is the weight of the orbit's first p
 
 from __future__ import annotations
 
-import json
+import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
@@ -21,8 +21,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import linear as _core
-from komadori.atomic import atomic_writer, write_text
 from komadori.linear.orbits import FIRST_ON_BOARD, absolute_orbits, relative_orbits
+from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import VALUED_TYPES, TwoPieceWeights
 
 Floats = NDArray[np.float64]
@@ -74,6 +74,10 @@ class Settings:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
 
 
+#: Settings that a run may go on with differently.
+MAY_DIFFER = ("iterations", "threads")
+
+
 @dataclass(frozen=True)
 class Records:
     """Positions and the moves played: hcp uint8 [N, 32], move16 uint16 [N]."""
@@ -83,6 +87,12 @@ class Records:
 
     def __len__(self) -> int:
         return len(self.hcp)
+
+    def fingerprint(self) -> str:
+        """Equal for equal positions and moves in the same order."""
+        digest = hashlib.blake2b(np.ascontiguousarray(self.hcp).tobytes(), digest_size=8)
+        digest.update(np.ascontiguousarray(self.move16).tobytes())
+        return digest.hexdigest()
 
     def take(self, rows: NDArray[np.int64]) -> Records:
         return Records(np.ascontiguousarray(self.hcp[rows]), self.move16[rows])
@@ -202,27 +212,28 @@ class State:
             np.zeros(size), np.full(size, settings.first_step), np.zeros(size, np.int16), values
         )
 
-    def save(self, path: Path) -> None:
-        with atomic_writer(path) as file:
-            np.savez(
-                file,
-                w=self.w,
-                step=self.step,
-                run=self.run,
-                piece_values=self.piece_values,
-                iteration=np.array(self.iteration),
-            )
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        return {
+            "w": self.w,
+            "step": self.step,
+            "run": self.run,
+            "piece_values": self.piece_values,
+            "iteration": np.array(self.iteration),
+        }
 
     @classmethod
-    def load(cls, path: Path) -> State:
-        with np.load(path, allow_pickle=False) as file:
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> State:
+        """Raises ValueError where an array is missing."""
+        try:
             return cls(
-                file["w"],
-                file["step"],
-                file["run"],
-                file["piece_values"],
-                int(file["iteration"]),
+                arrays["w"],
+                arrays["step"],
+                arrays["run"],
+                arrays["piece_values"],
+                int(arrays["iteration"]),
             )
+        except KeyError as error:
+            raise ValueError(f"the state of the run is damaged ({error})") from error
 
 
 @dataclass(frozen=True)
@@ -246,21 +257,21 @@ class Learner:
     def __init__(
         self, settings: Settings, train: Records, test: Records, folder: Path, *, resume: bool
     ) -> None:
-        """Raises ValueError where the folder holds a run and `resume` isn't given, or the other
-        way round.
-        """
-        self.settings, self.train, self.test, self.folder = settings, train, test, folder
+        """Raises ValueError as `RunFolder`."""
+        self.settings, self.train, self.test = settings, train, test
         self.geometry = Geometry()
-        state = folder / "state.npz"
-        if resume and not state.exists():
-            raise ValueError(f"{folder}: nothing to resume there")
-        if state.exists() and not resume:
-            raise ValueError(f"{folder}: holds a run already; resume it or choose another")
-        folder.mkdir(parents=True, exist_ok=True)
+        self.folder = RunFolder(
+            folder,
+            "two-piece",
+            asdict(settings),
+            {"train": train.fingerprint(), "test": test.fingerprint()},
+            resume=resume,
+            may_differ=MAY_DIFFER,
+        )
         size = self.geometry.orbits.size
-        self.state = State.load(state) if resume else State.fresh(settings, size)
-        if not resume:
-            write_text(folder / "settings.json", json.dumps(asdict(settings), indent=2) + "\n")
+        self.state = (
+            State.of_arrays(self.folder.load_state()) if resume else State.fresh(settings, size)
+        )
 
     def weights(self) -> TwoPieceWeights:
         """The weights as they are now."""
@@ -273,10 +284,9 @@ class Learner:
         """Iterate until the settings' number is done or `stop` says so, saving after each."""
         while self.state.iteration < self.settings.iterations and not stop():
             report = self.iterate()
-            self.weights().save(self.folder / "weights.npz")
-            self.state.save(self.folder / "state.npz")
-            with (self.folder / "log.jsonl").open("a", encoding="utf-8") as log:
-                log.write(json.dumps(asdict(report)) + "\n")
+            self.weights().save(self.folder.path / "weights.npz")
+            self.folder.save_state(self.state.to_arrays())
+            self.folder.log(asdict(report))
             if progress:
                 progress(report)
 

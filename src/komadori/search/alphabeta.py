@@ -25,6 +25,7 @@ EVAL_COEF = 600.0
 EVALUATIONS: dict[str, str | None] = {
     "material": None,
     "two-piece": "two-piece.npz",
+    "kpp": None,
     "nnue": "nnue-k-p.bin",
 }
 
@@ -320,4 +321,6 @@ def _engine_of(
 
     if evaluation == "two-piece":
         return linear_core.two_piece_engine(linear.TwoPieceWeights.load(weights).core(), options)
+    if evaluation == "kpp":
+        return linear_core.kpp_engine(linear.KppWeights.load(weights).core(), options)
     return linear_core.nnue_engine(linear.NnueWeights.load(weights, fv_scale).core(), options)

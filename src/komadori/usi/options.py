@@ -154,7 +154,7 @@ SEARCH_OPTIONS = (
 
 #: Settings of the alpha-beta search (`komadori.search.alphabeta.AlphaBetaOptions`).
 ALPHABETA_OPTIONS = (
-    combo("Eval", "nnue", ("material", "two-piece", "nnue"), Scope.BUILD),
+    combo("Eval", "nnue", ("material", "two-piece", "kpp", "nnue"), Scope.BUILD),
     filename("EvalFile", "", Scope.BUILD),
     filename("PolicyModel", "", Scope.BUILD),  # a network that orders the moves
     spin("Policy_Depth", 8, 1, 200, Scope.SEARCHER, "policy_depth"),  # remaining, from which on

@@ -1,0 +1,91 @@
+"""What the commands that learn a linear evaluation share: data, settings, the progress bar."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+import click
+
+if TYPE_CHECKING:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from komadori.linear.regression import Positions
+
+T = TypeVar("T")
+
+
+def data_options(folder: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+    """The options of every `linear train`: `folder` is where the run goes."""
+    options = (
+        click.option("--data", required=True, multiple=True, help="Records; a file or a pattern."),
+        click.option("--test-share", default=0.01, show_default=True, help="Games held out."),
+        click.option("--test-limit", default=5000, show_default=True, help="Positions tested."),
+        click.option(
+            "-o",
+            "--run",
+            "folder",
+            default=Path(folder),
+            show_default=True,
+            type=click.Path(file_okay=False, path_type=Path),
+        ),
+        click.option("--resume", is_flag=True, help="Go on where the run was saved."),
+        click.option("--threads", type=click.IntRange(min=1), help="All cores where left out."),
+        click.option(
+            "--set",
+            "overrides",
+            multiple=True,
+            metavar="KEY=VALUE",
+            help="Another setting, by its name.",
+        ),
+    )
+
+    def decorate(function: Callable[..., T]) -> Callable[..., T]:
+        for option in reversed(options):
+            function = option(function)
+        return function
+
+    return decorate
+
+
+def load_split(
+    console: Console, data: Iterable[str], test_share: float, test_limit: int, seed: int
+) -> tuple[Positions, Positions]:
+    """(to learn from, held out): whole games on one side or the other, no position on both."""
+    import numpy as np
+
+    from komadori import training
+    from komadori.cli.sample_files import load_samples
+    from komadori.linear.regression import Positions
+    from komadori.training import Part
+
+    samples = load_samples(data)
+    moved = np.flatnonzero(samples.move16 != 0).astype(np.int64)
+    parts = training.split_by_game(Part(samples, moved), test_share, seed)
+    split = training.make_split(*parts, test_limit=test_limit, seed=seed)
+    console.print(
+        f"{len(split.train):,} positions of {split.train_games:,} games to learn from, "
+        f"{len(split.test):,} of {split.test_games:,} games held out "
+        f"({split.removed_seen:,} removed as seen, {split.common_positions:,} in both)",
+        soft_wrap=True,
+    )
+    return Positions.of(samples, split.train.rows), Positions.of(samples, split.test.rows)
+
+
+def progress_bar(console: Console) -> Progress:
+    """With the time left."""
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TextColumn("{task.completed}/{task.total}"),
+        TimeRemainingColumn(),
+        console=console,
+    )
+
+
+def megabytes(count: int) -> str:
+    return f"{count / 1e6:,.0f} MB"

@@ -1,0 +1,109 @@
+"""`komadori linear train kpp`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from komadori.cli.linear_data import (
+    data_options,
+    load_split,
+    megabytes,
+    progress_bar,
+)
+
+if TYPE_CHECKING:
+    from komadori.linear.kpp import Report, State
+
+
+@click.command("kpp")
+@data_options("runs/kpp")
+@click.option("--epochs", type=click.IntRange(min=1), help="Times through the data.")
+@click.option("--batch", type=click.IntRange(min=1), help="Positions an update.")
+@click.option(
+    "--lambda", "teacher_weight", type=float, help="Weight of the teacher's score in the loss."
+)
+@click.option("--loss", type=click.Choice(["cross-entropy", "squared"]), help="squared: Apery's.")
+def kpp(
+    data: tuple[str, ...],
+    test_share: float,
+    test_limit: int,
+    folder: Path,
+    resume: bool,
+    threads: int | None,
+    overrides: tuple[str, ...],
+    epochs: int | None,
+    batch: int | None,
+    teacher_weight: float | None,
+    loss: str | None,
+) -> None:
+    """elmo's evaluation: a king and two pieces, learned from results and a teacher's scores.
+
+    Ctrl-C saves and ends; --resume goes on there.
+    """
+    import os
+    import threading
+
+    from rich.console import Console
+
+    from komadori.cli.interrupt import interrupt_sets
+    from komadori.cli.linear_settings import read_settings
+    from komadori.linear.kpp import Learner, Settings
+
+    console = Console()
+    settings = read_settings(
+        Settings,
+        {
+            "epochs": epochs,
+            "batch": batch,
+            "teacher_weight": teacher_weight,
+            "loss": loss,
+            "threads": threads or os.cpu_count() or 1,
+        },
+        overrides,
+    )
+    least, most = Learner.memory_bytes()
+    console.print(
+        f"memory: {megabytes(least)} for the weights, up to {megabytes(most)} as positions touch "
+        "them, besides the data",
+        soft_wrap=True,
+    )
+    train, test = load_split(console, data, test_share, test_limit, settings.seed)
+    stop = threading.Event()
+    try:
+        learner = Learner(settings, train, test, folder, resume=resume)
+        updates = learner.updates
+        with interrupt_sets(stop), progress_bar(console) as bar:
+            done = learner.state.epoch * updates + learner.state.update
+            task = bar.add_task("learning", total=settings.epochs * updates, completed=done)
+
+            def progress(state: State) -> None:
+                bar.update(
+                    task,
+                    completed=state.epoch * updates + state.update,
+                    description=f"epoch {state.epoch + 1}: {state.loss}",
+                )
+
+            def report(found: Report) -> None:
+                bar.console.print(_line(found), soft_wrap=True)
+
+            learner.run(progress, report, stop.is_set)
+    except (ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if stop.is_set() and learner.state.epoch < settings.epochs:
+        raise click.ClickException(f"interrupted; --resume goes on ({folder})")
+    console.print(f"weights: {folder / 'weights.npz'}")
+    console.print(
+        f"next: komadori match 'alphabeta?Eval=kpp&EvalFile={folder}/weights.npz' "
+        "'alphabeta?Eval=two-piece'",
+        soft_wrap=True,
+    )
+
+
+def _line(report: Report) -> str:
+    return (
+        f"epoch {report.epoch:>3}  above the floor, learning: {report.loss}; {report.held_out}  "
+        f"{report.touched:,} weights  {report.seconds:.0f} s"
+    )

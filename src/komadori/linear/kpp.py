@@ -1,0 +1,274 @@
+"""elmo's learner of KPP (diary 000): logistic regression on the game's result and a deeper search's
+score. One batch reads
+
+    leaves = where its positions lead by quiescence with the weights as they are
+    slope = of the loss by the leaves' values
+    AdaGrad on every weight the leaves use and on the terms of fewer dimensions; the average follows
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori._core import linear as _core
+from komadori.linear.kpp_weights import MEMORY_BYTES, PARAMETERS, TABLES, KppWeights
+from komadori.linear.regression import (
+    NO_LOSS,
+    HeldOut,
+    Leaves,
+    Loss,
+    LossSettings,
+    Positions,
+    batches,
+    measure,
+    with_draws,
+)
+from komadori.linear.run_folder import RunFolder
+
+_SINGLES = ("KKP", "KK")
+_LOWER = ("PP", "RPP", "KP", "RKP", "P")
+#: Updates an epoch at least, where no size of the batch is given.
+_UPDATES = 24
+_LARGEST_BATCH = 1_000_000
+
+
+@dataclass(frozen=True)
+class Settings(LossSettings):
+    """How the learner goes about it."""
+
+    epochs: int = 4
+    batch: int = 0
+    """Positions an update; 0: elmo's million, or less so that an epoch has some 24 updates."""
+    rate: float = 30.0
+    """AdaGrad's eta of KPP, in units of 1/32 centipawn."""
+    singles_rate: float = 30.0
+    """Of KKP and KK."""
+    lower_rate: float = 30.0
+    """Of the terms of fewer dimensions; 0: without them."""
+    epsilon: float = 1e-6
+    """Added to the sum of squared gradients: large, and what was seldom seen moves less."""
+    decay: float = 0.8
+    """What the running average of the weights keeps of itself at an update."""
+    checkpoint_minutes: float = 5.0
+    seed: int = 1
+    threads: int = 2
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for name in ("epochs", "threads"):
+            if getattr(self, name) < 1:
+                raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
+        for name in ("batch", "rate", "singles_rate", "lower_rate", "checkpoint_minutes"):
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, at least 0 is needed")
+        if self.epsilon <= 0:
+            raise ValueError(f"epsilon is {self.epsilon}, more than 0 is needed")
+        if not 0 <= self.decay < 1:
+            raise ValueError(f"decay is {self.decay}, 0 to less than 1 is needed")
+
+    def batch_of(self, positions: int) -> int:
+        """Positions an update."""
+        return self.batch or max(1, min(_LARGEST_BATCH, positions // _UPDATES))
+
+    def rates(self) -> list[float]:
+        """By table."""
+        by_kind = dict.fromkeys(_SINGLES, self.singles_rate)
+        by_kind |= dict.fromkeys(_LOWER, self.lower_rate)
+        return [by_kind.get(name, self.rate) for name in TABLES]
+
+
+#: Settings that a run may go on with differently.
+MAY_DIFFER = ("epochs", "checkpoint_minutes", "threads")
+
+
+@dataclass
+class State:
+    """Where the learner stands: weights, sums of squared gradients and average weights, float32
+    [PARAMETERS], and the updates done. Memory is taken as weights are touched.
+    """
+
+    weights: NDArray[np.float32]
+    squares: NDArray[np.float32]
+    average: NDArray[np.float32]
+    epoch: int = 0
+    update: int = 0
+    """Within the epoch."""
+    loss: Loss = NO_LOSS
+    """Of the epoch so far, each batch before its update."""
+
+    @classmethod
+    def fresh(cls) -> State:
+        weights, squares, average = (np.zeros(PARAMETERS, np.float32) for _ in range(3))
+        return cls(weights, squares, average)
+
+    def to_arrays(self) -> dict[str, NDArray[Any]]:
+        """What was touched, by place."""
+        places = np.flatnonzero(self.squares)
+        return {
+            "places": places.astype(np.uint32),
+            "weights": self.weights[places],
+            "squares": self.squares[places],
+            "average": self.average[places],
+            "position": np.array([self.epoch, self.update, self.loss.positions]),
+            "loss": np.array(
+                [
+                    self.loss.result,
+                    self.loss.teacher,
+                    self.loss.result_floor,
+                    self.loss.teacher_floor,
+                ]
+            ),
+        }
+
+    @classmethod
+    def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> State:
+        """Raises ValueError where an array is missing."""
+        try:
+            state, places = cls.fresh(), arrays["places"]
+            for name in ("weights", "squares", "average"):
+                getattr(state, name)[places] = arrays[name]
+            epoch, update, positions = (int(n) for n in arrays["position"])
+            result, teacher, result_floor, teacher_floor = (float(x) for x in arrays["loss"])
+        except (KeyError, IndexError) as error:
+            raise ValueError(f"the state of the run is damaged ({error})") from error
+        state.epoch, state.update = epoch, update
+        state.loss = Loss(result, teacher, result_floor, teacher_floor, positions)
+        return state
+
+
+@dataclass(frozen=True)
+class Report:
+    """One epoch: the loss of its batches, each before its update; how the average weights do on
+    the held-out games; how many weights were ever touched; seconds.
+    """
+
+    epoch: int
+    loss: Loss
+    held_out: HeldOut
+    touched: int
+    seconds: float
+
+
+class Learner:
+    """Learns from positions into a folder: `weights.npz`, `state.npz`, `run.json`, `log.jsonl`."""
+
+    def __init__(
+        self, settings: Settings, train: Positions, test: Positions, folder: Path, *, resume: bool
+    ) -> None:
+        """Raises ValueError as `RunFolder`, and where there is nothing to learn from."""
+        self.settings, self.test = settings, test
+        self.train = with_draws(train, settings)
+        self.folder = RunFolder(
+            folder,
+            "kpp",
+            asdict(settings),
+            {"train": self.train.fingerprint(), "test": test.fingerprint()},
+            resume=resume,
+            may_differ=MAY_DIFFER,
+        )
+        self.state = State.of_arrays(self.folder.load_state()) if resume else State.fresh()
+        self._quantised = KppWeights.material()
+        self._core = _core.KppWeights()
+        self._refresh()
+
+    @staticmethod
+    def memory_bytes() -> tuple[int, int]:
+        """(before anything is touched, at most): what a learner takes besides its data."""
+        least = 2 * MEMORY_BYTES
+        return least, least + 3 * 4 * PARAMETERS
+
+    @property
+    def updates(self) -> int:
+        """Of an epoch."""
+        return len(batches(len(self.train), self._batch, self.settings.seed, 0))
+
+    @property
+    def _batch(self) -> int:
+        return self.settings.batch_of(len(self.train))
+
+    def weights(self) -> KppWeights:
+        """The averages, for play."""
+        return KppWeights.of_parameters(self.state.average, self.settings.threads)
+
+    def run(
+        self,
+        progress: Callable[[State], None] | None = None,
+        report: Callable[[Report], None] | None = None,
+        stop: Callable[[], bool] = bool,
+    ) -> None:
+        """Learn until the settings' epochs are done or `stop` says so, saving at each epoch's end
+        and every few minutes between.
+        """
+        saved = time.monotonic()
+        while self.state.epoch < self.settings.epochs:
+            began = time.monotonic()
+            rows = batches(len(self.train), self._batch, self.settings.seed, self.state.epoch)
+            while self.state.update < len(rows):
+                if stop():
+                    self.save()
+                    return
+                self.learn(self.train.take(rows[self.state.update]))
+                if progress:
+                    progress(self.state)
+                if time.monotonic() - saved > 60 * self.settings.checkpoint_minutes:
+                    self.save()
+                    saved = time.monotonic()
+            done = self._end_epoch(time.monotonic() - began)
+            saved = time.monotonic()
+            if report:
+                report(done)
+
+    def learn(self, batch: Positions) -> None:
+        """One update."""
+        settings, state = self.settings, self.state
+        leaves = Leaves.of(self._core, batch, settings.threads)
+        terms = settings.terms(leaves.value_cp, leaves.roots)
+        _core.kpp_update(
+            state.weights,
+            state.squares,
+            state.average,
+            leaves.hcp,
+            np.ascontiguousarray(terms[4]),
+            leaves.same_turn,
+            rates=settings.rates(),
+            epsilon=settings.epsilon,
+            decay=settings.decay,
+            threads=settings.threads,
+        )
+        state.loss += Loss.of(terms)
+        state.update += 1
+        self._refresh()
+
+    def save(self) -> None:
+        self.folder.save_state(self.state.to_arrays())
+
+    def _end_epoch(self, seconds: float) -> Report:
+        state, settings = self.state, self.settings
+        weights = self.weights()
+        held_out = measure(weights.core(), self.test, settings, settings.threads)
+        touched = int(np.count_nonzero(state.squares))
+        report = Report(state.epoch + 1, state.loss, held_out, touched, seconds)
+        state.epoch, state.update, state.loss = state.epoch + 1, 0, NO_LOSS
+        weights.save(self.folder.path / "weights.npz")
+        self.save()
+        self.folder.log(asdict(report))
+        return report
+
+    def _refresh(self) -> None:
+        """The weights for quiescence, from the parameters."""
+        quantised = self._quantised
+        _core.kpp_quantise(
+            self.state.weights,
+            quantised.kpp,
+            quantised.kkp,
+            quantised.kk,
+            self.settings.threads,
+        )
+        self._core.assign(quantised.kpp, quantised.kkp, quantised.kk, self.settings.threads)

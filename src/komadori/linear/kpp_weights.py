@@ -1,0 +1,125 @@
+"""Weights of the KPP evaluation, in memory and in files."""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori._core import linear as _core
+from komadori.atomic import atomic_writer
+from komadori.linear.weights import WeightsError
+from komadori.rules import Board
+
+#: The tables of the learner's parameters by name: (start, size) in the flat array.
+TABLES: dict[str, tuple[int, int]] = {
+    name: (start, size) for name, start, size in _core.kpp_tables()
+}
+PARAMETERS: int = _core.KPP_PARAMETERS
+#: What the weights take in memory while they are played with.
+MEMORY_BYTES: int = _core.KPP_BYTES
+
+_FORMAT = "komadori-kpp"
+_FORMAT_VERSION = 1
+_KINGS = 81
+
+
+@dataclass(frozen=True)
+class KppWeights:
+    """elmo's evaluation (diary 000; cpp/komadori/linear/kpp.h), in units of 1/32 centipawn.
+
+    kpp: int16 [45 * 1198926], a king on files 1 to 5 and a pair of pieces, Black's view;
+    kkp: int16 [81 * 81 * 1548 * 2] and kk: int32 [81 * 81 * 2], board and turn in turn.
+    """
+
+    kpp: NDArray[np.int16]
+    kkp: NDArray[np.int16]
+    kk: NDArray[np.int32]
+
+    @classmethod
+    def material(cls) -> KppWeights:
+        """Nothing but the values of the pieces."""
+        return cls(
+            np.zeros(TABLES["KPP"][1], np.int16),
+            np.zeros(TABLES["KKP"][1], np.int16),
+            np.zeros(TABLES["KK"][1], np.int32),
+        )
+
+    @classmethod
+    def of_parameters(cls, parameters: NDArray[np.float32], threads: int = 1) -> KppWeights:
+        """What a learner's parameters (float32 [PARAMETERS]) mean, rounded."""
+        weights = cls.material()
+        _core.kpp_quantise(parameters, weights.kpp, weights.kkp, weights.kk, threads)
+        return weights
+
+    def core(self) -> _core.KppWeights:
+        """For the compiled core. Raises WeightsError where a symmetry is broken."""
+        weights = _core.KppWeights()
+        try:
+            weights.assign(self.kpp, self.kkp, self.kk, os.cpu_count() or 1)
+        except (ValueError, TypeError) as error:
+            raise WeightsError(str(error)) from error
+        return weights
+
+    def evaluate(self, board: Board) -> int:
+        """The static evaluation, centipawns, side to move's view."""
+        return int(self.core().evaluate(board))
+
+    def save(self, path: Path | str) -> None:
+        """Write a file of about 120 MB, whole or not at all; of KKP one weight an orbit."""
+        places = np.asarray(_core.kkp_places())
+        with atomic_writer(Path(path)) as file:
+            np.savez(
+                file,
+                format=np.array(_FORMAT),
+                format_version=np.array(_FORMAT_VERSION),
+                kpp=self.kpp,
+                kkp=np.stack([self.kkp[places], self.kkp[places + 1]], axis=1),
+                kk=self.kk,
+            )
+
+    @classmethod
+    def load(cls, path: Path | str) -> KppWeights:
+        """Raises WeightsError where the file holds no such weights, OSError where it can't be
+        read.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                if str(file["format"]) != _FORMAT:
+                    raise WeightsError(f"{path}: not weights of the KPP evaluation")
+                version = int(file["format_version"])
+                if version > _FORMAT_VERSION:
+                    raise WeightsError(
+                        f"{path}: format version {version}; this komadori reads up to "
+                        f"{_FORMAT_VERSION}, a newer one is needed"
+                    )
+                kpp, compact, kk = file["kpp"], file["kkp"], file["kk"]
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            if isinstance(error, WeightsError):
+                raise
+            raise WeightsError(f"{path}: not weights of the KPP evaluation") from error
+        places = np.asarray(_core.kkp_places())
+        expected = (
+            ("kpp", kpp, (TABLES["KPP"][1],), np.int16),
+            ("kkp", compact, (len(places), 2), np.int16),
+            ("kk", kk, (TABLES["KK"][1],), np.int32),
+        )
+        for name, array, shape, dtype in expected:
+            if array.shape != shape or array.dtype != dtype:
+                raise WeightsError(f"{path}: {name} has another shape or type")
+        return cls(kpp, _spread(compact, places), kk)
+
+
+def _spread(compact: NDArray[np.int16], places: NDArray[np.uint32]) -> NDArray[np.int16]:
+    """KKP of all pairs of kings from one weight an orbit."""
+    images, signs = (np.asarray(array) for array in _core.kkp_images())
+    kkp = np.zeros((_KINGS * _KINGS * _core.BONA_PIECES, 2), np.int16)
+    one = np.zeros_like(kkp)
+    one[places // 2] = compact
+    kkp[:, 0] = one[images // 2, 0] * signs
+    kkp[:, 1] = one[images // 2, 1] * np.abs(signs)
+    return kkp.ravel()

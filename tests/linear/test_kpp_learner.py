@@ -1,0 +1,178 @@
+"""The KPP learner as a whole: its runs, their folders, its weights in files and in play."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from komadori import records
+from komadori.cli.linear import command
+from komadori.linear import KppWeights, WeightsError
+from komadori.linear.kpp import Learner, Settings
+from komadori.linear.regression import (
+    Leaves,
+    Loss,
+    LossSettings,
+    Positions,
+    batches,
+    measure,
+    with_draws,
+)
+from komadori.rules import Board
+from komadori.search import Limits
+from komadori.search.alphabeta import AlphaBetaSearcher
+
+SETTINGS = Settings(epochs=2, batch=400, threads=1, checkpoint_minutes=0.0)
+
+
+@pytest.fixture(scope="module")
+def samples() -> records.Samples:
+    return records.load_samples([records.sample_path()])
+
+
+@pytest.fixture(scope="module")
+def positions(samples) -> Positions:
+    return Positions.of(samples, np.arange(1600))
+
+
+def learner(folder, positions: Positions, settings: Settings = SETTINGS, **options) -> Learner:
+    train, test = positions.take(np.arange(1200)), positions.take(np.arange(1500, 1600))
+    return Learner(settings, train, test, folder, **({"resume": False} | options))
+
+
+def test_a_run_leaves_weights_and_resumes(tmp_path, positions) -> None:
+    whole = learner(tmp_path / "whole", positions)
+    reports = []
+    whole.run(report=reports.append)
+    assert [report.epoch for report in reports] == [1, 2]
+    assert reports[1].loss.result < reports[0].loss.result
+
+    part = learner(tmp_path / "part", positions)
+    updates = []
+    part.run(lambda state: updates.append(state.update), stop=lambda: len(updates) == 4)
+    assert (part.state.epoch, part.state.update) == (1, 1)
+    rest = learner(tmp_path / "part", positions, resume=True)
+    assert (rest.state.epoch, rest.state.update) == (1, 1)
+    rest.run()
+    for name in ("weights", "squares", "average"):
+        assert np.array_equal(getattr(rest.state, name), getattr(whole.state, name)), name
+    first, second = (
+        KppWeights.load(tmp_path / f"{name}/weights.npz") for name in ("whole", "part")
+    )
+    for name in ("kpp", "kkp", "kk"):
+        assert np.array_equal(getattr(first, name), getattr(second, name)), name
+        assert np.array_equal(getattr(first, name), getattr(whole.weights(), name)), name
+    logs = [(tmp_path / f"{name}/log.jsonl").read_text().splitlines() for name in ("whole", "part")]
+    assert [json.loads(line)["held_out"] for line in logs[0]] == [
+        json.loads(line)["held_out"] for line in logs[1]
+    ]
+
+    with pytest.raises(ValueError, match="holds a run already"):
+        learner(tmp_path / "part", positions)
+    with pytest.raises(ValueError, match="nothing to resume"):
+        learner(tmp_path / "none", positions, resume=True)
+    other = replace(SETTINGS, teacher_weight=1.0)
+    with pytest.raises(ValueError, match=r"other settings: teacher_weight was 0\.5, is 1\.0"):
+        learner(tmp_path / "part", positions, other, resume=True)
+    shorter = positions.take(np.r_[np.arange(50, 1600), np.arange(50)])
+    with pytest.raises(ValueError, match="other data"):
+        learner(tmp_path / "part", shorter, resume=True)
+    longer = learner(tmp_path / "part", positions, replace(SETTINGS, epochs=3), resume=True)
+    assert longer.state.epoch == 2
+
+
+def test_weights_play_and_files_are_checked(tmp_path, positions) -> None:
+    learn = learner(tmp_path / "run", positions, replace(SETTINGS, epochs=1))
+    learn.run()
+    path = tmp_path / "run/weights.npz"
+    weights = KppWeights.load(path)
+    in_core = weights.core()
+    searcher = AlphaBetaSearcher("kpp", path)
+    for row in positions.hcp[::400]:
+        board = Board.from_hcp(row.tobytes())
+        assert searcher.evaluate(board) == in_core.evaluate(board)
+    searcher.set_position(Board())
+    assert searcher.search(Limits(nodes=3000)).best_move in Board().legal_moves
+    with pytest.raises(ValueError, match="needs a file of weights"):
+        AlphaBetaSearcher("kpp")
+
+    damaged = tmp_path / "damaged.npz"
+    damaged.write_bytes(path.read_bytes()[:100_000])
+    with pytest.raises(WeightsError, match=r"damaged\.npz"):
+        KppWeights.load(damaged)
+    np.savez(damaged, format="komadori-kpp", format_version=9)
+    with pytest.raises(WeightsError, match="format version 9"):
+        KppWeights.load(damaged)
+    np.savez(damaged, format="komadori-kpp", format_version=1, kpp=weights.kpp[:5], kkp=0, kk=0)
+    with pytest.raises(WeightsError, match="kpp has another shape"):
+        KppWeights.load(damaged)
+
+
+def test_settings_are_checked() -> None:
+    for change in ({"loss": "hinge"}, {"draws": "maybe"}, {"epochs": 0}, {"rate": -1.0}):
+        with pytest.raises(ValueError, match=next(iter(change))):
+            Settings(**change)
+    with pytest.raises(ValueError, match="both 0"):
+        Settings(result_weight=0.0, teacher_weight=0.0)
+    assert Settings(lower_rate=0.0, rate=2.0).rates() == [2, 0, 0, 30, 30, 0, 0, 0]
+    assert Settings().batch_of(10**9) == 1_000_000
+    assert Settings().batch_of(24_000) == 1_000
+
+
+def test_held_out_measures(positions) -> None:
+    settings = LossSettings()
+    weights = KppWeights.material().core()
+    found = measure(weights, positions, settings, 1)
+    decided = positions.without_draws()
+    leaves = Leaves.of(weights, decided, 1)
+    assert found.loss.positions == len(leaves.roots) <= len(decided)
+    terms = settings.terms(leaves.value_cp, leaves.roots)
+    for name, row in (("result", 0), ("teacher", 1), ("teacher_floor", 3)):
+        assert getattr(found.loss, name) == pytest.approx(terms[row].mean())
+    assert found.loss.above_floor[1] > 0
+    assert list(found.agreement) == sorted(found.agreement)
+    halves = Loss.of(terms[:, :300]) + Loss.of(terms[:, 300:])
+    assert halves.teacher == pytest.approx(found.loss.teacher)
+
+
+def test_draws_are_left_out_or_half(positions) -> None:
+    drawn = replace(positions, result=np.full(len(positions), 0.5, np.float32))
+    with pytest.raises(ValueError, match="every game is drawn"):
+        with_draws(drawn, LossSettings())
+    assert len(with_draws(drawn, LossSettings(draws="half"))) == len(positions)
+
+
+def test_batches_cover_an_epoch_once() -> None:
+    rows = batches(1003, 100, 1, 0)
+    assert sorted(np.concatenate(rows)) == list(range(1003))
+    assert {len(batch) for batch in rows} == {100, 101}
+    assert not np.array_equal(rows[0], batches(1003, 100, 1, 1)[0])
+
+
+def test_the_command(tmp_path) -> None:
+    folder = tmp_path / "run"
+    arguments = ["train", "kpp", "--data", str(records.sample_path()), "-o", str(folder)]
+    arguments += ["--test-share", "0.98", "--test-limit", "40", "--epochs", "1", "--threads", "1"]
+    result = CliRunner().invoke(command, [*arguments, "--set", "batch=3000"])
+    assert result.exit_code == 0, result.output
+    for text in ("memory: 513 MB", "0 in both", "held out: result", "agreement"):
+        assert text in result.output
+    wrong = CliRunner().invoke(command, [*arguments, "--resume", "--lambda", "0.33"])
+    assert wrong.exit_code == 1
+    assert "teacher_weight was 0.5, is 0.33" in wrong.output
+
+
+@pytest.mark.slow
+def test_twenty_games_are_learned_by_heart(tmp_path, samples) -> None:
+    """Which side won, by the sign of the leaf's value."""
+    few = with_draws(Positions.of(samples, np.flatnonzero(samples.game < 20)), LossSettings())
+    settings = Settings(epochs=20, batch=500, teacher_weight=0.0, threads=2)
+    learn = Learner(settings, few, few.take(np.arange(50)), tmp_path, resume=False)
+    learn.run()
+    leaves = Leaves.of(learn.weights().core(), few, 2)
+    won = leaves.roots.result > 0.5
+    assert np.mean((leaves.value_cp > 0) == won) > 0.99
