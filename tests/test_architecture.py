@@ -60,4 +60,5 @@ def test_no_file_is_large() -> None:
         ["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, text=True, check=True
     )
     for name in filter(None, listing.stdout.split("\0")):
-        assert (ROOT / name).stat().st_size <= 1_100_000, name
+        limit = 10_000_000 if name.startswith("src/komadori/data/models/") else 1_100_000
+        assert (ROOT / name).stat().st_size <= limit, name

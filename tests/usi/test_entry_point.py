@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import subprocess
 import sys
@@ -10,6 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from komadori import inference
+from komadori.inference.model_file import int8_form
 from komadori.rules import Board
 from komadori.usi import models
 from komadori.usi.client import EngineDiedError, UsiEngine
@@ -154,3 +157,41 @@ def test_a_network_search_keeps_its_byoyomi() -> None:
             assert thought.last_info.time_ms < 1000
             assert 20 < thought.time_ms < 2000  # it uses its time, too
             moves.append(thought.best.move)
+
+
+# ---------------------------------------------------------------------------- the package's network
+
+
+def test_without_an_option_the_network_of_the_package_plays(tmp_path: Path) -> None:
+    environment = {k: v for k, v in os.environ.items() if k != models.ENVIRONMENT}
+    lines = "usi\nisready\nusinewgame\nposition startpos moves 7g7f\ngo nodes 300\n"
+    with subprocess.Popen(
+        COMMAND,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+        cwd=tmp_path,
+        env={**environment, "XDG_DATA_HOME": str(tmp_path)},
+    ) as process:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        process.stdin.write(lines)
+        process.stdin.flush()
+        for line in process.stdout:
+            assert "error" not in line
+            if line.startswith("bestmove"):
+                break
+        process.communicate("quit\n", timeout=60)
+    # What every opening book answers: one of the two pawns.
+    assert line.split()[1] in ("3c3d", "8c8d")
+
+
+def test_the_network_of_the_package_is_small_and_known() -> None:
+    path = inference.default_model()
+    assert models.find_model("default") == str(path)
+    files = list(path.parent.glob("default*"))
+    assert sum(file.stat().st_size for file in files) < 10_000_000
+    card = json.loads(path.with_suffix(".json").read_text())
+    assert card["training"]["samples"] > 1_000_000
+    assert not any(str(Path.home()) in file.read_text() for file in path.parent.glob("*.json"))
+    assert int8_form(path) is not None
