@@ -129,8 +129,6 @@ def curves(history: Sequence[dict[str, Any]]) -> dict[str, Plot]:
     """Plots over the positions learned from, of a log's entries."""
     train = [e for e in history if e["kind"] == "train"]
     test = [e for e in history if e["kind"] == "test"]
-    if not train:
-        return {}
 
     def curve(label: str, entries: list[dict[str, Any]], key: str) -> Curve:
         known = [e for e in entries if e.get(key) is not None]
