@@ -145,6 +145,10 @@ class PuctSearcher:
             if immediate is None:
                 self._start_mate(limits)
                 self._loop(run)
+                # What was still in flight may have brought another move to the front.
+                while run.is_deep and not self._reaches(limits.depth or 0):
+                    run.is_deep = False
+                    self._loop(run)
             waits = limits.infinite or limits.ponder
             while waits and not run.stop.wait(0.005):
                 if limits.ponder and self._ponderhit is not None:
@@ -353,9 +357,13 @@ class PuctSearcher:
         return self._is_deep(run)
 
     def _is_deep(self, run: _Run) -> bool:
-        depth = run.limits.depth
-        if depth is None or not run.wants_lead_check():
+        if run.limits.depth is None or not run.wants_lead_check():
             return False
+        run.is_deep = self._reaches(run.limits.depth)
+        return run.is_deep
+
+    def _reaches(self, depth: int) -> bool:
+        """Whether the line of the best move is so long."""
         moves = self._tree.root_moves(self._root)
         return bool(moves) and (
             len(self._tree.variation(self._root, moves[0].move16, MAX_PV)) >= depth
@@ -484,6 +492,7 @@ class _Run:
         self.on_info = on_info
         self.stop = stop
         self.is_extended = False
+        self.is_deep = False
         self.visits = 0
         self.nodes = 0
         self.mate: tuple[Move, ...] = ()
