@@ -17,12 +17,16 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-def data_options(folder: str) -> Callable[[Callable[..., T]], Callable[..., T]]:
+def data_options(
+    folder: str, test_limit: int = 5000
+) -> Callable[[Callable[..., T]], Callable[..., T]]:
     """The options of every `linear train`: `folder` is where the run goes."""
     options = (
         click.option("--data", required=True, multiple=True, help="Records; a file or a pattern."),
         click.option("--test-share", default=0.01, show_default=True, help="Games held out."),
-        click.option("--test-limit", default=5000, show_default=True, help="Positions tested."),
+        click.option(
+            "--test-limit", default=test_limit, show_default=True, help="Positions tested."
+        ),
         click.option(
             "-o",
             "--run",

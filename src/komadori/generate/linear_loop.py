@@ -115,13 +115,8 @@ def _learn_kpp(
 def _learn_nnue(
     settings: Any, train: Part, test: Part, folder: Path, show: Show, progress: Progress, stop: Stop
 ) -> Path | None:
-    def of(part: Part) -> nnue.Positions:
-        found = _positions(part)
-        return nnue.Positions(
-            found.hcp, found.move16, found.score_cp.astype(np.float32), found.result
-        )
-
-    learner = nnue.Learner(settings, of(train), of(test), folder, resume=_is_begun(folder))
+    positions, held_out = (_positions(part) for part in (train, test))
+    learner = nnue.Learner(settings, positions, held_out, folder, resume=_is_begun(folder))
 
     def report(found: nnue.Report) -> None:
         progress(found.epoch, settings.epochs)

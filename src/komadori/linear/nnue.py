@@ -10,12 +10,10 @@ through the rounding, so that little is lost when they are written as integers.
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import time
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,8 +22,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import linear as _core
-from komadori.atomic import atomic_writer, write_text
 from komadori.linear.nnue_weights import ARCHITECTURES, NnueWeights
+from komadori.linear.regression import (
+    Leaves,
+    Loss,
+    LossSettings,
+    Positions,
+    agreement,
+    with_draws,
+)
+from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import TwoPieceWeights
 
 LEAVES = ("own", "root")
@@ -33,7 +39,7 @@ _AGREEMENT_POSITIONS = 2000
 
 
 @dataclass(frozen=True)
-class Settings:
+class Settings(LossSettings):
     """How the learner goes about it."""
 
     architecture: str = "k-p"
@@ -44,13 +50,6 @@ class Settings:
     last_rate: float = 2e-5
     decay: float = 0.0
     """Weights shrink by this part of the rate a step."""
-    result_weight: float = 1.0
-    teacher_weight: float = 0.5
-    """elmo's lambda."""
-    squared: bool = False
-    """Squared errors, as Apery had them, in place of cross entropy."""
-    draws: bool = False
-    """Learn drawn games too, as half won."""
     leaves: str = "own"
     """`own`: learn of the ends of quiescence, in a first epoch that begins with nothing of
     material's, else of the network's own; `root`: of the positions themselves."""
@@ -66,6 +65,7 @@ class Settings:
     threads: int = 2
 
     def __post_init__(self) -> None:
+        super().__post_init__()
         if self.architecture not in ARCHITECTURES:
             names = " or ".join(ARCHITECTURES)
             raise ValueError(f"architecture is {self.architecture!r}: {names} is needed")
@@ -82,54 +82,8 @@ class Settings:
         return self.last_rate + (self.rate - self.last_rate) * (1 + math.cos(math.pi * part)) / 2
 
 
-@dataclass(frozen=True)
-class Positions:
-    """What is learnt from, a row each, all of the side to move's view: hcp uint8 [N, 32], move16
-    uint16 [N] (0: none), score_cp float32 [N], result float32 [N] (1 won, 0 lost, 0.5 drawn).
-    """
-
-    hcp: NDArray[np.uint8]
-    move16: NDArray[np.uint16]
-    score_cp: NDArray[np.float32]
-    result: NDArray[np.float32]
-
-    def __len__(self) -> int:
-        return len(self.hcp)
-
-    def take(self, rows: NDArray[np.int64] | NDArray[np.bool_]) -> Positions:
-        return Positions(
-            np.ascontiguousarray(self.hcp[rows]),
-            self.move16[rows],
-            self.score_cp[rows],
-            self.result[rows],
-        )
-
-    def digest(self) -> str:
-        """Names the contents."""
-        state = hashlib.blake2b(digest_size=16)
-        for values in (self.hcp, self.score_cp, self.result):
-            state.update(np.ascontiguousarray(values).data)
-        return state.hexdigest()
-
-
-@dataclass(frozen=True)
-class Loss:
-    """Means over positions: cross entropy (or squared error) against the result, and against the
-    teacher less the teacher's entropy, below which it can't fall.
-    """
-
-    result: float
-    teacher: float
-
-    @classmethod
-    def of(cls, sums: Sequence[float] | NDArray[np.float64], count: int) -> Loss:
-        result, teacher, result_floor, teacher_floor = (float(s) for s in sums)
-        n = max(count, 1)
-        return cls((result - result_floor) / n, (teacher - teacher_floor) / n)
-
-    def total(self, settings: Settings) -> float:
-        """What is made small."""
-        return settings.result_weight * self.result + settings.teacher_weight * self.teacher
+#: Settings that a run may go on with differently.
+MAY_DIFFER = ("threads", "epochs", "patience")
 
 
 @dataclass(frozen=True)
@@ -148,10 +102,6 @@ class Report:
     positions_per_s: float
     leaf_seconds: float
     seconds: float
-
-
-class ResumeError(ValueError):
-    """A run that can't be begun or gone on with in this folder, settings and data."""
 
 
 def bytes_needed(settings: Settings, positions: int) -> int:
@@ -176,29 +126,22 @@ class Learner:
         resume: bool,
         begin_with: Path | None = None,
     ) -> None:
-        """`begin_with`: a run whose weights a new run begins with. Raises ResumeError where the
-        folder holds a run and `resume` isn't given, or the other way round, or its settings or
-        data were others.
+        """`begin_with`: a run whose weights a new run begins with. Raises ValueError as `RunFolder`
+        does, and where there is nothing to learn from or nothing held out.
         """
         self.settings, self.folder = settings, folder
-        if not settings.draws:
-            train, test = (part.take(part.result != 0.5) for part in (train, test))
-        if not len(train) or not len(test):
-            raise ValueError("there are no positions to learn from or none held out")
-        self.train, self.test = train, test
+        self.train, self.test = (with_draws(part, settings) for part in (train, test))
         self.model = _core.NnueModel(settings.architecture, settings.seed, settings.threads)
         self.epoch, self.best, self.best_epoch = 0, math.inf, 0
         self._has_weights = resume or begin_with is not None
-        state = folder / "state.npz"
+        data = {"train": self.train.fingerprint(), "test": self.test.fingerprint()}
+        self._folder = RunFolder(
+            folder, "nnue", asdict(settings), data, resume=resume, may_differ=MAY_DIFFER
+        )
         if resume:
-            self._load(state)
-        elif state.exists():
-            raise ResumeError(f"{folder}: holds a run already; resume it or choose another")
-        else:
-            if begin_with is not None:
-                self._begin_with(begin_with / "state.npz")
-            folder.mkdir(parents=True, exist_ok=True)
-            write_text(folder / "settings.json", json.dumps(asdict(settings), indent=2) + "\n")
+            self._load()
+        elif begin_with is not None:
+            self._begin_with(begin_with / "state.npz")
 
     @property
     def is_done(self) -> bool:
@@ -227,9 +170,8 @@ class Learner:
             report = self._epoch(train, leaf_seconds, on_positions)
             if report.is_best:
                 self.weights().save(self.folder / "nn.bin")
-            self._save(self.folder / "state.npz")
-            with (self.folder / "log.jsonl").open("a", encoding="utf-8") as log:
-                log.write(json.dumps(asdict(report)) + "\n")
+            self._save()
+            self._folder.log(asdict(report))
             if on_epoch:
                 on_epoch(report)
 
@@ -241,25 +183,21 @@ class Learner:
         return is_first_own or self.epoch % settings.leaves_every == 0
 
     def _leaves(self, positions: Positions) -> _core.NnueData:
-        """Where the positions lead with the weights as they are; mates are left out."""
         return self._data(positions)[0]
 
     def _data(self, positions: Positions) -> tuple[_core.NnueData, Positions]:
+        """Where the positions lead with the weights as they are; mates are left out."""
         settings = self.settings
         if settings.leaves == "own":
             has_weights = self.epoch > 0 or self._has_weights
             weights = self.model.quantised() if has_weights else TwoPieceWeights.material().core()
-            hcp, _, same, is_settled, _ = _core.find_leaves(
-                weights, positions.hcp, settings.threads
-            )
-            sign = np.where(same, np.float32(1), np.float32(-1))
-            positions = Positions(
-                np.asarray(hcp),
-                positions.move16,
-                sign * positions.score_cp,
-                np.where(same, positions.result, 1 - positions.result).astype(np.float32),
-            ).take(np.asarray(is_settled))
-        data = _core.NnueData(positions.hcp, positions.score_cp, positions.result, settings.threads)
+            positions = Leaves.of(weights, positions, settings.threads).as_positions()
+        data = _core.NnueData(
+            positions.hcp,
+            positions.score_cp.astype(np.float32),
+            positions.result,
+            settings.threads,
+        )
         return data, positions
 
     def _epoch(
@@ -281,18 +219,18 @@ class Learner:
                 on_positions(len(batch))
         learnt = time.monotonic()
         self.epoch += 1
-        test, quantised, agreement = self._test()
-        loss = quantised.total(settings)
+        test, quantised, agreed = self._test()
+        loss = settings.total(quantised)
         is_best = loss < self.best
         if is_best:
             self.best, self.best_epoch = loss, self.epoch
         ended = time.monotonic()
         return Report(
             self.epoch,
-            Loss.of(sums, len(train)),
+            Loss.of_sums(sums, len(train)),
             test,
             quantised,
-            agreement,
+            agreed,
             is_best,
             rate,
             len(train) / max(learnt - began, 1e-9),
@@ -305,7 +243,7 @@ class Learner:
         return {
             "result_weight": settings.result_weight,
             "teacher_weight": settings.teacher_weight,
-            "squared": settings.squared,
+            "squared": settings.loss == "squared",
         }
 
     def _batches(self, count: int) -> Iterator[NDArray[np.uint32]]:
@@ -323,71 +261,38 @@ class Learner:
         data, leaves = self._data(self.test)
         model.rounds = False
         every = np.arange(len(data), dtype=np.uint32)
-        test = Loss.of(model.loss(data, every, **self._loss()), len(data))
+        test = Loss.of_sums(model.loss(data, every, **self._loss()), len(data))
         values = np.asarray(weights.evaluate_all(leaves.hcp, settings.threads))
-        terms = np.asarray(
-            _core.loss_terms(
-                values.astype(np.float64),
-                leaves.score_cp.astype(np.float64),
-                leaves.result.astype(np.float64),
-                scale_cp=600.0,
-                **self._loss(),
-            )
-        )
-        quantised = Loss.of(terms[:4].sum(axis=1), len(data))
+        quantised = Loss.of(settings.terms(values, leaves))
         moved = self.test.take(np.flatnonzero(self.test.move16)[:_AGREEMENT_POSITIONS])
-        ranks = np.asarray(_core.ranks(weights, moved.hcp, moved.move16, 1, settings.threads))
-        agreement = tuple(float(np.mean((ranks >= 0) & (ranks < k))) for k in range(1, 9))
-        return test, quantised, agreement
+        return test, quantised, agreement(weights, moved, settings.threads)
 
     # -- where it stands
 
-    def _facts(self) -> dict[str, object]:
-        settings = asdict(self.settings)
-        del settings["threads"], settings["epochs"], settings["patience"]
-        return {"settings": settings, "train": self.train.digest(), "test": self.test.digest()}
-
-    def _save(self, path: Path) -> None:
+    def _save(self) -> None:
         model = self.model
-        with atomic_writer(path) as file:
-            np.savez(
-                file,
-                parameters=model.parameters,
-                first_moments=model.first_moments,
-                second_moments=model.second_moments,
-                numbers=np.array([model.steps, self.epoch, self.best_epoch]),
-                best=np.array(self.best),
-                facts=np.array(json.dumps(self._facts())),
-            )
+        self._folder.save_state(
+            {
+                "parameters": model.parameters,
+                "first_moments": model.first_moments,
+                "second_moments": model.second_moments,
+                "numbers": np.array([model.steps, self.epoch, self.best_epoch]),
+                "best": np.array(self.best),
+            }
+        )
 
     def _begin_with(self, path: Path) -> None:
         try:
             with np.load(path, allow_pickle=False) as file:
                 self.model.parameters[:] = file["parameters"]
         except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            raise ResumeError(
+            raise ValueError(
                 f"{path}: no state of a {self.settings.architecture} network"
             ) from error
 
-    def _load(self, path: Path) -> None:
-        if not path.exists():
-            raise ResumeError(f"{path.parent}: nothing to resume there")
-        model = self.model
-        with np.load(path, allow_pickle=False) as file:
-            facts = json.loads(str(file["facts"]))
-            for name, value in self._facts().items():
-                if facts[name] != value:
-                    raise ResumeError(
-                        f"{path.parent}: the run was begun with other {name}"
-                        + (_difference(facts[name], value) if name == "settings" else " positions")
-                    )
-            for name in ("parameters", "first_moments", "second_moments"):
-                getattr(model, name)[:] = file[name]
-            model.steps, self.epoch, self.best_epoch = (int(n) for n in file["numbers"])
-            self.best = float(file["best"])
-
-
-def _difference(old: dict[str, object], new: object) -> str:
-    assert isinstance(new, dict)
-    changed = [name for name in new if old.get(name) != new[name]]
-    return ": " + ", ".join(f"{name} was {old.get(name)}, not {new[name]}" for name in changed)
+    def _load(self) -> None:
+        model, state = self.model, self._folder.load_state()
+        for name in ("parameters", "first_moments", "second_moments"):
+            getattr(model, name)[:] = state[name]
+        model.steps, self.epoch, self.best_epoch = (int(n) for n in state["numbers"])
+        self.best = float(state["best"])

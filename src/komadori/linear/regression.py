@@ -5,7 +5,7 @@ loss over their leaves, and how weights do on held-out games.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -107,6 +107,11 @@ class LossSettings:
             )
         )
 
+    def total(self, loss: Loss) -> float:
+        """What a learner makes small, less what it can't get under."""
+        result, teacher = loss.above_floor
+        return self.result_weight * result + self.teacher_weight * teacher
+
 
 @dataclass(frozen=True)
 class Loss:
@@ -121,10 +126,12 @@ class Loss:
     @classmethod
     def of(cls, terms: NDArray[np.float64]) -> Loss:
         """From `LossSettings.terms`."""
-        count = terms.shape[1]
-        result, teacher, result_floor, teacher_floor = (
-            float(row.mean()) if count else 0.0 for row in terms[:4]
-        )
+        return cls.of_sums(terms[:4].sum(axis=1), terms.shape[1])
+
+    @classmethod
+    def of_sums(cls, sums: Sequence[float] | NDArray[np.float64], count: int) -> Loss:
+        """From the sums over `count` positions, in the order of the fields."""
+        result, teacher, result_floor, teacher_floor = (float(s) / max(count, 1) for s in sums)
         return cls(result, teacher, result_floor, teacher_floor, count)
 
     def __add__(self, other: Loss) -> Loss:
@@ -179,6 +186,16 @@ class Leaves:
             positions.take(kept),
         )
 
+    def as_positions(self) -> Positions:
+        """The leaves with their roots' labels, as the side to move at the leaf sees them."""
+        roots, same = self.roots, self.same_turn
+        return Positions(
+            self.hcp,
+            np.where(same, roots.score_cp, -roots.score_cp),
+            np.where(same, roots.result, 1 - roots.result),
+            roots.move16,
+        )
+
 
 @dataclass(frozen=True)
 class HeldOut:
@@ -204,10 +221,15 @@ def measure(weights: Any, positions: Positions, settings: LossSettings, threads:
         leaves = Leaves.of(weights, part, threads)
         loss += Loss.of(settings.terms(leaves.value_cp, leaves.roots))
     moved = positions.take(positions.move16 != 0)
-    if not len(moved):
-        return HeldOut(loss, (0.0,) * 8)
-    ranks = np.asarray(_core.ranks(weights, moved.hcp, moved.move16, 1, threads))
-    return HeldOut(loss, tuple(float(np.mean((ranks >= 0) & (ranks < k))) for k in range(1, 9)))
+    return HeldOut(loss, agreement(weights, moved, threads))
+
+
+def agreement(weights: Any, positions: Positions, threads: int) -> tuple[float, ...]:
+    """`HeldOut.agreement` of positions that all have a move; zeros where there are none."""
+    if not len(positions):
+        return (0.0,) * 8
+    ranks = np.asarray(_core.ranks(weights, positions.hcp, positions.move16, 1, threads))
+    return tuple(float(np.mean((ranks >= 0) & (ranks < k))) for k in range(1, 9))
 
 
 def chunks(positions: Positions, size: int) -> Iterator[Positions]:
