@@ -50,7 +50,7 @@ def command(
 
     from komadori.cli.linear_settings import read_settings
     from komadori.linear.nnue import Learner, Settings, bytes_needed
-    from komadori.linear.weights import WeightsError
+    from komadori.linear.weights_file import WeightsError
 
     console = Console()
     settings = read_settings(

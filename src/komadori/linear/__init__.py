@@ -6,7 +6,8 @@
 from komadori.linear.kpp_weights import KppWeights
 from komadori.linear.nnue_weights import NnueWeights
 from komadori.linear.orbits import Orbits, absolute_orbits, relative_orbits
-from komadori.linear.weights import TwoPieceWeights, WeightsError
+from komadori.linear.weights import TwoPieceWeights
+from komadori.linear.weights_file import WeightsError
 
 __all__ = [
     "KppWeights",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import zipfile
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -11,8 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import linear as _core
-from komadori.atomic import atomic_writer
-from komadori.linear.weights import WeightsError
+from komadori.linear.weights_file import WeightsError, WeightsFormat
 from komadori.rules import Board
 
 #: The tables of the learner's parameters by name: (start, size) in the flat array.
@@ -23,8 +21,7 @@ PARAMETERS: int = _core.KPP_PARAMETERS
 #: What the weights take in memory while they are played with.
 MEMORY_BYTES: int = _core.KPP_BYTES
 
-_FORMAT = "komadori-kpp"
-_FORMAT_VERSION = 1
+_FORMAT = WeightsFormat("komadori-kpp", 1, "the KPP evaluation")
 _KINGS = 81
 
 
@@ -72,36 +69,15 @@ class KppWeights:
     def save(self, path: Path | str) -> None:
         """Write a file of about 120 MB, whole or not at all; of KKP one weight an orbit."""
         places = np.asarray(_core.kkp_places())
-        with atomic_writer(Path(path)) as file:
-            np.savez(
-                file,
-                format=np.array(_FORMAT),
-                format_version=np.array(_FORMAT_VERSION),
-                kpp=self.kpp,
-                kkp=np.stack([self.kkp[places], self.kkp[places + 1]], axis=1),
-                kk=self.kk,
-            )
+        kkp = np.stack([self.kkp[places], self.kkp[places + 1]], axis=1)
+        _FORMAT.write(path, kpp=self.kpp, kkp=kkp, kk=self.kk)
 
     @classmethod
     def load(cls, path: Path | str) -> KppWeights:
         """Raises WeightsError where the file holds no such weights, OSError where it can't be
         read.
         """
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                if str(file["format"]) != _FORMAT:
-                    raise WeightsError(f"{path}: not weights of the KPP evaluation")
-                version = int(file["format_version"])
-                if version > _FORMAT_VERSION:
-                    raise WeightsError(
-                        f"{path}: format version {version}; this komadori reads up to "
-                        f"{_FORMAT_VERSION}, a newer one is needed"
-                    )
-                kpp, compact, kk = file["kpp"], file["kkp"], file["kk"]
-        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
-            if isinstance(error, WeightsError):
-                raise
-            raise WeightsError(f"{path}: not weights of the KPP evaluation") from error
+        kpp, compact, kk = _FORMAT.read(path, "kpp", "kkp", "kk")
         places = np.asarray(_core.kkp_places())
         expected = (
             ("kpp", kpp, (TABLES["KPP"][1],), np.int16),

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from komadori._core import linear as _core
 from komadori.atomic import atomic_writer
-from komadori.linear.weights import WeightsError
+from komadori.linear.weights_file import WeightsError
 from komadori.rules import Board
 
 #: Networks that can be read, learnt and played with, by the name of their inputs.

@@ -1,0 +1,54 @@
+"""Files of weights: npz archives whose header names the evaluation and the format's version."""
+
+from __future__ import annotations
+
+import zipfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori.atomic import atomic_writer
+
+
+class WeightsError(ValueError):
+    """A file that holds no weights, or weights that break the evaluation's symmetries."""
+
+
+@dataclass(frozen=True)
+class WeightsFormat:
+    """One kind of file. name, version: in its header; evaluation: as errors call it."""
+
+    name: str
+    version: int
+    evaluation: str
+    compressed: bool = False
+
+    def write(self, path: Path | str, **arrays: NDArray[Any]) -> None:
+        """The arrays behind the header, whole or not at all."""
+        save = np.savez_compressed if self.compressed else np.savez
+        header: dict[str, Any] = {"format": self.name, "format_version": self.version}
+        with atomic_writer(Path(path)) as file:
+            save(file, **(header | arrays))
+
+    def read(self, path: Path | str, *names: str) -> list[NDArray[Any]]:
+        """The arrays of these names. Raises WeightsError where the file is of another kind, newer
+        or damaged, OSError where it can't be read.
+        """
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                if str(file["format"]) != self.name:
+                    raise WeightsError(f"{path}: not weights of {self.evaluation}")
+                version = int(file["format_version"])
+                if version > self.version:
+                    raise WeightsError(
+                        f"{path}: format version {version}; this komadori reads up to "
+                        f"{self.version}, a newer one is needed"
+                    )
+                return [file[name] for name in names]
+        except WeightsError:
+            raise
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+            raise WeightsError(f"{path}: not weights of {self.evaluation}") from error
