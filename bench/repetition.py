@@ -34,16 +34,13 @@ class Count:
 
 
 def last_value(game: GameRecord) -> float:
-    """The win rate of A's last search of a game."""
-    first = len(game.moves) - game.opening_plies
+    """The win rate of A's last search of a game; 0.5 where it made none."""
     own = [
         score
-        for i, score in enumerate(game.scores_cp)
-        if ((game.opening_plies + i) % 2 == 0) == game.first_is_black
+        for ply, score in enumerate(game.scores_cp, start=game.opening_plies)
+        if (ply % 2 == 0) == game.first_is_black and score is not None
     ]
-    assert first == len(game.scores_cp)
-    score = own[-1] if own else 0
-    return 1 / (1 + math.exp(-(score or 0) / EVAL_COEF))
+    return 1 / (1 + math.exp(-own[-1] / EVAL_COEF)) if own else 0.5
 
 
 def count(games: list[GameRecord]) -> Count:
