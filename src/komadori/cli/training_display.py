@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 from rich.table import Table
 
-from komadori.training import Metrics, Report
+from komadori.training import SHARES, Metrics, Report
 
 _ROWS = {
     "positions": "positions",
@@ -23,14 +23,6 @@ _ROWS = {
     "best_is_legal": "best label is legal",
     "policy_entropy": "policy entropy",
     "policy_top1_mass": "largest probability",
-}
-_SHARES = {
-    "policy_top1",
-    "policy_top3",
-    "policy_top5",
-    "value_accuracy",
-    "best_is_legal",
-    "policy_top1_mass",
 }
 
 
@@ -88,7 +80,7 @@ def metrics_table(metrics: Metrics, title: str = "") -> Table:
         if name == "positions":
             shown = f"{value:,}"
         else:
-            shown = _percent(value) if name in _SHARES else _number(value)
+            shown = _percent(value) if name in SHARES else _number(value)
         table.add_row(text, shown)
     return table
 

@@ -7,9 +7,12 @@ import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from komadori import training
 from komadori.lab.experiment import Claim, Experiment, Size
 from komadori.lab.results import Record
 
+#: The measures that are shares, training's and the laboratory's own.
+SHARES = training.SHARES | {"root_share", "int8_top1_lost"}
 #: A gap below this asks for more seeds (two points of accuracy, or 2 % of another measure).
 SMALL_GAP = 0.02
 #: Accuracy below which a policy has not learned (diary 000: RMSprop at 0.01 had 0.02).
@@ -129,20 +132,9 @@ def _pairs(claim: Claim) -> list[tuple[str, str]]:
     return [(a, b) for a in claim.higher for b in claim.lower]
 
 
-def _is_share(measure: str) -> bool:
-    return measure in (
-        "policy_top1",
-        "policy_top3",
-        "policy_top5",
-        "value_accuracy",
-        "best_is_legal",
-        "policy_top1_mass",
-    )
-
-
 def _unit(claim: Claim, records: Sequence[Record]) -> float:
     """What a gap is measured by: shares by themselves, other measures by their size."""
-    if _is_share(claim.measure):
+    if claim.measure in SHARES:
         return 1.0
     values = [abs(value_of(records, v, claim.measure).mean) for v in claim.variants]
     finite = [v for v in values if math.isfinite(v)]
@@ -159,7 +151,7 @@ def _error(gap: Value, claim: Claim, records: Sequence[Record]) -> float:
 def _points(gap: Value, claim: Claim) -> str:
     seeds = len(gap.by_seed)
     of = f"{seeds} seeds" if seeds > 1 else "one seed"
-    if _is_share(claim.measure):
+    if claim.measure in SHARES:
         spread = f" ± {100 * gap.spread:.2f}" if seeds > 1 else ""
         return f"{100 * gap.mean:+.2f}{spread} points ({of})"
     spread = f" ± {gap.spread:.3g}" if seeds > 1 else ""

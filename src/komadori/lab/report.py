@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from komadori.atomic import write_text
-from komadori.lab.claims import Value, Verdict, at_size, judge, value_of
+from komadori.lab.claims import SHARES, Value, Verdict, at_size, judge, value_of
 from komadori.lab.experiment import FULL_WIDTH, Experiment, LabError, Size, Variant
 from komadori.lab.figures import DotRow, dots_svg
 from komadori.lab.results import Record, Store
@@ -40,7 +40,6 @@ TITLES = {
     "strength": "strength",
     "positions": "positions",
 }
-_SHARES = ("accuracy", "top1", "top3", "legal", "share")
 
 
 def write_report(
@@ -125,7 +124,7 @@ def format_measure(name: str, value: float) -> str:
         minutes, seconds = divmod(round(value), 60)
         hours, minutes = divmod(minutes, 60)
         return f"{hours}:{minutes:02}:{seconds:02}"
-    if any(part in name for part in _SHARES):
+    if name in SHARES:
         return f"{100 * value:.1f} %"
     if name in ("cpu_us", "int8_per_s", "parameters"):
         return f"{value:,.0f}"
@@ -147,7 +146,7 @@ def _cell(records: Sequence[Record], variant: Variant, key: str) -> str:
 def _spread(key: str, value: Value) -> str:
     if key == "time":
         return ""
-    if any(part in key for part in _SHARES):
+    if key in SHARES:
         return f" ± {100 * value.spread:.1f}"
     return f" ± {value.spread:.3f}" if value.spread < 10 else f" ± {value.spread:.0f}"
 

@@ -21,7 +21,7 @@ from komadori.training.data import MoveShares, Part, Samples, Split, make_split,
 from komadori.training.device import Compute
 from komadori.training.duplicates import average_duplicates
 from komadori.training.errors import CheckpointError, DivergedError, TrainingError
-from komadori.training.evaluate import Metrics, evaluate, loss_config_of, measure
+from komadori.training.evaluate import SHARES, Metrics, evaluate, loss_config_of, measure
 from komadori.training.export import ExportError, ExportResult, export
 from komadori.training.loader import Batch, Cursor, Encoder, Loader
 from komadori.training.loop import train
@@ -31,6 +31,7 @@ from komadori.training.score_fit import fit_eval_coef
 from komadori.training.shares import load_visits
 
 __all__ = [
+    "SHARES",
     "Batch",
     "CheckpointError",
     "Compute",

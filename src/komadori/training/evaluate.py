@@ -51,6 +51,18 @@ class Metrics:
         return dataclasses.asdict(self)
 
 
+#: The measures that are shares, shown in per cent.
+SHARES = frozenset(
+    {
+        "policy_top1",
+        "policy_top3",
+        "policy_top5",
+        "value_accuracy",
+        "best_is_legal",
+        "policy_top1_mass",
+    }
+)
+
 #: A batch to (policy_logits [N, labels], value_logit [N]), on any device.
 Predict = Callable[[Batch], tuple[Tensor, Tensor]]
 
