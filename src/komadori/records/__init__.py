@@ -22,6 +22,7 @@ from komadori.records.samples import (
     Samples,
     SampleWriter,
     load_samples,
+    samples_by_game,
     samples_of,
 )
 
@@ -50,6 +51,7 @@ __all__ = [
     "map_samples",
     "read_games",
     "sample_path",
+    "samples_by_game",
     "samples_of",
     "write_games",
 ]

@@ -7,6 +7,9 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Self
 
+import numpy as np
+from numpy.typing import NDArray
+
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import atomic_writer, content
 from komadori.records.formats import FORMATS, Format, find_format, guess_format
@@ -23,13 +26,22 @@ class GameReader:
     offset   the byte of the content that reading has reached; `size` at the end
     """
 
-    def __init__(self, path: str | Path, format: str | None = None) -> None:
-        """Raises RecordError for a file of no known format of games, OSError."""
+    def __init__(
+        self,
+        path: str | Path,
+        format: str | None = None,
+        *,
+        data: NDArray[np.uint8] | None = None,
+    ) -> None:
+        """`data`: the file's content where it has been read already.
+
+        Raises RecordError for a file of no known format of games, OSError.
+        """
         self.path = Path(path)
         self.format = find_format(format) if format else guess_format(self.path)
         if not self.format.holds_games:
             raise RecordError(f"{path}: {self.format.name} holds positions, not games")
-        self._data = content(self.path)
+        self._data = content(self.path) if data is None else data
         self.size = len(self._data)
         self.offset = 0
         self.skipped: list[Skipped] = []

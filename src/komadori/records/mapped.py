@@ -25,8 +25,13 @@ from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import content
 from komadori.records.formats import guess_format
 from komadori.records.games import GameReader
-from komadori.records.samples import SampleReader, Samples, load_samples, samples_of
-from komadori.rules import RulesError
+from komadori.records.samples import (
+    SampleReader,
+    Samples,
+    load_samples,
+    samples_by_game,
+    samples_of,
+)
 
 FORMAT_VERSION = 1
 #: Files of games larger than this are decoded a few games at a time.
@@ -118,18 +123,8 @@ def _parts(path: Path, skipped: list[Skipped]) -> Iterator[Samples]:
 
 def _few_games(path: Path, skipped: list[Skipped]) -> Iterator[Samples]:
     reader = GameReader(path)
-    numbered, waiting = 0, []
-    for game in reader:
-        try:
-            found = samples_of([game])
-        except RulesError as error:
-            at = game.source.offset if game.source else 0
-            skipped.append(Skipped(path, at, at, at, str(error)))
-            continue
-        if not len(found):
-            continue
-        found.game += numbered
-        numbered += 1
+    waiting = []
+    for _, found in samples_by_game(reader):
         waiting.append(found)
         if len(waiting) == _GAMES_AT_ONCE:
             yield Samples.concatenate(waiting)

@@ -16,10 +16,19 @@ from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import atomic_writer, content
 from komadori.records.formats import FORMATS, Format, find_format, guess_format, share_of_sound
 from komadori.records.game import Game, Winner
+from komadori.records.games import GameReader
 from komadori.records.table import table_of
 from komadori.rules import RulesError
 
-__all__ = ["LAYOUTS", "SampleReader", "SampleWriter", "Samples", "load_samples", "samples_of"]
+__all__ = [
+    "LAYOUTS",
+    "SampleReader",
+    "SampleWriter",
+    "Samples",
+    "load_samples",
+    "samples_by_game",
+    "samples_of",
+]
 
 #: The records of the one-position formats, for a numpy view of a file; field names are cshogi's.
 #: What each field means stands in cpp/komadori/encoding/record_fixed.h.
@@ -127,6 +136,25 @@ def samples_of(games: Iterable[Game]) -> Samples:
     Raises RulesError for a move that isn't legal or a position that hcp can't hold.
     """
     return Samples(**table_of(games).samples())
+
+
+def samples_by_game(reader: GameReader) -> Iterator[tuple[Game, Samples]]:
+    """Each game that has samples, and those (`samples_of`), its `game` counted from 0 on.
+
+    A game with an illegal move is added to the reader's `skipped`.
+    """
+    number = 0
+    for game in reader:
+        try:
+            found = samples_of([game])
+        except RulesError as error:
+            at = game.source.offset if game.source else 0
+            reader.skipped.append(Skipped(reader.path, at, at, at, str(error)))
+            continue
+        if len(found):
+            found.game += number
+            number += 1
+            yield game, found
 
 
 class SampleReader:
@@ -276,30 +304,12 @@ def _load_file(path: Path) -> Samples:
         columns, faults, _ = _core.fixed_samples(format.name, data)
         samples = Samples(**columns, skipped=[Skipped(path, *fault) for fault in faults])
     else:
-        samples = _load_games(path, format, data)
+        reader = GameReader(path, format.name, data=data)
+        samples = Samples.concatenate(
+            [samples_of([]), *(found for _, found in samples_by_game(reader))]
+        )
+        samples.skipped = reader.skipped
     if not len(samples):
         detail = f" ({samples.skipped[0]})" if samples.skipped else ""
         raise RecordError(f"{path}: no game with samples{detail}")
-    return samples
-
-
-def _load_games(path: Path, format: Format, data: NDArray[np.uint8]) -> Samples:
-    assert format.read is not None
-    parts = [samples_of([])]
-    skipped: list[Skipped] = []
-    games = 0
-    for chunk in format.read(data, path):
-        skipped += chunk.skipped
-        for game in chunk.games:
-            try:
-                part = samples_of([game])
-            except RulesError as error:
-                offset = game.source.offset if game.source else 0
-                skipped.append(Skipped(path, offset, offset, offset, str(error)))
-                continue
-            part.game += games
-            games += 1
-            parts.append(part)
-    samples = Samples.concatenate(parts)
-    samples.skipped = skipped
     return samples

@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori import records
-from komadori.rules import RulesError
 from komadori.training.config import ConfigError
 from komadori.training.data import MoveShares, Part
 
@@ -35,16 +34,9 @@ def load_visits(paths: Iterable[Path | str]) -> Part:
     games = 0
     for path in paths:
         reader = records.GameReader(path)
-        for game in reader:
-            try:
-                found = records.samples_of([game])
-            except RulesError as error:
-                at = game.source.offset if game.source else 0
-                skipped.append(records.Skipped(Path(path), at, at, at, str(error)))
-                continue
-            if not len(found):
-                continue
-            found.game += games
+        before = games
+        for game, found in records.samples_by_game(reader):
+            found.game += before
             games += 1
             samples.append(found)
             moves.append(_moves_of(game, found))
