@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import Future
 
+from komadori.inference.future_slots import FutureSlots
 from komadori.inference.protocol import Evaluator, Floats, ModelError, Planes, Polled
 
 
-class EvaluatorGroup:
+class EvaluatorGroup(FutureSlots):
     """Evaluators of the same network, each on a device of its own; it closes them.
 
     Its slots are theirs, taken in turns. Batches come back in the order in which the devices
@@ -32,7 +33,6 @@ class EvaluatorGroup:
         self.precision = "+".join(
             dict.fromkeys(str(getattr(e, "precision", e.name)) for e in evaluators)
         )
-        self.max_batch = min(e.max_batch for e in evaluators)
         self.threads = sum(int(getattr(e, "threads", 0)) for e in evaluators)
         self.evaluators = tuple(evaluators)
         most = max(e.slots for e in evaluators)
@@ -42,31 +42,22 @@ class EvaluatorGroup:
             for device, evaluator in enumerate(evaluators)
             if slot < evaluator.slots
         ]
-        self.slots = len(self._places)
-        self._waiters = ThreadPoolExecutor(self.slots, "devices")
-        self._running: list[Future[tuple[Floats, Floats]] | None] = [None] * self.slots
+        slots = len(self._places)
+        super().__init__("devices", min(e.max_batch for e in evaluators), slots, workers=slots)
 
     def inputs(self, slot: int) -> tuple[Planes, Planes]:
         device, own = self._places[slot]
         features1, features2 = self.evaluators[device].inputs(own)
         return features1[: self.max_batch], features2[: self.max_batch]
 
-    def start(self, slot: int, n: int) -> None:
-        if not 0 < n <= self.max_batch:
-            raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
+    def _submit(self, slot: int, n: int) -> Future[tuple[Floats, Floats]]:
         device, own = self._places[slot]
-        if running := self._running[slot]:
-            wait([running])  # one that was cancelled
         self.evaluators[device].start(own, n)
-        self._running[slot] = self._waiters.submit(self.evaluators[device].wait, own)
+        return super()._submit(slot, n)
 
-    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
-        futures = {self._future(slot): slot for slot in slots}
-        done, _ = wait(futures, timeout_s, return_when=FIRST_COMPLETED)
-        return min((futures[future] for future in done), default=None)
-
-    def wait(self, slot: int) -> tuple[Floats, Floats]:
-        return self._future(slot).result()
+    def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
+        device, own = self._places[slot]
+        return self.evaluators[device].wait(own)
 
     def drop(self, slot: int) -> None:
         device, own = self._places[slot]
@@ -75,12 +66,6 @@ class EvaluatorGroup:
             evaluator.drop(own)
 
     def close(self) -> None:
-        self._waiters.shutdown(wait=True)
+        super().close()
         for evaluator in self.evaluators:
             evaluator.close()
-
-    def _future(self, slot: int) -> Future[tuple[Floats, Floats]]:
-        future = self._running[slot]
-        if future is None:
-            raise ValueError(f"slot {slot} was not started")
-        return future

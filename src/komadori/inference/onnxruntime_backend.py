@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from komadori.inference.batch_size import ON_CPU, ON_GPU
+from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
 from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Floats, InferenceError, ModelError
@@ -24,7 +24,7 @@ PROVIDERS = {
 }
 
 
-class OnnxRuntimeEvaluator:
+class OnnxRuntimeEvaluator(FutureSlots):
     """A network through ONNX Runtime; batches run one after another in a thread of their own."""
 
     name = "onnxruntime"
@@ -72,8 +72,7 @@ class OnnxRuntimeEvaluator:
         self.features = shape.features
         self.labels = shape.labels
         self.precision = "float32"
-        self.max_batch = max_batch
-        self.slots = slots
+        super().__init__(self.name, max_batch, slots, workers=1)
         self._inputs = [
             (
                 np.zeros((max_batch, CHANNELS1, 9, 9), np.float32),
@@ -81,45 +80,18 @@ class OnnxRuntimeEvaluator:
             )
             for _ in range(slots)
         ]
-        self._pool = ThreadPoolExecutor(1, "onnxruntime")
-        self._running: list[Future[list[Any]] | None] = [None] * slots
 
     def inputs(self, slot: int) -> tuple[Floats, Floats]:
         return self._inputs[slot]
 
-    def start(self, slot: int, n: int) -> None:
-        if not 0 < n <= self.max_batch:
-            raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
+    def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
         features1, features2 = self._inputs[slot]
         feed = {INPUTS[0]: features1[:n], INPUTS[1]: features2[:n]}
-        if running := self._running[slot]:
-            wait([running])  # one that was cancelled while it ran
-        self._running[slot] = self._pool.submit(self._session.run, list(OUTPUTS), feed)
-
-    def wait(self, slot: int) -> tuple[Floats, Floats]:
-        future = self._running[slot]
-        if future is None:
-            raise ValueError(f"slot {slot} was not started")
         try:
-            policy, value = future.result()
+            policy, value = self._session.run(list(OUTPUTS), feed)
         except Exception as error:
             raise InferenceError(f"ONNX Runtime: {error}") from None
         return policy, value.reshape(-1)
-
-    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
-        future = self._running[slots[0]]
-        if future is None:
-            raise ValueError(f"slot {slots[0]} was not started")
-        done, _ = wait([future], timeout_s)
-        return slots[0] if done else None
-
-    def drop(self, slot: int) -> None:
-        if running := self._running[slot]:
-            running.cancel()
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=True)
-        self._running = [None] * self.slots
 
 
 def _provider(name: str) -> tuple[str, dict[str, str]]:

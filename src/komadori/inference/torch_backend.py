@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor, wait
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
 from komadori.inference.batch_size import ON_CPU, ON_GPU
+from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import CHANNELS1, channels2
 from komadori.inference.protocol import Floats, InferenceError, ModelError
 
@@ -65,7 +65,7 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
     )
 
 
-class TorchEvaluator:
+class TorchEvaluator(FutureSlots):
     """A network given as a callable: (features1, features2) -> (policy logits, value).
 
     `value` is [n] or [n, 1]: a win probability, or, with `value_logits`, its logit.
@@ -105,8 +105,7 @@ class TorchEvaluator:
             raise ValueError(f"max_batch is {max_batch}, at least 1 is needed")
         self.features = features
         self.labels = labels
-        self.max_batch = max_batch
-        self.slots = slots
+        super().__init__(self.name, max_batch, slots, workers=1)
         self.precision = precision
         self.threads = torch.get_num_threads() if device == "cpu" else 0
         self._network = network
@@ -118,55 +117,25 @@ class TorchEvaluator:
             tuple(torch.zeros(shape, pin_memory=pinned) for shape in shapes) for _ in range(slots)
         ]
         self._inputs = [(first.numpy(), second.numpy()) for first, second in self._tensors]
-        self._pool = ThreadPoolExecutor(1, "torch")
         if cuda_graphs and self._device.type != "cuda":
             raise ValueError(f"cuda_graphs needs a GPU, not {device!r}")
         self._graph = _Recorded(self._outputs, shapes, self._device) if cuda_graphs else None
-        self._running: list[Future[tuple[Floats, Floats]] | None] = [None] * slots
 
     def inputs(self, slot: int) -> tuple[Floats, Floats]:
         return self._inputs[slot]
 
-    def start(self, slot: int, n: int) -> None:
-        if not 0 < n <= self.max_batch:
-            raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
-        if running := self._running[slot]:
-            wait([running])  # one that was cancelled while it ran
-        self._running[slot] = self._pool.submit(self._run, slot, n)
-
-    def wait(self, slot: int) -> tuple[Floats, Floats]:
-        future = self._running[slot]
-        if future is None:
-            raise ValueError(f"slot {slot} was not started")
+    def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
         try:
-            return future.result()
+            if self._graph:
+                policy, value = self._graph.replay(self._tensors[slot])
+            else:
+                first, second = (
+                    tensor[:n].to(self._device, non_blocking=True) for tensor in self._tensors[slot]
+                )
+                policy, value = self._outputs(first, second)
+            return np.asarray(policy[:n].cpu()), np.asarray(value[:n].cpu())
         except Exception as error:
             raise InferenceError(f"torch: {error}") from error
-
-    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
-        future = self._running[slots[0]]
-        if future is None:
-            raise ValueError(f"slot {slots[0]} was not started")
-        done, _ = wait([future], timeout_s)
-        return slots[0] if done else None
-
-    def drop(self, slot: int) -> None:
-        if running := self._running[slot]:
-            running.cancel()
-
-    def close(self) -> None:
-        self._pool.shutdown(wait=True)
-        self._running = [None] * self.slots
-
-    def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
-        if self._graph:
-            policy, value = self._graph.replay(self._tensors[slot])
-        else:
-            first, second = (
-                tensor[:n].to(self._device, non_blocking=True) for tensor in self._tensors[slot]
-            )
-            policy, value = self._outputs(first, second)
-        return np.asarray(policy[:n].cpu()), np.asarray(value[:n].cpu())
 
     def _outputs(
         self, first: torch.Tensor, second: torch.Tensor

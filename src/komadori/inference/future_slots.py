@@ -1,0 +1,59 @@
+"""Slots whose batches are futures: what evaluators that work in threads of their own share."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+
+from komadori.inference.protocol import Floats
+
+
+class FutureSlots(ABC):
+    """`Evaluator`'s start, wait and close and `Polled`'s methods, for one batch a slot.
+
+    A subclass says in `_run` how a batch is evaluated, in one of `workers` threads.
+    """
+
+    def __init__(self, name: str, max_batch: int, slots: int, workers: int) -> None:
+        """`name`: the threads'."""
+        self.max_batch = max_batch
+        self.slots = slots
+        self._pool = ThreadPoolExecutor(workers, name)
+        self._running: list[Future[tuple[Floats, Floats]] | None] = [None] * slots
+
+    @abstractmethod
+    def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
+        """The outputs of the slot's first n rows; raises InferenceError where it fails."""
+
+    def start(self, slot: int, n: int) -> None:
+        if not 0 < n <= self.max_batch:
+            raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
+        if running := self._running[slot]:
+            wait([running])  # one that was dropped while it ran
+        self._running[slot] = self._submit(slot, n)
+
+    def wait(self, slot: int) -> tuple[Floats, Floats]:
+        return self._future(slot).result()
+
+    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
+        futures = {self._future(slot): slot for slot in slots}
+        done, _ = wait(futures, timeout_s, return_when=FIRST_COMPLETED)
+        return next((slot for future, slot in futures.items() if future in done), None)
+
+    def drop(self, slot: int) -> None:
+        if running := self._running[slot]:
+            running.cancel()
+
+    def close(self) -> None:
+        self._pool.shutdown(wait=True)
+        self._running = [None] * self.slots
+
+    def _submit(self, slot: int, n: int) -> Future[tuple[Floats, Floats]]:
+        return self._pool.submit(self._run, slot, n)
+
+    def _future(self, slot: int) -> Future[tuple[Floats, Floats]]:
+        future = self._running[slot]
+        if future is None:
+            raise ValueError(f"slot {slot} was not started")
+        return future
