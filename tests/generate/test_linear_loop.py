@@ -11,7 +11,7 @@ from komadori import records
 from komadori.cli.linear import command
 from komadori.generate import TeacherSettings, teacher
 from komadori.generate.linear_loop import LEARNERS, LinearLoop, LoopSettings, Stage
-from komadori.linear import KppWeights, TwoPieceWeights, kpp, two_piece
+from komadori.linear import KppWeights, NnueWeights, TwoPieceWeights, kpp, nnue, two_piece
 from komadori.rules import Board
 
 TEACHER = TeacherSettings(games=6, nodes=60, hash_mb=1, max_plies=80, stop_cp=300)
@@ -77,6 +77,21 @@ def test_kpp_goes_through_the_same_loop(tmp_path) -> None:
     assert made is not None
     assert KppWeights.load(made).evaluate(Board()) == 0  # games by material alone are all drawn
     assert any("held out" in line for line in shown)
+
+
+def test_nnue_is_stopped_while_it_learns_and_goes_on(tmp_path) -> None:
+    learner = nnue.Settings(epochs=2, batch=100, threads=1)
+    settings = LoopSettings(evaluation="nnue", rounds=1, test_share=0.2)
+    watch = Watch((1, "round 1: learning", 1))
+    part = loop(tmp_path, settings, learner)
+    assert part.run(progress=watch, stop=watch.reached.is_set) is None
+    assert watch.reached.is_set()
+    assert not (tmp_path / "round-1/weights.bin").exists()
+    stages: list[Stage] = []
+    made = loop(tmp_path, settings, learner, resume=True).run(progress=stages.append)
+    assert made == tmp_path / "round-1/weights.bin"
+    assert [s.done for s in stages if s.what.endswith("learning")] == [2]
+    assert NnueWeights.load(made).core().architecture == "k-p"
 
 
 def test_settings_are_checked() -> None:

@@ -220,6 +220,20 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert learner.epoch == whole.epoch == 3
 
 
+def test_a_stopped_epoch_is_learnt_anew(tmp_path: Path) -> None:
+    parts, settings = (examples(400, 1), examples(80, 2)), Settings(epochs=2, batch=64, threads=1)
+    whole = Learner(settings, *parts, tmp_path / "whole", resume=False)
+    whole.run()
+    folder, epochs = tmp_path / "parts", []
+    for most in (3, 10, 100):  # of seven steps an epoch
+        learnt: list[int] = []
+        learner = Learner(settings, *parts, folder, resume=(folder / "state.npz").exists())
+        learner.run(None, learnt.append, lambda most=most, learnt=learnt: len(learnt) >= most)
+        epochs.append((learner.epoch, len(learnt), learner.is_done))
+    assert epochs == [(0, 3, False), (1, 10, False), (2, 7, True)]
+    assert (folder / "nn.bin").read_bytes() == (tmp_path / "whole" / "nn.bin").read_bytes()
+
+
 def test_a_run_begins_with_anothers_weights(tmp_path: Path) -> None:
     first = run(tmp_path / "first")
     parts = examples(400, 1), examples(80, 2)

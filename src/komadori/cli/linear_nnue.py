@@ -45,14 +45,17 @@ def command(
     epoch under way; --resume goes on.
     """
     import os
+    import threading
 
     from rich.console import Console
 
+    from komadori.cli.interrupt import interrupt_sets
     from komadori.cli.linear_settings import read_settings
     from komadori.linear.nnue import Learner, Settings, bytes_needed
     from komadori.linear.weights_file import WeightsError
 
     console = Console()
+    stop = threading.Event()
     settings = read_settings(
         Settings,
         {
@@ -67,7 +70,7 @@ def command(
     console.print(f"memory: {megabytes(bytes_needed(settings, len(train)))}")
     try:
         learner = Learner(settings, train, test, folder, resume=resume, begin_with=begin_with)
-        with progress_bar(console) as bar:
+        with interrupt_sets(stop), progress_bar(console) as bar:
             size = len(learner.train)
             task = bar.add_task(
                 "learning", total=settings.epochs * size, completed=learner.epoch * size
@@ -77,9 +80,12 @@ def command(
                 bar.update(task, completed=report.epoch * size)
                 bar.console.print(_line(report), soft_wrap=True)
 
-            learner.run(show, lambda count: bar.advance(task, count))
+            learner.run(show, lambda count: bar.advance(task, count), stop.is_set)
     except (ValueError, WeightsError, OSError) as error:
         raise click.ClickException(str(error)) from error
+    if not learner.is_done:
+        kept = f"--resume goes on ({folder})" if learner.epoch else "no epoch was done"
+        raise click.ClickException(f"interrupted; {kept}")
     console.print(f"best: epoch {learner.best_epoch}, {folder / 'nn.bin'}")
     console.print(
         f"next: komadori match 'alphabeta?Eval=nnue&EvalFile={folder}/nn.bin' "

@@ -122,8 +122,8 @@ def _learn_nnue(
         progress(found.epoch, settings.epochs)
         show(f"epoch {found.epoch}: agreement {100 * found.agreement[0]:.1f} %")
 
-    learner.run(report)
-    return folder / "nn.bin"
+    learner.run(report, stop=stop)
+    return folder / "nn.bin" if learner.is_done else None
 
 
 #: By the evaluation's name in the engine.

@@ -157,9 +157,12 @@ class Learner:
         self,
         on_epoch: Callable[[Report], None] | None = None,
         on_positions: Callable[[int], None] | None = None,
+        stop: Callable[[], bool] = bool,
     ) -> None:
-        """Learn until the epochs are done or the loss has long not fallen, saving after each.
-        `on_positions` is told how many positions were learnt since the last call.
+        """Learn until the epochs are done, the loss has long not fallen or `stop` says so, saving
+        after each. `on_positions` is told how many positions were learnt since the last call.
+
+        The epoch in which it is stopped is lost: a learner that resumes begins it anew.
         """
         train: _core.NnueData | None = None
         while not self.is_done:
@@ -167,7 +170,9 @@ class Learner:
             if train is None or self._renews_leaves():
                 train = self._leaves(self.train)
             leaf_seconds = time.monotonic() - began
-            report = self._epoch(train, leaf_seconds, on_positions)
+            report = self._epoch(train, leaf_seconds, on_positions, stop)
+            if report is None:
+                return
             if report.is_best:
                 self.weights().save(self.folder / "nn.bin")
             self._save()
@@ -205,7 +210,9 @@ class Learner:
         train: _core.NnueData,
         leaf_seconds: float,
         on_positions: Callable[[int], None] | None,
-    ) -> Report:
+        stop: Callable[[], bool],
+    ) -> Report | None:
+        """None where it was stopped."""
         settings, model = self.settings, self.model
         began = time.monotonic()
         model.rounds = self.epoch >= settings.round_from
@@ -213,6 +220,8 @@ class Learner:
         steps = math.ceil(len(train) / settings.batch)
         rate = settings.rate
         for step, batch in enumerate(self._batches(len(train))):
+            if stop():
+                return None
             rate = settings.rate_at((self.epoch + step / steps) / settings.epochs)
             sums += model.step(train, batch, rate=rate, decay=settings.decay, **self._loss())
             if on_positions:
