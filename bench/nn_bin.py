@@ -1,0 +1,135 @@
+"""One nn.bin in an engine of YaneuraOu's family and in komadori: static values, nodes a second.
+
+    python bench/nn_bin.py ENGINE [--weights nn.bin | --untrained halfkp] [--positions 500]
+        [--scales 16,1] [--command e] [--speed NODES]
+
+ENGINE is a USI engine of the same architecture that answers `--command` with the position's static
+value, side to move's view, as `eval = 97`. It reads nn.bin from the folder that its option EvalDir
+names and divides the network's output by its option FV_SCALE; where that is 1, the output itself is
+compared, up to 27,000 either way. The positions are spread evenly over the bundled games.
+
+With --speed both search the ten positions of `komadori bench alphabeta`, in turns, on one thread
+each with a table of 64 MiB: nodes a second of processor time, and the ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import re
+import tempfile
+import time
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori import records
+from komadori._core import linear as core
+from komadori.cli.bench_alphabeta import _search, _Sum
+from komadori.rules import Board
+from komadori.search.measure_alphabeta import measure
+from komadori.usi.client import LineProcess, UsiEngine, split_command
+
+ANSWER = re.compile(r"^eval = (-?\d+)$")
+LIMIT = 27000
+PATIENCE_S = 60.0
+
+
+def their_values(
+    command: str, folder: Path, scale: int, boards: list[Board], ask: str
+) -> Iterator[int]:
+    words = split_command(command)
+    engine = LineProcess(words, words[0], cwd=str(Path(words[0]).resolve().parent))
+    try:
+        for line in (
+            "usi",
+            f"setoption name EvalDir value {folder}",
+            f"setoption name FV_SCALE value {scale}",
+            "isready",
+        ):
+            engine.send(line)
+        deadline = time.monotonic() + PATIENCE_S
+        while engine.read(deadline) != "readyok":
+            pass
+        for board in boards:
+            engine.send(f"position sfen {board.sfen()}")
+            engine.send(ask)
+            while not (found := ANSWER.match(engine.read(deadline))):
+                pass
+            yield int(found[1])
+    finally:
+        engine.close()
+
+
+def compare(
+    command: str, content: bytes, scales: list[int], hcps: NDArray[np.uint8], ask: str
+) -> None:
+    boards = [Board.from_hcp(hcp.tobytes()) for hcp in hcps]
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        (folder / "nn.bin").write_bytes(content)
+        for scale in scales:
+            ours = core.NnueWeights(content, scale).evaluate_all(hcps, 1)
+            theirs = np.array([*their_values(command, folder, scale, boards, ask)])
+            away = np.abs(ours - np.clip(theirs, -LIMIT, LIMIT))
+            print(
+                f"FV_SCALE {scale}: {np.count_nonzero(away == 0):,} of {len(boards):,} values "
+                f"equal, largest difference {away.max()}; from {ours.min():,} to {ours.max():,}, "
+                f"{len(set(ours.tolist())):,} different"
+            )
+            for i in np.flatnonzero(away)[:5]:
+                print(f"  {boards[i].sfen()}: {ours[i]} here, {theirs[i]} there")
+
+
+def race(command: str, content: bytes, nodes: int) -> None:
+    with tempfile.TemporaryDirectory() as name:
+        weights = Path(name) / "nn.bin"
+        weights.write_bytes(content)
+        options = {"EvalDir": name, "Threads": "1", "USI_Hash": "64", "USI_OwnBook": "false"}
+        own, peer = _Sum(), _Sum()
+        print(f"{'position':<12}{'nodes/s':>12}{'there':>12}{'ratio':>8}")
+        with UsiEngine(command, options) as engine:
+            for speed in measure(nodes, "nnue", weights):
+                here = _Sum(speed.nodes, speed.cpu_s, speed.wall_s)
+                there = _search(engine, speed.position, nodes)
+                own.add(here)
+                peer.add(there)
+                print_row(speed.position, here, there)
+        print_row("all", own, peer)
+
+
+def print_row(name: str, here: _Sum, there: _Sum) -> None:
+    print(f"{name:<12}{here.nps:>12,.0f}{there.nps:>12,.0f}{here.nps / there.nps:>8.2f}")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("engine", help="a command")
+    parser.add_argument("--weights", type=Path, help="[default: those of the package]")
+    parser.add_argument("--untrained", choices=core.nnue_architectures())
+    parser.add_argument("--positions", type=int, default=500)
+    parser.add_argument("--scales", default="16,1")
+    parser.add_argument("--command", default="e", help="asks for the static value")
+    parser.add_argument("--speed", type=int, metavar="NODES", help="also search so many nodes")
+    options = parser.parse_args()
+
+    if options.untrained:
+        content = core.NnueModel(options.untrained, 1, 1).quantised().to_bytes()
+    elif options.weights:
+        content = options.weights.read_bytes()
+    else:
+        content = (resources.files("komadori") / "data" / "nnue-k-p.bin").read_bytes()
+    print(f"{core.NnueWeights(content).architecture}, {len(content):,} bytes")
+    if options.positions > 0:
+        hcps = records.load_samples(records.sample_path()).hcp
+        rows = np.linspace(0, len(hcps) - 1, options.positions).astype(np.int64)
+        scales = [int(scale) for scale in options.scales.split(",")]
+        compare(options.engine, content, scales, np.ascontiguousarray(hcps[rows]), options.command)
+    if options.speed:
+        race(options.engine, content, options.speed)
+
+
+if __name__ == "__main__":
+    main()
