@@ -116,6 +116,43 @@ def test_an_int8_model_loads_and_stays_near(
     assert abs(near.agreement - result.accuracy.agreement) < 0.1
 
 
+def test_cross_blocks_and_attention_have_an_int8_form(
+    samples: records.Samples, tmp_path: Path
+) -> None:
+    pytest.importorskip("nncf")
+    torch = pytest.importorskip("torch")
+    from komadori import nets, training
+
+    torch.manual_seed(1)
+    config = nets.BottleneckConfig(3, 16, pool_every=2, pool_channels=8, cross=1, attention=1)
+    network = nets.build(config)
+    rows = samples.take(slice(0, 512))
+    planes = [torch.from_numpy(plane) for plane in encode_planes(rows.hcp)]
+    network.train()(*planes)  # norms as of real positions
+    card = nets.ModelCard(config, "dlshogi", "2187", nets.DLSHOGI, 600.0)
+    nets.save_model(tmp_path / "model", network, card)
+    training.export(tmp_path / "model", tmp_path / "net.onnx")
+    result = quantize(
+        tmp_path / "net.onnx",
+        tmp_path / "net-int8.xml",
+        samples,
+        calibration=64,
+        held_out=300,
+        tolerance=100,
+    )
+    assert result.accuracy.value_error < 0.05
+    text = result.path.read_text()
+    assert text.count("FakeQuantize") > 20
+    evaluator = load(result.path)
+    policy, value = evaluate(evaluator, *encode_planes(rows.hcp))
+    evaluator.close()
+    with torch.no_grad():
+        expected, logit = network.eval()(*planes)
+    assert np.abs(value - logit.sigmoid().numpy()).mean() < 0.05
+    noise = np.abs(policy - expected.numpy()).mean()
+    assert noise < 0.25 * expected.numpy().std()
+
+
 def test_the_int8_form_beside_a_model_is_taken(
     model: Path, samples: records.Samples, tmp_path: Path
 ) -> None:

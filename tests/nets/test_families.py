@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from komadori import encoding, nets, training
-from komadori.nets import bottleneck_transformer
+from komadori.nets import bottleneck_transformer, whole_board
 from komadori.training.encoder import interface_of as interface_of_pair
 
 #: A small network of each family and each of its options, with a feature set it reads.
@@ -43,6 +43,10 @@ SMALL = {
         "attention",
     ),
     "bottleneck": (nets.BottleneckConfig(3, 8, pool_every=2, pool_channels=4), "dlshogi"),
+    "bottleneck-cross": (
+        nets.BottleneckConfig(4, 8, pool_every=3, pool_channels=4, cross=2, attention=1, heads=2),
+        "dlshogi",
+    ),
     "transformer": (nets.BottleneckTransformerConfig(2, 16, heads=2), "dlshogi"),
     "strips": (nets.StripsConfig(2, 8, strip=2), "dlshogi"),
     "attention-end": (nets.AttentionEndConfig(1, 8, heads=2), "dlshogi"),
@@ -187,6 +191,8 @@ def test_sizes_by_hand():
         "wide-resnet5x192",
         "attention2x64h8",
         "bottleneck10x128",
+        "bottleneck6x128+cross3+attention1",
+        "bottleneck6x128+cross3",
         "strips10x96",
         "resnet8x96+attention1",
         "transformer10x384",
@@ -268,6 +274,49 @@ def test_cross_blocks_lie_among_the_others():
     assert weights == 2 * (9 + 9 + 1) * 8 * 8
 
 
+def test_cross_and_attention_take_the_place_of_second_pairs():
+    net = nets.build(nets.BottleneckConfig(6, 16, pool_every=3, cross=2, attention=1))
+    seconds = [type(block.pairs[1]).__name__ for block in net.blocks]
+    pair, cross = "PreActivationPair", "CrossBlock"
+    assert seconds == [pair, pair, cross, pair, cross, "SquareAttention"]
+    assert {type(block.pairs[0]).__name__ for block in net.blocks} == {pair}
+    plain = nets.build(nets.BottleneckConfig(6, 16, pool_every=3))
+    assert {type(block.pairs[1]).__name__ for block in plain.blocks} == {pair}
+
+
+@pytest.mark.parametrize("kind", ["cross", "attention"])
+def test_pre_activated_blocks_add_to_the_stream(kind):
+    """What they add depends on the stream's pattern, not on its size, and may be negative."""
+    torch.manual_seed(0)
+    block = (
+        whole_board.CrossBlock(8, torch.relu, pre_activated=True)
+        if kind == "cross"
+        else whole_board.SquareAttention(8, 2, 2, torch.relu, pre_activated=True)
+    ).train()
+    x = torch.randn(16, 8, 9, 9)
+    with torch.no_grad():
+        added = block(x) - x
+        if kind == "cross":
+            torch.testing.assert_close(block(10 * x) - 10 * x, added, atol=1e-3, rtol=1e-3)
+        assert (block(x) < 0).float().mean() > 0.2
+        assert added.abs().mean() > 0.1
+
+
+def test_the_static_bias_directs_attention():
+    """With a strong bias every square reads the square that its row of the bias names."""
+    torch.manual_seed(0)
+    block = whole_board.SquareAttention(8, 2, 2, torch.relu, pre_activated=True).eval()
+    x = torch.randn(1, 8, 9, 9)
+    y = x.clone()
+    y[0, :, 7, 3] += 1.0
+    with torch.no_grad():
+        block.bias[:, 40, 7 * 9 + 3] = 50.0
+        block.bias[:, 50, 0] = 50.0
+        changed = (block(y) - block(x)).abs().amax(1).reshape(81)
+    assert changed[40] > 1e-2
+    assert changed[50] < 1e-6
+
+
 def test_relative_bias_is_shared_along_the_board():
     config = nets.AttentionConfig(1, 8, 2, 8, geometry="relative", head_units=4)
     net = nets.build(config, interface_of("attention"))
@@ -323,6 +372,8 @@ def test_value_kinds(kind):
         ("attention", {"heads": 3}, "does not divide"),
         ("attention", {"geometry": "round"}, "geometry is one of"),
         ("bottleneck", {"channels": 7}, "even width"),
+        ("bottleneck", {"blocks": 3, "cross": 2, "attention": 2}, "at most as many"),
+        ("bottleneck", {"channels": 12, "attention": 1}, "half of 12 channels"),
         ("strips", {"channels": 8, "strip": 4}, "channels > 2"),
         ("attention-end", {"channels": 10, "heads": 4}, "don't divide"),
     ],

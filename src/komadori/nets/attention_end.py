@@ -1,27 +1,19 @@
-"""ResNet with cross blocks that ends in attention over the 81 squares with a static bias.
-
-Among the residual blocks: cross blocks, which see the whole file and rank at once (dlshogi's
-`exp` networks): full 9x1 and 1x9 and 1x1 convolutions, each normalised, summed by broadcast,
-twice, and a skip. At the end: multi-head attention by 1x1 convolutions, with batch norm instead
-of layer norm, and a feed-forward pair, each with a skip. The bias [heads, 81, 81] is learned and
-the same for every position (lc0's blog of 2024 on its BT4 network: a static bias is worth half
-as much again in size).
-"""
+"""ResNet with cross blocks among the residual ones that ends in attention over the squares."""
 
 from __future__ import annotations
 
 import re
 from dataclasses import dataclass
 
-import torch
-from torch import Tensor, nn
+from torch import nn
 
-from komadori.nets.heads import SQUARES, HeadsConfig
-from komadori.nets.layers import ACTIVATIONS, Activation, ConvNorm, check_activation
+from komadori.nets.heads import HeadsConfig
+from komadori.nets.layers import ACTIVATIONS, check_activation
 from komadori.nets.network import Interface
 from komadori.nets.planes import PlaneNetwork
 from komadori.nets.registry import Family, register
 from komadori.nets.resnet import ResidualBlock
+from komadori.nets.whole_board import CrossBlock, SquareAttention, is_chosen
 
 
 @dataclass(frozen=True)
@@ -51,63 +43,20 @@ class AttentionEndConfig(HeadsConfig):
         check_activation(self.activation)
 
 
-class CrossLayer(nn.Module):
-    """[N, channels, 9, 9] to the same: what a file, a rank and a square tell, added."""
-
-    def __init__(self, channels: int) -> None:
-        super().__init__()
-        self.file = ConvNorm(channels, channels, (1, 9), same=False)
-        self.rank = ConvNorm(channels, channels, (9, 1), same=False)
-        self.square = ConvNorm(channels, channels, 1)
-
-    def forward(self, x: Tensor) -> Tensor:
-        out: Tensor = self.square(x) + self.file(x) + self.rank(x)
-        return out
-
-
-class CrossBlock(nn.Module):
-    def __init__(self, channels: int, activation: Activation) -> None:
-        super().__init__()
-        self.first, self.second = CrossLayer(channels), CrossLayer(channels)
-        self.activation = activation
-
-    def forward(self, x: Tensor) -> Tensor:
-        return self.activation(x + self.second(self.activation(self.first(x))))
-
-
-class SquareAttention(nn.Module):
-    """[N, channels, 9, 9] to the same."""
-
-    def __init__(self, config: AttentionEndConfig, activation: Activation) -> None:
-        super().__init__()
-        channels, wide = config.channels, config.channels * config.feed_forward
-        self.heads = config.heads
-        self.project = nn.Conv2d(channels, 3 * channels, 1)
-        self.bias = nn.Parameter(torch.zeros(config.heads, SQUARES, SQUARES))
-        self.mix = ConvNorm(channels, channels, 1)
-        self.widen = ConvNorm(channels, wide, 1)
-        self.narrow = ConvNorm(wide, channels, 1)
-        self.activation = activation
-
-    def forward(self, x: Tensor) -> Tensor:
-        each = x.shape[1] // self.heads
-        parts = self.project(x).reshape(-1, 3, self.heads, each, SQUARES)
-        query, key, value = parts.unbind(1)  # [N, heads, each, 81]
-        scores = query.transpose(2, 3) @ key * each**-0.5 + self.bias
-        mixed = value @ scores.softmax(3).transpose(2, 3)
-        x = x + self.mix(mixed.reshape(-1, x.shape[1], 9, 9))
-        return self.activation(x + self.narrow(self.activation(self.widen(x))))
-
-
 class AttentionEnd(PlaneNetwork):
     def __init__(self, config: AttentionEndConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]
         blocks: list[nn.Module] = []
         for block in range(config.blocks):
             blocks.append(ResidualBlock(config.channels, activation))
-            if (block + 1) * config.cross // config.blocks > block * config.cross // config.blocks:
-                blocks.append(CrossBlock(config.channels, activation))
-        blocks += [SquareAttention(config, activation) for _ in range(config.attention)]
+            if is_chosen(block, config.cross, config.blocks):
+                blocks.append(CrossBlock(config.channels, activation, pre_activated=False))
+        blocks += [
+            SquareAttention(
+                config.channels, config.heads, config.feed_forward, activation, pre_activated=False
+            )
+            for _ in range(config.attention)
+        ]
         super().__init__(config, interface, config.channels, activation, blocks)
 
 

@@ -3,7 +3,8 @@ KataConvAndGPool).
 
 Block, pre-activated: 1x1 to half the channels, two pairs of 3x3 with a skip each, 1x1 back,
 skip. In every `pool_every`-th block the first 3x3 has a second one beside it, whose means and
-maxima over the board become a bias of the first.
+maxima over the board become a bias of the first. In some blocks the second pair may give way to a
+cross block, in the last ones to attention (`whole_board`).
 """
 
 from __future__ import annotations
@@ -26,17 +27,26 @@ from komadori.nets.layers import (
 from komadori.nets.network import Interface
 from komadori.nets.planes import PlaneNetwork
 from komadori.nets.registry import Family, register
+from komadori.nets.whole_board import CrossBlock, SquareAttention, is_chosen
 
 
 @dataclass(frozen=True)
 class BottleneckConfig(HeadsConfig):
-    """`bottleneck10x192` is short for blocks x channels. pool_every: 0 for no pooling bias."""
+    """`bottleneck10x192` is short for blocks x channels, `bottleneck6x128+cross3+attention1` for
+    second pairs that are cross blocks, spread evenly, and attention, in the last blocks.
+
+    pool_every: 0 for no pooling bias. heads, feed_forward: of the attention.
+    """
 
     blocks: int = 10
     channels: int = 192
     activation: str = "relu"
     pool_every: int = 3
     pool_channels: int = 32
+    cross: int = 0
+    attention: int = 0
+    heads: int = 4
+    feed_forward: int = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -44,6 +54,14 @@ class BottleneckConfig(HeadsConfig):
             raise ValueError("a nested bottleneck needs blocks >= 0 and an even width")
         if self.pool_every < 0 or self.pool_channels < 1:
             raise ValueError("pool_every >= 0 and pool_channels >= 1")
+        if min(self.cross, self.attention) < 0 or min(self.heads, self.feed_forward) < 1:
+            raise ValueError("cross and attention >= 0, heads and feed_forward >= 1")
+        if self.cross + self.attention > self.blocks:
+            raise ValueError("cross and attention are at most as many as the blocks")
+        if self.attention and self.channels // 2 % self.heads:
+            raise ValueError(
+                f"half of {self.channels} channels doesn't divide among {self.heads} heads"
+            )
         check_activation(self.activation)
 
 
@@ -65,13 +83,18 @@ class PoolingBias(nn.Module):
 
 
 class NestedBottleneck(nn.Module):
-    def __init__(self, channels: int, activation: Activation, pooled: int) -> None:
+    """`second`: in place of the second pair."""
+
+    def __init__(
+        self, channels: int, activation: Activation, pooled: int, second: nn.Module | None = None
+    ) -> None:
         super().__init__()
         half = channels // 2
         pool = PoolingBias(half, pooled, activation) if pooled else None
         self.down = NormConv(channels, half, 1, activation)
         self.pairs = nn.Sequential(
-            PreActivationPair(half, activation, first=pool), PreActivationPair(half, activation)
+            PreActivationPair(half, activation, first=pool),
+            second or PreActivationPair(half, activation),
         )
         self.up = NormConv(half, channels, 1, activation)
 
@@ -94,6 +117,7 @@ class Bottleneck(PlaneNetwork):
                     config.channels,
                     activation,
                     config.pool_channels if every and block % every == every - 1 else 0,
+                    _second(config, block, activation),
                 )
                 for block in range(config.blocks)
             ),
@@ -101,13 +125,30 @@ class Bottleneck(PlaneNetwork):
         )
 
 
+def _second(config: BottleneckConfig, block: int, activation: Activation) -> nn.Module | None:
+    """What stands in the block in place of its second pair."""
+    half, before = config.channels // 2, config.blocks - config.attention
+    if block >= before:
+        return SquareAttention(
+            half, config.heads, config.feed_forward, activation, pre_activated=True
+        )
+    if is_chosen(block, config.cross, before):
+        return CrossBlock(half, activation, pre_activated=True)
+    return None
+
+
 def _parse(name: str) -> BottleneckConfig | None:
-    match = re.fullmatch(r"bottleneck(\d+)x(\d+)", name)
-    return BottleneckConfig(int(match[1]), int(match[2])) if match else None
+    match = re.fullmatch(r"bottleneck(\d+)x(\d+)(?:\+cross(\d+))?(?:\+attention(\d+))?", name)
+    if match is None:
+        return None
+    blocks, channels, cross, attention = (int(number or 0) for number in match.groups())
+    return BottleneckConfig(blocks, channels, cross=cross, attention=attention)
 
 
 def _short_name(config: BottleneckConfig) -> str:
-    return f"bottleneck{config.blocks}x{config.channels}"
+    others = {"cross": config.cross, "attention": config.attention}
+    ends = "".join(f"+{name}{count}" for name, count in others.items() if count)
+    return f"bottleneck{config.blocks}x{config.channels}{ends}"
 
 
 register(Family("bottleneck", BottleneckConfig, Bottleneck, _parse, _short_name))
