@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from komadori import records
-from komadori.records import mapped
+from komadori.records import mapped, samples
+from komadori.rules import Board
 
 
 @pytest.fixture(scope="module")
@@ -29,6 +30,89 @@ def same(one, other):
     )
 
 
+@pytest.fixture(scope="module")
+def weighed(tmp_path_factory):
+    """Two files of games whose plies have none to four candidates, and one of games without."""
+    folder = tmp_path_factory.mktemp("weighed")
+    rng = np.random.default_rng(1)
+    games = list(itertools.islice(records.read_games(records.sample_path()), 6))
+    for game in games[:4]:
+        board, count, moves = Board(game.initial_sfen), [], []
+        for code in game.moves:
+            legal = [move.move16 for move in board.legal_moves]
+            chosen = rng.permutation(legal)[: rng.integers(0, 5)]
+            count.append(len(chosen))
+            moves += chosen.tolist()
+            board.push(board.move_from_move16(int(code)))
+        visits = rng.integers(0, 50, len(moves)).astype(np.uint16)
+        game.candidates = records.Candidates(
+            np.array(count, np.uint16), np.array(moves, np.uint16), visits
+        )
+    records.write_games(folder / "a.hcpe3", games[:3])
+    records.write_games(folder / "b.hcpe3.xz", games[3:4])
+    records.write_games(folder / "c.csa", games[4:])
+    return folder
+
+
+@pytest.mark.parametrize("at_once", [1, 2, 1024])
+def test_mapped_moves_are_those_loaded(weighed, tmp_path, monkeypatch, at_once):
+    paths = [weighed / name for name in ("b.hcpe3.xz", "c.csa", "a.hcpe3")]
+    loaded, moves = records.load_sample_moves(paths)
+    monkeypatch.setattr(samples, "GAMES_AT_ONCE", at_once)
+    found, mapped_moves = records.map_sample_moves(paths, tmp_path / "cache")
+    assert same(found, loaded)
+    assert same(records.load_samples(paths), loaded)
+    for name in ("first", "move16", "visits"):
+        column = getattr(mapped_moves, name)
+        assert isinstance(column, np.memmap)
+        assert np.array_equal(column, getattr(moves, name))
+    assert moves.first[-1] == len(moves.move16) == len(moves.visits)
+    assert set(np.diff(moves.first).tolist()) == {1, 2, 3, 4}
+    # A ply's own candidates, and of the games without any the move played.
+    read = [records.read_games(path) for path in paths]
+    first = next(i for i, n in enumerate(read[0][0].candidates.count) if n)
+    known = read[0][0].candidates
+    n = int(known.count[first])
+    assert moves.move16[:n].tolist() == known.move16[:n].tolist()
+    assert moves.visits[:n].tolist() == known.visits[:n].tolist()
+    played = np.flatnonzero(loaded.game == 1)
+    assert (np.diff(moves.first)[played] == 1).all()
+    assert np.array_equal(moves.move16[moves.first[played]], loaded.move16[played])
+
+
+def test_a_cache_with_moves_serves_the_samples(weighed, tmp_path, monkeypatch):
+    path = weighed / "a.hcpe3"
+    both = records.map_sample_moves(path, tmp_path)
+    with monkeypatch.context() as patch:
+        patch.setattr(mapped, "_build", lambda *_: pytest.fail("decoded again"))
+        assert same(records.map_samples(path, tmp_path), both[0])
+        assert len(records.map_sample_moves(path, tmp_path)[1].move16) == len(both[1].move16)
+    (place,) = tmp_path.iterdir()
+    with (place / "candidate.bin").open("r+b") as file:
+        file.truncate(10)
+    with pytest.raises(records.RecordError, match=r"candidate\.bin: missing or truncated"):
+        records.map_sample_moves(path, tmp_path)
+
+
+def test_a_cache_of_samples_is_not_taken_for_one_with_moves(weighed, tmp_path):
+    path = weighed / "a.hcpe3"
+    plain = records.map_samples(path, tmp_path)
+    found, moves = records.map_sample_moves(path, tmp_path)
+    assert same(found, plain)
+    assert len(moves.first) == len(plain) + 1
+    assert len(list(tmp_path.iterdir())) == 2
+
+
+def test_moves_need_games(games, tmp_path):
+    for read in (
+        records.load_sample_moves,
+        lambda path: records.map_sample_moves(path, tmp_path / "cache"),
+    ):
+        with pytest.raises(records.RecordError, match="holds positions, not games"):
+            read(games / "c.hcpe")
+    assert list((tmp_path / "cache").iterdir()) == []
+
+
 @pytest.mark.parametrize(
     "names", [["a.hcpe3"], ["a.hcpe3", "b.hcpe3.xz"], ["c.hcpe"], ["c.hcpe2"], ["c.psv", "a.hcpe3"]]
 )
@@ -41,7 +125,7 @@ def test_mapped_is_loaded(games, names, tmp_path):
 
 def test_large_files_are_decoded_a_few_games_at_a_time(games, tmp_path, monkeypatch):
     monkeypatch.setattr(mapped, "LARGE_BYTES", 0)
-    monkeypatch.setattr(mapped, "_GAMES_AT_ONCE", 2)
+    monkeypatch.setattr(samples, "GAMES_AT_ONCE", 2)
     paths = [games / "a.hcpe3", games / "b.hcpe3.xz"]
     assert same(records.map_samples(paths, tmp_path), records.load_samples(paths))
 

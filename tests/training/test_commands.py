@@ -119,6 +119,20 @@ def test_train_on_visits_and_a_damaged_file(run, folder):
     assert data["train_games"] + data["test_games"] == 99
 
 
+def test_visits_are_learnt_from_a_cache_as_from_memory(folder):
+    logs = []
+    for cache in ("", folder / "cache"):
+        target = folder / f"visits-{'mapped' if cache else 'loaded'}"
+        settings = ["--set", "loss.policy_target=visits", "--set", f"data.cache={cache}"]
+        common = ["--data", folder / "games.hcpe3", "--run", target]
+        done = invoke(train, folder / "tiny.toml", *common, *settings)
+        assert done.exit_code == 0, done.output
+        logs.append([e["loss"] for e in training.read_log(target) if e["kind"] == "train"])
+    assert logs[0] == logs[1]
+    assert len(logs[0]) == 6
+    assert [p.suffix for p in (folder / "cache").glob("*/visits.*")] == [".bin"]
+
+
 def test_errors_are_one_line(run, folder):
     sample = folder / "games.hcpe3"
     for arguments, message in [

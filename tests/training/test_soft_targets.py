@@ -1,5 +1,6 @@
 """Shares of moves, averaged duplicates, the fitted coefficient: from samples to batches."""
 
+import dataclasses
 import itertools
 
 import numpy as np
@@ -22,15 +23,11 @@ def shares_of(rows):
 
 
 def as_dicts(shares):
-    edges = shares.first.tolist()
+    count, move16, share = shares.rows(np.arange(len(shares.first) - 1))
+    edges = [0, *np.cumsum(count).tolist()]
+    rounded = np.round(share.astype(float), 4)
     return [
-        dict(
-            zip(
-                shares.move16[a:b].tolist(),
-                np.round(shares.share[a:b].astype(float), 4).tolist(),
-                strict=True,
-            )
-        )
+        dict(zip(move16[a:b].tolist(), rounded[a:b].tolist(), strict=True))
         for a, b in itertools.pairwise(edges)
     ]
 
@@ -118,6 +115,39 @@ def test_visits_are_those_of_the_file(tmp_path):
         np.array([training_code("7g7f"), training_code("2g2f")], np.uint16),
     )
     assert batch.targets.soft_label[0].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("temperature", [1.0, 0.5])
+def test_mapped_batches_are_those_in_memory(tmp_path, temperature):
+    games = list(itertools.islice(records.read_games(records.sample_path()), 4))
+    rng = np.random.default_rng(1)
+    for game in games:
+        count = rng.integers(0, 4, len(game.moves)).astype(np.uint16)
+        total = int(count.sum())
+        game.candidates = records.Candidates(
+            count,
+            np.repeat(game.moves, count),  # the same move again and again is a share too
+            rng.integers(0, 30, total).astype(np.uint16),
+        )
+    records.write_games(tmp_path / "games.hcpe3", games)
+    parts = [
+        training.load_visits([tmp_path / "games.hcpe3"], cache)
+        for cache in (None, tmp_path / "cache")
+    ]
+    assert isinstance(parts[1].shares.weight, np.memmap)
+    batches = []
+    for part in parts:
+        soft = Part.whole(part.samples, part.shares.at_temperature(temperature))
+        assert isinstance(soft.shares.move16, np.memmap) == isinstance(part.samples.hcp, np.memmap)
+        loader = Loader(soft, CoreEncoder("dlshogi", "2187"), 32, seed=3, mirror=True)
+        batches.append(list(itertools.islice(loader.batches(), 8)))
+    for one, other in zip(*batches, strict=True):
+        assert all(map(np.array_equal, one.inputs, other.inputs))
+        for field in dataclasses.fields(one.targets):
+            a, b = (getattr(batch.targets, field.name) for batch in (one, other))
+            assert (a is None and b is None) or np.array_equal(a, b), field.name
+        assert one.targets.soft_label.shape[1] == 3
+        assert np.allclose(one.targets.share.sum(1), 1)
 
 
 def training_code(usi):

@@ -27,12 +27,12 @@ def load_samples(patterns: Iterable[str], cache: str = "") -> records.Samples:
     return samples
 
 
-def load_shares(patterns: Iterable[str]) -> Part:
+def load_shares(patterns: Iterable[str], cache: str = "") -> Part:
     """As `load_samples`, with the shares of the candidates' visits."""
     from komadori import training
 
     try:
-        part = training.load_visits(find_files(patterns))
+        part = training.load_visits(find_files(patterns), cache)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     assert isinstance(part.samples, records.Samples)

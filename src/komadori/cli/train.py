@@ -82,14 +82,8 @@ def command(
         files = replace(settings.data, train=tuple(train_files), test=tuple(test_files))
         settings = replace(settings, data=files)
         wants_visits = settings.loss.policy_target == "visits"
-        if wants_visits and files.cache:
-            raise training.ConfigError(
-                "data.cache: the candidates of policy_target = visits "
-                "are not mapped; leave one of the two out"
-            )
-        samples: training.Samples | training.Part = (
-            load_shares(train_files) if wants_visits else load_samples(train_files, files.cache)
-        )
+        load = load_shares if wants_visits else load_samples
+        samples: training.Samples | training.Part = load(train_files, files.cache)
         test_samples = load_samples(test_files, files.cache) if test_files else None
         with TrainingBar(Console(quiet=not is_first)) as bar, interrupt_sets(stop):
             result = training.train(

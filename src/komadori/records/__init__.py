@@ -14,8 +14,9 @@ from komadori.records.game import (
     Winner,
 )
 from komadori.records.games import GameReader, Games, GameWriter, read_games, write_games
-from komadori.records.mapped import map_samples
+from komadori.records.mapped import map_sample_moves, map_samples
 from komadori.records.sample import sample_path
+from komadori.records.sample_moves import SampleMoves, load_sample_moves
 from komadori.records.samples import (
     LAYOUTS,
     SampleReader,
@@ -41,13 +42,16 @@ __all__ = [
     "GameWriter",
     "Games",
     "RecordError",
+    "SampleMoves",
     "SampleReader",
     "SampleWriter",
     "Samples",
     "Skipped",
     "Source",
     "Winner",
+    "load_sample_moves",
     "load_samples",
+    "map_sample_moves",
     "map_samples",
     "read_games",
     "sample_path",

@@ -1,10 +1,11 @@
 """Samples on the disk: decoded once into one file a column, then mapped, never loaded whole.
 
-    FOLDER/KEY/cache.json  the sources, the number of rows, what was skipped
-    FOLDER/KEY/hcp.bin ... the columns of `Samples`, little-endian, one row after another
+    FOLDER/KEY/cache.json   the sources, the number of rows, what was skipped
+    FOLDER/KEY/hcp.bin ...  the columns of `Samples`, little-endian, one row after another
+    FOLDER/KEY-moves/       the same, and the columns of `SampleMoves`: first_move.bin ...
 
 KEY tells the sources with their sizes and times apart, so a changed file is decoded anew. A
-position takes 49 bytes.
+position takes 49 bytes; with moves 8 more, and 4 for each move.
 """
 
 from __future__ import annotations
@@ -19,24 +20,19 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 from komadori.atomic import sync_folder, write_text
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import content
 from komadori.records.formats import guess_format
 from komadori.records.games import GameReader
-from komadori.records.samples import (
-    SampleReader,
-    Samples,
-    load_samples,
-    samples_by_game,
-    samples_of,
-)
+from komadori.records.sample_moves import SampleMoves, samples_with_moves
+from komadori.records.samples import SampleReader, Samples, few_games, load_samples, samples_of
 
 FORMAT_VERSION = 1
 #: Files of games larger than this are decoded a few games at a time.
 LARGE_BYTES = 1 << 28
-_GAMES_AT_ONCE = 1 << 10
 
 
 def map_samples(paths: str | Path | Iterable[str | Path], folder: str | Path) -> Samples:
@@ -45,13 +41,44 @@ def map_samples(paths: str | Path | Iterable[str | Path], folder: str | Path) ->
     Rows are read when they are asked for, and only those. Raises what `load_samples` raises,
     and OSError where the disk is full; then nothing is left behind.
     """
+    sources, place = _places(paths, folder)
+    if _is_made(_with_moves(place)):  # which holds the samples too
+        return _open(_with_moves(place))
+    if not _is_made(place):
+        _build(sources, place, False)
+    return _open(place)
+
+
+def map_sample_moves(
+    paths: str | Path | Iterable[str | Path], folder: str | Path
+) -> tuple[Samples, SampleMoves]:
+    """As `load_sample_moves`, mapped as `map_samples` maps."""
+    sources, place = _places(paths, folder)
+    place = _with_moves(place)
+    if not _is_made(place):
+        _build(sources, place, True)
+    samples = _open(place)
+    first = _map(place, "first_move", np.dtype("<i8"), (len(samples) + 1,))
+    total = (int(first[-1]),)
+    codes, visits = (_map(place, name, np.dtype("<u2"), total) for name in ("candidate", "visits"))
+    return samples, SampleMoves(first, codes, visits)
+
+
+def _places(
+    paths: str | Path | Iterable[str | Path], folder: str | Path
+) -> tuple[list[Path], Path]:
     sources = [Path(paths)] if isinstance(paths, str | Path) else [Path(path) for path in paths]
     if not sources:
         raise RecordError("no record files given")
-    place = Path(folder) / _key(sources)
-    if not (place / "cache.json").exists():
-        _build(sources, place)
-    return _open(place)
+    return sources, Path(folder) / _key(sources)
+
+
+def _with_moves(place: Path) -> Path:
+    return place.with_name(f"{place.name}-moves")
+
+
+def _is_made(place: Path) -> bool:
+    return (place / "cache.json").exists()
 
 
 def _key(sources: list[Path]) -> str:
@@ -62,12 +89,12 @@ def _key(sources: list[Path]) -> str:
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
 
 
-def _build(sources: list[Path], place: Path) -> None:
+def _build(sources: list[Path], place: Path, with_moves: bool) -> None:
     temporary = place.with_name(f".writing-{place.name}")
     shutil.rmtree(temporary, ignore_errors=True)
     temporary.mkdir(parents=True)
     try:
-        rows, skipped = _write(sources, temporary)
+        rows, skipped = _write(sources, temporary, with_moves)
         about = {
             "format_version": FORMAT_VERSION,
             "rows": rows,
@@ -83,55 +110,62 @@ def _build(sources: list[Path], place: Path) -> None:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def _write(sources: list[Path], folder: Path) -> tuple[int, list[Skipped]]:
-    rows = games = 0
+def _write(sources: list[Path], folder: Path, with_moves: bool) -> tuple[int, list[Skipped]]:
+    rows = games = moves = 0
     skipped: list[Skipped] = []
-    files: dict[str, BinaryIO] = {}
     with contextlib.ExitStack() as stack:
+        files: dict[str, BinaryIO] = {}
+
+        def write(name: str, column: NDArray[Any]) -> None:
+            if name not in files:
+                files[name] = stack.enter_context((folder / f"{name}.bin").open("wb"))
+            little = column.astype(column.dtype.newbyteorder("<"), copy=False)
+            files[name].write(np.ascontiguousarray(little).data)
+
         for path in sources:
-            first, last = rows, -1
-            for part in _parts(path, skipped):
+            before, last = rows, -1
+            for part, of_part in _parts(path, skipped, with_moves):
                 part.game += games
                 last = int(part.game[-1])
                 for name, column in part.columns().items():
-                    if name not in files:
-                        files[name] = stack.enter_context((folder / f"{name}.bin").open("wb"))
-                    little = column.astype(column.dtype.newbyteorder("<"), copy=False)
-                    files[name].write(np.ascontiguousarray(little).data)
+                    write(name, column)
+                if of_part is not None:
+                    first = of_part.first + moves
+                    of_rows = first if rows == 0 else first[1:]
+                    write("first_move", of_rows)
+                    write("candidate", of_part.move16)
+                    write("visits", of_part.visits)
+                    moves = int(first[-1])
                 rows += len(part)
-            if rows == first:
+            if rows == before:
                 raise RecordError(f"{path}: no game with samples")
             games = last + 1
     return rows, skipped
 
 
-def _parts(path: Path, skipped: list[Skipped]) -> Iterator[Samples]:
-    """The file's samples, some at a time; games are numbered from 0 on."""
+def _parts(
+    path: Path, skipped: list[Skipped], with_moves: bool
+) -> Iterator[tuple[Samples, SampleMoves | None]]:
+    """The file's samples, some at a time, and their moves; games are numbered from 0 on."""
     data = content(path)
     format = guess_format(path, data)
-    if not format.holds_games:
-        reader = SampleReader(path)
-        yield from reader
-        skipped += reader.skipped
-    elif len(data) <= LARGE_BYTES:
+    if with_moves or (format.holds_games and len(data) > LARGE_BYTES):
+        games = GameReader(path, data=data)
+        if with_moves:
+            yield from samples_with_moves(games)
+        else:
+            for few in few_games(games):
+                yield Samples.concatenate([found for _, found in few]), None
+        skipped += games.skipped
+    elif format.holds_games:
         samples = load_samples(path)
         skipped += samples.skipped
-        yield samples
+        yield samples, None
     else:
-        yield from _few_games(path, skipped)
-
-
-def _few_games(path: Path, skipped: list[Skipped]) -> Iterator[Samples]:
-    reader = GameReader(path)
-    waiting = []
-    for _, found in samples_by_game(reader):
-        waiting.append(found)
-        if len(waiting) == _GAMES_AT_ONCE:
-            yield Samples.concatenate(waiting)
-            waiting = []
-    if waiting:
-        yield Samples.concatenate(waiting)
-    skipped += reader.skipped
+        reader = SampleReader(path)
+        for part in reader:
+            yield part, None
+        skipped += reader.skipped
 
 
 def _open(place: Path) -> Samples:
@@ -143,10 +177,13 @@ def _open(place: Path) -> Samples:
         raise RecordError(f"{place}: a damaged cache, remove it: {error!r}") from error
     columns = {}
     for name, column in samples_of([]).columns().items():
-        path = place / f"{name}.bin"
-        dtype, shape = column.dtype.newbyteorder("<"), (rows, *column.shape[1:])
-        wanted = int(np.prod(shape)) * dtype.itemsize
-        if not path.exists() or path.stat().st_size != wanted:
-            raise RecordError(f"{path}: missing or truncated; remove {place}")
-        columns[name] = np.memmap(path, dtype, "r", shape=shape)
+        columns[name] = _map(place, name, column.dtype, (rows, *column.shape[1:]))
     return Samples(**columns, skipped=skipped)
+
+
+def _map(place: Path, name: str, dtype: np.dtype[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+    path, dtype = place / f"{name}.bin", dtype.newbyteorder("<")
+    wanted = int(np.prod(shape)) * dtype.itemsize
+    if not path.exists() or path.stat().st_size != wanted:
+        raise RecordError(f"{path}: missing or truncated; remove {place}")
+    return np.memmap(path, dtype, "r", shape=shape)

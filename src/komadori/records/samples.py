@@ -75,6 +75,7 @@ LAYOUTS = {
 }
 
 CHUNK_RECORDS = 1 << 16
+GAMES_AT_ONCE = 1 << 10
 
 
 @dataclass(slots=True)
@@ -155,6 +156,18 @@ def samples_by_game(reader: GameReader) -> Iterator[tuple[Game, Samples]]:
             found.game += number
             number += 1
             yield game, found
+
+
+def few_games(reader: GameReader) -> Iterator[list[tuple[Game, Samples]]]:
+    """What `samples_by_game` gives, some games at a time."""
+    waiting = []
+    for one in samples_by_game(reader):
+        waiting.append(one)
+        if len(waiting) == GAMES_AT_ONCE:
+            yield waiting
+            waiting = []
+    if waiting:
+        yield waiting
 
 
 class SampleReader:

@@ -36,40 +36,50 @@ class MoveShares:
     """Shares of moves, of all rows of the samples one after another.
 
     first: int64 [N + 1]; the moves of row i are first[i] to first[i + 1] - 1.
-    move16: uint16 [M]. share: float32 [M], 1 in all for each row that has moves.
+    move16: uint16 [M]. weight: [M], numbers of any scale such as visits, which make shares
+    of 1 in all for each row that has moves; where all of a row are 0 they share alike.
+    temperature: shares are taken to the power of its inverse and scaled to 1 in all again.
+
+    The arrays may be mapped from a file: a row's shares are made when they are asked for.
     """
 
     first: NDArray[np.int64]
     move16: NDArray[np.uint16]
-    share: NDArray[np.float32]
+    weight: NDArray[np.float32] | NDArray[np.uint16]
+    temperature: float = 1.0
 
     @classmethod
     def of_weights(
         cls, count: NDArray[np.int64], move16: NDArray[np.uint16], weight: NDArray[np.float32]
     ) -> MoveShares:
-        """From the number of moves of each row and weights of any scale; where all of a row
-        are 0 they share alike."""
-        first = np.concatenate(([0], np.cumsum(count)))
-        owner = np.repeat(np.arange(len(count)), count)
-        total = np.bincount(owner, weight, minlength=len(count))[owner]
-        share = np.where(total > 0, weight / np.maximum(total, 1e-30), 1 / count[owner])
-        return cls(first, move16, share.astype(np.float32))
+        """From the number of moves of each row."""
+        return cls(np.concatenate(([0], np.cumsum(count))), move16, weight)
 
     def at_temperature(self, temperature: float) -> MoveShares:
-        """share ** (1 / temperature), scaled to 1 in all again."""
-        if temperature == 1:
-            return self
-        weight = (self.share ** np.float32(1 / temperature)).astype(np.float32)
-        return self.of_weights(np.diff(self.first), self.move16, weight)
+        """These shares, at another temperature on top of their own."""
+        return replace(self, temperature=self.temperature * temperature)
 
     def rows(
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float32]]:
         """The rows' numbers of moves, then moves and shares one row after another."""
-        count = self.first[rows + 1] - self.first[rows]
+        first = self.first[rows]
+        count = self.first[rows + 1] - first
         inner = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
-        place = np.repeat(self.first[rows], count) + inner
-        return count, self.move16[place], self.share[place]
+        place = np.repeat(first, count) + inner
+        share = _normalised(count, self.weight[place])
+        if self.temperature != 1:
+            share = _normalised(count, share ** np.float32(1 / self.temperature))
+        return count, self.move16[place], share
+
+
+def _normalised(
+    count: NDArray[np.int64], weight: NDArray[np.float32] | NDArray[np.uint16]
+) -> NDArray[np.float32]:
+    owner = np.repeat(np.arange(len(count)), count)
+    total = np.bincount(owner, weight, minlength=len(count))[owner]
+    share = np.where(total > 0, weight / np.maximum(total, 1e-30), 1 / count[owner])
+    return share.astype(np.float32)
 
 
 @dataclass(frozen=True)

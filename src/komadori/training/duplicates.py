@@ -43,9 +43,10 @@ def average_duplicates(part: Part) -> Part:
 
     shares = _shares(part, group, len(first))
     best = np.zeros(len(first), np.uint16)
-    owner = np.repeat(np.arange(len(first)), np.diff(shares.first))
-    order = np.argsort(shares.share, kind="stable")  # the largest is written last
-    best[owner[order]] = shares.move16[order]
+    count, move16, share = shares.rows(np.arange(len(first)))
+    owner = np.repeat(np.arange(len(first)), count)
+    order = np.argsort(share, kind="stable")  # the largest is written last
+    best[owner[order]] = move16[order]
     means = MeanSamples(
         hcp=samples.hcp[first],
         move16=best,
