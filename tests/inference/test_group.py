@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from komadori.inference import EvaluatorGroup, ModelError, evaluate, load
-from komadori.inference.batch_size import multiply_adds, suited_batch
+from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_batch
 from komadori.inference.fakes import RandomEvaluator
 from komadori.inference.openvino_import import import_openvino
 from komadori.inference.protocol import Floats
@@ -125,7 +126,8 @@ def test_the_batch_suits_the_network(tmp_path: Path) -> None:
     ("millions", "precision", "rows"),
     [
         (250, "float32", 8),
-        (250, "int8", 32),
+        (250, "int8", 64),
+        (1000, "int8", 16),
         (36, "float32", 64),
         (1e-3, "int8", 64),
         (1e5, "int8", 8),
@@ -133,3 +135,11 @@ def test_the_batch_suits_the_network(tmp_path: Path) -> None:
 )
 def test_batches_by_size(millions: float, precision: str, rows: int) -> None:
     assert suited_batch(millions * 1e6, precision) == rows
+
+
+@pytest.mark.parametrize("largest", [1, 2, 5, 8, 30, 64, 1000])
+def test_sizes_of_batches_grow_to_the_largest(largest: int) -> None:
+    sizes = batch_sizes(largest)
+    assert sizes[0] == 1
+    assert sizes[-1] == largest
+    assert all(a < b <= 2 * a for a, b in pairwise(sizes))

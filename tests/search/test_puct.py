@@ -532,3 +532,17 @@ def test_what_a_move_leaves_behind_is_freed_while_the_opponent_thinks() -> None:
     s.set_position(Board(MIDDLE))
     assert s.search(Limits(nodes=100)).best_move is not None
     assert s.tree.check() == ""
+
+
+def test_a_ponder_that_missed_frees_nothing() -> None:
+    """The opponent's move is another: what is kept must be what the position before it needs."""
+    s = searcher("random:2", memory_mb=3, root_mate_plies=0)
+    while s.tree.fullness < TIDY_FULLNESS:
+        s.search(Limits(nodes=500, infinite=False, ponder=False))
+        s._await_tidying()
+        if s.tree.fullness < TIDY_FULLNESS:
+            s.set_position(Board(MIDDLE))
+            stop = threading.Event()
+            threading.Timer(0.3, stop.set).start()
+            s.search(Limits(ponder=True), stop=stop)
+            assert s._tidying is None

@@ -7,6 +7,7 @@ from tree_oracle import label
 
 from komadori._core.tree import Batch, Tree
 from komadori.inference import load
+from komadori.inference.fakes import FixedEvaluator
 from komadori.rules import Board
 
 MIDDLE = "l2g1k1nl/1r1s1gs2/p1nppp1pp/2p3p2/1p7/2PP2P2/PPSSPP1PP/3R1G3/LN2KG1NL b Bb 25"
@@ -72,6 +73,39 @@ def test_a_leaf_in_flight_is_not_queued_twice() -> None:
     assert driver.collect(0, 64) >= 30  # its moves, then leaves in flight are in the way
     assert driver.tree.stats.dropped > 0
     assert sum(n for n, _ in driver.edges().values()) == driver.batches[0].rows
+
+
+def test_a_visit_in_flight_is_worth_what_it_was_selected_for() -> None:
+    """A move without a value counts as first-play urgency had it, another as its mean."""
+    evaluator = FixedEvaluator(max_batch=8, slots=2, default_value=0.3)
+    evaluator.add(Board(), {"7g7f": 0.6, "2g2f": 0.3}, 0.6)
+    driver = Driver(evaluator, Board(), temperature=1.0, fpu_reduction_root=0.0)
+    driver.run(1)
+    assert driver.collect(0, 2) == 2
+    urgency = round(0.6 * 4096)
+    assert driver.edges() == {"7g7f": (1, urgency), "2g2f": (1, urgency)}
+    driver.answer(0)
+    value = 4096 - round(0.3 * 4096)
+    assert driver.edges() == {"7g7f": (1, value), "2g2f": (1, value)}
+    assert driver.collect(0, 1) == 1
+    assert driver.edges()["7g7f"] == (2, 2 * value)
+    assert driver.tree.check() == ""
+
+
+def test_few_playouts_are_lost_to_a_leaf_in_flight() -> None:
+    """Where one move is far likelier than all others, meeting its leaf again and again must
+    turn the playouts away soon.
+    """
+    evaluator = FixedEvaluator(max_batch=16, slots=2)
+    evaluator.add(Board(), {"7g7f": 0.9}, 0.5)
+    driver = Driver(evaluator, Board(), temperature=1.0).run(1)
+    before = driver.tree.view(driver.root)
+    assert driver.collect(0, 8) == 8
+    assert 0 < driver.tree.stats.dropped < 40
+    driver.tree.cancel(driver.batches[0])
+    assert driver.edges() == {}
+    assert driver.tree.view(driver.root).visits == before.visits
+    assert driver.tree.check() == ""
 
 
 def test_a_batch_from_before_a_clear_is_void() -> None:

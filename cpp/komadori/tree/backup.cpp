@@ -18,6 +18,7 @@ void Tree::expand(Batch& batch, const float* policy, const float* value) {
         valid &= write_priors(node, policy + row * LABELS_2187);
         if (!valid) ++stats_.invalid;
         node.state = NodeState::EXPANDED;
+        node.collisions = 0;
         const int own = int(std::lround(node.value * VALUE_ONE));
         node.value_sum += std::uint64_t(own);
         --node.in_flight;
@@ -33,6 +34,7 @@ void Tree::cancel(Batch& batch) {
         if (batch.generation != generation_) break;
         Node& node = store_[leaf.node];
         node.state = NodeState::NEW;
+        node.collisions = 0;
         --node.visits;
         --node.in_flight;
         undo(batch.flight->path(leaf));
@@ -61,8 +63,8 @@ void Tree::settle(std::span<const Step> path, int value) {
 void Tree::undo(std::span<const Step> path) {
     for (const Step& step : path) {
         Node& node = store_[step.node];
-        --node.visits;
-        --node.in_flight;
+        node.visits -= step.visits;
+        node.in_flight -= step.visits;
         store_.edges(node)[step.ordinal].stat -= step.stat();
     }
 }

@@ -15,10 +15,11 @@ namespace komadori {
 struct Step {
     NodeIndex node;
     std::uint32_t ordinal;
-    int assumed;  // the value that the edge's sum holds for this visit until its own is known
+    int assumed;  // the value that the edge's sum holds for a visit until its own is known
+    std::uint32_t visits = 1;  // more than one where the playout is going to be undone
 
-    // What the visit has added to the edge.
-    std::uint64_t stat() const { return std::uint64_t(assumed) << VISIT_BITS | 1; }
+    // What the visits have added to the edge.
+    std::uint64_t stat() const { return (std::uint64_t(assumed) << VISIT_BITS | 1) * visits; }
 };
 
 // Playouts that wait for the network.

@@ -54,11 +54,11 @@ int Tree::collect(int root_number, Batch& batch, int rows) {
     }
     if (batch.generation != generation_) return 0;
     // Some playouts need no row; this many attempts are made for those that do.
-    const int attempts = 4 * rows + 16;
+    const int attempts = 8 * rows + 16;
     make_room(attempts);
     int added = 0;
     int dropped = 0;
-    for (int i = 0; i < attempts && added < rows && dropped <= rows; ++i) {
+    for (int i = 0; i < attempts && added < rows && dropped <= 4 * rows; ++i) {
         if (!store_.has_room(1, MAX_LEGAL_MOVES)) break;
         const End end = playout(root, batch);
         if (end == End::STUCK) break;
@@ -96,18 +96,19 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
                                                  : std::span<const std::uint16_t>(),
                                          at_root);
         if (selected.ordinal < 0) break;
+        const Edge& chosen = store_.edges(node)[std::size_t(selected.ordinal)];
+        if (chosen.has_child()) store_.prefetch(chosen.child);
         path_keys_.push_back({position.key(), position.board_key()});
-        position.do_move(
-            full_move(position, store_.edges(node)[std::size_t(selected.ordinal)].move16()));
+        position.do_move(full_move(position, chosen.move16()));
         ++made;
         if (options_.repetition && !is_drawn(position.ply(), options_.draw_ply)) {
             const Repetition repetition = position.repetition(2);
             if (repetition != Repetition::NONE) {
-                end = settle_repetition(root, index, selected.ordinal, repetition);
+                end = settle_repetition(root, index, selected, repetition);
                 break;
             }
         }
-        const Step step = visit(index, selected.ordinal);
+        const Step step = visit(index, selected);
         path_.push_back(step);
         Edge& edge = store_.edges(node)[step.ordinal];
         if (!edge.has_child()) {
@@ -129,6 +130,7 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
             break;
         }
         if (child.state == NodeState::PENDING) {
+            collide(store_[index]);
             end = End::DROPPED;
             break;
         }
@@ -156,29 +158,31 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
 // The move just made repeats a position of the path. Its value may be stored once every node
 // that it depends on belongs to this path alone; where some don't yet, they are given nodes of
 // their own and the playout starts over.
-Tree::End Tree::settle_repetition(Root& root, NodeIndex index, int ordinal, Repetition repetition) {
+Tree::End Tree::settle_repetition(Root& root, NodeIndex index, const Selected& selected,
+                                  Repetition repetition) {
     const Position& position = root.position;
     if (make_private(root, index, repeated_at(repetition, position))) return End::RETRY;
     const Node& node = store_[index];
     if (!node.is_private) return End::DROPPED;  // no room for more nodes
-    if (store_.edges(node)[std::size_t(ordinal)].child != REPEATS) {
-        mark_repeats(index, ordinal);
+    if (store_.edges(node)[std::size_t(selected.ordinal)].child != REPEATS) {
+        mark_repeats(index, selected.ordinal);
         return End::RETRY;
     }
     ++stats_.terminal;
     ++stats_.repeated;
-    path_.push_back(visit(index, ordinal));
+    path_.push_back(visit(index, selected));
     settle(path_, repetition_value(repetition, opponent(position.turn())));
     return End::SETTLED;
 }
 
 // Counts a visit without a value on a node and one of its edges. The edge's mean stays what it
-// is: only its visits tell the next playouts to look elsewhere ("watch the unobserved", Liu et
-// al. 2020, arXiv 1810.11755). A loss instead, as dlshogi assumes, costs 200 Elo where a fifth of
-// a small search is in flight. An edge that has no value yet counts as lost meanwhile.
-Step Tree::visit(NodeIndex index, int ordinal) {
+// is, or what it was selected for where it has none yet: only its visits tell the next playouts
+// to look elsewhere ("watch the unobserved", Liu et al. 2020, arXiv 1810.11755). A loss instead,
+// as dlshogi assumes, costs 200 Elo where a fifth of a small search is in flight.
+Step Tree::visit(NodeIndex index, const Selected& selected) {
     Node& node = store_[index];
     const std::span<Edge> edges = store_.edges(node);
+    int ordinal = selected.ordinal;
     if (ordinal >= node.touched) {
         std::swap(edges[std::size_t(ordinal)], edges[node.touched]);
         ordinal = node.touched++;
@@ -187,11 +191,26 @@ Step Tree::visit(NodeIndex index, int ordinal) {
     ++node.visits;
     ++node.in_flight;
     Edge& edge = edges[std::size_t(ordinal)];
-    const std::uint32_t visits = edge.visits();
-    const int assumed = visits ? int((edge.value_sum() + visits / 2) / visits) : 0;
-    const Step step{index, std::uint32_t(ordinal), assumed};
+    const Step step{index, std::uint32_t(ordinal), int(selected.q * VALUE_ONE + 0.5f)};
     edge.stat += step.stat();
     return step;
+}
+
+// The path ends at a leaf that waits for the network, and is going to be undone; until then it
+// keeps the next playouts away, the more so the more of them have met here: where one move is far
+// likelier than all others, single visits would take dozens of playouts to turn elsewhere.
+void Tree::collide(Node& leaf) {
+    if (leaf.collisions < UINT8_MAX) ++leaf.collisions;
+    const std::uint32_t more = leaf.collisions - 1u;
+    for (Step& step : path_) {
+        Node& node = store_[step.node];
+        node.visits += more;
+        node.in_flight += more;
+        Edge& edge = store_.edges(node)[step.ordinal];
+        edge.stat -= step.stat();
+        step.visits += more;
+        edge.stat += step.stat();
+    }
 }
 
 // A node for a position that has none yet, settled as far as the rules can settle it.

@@ -117,8 +117,8 @@ void Tree::remove_in_flight(Node& copy, NodeIndex original) {
         for (const Step& step : steps) {
             if (step.node != original) continue;
             edges[step.ordinal].stat -= step.stat();
-            --copy.visits;
-            --copy.in_flight;
+            copy.visits -= step.visits;
+            copy.in_flight -= step.visits;
         }
     };
     for (const auto& flight : flights_) remove(flight->steps);

@@ -46,7 +46,7 @@ Tree::Selected Tree::select(Node& node, std::span<const std::uint16_t> allowed, 
     // all moves are allowed the front edge may be barred: then they count too.
     const std::size_t end =
         allowed.empty() ? std::min<std::size_t>(node.touched + 1u, edges.size()) : edges.size();
-    Selected best{-1, -1.0f};
+    Selected best{-1, -1.0f, 0.0f};
     const Edge* unvisited = nullptr;
     float visited_prior = 0;
     for (std::size_t i = 0; i < end; ++i) {
@@ -63,13 +63,13 @@ Tree::Selected Tree::select(Node& node, std::span<const std::uint16_t> allowed, 
         if (is_barred(edge)) continue;
         const float q = float(edge.value_sum()) * (1.0f / VALUE_ONE) / float(visits);
         const float score = q + exploration * prior / float(1 + visits);
-        if (score > best.score) best = {int(i), score};
+        if (score > best.score) best = {int(i), score, q};
     }
     if (unvisited) {
         const float mean = node.finished() ? node.mean() : 0.5f;
         const float q = std::max(0.0f, mean - reduction * std::sqrt(visited_prior));
         const float score = q + exploration * decode_prior(unvisited->prior);
-        if (score > best.score) best = {int(unvisited - edges.data()), score};
+        if (score > best.score) best = {int(unvisited - edges.data()), score, q};
     }
     return best;
 }

@@ -19,6 +19,7 @@ class Store {
 
     Node& operator[](NodeIndex i) { return nodes_[i]; }
     const Node& operator[](NodeIndex i) const { return nodes_[i]; }
+    void prefetch(NodeIndex i) const { __builtin_prefetch(&nodes_[i]); }
     std::span<Edge> edges(const Node& node) { return {&edges_[node.edges], node.edge_count}; }
     std::span<const Edge> edges(const Node& node) const {
         return {&edges_[node.edges], node.edge_count};

@@ -121,6 +121,7 @@ class Tree {
     struct Selected {
         int ordinal;  // -1: nothing left to select
         float score;
+        float q;  // its mean value, or the first-play urgency
     };
     struct PathKeys {
         std::uint64_t key;
@@ -133,10 +134,12 @@ class Tree {
 
     // collect.cpp
     End playout(Root& root, Batch& batch);
-    End settle_repetition(Root& root, NodeIndex index, int ordinal, Repetition repetition);
-    Step visit(NodeIndex index, int ordinal);
+    End settle_repetition(Root& root, NodeIndex index, const Selected& selected,
+                          Repetition repetition);
+    Step visit(NodeIndex index, const Selected& selected);
     NodeIndex meet(const Position& position);
     void write_edges(Node& node, const Position& position);
+    void collide(Node& leaf);
     void queue(NodeIndex index, const Position& position, Batch& batch);
     std::uint64_t key_of(const Position& position) const;
     void make_room(int playouts);

@@ -6,6 +6,7 @@
 A backend's library is imported only when a model is loaded through it.
 """
 
+from komadori.inference.batch_size import batch_sizes
 from komadori.inference.group import EvaluatorGroup
 from komadori.inference.loading import BACKENDS, load
 from komadori.inference.model_file import default_model
@@ -20,6 +21,7 @@ __all__ = [
     "ModelError",
     "Polled",
     "available_threads",
+    "batch_sizes",
     "default_model",
     "evaluate",
     "load",

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from komadori.inference.batch_size import multiply_adds, suited_batch
+from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_batch
 from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
 from komadori.inference.openvino_import import import_openvino
 from komadori.inference.processors import available_threads
@@ -33,9 +33,9 @@ class OpenVinoEvaluator:
     """A network on the CPU, one stream a thread, reading the slots' arrays in place.
 
     `slots`: for each stream a batch that it works on and one that waits its turn, so that a
-    searcher held up for a moment doesn't hold up the network, and one that is collected. The
-    batch is dynamic: n rows cost what n rows cost. `max_batch` None: what suits the network's
-    size (`inference.batch_size`).
+    searcher held up for a moment doesn't hold up the network, and one that is collected. A batch
+    costs what the next larger one of `batch_sizes(max_batch)` costs, for which kernels are made
+    beforehand. `max_batch` None: what suits the network's size (`inference.batch_size`).
     """
 
     name = "openvino"
@@ -104,12 +104,13 @@ class OpenVinoEvaluator:
             )
             for _ in range(self.slots)
         ]
-        # What a slot's request reads and writes for each number of rows, so that no start() makes
-        # a tensor and no wait() asks for one.
-        self._tensors: list[dict[int, _Rows]] = [{} for _ in range(self.slots)]
-        self._rows = [-1] * self.slots
+        # What a slot's request reads and writes for each size, so that no start() makes a tensor.
+        self._sizes = batch_sizes(max_batch)
+        self._tensors: list[dict[int, list[Any]]] = [{} for _ in range(self.slots)]
+        self._size = [-1] * self.slots
+        self._rows = [0] * self.slots
         self._dropped = [False] * self.slots
-        self._answers = [(policy[:0], value[:0, 0]) for policy, value in self._outputs]
+        self._warm_up()
 
     def inputs(self, slot: int) -> tuple[Planes, Planes]:
         return self._inputs[slot]
@@ -121,24 +122,43 @@ class OpenVinoEvaluator:
                 request.wait()
             self._dropped[slot] = False
         if n != self._rows[slot]:
-            rows = self._tensors[slot].get(n)
-            if rows is None:
-                if not 0 < n <= self.max_batch:
-                    raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
-                rows = _Rows([*self._inputs[slot], *self._outputs[slot]], n)
-                self._tensors[slot][n] = rows
-            for name, tensor in zip((*INPUTS, *OUTPUTS), rows.tensors, strict=True):
-                request.set_tensor(name, tensor)
+            if not 0 < n <= self.max_batch:
+                raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
             self._rows[slot] = n
-            self._answers[slot] = rows.answers
+            size = self._sizes[bisect.bisect_left(self._sizes, n)]
+            if size != self._size[slot]:
+                self._set_size(slot, size)
         request.start_async()
+
+    def _set_size(self, slot: int, size: int) -> None:
+        ov = import_openvino()
+
+        tensors = self._tensors[slot].get(size)
+        if tensors is None:
+            arrays = (*self._inputs[slot], *self._outputs[slot])
+            tensors = [ov.Tensor(array[:size], shared_memory=True) for array in arrays]
+            self._tensors[slot][size] = tensors
+        for name, tensor in zip((*INPUTS, *OUTPUTS), tensors, strict=True):
+            self._requests[slot].set_tensor(name, tensor)
+        self._size[slot] = size
+
+    def _warm_up(self) -> None:
+        """Have each stream make its kernels for each size."""
+        for size in self._sizes:
+            slots = range(min(self.streams, self.slots))
+            for slot in slots:
+                self.start(slot, size)
+            for slot in slots:
+                self.wait(slot)
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
         try:
             self._requests[slot].wait()
         except RuntimeError as error:
             raise InferenceError(f"OpenVINO: {_brief(error)}") from None
-        return self._answers[slot]
+        policy, value = self._outputs[slot]
+        n = self._rows[slot]
+        return policy[:n], value[:n, 0]
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
         if timeout_s is None:
@@ -182,16 +202,6 @@ def _reading_bytes(model: Any) -> Any:
     for name in INPUTS:
         changed.input(name).tensor().set_element_type(ov.Type.u8)
     return changed.build()
-
-
-class _Rows:
-    """The first n rows of a slot's arrays: as tensors, and as the answers that wait() gives."""
-
-    def __init__(self, arrays: list[NDArray[Any]], n: int) -> None:
-        ov = import_openvino()
-
-        self.tensors = [ov.Tensor(array[:n], shared_memory=True) for array in arrays]
-        self.answers = (arrays[2][:n], arrays[3][:n, 0])
 
 
 def _read_model(core: Any, path: Path) -> Any:

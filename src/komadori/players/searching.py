@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import threading
 from collections.abc import Callable
@@ -219,20 +220,20 @@ class SearcherBuilder:
             from komadori import players
 
             return PlayerSearcher(players.make(self._kind))
-        evaluator = load_policy(options) if self._kind == "alphabeta" else load_evaluator(options)
-        try:
-            searcher = (
-                alphabeta_searcher(options, evaluator)
-                if self._kind == "alphabeta"
-                else _searcher(self._kind, evaluator, options)  # type: ignore[arg-type]
-            )
-        except BaseException:
-            if evaluator is not None:
-                evaluator.close()
-            raise
-        old, self._evaluator = self._evaluator, evaluator
-        if old is not None:
-            old.close()
+        evaluator: Evaluator | None
+        with contextlib.ExitStack() as undo:
+            if self._kind == "alphabeta":
+                if evaluator := load_policy(options):
+                    undo.callback(evaluator.close)
+                searcher = alphabeta_searcher(options, evaluator)
+            else:
+                evaluator = load_evaluator(options)
+                undo.callback(evaluator.close)
+                searcher = _searcher(self._kind, evaluator, options)
+            undo.pop_all()
+        if self._evaluator is not None:
+            self._evaluator.close()
+        self._evaluator = evaluator
         return searcher
 
     def configure(self, searcher: Searcher, options: OptionTable) -> Searcher:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import contextlib
 import math
 import random
@@ -20,6 +21,7 @@ from komadori.inference import (
     ModelError,
     Polled,
     available_threads,
+    batch_sizes,
 )
 from komadori.rules import Board, Move
 from komadori.search.clock import TimeBudget, budget
@@ -63,6 +65,7 @@ class PuctSearcher:
         self._tree = Tree(self._options.memory_mb << 20, tree_options(self._options))
         self._root = self._tree.add_root()
         self._batches = [_batch(evaluator, slot) for slot in range(evaluator.slots)]
+        self._sizes = batch_sizes(evaluator.max_batch)
         self._mate = RootMate(self._options.mate_memory_mb)
         self._mate_share = mate_share(evaluator)
         self._random = random.Random(self._options.random_seed)
@@ -154,7 +157,7 @@ class PuctSearcher:
                 if limits.ponder and self._ponderhit is not None:
                     break
             result = immediate or self._result(run)
-            self._tidy_after(result.best_move, limits)
+            self._tidy_after(result.best_move, run.limits)
             return result
         finally:
             # The thread must be gone before the interpreter may end.
@@ -167,7 +170,8 @@ class PuctSearcher:
 
     def _tidy_after(self, best: Move | None, limits: Limits) -> None:
         """Free in the background what the game can't come back to, if memory is getting short."""
-        if best is None or limits.infinite or self._tree.fullness < TIDY_FULLNESS:
+        goes_on = not (limits.infinite or limits.ponder)
+        if best is None or not goes_on or self._tree.fullness < TIDY_FULLNESS:
             return
         after = self._board.copy()
         after.push(best)
@@ -325,7 +329,7 @@ class PuctSearcher:
     def _rows(self, run: _Run, flying: int) -> int:
         """Rows of the next batch; 0: rather wait than begin a smaller one."""
         growth = 1 + run.visits // self._options.batch_growth
-        rows = min(self.evaluator.max_batch, growth)
+        rows = self._sizes[bisect.bisect_right(self._sizes, growth) - 1]
         if flying + rows > MAX_BATCHES_EARLY * growth:
             return 0
         return min(rows, run.nodes_left() - flying)
