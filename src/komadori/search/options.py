@@ -35,7 +35,7 @@ class PuctOptions:
     """The entering-king rule: "27" points, "24" points or "none"."""
     memory_mb: int = 512
     """Bound on the tree. When it is full the least visited positions are forgotten."""
-    batch_growth: int = 64
+    batch_growth: int = 32
     """A batch has at most one row for this many playouts at the root, so that small searches
     aren't spoiled by large batches."""
     reuse_subtree: bool = True
