@@ -7,7 +7,8 @@
 with the teacher alone, and with squared errors in place of cross entropy, and measures each on the
 same held-out games; with --games each also plays the first variant at --nodes.
 `curve` learns shares of the games, measures each on the same held-out games, and says by what
-power of the data the held-out loss falls and how much data the curve asks for.
+power of the data the held-out losses fall, and how much data it would take to reach those of other
+evaluations (--beside) and to touch every weight.
 """
 
 from __future__ import annotations
@@ -17,14 +18,15 @@ import tempfile
 import time
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
 from komadori import arena, records, training
-from komadori.linear import TwoPieceWeights
+from komadori.linear import NnueWeights, TwoPieceWeights
 from komadori.linear.kpp import Learner, Report, Settings
 from komadori.linear.kpp_weights import TABLES
-from komadori.linear.regression import LossSettings, Positions, measure
+from komadori.linear.regression import HeldOut, LossSettings, Positions, measure
 from komadori.training import Part
 
 VARIANTS: dict[str, dict[str, object]] = {
@@ -127,38 +129,59 @@ def play(ours: Path, theirs: Path, given: argparse.Namespace) -> str:
 def curve(data: Data, usual: Settings, given: argparse.Namespace) -> None:
     print(HEAD)
     print("|---|---|---|---|---|---|---|---|---|---|")
-    counts, found, touched = [], [], []
+    counts: list[int] = []
+    measures: dict[str, list[float]] = {name: [] for name in (RESULT, TEACHER, MISSED, TOUCHED)}
     for share in (float(text) for text in given.shares.split(",")):
         train, games = data.share(share)
         with tempfile.TemporaryDirectory() as folder:
             began = time.monotonic()
             report = learn(usual, train, data.test, Path(folder))
+            report = judged(report, Path(folder), data.test, usual.threads)
             name = f"{share:g}: {len(train):,} positions of {games:,} games"
             print(row(name, report, time.monotonic() - began), flush=True)
         counts.append(len(train))
-        found.append(sum(report.held_out.loss.above_floor))
-        touched.append(report.touched)
-    two_piece = (
-        measure(TwoPieceWeights.load(given.two_piece).core(), data.test, usual, 1)
-        if (given.two_piece)
-        else None
-    )
-    if two_piece:
-        print(f"\ntwo-piece on the same: {two_piece}")
+        for name, value in judgement(report.held_out).items():
+            measures[name].append(value)
+        measures[TOUCHED].append(report.touched)
+    others = {
+        path: measure(evaluation(path), data.test, LossSettings(), 1) for path in given.beside
+    }
+    for path, found in others.items():
+        print(f"\n{path.name} on the same: {found}")
     if len(counts) < 2:
         return
-    log_counts = np.log(counts)
-    for what, values in (
-        ("loss, both terms less their floors", found),
-        ("weights touched", touched),
-    ):
-        power, constant = np.polyfit(log_counts, np.log(values), 1)
-        error = np.abs(np.polyval((power, constant), log_counts) - np.log(values)).max()
-        print(f"\n{what}: positions to the power {power:.3f}, off by {100 * error:.1f} % at most")
-        if what == "weights touched":
-            unique = TABLES["KPP"][1]
-            needed = np.exp((np.log(unique) - constant) / power)
-            print(f"all {unique:,} KPP weights would be touched by {needed:,.0f} positions")
+    print("\n| what | power of the positions | off by at most | positions asked for |")
+    print("|---|---|---|---|")
+    for name, values in measures.items():
+        power, constant = np.polyfit(np.log(counts), np.log(values), 1)
+        error = np.abs(np.polyval((power, constant), np.log(counts)) - np.log(values)).max()
+        goals = (
+            {path.name: judgement(found)[name] for path, found in others.items()}
+            if (name != TOUCHED)
+            else {"all of KPP": float(TABLES["KPP"][1])}
+        )
+        asked = (
+            f"{goal}: {np.exp((np.log(value) - constant) / power):,.0f}"
+            for goal, value in goals.items()
+        )
+        print(f"| {name} | {power:.3f} | {100 * error:.1f} % | {'; '.join(asked)} |")
+
+
+RESULT, TEACHER = "result's loss, held out", "teacher's loss, held out"
+MISSED, TOUCHED = "teacher's move missed (k = 1)", "weights touched"
+
+
+def judgement(held_out: HeldOut) -> dict[str, float]:
+    """What falls as an evaluation learns."""
+    result, teacher = held_out.loss.above_floor
+    return {RESULT: result, TEACHER: teacher, MISSED: 1 - held_out.agreement[0]}
+
+
+def evaluation(path: Path) -> Any:
+    """Weights of another evaluation, for the core."""
+    if path.suffix == ".bin":
+        return NnueWeights.load(path).core()
+    return TwoPieceWeights.load(path).core()
 
 
 def main() -> None:
@@ -174,10 +197,20 @@ def main() -> None:
     parser.add_argument("--test-limit", type=int, default=5000)
     parser.add_argument("--games", type=int, default=0, help="of a match, for `loss`")
     parser.add_argument("--nodes", type=int, default=5000)
-    parser.add_argument("--two-piece", type=Path, help="weights to measure beside, for `curve`")
+    parser.add_argument("--lambda", dest="teacher", type=float, default=0.5, help="for `curve`")
+    parser.add_argument("--result-weight", type=float, default=1.0, help="for `curve`")
+    parser.add_argument(
+        "--beside",
+        type=Path,
+        nargs="+",
+        default=[],
+        help="for `curve`: weights (two-piece, nn.bin) whose losses it is extrapolated to",
+    )
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
     usual = Settings(
+        result_weight=given.result_weight if given.what == "curve" else 1.0,
+        teacher_weight=given.teacher if given.what == "curve" else 0.5,
         epochs=given.epochs,
         batch=given.batch,
         rate=given.rate,
