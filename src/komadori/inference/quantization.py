@@ -236,7 +236,7 @@ def _write_int8(
         for row in range(len(planes[0]))
     ]
     parts = {"stem": _stem_layers, "heads": _head_layers}
-    names = sorted({name for part in kept for name in parts[part](network)})
+    names = sorted({name for part in kept for name in parts[part](network)} | _products(network))
     # The largest and smallest activation seen, not their mean over the positions: pieces in
     # hand make rare, large activations, and cutting them off costs points of top-1.
     ranges = nncf.quantization.range_estimator.RangeEstimatorParametersSet.MINMAX
@@ -255,6 +255,25 @@ def _write_int8(
 
 #: Layers that have weights.
 _HEAVY = ("Convolution", "MatMul")
+
+
+def _products(network: Any) -> set[str]:
+    """The layers that multiply activations with each other, as attention does: OpenVINO 2026.4
+    multiplies them in float all the same, so that rounding to int8 would only take time.
+    """
+    return {
+        node.get_friendly_name()
+        for node in network.get_ops()
+        if node.get_type_name() == "MatMul" and not any(map(_is_constant, node.inputs()))
+    }
+
+
+def _is_constant(port: Any) -> bool:
+    """Whether nothing but constants, compressed ones too, come in."""
+    node = port.get_source_output().get_node()
+    if node.get_type_name() == "Convert":
+        return _is_constant(node.input(0))
+    return bool(node.get_type_name() == "Constant")
 
 
 def _stem_layers(network: Any) -> set[str]:
