@@ -15,6 +15,7 @@ from komadori.inference import InferenceError, ModelError, load
 from komadori.inference.fakes import FixedEvaluator, UniformEvaluator
 from komadori.rules import Board, Move
 from komadori.search import Info, Limits, PuctOptions, PuctSearcher, Searcher
+from komadori.search.options import batch_rows
 from komadori.search.puct import TIDY_FULLNESS, mate_share
 from komadori.search.root_mate import CROWDED_SHARE
 
@@ -546,3 +547,21 @@ def test_a_ponder_that_missed_frees_nothing() -> None:
             threading.Timer(0.3, stop.set).start()
             s.search(Limits(ponder=True), stop=stop)
             assert s._tidying is None
+
+
+@pytest.mark.parametrize(
+    ("visits", "expected", "is_timed", "rows"),
+    [
+        (0, 1e6, True, 1),  # nothing is known yet
+        (40, 1e6, False, 11),
+        (1000, 200, False, 1),
+        (1000, 2560, False, 10),
+        (1000, 2560, True, 32),  # a row for 32 visits
+        (1000, 25600, True, 100),
+        (100, 120, True, 4),
+    ],
+)
+def test_a_batch_is_a_small_part_of_the_search(
+    visits: int, expected: float, is_timed: bool, rows: int
+) -> None:
+    assert batch_rows(PuctOptions(), visits, expected, is_timed=is_timed) == rows

@@ -12,7 +12,7 @@ from komadori._core.tree import Batch, Proof, RootMove, Tree
 from komadori.inference import Evaluator, ModelError
 from komadori.mate import MateSolver
 from komadori.rules import Board, Move
-from komadori.search.options import DECLARATION_POINTS, PuctOptions
+from komadori.search.options import DECLARATION_POINTS, PuctOptions, batch_rows
 from komadori.search.puct import MAX_PV, score_cp, tree_options
 
 Key = TypeVar("Key")
@@ -201,7 +201,7 @@ class PositionAnalyser:
             if self._has_enough(root, visits):
                 continue
             # As in a search of one position: young searches aren't spoiled by many rows.
-            rows = min(limit - batch.rows, 1 + visits // self._options.batch_growth)
+            rows = min(limit - batch.rows, self._allowed(root, visits))
             if self._effort.nodes is not None:
                 rows = min(rows, self._effort.nodes - visits - root.flying)
             if rows <= 0:
@@ -216,6 +216,14 @@ class PositionAnalyser:
             if batch.rows >= limit:
                 break
         return shares
+
+    def _allowed(self, root: _Root[Key], visits: int) -> int:
+        effort = self._effort
+        if effort.nodes is not None:
+            return batch_rows(self._options, visits, effort.nodes, is_timed=False)
+        assert effort.seconds is not None
+        expected = visits * max(effort.seconds / max(root.seconds, 1e-3), 1.0)
+        return batch_rows(self._options, visits, expected, is_timed=True)
 
     def _is_done(self, root: _Root[Key]) -> bool:
         if root.flying:

@@ -8,6 +8,10 @@ from dataclasses import dataclass
 EVAL_COEF = 756.0864962951762
 
 
+#: However long a search will be, its batches begin with a row for this many visits.
+EARLY_GROWTH = 4
+
+
 @dataclass(frozen=True)
 class PuctOptions:
     """Settings of the PUCT searcher; the constants are dlshogi's."""
@@ -35,9 +39,12 @@ class PuctOptions:
     """The entering-king rule: "27" points, "24" points or "none"."""
     memory_mb: int = 512
     """Bound on the tree. When it is full the least visited positions are forgotten."""
+    batch_share: int = 256
+    """A batch has at most one row for this many visits that the root will have in the end, so that
+    what is in flight hardly matters."""
     batch_growth: int = 32
-    """A batch has at most one row for this many playouts at the root, so that small searches
-    aren't spoiled by large batches."""
+    """Under a clock a batch may have a row for this many visits that the root has: there small
+    searches gain more by larger batches than they lose."""
     reuse_subtree: bool = True
     """Keep what is known of the positions of the last search."""
     root_mate_plies: int = 1000
@@ -75,7 +82,7 @@ class PuctOptions:
         if self.declaration not in DECLARATION_POINTS:
             rules = ", ".join(DECLARATION_POINTS)
             raise ValueError(f"declaration is {self.declaration!r}, one of {rules} is needed")
-        for name in ("memory_mb", "mate_memory_mb", "batch_growth", "multipv"):
+        for name in ("memory_mb", "mate_memory_mb", "batch_share", "batch_growth", "multipv"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
         for name in ("draw_value_black", "draw_value_white", "resign_threshold"):
@@ -85,3 +92,13 @@ class PuctOptions:
 
 #: Points to declare with, Black's and White's, by rule.
 DECLARATION_POINTS = {"27": (28, 27), "24": (31, 31), "none": (0, 0)}
+
+
+def batch_rows(options: PuctOptions, visits: int, expected: float, *, is_timed: bool) -> int:
+    """How many rows the next batch may have, at least 1, where the root has so many visits and so
+    many are expected in the end.
+    """
+    rows = int(expected) // options.batch_share
+    if is_timed:
+        rows = max(rows, visits // options.batch_growth + 1)
+    return max(1, min(rows, visits // EARLY_GROWTH + 1))

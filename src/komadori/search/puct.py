@@ -25,14 +25,16 @@ from komadori.inference import (
 )
 from komadori.rules import Board, Move
 from komadori.search.clock import TimeBudget, budget
-from komadori.search.options import DECLARATION_POINTS, PuctOptions
+from komadori.search.options import DECLARATION_POINTS, PuctOptions, batch_rows
 from komadori.search.protocol import Info, Limits, SearchResult
 from komadori.search.root_mate import CROWDED_SHARE, MOVES_PER_NODE, RootMate
 
 MAX_PV = 64
 
 #: Batches of the size allowed that may be in flight: more only hide delays once batches are full.
-MAX_BATCHES_EARLY = 3
+MAX_BATCHES = 3
+#: How long a search without an end is thought to go on, at least.
+OPEN_MS = 5000
 #: From here on, what a move has made unreachable is freed while the opponent thinks.
 TIDY_FULLNESS = 0.5
 #: Longest wait for the network without a look at `stop`.
@@ -74,6 +76,7 @@ class PuctSearcher:
         self._ponderhit: Limits | None = None
         self._warned = False
         self._batch_ms = 0.0
+        self._usual_speed = 0.0
         self._tidying: threading.Thread | None = None
 
     # -- the Searcher protocol
@@ -157,6 +160,8 @@ class PuctSearcher:
                 if limits.ponder and self._ponderhit is not None:
                     break
             result = immediate or self._result(run)
+            if immediate is None and run.is_timed:
+                self._usual_speed = run.speed()
             self._tidy_after(result.best_move, run.limits)
             return result
         finally:
@@ -328,9 +333,10 @@ class PuctSearcher:
 
     def _rows(self, run: _Run, flying: int) -> int:
         """Rows of the next batch; 0: rather wait than begin a smaller one."""
-        growth = 1 + run.visits // self._options.batch_growth
-        rows = self._sizes[bisect.bisect_right(self._sizes, growth) - 1]
-        if flying + rows > MAX_BATCHES_EARLY * growth:
+        expected = run.expected_visits(self._usual_speed)
+        allowed = batch_rows(self._options, run.visits, expected, is_timed=run.is_timed)
+        rows = self._sizes[bisect.bisect_right(self._sizes, allowed) - 1]
+        if flying + rows > MAX_BATCHES * allowed:
             return 0
         return min(rows, run.nodes_left() - flying)
 
@@ -541,6 +547,23 @@ class _Run:
     def speed(self) -> float:
         """Playouts a millisecond."""
         return self.nodes / max((time.perf_counter() - self._started) * 1000, 1.0)
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether anything but a count ends the search."""
+        limits = self.limits
+        counts = limits.nodes is not None or limits.playouts is not None
+        return self.times.maximum_ms is not None or not counts
+
+    def expected_visits(self, usual_speed: float) -> float:
+        """How many visits the root will have in the end, at the speed so far or the usual one."""
+        left = float(self.nodes_left())
+        if self.is_timed:
+            end = self.times.optimum_ms or self.times.maximum_ms
+            is_open = end is None or self.limits.ponder
+            left_ms = OPEN_MS if is_open else max((end or 0) - self.elapsed_ms(), 0)
+            left = min(left, max(self.speed(), usual_speed) * left_ms)
+        return self.visits + left
 
     def update(self, playouts: int, visits: int) -> bool:
         """Take the tree's counts; whether a count or `stop` ends the search."""
