@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <cstdlib>
 #include <memory>
 #include <new>
@@ -23,6 +24,7 @@ using LargePages = std::unique_ptr<T, FreeMemory>;
 template <class T>
 LargePages<T> allocate_large(std::size_t count) {
     constexpr std::size_t PAGE = std::size_t(2) << 20;
+    if (count > (PTRDIFF_MAX - PAGE) / sizeof(std::remove_extent_t<T>)) throw std::bad_alloc();
     std::size_t bytes = (count * sizeof(std::remove_extent_t<T>) + 63) / 64 * 64;
     if (bytes >= PAGE) bytes = (bytes + PAGE - 1) / PAGE * PAGE;
     void* memory = std::aligned_alloc(bytes >= PAGE ? PAGE : 64, bytes);
@@ -32,5 +34,18 @@ LargePages<T> allocate_large(std::size_t count) {
 #endif
     return LargePages<T>(static_cast<std::remove_extent_t<T>*>(memory));
 }
+
+// For containers; what they hold begins on a cache line.
+template <class T>
+struct LargePageAllocator {
+    using value_type = T;
+
+    LargePageAllocator() = default;
+    template <class U>
+    LargePageAllocator(const LargePageAllocator<U>&) {}
+    T* allocate(std::size_t count) { return allocate_large<T[]>(count).release(); }
+    void deallocate(T* memory, std::size_t) { std::free(memory); }
+    bool operator==(const LargePageAllocator&) const = default;
+};
 
 }  // namespace komadori::alphabeta

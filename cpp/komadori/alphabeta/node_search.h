@@ -360,6 +360,9 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
 
         if (is_stopped()) return 0;  // the searches before the move may have come to nothing
         f->history = history;
+        if (count > 1) {
+            if (const Move next = picker.expected(); !next.is_none()) prefetch(next);
+        }
         make(f, m);
         Score score = -INFINITE;
         if (parts_.reductions && depth >= 2 && count > 1 + (IS_PV && f->ply <= 1) &&

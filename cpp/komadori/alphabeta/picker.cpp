@@ -5,7 +5,51 @@
 #include "komadori/alphabeta/exchange.h"
 #include "komadori/alphabeta/material.h"
 
+#if defined(__AVX2__)
+#include <immintrin.h>
+#endif
+
 namespace komadori::alphabeta {
+namespace {
+
+// The move of the highest rank, not of an empty list. No branch depends on a score.
+ListedMove* best_of(ListedMove* first, ListedMove* end) {
+#if defined(__AVX2__)
+    // Four at a time, each lane with its best and where that was; the last four may overlap those
+    // before them.
+    if (const std::int64_t n = end - first; n >= 8) {
+        const auto ranks_at = [first](std::int64_t i) {
+            return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(first + i));
+        };
+        const __m256i lanes = _mm256_setr_epi64x(0, 1, 2, 3);
+        __m256i best = ranks_at(0), where = lanes;
+        for (std::int64_t i = 4; i < n + 3; i += 4) {
+            const std::int64_t at = std::min(i, n - 4);
+            const __m256i ranks = ranks_at(at);
+            const __m256i higher = _mm256_cmpgt_epi64(ranks, best);
+            best = _mm256_blendv_epi8(best, ranks, higher);
+            where =
+                _mm256_blendv_epi8(where, _mm256_add_epi64(lanes, _mm256_set1_epi64x(at)), higher);
+        }
+        alignas(32) std::int64_t rank[4], index[4];
+        _mm256_store_si256(reinterpret_cast<__m256i*>(rank), best);
+        _mm256_store_si256(reinterpret_cast<__m256i*>(index), where);
+        const int a = rank[1] > rank[0] ? 1 : 0, b = rank[3] > rank[2] ? 3 : 2;
+        return first + index[rank[b] > rank[a] ? b : a];
+    }
+#endif
+    std::int64_t best = first->rank();
+    ListedMove* found = first;
+    for (ListedMove* m = first + 1; m < end; ++m) {
+        const std::int64_t rank = m->rank();
+        found = rank > best ? m : found;
+        best = std::max(best, rank);
+    }
+    return found;
+}
+
+}  // namespace
+
 MovePicker::MovePicker(const Position& position, const Histories& histories,
                        const OrderingHints& hints, Aim aim, bool all_moves, Square square)
     : position_(position),
@@ -90,15 +134,32 @@ void MovePicker::score_by_policy() {
     }
 }
 
-// The best of what is left, taken out; not for an empty list. Most nodes end after few moves, so
-// that putting all in order would cost more. No branch depends on a score but the last.
+// The best of what is left to its front; not for an empty list. Most nodes end after few moves, so
+// that putting all in order would cost more.
+void MovePicker::bring_best() {
+    if (is_best_first_) return;
+    std::swap(*at_, *best_of(at_, end_));
+    is_best_first_ = true;
+}
+
 Move MovePicker::take_best() {
-    std::int64_t best = at_->rank();
-    for (const ListedMove* m = at_ + 1; m < end_; ++m) best = std::max(best, m->rank());
-    ListedMove* found = at_;
-    while (found->rank() != best) ++found;
-    std::swap(*at_, *found);
+    bring_best();
+    is_best_first_ = false;
     return (at_++)->move();
+}
+
+Move MovePicker::expected() {
+    switch (stage_) {
+        case GOOD_CAPTURES:
+        case QUIETS:
+        case EVASIONS:
+        case QUIESCE_CAPTURES:
+            if (at_ == end_) return {};
+            bring_best();
+            return at_->move();
+        default:
+            return {};
+    }
 }
 
 bool MovePicker::is_refutation(Move m) const {
@@ -107,6 +168,7 @@ bool MovePicker::is_refutation(Move m) const {
 
 void MovePicker::skip_to_checks() {
     if (stage_ == QUIETS) {
+        is_best_first_ = false;
         end_ = std::partition(at_, end_,
                               [&](const ListedMove& m) { return position_.gives_check(m.move()); });
     }
@@ -181,6 +243,7 @@ Move MovePicker::next(bool skip_quiets) {
                     history_ = (at_ - 1)->score;
                     if (m != hints_.table_move && !is_refutation(m)) return m;
                 }
+                is_best_first_ = false;
                 at_ = moves_;
                 stage_ = BAD_CAPTURES;
                 break;

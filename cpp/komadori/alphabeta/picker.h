@@ -38,6 +38,9 @@ class MovePicker {
                Score threshold);
 
     Move next(bool skip_quiets = false);  // Move() at the end
+    // The move that comes next by its score, or Move() where that isn't known yet: to prepare for
+    // it while the one given last is searched. It need not be given in the end.
+    Move expected();
     // Whether the move given last is a capture whose exchange was seen to lose nothing.
     bool gave_good_capture() const { return stage_ == GOOD_CAPTURES; }
     // Of quiet moves in order of history, gives only the checks from now on.
@@ -76,6 +79,7 @@ class MovePicker {
     void score_quiets();
     void score_evasions();
     void score_by_policy();
+    void bring_best();
     Move take_best();
     bool is_refutation(Move m) const;
 
@@ -90,6 +94,7 @@ class MovePicker {
     Move refutations_[3];
     int refutation_ = 0;
     int history_ = 0;
+    bool is_best_first_ = false;  // of what is left of the list
     ListedMove *at_, *end_, *bad_end_;
     ListedMove moves_[MAX_LEGAL_MOVES + 47];  // left uninitialised
 };

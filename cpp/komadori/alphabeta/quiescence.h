@@ -93,7 +93,9 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
         }
         if (!held) held = pinned();
         if (!is_legal_pseudo(position_, *held, m)) continue;
-        ++tried;
+        if (++tried > 1 && depth > TABLE_DEPTH) {
+            if (const Move next = picker.expected(); !next.is_none()) prefetch(next);
+        }
         make(f, m);
         Score score = -quiesce<KIND>(f + 1, -beta, -alpha, depth - 1);
         unmake();

@@ -25,6 +25,7 @@
 #include <string>
 #include <vector>
 
+#include "komadori/alphabeta/large_pages.h"
 #include "komadori/alphabeta/material.h"
 #include "komadori/linear/bona_piece.h"
 
@@ -53,8 +54,10 @@ constexpr int nnue_half_kp_input(Color view, Square own_king, BonaPiece p) {
 // The network as its file has it; [output][input].
 struct NnueParameters {
     NnueInputs inputs = NnueInputs::K_P;
-    std::vector<std::int16_t> ft_biases;   // [NNUE_HALF]
-    std::vector<std::int16_t> ft_weights;  // [inputs][NNUE_HALF]
+    // A row fills whole cache lines.
+    using Rows = std::vector<std::int16_t, alphabeta::LargePageAllocator<std::int16_t>>;
+    Rows ft_biases;   // [NNUE_HALF]
+    Rows ft_weights;  // [inputs][NNUE_HALF]
     std::array<std::int32_t, NNUE_HIDDEN> biases1{}, biases2{};
     std::array<std::int8_t, NNUE_HIDDEN * 2 * NNUE_HALF> weights1{};
     std::array<std::int8_t, NNUE_HIDDEN * NNUE_HIDDEN> weights2{};

@@ -192,29 +192,34 @@ KOMADORI_VNNI inline __m512i broadcast512(const std::uint8_t* four) {
     return _mm512_set1_epi32(bits);
 }
 
-// WAYS sums of each output at once, so that none waits for the last one's result.
-template <int INPUTS, int WAYS>
+// Both halves of the outputs for four inputs from `i` on.
+KOMADORI_VNNI inline void dot512(__m512i& low, __m512i& high, const std::uint8_t* in,
+                                 const std::int8_t* weights, int i) {
+    const __m512i four = broadcast512(in + i);
+    low = _mm512_dpbusd_epi32(low, four, load512(weights + i * NNUE_HIDDEN));
+    high = _mm512_dpbusd_epi32(high, four, load512(weights + i * NNUE_HIDDEN + 64));
+}
+
+// Four sums of each output at once, so that none waits for the last one's result.
+template <int INPUTS>
 KOMADORI_VNNI inline void affine_vnni(const std::uint8_t* in, const std::int8_t* weights,
                                       const std::int32_t* biases, std::int32_t* out) {
-    __m512i sums[WAYS][2];
-    for (int way = 0; way < WAYS; ++way) {
-        for (int half = 0; half < 2; ++half) {
-            sums[way][half] = way == 0 ? load512(biases + 16 * half) : _mm512_setzero_si512();
-        }
+    __m512i low0 = load512(biases), high0 = load512(biases + 16);
+    __m512i low1 = _mm512_setzero_si512(), high1 = low1, low2 = low1, high2 = low1;
+    __m512i low3 = low1, high3 = low1;
+#pragma GCC unroll 4
+    for (int i = 0; i < INPUTS; i += 16) {
+        dot512(low0, high0, in, weights, i);
+        dot512(low1, high1, in, weights, i + 4);
+        dot512(low2, high2, in, weights, i + 8);
+        dot512(low3, high3, in, weights, i + 12);
     }
-    for (int i = 0; i < INPUTS; i += 4 * WAYS) {
-        for (int way = 0; way < WAYS; ++way) {
-            const __m512i four = broadcast512(in + i + 4 * way);
-            const std::int8_t* w = weights + (i + 4 * way) * NNUE_HIDDEN;
-            sums[way][0] = _mm512_dpbusd_epi32(sums[way][0], four, load512(w));
-            sums[way][1] = _mm512_dpbusd_epi32(sums[way][1], four, load512(w + 64));
-        }
-    }
-    for (int half = 0; half < 2; ++half) {
-        __m512i sum = sums[0][half];
-        for (int way = 1; way < WAYS; ++way) sum = _mm512_add_epi32(sum, sums[way][half]);
-        _mm512_storeu_si512(out + 16 * half, sum);
-    }
+    const __m512i low =
+        _mm512_add_epi32(_mm512_add_epi32(low0, low1), _mm512_add_epi32(low2, low3));
+    const __m512i high =
+        _mm512_add_epi32(_mm512_add_epi32(high0, high1), _mm512_add_epi32(high2, high3));
+    _mm512_storeu_si512(out, low);
+    _mm512_storeu_si512(out + 16, high);
 }
 
 KOMADORI_VNNI std::int32_t propagate_vnni(const NnueLayers& layers, const std::int16_t* own,
@@ -223,9 +228,9 @@ KOMADORI_VNNI std::int32_t propagate_vnni(const NnueLayers& layers, const std::i
     transform_avx2(own, in1);
     transform_avx2(other, in1 + NNUE_HALF);
     alignas(64) std::int32_t out[NNUE_HIDDEN];
-    affine_vnni<INPUTS1, 4>(in1, layers.weights1, layers.biases1, out);
+    affine_vnni<INPUTS1>(in1, layers.weights1, layers.biases1, out);
     store256(in2, clip_avx2(out));
-    affine_vnni<INPUTS2, 2>(in2, layers.weights2, layers.biases2, out);
+    affine_vnni<INPUTS2>(in2, layers.weights2, layers.biases2, out);
     return last_layer_avx2(layers, clip_avx2(out));
 }
 

@@ -5,6 +5,7 @@
 // free. What passes is made on a copy and answered exactly.
 #include <algorithm>
 #include <array>
+#include <optional>
 #include <utility>
 
 #include "komadori/rules/king_safety.h"
@@ -26,6 +27,16 @@ constexpr std::array<Bitboard, SQUARES> NEAR_KING = [] {
     }
     return near;
 }();
+
+// Whether the legal move m, a check, leaves no reply. `scratch` is a copy to make it on, made when
+// it is first needed: most positions need none.
+bool mates(const Position& position, Move m, std::optional<Position>& scratch) {
+    if (!scratch) scratch.emplace(position.without_path());
+    scratch->do_move(m);
+    bool mate = !scratch->has_legal_moves();
+    scratch->undo_move();
+    return mate;
+}
 
 }  // namespace
 
@@ -58,15 +69,6 @@ bool Position::has_legal_moves() const {
     return turn_ == BLACK ? has_reply_to_check<BLACK>() : has_reply_to_check<WHITE>();
 }
 
-// Whether the legal move m, a check, leaves no reply. `scratch` is a copy to make it on.
-bool Position::mates(Move m, Position& scratch) const {
-    if (scratch.states_.empty()) scratch = without_path();
-    scratch.do_move(m);
-    bool mate = !scratch.has_legal_moves();
-    scratch.undo_move();
-    return mate;
-}
-
 template <Color US>
 Move Position::find_mate() const {
     constexpr Color THEM = opponent(US);
@@ -75,7 +77,7 @@ Move Position::find_mate() const {
     Bitboard all = occupied(), empty = ~all, own = by_color_[US];
     Bitboard around = king_attacks(king).without(by_color_[THEM]);
     Bitboard free = safe_for_king<THEM>(king, around, all ^ square_set(king));
-    Position scratch{std::vector<State>()};
+    std::optional<Position> scratch;
 
     Bitboard diagonal = bishop_attacks(king, all), straight = rook_attacks(king, all);
     Bitboard golden = gold_attacks(THEM, king);
@@ -112,7 +114,7 @@ Move Position::find_mate() const {
                 Square to = squares.pop();
                 Bitboard seen = attacks(US, t, to, all ^ square_set(king));
                 if (free.without(seen).any()) continue;
-                if (Move m = Move::drop(t, to); mates(m, scratch)) return m;
+                if (Move m = Move::drop(t, to); mates(*this, m, scratch)) return m;
             }
         }
     }
@@ -154,7 +156,7 @@ Move Position::find_mate() const {
                     attacks(US, promote ? promoted_type(t) : t, to, after) | square_set(to);
                 if (!opens && free.without(seen).any()) continue;
                 Move m = Move::board(from, to, promote, t, type_of(piece_on(to)));
-                if (mates(m, scratch)) return m;
+                if (mates(*this, m, scratch)) return m;
             }
         }
     }
@@ -167,7 +169,7 @@ Move Position::find_mate() const {
             Square to = targets.pop();
             for (bool promote : {true, false}) {
                 Move m = Move::board(from, to, promote, t, type_of(piece_on(to)));
-                if (is_legal(m) && gives_check(m) && mates(m, scratch)) return m;
+                if (is_legal(m) && gives_check(m) && mates(*this, m, scratch)) return m;
             }
         }
     }
@@ -177,11 +179,11 @@ Move Position::find_mate() const {
 Move Position::mate_in_one() const {
     if (king_[opponent(turn_)] == NO_SQUARE) return {};
     if (!in_check()) return turn_ == BLACK ? find_mate<BLACK>() : find_mate<WHITE>();
-    Position scratch{std::vector<State>()};
+    std::optional<Position> scratch;
     Move moves[MAX_LEGAL_MOVES];
     int n = legal_moves(moves);
     for (int i = 0; i < n; ++i) {
-        if (gives_check(moves[i]) && mates(moves[i], scratch)) return moves[i];
+        if (gives_check(moves[i]) && mates(*this, moves[i], scratch)) return moves[i];
     }
     return {};
 }

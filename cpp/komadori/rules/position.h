@@ -146,7 +146,6 @@ class Position {
     bool has_reply_to_check() const;
     template <Color US>
     Move find_mate() const;
-    bool mates(Move m, Position& scratch) const;
     template <Color US>
     bool is_legal_drop(Move m) const;
     template <Color US>
