@@ -69,8 +69,8 @@ class Watch(Observer):
         self.began.append((task.variant.name, task.seed))
         assert seconds_left > 0
 
-    def training(self, report):
-        self.steps.append(report.step)
+    def progress(self, progress):
+        self.steps.append(progress.step)
 
     def end(self, task, record):
         self.ended.append(task.variant.name)
@@ -90,12 +90,17 @@ def test_every_row_of_the_diary_has_a_variant():
     assert {"resnet", "value-output", "attention", "separate-outputs", "pydlshogi"} <= set(found)
 
 
-@pytest.mark.parametrize("path", sorted(FOLDER.glob("*.toml")), ids=lambda p: p.stem)
-def test_every_variant_trains(path, samples, tmp_path):
+@pytest.mark.parametrize(
+    "one",
+    [one for one in experiment.load_all(FOLDER) if one.learner == "network"],
+    ids=lambda one: one.name,
+)
+def test_every_variant_trains(one, samples, tmp_path):
     """A step of each at an eighth of the smallest width that its heads allow."""
-    one = experiment.load(path)
     for variant in one.variants:
-        config = one.config(variant, dataclasses.replace(TINY, positions=64, test_positions=8))
+        config = one.training_config(
+            variant, dataclasses.replace(TINY, positions=64, test_positions=8)
+        )
         loop = dataclasses.replace(config.loop, batch_size=8, max_steps=1, epochs=0.0)
         device = dataclasses.replace(config.device, device="cpu", precision="float32", replicas=1)
         net = config.model.net

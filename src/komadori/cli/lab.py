@@ -46,7 +46,7 @@ _WIDTH = click.option(
     type=click.IntRange(min=8),
     default=64,
     show_default=True,
-    help="Channels of the networks that have 192 in the diary.",
+    help="Channels of the networks that have 192 in the diary; nothing to other learners.",
 )
 _TEST_POSITIONS = click.option(
     "--test-positions", type=click.IntRange(min=1), default=20_000, show_default=True
@@ -100,12 +100,16 @@ def list_(folder: Path, results: Path) -> None:
 @_POSITIONS
 @_WIDTH
 @_TEST_POSITIONS
-@click.option("--device", default="", help="cpu, cuda, cuda:1, mps; chosen by itself if not given.")
+@click.option(
+    "--device",
+    default="",
+    help="Of networks: cpu, cuda, cuda:1, mps; chosen by itself if not given.",
+)
 @click.option(
     "--seeds",
     default="",
     metavar="1,2,3",
-    help="Seeds of every variant; else 1, and 2 and 3 where a gap is under two points.",
+    help="Seeds of every variant; else 1, and 2 and 3 where a gap is small.",
 )
 @_RUNS
 @_FOLDER
@@ -123,7 +127,7 @@ def run(
     folder: Path,
     results: Path,
 ) -> None:
-    """Run experiments, or some of their variants.
+    """Run experiments, or some of their variants (and the first, where they play against it).
 
     What has run already isn't run again, and what was interrupted goes on from its checkpoint:
     the same command, given again, completes the work.
@@ -131,9 +135,9 @@ def run(
     from komadori import training
     from komadori.cli.lab_display import Display
     from komadori.cli.sample_files import load_samples
-    from komadori.lab.experiment import LabError, Size
     from komadori.lab.results import Store
     from komadori.lab.runner import Laboratory
+    from komadori.lab.size import LabError, Size
 
     if bool(names) == everything:
         raise click.UsageError("give names of experiments, or --all")
@@ -190,9 +194,9 @@ def speed(
     from komadori import inference, training
     from komadori.cli.sample_files import load_samples
     from komadori.inference.quantization import QuantizationError
-    from komadori.lab.experiment import LabError, Size
     from komadori.lab.results import Store
     from komadori.lab.runner import Laboratory, Task
+    from komadori.lab.size import LabError, Size
     from komadori.lab.speed import measure_int8
 
     (experiment,) = _chosen(folder, (name,))
@@ -232,9 +236,9 @@ def speed(
 @_RESULTS
 def report(out: Path, how: str, machine: str, folder: Path, results: Path) -> None:
     """Write a page for each experiment: the diary's figures beside those measured."""
-    from komadori.lab.experiment import LabError
     from komadori.lab.report import write_report
     from komadori.lab.results import Store
+    from komadori.lab.size import LabError
 
     try:
         pages = write_report(_load(folder), Store(results), out, how, machine)
@@ -250,7 +254,8 @@ def _sample() -> list[str]:
 
 
 def _load(folder: Path) -> list[Experiment]:
-    from komadori.lab.experiment import LabError, load_all
+    from komadori.lab.experiment import load_all
+    from komadori.lab.size import LabError
 
     try:
         return load_all(folder)
@@ -259,10 +264,8 @@ def _load(folder: Path) -> list[Experiment]:
 
 
 def _chosen(folder: Path, names: tuple[str, ...]) -> list[Experiment]:
-    """The experiments named, each with the variants named, or all of its."""
-    from dataclasses import replace
-
-    from komadori.lab.experiment import LabError
+    """The experiments named, each with the variants named and those that they need, or all."""
+    from komadori.lab.size import LabError
 
     known = {experiment.name: experiment for experiment in _load(folder)}
     wanted: dict[str, list[str]] = {}
@@ -278,9 +281,8 @@ def _chosen(folder: Path, names: tuple[str, ...]) -> list[Experiment]:
         experiment = known[name]
         if "" not in variants:
             try:
-                some = tuple(experiment.variant(variant) for variant in variants)
+                experiment = experiment.only(variants)
             except LabError as error:
                 raise click.ClickException(str(error)) from error
-            experiment = replace(experiment, variants=some)
         chosen.append(experiment)
     return chosen

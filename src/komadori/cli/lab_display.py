@@ -9,9 +9,10 @@ from rich.console import Console
 from rich.progress import BarColumn, Progress, TextColumn
 
 from komadori.cli.training_display import clock
+from komadori.lab.learner import Progress as RunProgress
+from komadori.lab.report import format_measure
 from komadori.lab.results import Record
 from komadori.lab.runner import Observer, Task
-from komadori.training import Report
 
 
 class Display(Observer):
@@ -46,21 +47,18 @@ class Display(Observer):
             self.console.print(f"{self._title}: about {clock(seconds_left)} left for all")
         self._progress.update(self._bar, description=self._title, completed=0.0, state="")
 
-    def training(self, report: Report) -> None:
-        rest = max(report.seconds_left, self._seconds_left - (time.monotonic() - self._began))
-        state = (
-            f"{report.samples_per_s:,.0f} samples/s  "
-            f"{clock(report.seconds_left)} left, all {clock(rest)}"
-        )
-        self._progress.update(self._bar, completed=report.course, state=state)
+    def progress(self, progress: RunProgress) -> None:
+        rest = max(progress.seconds_left, self._seconds_left - (time.monotonic() - self._began))
+        state = f"{progress.text}  {clock(progress.seconds_left)} left, all {clock(rest)}"
+        self._progress.update(self._bar, completed=progress.course, state=state)
 
     def end(self, task: Task, record: Record) -> None:
         if record.diverged is not None:
             text = f"diverged at step {record.diverged:,}"
         else:
-            text = (
-                f"policy {record.measure('policy_top1'):.1%}  "
-                f"legal {record.measure('best_is_legal'):.1%}  "
-                f"value {record.measure('value_accuracy'):.1%}"
+            text = "  ".join(
+                f"{name} {format_measure(measure, record.measure(measure))}"
+                for name, measure in task.kind.headline
+                if math.isfinite(record.measure(measure))
             )
         self.console.print(f"{task.name}: {text}  {clock(record.seconds)}", soft_wrap=True)

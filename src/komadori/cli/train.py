@@ -57,6 +57,7 @@ def command(
     from komadori.cli.sample_files import load_samples, load_shares
     from komadori.cli.training_display import TrainingBar, metrics_table
     from komadori.lab import experiment
+    from komadori.lab.size import LabError, Size
 
     is_first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes one speaks
     name = f"{config.stem}-{variant}" if variant else config.stem
@@ -68,9 +69,7 @@ def command(
             if variant is None:
                 names = ", ".join(one.name for one in chosen.variants)
                 raise click.UsageError(f"{config} has variants: give --variant, one of {names}")
-            table = training.config_to_dict(
-                chosen.config(chosen.variant(variant), experiment.Size())
-            )
+            table = training.config_to_dict(chosen.training_config(chosen.variant(variant), Size()))
             settings = training.config_from_dict(table, str(config), overrides)
         elif variant is not None:
             raise click.UsageError(f"{config} has no variants")
@@ -96,7 +95,7 @@ def command(
                 stop=stop.is_set,
             )
     except (
-        experiment.LabError,
+        LabError,
         training.ConfigError,
         training.CheckpointError,
         training.TrainingError,

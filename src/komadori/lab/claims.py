@@ -8,11 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from komadori import training
-from komadori.lab.experiment import Claim, Experiment, Size
+from komadori.lab.experiment import Claim, Experiment
 from komadori.lab.results import Record
+from komadori.lab.size import Size
 
 #: The measures that are shares, training's and the laboratory's own.
-SHARES = training.SHARES | {"root_share", "int8_top1_lost"}
+SHARES = training.SHARES | {
+    "root_share",
+    "int8_top1_lost",
+    "score_first",
+    *(f"agreement_{k}" for k in (1, 2, 4, 8)),
+}
 #: A gap below this asks for more seeds (two points of accuracy, or 2 % of another measure).
 SMALL_GAP = 0.02
 #: Accuracy below which a policy has not learned (diary 000: RMSprop at 0.01 had 0.02).
@@ -60,11 +66,12 @@ def difference(records: Sequence[Record], first: str, second: str, measure: str)
 def needs_seeds(claim: Claim, records: Sequence[Record]) -> set[str]:
     """The variants whose gap is too small for the seeds they have run with."""
     wanted: set[str] = set()
-    for first, second in _pairs(claim):
-        gap = difference(records, first, second, claim.measure)
-        small = SMALL_GAP * _unit(claim, records) + (claim.within if claim.equal else 0.0)
-        if gap.by_seed and abs(gap.mean) < small:
-            wanted |= {first, second}
+    for pair in _pairs(claim):
+        gap = difference(records, *pair, claim.measure)
+        own = _own_error(gap, pair, claim, records)
+        small = own or SMALL_GAP * _unit(claim, records)
+        if gap.by_seed and abs(gap.mean) < small + (claim.within if claim.equal else 0.0):
+            wanted |= set(pair)
     return wanted
 
 
@@ -79,7 +86,8 @@ def judge(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Ve
         missing = sorted(
             {v for v in claim.variants if not value_of(records, v, claim.measure).by_seed}
         )
-        return Verdict("open", f"not decided: {', '.join(missing) or 'a variant'} has not run")
+        what = "no such figure" if {r.variant for r in records}.issuperset(missing) else "not run"
+        return Verdict("open", f"not decided: {', '.join(missing) or 'a variant'} has {what}")
     if claim.equal:
         (pair, widest) = max(ran, key=lambda item: abs(item[1].mean))
         limit = claim.within
@@ -88,12 +96,12 @@ def judge(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Ve
             return Verdict("open", f"not decided: {shown}")
         if abs(widest.mean) <= limit:
             return Verdict("holds", f"holds: {shown}")
-        if abs(widest.mean) - _error(widest, claim, records) <= limit:
+        if abs(widest.mean) - _error(widest, pair, claim, records) <= limit:
             return Verdict("open", f"not decided: {shown}, within the spread")
         return Verdict("does not hold", f"does not hold: {shown}")
     (pair, least) = min(ran, key=lambda item: item[1].mean)
     shown = f"{pair[0]} to {pair[1]}: {_points(least, claim)}"
-    error = _error(least, claim, records)
+    error = _error(least, pair, claim, records)
     if least.mean > error:
         return Verdict("holds", f"{'yes' if claim.is_open else 'holds'}: {shown}")
     if least.mean < -error:
@@ -141,11 +149,25 @@ def _unit(claim: Claim, records: Sequence[Record]) -> float:
     return statistics.fmean(finite) if finite else 1.0
 
 
-def _error(gap: Value, claim: Claim, records: Sequence[Record]) -> float:
-    """What a gap must exceed: twice its standard error; of a single seed, `SMALL_GAP`."""
-    if len(gap.by_seed) == 1:
-        return SMALL_GAP * _unit(claim, records)
-    return 2 * gap.spread / math.sqrt(len(gap.by_seed))
+def _error(gap: Value, pair: tuple[str, str], claim: Claim, records: Sequence[Record]) -> float:
+    """What a gap must exceed: twice its standard error, and the error of the measure itself; of a
+    single seed the latter, or else `SMALL_GAP`."""
+    seeds, own = len(gap.by_seed), _own_error(gap, pair, claim, records)
+    if seeds == 1:
+        return own or SMALL_GAP * _unit(claim, records)
+    return max(2 * gap.spread, own) / math.sqrt(seeds)
+
+
+def error_name(measure: str) -> str:
+    """The measure that holds a measure's own 95 % error, where a record has one."""
+    return f"{measure}_error"
+
+
+def _own_error(gap: Value, pair: tuple[str, str], claim: Claim, records: Sequence[Record]) -> float:
+    """The error of a gap of one seed by the errors of its measures, 0.0 where they have none."""
+    errors = [value_of(records, name, error_name(claim.measure)).by_seed for name in pair]
+    widest = [math.hypot(*(error.get(seed, 0.0) for error in errors)) for seed in gap.by_seed]
+    return max(widest, default=0.0)
 
 
 def _points(gap: Value, claim: Claim) -> str:

@@ -4,7 +4,8 @@
     source = "diary 000"
     question = "..."
 
-    [base.model]                       # a training config (training.config) without its data
+    [base.model]                       # a training config (training.config) without its data;
+                                       # with learner = "kpp" settings of linear.kpp under [base]
     features = "diary"
 
     [[variants]]
@@ -26,40 +27,18 @@ from __future__ import annotations
 import dataclasses
 import json
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from komadori.training import Config, ConfigError, config_from_dict
+from komadori.lab.learner import Learner
+from komadori.lab.learners import LEARNERS
+from komadori.lab.size import LabError, Size
+from komadori.training import Config
 
-#: The width that an experiment's channels are meant for: the diary's.
-FULL_WIDTH = 192
 #: Where `komadori lab` looks for experiments.
 FOLDER = Path("experiments") / "lab"
-
-
-class LabError(ValueError):
-    """An experiment or a result isn't what it should be; names file and key."""
-
-
-@dataclass(frozen=True)
-class Size:
-    """How large an experiment is run.
-
-    positions: to learn from, 0 for all there are. width: of networks that are `FULL_WIDTH`
-    channels wide in the diary. test_positions: to measure on.
-    """
-
-    positions: int = 300_000
-    width: int = 64
-    test_positions: int = 20_000
-
-    def channels(self, full: int) -> int:
-        """The diary's channels at this width, a multiple of 8."""
-        if self.width == FULL_WIDTH:
-            return full
-        return max(8, round(full * self.width / FULL_WIDTH / 8) * 8)
 
 
 @dataclass(frozen=True)
@@ -98,8 +77,9 @@ class Claim:
 
 @dataclass(frozen=True)
 class Experiment:
-    """scale: whether the channels are the diary's and follow the run's width. columns: measures
-    that its table shows. extras: names of `lab.measures`. order: in `lab run --all`."""
+    """learner: a key of `lab.learners`. scale: whether the channels are the diary's and follow the
+    run's width. columns: measures that its table shows; its learner's where there are none.
+    extras: further measures that its learner knows. order: in `lab run --all`."""
 
     name: str
     title: str
@@ -108,7 +88,8 @@ class Experiment:
     base: Mapping[str, Any]
     variants: tuple[Variant, ...]
     claims: tuple[Claim, ...] = ()
-    columns: tuple[str, ...] = ("train_loss", "policy_top1", "best_is_legal", "time")
+    learner: str = "network"
+    columns: tuple[str, ...] = ()
     extras: tuple[str, ...] = ()
     note: str = ""
     scale: bool = True
@@ -122,30 +103,44 @@ class Experiment:
         known = ", ".join(variant.name for variant in self.variants)
         raise LabError(f"{self.name}: no variant {name!r}; there are {known}")
 
-    def config(self, variant: Variant, size: Size, seed: int = 1) -> Config:
-        """The whole training config of a variant, as `komadori train` takes it."""
+    @property
+    def kind(self) -> Learner:
+        """What its learner does."""
+        return LEARNERS[self.learner]
+
+    @property
+    def against_first(self) -> bool:
+        """Whether the variants are measured against the first one's run too."""
+        return not set(self.extras).isdisjoint(self.kind.against_first)
+
+    def with_first(self, names: set[str]) -> set[str]:
+        """The names, and the first variant's where their runs need its."""
+        return names | {self.variants[0].name} if names and self.against_first else names
+
+    def only(self, names: Collection[str]) -> Experiment:
+        """The same with some of its variants, and those that they need; LabError as `variant`."""
+        wanted = self.with_first({self.variant(name).name for name in names})
+        return dataclasses.replace(
+            self, variants=tuple(one for one in self.variants if one.name in wanted)
+        )
+
+    def config(self, variant: Variant, size: Size, seed: int = 1) -> Any:
+        """The whole config of a variant, of its learner's own type."""
         table = merge(self.base, variant.settings)
-        if self.scale:
-            _scale(table, size)
-        data = {
-            "test_share": 0.02,
-            "test_limit": size.test_positions,
-            "train_limit": size.positions,
-        }
-        loop = {
-            "epochs": 1.0,
-            "evaluate_every": 0,
-            "checkpoint_every": 1000,
-            "keep": 1,
-            "tensorboard": False,
-        }
-        table["seed"] = seed
-        table["data"] = {**data, **table.get("data", {})}
-        table["loop"] = {**loop, **table.get("loop", {})}
-        try:
-            return config_from_dict(table, f"{self.name}/{variant.name}")
-        except ConfigError as error:
-            raise LabError(str(error)) from error
+        config = self.kind.config(
+            table, size, seed, scale=self.scale, name=f"{self.name}/{variant.name}"
+        )
+        first = self.variants[0]
+        if self.against_first and variant.name != first.name:
+            config = self.kind.against(config, self.config(first, size, seed))
+        return config
+
+    def training_config(self, variant: Variant, size: Size, seed: int = 1) -> Config:
+        """The config of a variant as `komadori train` takes it; LabError where there is none."""
+        config = self.config(variant, size, seed)
+        if not isinstance(config, Config):
+            raise LabError(f"{self.name}: its learner is {self.learner}; this asks for a network")
+        return config
 
 
 def load(path: Path) -> Experiment:
@@ -173,8 +168,18 @@ def load(path: Path) -> Experiment:
     for claim in claims:
         for name in (*claim.variants, *claim.fails):
             experiment.variant(name)
+    if experiment.learner not in LEARNERS:
+        known_learners = ", ".join(LEARNERS)
+        raise LabError(f"{path}: learner = {experiment.learner!r}; there are {known_learners}")
+    for name in experiment.extras:
+        if name not in experiment.kind.extras:
+            known_extras = ", ".join(experiment.kind.extras)
+            raise LabError(f"{path}: extras: unknown {name!r}; there are {known_extras}")
     for variant in variants:
-        experiment.config(variant, Size())
+        try:
+            experiment.config(variant, Size())
+        except LabError as error:
+            raise LabError(f"{path}: {error}") from error
     return experiment
 
 
@@ -206,12 +211,6 @@ def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
         else:
             merged[key] = json.loads(json.dumps(value))
     return merged
-
-
-def _scale(table: dict[str, Any], size: Size) -> None:
-    net = table.get("model", {}).get("net")
-    if isinstance(net, dict) and "channels" in net:
-        net["channels"] = size.channels(net["channels"])
 
 
 def _renamed(key: str) -> str:

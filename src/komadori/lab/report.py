@@ -12,10 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from komadori.atomic import write_text
-from komadori.lab.claims import SHARES, Value, Verdict, at_size, judge, value_of
-from komadori.lab.experiment import FULL_WIDTH, Experiment, LabError, Size, Variant
+from komadori.lab.claims import SHARES, Value, Verdict, at_size, error_name, judge, value_of
+from komadori.lab.experiment import Experiment, Variant
 from komadori.lab.figures import DotRow, dots_svg
 from komadori.lab.results import Record, Store
+from komadori.lab.size import LabError, Size
 
 #: Heading of each measure; the diary's column has the same name.
 TITLES = {
@@ -37,6 +38,16 @@ TITLES = {
     "int8_time": "int8 time",
     "int8_top1_lost": "int8: points lost",
     "parameters": "parameters",
+    "result_loss": "result loss above floor (nats)",
+    "teacher_loss": "teacher loss above floor (nats)",
+    "agreement_1": "best move in the first 1",
+    "agreement_2": "2",
+    "agreement_4": "4",
+    "agreement_8": "8",
+    "weights_touched": "weights touched",
+    "elo_first": "Elo against the first",
+    "elo_first_error": "± (95 %)",
+    "score_first": "score against the first",
     "strength": "strength",
     "positions": "positions",
 }
@@ -98,7 +109,8 @@ def page(
 def table(experiment: Experiment, records: Sequence[Record]) -> str:
     """The Markdown table: a row a variant, the diary's figures and then those measured."""
     diary = [key for key in TITLES if any(key in variant.diary for variant in experiment.variants)]
-    ours = [c for c in experiment.columns if any(_has(r, c) for r in records)]
+    columns = experiment.columns or experiment.kind.columns
+    ours = [c for c in columns if any(_has(r, c) for r in records)]
     seeds = any(len(_seeds(records, v)) > 1 for v in experiment.variants)
     heads = [
         "variant",
@@ -126,8 +138,12 @@ def format_measure(name: str, value: float) -> str:
         return f"{hours}:{minutes:02}:{seconds:02}"
     if name in SHARES:
         return f"{100 * value:.1f} %"
-    if name in ("cpu_us", "int8_per_s", "parameters"):
+    if name in ("cpu_us", "int8_per_s", "parameters", "weights_touched", "elo_first_error"):
         return f"{value:,.0f}"
+    if name == "elo_first":
+        return f"{value:+.0f}" if value else "0"
+    if name in ("result_loss", "teacher_loss"):
+        return f"{value:.4f}"
     return f"{value:.1f}" if name == "root_moves" else f"{value:.3f}"
 
 
@@ -148,7 +164,7 @@ def _spread(key: str, value: Value) -> str:
         return ""
     if key in SHARES:
         return f" ± {100 * value.spread:.1f}"
-    return f" ± {value.spread:.3f}" if value.spread < 10 else f" ± {value.spread:.0f}"
+    return f" ± {value.spread:.3g}" if value.spread < 10 else f" ± {value.spread:,.0f}"
 
 
 def _diary_cell(variant: Variant, key: str) -> str:
@@ -171,25 +187,34 @@ def _claims(experiment: Experiment, verdicts: Sequence[Verdict]) -> str:
 def _how(
     experiment: Experiment, records: Sequence[Record], size: Size, command: str, machine: str
 ) -> str:
-    facts = records[-1].facts
-    amount = f"{size.positions:,}" if size.positions else "all"
-    width = ""
-    if experiment.scale and size.width != FULL_WIDTH:
-        width = f" Channels are {size.width} where the diary has {FULL_WIDTH}."
+    last, kind = records[-1], experiment.kind
+    amount = f"{size.positions:,}" if size.positions else f"{last.facts['train_positions']:,}"
     chosen = command or (
         f"komadori lab run {experiment.name} --data 'teacher-*.hcpe3.xz' "
-        f"--positions {size.positions} --width {size.width}"
+        f"--positions {size.positions}{kind.options(size)}"
     )
     return (
         f"`{chosen.replace('NAME', experiment.name)}`\n\n"
-        f"{amount} positions to learn from, one epoch, the same ones in the same order for all "
-        f"variants of a seed{_proof(records)}; {facts['test_positions']:,} positions of other "
-        f"games to measure on, none of them learned from.{width} "
-        f"{machine or facts['machine']}, {facts['dtype']}, torch {facts['torch']}. Times are of a "
-        "machine that did other work too; µs a sample is processor time of both cores. "
-        "Train loss is the policy's, over the last tenth of the steps; ± is the standard "
-        "deviation over the seeds. A gap of one seed decides nothing under two points, one of "
-        "several within twice its standard error."
+        f"{amount} positions to learn from, {kind.course(last.config)}, the same ones in the same "
+        f"order for all variants of a seed{_proof(records)}; {last.facts['test_positions']:,} "
+        "positions of other games to measure on, none of them learned from. "
+        f"{kind.how(size, last.facts, scale=experiment.scale, machine=_machine(last, machine))} "
+        f"{_rule(experiment, records)}"
+    )
+
+
+def _machine(record: Record, machine: str) -> str:
+    return machine or str(record.facts["machine"])
+
+
+def _rule(experiment: Experiment, records: Sequence[Record]) -> str:
+    """What ± means, and which gaps decide nothing."""
+    own = any(_has(r, error_name(claim.measure)) for r in records for claim in experiment.claims)
+    mine = " or, where it has one, within its own error" if own else ""
+    return (
+        "± after a figure is the standard deviation over the seeds. A gap of one seed decides "
+        f"nothing under two points (2 % of what is no share){mine}, one of several within twice "
+        "its standard error."
     )
 
 
@@ -235,7 +260,7 @@ def _index(rows: list[str], command: str, machine: str) -> str:
 
 
 def _picture(experiment: Experiment, records: Sequence[Record]) -> str:
-    measure = "policy_top1"
+    measure = experiment.kind.picture
     rows = []
     for variant in experiment.variants:
         value = value_of(records, variant.name, measure)
@@ -247,7 +272,7 @@ def _picture(experiment: Experiment, records: Sequence[Record]) -> str:
                 diary if isinstance(diary, float) else None,
             )
         )
-    return dots_svg(rows, "policy accuracy on held-out games")
+    return dots_svg(rows, f"{TITLES[measure]}, held-out games")
 
 
 def _has(record: Record, key: str) -> bool:

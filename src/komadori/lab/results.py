@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import hashlib
 import json
 import math
 from collections.abc import Mapping
@@ -11,10 +10,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from komadori import training
 from komadori.atomic import write_text
-from komadori.lab.experiment import Experiment, LabError, Size, Variant
-from komadori.training import Config, ConfigError, config_from_dict
+from komadori.lab.experiment import Experiment, Variant
+from komadori.lab.size import LabError, Size
 
 FORMAT_VERSION = 1
 
@@ -23,10 +21,11 @@ FORMAT_VERSION = 1
 class Record:
     """One finished run.
 
-    measures: of the test part, NaN left out; `train_loss` is the mean policy loss of the last
-    tenth of the steps. diverged: the step at which the loss was no number any more, or None.
-    cpu_seconds: processor time of the training steps of the process that ended the run, which
-    made `cpu_samples` of the samples. facts: net, parameters, device, precision, versions.
+    size: as its learner sees it. config: as its learner's `to_table` makes it. measures: of the
+    test part, NaN left out; of networks `train_loss` is the mean policy loss of the last tenth of
+    the steps. diverged: the step at which the loss was no number any more, or None. cpu_seconds:
+    processor time of the steps of the process that ended the learning, which made `cpu_samples`
+    of the samples. facts: what was learned, from how much, where, by which versions.
     """
 
     variant: str
@@ -88,10 +87,10 @@ class Store:
         self, experiment: Experiment, variant: Variant, size: Size, seed: int
     ) -> Record | None:
         """The record of this run if its settings are still those of the experiment's file."""
-        config = experiment.config(variant, size, seed)
+        config, size = experiment.config(variant, size, seed), experiment.kind.size(size)
         for record in self.records(experiment.name):
             same = (record.variant, record.seed, record.size) == (variant.name, seed, size)
-            if same and is_same_run(record.config, config):
+            if same and experiment.kind.same(record.config, config):
                 return record
         return None
 
@@ -99,41 +98,16 @@ class Store:
         self, experiment: Experiment, variant: Variant, size: Size, seed: int
     ) -> Record | None:
         """A record of another experiment, or variant, that is of the very same run."""
-        config = experiment.config(variant, size, seed)
+        config, size = experiment.config(variant, size, seed), experiment.kind.size(size)
         for path in sorted(self.folder.glob("*.json")):
             for record in self.records(path.stem):
                 if (record.seed, record.size) != (seed, size):
                     continue
                 if experiment.extras and path.stem != experiment.name:
                     continue
-                if is_same_run(record.config, config):
+                if experiment.kind.same(record.config, config):
                     return dataclasses.replace(record, variant=variant.name)
         return None
-
-
-def is_same_run(saved: Mapping[str, Any], config: Config) -> bool:
-    """Whether a saved config would train as this one does; where it trains and what it leaves
-    on the disk don't count."""
-    try:
-        other = config_from_dict(saved)
-    except ConfigError:
-        return False
-    return _essence(other) == _essence(config)
-
-
-def run_digest(config: Config) -> str:
-    """Eight hexadecimal digits that tell runs which train differently apart."""
-    text = json.dumps(training.config_to_dict(_essence(config)), sort_keys=True)
-    return hashlib.sha256(text.encode()).hexdigest()[:8]
-
-
-def _essence(config: Config) -> Config:
-    loop = dataclasses.replace(
-        config.loop, checkpoint_every=0, keep=1, log_every=1, tensorboard=False
-    )
-    data = dataclasses.replace(config.data, train=(), test=(), cache="", ahead=1)
-    device = type(config.device)()
-    return dataclasses.replace(config, loop=loop, data=data, device=device)
 
 
 def _record(entry: Mapping[str, Any]) -> Record:

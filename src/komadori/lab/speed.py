@@ -12,8 +12,8 @@ from komadori import records, training
 from komadori.inference import Evaluator
 from komadori.inference.measure import Setting, fill_inputs
 from komadori.inference.quantization import quantize
-from komadori.lab.experiment import LabError
 from komadori.lab.runner import Laboratory, Task
+from komadori.lab.size import LabError
 
 #: How the engine runs an int8 network on two cores.
 SETTING = Setting("openvino", "int8", batch=16, streams=2)
@@ -79,6 +79,7 @@ def measure_int8(
         raise LabError("int8 needs samples of records")
     checkpoints = {}
     for task in tasks:
+        task.experiment.training_config(task.variant, laboratory.size)  # only networks have int8
         last = training.latest(laboratory.folder(task))
         if last is None:
             raise LabError(f"{laboratory.folder(task)}: {task.name} has not run here")

@@ -1,0 +1,358 @@
+"""Experiments of KPP, learned by `komadori.linear.kpp`.
+
+The folder of a run holds, besides the learner's own files (`linear.run_folder`),
+
+    config.json     what the laboratory asked for
+    learned.json    what learning came to, and the seconds spent on it so far
+    against-RUN/    the games against the first variant's run (`arena.store`)
+
+The learner's state is removed when learning has ended: several hundred megabytes a run.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import os
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+from komadori import arena, players, records, training
+from komadori.atomic import write_text
+from komadori.lab.learner import Job, Outcome, Progress, Stopwatch
+from komadori.lab.size import LabError, Size
+from komadori.linear import KppWeights
+from komadori.linear.kpp import Learner, Settings, State
+from komadori.linear.regression import LossSettings, Positions, measure
+from komadori.training import Part, Split
+
+#: The match against the first variant.
+GAMES, NODES = 100, 5000
+#: Share of the games that are held out.
+TEST_SHARE = 0.02
+#: Games at once, at most: each has two evaluations of 257 MB.
+_MOST_TABLES = 4
+#: k of the agreement of the best move.
+_BEST = (1, 2, 4, 8)
+
+
+@dataclass(frozen=True)
+class KppConfig:
+    """A run's settings and data. against: digest of the first variant's, "" without a match."""
+
+    settings: Settings
+    train_limit: int
+    test_limit: int
+    test_share: float = TEST_SHARE
+    against: str = ""
+
+
+class KppLearner:
+    """A `lab.learner.Learner`; configs are `KppConfig`."""
+
+    columns: tuple[str, ...] = (
+        "result_loss",
+        "teacher_loss",
+        *(f"agreement_{k}" for k in _BEST),
+        "weights_touched",
+        "elo_first",
+        "elo_first_error",
+        "time",
+    )
+    picture = "agreement_1"
+    headline: tuple[tuple[str, str], ...] = (
+        ("result", "result_loss"),
+        ("teacher", "teacher_loss"),
+        ("best move", "agreement_1"),
+        ("Elo", "elo_first"),
+    )
+    extras: tuple[str, ...] = ("elo_first",)
+    against_first: tuple[str, ...] = ("elo_first",)
+    guess_s = 1 / 10_000
+
+    def size(self, size: Size) -> Size:
+        return replace(size, width=0)
+
+    def config(
+        self, table: Mapping[str, Any], size: Size, seed: int, *, scale: bool, name: str
+    ) -> KppConfig:
+        whole = {"threads": os.cpu_count() or 1, **table, "seed": seed}
+        return KppConfig(_settings(whole, name), size.positions, size.test_positions)
+
+    def against(self, config: KppConfig, first: KppConfig) -> KppConfig:
+        return replace(config, against=self.digest(first))
+
+    def on_device(self, config: KppConfig, device: str) -> KppConfig:
+        return config
+
+    def to_table(self, config: KppConfig) -> dict[str, Any]:
+        return {"learner": "kpp", **asdict(config)}
+
+    def same(self, saved: Mapping[str, Any], config: KppConfig) -> bool:
+        try:
+            given = {key: value for key, value in saved.items() if key != "learner"}
+            other = KppConfig(**{**given, "settings": Settings(**given["settings"])})
+        except (TypeError, ValueError, KeyError):
+            return False
+        return _essence(other) == _essence(config)
+
+    def digest(self, config: KppConfig) -> str:
+        """The match isn't part of it: what was learned serves for any."""
+        essence = asdict(replace(_essence(config), against=""))
+        return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()[:8]
+
+    def make(self, job: Job) -> Outcome | None:
+        try:
+            return self._make(job)
+        except LabError:
+            raise
+        except (ValueError, RuntimeError) as error:
+            raise LabError(f"{job.name}: {error}") from error
+
+    def _make(self, job: Job) -> Outcome | None:
+        plays = "elo_first" in job.extras
+        if plays and job.first and not (job.first / "weights.npz").exists():
+            raise LabError(
+                f"{job.name}: {job.first / 'weights.npz'} isn't there to play against; where the "
+                "first variant's run was removed, remove its record too and run it again"
+            )
+        write_text(
+            job.folder / "config.json", json.dumps(self.to_table(job.config), indent=2) + "\n"
+        )
+        split = _split(job)
+        outcome = _learned(job, split)
+        if outcome is None or not plays:
+            return outcome
+        if job.first is None:
+            match: Mapping[str, float] | None = {"elo_first": 0.0, "score_first": 0.5}
+        else:
+            match = _play(job, job.first)
+        if match is None:
+            return None
+        facts = {**outcome.facts, "games": GAMES, "nodes": NODES}
+        return replace(outcome, measures={**outcome.measures, **match}, facts=facts)
+
+    def options(self, size: Size) -> str:
+        return f" --test-positions {size.test_positions}"
+
+    def course(self, config: Mapping[str, Any]) -> str:
+        epochs = config["settings"]["epochs"]
+        return "one epoch" if epochs == 1 else f"{epochs} epochs"
+
+    def how(self, size: Size, facts: Mapping[str, Any], *, scale: bool, machine: str) -> str:
+        match = ""
+        if "games" in facts:
+            match = (
+                f" Elo is of {facts['games']} games of alpha-beta with these weights against the "
+                f"first variant's, {facts['nodes']:,} nodes a move, each opening of "
+                f"{arena.match.DEFAULT_OPENING_PLIES} random plies with both colours."
+            )
+        return (
+            f"{machine}. Drawn games are left out. Losses are cross entropies against the "
+            "game's result and the teacher's win rate, less the least any evaluation could have "
+            "(the entropy of the target), whatever was learned; a best move is the teacher's "
+            f"among those valued highest by one ply and quiescence.{match} Times are of learning, "
+            "on a machine that did other work too."
+        )
+
+
+def _settings(table: Mapping[str, Any], name: str) -> Settings:
+    kinds: dict[str, type] = {name: type(value) for name, value in asdict(Settings()).items()}
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key not in kinds:
+            raise LabError(f"{name}: unknown key {key!r}; known: {', '.join(kinds)}")
+        kind = kinds[key]
+        fits = (int, float) if kind is float else kind
+        if not isinstance(value, fits) or isinstance(value, bool):
+            raise LabError(f"{name}: {key} = {value!r}: {kind.__name__} is needed")
+        values[key] = kind(value)
+    try:
+        return Settings(**values)
+    except ValueError as error:
+        raise LabError(f"{name}: {error}") from error
+
+
+def _essence(config: KppConfig) -> KppConfig:
+    plain = Settings()
+    settings = replace(
+        config.settings, threads=plain.threads, checkpoint_minutes=plain.checkpoint_minutes
+    )
+    return replace(config, settings=settings)
+
+
+def _split(job: Job) -> Split:
+    """Whole games on one side or the other, positions with a move, none on both sides."""
+    config: KppConfig = job.config
+    part = job.samples if isinstance(job.samples, Part) else Part.whole(job.samples)
+    part = part.only(part.rows[part.samples.move16[part.rows] != 0])
+    seed = config.settings.seed
+    split = training.make_split(
+        *training.split_by_game(part, config.test_share, seed),
+        train_limit=config.train_limit,
+        test_limit=config.test_limit,
+        seed=seed,
+    )
+    if not len(split.train) or not len(split.test):
+        raise LabError(
+            f"{job.name}: {len(split.train)} positions to learn from, {len(split.test)} to "
+            "measure on"
+        )
+    return split
+
+
+def _positions(part: Part) -> Positions:
+    if not isinstance(part.samples, records.Samples):
+        raise LabError("KPP learns from samples of records")
+    return Positions.of(part.samples, part.rows)
+
+
+def _learned(job: Job, split: Split) -> Outcome | None:
+    """What learning comes to, or came to before; None where it was stopped."""
+    path = job.folder / "learned.json"
+    known = _read(path)
+    if "outcome" in known:
+        outcome = Outcome(**known["outcome"])
+        if outcome.facts["data"] != split.fingerprint:
+            raise LabError(f"{job.folder}: has learned from other data; choose another folder")
+        return outcome
+    settings: Settings = job.config.settings
+    test = _positions(split.test)
+    state = job.folder / "state.npz"
+    began = time.monotonic()
+    learner = Learner(settings, _positions(split.train), test, job.folder, resume=state.exists())
+    watch = _Watch(job, learner)
+    learner.run(watch, stop=job.stop)
+    seconds = known.get("seconds", 0.0) + time.monotonic() - began
+    if learner.state.epoch < settings.epochs:
+        write_text(path, json.dumps({"seconds": seconds}))
+        return None
+    log = (job.folder / "log.jsonl").read_text(encoding="utf-8").splitlines()
+    weights = KppWeights.load(job.folder / "weights.npz").core()
+    held_out = measure(weights, test, LossSettings(), settings.threads)
+    result, teacher = held_out.loss.above_floor
+    outcome = Outcome(
+        measures={
+            "result_loss": result,
+            "teacher_loss": teacher,
+            **{f"agreement_{k}": held_out.agreement[k - 1] for k in _BEST},
+            "weights_touched": json.loads(log[-1])["touched"],
+        },
+        samples=settings.epochs * len(learner.train),
+        seconds=seconds,
+        cpu_seconds=watch.cpu.seconds,
+        cpu_samples=watch.cpu.samples,
+        facts={
+            "train_positions": len(split.train),
+            "test_positions": len(split.test),
+            "data": split.fingerprint,
+        },
+    )
+    write_text(path, json.dumps({"seconds": seconds, "outcome": asdict(outcome)}, indent=2))
+    state.unlink()
+    return outcome
+
+
+def _read(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
+    except ValueError as error:
+        raise LabError(f"{path}: can't be read ({error})") from error
+    return dict(found)
+
+
+class _Watch:
+    """Tells a job how far its learner is and times its updates."""
+
+    def __init__(self, job: Job, learner: Learner) -> None:
+        self._job = job
+        self._updates = learner.updates
+        self._positions = len(learner.train) / learner.updates
+        self._total = learner.settings.epochs * learner.updates
+        self._before = self._done(learner.state)
+        self._began = time.monotonic()
+        self.cpu = Stopwatch()
+
+    def _done(self, state: State) -> int:
+        return state.epoch * self._updates + state.update
+
+    def __call__(self, state: State) -> None:
+        done = self._done(state)
+        self.cpu.step(round(done * self._positions))
+        a_second = (done - self._before) / max(time.monotonic() - self._began, 1e-9)
+        self._job.progress(
+            Progress(
+                done,
+                done / self._total,
+                (self._total - done) / a_second,
+                f"{a_second * self._positions:,.0f} samples/s  {state.loss}",
+            )
+        )
+
+
+class _Stopped(Exception):  # noqa: N818 (no error: someone asked for it)
+    """The match is to go on another time."""
+
+
+def _play(job: Job, first: Path) -> dict[str, float] | None:
+    """The match against the first variant's weights; None where it was stopped."""
+    began, before = time.monotonic(), 0
+
+    def on_game(_: arena.GameRecord, match: arena.MatchResult) -> None:
+        nonlocal before
+        before = before or match.played - 1
+        left = GAMES - match.played
+        seconds = (time.monotonic() - began) / max(match.played - before, 1)
+        job.progress(
+            Progress(
+                match.played,
+                match.played / GAMES,
+                left * seconds,
+                f"match +{match.wins} -{match.losses} ={match.draws}",
+            )
+        )
+        if left and job.stop():
+            raise _Stopped
+
+    if job.stop():
+        return None
+    try:
+        match = arena.play_match(
+            _source(job.folder),
+            _source(first),
+            games=GAMES,
+            conditions=arena.Conditions(nodes=NODES),
+            concurrency=min(_MOST_TABLES, os.cpu_count() or 1),
+            names=(job.folder.name, first.name),
+            out=job.folder / f"against-{first.name}",
+            on_game=on_game,
+        )
+    except _Stopped:
+        return None
+    return _figures(match.score, match.estimate)
+
+
+def _figures(score: float, estimate: arena.EloEstimate) -> dict[str, float]:
+    """A match's. Where one side won every game, elo_first is the 95 % bound nearer to 0 and has no
+    error; where there were too few games for an error, only the score is told."""
+    found = {"score_first": score}
+    if math.isinf(estimate.elo):
+        bound = max(0.0, estimate.low) if estimate.elo > 0 else min(0.0, estimate.high)
+        return {**found, "elo_first": bound}
+    if math.isinf(estimate.error):
+        return found
+    return {**found, "elo_first": estimate.elo, "elo_first_error": estimate.error}
+
+
+def _source(folder: Path) -> Callable[[], players.Player]:
+    """Not the specification itself: a match goes on wherever its folder has been moved to."""
+    weights = quote(str(folder / "weights.npz"), safe="/")
+    specification = f"alphabeta?Eval=kpp&EvalFile={weights}&USI_Hash=16"
+    return lambda: players.make(specification)

@@ -1,0 +1,185 @@
+"""Experiments of networks, trained by `komadori.training`."""
+
+from __future__ import annotations
+
+import dataclasses
+import hashlib
+import json
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+from komadori import training
+from komadori.lab import measures
+from komadori.lab.learner import Job, Outcome, Progress, Stopwatch
+from komadori.lab.size import FULL_WIDTH, LabError, Size
+from komadori.training import Config, ConfigError, DivergedError, Report, RunResult
+
+
+class NetworkLearner:
+    """A `lab.learner.Learner`; configs are `training.Config`."""
+
+    columns: tuple[str, ...] = ("train_loss", "policy_top1", "best_is_legal", "time")
+    picture = "policy_top1"
+    headline: tuple[tuple[str, str], ...] = (
+        ("policy", "policy_top1"),
+        ("legal", "best_is_legal"),
+        ("value", "value_accuracy"),
+    )
+    extras = tuple(measures.EXTRAS)
+    against_first: tuple[str, ...] = ()
+    guess_s = 1 / 2000  # 13 layers of 64
+
+    def size(self, size: Size) -> Size:
+        return size
+
+    def config(
+        self, table: Mapping[str, Any], size: Size, seed: int, *, scale: bool, name: str
+    ) -> Config:
+        whole = json.loads(json.dumps(table))
+        net = whole.get("model", {}).get("net")
+        if scale and isinstance(net, dict) and "channels" in net:
+            net["channels"] = size.channels(net["channels"])
+        data = {
+            "test_share": 0.02,
+            "test_limit": size.test_positions,
+            "train_limit": size.positions,
+        }
+        loop = {
+            "epochs": 1.0,
+            "evaluate_every": 0,
+            "checkpoint_every": 1000,
+            "keep": 1,
+            "tensorboard": False,
+        }
+        whole["seed"] = seed
+        whole["data"] = {**data, **whole.get("data", {})}
+        whole["loop"] = {**loop, **whole.get("loop", {})}
+        try:
+            return training.config_from_dict(whole, name)
+        except ConfigError as error:
+            raise LabError(str(error)) from error
+
+    def against(self, config: Config, first: Config) -> Config:
+        return config
+
+    def on_device(self, config: Config, device: str) -> Config:
+        placed = dataclasses.replace(config.device, device=device)
+        return dataclasses.replace(config, device=placed)
+
+    def to_table(self, config: Config) -> dict[str, Any]:
+        return training.config_to_dict(config)
+
+    def same(self, saved: Mapping[str, Any], config: Config) -> bool:
+        try:
+            other = training.config_from_dict(saved)
+        except ConfigError:
+            return False
+        return _essence(other) == _essence(config)
+
+    def digest(self, config: Config) -> str:
+        text = json.dumps(training.config_to_dict(_essence(config)), sort_keys=True)
+        return hashlib.sha256(text.encode()).hexdigest()[:8]
+
+    def make(self, job: Job) -> Outcome | None:
+        resume = job.folder.exists() and training.latest(job.folder) is not None
+        watch = _Watch(job)
+        diverged = None
+        try:
+            result = training.train(
+                job.config,
+                job.samples,
+                None,
+                job.folder,
+                resume=resume,
+                progress=watch,
+                stop=job.stop,
+            )
+        except DivergedError as error:
+            found = re.search(r"step (\d+)", str(error))
+            diverged, result = int(found[1]) if found else 0, None
+        if result is not None and not result.is_complete:
+            return None
+        history = training.read_log(job.folder)
+        facts = next(entry for entry in history if entry["kind"] == "run")
+        data = next(entry for entry in history if entry["kind"] == "data")
+        train = [entry for entry in history if entry["kind"] == "train"]
+        return Outcome(
+            measures=_measures(job, result, train),
+            samples=result.samples if result else (train[-1]["samples"] if train else 0),
+            seconds=result.seconds if result else watch.seconds,
+            cpu_seconds=watch.cpu.seconds,
+            cpu_samples=watch.cpu.samples,
+            diverged=diverged,
+            facts={
+                **{k: facts[k] for k in ("net", "parameters", "device_name", "dtype", "torch")},
+                "eval_coef": facts["eval_coef"],
+                "train_positions": data["train_positions"],
+                "test_positions": data["test_positions"],
+                "data": data["train_fingerprint"],
+            },
+        )
+
+    def options(self, size: Size) -> str:
+        return f" --width {size.width}"
+
+    def course(self, config: Mapping[str, Any]) -> str:
+        return "one epoch"
+
+    def how(self, size: Size, facts: Mapping[str, Any], *, scale: bool, machine: str) -> str:
+        width = ""
+        if scale and size.width != FULL_WIDTH:
+            width = f"Channels are {size.width} where the diary has {FULL_WIDTH}. "
+        return (
+            f"{width}{machine}, {facts['dtype']}, torch {facts['torch']}. Times are of a machine "
+            "that did other work too; µs a sample is processor time of both cores. Train loss is "
+            "the policy's, over the last tenth of the steps."
+        )
+
+
+def _essence(config: Config) -> Config:
+    loop = dataclasses.replace(
+        config.loop, checkpoint_every=0, keep=1, log_every=1, tensorboard=False
+    )
+    data = dataclasses.replace(config.data, train=(), test=(), cache="", ahead=1)
+    device = type(config.device)()
+    return dataclasses.replace(config, loop=loop, data=data, device=device)
+
+
+def _measures(job: Job, result: RunResult | None, train: list[dict[str, Any]]) -> dict[str, float]:
+    found = {}
+    last = [e["policy_loss"] for e in train[-max(1, len(train) // 10) :]]
+    if last and all(value is not None for value in last):
+        found["train_loss"] = sum(last) / len(last)
+    if result is None:
+        return found
+    if result.test is None:
+        raise LabError(f"{job.name}: no test positions")
+    usual = {k: v for k, v in result.test.to_dict().items() if math.isfinite(v)}
+    extra: dict[str, float] = {}
+    for name in job.extras:
+        extra |= measures.EXTRAS[name](result, job.samples)
+    return {**found, **usual, **extra}
+
+
+class _Watch:
+    """Passes training's reports on and times its steps."""
+
+    def __init__(self, job: Job) -> None:
+        self._job = job
+        self.cpu = Stopwatch()
+        self.seconds = 0.0
+
+    def __call__(self, report: Report) -> None:
+        self.seconds = report.seconds
+        if report.entry["kind"] == "train":
+            self.cpu.step(report.entry["samples"])
+        self._job.progress(
+            Progress(
+                report.step,
+                report.course,
+                report.seconds_left,
+                f"{report.samples_per_s:,.0f} samples/s",
+            )
+        )
