@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from komadori import arena, records
+from komadori import arena
 from komadori.cli.lab import command
 from komadori.cli.train import command as train_command
 from komadori.lab import claims, experiment, kpp_learner, speed
@@ -49,19 +49,6 @@ measure = "elo_first"
 higher = ["both"]
 lower = ["squared"]
 """
-
-
-@pytest.fixture(scope="module")
-def samples():
-    whole = records.load_samples(records.sample_path())
-    return whole.take(slice(0, 2000))
-
-
-@pytest.fixture
-def toy(tmp_path):
-    path = tmp_path / "toy.toml"
-    path.write_text(TOY)
-    return experiment.load(path)
 
 
 @pytest.fixture(autouse=True)

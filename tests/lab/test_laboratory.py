@@ -48,19 +48,6 @@ lower = ["fast"]
 """
 
 
-@pytest.fixture(scope="module")
-def samples():
-    whole = records.load_samples(records.sample_path())
-    return whole.take(slice(0, 2000))
-
-
-@pytest.fixture
-def toy(tmp_path):
-    path = tmp_path / "toy.toml"
-    path.write_text(TOY)
-    return experiment.load(path)
-
-
 class Watch(Observer):
     def __init__(self):
         self.began, self.ended, self.steps = [], [], []
