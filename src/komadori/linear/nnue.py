@@ -133,7 +133,9 @@ class Learner:
         self.train, self.test = (with_draws(part, settings) for part in (train, test))
         self.model = _core.NnueModel(settings.architecture, settings.seed, settings.threads)
         self.epoch, self.best, self.best_epoch = 0, math.inf, 0
-        self._has_weights = resume or begin_with is not None
+        self._has_weights = begin_with is not None
+        #: nn.bin that the leaves were found with, so that a resumed run finds the same.
+        self._leaf_weights = b""
         data = {"train": self.train.fingerprint(), "test": self.test.fingerprint()}
         self._folder = RunFolder(
             folder, "nnue", asdict(settings), data, resume=resume, may_differ=MAY_DIFFER
@@ -167,8 +169,11 @@ class Learner:
         train: _core.NnueData | None = None
         while not self.is_done:
             began = time.monotonic()
-            if train is None or self._renews_leaves():
-                train = self._leaves(self.train)
+            renews = self._renews_leaves()
+            if renews:
+                self._leaf_weights = self.weights().content if self._has_weights else b""
+            if train is None or renews:
+                train = self._data(self.train, self._leaf_weights)[0]
             leaf_seconds = time.monotonic() - began
             report = self._epoch(train, leaf_seconds, on_positions, stop)
             if report is None:
@@ -184,19 +189,15 @@ class Learner:
         settings = self.settings
         if settings.leaves == "root":
             return False
-        is_first_own = self.epoch == 1 and not self._has_weights
+        is_first_own = self.epoch == 1 and not self._leaf_weights
         return is_first_own or self.epoch % settings.leaves_every == 0
 
-    def _leaves(self, positions: Positions) -> _core.NnueData:
-        return self._data(positions)[0]
-
-    def _data(self, positions: Positions) -> tuple[_core.NnueData, Positions]:
-        """Where the positions lead with the weights as they are; mates are left out."""
+    def _data(self, positions: Positions, nn_bin: bytes) -> tuple[_core.NnueData, Positions]:
+        """Where the positions lead with those weights, b"" for material's; mates are left out."""
         settings = self.settings
         if settings.leaves == "own":
-            has_weights = self.epoch > 0 or self._has_weights
-            weights = self.model.quantised() if has_weights else TwoPieceWeights.material().core()
-            positions = Leaves.of(weights, positions, settings.threads).as_positions()
+            weights: Any = NnueWeights(nn_bin) if nn_bin else TwoPieceWeights.material()
+            positions = Leaves.of(weights.core(), positions, settings.threads).as_positions()
         data = _core.NnueData(
             positions.hcp,
             positions.score_cp.astype(np.float32),
@@ -228,6 +229,7 @@ class Learner:
                 on_positions(len(batch))
         learnt = time.monotonic()
         self.epoch += 1
+        self._has_weights = True
         test, quantised, agreed = self._test()
         loss = settings.total(quantised)
         is_best = loss < self.best
@@ -267,7 +269,7 @@ class Learner:
     def _test(self) -> tuple[Loss, Loss, tuple[float, ...]]:
         settings, model = self.settings, self.model
         weights = model.quantised()
-        data, leaves = self._data(self.test)
+        data, leaves = self._data(self.test, self.weights().content)
         model.rounds = False
         every = np.arange(len(data), dtype=np.uint32)
         test = Loss.of_sums(model.loss(data, every, **self._loss()), len(data))
@@ -287,6 +289,7 @@ class Learner:
                 "second_moments": model.second_moments,
                 "numbers": np.array([model.steps, self.epoch, self.best_epoch]),
                 "best": np.array(self.best),
+                "leaf_weights": np.frombuffer(self._leaf_weights, np.uint8),
             }
         )
 
@@ -305,3 +308,5 @@ class Learner:
             getattr(model, name)[:] = state[name]
         model.steps, self.epoch, self.best_epoch = (int(n) for n in state["numbers"])
         self.best = float(state["best"])
+        self._leaf_weights = state["leaf_weights"].tobytes()
+        self._has_weights = self.epoch > 0
