@@ -11,6 +11,7 @@ nothing heavy is imported before `usiok`.
 from __future__ import annotations
 
 import contextlib
+import gc
 import queue
 import random
 import threading
@@ -328,6 +329,9 @@ class Front:
             if self._searcher is None:
                 self._end(1)
                 return
+        # What is loaded stays: no collection in the middle of a move shall go through it again.
+        gc.collect()
+        gc.freeze()
         self._write("readyok")
 
     def _load(self) -> None:
