@@ -125,12 +125,13 @@ def test_the_batch_suits_the_network(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("millions", "precision", "rows"),
     [
-        (250, "float32", 8),
+        (250, "float32", 16),
         (250, "int8", 64),
         (1000, "int8", 16),
         (36, "float32", 64),
         (1e-3, "int8", 64),
         (1e5, "int8", 8),
+        (1000, "float32", 8),
     ],
 )
 def test_batches_by_size(millions: float, precision: str, rows: int) -> None:
