@@ -141,12 +141,15 @@ def test_gradients_that_overflow_halve_the_scale_and_step_nowhere(tmp_path, enco
 
 @pytest.mark.slow
 def test_compiled_is_the_same_network(tmp_path, encoder, samples):
-    """torch's compiler takes the better part of a minute on a processor."""
-    plain = run(tmp_path / "plain", make_config(), encoder, samples)
-    config = make_config(device={"compile": "default"})
+    """At a rate at which losses don't drift apart by what gradients are rounded by. torch's
+    compiler takes the better part of a minute on a processor.
+    """
+    slow = {"rate": 1e-4}
+    plain = run(tmp_path / "plain", make_config(schedule=slow), encoder, samples)
+    config = make_config(schedule=slow, device={"compile": "default"})
     compiled = run(tmp_path / "compiled", config, encoder, samples)
     expected, found = train_losses(plain), train_losses(compiled)
-    assert max(abs(found[s] - expected[s]) for s in expected) < 1e-3
+    assert max(abs(found[s] - expected[s]) for s in expected) < 1e-4
 
 
 def test_a_run_is_not_overwritten(tmp_path, encoder, samples):
