@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import threading
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,9 @@ import numpy as np
 import pytest
 
 from komadori import inference
-from komadori.inference import Evaluator, ModelError, evaluate, load
+from komadori.inference import Evaluator, InferenceError, ModelError, evaluate, load
+from komadori.inference.future_slots import FutureSlots
+from komadori.inference.protocol import Floats
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
@@ -264,3 +267,24 @@ def test_a_slot_dropped_in_flight_may_be_started_again(model: Path, backend: str
     evaluator.start(1, 1)
     evaluator.drop(1)
     evaluator.close()
+
+
+def test_waiting_for_a_batch_that_was_dropped_is_an_error() -> None:
+    class Blocked(FutureSlots):
+        begun, free = threading.Event(), threading.Event()
+
+        def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
+            self.begun.set()
+            self.free.wait(20)
+            return np.zeros((n, 2), np.float32), np.zeros(n, np.float32)
+
+    slots = Blocked("blocked", max_batch=1, slots=2, workers=1)
+    slots.start(0, 1)
+    assert slots.begun.wait(20)
+    slots.start(1, 1)
+    slots.drop(1)
+    with pytest.raises(InferenceError, match=r"slot 1: .* dropped"):
+        slots.wait(1)
+    slots.free.set()
+    assert slots.wait(0)[1].shape == (1,)
+    slots.close()

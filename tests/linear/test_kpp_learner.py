@@ -159,7 +159,7 @@ def test_the_command(tmp_path) -> None:
     arguments += ["--test-share", "0.98", "--test-limit", "40", "--epochs", "1", "--threads", "1"]
     result = CliRunner().invoke(command, [*arguments, "--set", "batch=3000"])
     assert result.exit_code == 0, result.output
-    for text in ("memory: 513 MB", "0 in both", "held out: result", "agreement"):
+    for text in ("memory: 513 MB", "0 in both", "learning       held out", "\n    1  0."):
         assert text in result.output
     wrong = CliRunner().invoke(command, [*arguments, "--resume", "--lambda", "0.33"])
     assert wrong.exit_code == 1

@@ -539,14 +539,13 @@ def test_a_ponder_that_missed_frees_nothing() -> None:
     """The opponent's move is another: what is kept must be what the position before it needs."""
     s = searcher("random:2", memory_mb=3, root_mate_plies=0)
     while s.tree.fullness < TIDY_FULLNESS:
-        s.search(Limits(nodes=500, infinite=False, ponder=False))
-        s._await_tidying()
-        if s.tree.fullness < TIDY_FULLNESS:
-            s.set_position(Board(MIDDLE))
-            stop = threading.Event()
-            threading.Timer(0.3, stop.set).start()
-            s.search(Limits(ponder=True), stop=stop)
-            assert s._tidying is None
+        stop = threading.Event()
+        threading.Timer(0.1, stop.set).start()
+        assert s.search(Limits(ponder=True), stop=stop).best_move is not None
+    full, visits = s.tree.fullness, s.tree.root_visits(0)
+    s._await_tidying()
+    assert s.tree.fullness == full
+    assert s.tree.root_visits(0) == visits
 
 
 @pytest.mark.parametrize(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, TypeVar
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
 
-    from komadori.linear.regression import Positions
+    from komadori.linear.regression import Loss, Positions
 
 T = TypeVar("T")
 
@@ -93,3 +93,33 @@ def progress_bar(console: Console) -> Progress:
 
 def megabytes(count: int) -> str:
     return f"{count / 1e6:,.0f} MB"
+
+
+class EpochTable:
+    """A line an epoch, at most 80 columns wide: losses above their floors, agreement, and more."""
+
+    def __init__(self, losses: Sequence[str], others: Sequence[str]) -> None:
+        """`losses`: of what they are; `others`: titles of what follows, as wide as its text."""
+        self._losses, self._others = losses, others
+        self._begun = False
+
+    def lines(
+        self,
+        epoch: int,
+        losses: Sequence[Loss],
+        agreement: Sequence[float],
+        others: Sequence[str],
+    ) -> str:
+        """The next line, the first time below its titles. agreement: of `HeldOut`."""
+        parts = [f"{epoch:>5}"]
+        parts += ["{:.4f} {:.4f}".format(*loss.above_floor) for loss in losses]
+        parts.append(" ".join(f"{100 * agreement[k - 1]:4.1f}" for k in (1, 2, 4, 8)))
+        parts += [f"{text:>{len(title)}}" for title, text in zip(self._others, others, strict=True)]
+        line = "  ".join(parts)
+        if self._begun:
+            return line
+        self._begun = True
+        titles = ["epoch"] + [f"{title:13}" for title in self._losses]
+        titles += [f"{'best 1':6}{'2':>3}{'4':>5}{'8':>5}", *self._others]
+        above = "losses: result, teacher, above their floors; best k: teacher's move there, %"
+        return "\n".join((above, "  ".join(titles), line))

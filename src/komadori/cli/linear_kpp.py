@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.linear_data import (
+    EpochTable,
     data_options,
     load_split,
     megabytes,
@@ -86,8 +87,14 @@ def kpp(
                     description=f"epoch {state.epoch + 1}: {state.loss}",
                 )
 
+            table = EpochTable(("learning", "held out"), ("    weights", "    s"))
+
             def report(found: Report) -> None:
-                bar.console.print(_line(found), soft_wrap=True)
+                held_out = found.held_out
+                others = f"{found.touched:,}", f"{found.seconds:.0f}"
+                losses = found.loss, held_out.loss
+                text = table.lines(found.epoch, losses, held_out.agreement, others)
+                bar.console.print(text, highlight=False)
 
             learner.run(progress, report, stop.is_set)
     except (ValueError, OSError) as error:
@@ -99,11 +106,4 @@ def kpp(
         f"next: komadori match 'alphabeta?Eval=kpp&EvalFile={folder}/weights.npz' "
         "'alphabeta?Eval=two-piece'",
         soft_wrap=True,
-    )
-
-
-def _line(report: Report) -> str:
-    return (
-        f"epoch {report.epoch:>3}  above the floor, learning: {report.loss}; {report.held_out}  "
-        f"{report.touched:,} weights  {report.seconds:.0f} s"
     )

@@ -7,7 +7,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.cli.linear_data import data_options, load_split, megabytes, progress_bar
+from komadori.cli.linear_data import (
+    EpochTable,
+    data_options,
+    load_split,
+    megabytes,
+    progress_bar,
+)
 
 if TYPE_CHECKING:
     from komadori.linear.nnue import Report
@@ -76,9 +82,14 @@ def command(
                 "learning", total=settings.epochs * size, completed=learner.epoch * size
             )
 
+            table = EpochTable(("learning", "held out", "in integers"), ("    s",))
+
             def show(report: Report) -> None:
                 bar.update(task, completed=report.epoch * size)
-                bar.console.print(_line(report), soft_wrap=True)
+                losses = report.train, report.test, report.quantised
+                seconds = f"{report.seconds:.0f}{' *' if report.is_best else '  '}"
+                text = table.lines(report.epoch, losses, report.agreement, (seconds,))
+                bar.console.print(text, highlight=False)
 
             learner.run(show, lambda count: bar.advance(task, count), stop.is_set)
     except (ValueError, WeightsError, OSError) as error:
@@ -86,18 +97,9 @@ def command(
     if not learner.is_done:
         kept = f"--resume goes on ({folder})" if learner.epoch else "no epoch was done"
         raise click.ClickException(f"interrupted; {kept}")
-    console.print(f"best: epoch {learner.best_epoch}, {folder / 'nn.bin'}")
+    console.print(f"best (*): epoch {learner.best_epoch}, {folder / 'nn.bin'}")
     console.print(
         f"next: komadori match 'alphabeta?Eval=nnue&EvalFile={folder}/nn.bin' "
         "'alphabeta?Eval=two-piece'",
         soft_wrap=True,
-    )
-
-
-def _line(report: Report) -> str:
-    top = ", ".join(f"{100 * report.agreement[k - 1]:.1f}" for k in (1, 2, 4, 8))
-    return (
-        f"epoch {report.epoch:>3}  {report.train}  held out: {report.test}, in integers "
-        f"{report.quantised}{' *' if report.is_best else ''}  agreement in the best "
-        f"1, 2, 4, 8: {top} %  {report.positions_per_s:,.0f} positions/s  {report.seconds:.0f} s"
     )

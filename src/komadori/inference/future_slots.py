@@ -4,9 +4,15 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from concurrent.futures import (
+    FIRST_COMPLETED,
+    CancelledError,
+    Future,
+    ThreadPoolExecutor,
+    wait,
+)
 
-from komadori.inference.protocol import Floats
+from komadori.inference.protocol import Floats, InferenceError
 
 
 class FutureSlots(ABC):
@@ -34,7 +40,10 @@ class FutureSlots(ABC):
         self._running[slot] = self._submit(slot, n)
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
-        return self._future(slot).result()
+        try:
+            return self._future(slot).result()
+        except CancelledError as error:
+            raise InferenceError(f"slot {slot}: its batch was dropped") from error
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
         futures = {self._future(slot): slot for slot in slots}

@@ -559,11 +559,15 @@ class _Run:
         """How many visits the root will have in the end, at the speed so far or the usual one."""
         left = float(self.nodes_left())
         if self.is_timed:
-            end = self.times.optimum_ms or self.times.maximum_ms
-            is_open = end is None or self.limits.ponder
-            left_ms = OPEN_MS if is_open else max((end or 0) - self.elapsed_ms(), 0)
-            left = min(left, max(self.speed(), usual_speed) * left_ms)
+            left = min(left, max(self.speed(), usual_speed) * self._left_ms())
         return self.visits + left
+
+    def _left_ms(self) -> float:
+        """Milliseconds to the end that is planned, or a guess where nothing says when it is."""
+        end = self.times.optimum_ms or self.times.maximum_ms
+        if end is None or self.limits.ponder:
+            return OPEN_MS
+        return max(end - self.elapsed_ms(), 0)
 
     def update(self, playouts: int, visits: int) -> bool:
         """Take the tree's counts; whether a count or `stop` ends the search."""
