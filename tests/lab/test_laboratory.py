@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ from click.testing import CliRunner
 from komadori import records, training
 from komadori.cli.lab import command
 from komadori.cli.train import command as train_command
-from komadori.lab import claims, experiment, measures, speed
+from komadori.lab import claims, experiment, measures, runner, speed
 from komadori.lab.experiment import Claim, LabError, Size
 from komadori.lab.report import write_report
 from komadori.lab.results import Record, Store
@@ -131,6 +132,59 @@ def test_runs_are_made_once_and_go_on_where_they_stopped(toy, samples, tmp_path)
     assert slow.facts["data"] == fast.facts["data"]
     assert slow.measure("train_loss") > fast.measure("train_loss")
     assert fast.samples == 400
+
+
+def test_processes_share_the_runs(toy, samples, tmp_path, monkeypatch):
+    """The other one makes `slow`, and has ended it when there is nothing else left to do."""
+    monkeypatch.setattr(runner, "WAIT_S", 0.01)
+    store = Store(tmp_path / "results")
+    other = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu", threads=1)
+    task, claim = other._claim(other.tasks([toy], [1]))
+    assert task.variant.name == "slow"
+
+    class Ending(Watch):
+        def wait(self, left):
+            assert self.ended == ["fast"]
+            assert left == 1
+            store.add("toy", other._make(task))
+            claim.release()
+
+    watch = Ending()
+    mine = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu", watch)
+    assert mine.run([toy], [1])
+    assert watch.ended == ["fast"]
+    assert {r.variant for r in store.records("toy")} == {"slow", "fast"}
+
+
+def test_the_same_run_of_two_experiments_is_made_by_one_process(toy, samples, tmp_path):
+    twin = dataclasses.replace(toy, name="twin")
+    laboratory = Laboratory(Store(tmp_path / "results"), tmp_path / "runs", TINY, samples)
+    tasks = laboratory.tasks([toy, twin], [1])
+    claims_held = [laboratory._claim(tasks) for _ in range(3)]
+    assert [held and held[0].name for held in claims_held] == [
+        "toy/slow, seed 1",
+        "toy/fast, seed 1",
+        None,
+    ]
+
+
+def test_who_plays_against_the_first_waits_for_it(toy, samples, tmp_path, monkeypatch):
+    monkeypatch.setattr(experiment.Experiment, "against_first", True)
+    laboratory = Laboratory(Store(tmp_path / "results"), tmp_path / "runs", TINY, samples)
+    tasks = laboratory.tasks([toy], [1])
+    first, claim = laboratory._claim(tasks)
+    assert first.variant.name == "slow"
+    assert laboratory._claim(tasks) is None
+    claim.release()
+
+
+def test_records_added_at_once_are_all_kept(tmp_path):
+    def add(seed):
+        Store(tmp_path).add("toy", record("fast", seed))
+
+    with ThreadPoolExecutor(8) as pool:
+        list(pool.map(add, range(40)))
+    assert sorted(r.seed for r in Store(tmp_path).records("toy")) == list(range(40))
 
 
 def test_changed_settings_are_run_again(toy, samples, tmp_path):

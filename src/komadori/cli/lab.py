@@ -105,6 +105,7 @@ def list_(folder: Path, results: Path) -> None:
     default="",
     help="Of networks: cpu, cuda, cuda:1, mps; chosen by itself if not given.",
 )
+@click.option("--threads", type=click.IntRange(min=1), help="All cores where left out.")
 @click.option(
     "--seeds",
     default="",
@@ -122,6 +123,7 @@ def run(
     width: int,
     test_positions: int,
     device: str,
+    threads: int | None,
     seeds: str,
     runs: Path,
     folder: Path,
@@ -130,7 +132,9 @@ def run(
     """Run experiments, or some of their variants (and the first, where they play against it).
 
     What has run already isn't run again, and what was interrupted goes on from its checkpoint:
-    the same command, given again, completes the work.
+    the same command, given again, completes the work. Given a second time beside the first, on
+    this machine or another with the same folders, it takes a part of the runs: small networks
+    learn fastest with --threads 1 in as many processes as there are cores.
     """
     from komadori import training
     from komadori.cli.lab_display import Display
@@ -158,6 +162,7 @@ def run(
                 device,
                 display,
                 stop.is_set,
+                threads or 0,
             )
             is_complete = laboratory.run(experiments, chosen or None)
     except (LabError, training.TrainingError, training.ConfigError, OSError) as error:

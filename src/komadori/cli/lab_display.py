@@ -47,6 +47,13 @@ class Display(Observer):
             self.console.print(f"{self._title}: about {clock(seconds_left)} left for all")
         self._progress.update(self._bar, description=self._title, completed=0.0, state="")
 
+    def wait(self, left: int) -> None:
+        title = f"waiting for {left} runs of other processes"
+        if title != self._title and not self.console.is_terminal:
+            self.console.print(title)
+        self._title = title
+        self._progress.update(self._bar, description=title, completed=0.0, state="")
+
     def progress(self, progress: RunProgress) -> None:
         rest = max(progress.seconds_left, self._seconds_left - (time.monotonic() - self._began))
         state = f"{progress.text}  {clock(progress.seconds_left)} left, all {clock(rest)}"

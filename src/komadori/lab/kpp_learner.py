@@ -87,8 +87,10 @@ class KppLearner:
     def against(self, config: KppConfig, first: KppConfig) -> KppConfig:
         return replace(config, against=self.digest(first))
 
-    def on_device(self, config: KppConfig, device: str) -> KppConfig:
-        return config
+    def on_device(self, config: KppConfig, device: str, threads: int) -> KppConfig:
+        if not threads:
+            return config
+        return replace(config, settings=replace(config.settings, threads=threads))
 
     def to_table(self, config: KppConfig) -> dict[str, Any]:
         return {"learner": "kpp", **asdict(config)}

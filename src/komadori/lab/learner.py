@@ -89,8 +89,9 @@ class Learner(Protocol):
     def against(self, config: Any, first: Any) -> Any:
         """The config of a run that is measured against that of the first variant too."""
 
-    def on_device(self, config: Any, device: str) -> Any:
-        """The config for another device, where that means anything."""
+    def on_device(self, config: Any, device: str, threads: int) -> Any:
+        """The config for another device, "" for its own, where that means anything, and so many
+        threads of the processor, 0 for its own number."""
 
     def to_table(self, config: Any) -> dict[str, Any]:
         """For a record."""

@@ -64,8 +64,14 @@ class NetworkLearner:
     def against(self, config: Config, first: Config) -> Config:
         return config
 
-    def on_device(self, config: Config, device: str) -> Config:
-        placed = dataclasses.replace(config.device, device=device)
+    def on_device(self, config: Config, device: str, threads: int) -> Config:
+        own = config.device
+        placed = dataclasses.replace(
+            own,
+            device=device or own.device,
+            threads=threads or own.threads,
+            replicas=1,  # batch norm sees whole batches, however many cores there are
+        )
         return dataclasses.replace(config, device=placed)
 
     def to_table(self, config: Config) -> dict[str, Any]:
@@ -133,7 +139,7 @@ class NetworkLearner:
             width = f"Channels are {size.width} where the diary has {FULL_WIDTH}. "
         return (
             f"{width}{machine}, {facts['dtype']}, torch {facts['torch']}. Times are of a machine "
-            "that did other work too; µs a sample is processor time of both cores. Train loss is "
+            "that did other work too; µs a sample is processor time. Train loss is "
             "the policy's, over the last tenth of the steps."
         )
 

@@ -198,13 +198,14 @@ def _how(
         f"{amount} positions to learn from, {kind.course(last.config)}, the same ones in the same "
         f"order for all variants of a seed{_proof(records)}; {last.facts['test_positions']:,} "
         "positions of other games to measure on, none of them learned from. "
-        f"{kind.how(size, last.facts, scale=experiment.scale, machine=_machine(last, machine))} "
+        f"{kind.how(size, last.facts, scale=experiment.scale, machine=_machine(records, machine))} "
         f"{_rule(experiment, records)}"
     )
 
 
-def _machine(record: Record, machine: str) -> str:
-    return machine or str(record.facts["machine"])
+def _machine(records: Sequence[Record], machine: str) -> str:
+    """As given, or of the records, the newest last."""
+    return machine or "; ".join(dict.fromkeys(str(r.facts["machine"]) for r in records))
 
 
 def _rule(experiment: Experiment, records: Sequence[Record]) -> str:

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock
+
 from komadori.atomic import write_text
 from komadori.lab.experiment import Experiment, Variant
 from komadori.lab.size import LabError, Size
@@ -51,7 +53,7 @@ class Record:
 
 
 class Store:
-    """FOLDER/EXPERIMENT.json, each written whole."""
+    """FOLDER/EXPERIMENT.json, each written whole; several processes may add to it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -74,14 +76,16 @@ class Store:
 
     def add(self, experiment: str, record: Record) -> None:
         """Append a record; one of the same variant, seed and size is replaced."""
-        kept = [
-            old
-            for old in self.records(experiment)
-            if (old.variant, old.seed, old.size) != (record.variant, record.seed, record.size)
-        ]
-        lines = ",\n".join(json.dumps(dataclasses.asdict(one)) for one in (*kept, record))
-        head = f'"format_version": {FORMAT_VERSION},\n"experiment": {json.dumps(experiment)}'
-        write_text(self.path(experiment), f'{{\n{head},\n"records": [\n{lines}\n]\n}}\n')
+        self.folder.mkdir(parents=True, exist_ok=True)
+        with FileLock(self.folder / ".lock"):
+            kept = [
+                old
+                for old in self.records(experiment)
+                if (old.variant, old.seed, old.size) != (record.variant, record.seed, record.size)
+            ]
+            lines = ",\n".join(json.dumps(dataclasses.asdict(one)) for one in (*kept, record))
+            head = f'"format_version": {FORMAT_VERSION},\n"experiment": {json.dumps(experiment)}'
+            write_text(self.path(experiment), f'{{\n{head},\n"records": [\n{lines}\n]\n}}\n')
 
     def find(
         self, experiment: Experiment, variant: Variant, size: Size, seed: int

@@ -1,9 +1,12 @@
-"""Runs the variants of experiments one after another, each resumable, none twice."""
+"""Runs the variants of experiments one after another, each resumable, none twice.
+
+Several processes, on several machines with a folder in common, may share the work: who makes a
+run holds a lock on it, which ends with the process.
+"""
 
 from __future__ import annotations
 
 import json
-import platform
 import re
 import time
 from collections.abc import Callable, Sequence
@@ -11,13 +14,18 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from filelock import FileLock, Timeout
+
 from komadori import __version__
-from komadori.lab import claims
+from komadori.lab import claims, machine
 from komadori.lab.experiment import Experiment, Variant
 from komadori.lab.learner import Job, Learner, Progress
 from komadori.lab.results import Record, Store
 from komadori.lab.size import Size
 from komadori.training import Part, Samples
+
+#: How often it is looked whether another process has ended a run.
+WAIT_S = 2.0
 
 
 @dataclass(frozen=True)
@@ -50,11 +58,14 @@ class Observer:
     def end(self, task: Task, record: Record) -> None:
         """A run has ended and its record is stored."""
 
+    def wait(self, left: int) -> None:
+        """All runs that are left, or what they need, are being made by other processes."""
+
 
 @dataclass
 class Laboratory:
     """runs: a folder for the runs' checkpoints. device: of networks, as `training.DeviceConfig`'s,
-    "" for the experiment's own."""
+    "" for the experiment's own. threads: of the processor, 0 for all."""
 
     store: Store
     runs: Path
@@ -63,6 +74,7 @@ class Laboratory:
     device: str = ""
     observer: Observer = Observer()  # noqa: RUF009 (silent, without state)
     stop: Callable[[], bool] = lambda: False
+    threads: int = 0
 
     def run(self, experiments: Sequence[Experiment], seeds: Sequence[int] | None = None) -> bool:
         """Make every run that has no record yet; True when all have one.
@@ -73,23 +85,64 @@ class Laboratory:
         pace = _Pace()
         done = 0
         while (tasks := self.tasks(experiments, seeds)) and not self.stop():
-            task = tasks[0]
-            twin = self.store.twin(task.experiment, task.variant, self.size, task.seed)
-            if twin is not None:  # another experiment has made this very run
-                self.store.add(task.experiment.name, twin)
-                self.observer.end(task, twin)
+            claimed = self._claim(tasks)
+            if claimed is None:
+                self.observer.wait(len(tasks))
+                time.sleep(WAIT_S)
                 continue
-            left = sum(pace.expect(self._samples(t), t) for t in tasks)
-            self.observer.begin(task, done, len(tasks), left)
-            began = time.monotonic()
-            record = self._make(task)
+            task, claim = claimed
+            with claim:
+                if self._has_record(task):  # ended by another process just now
+                    continue
+                left = sum(pace.expect(self._samples(t), t) for t in tasks)
+                record = self._take_or_make(task, pace, done, len(tasks), left)
             if record is None:
                 return False
-            pace.took(task, record.samples, time.monotonic() - began)
-            self.store.add(task.experiment.name, record)
             self.observer.end(task, record)
             done += 1
         return not self.tasks(experiments, seeds)
+
+    def _take_or_make(
+        self, task: Task, pace: _Pace, done: int, left: int, seconds_left: float
+    ) -> Record | None:
+        """The task's record, stored; None where `stop` ended it early."""
+        twin = self.store.twin(task.experiment, task.variant, self.size, task.seed)
+        if twin is not None:  # another experiment has made this very run
+            self.store.add(task.experiment.name, twin)
+            return twin
+        self.observer.begin(task, done, left, seconds_left)
+        began = time.monotonic()
+        record = self._make(task)
+        if record is not None:
+            pace.took(task, record.samples, time.monotonic() - began)
+            self.store.add(task.experiment.name, record)
+        return record
+
+    def _claim(self, tasks: Sequence[Task]) -> tuple[Task, FileLock] | None:
+        """The first task that no other process makes and that waits for none, and its lock."""
+        for task in tasks:
+            first = self._first_task(task)
+            if first is not None and not self._has_record(first):
+                continue
+            lock = FileLock(self._claim_file(task))
+            try:
+                lock.acquire(timeout=0)
+            except Timeout:
+                continue
+            return task, lock
+        return None
+
+    def _claim_file(self, task: Task) -> Path:
+        """One for all tasks that come to the very same run."""
+        experiment, digest = task.experiment, task.kind.digest(self.config(task))
+        own = experiment.name if experiment.extras else "any"
+        folder = self.runs / ".claims"
+        folder.mkdir(parents=True, exist_ok=True)
+        return folder / f"{own}-{digest}-{task.seed}.lock"
+
+    def _has_record(self, task: Task) -> bool:
+        found = self.store.find(task.experiment, task.variant, self.size, task.seed)
+        return found is not None
 
     def tasks(self, experiments: Sequence[Experiment], seeds: Sequence[int] | None) -> list[Task]:
         """What is left to run, in order."""
@@ -101,11 +154,7 @@ class Laboratory:
         ]
         if not seeds:
             wanted += [task for experiment in experiments for task in self._more(experiment)]
-        return [
-            task
-            for task in wanted
-            if self.store.find(task.experiment, task.variant, self.size, task.seed) is None
-        ]
+        return [task for task in wanted if not self._has_record(task)]
 
     def _more(self, experiment: Experiment) -> list[Task]:
         """Further seeds of the variants whose gaps are small."""
@@ -129,32 +178,34 @@ class Laboratory:
     def config(self, task: Task) -> Any:
         """The task's config on this laboratory's device, of its learner's own type."""
         config = task.experiment.config(task.variant, self.size, task.seed)
-        return task.kind.on_device(config, self.device) if self.device else config
+        return task.kind.on_device(config, self.device, self.threads)
 
     def folder(self, task: Task) -> Path:
         """Where the task's run lies."""
-        name = re.sub(r"[^\w.+-]", "_", task.variant.name)
         config, parent = self.config(task), self.runs / task.experiment.name
-        for begun in sorted(parent.glob(f"{name}-seed{task.seed}-*")):
+        name = _file_name(task).partition("/")[2]
+        for begun in sorted(parent.glob(f"{name}-*")):
             if _has_config(begun, task.kind, config):  # begun by an older komadori, maybe
                 return begun
-        return parent / f"{name}-seed{task.seed}-{task.kind.digest(config)}"
+        return parent / f"{name}-{task.kind.digest(config)}"
 
-    def _first(self, task: Task) -> Path | None:
+    def _first_task(self, task: Task) -> Task | None:
+        """The task that must have ended because this one plays against it."""
         first = task.experiment.variants[0]
         if not task.experiment.against_first or task.variant.name == first.name:
             return None
-        return self.folder(replace(task, variant=first))
+        return replace(task, variant=first)
 
     def _make(self, task: Task) -> Record | None:
         """Learn and measure; None where `stop` ended it early."""
+        first = self._first_task(task)
         job = Job(
             name=task.name,
             config=self.config(task),
             folder=self.folder(task),
             samples=self.samples,
             extras=task.experiment.extras,
-            first=self._first(task),
+            first=self.folder(first) if first else None,
             progress=self.observer.progress,
             stop=self.stop,
         )
@@ -175,9 +226,15 @@ class Laboratory:
             facts={
                 **outcome.facts,
                 "komadori": __version__,
-                "machine": f"{platform.system()} {platform.machine()}",
+                "machine": machine.describe(),
             },
         )
+
+
+def _file_name(task: Task) -> str:
+    """EXPERIMENT/VARIANT-seedN, of characters that file systems know."""
+    variant = re.sub(r"[^\w.+-]", "_", task.variant.name)
+    return f"{task.experiment.name}/{variant}-seed{task.seed}"
 
 
 def _has_config(folder: Path, kind: Learner, config: Any) -> bool:
