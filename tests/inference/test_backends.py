@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import re
 import subprocess
 import sys
 import threading
@@ -235,6 +237,22 @@ def test_outputs_that_are_not_numbers_are_an_error(model: Path, tmp_path: Path) 
     for backend in BACKENDS:
         with pytest.raises(inference.InferenceError, match="aren't numbers"):
             evaluate(load(tmp_path / "nan.onnx", backend=backend), *planes(2))
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="Linux tells where threads run")
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_threads_may_run_on_any_core(model: Path, backend: str) -> None:
+    """Else two engines of a thread each would share the core that both are pinned to."""
+    evaluator = load(model, backend=backend, max_batch=64, threads=1)
+    allowed = set()
+    for _ in range(100):
+        evaluator.start(0, 64)
+        for status in Path("/proc/self/task").glob("*/status"):
+            with contextlib.suppress(OSError):  # ended just now
+                allowed |= set(re.findall("Cpus_allowed_list:.*", status.read_text()))
+        evaluator.wait(0)
+    evaluator.close()
+    assert len(allowed) == 1
 
 
 def test_openvino_starts_no_process_of_its_own() -> None:

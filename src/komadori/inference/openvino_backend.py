@@ -78,6 +78,8 @@ class OpenVinoEvaluator:
                     "NUM_STREAMS": str(streams),
                     "INFERENCE_NUM_THREADS": str(threads),
                     "INFERENCE_PRECISION_HINT": _HINTS[precision],
+                    # Or its first thread sits on the first core, in every process.
+                    "ENABLE_CPU_PINNING": "NO",
                 },
             )
         except RuntimeError as error:
