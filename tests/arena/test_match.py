@@ -291,6 +291,15 @@ def test_a_match_is_taken_up_where_it_was_cut_off(tmp_path: Path) -> None:
         arena.play_match("material", "random", games=8, seed=5, out=tmp_path)
 
 
+def test_a_match_that_is_being_played_is_left_alone(tmp_path: Path) -> None:
+    def intrude(record: arena.GameRecord, result: arena.MatchResult) -> None:
+        with pytest.raises(arena.MatchStoreError, match="another process plays"):
+            arena.play_match("material", "random", games=2, out=tmp_path)
+
+    arena.play_match("material", "random", games=2, out=tmp_path, on_game=intrude)
+    assert arena.play_match("material", "random", games=2, out=tmp_path).games
+
+
 @pytest.mark.parametrize("suffix", ["kif", "csa", "usi"])
 def test_games_are_written_as_records(suffix: str, tmp_path: Path) -> None:
     result = arena.play_match("material", "random", games=2, out=tmp_path, records=suffix)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import builtins
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -159,6 +160,22 @@ def test_cross_blocks_and_attention_have_an_int8_form(
     assert np.abs(value - logit.sigmoid().numpy()).mean() < 0.05
     noise = np.abs(policy - expected.numpy()).mean()
     assert noise < 0.25 * expected.numpy().std()
+
+
+def test_a_network_of_other_labels_has_an_int8_form(
+    samples: records.Samples, tmp_path: Path
+) -> None:
+    pytest.importorskip("nncf")
+    pytest.importorskip("torch")
+    from komadori import nets, training
+
+    config, interface = nets.parse("resnet1x8"), replace(nets.DLSHOGI, labels=8181)
+    card = nets.ModelCard(config, "dlshogi", "8181", interface, 600.0)
+    nets.save_model(tmp_path / "model", nets.build(config, interface), card)
+    training.export(tmp_path / "model", tmp_path / "net.onnx")
+    output = tmp_path / "net-int8.xml"
+    quantize(tmp_path / "net.onnx", output, samples, calibration=64, held_out=300, tolerance=100)
+    assert load(output).labels == "8181"
 
 
 def test_the_int8_form_beside_a_model_is_taken(

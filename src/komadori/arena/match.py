@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -184,27 +185,28 @@ def play_match(
     sources = (a, b)
     shown = names or _names(sources)
     result = MatchResult(shown, conditions, sprt=sprt)
-    store = MatchStore(out, _terms(sources, shown, conditions, seed, chosen)) if out else None
-    done: set[int] = set()
-    for record in store.finished() if store else ():
-        if record.index < games:
-            done.add(record.index)
-            result.add(record)
-    jobs = [job for job in _jobs(chosen, seed) if job.index not in done]
-    if result.decision is None:
-        for record in run_jobs(sources, conditions, jobs, concurrency):
-            record.names = shown if record.first_is_black else (shown[1], shown[0])
-            if store:
-                store.append(record)
-                if records:
-                    store.write_record(record, records)
-            result.add(record)
-            if on_game:
-                on_game(record, result)
-            if result.decision is not None:
-                break
-    if store:
-        store.write_result(result.to_json())
+    terms = _terms(sources, shown, conditions, seed, chosen)
+    with MatchStore(out, terms) if out else nullcontext() as store:
+        done: set[int] = set()
+        for record in store.finished() if store else ():
+            if record.index < games:
+                done.add(record.index)
+                result.add(record)
+        jobs = [job for job in _jobs(chosen, seed) if job.index not in done]
+        if result.decision is None:
+            for record in run_jobs(sources, conditions, jobs, concurrency):
+                record.names = shown if record.first_is_black else (shown[1], shown[0])
+                if store:
+                    store.append(record)
+                    if records:
+                        store.write_record(record, records)
+                result.add(record)
+                if on_game:
+                    on_game(record, result)
+                if result.decision is not None:
+                    break
+        if store:
+            store.write_result(result.to_json())
     return result
 
 

@@ -17,6 +17,8 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from filelock import FileLock, Timeout
+
 from komadori.arena.game import GameRecord
 from komadori.atomic import write_text
 
@@ -31,21 +33,33 @@ class MatchStoreError(ValueError):
 
 
 class MatchStore:
-    """The folder of one match. Only one process may write to it at a time."""
+    """The folder of one match, and a context manager: only one process writes to it at a time."""
 
     def __init__(self, folder: Path | str, terms: Mapping[str, Any]) -> None:
         """Take up the match in `folder`, or begin one there.
 
-        Raises MatchStoreError where the folder holds a match under other terms.
+        Raises MatchStoreError where the folder holds a match under other terms, or one that is
+        being played.
         """
         self.folder = Path(folder)
         self.folder.mkdir(parents=True, exist_ok=True)
+        self._lock = FileLock(self.folder / ".lock")
+        try:
+            self._lock.acquire(timeout=0)
+        except Timeout:
+            raise MatchStoreError(f"{self.folder}: another process plays its match") from None
         self.path = self.folder / "games.jsonl"
         self._terms = {"format": FORMAT, **json.loads(json.dumps(terms))}
         if self.path.exists() and self.path.stat().st_size:
             self._check_terms()
         else:
             self._append(self._terms)
+
+    def __enter__(self) -> MatchStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._lock.release()
 
     def _check_terms(self) -> None:
         with self.path.open(encoding="utf-8") as file:

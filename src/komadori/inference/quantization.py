@@ -124,6 +124,7 @@ def quantize(
             say(f"calibrating on {len(tuning):,} positions{how}")
             path = Path(folder) / f"{number}.xml"
             _write_int8(nncf, model, path, planes, kept)
+            path.with_suffix(".json").write_text(json.dumps(read_card(model)), encoding="utf-8")
             say(f"int8 on {len(measuring):,} positions")
             candidate = load(path, backend="openvino", max_batch=64)
             try:
