@@ -72,6 +72,17 @@ def test_resume_with_a_changed_setting(run, folder):
     assert "8 steps, 256 samples" in done.output
 
 
+def test_another_run_begins_with_its_weights(run, folder):
+    arguments = ("--data", folder / "games.hcpe3", "--run", folder / "second")
+    done = invoke(train, folder / "tiny.toml", *arguments, "--from", folder / "run")
+    assert done.exit_code == 0, done.output
+    saved = json.loads((folder / "second" / "config.json").read_text())
+    assert saved["model"]["begin_with"] == str(folder / "run")
+    done = invoke(train, folder / "tiny.toml", *arguments, "--from", folder / "missing")
+    assert done.exit_code == 2
+    assert "missing" in done.output
+
+
 def test_evaluate(run, folder):
     few = folder / "few.hcpe3"
     write_first_games(few, 3)

@@ -66,6 +66,24 @@ def test_untrained_is_what_a_run_starts_from(tmp_path, encoder, samples):
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
+def test_a_run_may_begin_with_the_weights_of_another(tmp_path, encoder, samples):
+    first = run(tmp_path / "first", make_config(), encoder, samples)
+    model = {"net": "resnet1x8", "begin_with": str(tmp_path / "first")}
+    config = make_config(model=model, schedule={"rate": 1e-9}, loop={"max_steps": 1})
+    second = run(tmp_path / "second", config, encoder, samples)
+    weights = dict(nets.load_model(first.checkpoint)[0].named_parameters())
+    for name, value in nets.load_model(second.checkpoint)[0].named_parameters():
+        torch.testing.assert_close(value, weights[name], atol=1e-6, rtol=0)
+    (tmp_path / "first").rename(tmp_path / "away")  # not asked for again
+    more = make_config(model=model, schedule={"rate": 1e-9}, loop={"max_steps": 2})
+    assert run(tmp_path / "second", more, encoder, samples, resume=True).step == 2
+    with pytest.raises(training.CheckpointError, match="first"):
+        run(tmp_path / "third", config, encoder, samples)
+    other = make_config(model={"net": "resnet2x8", "begin_with": str(tmp_path / "away")})
+    with pytest.raises(training.ConfigError, match=r"begin_with.*its net is.*blocks=1.*blocks=2"):
+        run(tmp_path / "third", other, encoder, samples)
+
+
 def test_every_epoch_shows_each_sample_once(tmp_path, encoder, samples):
     config = make_config(loop={"epochs": 2, "max_steps": 0})
     result = run(tmp_path / "run", config, encoder, samples)

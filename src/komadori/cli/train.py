@@ -36,6 +36,12 @@ from komadori.cli.interrupt import interrupt_sets
     help="The run's folder; runs/NAME of the config where left out.",
 )
 @click.option("--resume", is_flag=True, help="Go on from the run's newest checkpoint.")
+@click.option(
+    "--from",
+    "begin_with",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A run, checkpoint or imported model whose weights a new run begins with.",
+)
 def command(
     config: Path,
     data: tuple[str, ...],
@@ -44,6 +50,7 @@ def command(
     variant: str | None,
     run_dir: Path | None,
     resume: bool,
+    begin_with: Path | None,
 ) -> None:
     """Train the network that CONFIG describes: a run's settings, or an experiment of the
     laboratory and one of its variants, at the size of `komadori lab run`.
@@ -80,6 +87,8 @@ def command(
             raise click.ClickException(f"{config}: no games: give --data or set data.train")
         files = replace(settings.data, train=tuple(train_files), test=tuple(test_files))
         settings = replace(settings, data=files)
+        if begin_with is not None:
+            settings = replace(settings, model=replace(settings.model, begin_with=str(begin_with)))
         wants_visits = settings.loss.policy_target == "visits"
         load = load_shares if wants_visits else load_samples
         samples: training.Samples | training.Part = load(train_files, files.cache)

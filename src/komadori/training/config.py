@@ -43,11 +43,16 @@ def _default_net() -> NetConfig:
 
 @dataclass(frozen=True)
 class ModelConfig:
-    """features, labels: keys of `encoding.FEATURES` and `encoding.LABELS`."""
+    """features, labels: keys of `encoding.FEATURES` and `encoding.LABELS`.
+
+    begin_with: a run, checkpoint or model folder of a network of the same kind whose weights
+    training begins with; empty for random ones.
+    """
 
     net: NetConfig = field(default_factory=_default_net)
     features: str = "dlshogi"
     labels: str = "2187"
+    begin_with: str = ""
 
 
 @dataclass(frozen=True)

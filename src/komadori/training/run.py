@@ -114,7 +114,7 @@ class Run:
                 f"model.labels = {config.model.labels!r}: soft policy targets and averaged "
                 "duplicates need labels of one output"
             )
-        self.trained = self.compute.place(nets.build(config.model.net, interface)).train()
+        self.trained = self.compute.place(_new_network(config, self.encoder, last is None)).train()
         self.optimizer = make_optimizer(self.trained, config.optimizer)
         self.scaler = self.compute.scaler()
         self.scaler.scale(torch.zeros((), device=self.compute.device))  # made before the threads
@@ -323,11 +323,32 @@ class Run:
         }
 
 
+def _new_network(config: Config, encoder: Encoder, is_new: bool = True) -> Network:
+    """Random weights, or where the run is new those it is to begin with."""
+    model = config.model
+    network = nets.build(model.net, encoder.interface)
+    if not (model.begin_with and is_new):
+        return network
+    folder = checkpoint.resolve(Path(model.begin_with))
+    begun, card = nets.load_model(folder)
+    for what, own, other in (
+        ("net", model.net, card.net),
+        ("features", model.features, card.features),
+        ("labels", model.labels, card.labels),
+    ):
+        if own != other:
+            raise ConfigError(
+                f"model.begin_with = {model.begin_with!r}: its {what} is {other}, not {own}"
+            )
+    network.load_state_dict(begun.state_dict())
+    return network
+
+
 def save_untrained(config: Config, folder: Path | str, encoder: Encoder | None = None) -> Path:
     """Write the network that a run of this config starts from as a model folder."""
     encoder = encoder or _core_encoder(config)
     torch.manual_seed(config.seed)
-    network = nets.build(config.model.net, encoder.interface)
+    network = _new_network(config, encoder)
     nets.save_model(Path(folder), network, model_card(config, encoder, {"steps": 0}))
     return Path(folder)
 
