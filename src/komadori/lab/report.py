@@ -235,8 +235,8 @@ def _index_row(
     experiment: Experiment, records: Sequence[Record], verdicts: Sequence[Verdict]
 ) -> str:
     ran = sum(any(r.variant == v.name for r in records) for v in experiment.variants)
-    found = "; ".join(
-        f"{claim.text} {verdict.sentence}"
+    found = "<br>".join(
+        f"{claim.text} **{verdict.sentence[0].upper()}{verdict.sentence[1:]}**"
         for claim, verdict in zip(experiment.claims, verdicts, strict=False)
     )
     name = f"[{experiment.title}]({experiment.name}.md)" if records else experiment.title
