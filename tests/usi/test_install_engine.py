@@ -40,10 +40,21 @@ def test_the_model_stands_with_its_full_path(
     assert str(tmp_path / "net.onnx") in shlex.split(script.read_text().splitlines()[-1])
 
 
+def test_without_a_model_the_package_s_network_plays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    done = CliRunner().invoke(command, [])
+    assert done.exit_code == 0, done.output
+    (script,) = tmp_path.glob("komadori.*")
+    with UsiEngine([str(script)]) as engine:
+        assert "UCT_Threads" in engine.declared
+        assert engine.think(STARTPOS, [], GoCommand(nodes=10), 20.0).best.move
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ([], "needs a model"),
         (["missing.onnx"], "no model missing.onnx"),
         (["--player", "random", "--option", "Nope=1"], "no option 'Nope'"),
     ],

@@ -26,8 +26,9 @@ def command(
     """Write a launcher that ShogiHome, Shogidokoro and ShogiGUI can register.
 
     GUIs start an engine's file without arguments, in that file's folder. The launcher starts this
-    installation of komadori with MODEL and the options given, by their full paths: it goes on
-    working wherever it is moved, as long as both stay where they are.
+    installation of komadori with MODEL (the package's network where left out) and the options
+    given, by their full paths: it goes on working wherever it is moved, as long as both stay
+    where they are.
     """
     from komadori.usi.options import option_table
 
@@ -44,14 +45,19 @@ def command(
         if not path.exists():
             raise click.ClickException(f"no model {model}")
         arguments += ["--model", str(path.resolve())]
-    elif player in ("model", "policy", "one-ply"):
-        raise click.ClickException(f"the player {player} needs a model")
     suffix = ".bat" if sys.platform == "win32" else ".sh"
-    target = out or Path(f"komadori-{Path(model).stem if model else player}{suffix}")
+    target = out or Path(f"{_name(model, player)}{suffix}")
     if target.exists() and not force:
         raise click.ClickException(f"{target} is there already; --force replaces it")
     write_launcher(target, [sys.executable, "-m", "komadori", "usi", *arguments])
     click.echo(f"Register this file as an engine: {target.resolve()}")
+
+
+def _name(model: str | None, player: str) -> str:
+    """Of the launcher, without its suffix."""
+    if model is not None:
+        return f"komadori-{Path(model).stem}"
+    return "komadori" if player == "model" else f"komadori-{player}"
 
 
 def launcher_text(words: list[str], platform: str) -> str:
