@@ -434,11 +434,13 @@ def test_a_mate_found_in_an_infinite_search_waits_for_stop() -> None:
         target=lambda: results.append(s.search(Limits(infinite=True), on_info, stop))
     )
     thread.start()
-    assert found.wait(10)
-    thread.join(0.1)
-    assert thread.is_alive()
-    stop.set()
-    thread.join(5)
+    try:
+        assert found.wait(60), [(info.mate_plies, info.nodes, info.pv) for info in told[-3:]]
+        thread.join(0.1)
+        assert thread.is_alive()
+    finally:
+        stop.set()
+        thread.join(5)
     infos = results[0].infos
     assert replays_to_mate(MATE_IN_7, infos)
     assert [info.multipv for info in infos] == [1, 2, 3]

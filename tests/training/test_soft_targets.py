@@ -135,12 +135,12 @@ def test_mapped_batches_are_those_in_memory(tmp_path, temperature):
         for cache in (None, tmp_path / "cache")
     ]
     assert isinstance(parts[1].shares.weight, np.memmap)
-    batches = []
+    batches = []  # side by side: a batch's inputs last until the loader has gone round its buffers
     for part in parts:
         soft = Part.whole(part.samples, part.shares.at_temperature(temperature))
         assert isinstance(soft.shares.move16, np.memmap) == isinstance(part.samples.hcp, np.memmap)
         loader = Loader(soft, CoreEncoder("dlshogi", "2187"), 32, seed=3, mirror=True)
-        batches.append(list(itertools.islice(loader.batches(), 8)))
+        batches.append(itertools.islice(loader.batches(), 8))
     for one, other in zip(*batches, strict=True):
         assert all(map(np.array_equal, one.inputs, other.inputs))
         for field in dataclasses.fields(one.targets):
