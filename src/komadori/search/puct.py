@@ -156,7 +156,14 @@ class PuctSearcher:
                     run.is_deep = False
                     self._loop(run)
             waits = limits.infinite or limits.ponder
+            if waits and immediate is None and not run.stop.is_set():
+                self._take_mate(run)
+                self._report(run)  # what ended the search is told at once
             while waits and not run.stop.wait(0.005):
+                if immediate is None and not run.mate:
+                    self._take_mate(run)
+                    if run.mate:
+                        self._report(run)
                 if limits.ponder and self._ponderhit is not None:
                     break
             result = immediate or self._result(run)
