@@ -447,6 +447,22 @@ def test_a_mate_found_in_an_infinite_search_waits_for_stop() -> None:
     assert len({info.pv[0] for info in infos}) == 3
 
 
+def test_an_infinite_search_that_solves_the_tree_tells_it_at_once() -> None:
+    s = searcher("uniform", MATE_IN_3, root_mate_plies=0, pv_interval_ms=60_000)
+    stop, told = threading.Event(), threading.Event()
+
+    def on_info(info: Info) -> None:
+        if info.mate_plies == 3:
+            told.set()
+
+    thread = threading.Thread(target=lambda: s.search(Limits(infinite=True), on_info, stop))
+    thread.start()
+    is_told = told.wait(20)
+    stop.set()
+    thread.join(5)
+    assert is_told
+
+
 def test_a_mate_by_a_move_that_is_not_searched_is_not_played() -> None:
     board = Board(MATE_IN_7)
     best = searcher("uniform", MATE_IN_7).search(Limits(nodes=50)).best_move

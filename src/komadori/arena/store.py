@@ -50,10 +50,14 @@ class MatchStore:
             raise MatchStoreError(f"{self.folder}: another process plays its match") from None
         self.path = self.folder / "games.jsonl"
         self._terms = {"format": FORMAT, **json.loads(json.dumps(terms))}
-        if self.path.exists() and self.path.stat().st_size:
-            self._check_terms()
-        else:
-            self._append(self._terms)
+        try:
+            if self.path.exists() and self.path.stat().st_size:
+                self._check_terms()
+            else:
+                self._append(self._terms)
+        except BaseException:
+            self._lock.release()
+            raise
 
     def __enter__(self) -> MatchStore:
         return self

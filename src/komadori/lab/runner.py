@@ -91,11 +91,13 @@ class Laboratory:
                 time.sleep(WAIT_S)
                 continue
             task, claim = claimed
-            with claim:
+            try:
                 if self._has_record(task):  # ended by another process just now
                     continue
                 left = sum(pace.expect(self._samples(t), t) for t in tasks)
                 record = self._take_or_make(task, pace, done, len(tasks), left)
+            finally:
+                claim.release()
             if record is None:
                 return False
             self.observer.end(task, record)
