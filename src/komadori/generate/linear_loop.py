@@ -106,7 +106,10 @@ def _learn_kpp(
     updates = learner.updates
     learner.run(
         lambda state: progress(state.epoch * updates + state.update, settings.epochs * updates),
-        lambda found: show(f"epoch {found.epoch}: learning: {found.loss}; {found.held_out}"),
+        lambda found: show(
+            f"epoch {found.epoch}: held-out {found.held_out.loss}, "
+            f"agreement {100 * found.held_out.agreement[0]:.1f} %"
+        ),
         stop,
     )
     return None if learner.state.epoch < settings.epochs else folder / "weights.npz"

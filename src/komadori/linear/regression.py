@@ -206,10 +206,6 @@ class HeldOut:
     loss: Loss
     agreement: tuple[float, ...]
 
-    def __str__(self) -> str:
-        top = ", ".join(f"{100 * self.agreement[k - 1]:.1f}" for k in (1, 2, 4, 8))
-        return f"held out: {self.loss}, agreement in the best 1, 2, 4, 8: {top} %"
-
 
 def measure(weights: Any, positions: Positions, settings: LossSettings, threads: int) -> HeldOut:
     """`weights`: of the compiled core. The loss counts decided games' positions only where
