@@ -4,7 +4,8 @@ from training_toys import make_config, make_samples
 
 from komadori import nets, training
 from komadori.training.averaging import WeightAverage, estimate_norms
-from komadori.training.config import LoopConfig, OptimizerConfig
+from komadori.training.config import DeviceConfig, LoopConfig, OptimizerConfig
+from komadori.training.device import Compute
 from komadori.training.optimizer import make_optimizer
 
 INTERFACE = nets.Interface(((4, 9, 9), (2, 9, 9)), 81)
@@ -72,6 +73,29 @@ def test_optimizers_by_name(name, kind):
     assert type(optimizer) is kind
     decays = {g["weight_decay"]: {p.ndim > 1 for p in g["params"]} for g in optimizer.param_groups}
     assert decays == {0.3: {True}, 0.0: {False}}
+
+
+@pytest.mark.parametrize("name", ["sgd", "adagrad", "adam", "adamw"])
+def test_fused_steps_are_the_plain_ones(name):
+    """Also for weights in channels-last order, which the fused kernels take as flat memory."""
+    nets = [Compute.of(DeviceConfig(device="cpu")).place(build()) for _ in range(2)]
+    nets[1].load_state_dict(nets[0].state_dict())
+    config = OptimizerConfig(name=name, weight_decay=0.1)
+    fused, plain = (make_optimizer(net, config) for net in nets)
+    assert fused.defaults["fused"]
+    for group in plain.param_groups:
+        group["fused"] = False
+    inputs = [torch.randn(8, *shape) for shape in INTERFACE.inputs]
+    for net, optimizer in zip(nets, (fused, plain), strict=True):
+        for group in optimizer.param_groups:
+            group["lr"] = 0.01
+        for _ in range(3):
+            optimizer.zero_grad()
+            policy, value = net(*inputs)
+            (policy.square().mean() + value.square().mean()).backward()
+            optimizer.step()
+    for a, b in zip(nets[0].parameters(), nets[1].parameters(), strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-5)
 
 
 def test_momentum_is_optional():

@@ -15,6 +15,7 @@ from torch import Tensor
 from komadori.nets import Network
 from komadori.training.config import PRECISIONS, ConfigError, DeviceConfig
 from komadori.training.loader import Batch
+from komadori.training.memory import keep_freed_memory
 from komadori.training.targets import Targets
 from komadori.training.workers import Workers
 
@@ -54,6 +55,8 @@ class Compute:
             dtype = _best_dtype(device)
         else:
             dtype = {name: getattr(torch, name) for name in PRECISIONS}[config.precision]
+        if device.type == "cpu":
+            keep_freed_memory()
         threads = torch.get_num_threads() if device.type == "cpu" else 1
         replicas = min(config.replicas or MOST_REPLICAS, threads)
         return cls(device, dtype, replicas, threads // replicas, config.compile)

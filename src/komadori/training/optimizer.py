@@ -9,8 +9,13 @@ from komadori.training.config import OptimizerConfig
 
 
 def make_optimizer(network: Network, config: OptimizerConfig) -> torch.optim.Optimizer:
-    """Weight decay falls on weights only: biases and normalisation have one dimension."""
+    """Weight decay falls on weights only: biases and normalisation have one dimension.
+
+    A step is one pass over the weights ("fused") where torch has it for the device.
+    """
     parameters = list(network.parameters())
+    device = parameters[0].device.type
+    fused = device in ("cpu", "cuda")
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
@@ -18,12 +23,12 @@ def make_optimizer(network: Network, config: OptimizerConfig) -> torch.optim.Opt
     betas = (config.betas[0], config.betas[1])
     match config.name:
         case "adamw":
-            return torch.optim.AdamW(groups, betas=betas)
+            return torch.optim.AdamW(groups, betas=betas, fused=fused)
         case "adam":
-            return torch.optim.Adam(groups, betas=betas)
+            return torch.optim.Adam(groups, betas=betas, fused=fused)
         case "rmsprop":
             return torch.optim.RMSprop(groups, alpha=config.betas[1])
         case "adagrad":
-            return torch.optim.Adagrad(groups)
+            return torch.optim.Adagrad(groups, fused=device == "cpu")
     nesterov = config.nesterov and config.momentum > 0
-    return torch.optim.SGD(groups, lr=1.0, momentum=config.momentum, nesterov=nesterov)
+    return torch.optim.SGD(groups, lr=1.0, momentum=config.momentum, nesterov=nesterov, fused=fused)
