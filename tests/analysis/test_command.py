@@ -10,6 +10,7 @@ from click.testing import CliRunner, Result
 
 from komadori.analysis import positions
 from komadori.cli.analyse import command
+from komadori.inference.synthetic import write_random_resnet
 from komadori.records import Game, GameWriter, Winner, read_games
 
 FIRST = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e", "8d8e", "6i7h", "4a3b"]
@@ -88,6 +89,19 @@ def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(searched) - before == len(FIRST) + 1
 
 
+def test_another_network_of_the_same_name_begins_anew(tmp_path: Path) -> None:
+    path = write(tmp_path / "one.kif", FIRST)
+    pages = []
+    for seed in (1, 2, 2):
+        model = write_random_resnet(tmp_path / "m.onnx", 1, 8, seed=seed)
+        done = CliRunner().invoke(command, [str(path), "--model", str(model), "--nodes", "10"])
+        assert done.exit_code == 0, done.output
+        assert ("positions known" in done.output) == (len(pages) == 2)
+        pages.append((tmp_path / "one.html").read_text())
+    assert pages[0] != pages[1]
+    assert pages[1] == pages[2]
+
+
 def test_a_folder_for_the_results(tmp_path: Path) -> None:
     path = write(tmp_path / "one.kif", FIRST)
     done = run(path, "-o", tmp_path / "results")
@@ -106,6 +120,9 @@ def test_what_can_not_be_analysed_is_named(tmp_path: Path) -> None:
     missing = CliRunner().invoke(command, [str(path), "--model", "nowhere.onnx"])
     assert missing.exit_code == 1
     assert "nowhere.onnx" in missing.output
+    nan = CliRunner().invoke(command, [str(path), "--time", "nan"])
+    assert nan.exit_code == 2
+    assert "more than nothing" in nan.output
     both = run(path, "--time", "1")
     assert "not both" in both.output
     twice = run(path, write(tmp_path / "one.csa", SECOND))

@@ -183,8 +183,8 @@ class Slow:
         self.told: list[GoCommand] = []
         self._inner = make("random?seed=1")
 
-    def new_game(self, seed: int | None = None) -> None:
-        pass
+    def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
+        self.draw_ply = draw_ply
 
     def play(self, board: Board, go: GoCommand) -> Decision:
         self.told.append(go)
@@ -204,6 +204,15 @@ def test_clocks_are_told_with_the_margin_taken_off() -> None:
     assert first.binc_ms == 2000
     assert second.btime_ms == 61_500 + 2000 - 1000  # a second is counted of 1.05
     assert first.byoyomi_ms is None
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_clock_within_the_margin_does_not_free_the_increment() -> None:
+    slow = Slow(0.0)
+    server = CsaServer(max_moves=7, times="Time_Unit:1sec\nTotal_Time:0\nIncrement:1")
+    play(server, player=slow, margin_ms=1500)
+    assert (slow.told[0].btime_ms, slow.told[0].binc_ms) == (1, 1000)
+    assert slow.draw_ply == 7
 
 
 @pytest.mark.usefixtures("quick")
@@ -247,7 +256,7 @@ class Once:
     def __init__(self, decision: Decision) -> None:
         self.decision = decision
 
-    def new_game(self, seed: int | None = None) -> None:
+    def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         pass
 
     def play(self, board: Board, go: GoCommand) -> Decision:

@@ -28,7 +28,7 @@ class Script:
         self.words = words
         self.next = 0
 
-    def new_game(self, seed: int | None = None) -> None:
+    def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         self.next = 0
 
     def play(self, board: Board, go: GoCommand) -> Decision:

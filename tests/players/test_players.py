@@ -8,9 +8,10 @@ from pathlib import Path
 import pytest
 
 from komadori.players import PlayerSpec, PlayerSpecError, make, searching
+from komadori.players.searching import SearchPlayer
 from komadori.players.simple import PIECE_CP, gain_cp, material_cp
 from komadori.rules import Board, Move
-from komadori.usi.client import EngineError
+from komadori.usi.client import EngineError, UsiEngine
 from komadori.usi.options import option_table
 from komadori.usi.protocol import GoCommand
 
@@ -230,6 +231,30 @@ def test_usi_player_is_another_process() -> None:
         assert player.play(board, GoCommand(byoyomi_ms=5000)).move in board.legal_moves
     finally:
         player.close()
+
+
+def test_players_know_when_the_game_is_drawn() -> None:
+    for text, own in (("model:uniform", 9), ("model:uniform?Draw_Ply=7", 7), ("alphabeta", 9)):
+        player = make(text)
+        assert isinstance(player, SearchPlayer)
+        player.new_game(1, draw_ply=9)
+        assert player._searcher.options.draw_ply == own  # type: ignore[attr-defined]
+        player.close()
+
+
+def test_an_engine_is_told_when_the_game_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
+    said: list[tuple[str, str]] = []
+    monkeypatch.setattr(UsiEngine, "set_option", lambda self, n, v: said.append((n, v)))
+    command = f"usi:{sys.executable} -m komadori usi --player material"
+    for text in (command, f"{command}?Draw_Ply=300"):
+        player = make(text)
+        said.clear()
+        player.new_game(1, draw_ply=256)
+        player.new_game(2, draw_ply=256)
+        player.new_game(3)
+        player.close()
+        expected = [("Draw_Ply", "256"), ("Draw_Ply", "0")] if text == command else []
+        assert said == expected
 
 
 def test_usi_player_resigns_and_is_refused_options() -> None:

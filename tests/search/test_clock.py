@@ -65,3 +65,8 @@ def test_without_a_clock_there_is_no_bound() -> None:
 def test_other_limits_in_milliseconds() -> None:
     assert budget(Limits(movetime_ms=700), BLACK, 1).maximum_ms == 700
     assert budget(Limits(mate=5000), BLACK, 1).maximum_ms == 5000
+
+
+def test_a_clock_that_is_all_but_gone_does_not_free_the_increment() -> None:
+    limits = Limits(btime_ms=1, wtime_ms=1, binc_ms=1000, winc_ms=1000)
+    assert budget(limits, BLACK, 1).maximum_ms == 1

@@ -17,7 +17,7 @@ from komadori.rules import Board, Move
 from komadori.search import Info, Limits, PuctOptions, PuctSearcher, Searcher
 from komadori.search.options import batch_rows
 from komadori.search.puct import TIDY_FULLNESS, mate_share
-from komadori.search.root_mate import CROWDED_SHARE
+from komadori.search.root_mate import CROWDED_SHARE, MOST_MOVES, MOVES_PER_NODE
 
 MIDDLE = "l2g1k1nl/1r1s1gs2/p1nppp1pp/2p3p2/1p7/2PP2P2/PPSSPP1PP/3R1G3/LN2KG1NL b Bb 25"
 MATE_IN_1 = "4k4/9/4GS3/9/9/9/9/9/4K4 b - 1"
@@ -68,6 +68,63 @@ def test_only_search_moves_are_answered() -> None:
     result = s.search(Limits(nodes=100, searchmoves=moves))
     assert {i.pv[0] for i in result.infos} == set(moves)
     assert len(s.search(Limits(nodes=100)).infos) == 5
+
+
+def test_a_search_of_one_move_does_not_speak_for_it_later() -> None:
+    s = searcher(multipv=593)
+    alone = s.search(Limits(nodes=300)).infos
+    best, worst = alone[0].pv[0], alone[-1].pv[0]
+    s.search(Limits(nodes=500, searchmoves=[worst]))
+    assert s.search(Limits(nodes=1)).infos[0].pv[0] == best
+    fresh = searcher()
+    fresh.search(Limits(nodes=500, searchmoves=[worst]))
+    assert fresh.search(Limits(nodes=300)).infos[0].pv[0] != worst
+
+
+#: No mate in it, and none can be excluded: df-pn looks for seconds.
+OPEN = "9/9/9/9/4k4/9/9/9/K8 b BG2N2L2P 1"
+
+
+def test_stop_ends_a_search_with_a_count_while_it_looks_for_a_mate(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("komadori.search.puct.MOST_MOVES", 10**9)
+    s, stop = searcher("uniform", OPEN), threading.Event()
+    threading.Timer(0.3, stop.set).start()
+    begun = time.perf_counter()
+    result = s.search(Limits(nodes=10**8), stop=stop)
+    assert result.best_move is not None
+    assert time.perf_counter() - begun < 1.5
+
+
+def test_the_mate_search_before_a_count_is_bounded() -> None:
+    s = searcher("uniform", OPEN)
+    s.search(Limits(nodes=1))
+    assert s.mate_nodes < 100 * MOVES_PER_NODE
+    stop = threading.Event()
+    told = threading.Event()
+    s.set_option(pv_interval_ms=10)
+    thread = threading.Thread(
+        target=lambda: s.search(Limits(nodes=10**8), lambda info: told.set(), stop)
+    )
+    thread.start()
+    is_told = told.wait(20)  # so the tree search has begun
+    stop.set()
+    thread.join(5)
+    assert is_told
+    assert s.mate_nodes <= 2 * MOST_MOVES
+
+
+def test_a_count_ends_an_infinite_search_which_then_waits_for_stop() -> None:
+    s, stop = searcher(), threading.Event()
+    s.set_option(pv_interval_ms=0)
+    told: list[Info] = []
+    threading.Timer(1.0, stop.set).start()
+    begun = time.perf_counter()
+    result = s.search(Limits(infinite=True, nodes=100), told.append, stop)
+    assert time.perf_counter() - begun > 0.9
+    assert 100 <= result.infos[0].nodes <= 108
+    assert told[0].nodes == result.infos[0].nodes
 
 
 def test_movetime_is_kept() -> None:

@@ -99,6 +99,55 @@ def test_only_search_moves_are_searched() -> None:
     assert driver.tree.check() == ""
 
 
+@pytest.mark.parametrize("rows", [1, 8])
+def test_search_moves_leave_the_root_as_it_was(rows: int) -> None:
+    board = Board(MIDDLE)
+    driver = Driver(load("random:4"), board).run(200, rows=rows)
+    before, best = driver.edges(), driver.tree.root_moves(driver.root)[0].move16
+    worst = [m for m in driver.tree.root_moves(driver.root) if m.visits][-1].move16
+    driver.tree.set_search_moves(driver.root, [worst])
+    assert driver.visits() == 1 + before[Move.from_move16(worst).usi()][0]
+    driver.run(300, rows=rows)
+    driver.tree.set_search_moves(driver.root, [worst, best])
+    driver.run(300, rows=rows)
+    assert driver.tree.root_moves(driver.root)[0].move16 == best
+    driver.tree.set_search_moves(driver.root, [worst])  # goes on where it was
+    assert driver.visits() >= 300
+    assert driver.tree.check() == ""
+    driver.tree.set_search_moves(driver.root, [])
+    assert driver.edges() == before
+    driver.place(board)
+    assert driver.edges() == before
+    assert driver.tree.check() == ""
+
+
+def test_search_moves_keep_repetitions_of_the_game() -> None:
+    board = Board()
+    for usi in ["2h3h", "8b7b", "3h2h", "7b8b", "2h3h", "8b7b", "3h2h"]:
+        board.push(Move.from_usi(usi))
+    back = Move.from_usi("7b8b").move16
+    driver = Driver(load("random:4"), board)
+    driver.tree.set_search_moves(driver.root, [back, Move.from_usi("3c3d").move16])
+    driver.run(200)
+    repeats = {m.move16: m for m in driver.tree.root_moves(driver.root)}[back]
+    assert repeats.visits > 0
+    assert repeats.value == 0.5
+    assert driver.tree.check() == ""
+
+
+def test_search_moves_survive_the_move_that_is_played() -> None:
+    board = Board(MIDDLE)
+    driver = Driver(load("random:4"), board)
+    move = next(iter(board.legal_moves))
+    driver.tree.set_search_moves(driver.root, [move.move16])
+    driver.run(100)
+    board.push(move)
+    driver.place(board)
+    assert driver.visits() >= 99
+    driver.tree.reclaim(0.0)
+    assert driver.tree.check() == ""
+
+
 def test_search_moves_that_all_lose_are_solved() -> None:
     board = Board("4k4/9/4GS3/9/9/9/9/9/4K4 w - 1")
     losing = []

@@ -73,12 +73,13 @@ def test_a_file_that_is_no_book_is_named(tmp_path: Path, content: bytes, message
         Book.find("nowhere.db")
 
 
-def games() -> list[Game]:
+def games(*extra: tuple[str, Winner, list[int]]) -> list[Game]:
     lines = (
         ("7g7f 3c3d 2g2f", Winner.BLACK, [40, -30, 20]),
         ("7g7f 3c3d 6g6f", Winner.WHITE, [60, -50, 0]),
         ("7g7f 8c8d", Winner.WHITE, [20, -10]),
         ("2g2f 8c8d", Winner.BLACK, [10, 0]),
+        *extra,
     )
     return [
         Game.from_usi(moves.split(), winner=winner, scores_cp=scores)
@@ -108,7 +109,7 @@ def test_a_book_of_games(tmp_path: Path) -> None:
 
 def test_a_book_of_winners(tmp_path: Path) -> None:
     maker = BookMaker(winner_only=True)
-    for game in games():
+    for game in games(("9g9f 9c9d", Winner.DRAW, [0, 0]), ("1g1f", Winner.UNKNOWN, [0])):
         maker.add(game)
     write_book(tmp_path / "w.db", maker.entries())
     # Two of Black's first moves won, each once: the better score comes first.
@@ -126,6 +127,12 @@ def test_the_command_makes_a_book_of_the_sample(tmp_path: Path) -> None:
     assert all(move.count >= 2 for move in book.moves(Board()))
     shown = CliRunner().invoke(command, ["show", str(path), "startpos"])
     assert shown.output.splitlines()[0].startswith(book.moves(Board())[0].usi)
+
+
+def test_an_answer_that_cannot_follow_is_left_out(tmp_path: Path) -> None:
+    path = tmp_path / "odd.db"
+    path.write_text(f"{HEADER}\nsfen {START}\n7g7f 9i9a 10 0 5\n2g2f 8c8d 10 0 4\n")
+    assert [move.ponder for move in Book(path).moves(Board())] == [None, "8c8d"]
 
 
 def test_the_engine_plays_its_book(book: Path) -> None:

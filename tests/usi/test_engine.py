@@ -403,12 +403,45 @@ def test_go_mate_is_stopped_and_ends_in_time() -> None:
 # ---------------------------------------------------------------------------- bad input
 
 
+def test_moves_before_one_that_is_none_stand() -> None:
+    for bad in ("1a1", "5e5d"):
+        with Gui().ready() as gui:
+            gui.send(f"position startpos moves 7g7f {bad} 3c3d", "go nodes 1")
+            gui.expect("bestmove")
+            assert gui.source.searcher.positions[-1].split()[1:] == ["w", "-", "2"]
+
+
+def test_the_delay_is_taken_off_the_increment_where_there_is_nothing_else() -> None:
+    with Gui().ready() as gui:
+        gui.send("setoption name NetworkDelay value 800", "position startpos")
+        gui.send("go btime 0 wtime 300 binc 1000 winc 1000", "stop")
+        gui.expect("bestmove")
+    (limits,) = gui.source.searcher.seen
+    assert (limits.btime_ms, limits.binc_ms) == (0, 200)
+    assert (limits.wtime_ms, limits.winc_ms) == (1, 1000)  # not 0: that would free the increment
+
+
+def test_a_model_that_cannot_be_loaded_leaves_the_one_that_is() -> None:
+    with Gui().ready() as gui:
+        first = gui.source.searcher
+        gui.source.error = "no such network"
+        gui.send("position startpos", "go infinite", "setoption name DNN_Model value x.onnx")
+        gui.send("isready", "stop", "go nodes 1")
+        gui.expect("bestmove")
+        gui.expect("bestmove")
+        assert first.seen[-1].nodes == 1
+        assert any("no such network; what was loaded before" in line for line in gui.log)
+
+
 @pytest.mark.parametrize(
     ("line", "start"),
     [
         ("fly", "info string unknown command 'fly'"),
         ("position", "info string position: expected startpos or sfen"),
-        ("position startpos moves 7g7f xx", "info string position: move 2 is 'xx'"),
+        ("position startpos moves 7g7f xx", "info string position: move 2: 'xx' is no USI move"),
+        ("position startpos moves 0g7f", "info string position: move 1: '0g7f' is no USI move"),
+        ("position startpos moves K*5e", "info string position: move 1: 'K*5e' is no USI move"),
+        ("position startpos moves 先7六歩", "info string position: move 1: "),
         ("position sfen x y z", "info string error: "),
         ("setoption name Nothing value 1", "info string no option 'Nothing'"),
         ("setoption name MultiPV value many", "info string option MultiPV: 'many'"),

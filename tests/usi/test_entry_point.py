@@ -18,6 +18,7 @@ from komadori.usi import models
 from komadori.usi.client import EngineDiedError, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand
 
+FIRST_MOVES = {move.usi() for move in Board().legal_moves}
 COMMAND = [sys.executable, "-m", "komadori", "usi"]
 
 
@@ -45,6 +46,20 @@ def test_players_with_a_network(player: str) -> None:
         assert thought.last_info.pv[0] == thought.best.move
 
 
+def test_limits_of_nothing_are_answered() -> None:
+    with UsiEngine([*COMMAND, "--player", "alphabeta"]) as engine:
+        for go in (GoCommand(nodes=0), GoCommand(depth=0)):
+            assert engine.think(STARTPOS, [], go, 10.0).best.move in FIRST_MOVES
+
+
+@pytest.mark.parametrize("player", ["material", "random"])
+def test_players_without_a_search_heed_searchmoves(player: str) -> None:
+    with UsiEngine([*COMMAND, "--player", player]) as engine:
+        for move in ("1g1f", "9i9h"):
+            go = GoCommand(nodes=1, searchmoves=(move,))
+            assert engine.think(STARTPOS, [], go, 10.0).best.move == move
+
+
 def test_a_missing_model_is_named_and_ends_the_engine() -> None:
     with pytest.raises(EngineDiedError, match=r"status 1.*no model missing\.onnx"):
         UsiEngine(COMMAND, {"DNN_Model": "missing.onnx"})
@@ -54,6 +69,7 @@ def test_bad_arguments_are_named() -> None:
     for arguments, message in (
         (["--option", "MultiPV=x"], "option MultiPV: 'x' is no whole number"),
         (["--option", "Nope=1"], "no option 'Nope'"),
+        (["--option", "MultiPV"], "--option MultiPV: expected NAME=VALUE"),
         (["--player", "god"], "invalid choice: 'god'"),
     ):
         done = subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, check=False)

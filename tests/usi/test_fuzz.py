@@ -7,6 +7,9 @@ import random
 import pytest
 from usi_fakes import Gui
 
+from komadori.players.searching import SearcherBuilder
+from komadori.usi.options import option_table
+
 WORDS = (
     *("usi", "isready", "setoption", "position", "go", "stop", "ponderhit", "usinewgame"),
     *("gameover", "name", "value", "startpos", "sfen", "moves", "btime", "wtime", "byoyomi"),
@@ -51,9 +54,9 @@ def is_go(line: bytes) -> bool:
     return line.decode("utf-8", "surrogateescape").strip().partition(" ")[0] == "go"
 
 
-def fuzz(lines: int, seed: int) -> None:
+def fuzz(lines: int, seed: int, gui: Gui | None = None) -> None:
     chance = random.Random(seed)
-    with Gui().ready() as gui:
+    with (gui or Gui()).ready() as gui:
         sent = 0
         expected = 0
         while sent < lines:
@@ -83,6 +86,12 @@ def fuzz(lines: int, seed: int) -> None:
 
 def test_some_thousand_lines() -> None:
     fuzz(3_000, seed=1)
+
+
+def test_some_thousand_lines_to_a_tree_search() -> None:
+    options = option_table("model")
+    options.preset({"DNN_Model": "uniform", "USI_Hash": "16", "DfPn_Hash": "4"})
+    fuzz(2_000, seed=2, gui=Gui(SearcherBuilder("model"), options))
 
 
 @pytest.mark.slow

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import sys
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from click.testing import CliRunner
 
 from komadori.cli.install_engine import command, launcher_text
-from komadori.usi.client import UsiEngine
+from komadori.inference.synthetic import write_random_resnet
+from komadori.usi.client import EngineDiedError, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand
 
 
@@ -57,6 +59,7 @@ def test_without_a_model_the_package_s_network_plays(
     [
         (["missing.onnx"], "no model missing.onnx"),
         (["--player", "random", "--option", "Nope=1"], "no option 'Nope'"),
+        (["--player", "random", "--option", "Nope"], "--option Nope: expected NAME=VALUE"),
     ],
 )
 def test_bad_requests_are_named(arguments: list[str], message: str) -> None:
@@ -65,10 +68,34 @@ def test_bad_requests_are_named(arguments: list[str], message: str) -> None:
     assert message in done.output
 
 
+def test_players_are_those_of_the_engine() -> None:
+    done = CliRunner().invoke(command, ["--player", "foo"])
+    assert done.exit_code == 2
+    assert "'foo' is not one of" in done.output
+
+
+def test_files_are_found_beside_the_launcher_and_options_name_them_whole(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("b.db").write_text("book")
+    target = tmp_path / "an engine" / "e.sh"
+    arguments = ["--player", "one-ply", "--option", "BookFile=b.db", "--out", str(target)]
+    done = CliRunner().invoke(command, arguments)
+    assert done.exit_code == 0, done.output
+    assert f"BookFile={tmp_path / 'b.db'}" in shlex.split(target.read_text().splitlines()[-1])
+    write_random_resnet(target.with_name("m.onnx"), 1, 8)
+    with UsiEngine([str(target)], {"DNN_Model": "m.onnx", "UCT_Threads": "1"}) as engine:
+        assert engine.think(STARTPOS, [], GoCommand(nodes=10), 20.0).best.move
+    with pytest.raises(EngineDiedError, match=f"looked for {re.escape(str(target.parent))}"):
+        UsiEngine([str(target)], {"DNN_Model": "n.onnx"})
+
+
 def test_the_script_of_each_platform() -> None:
     words = [sys.executable, "--model", "/a b/it's 100%.onnx"]
-    assert shlex.split(launcher_text(words, "linux").splitlines()[1]) == ["exec", *words]
+    assert shlex.split(launcher_text(words, "linux").splitlines()[-1]) == ["exec", *words]
     batch = launcher_text(words, "win32")
+    assert batch.splitlines()[2] == 'set "KOMADORI_LAUNCHER_FOLDER=%~dp0"'
     assert batch.endswith('"--model" "/a b/it\'s 100%%.onnx"\r\n')
     with pytest.raises(click.ClickException, match="batch"):
         launcher_text(['a"b'], "win32")

@@ -44,12 +44,9 @@ def test_position(text: str, expected: PositionCommand) -> None:
         ("", "found nothing"),
         ("endpos", "'endpos'"),
         ("startpos 7g7f", "expected moves, found '7g7f'"),
-        ("startpos moves 7g7f 7g7", "move 2 is '7g7'"),
-        ("startpos moves 0g7f", "move 1"),
-        ("startpos moves K*5e", "move 1"),
-        ("startpos moves B@5e", "move 1"),
         ("sfen 8k/9 b", "expected 4 fields, found 2"),
         ("sfen a b c d e moves", "found 5"),
+        ("sfen 玉8/9/9/9/9/9/9/9/9 b - 1", "is no SFEN"),
     ],
 )
 def test_bad_positions_are_named(text: str, message: str) -> None:

@@ -111,6 +111,31 @@ NodeIndex Tree::fork(NodeIndex original, std::uint64_t key) {
     return index;
 }
 
+// Gives the root with its search moves a node of its own, on which the others have no visits:
+// the many visits of a bad move that was the only one allowed say nothing about it later.
+void Tree::restrict_root(Root& root) {
+    make_room(2);
+    const Node& whole = store_[root.node];
+    if (!store_.has_room(1, whole.edge_count)) return;
+    std::uint64_t key = path_key(root.position, root.path_length);
+    for (const std::uint16_t move16 : root.search_moves) key = private_key(key, move16);
+    root.whole = root.node;
+    path_.clear();
+    root.node = fork(root.whole, key);
+    Node& node = store_[root.node];
+    if (node.state == NodeState::PENDING) {  // the original's answer won't come here
+        node.state = NodeState::NEW;
+        node.visits = node.in_flight = 0;
+    }
+    for (Edge& edge : store_.edges(node)) {
+        if (is_allowed(root, edge.move16())) continue;
+        node.visits -= edge.visits();
+        node.value_sum -= edge.value_sum();
+        edge.stat = 0;
+    }
+    if (options_.repetition) mark_root_repetitions(root);
+}
+
 void Tree::remove_in_flight(Node& copy, NodeIndex original) {
     const std::span<Edge> edges = store_.edges(copy);
     const auto remove = [&](std::span<const Step> steps) {

@@ -29,7 +29,7 @@ void Tree::clear() {
 
 void Tree::forget() {
     store_.clear();
-    for (Root& root : roots_) root.node = NO_NODE;
+    for (Root& root : roots_) root.node = root.whole = NO_NODE;
     flights_.clear();
     stats_ = {};
     ++generation_;
@@ -44,9 +44,12 @@ int Tree::add_root() {
 std::uint32_t Tree::set_root(int number, const Position& position) {
     const std::lock_guard guard(lock_);
     Root& root = roots_.at(std::size_t(number));
-    const NodeIndex known = follow(root, position);
+    const NodeIndex whole = root.whole != NO_NODE ? root.whole : root.node;
+    NodeIndex known = follow(root, whole, position);
+    if (known == NO_NODE) known = follow(root, root.node, position);
     root.position = position;
     root.path_length = position.path_length();
+    root.whole = NO_NODE;
     root.search_moves.clear();
     stats_.depth = 0;
     root.node = known != NO_NODE ? known : store_.find(key_of(position));
@@ -65,13 +68,13 @@ std::uint32_t Tree::set_root(int number, const Position& position) {
     return store_[root.node].finished();
 }
 
-// The node of a position that continues the root's path: the path may have nodes of its own
-// that no key finds.
-NodeIndex Tree::follow(const Root& root, const Position& position) const {
+// The node of a position that continues the root's path, `from` standing for the root: the path
+// may have nodes of its own that no key finds.
+NodeIndex Tree::follow(const Root& root, NodeIndex from, const Position& position) const {
     const int further = position.path_length() - root.path_length;
-    if (root.node == NO_NODE || further < 0) return NO_NODE;
+    if (from == NO_NODE || further < 0) return NO_NODE;
     Position before = position;
-    NodeIndex index = root.node;
+    NodeIndex index = from;
     for (int i = 0; i < further; ++i) {
         const std::uint16_t move16 = position.path_move(root.path_length + i).move16();
         const std::span<const Edge> edges = store_.edges(store_[index]);
@@ -94,7 +97,13 @@ NodeIndex Tree::follow(const Root& root, const Position& position) const {
 void Tree::set_search_moves(int number, std::span<const std::uint16_t> moves) {
     const std::lock_guard guard(lock_);
     Root& root = roots_.at(std::size_t(number));
-    root.search_moves.assign(moves.begin(), moves.end());
+    std::vector<std::uint16_t> sorted(moves.begin(), moves.end());
+    std::ranges::sort(sorted);
+    if (sorted == root.search_moves) return;
+    if (root.whole != NO_NODE) root.node = root.whole;
+    root.whole = NO_NODE;
+    root.search_moves = std::move(sorted);
+    if (!root.search_moves.empty() && root.node != NO_NODE) restrict_root(root);
 }
 
 bool Tree::reclaim(double fullness) {
@@ -106,7 +115,10 @@ bool Tree::reclaim(double fullness) {
 
 std::vector<NodeIndex> Tree::root_nodes() const {
     std::vector<NodeIndex> nodes;
-    for (const Root& root : roots_) nodes.push_back(root.node);
+    for (const Root& root : roots_) {
+        nodes.push_back(root.node);
+        nodes.push_back(root.whole);
+    }
     return nodes;
 }
 

@@ -76,7 +76,8 @@ class Tree {
     // are counted, and returns how many finished visits are known of it.
     int add_root();
     std::uint32_t set_root(int root, const Position& position);
-    // Only these moves are searched at the root; empty: all of them.
+    // Only these moves are searched at the root; empty: all of them. Visits of such a search stay
+    // apart: later searches of other moves don't see them at the root, only below it.
     void set_search_moves(int root, std::span<const std::uint16_t> moves);
 
     // Adds up to `rows` leaves to the batch, fewer where playouts run into leaves in flight.
@@ -114,8 +115,9 @@ class Tree {
     struct Root {
         Position position;
         NodeIndex node = NO_NODE;
-        int path_length = 0;  // moves that led to it
-        std::vector<std::uint16_t> search_moves;
+        NodeIndex whole = NO_NODE;                // with search moves: the node of all moves
+        int path_length = 0;                      // moves that led to it
+        std::vector<std::uint16_t> search_moves;  // sorted
     };
     enum class End : std::uint8_t { QUEUED, SETTLED, DROPPED, RETRY, STUCK };
     struct Selected {
@@ -129,7 +131,7 @@ class Tree {
     };
 
     void forget();
-    NodeIndex follow(const Root& root, const Position& position) const;
+    NodeIndex follow(const Root& root, NodeIndex from, const Position& position) const;
     std::vector<NodeIndex> root_nodes() const;
 
     // collect.cpp
@@ -152,6 +154,7 @@ class Tree {
     // private.cpp
     int repeated_at(Repetition repetition, const Position& position) const;
     bool make_private(Root& root, NodeIndex index, int anchor);
+    void restrict_root(Root& root);
     NodeIndex fork(NodeIndex index, std::uint64_t key);
     void mark_repeats(NodeIndex index, int ordinal);
     void mark_root_repetitions(Root& root);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import deque
 from collections.abc import Iterable, Iterator
@@ -38,7 +39,7 @@ class Effort:
         if (self.nodes is None) == (self.seconds is None):
             raise ValueError("an effort is either nodes or seconds")
         if (self.nodes is not None and self.nodes < 1) or (
-            self.seconds is not None and self.seconds <= 0
+            self.seconds is not None and not 0 < self.seconds < math.inf
         ):
             raise ValueError("an effort is more than nothing")
 

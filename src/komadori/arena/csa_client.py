@@ -238,7 +238,10 @@ class CsaClient:
         for text in summary.moves:
             board.push_usi(text)
         times = CsaTimes(summary)
-        self._player.new_game(None)
+        # Max_Moves counts the moves of the game, Draw_Ply from 1 at the start of the game.
+        first_ply = board.ply - len(board.moves)
+        most = summary.max_moves
+        self._player.new_game(None, draw_ply=first_ply - 1 + most if most > 0 else 0)
         if board.turn == summary.color:
             self._move(connection, game, board, times)
         while True:
@@ -297,7 +300,9 @@ class CsaClient:
         """The clocks as a player is told: what may be used, the margin taken off."""
         told: list[int] = []
         for side, clock in enumerate(summary.clocks):
-            told.append(max(0, times.left_ms[side] + clock.increment_ms - self._margin_ms))
+            left_ms = times.left_ms[side] + clock.increment_ms - self._margin_ms
+            # Never 0 with an increment: that would say that it is still to come.
+            told.append(max(1 if clock.increment_ms else 0, left_ms))
         clock = summary.clocks[summary.color]
         byoyomi = clock.byoyomi_ms
         if byoyomi and not told[summary.color]:

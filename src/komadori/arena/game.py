@@ -181,9 +181,10 @@ def _play(
     seed: int,
 ) -> tuple[Winner, Reason, str]:
     side = board.turn
+    draw_ply = board.ply - len(board.moves) - 1 + conditions.max_plies
     try:
         for side, player in enumerate(players):
-            player.new_game(seed * 2 + side)
+            player.new_game(seed * 2 + side, draw_ply)
         left_ms = [float(conditions.main_ms)] * 2
         while True:
             side = board.turn

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,6 +17,8 @@ if TYPE_CHECKING:
     from komadori.analysis import AnalysedGame, Effort, Found, Journal
     from komadori.inference import Evaluator
     from komadori.records import Game
+    from komadori.usi.options import OptionTable
+
 #: Playouts a position where neither nodes nor time is given.
 DEFAULT_NODES = 800
 #: Lines kept of each position.
@@ -92,14 +94,14 @@ def command(
     names = [record.base for record in chosen]
     if len(set(names)) < len(names):
         raise click.UsageError("two files would be written to the same place; give them folders")
-    evaluator, name = _load(model, threads)
+    evaluator, options, facts = _load(model, threads)
     try:
-        found = _search(chosen, evaluator, effort, name, fresh)
+        found = _search(chosen, evaluator, effort, options, facts, fresh)
     except inference.InferenceError as error:
         raise click.ClickException(str(error)) from error
     finally:
         evaluator.close()
-    note = f"komadori analyse, {name}, {effort} a position"
+    note = f"komadori analyse, {facts['model']}, {effort} a position"
     for record in chosen:
         games = [
             AnalysedGame(game, [found[key] for key in keys])
@@ -138,7 +140,8 @@ def _keys(game: Game) -> list[str]:
     return [sfen.rpartition(" ")[0] for sfen in (*boards, game.final_board().sfen())]
 
 
-def _load(model: str, threads: int) -> tuple[Evaluator, str]:
+def _load(model: str, threads: int) -> tuple[Evaluator, OptionTable, dict[str, str]]:
+    """The network, the options that it brings, and what it is: results hold for this one only."""
     from komadori import inference
     from komadori.players.searching import load_evaluator
     from komadori.usi.models import find_model
@@ -149,14 +152,23 @@ def _load(model: str, threads: int) -> tuple[Evaluator, str]:
     options.set("DNN_Model", str(path.resolve()) if model and path.exists() else model)
     options.set("UCT_Threads", str(threads))
     try:
-        name = Path(find_model(options.value("DNN_Model"))).name
-        return load_evaluator(options), name
+        found = Path(find_model(options.value("DNN_Model")))
+        evaluator = load_evaluator(options)
+        facts = {"model": found.name, "evaluator": evaluator.name}
+        if found.is_file():
+            facts["sha256"] = inference.digest(found)
+        return evaluator, options, facts
     except (inference.ModelError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 
 def _search(
-    chosen: list[_Record], evaluator: Evaluator, effort: Effort, name: str, fresh: bool
+    chosen: list[_Record],
+    evaluator: Evaluator,
+    effort: Effort,
+    options: OptionTable,
+    facts: Mapping[str, str],
+    fresh: bool,
 ) -> dict[str, Found]:
     """What is found of every position of every file; each result is kept at once."""
     from rich.console import Console
@@ -172,7 +184,8 @@ def _search(
     from komadori.analysis import Journal, PositionAnalyser
     from komadori.search import PuctOptions
 
-    settings = {"model": name, "effort": str(effort), "lines": LINES}
+    own = options.settings()  # what the model brings
+    settings = {**facts, "effort": str(effort), "lines": LINES, "options": own}
     found: dict[str, Found] = {}
     wanted: dict[str, list[Journal]] = {}
     with contextlib.ExitStack() as journals:
@@ -188,7 +201,8 @@ def _search(
         for key in wanted.keys() & found.keys():  # known of another file
             for journal in wanted.pop(key):
                 journal.add(key, found[key])
-        analyser = PositionAnalyser(evaluator, effort, PuctOptions(multipv=LINES))
+        search = PuctOptions(**{**own, "multipv": LINES})  # type: ignore[arg-type]
+        analyser = PositionAnalyser(evaluator, effort, search)
         console = Console(stderr=True)
         with Progress(
             TextColumn("positions"),

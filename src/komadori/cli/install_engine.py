@@ -10,6 +10,8 @@ from pathlib import Path
 import click
 
 from komadori.atomic import write_text
+from komadori.cli.usi import PLAYERS
+from komadori.usi.models import LAUNCHER_FOLDER
 
 
 @click.command()
@@ -17,7 +19,13 @@ from komadori.atomic import write_text
 @click.option(
     "--out", type=click.Path(path_type=Path), help="The launcher. [default: by the model]"
 )
-@click.option("--player", default="model", show_default=True, help="As in `komadori usi`.")
+@click.option(
+    "--player",
+    default="model",
+    show_default=True,
+    type=click.Choice(PLAYERS),
+    help="As in `komadori usi`.",
+)
 @click.option("--option", multiple=True, metavar="NAME=VALUE", help="Another default; repeatable.")
 @click.option("--force", is_flag=True, help="Replace a file that is there.")
 def command(
@@ -27,18 +35,25 @@ def command(
 
     GUIs start an engine's file without arguments, in that file's folder. The launcher starts this
     installation of komadori with MODEL (the package's network where left out) and the options
-    given, by their full paths: it goes on working wherever it is moved, as long as both stay
-    where they are.
+    given, files by their full paths: it goes on working wherever it is moved, as long as they
+    stay where they are. Models and books that a GUI names without a path are looked for beside
+    the launcher first.
     """
     from komadori.usi.options import option_table
 
     arguments = ["--player", player]
-    try:
-        table = option_table(player)
-        table.preset(dict(pair.split("=", 1) for pair in option))
-    except ValueError as error:
-        raise click.ClickException(str(error)) from error
+    table = option_table(player)
+    files = {line.name.lower() for line in table.declared() if line.kind == "filename"}
     for pair in option:
+        name, sign, value = pair.partition("=")
+        if not sign:
+            raise click.ClickException(f"--option {pair}: expected NAME=VALUE")
+        try:
+            table.preset({name: value})
+        except ValueError as error:
+            raise click.ClickException(str(error)) from error
+        if table.canonical(name).lower() in files and Path(value).exists():
+            pair = f"{name}={Path(value).resolve()}"
         arguments += ["--option", pair]
     if model is not None:
         path = Path(model)
@@ -67,8 +82,10 @@ def launcher_text(words: list[str], platform: str) -> str:
             if any(character in word for character in '"\r\n'):
                 raise click.ClickException(f"{word!r} can't stand in a batch file")
         line = " ".join(f'"{word.replace("%", "%%")}"' for word in words)
-        return f"@echo off\r\nchcp 65001 >nul\r\n{line}\r\n"
-    return f"#!/bin/sh\nexec {shlex.join(words)}\n"
+        folder = f'set "{LAUNCHER_FOLDER}=%~dp0"'
+        return f"@echo off\r\nchcp 65001 >nul\r\n{folder}\r\n{line}\r\n"
+    folder = f'export {LAUNCHER_FOLDER}="$(cd "$(dirname "$0")" && pwd)"'
+    return f"#!/bin/sh\n{folder}\nexec {shlex.join(words)}\n"
 
 
 def write_launcher(target: Path, words: list[str]) -> None:

@@ -57,7 +57,12 @@ class _Clock(click.ParamType["dict[str, int]"]):
 @click.option("--opening-plies", default=8, show_default=True, help="Random plies, or of records.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--concurrency", "-j", default=1, show_default=True, help="Games at a time.")
-@click.option("--max-plies", default=320, show_default=True, help="Then the game is drawn.")
+@click.option(
+    "--max-plies",
+    default=320,
+    show_default=True,
+    help="Then the game is drawn; told to players that can know (Draw_Ply).",
+)
 @click.option("--sprt", nargs=2, type=float, metavar="ELO0 ELO1", help="Stop once decided.")
 @click.option("--records", metavar="SUFFIX", help="Write each game to --out: kif, csa, usi, ...")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for games; resumes there.")

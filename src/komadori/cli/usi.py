@@ -34,7 +34,10 @@ def main(argv: list[str] | None = None) -> int:
     arguments = _parser().parse_args(argv)
     presets: dict[str, str] = {}
     for pair in arguments.option:
-        name, _, value = pair.partition("=")
+        name, sign, value = pair.partition("=")
+        if not sign:
+            print(f"komadori usi: --option {pair}: expected NAME=VALUE", file=sys.stderr)
+            return 2
         presets[name] = value
     if arguments.model is not None:
         presets["DNN_Model"] = _command_line_model(arguments.model)

@@ -48,4 +48,4 @@ def make(spec: str | PlayerSpec) -> Player:
         engine = UsiEngine(parsed.argument, parsed.own_options)
     else:
         engine = adapters.start(parsed.kind, parsed.own_options, parsed.argument)
-    return EnginePlayer(engine, given_name, parsed.limits)
+    return EnginePlayer(engine, given_name, parsed.limits, tuple(parsed.own_options))

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Collection
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from komadori.players.player import Decision, effective_limits
-from komadori.usi.client import ExternalEngine
+from komadori.usi.client import ExternalEngine, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand, is_move_text
 
 if TYPE_CHECKING:
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 #: An engine that has said nothing for this long beyond its time is taken as hung.
 PATIENCE_S = 15.0
+
+#: Options that say after which ply a game is drawn: dlshogi's, YaneuraOu's.
+DRAW_PLY_OPTIONS = ("Draw_Ply", "MaxMovesToDraw")
 
 #: The limit where nothing in the command bounds the time (depth, nodes).
 UNBOUNDED_S = 600.0
@@ -28,14 +32,38 @@ class EnginePlayer:
     """
 
     def __init__(
-        self, engine: ExternalEngine, name: str = "", limits: GoCommand | None = None
+        self,
+        engine: ExternalEngine,
+        name: str = "",
+        limits: GoCommand | None = None,
+        own_options: Collection[str] = (),
     ) -> None:
+        """`own_options`: names of the engine's options that the user has set."""
         self._engine = engine
+        self._own_options = own_options
+        self._draw_ply = 0
         self.name = name or engine.name
         self._limits = limits
 
-    def new_game(self, seed: int | None = None) -> None:
+    def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
+        if draw_ply != self._draw_ply:
+            self._tell_draw_ply(draw_ply)
         self._engine.new_game()
+
+    def _tell_draw_ply(self, draw_ply: int) -> None:
+        """To an engine that has an option for it, which the user hasn't set."""
+        self._draw_ply = draw_ply
+        if not isinstance(self._engine, UsiEngine) or set(DRAW_PLY_OPTIONS) & set(
+            self._own_options
+        ):
+            return
+        for name in DRAW_PLY_OPTIONS:
+            option = self._engine.declared.get(name)
+            if option is None or option.kind != "spin":
+                continue
+            most = draw_ply if option.max is None else min(draw_ply, option.max)
+            self._engine.set_option(name, str(most) if draw_ply else option.default)
+            return
 
     def play(self, board: Board, go: GoCommand) -> Decision:
         moves = [move.usi() for move in board.moves]

@@ -38,8 +38,10 @@ class Player(Protocol):
 
     name: str
 
-    def new_game(self, seed: int | None = None) -> None:
-        """Forget the last game. `seed` fixes what chance there is in the next."""
+    def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
+        """Forget the last game. `seed` fixes what chance there is in the next, which is drawn
+        after this ply; 0: at no ply that is known. A player may have a draw ply of its own.
+        """
 
     def play(self, board: Board, go: GoCommand) -> Decision:
         """Choose in the position of `board`, which has its history and at least one legal move.

@@ -6,13 +6,14 @@ import contextlib
 import os
 import threading
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from komadori.players.player import Decision, Player, effective_limits
 from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.protocol import Info, Limits, Searcher, SearchResult
-from komadori.usi.models import find_model, is_fake
+from komadori.usi.models import defaults_file, find_model, is_fake, read_defaults
 from komadori.usi.options import OptionTable, option_table
 from komadori.usi.protocol import GoCommand
 
@@ -73,8 +74,11 @@ class SearchPlayer:
         self._searcher = searcher
         self._limits = limits
         self._on_close = on_close
+        self._has_draw_ply = bool(_draw_ply(searcher))
 
-    def new_game(self, seed: int | None = None) -> None:
+    def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
+        if not self._has_draw_ply:
+            _set_draw_ply(self._searcher, draw_ply)
         self._searcher.new_game()
 
     def play(self, board: Board, go: GoCommand) -> Decision:
@@ -102,6 +106,17 @@ class SearchPlayer:
             on_close()
 
 
+def _draw_ply(searcher: Searcher) -> int:
+    return int(getattr(getattr(searcher, "options", None), "draw_ply", 0))
+
+
+def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
+    """After which ply a game is drawn, to a searcher that heeds it."""
+    options: Any = getattr(searcher, "options", None)
+    if hasattr(options, "draw_ply") and options.draw_ply != draw_ply:
+        searcher.options = replace(options, draw_ply=draw_ply)  # type: ignore[attr-defined]
+
+
 class LookPlayer(SearchPlayer):
     """Plays with a searcher that has chance in it, made anew for each game's seed."""
 
@@ -111,7 +126,7 @@ class LookPlayer(SearchPlayer):
         super().__init__(make(None), name, None, on_close)
         self._make = make
 
-    def new_game(self, seed: int | None = None) -> None:
+    def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         self._searcher = self._make(seed)
 
 
@@ -138,7 +153,8 @@ class PlayerSearcher:
             return SearchResult(best_move=None, declare_win=True)
         if not board.legal_moves:
             return SearchResult(best_move=None, resign=True)
-        decision = self._player.play(board, GoCommand())
+        go = GoCommand(searchmoves=tuple(move.usi() for move in limits.searchmoves))
+        decision = self._player.play(board, go)
         if decision.move is None:
             return SearchResult(best_move=None, resign=True)
         info = Info(
@@ -167,11 +183,31 @@ class PlayerSearcher:
         self._player.close()
 
 
+def _take_model_defaults(model: str, options: OptionTable) -> None:
+    """The options' values that a model brings: its card's coefficient, then its .ini."""
+    from komadori.inference import read_card
+
+    values: dict[str, str] = {}
+    source = Path(model).name
+    if not is_fake(model):
+        path = Path(model)
+        coefficient = read_card(path / "model.onnx" if path.is_dir() else path).get("eval_coef")
+        if coefficient and options.has("Eval_Coef"):
+            values["Eval_Coef"] = str(round(coefficient))
+        if file := defaults_file(path):
+            source = file.name
+            values |= read_defaults(file)
+    options.take_model_defaults(values, source)
+
+
 def load_evaluator(options: OptionTable) -> Evaluator:
-    """The network that the model options name. Raises what `inference.load` raises."""
+    """The network that the model options name, which take the defaults that it brings. Raises what
+    `inference.load` raises, and `usi.models.ModelDefaultsError`.
+    """
     from komadori import inference
 
     model = find_model(options.value("DNN_Model"))
+    _take_model_defaults(model, options)
     settings: dict[str, Any] = {"precision": options.value("DNN_Precision")}
     if batch := options.number("DNN_Batch_Size"):
         settings["max_batch"] = batch
@@ -243,10 +279,12 @@ class SearcherBuilder:
             if isinstance(searcher, AlphaBetaSearcher):
                 searcher.options = AlphaBetaOptions(**options.settings())  # type: ignore[arg-type]
             return searcher
-        from komadori.search import PuctOptions, PuctSearcher
+        from komadori.search import OnePlySearcher, PolicySearcher, PuctOptions, PuctSearcher
 
         if isinstance(searcher, PuctSearcher):
             searcher.options = PuctOptions(**options.settings())  # type: ignore[arg-type]
+        elif isinstance(searcher, (PolicySearcher, OnePlySearcher)):
+            searcher.eval_coef = options.number("Eval_Coef")
         return searcher
 
 
@@ -254,9 +292,9 @@ def _searcher(kind: str, evaluator: Evaluator, options: OptionTable) -> Searcher
     from komadori import search
 
     if kind == "policy":
-        return search.PolicySearcher(evaluator)
+        return search.PolicySearcher(evaluator, eval_coef=options.number("Eval_Coef"))
     if kind == "one-ply":
-        return search.OnePlySearcher(evaluator)
+        return search.OnePlySearcher(evaluator, eval_coef=options.number("Eval_Coef"))
     settings = search.PuctOptions(**options.settings())  # type: ignore[arg-type]
     return search.PuctSearcher(evaluator, settings)
 
@@ -327,10 +365,14 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
 
     from komadori import search
 
+    coef = options.number("Eval_Coef")
+
     def make(seed: int | None) -> Searcher:
         if spec.kind == "policy":
-            return search.PolicySearcher(evaluator, temperature=temperature, seed=seed)
-        return search.OnePlySearcher(evaluator, seed=seed)
+            return search.PolicySearcher(
+                evaluator, temperature=temperature, seed=seed, eval_coef=coef
+            )
+        return search.OnePlySearcher(evaluator, seed=seed, eval_coef=coef)
 
     return LookPlayer(make, spec.name, evaluator.close)
 

@@ -50,6 +50,12 @@ def gain_cp(board: Board, move: Move) -> int:
     return gain
 
 
+def allowed_moves(board: Board, go: GoCommand) -> list[Move]:
+    """The legal moves, or those of them that `go searchmoves` names."""
+    moves = list(board.legal_moves)
+    return [move for move in moves if move.usi() in go.searchmoves] or moves
+
+
 class RandomPlayer:
     """Any legal move, each as likely."""
 
@@ -57,12 +63,12 @@ class RandomPlayer:
         self.name = name
         self._random = random.Random(seed)
 
-    def new_game(self, seed: int | None = None) -> None:
+    def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         if seed is not None:
             self._random.seed(seed)
 
     def play(self, board: Board, go: GoCommand) -> Decision:
-        return Decision(move=self._random.choice(list(board.legal_moves)))
+        return Decision(move=self._random.choice(allowed_moves(board, go)))
 
     def close(self) -> None:
         pass
@@ -79,16 +85,18 @@ class MaterialPlayer:
         self.name = name
         self._random = random.Random(seed)
 
-    def new_game(self, seed: int | None = None) -> None:
+    def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         if seed is not None:
             self._random.seed(seed)
 
     def play(self, board: Board, go: GoCommand) -> Decision:
-        if not board.is_check() and (mate := board.mate_in_one()) is not None:
+        moves = allowed_moves(board, go)
+        mate = None if board.is_check() else board.mate_in_one()
+        if mate is not None and mate in moves:
             return Decision(move=mate, mate_plies=1, pv=(mate.usi(),))
         best: list[Move] = []
         best_gain = -1
-        for move in board.legal_moves:
+        for move in moves:
             gain = gain_cp(board, move)
             if gain > best_gain:
                 best, best_gain = [move], gain

@@ -268,8 +268,9 @@ class AlphaBetaSearcher:
 
 def _core_limits(limits: Limits) -> core.Limits:
     bounds = core.Limits()
-    bounds.depth = limits.depth or 0
-    bounds.nodes = limits.nodes or limits.playouts or 0
+    nodes = limits.playouts if limits.nodes is None else limits.nodes
+    bounds.depth = 0 if limits.depth is None else max(1, limits.depth)
+    bounds.nodes = 0 if nodes is None else max(1, nodes)
     bounds.movetime_ms = limits.movetime_ms or limits.mate or 0
     bounds.infinite = limits.infinite or limits.ponder or limits.mate == 0
     if limits.has_clock:

@@ -43,6 +43,11 @@ class Limits:
         """Whether time is measured by a game clock."""
         return self.btime_ms is not None or self.wtime_ms is not None or bool(self.byoyomi_ms)
 
+    @property
+    def waits(self) -> bool:
+        """Whether the answer waits for `stop` or `ponderhit` once the search has ended."""
+        return self.infinite or self.ponder
+
 
 @dataclass(frozen=True)
 class Info:

@@ -27,7 +27,7 @@ from komadori.rules import Board, Move
 from komadori.search.clock import TimeBudget, budget
 from komadori.search.options import DECLARATION_POINTS, PuctOptions, batch_rows
 from komadori.search.protocol import Info, Limits, SearchResult
-from komadori.search.root_mate import CROWDED_SHARE, MOVES_PER_NODE, RootMate
+from komadori.search.root_mate import CROWDED_SHARE, MOST_MOVES, MOVES_PER_NODE, RootMate
 
 MAX_PV = 64
 
@@ -149,13 +149,13 @@ class PuctSearcher:
             run.begin(self._tree.playouts())
             immediate = self._without_search(limits, run)
             if immediate is None:
-                self._start_mate(limits)
+                self._start_mate(limits, run.stop)
                 self._loop(run)
                 # What was still in flight may have brought another move to the front.
                 while run.is_deep and not self._reaches(limits.depth or 0):
                     run.is_deep = False
                     self._loop(run)
-            waits = limits.infinite or limits.ponder
+            waits = limits.waits
             if waits and immediate is None and not run.stop.is_set():
                 self._take_mate(run)
                 self._report(run)  # what ended the search is told at once
@@ -182,8 +182,7 @@ class PuctSearcher:
 
     def _tidy_after(self, best: Move | None, limits: Limits) -> None:
         """Free in the background what the game can't come back to, if memory is getting short."""
-        goes_on = not (limits.infinite or limits.ponder)
-        if best is None or not goes_on or self._tree.fullness < TIDY_FULLNESS:
+        if best is None or limits.waits or self._tree.fullness < TIDY_FULLNESS:
             return
         after = self._board.copy()
         after.push(best)
@@ -242,16 +241,16 @@ class PuctSearcher:
             run.on_info(info)
         return SearchResult(mate, declare_win=declare, infos=[info])
 
-    def _start_mate(self, limits: Limits) -> None:
-        """Under a clock df-pn works beside the search; where the nodes are counted it works before
-        it, so that the result stays the same.
+    def _start_mate(self, limits: Limits, stop: threading.Event) -> None:
+        """Under a clock df-pn works beside the search; where only the nodes are counted it works
+        before it, so that the result stays the same.
         """
         plies = self._options.root_mate_plies
         count = limits.nodes or limits.playouts
         if not plies:
             self._mate.forget()
-        elif count and not (limits.has_clock or limits.movetime_ms or limits.ponder):
-            self._mate.solve(self._board, plies, MOVES_PER_NODE * count)
+        elif count and not (limits.has_clock or limits.movetime_ms or limits.waits):
+            self._mate.solve(self._board, plies, min(MOVES_PER_NODE * count, MOST_MOVES), stop)
         else:
             self._mate.start(self._board, plies, self._mate_share)
 
@@ -266,8 +265,7 @@ class PuctSearcher:
             ):
                 return False
             run.mate = moves
-        waits = run.limits.infinite or run.limits.ponder
-        return bool(run.mate) and not (waits and self._options.multipv > 1)
+        return bool(run.mate) and not (run.limits.waits and self._options.multipv > 1)
 
     def _loop(self, run: _Run) -> None:
         """Keep the network busy until a limit is met.
@@ -584,9 +582,9 @@ class _Run:
 
     def nodes_left(self) -> int:
         limits = self.limits
-        if limits.infinite or limits.ponder:
-            return 1 << 30
         left = 1 << 30
+        if limits.ponder:
+            return left
         if limits.nodes is not None:
             left = limits.nodes - self.nodes
         if limits.playouts is not None:

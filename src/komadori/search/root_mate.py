@@ -13,6 +13,12 @@ ANY_LENGTH = 1000
 #: Moves that the mate search makes for each node of a search that is limited by nodes.
 MOVES_PER_NODE = 10
 
+#: And at most: some tenths of a second.
+MOST_MOVES = 500_000
+
+#: How long `solve` goes without a look at `stop`.
+PATIENCE_S = 0.01
+
 #: Share of a processor for the mate search where the network uses them all.
 CROWDED_SHARE = 0.02
 
@@ -28,26 +34,35 @@ class RootMate:
 
     def start(self, board: Board, plies: int, share: float) -> None:
         """Look for a mate beside what the caller does next."""
+        self._begin(board, plies, 0, share)
+
+    def solve(self, board: Board, plies: int, moves: int, stop: threading.Event) -> None:
+        """Look for a mate with so many moves of the search, then return: always the same result,
+        unless `stop` ends it.
+        """
+        self._begin(board, plies, moves, 1.0)
+        thread = self._thread
+        assert thread is not None
+        while thread.is_alive() and not stop.is_set():
+            thread.join(PATIENCE_S)
+        self.stop()
+        self.wait()
+
+    def _begin(self, board: Board, plies: int, moves: int, share: float) -> None:
         self.stop()
         self.wait()
         self._stop = StopFlag()
         self._result = None
         self._thread = threading.Thread(
             target=self._solve,
-            args=(board.copy(), plies, share, self._stop),
+            args=(board.copy(), moves, plies, share, self._stop),
             name="root mate",
             daemon=True,
         )
         self._thread.start()
 
-    def solve(self, board: Board, plies: int, moves: int) -> None:
-        """Look for a mate with so many moves of the search, then return: always the same result."""
-        self.stop()
-        self.wait()
-        self._result = self._solver.solve(board, moves, _max_ply(plies))
-
-    def _solve(self, board: Board, plies: int, share: float, stop: StopFlag) -> None:
-        self._result = self._solver.solve(board, 0, _max_ply(plies), share=share, stop=stop)
+    def _solve(self, board: Board, moves: int, plies: int, share: float, stop: StopFlag) -> None:
+        self._result = self._solver.solve(board, moves, _max_ply(plies), share=share, stop=stop)
 
     @property
     def moves(self) -> tuple[Move, ...]:

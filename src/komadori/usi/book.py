@@ -81,17 +81,24 @@ class Book:
             usi = str(row.mv)
             if usi not in legal:
                 continue
-            answer = row.ponder.to_usi() if row.ponder is not None else "none"
+            answer = row.ponder.to_usi() if row.ponder is not None else ""
             found.append(
                 BookMove(
                     usi=usi,
-                    ponder=answer if answer not in ("none", "resign") else None,
+                    ponder=answer if _is_reply(board, usi, answer) else None,
                     score_cp=row.score,
                     depth=row.depth,
                     count=row.count or 1,
                 )
             )
         return sorted(found, key=lambda m: (-m.count, -(m.score_cp or 0)))
+
+
+def _is_reply(board: Board, usi: str, answer: str) -> bool:
+    """Whether the answer is a legal one to the move."""
+    after = board.copy()
+    after.push_usi(usi)
+    return any(move.usi() == answer for move in after.legal_moves)
 
 
 def draw(moves: Sequence[BookMove], source: random.Random) -> BookMove:
@@ -122,7 +129,7 @@ class BookMaker:
     """Gathers the openings of games."""
 
     def __init__(self, plies: int = 40, winner_only: bool = False) -> None:
-        """`plies`: of each game. `winner_only`: leave out the loser's moves."""
+        """`plies`: of each game. `winner_only`: only moves of the side that won."""
         self.games = 0
         self._plies = plies
         self._winner_only = winner_only
@@ -136,8 +143,8 @@ class BookMaker:
         moves = game.usi_moves()
         board = game.board()
         for i, usi in enumerate(moves[: self._plies]):
-            lost = game.winner == (Winner.WHITE if board.turn == 0 else Winner.BLACK)
-            if not (self._winner_only and (lost or game.winner == Winner.UNKNOWN)):
+            won = game.winner == (Winner.BLACK if board.turn == 0 else Winner.WHITE)
+            if won or not self._winner_only:
                 position, _, _ = board.sfen().rpartition(" ")
                 score = int(game.scores_cp[i])
                 answer = moves[i + 1] if i + 1 < len(moves) else None

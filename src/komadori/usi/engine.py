@@ -270,6 +270,8 @@ class Front:
         self._position, self._board = PositionCommand(command.sfen), board
         try:
             for move in command.moves:
+                if not protocol.is_move_text(move):
+                    raise ValueError(f"{protocol.quote(move)} is no USI move")
                 board.push_usi(move)
                 played += 1
         except ValueError as error:
@@ -354,6 +356,17 @@ class Front:
                 old.close()
         finally:
             loaded.set()
+            for note in self._options.take_notes():
+                self._say(note)
+
+    def _load_or_keep(self) -> None:
+        """As `_load`; where it fails and a searcher is there, that one plays on."""
+        try:
+            self._load()
+        except Exception as error:
+            if self._searcher is None:
+                raise
+            self._say(f"error: {error}; what was loaded before plays on")
 
     def _search(self, job: _Job) -> None:
         with self._lock:
@@ -363,7 +376,7 @@ class Front:
             if job.go.mate:
                 self._search_mate(job)
             else:
-                self._load()
+                self._load_or_keep()
                 self._search_move(job)
         except Exception as error:
             self._say(f"error: {type(error).__name__}: {error}")
@@ -501,6 +514,11 @@ class Front:
         legal = [move for move in moves if move in job.board.legal_moves]
         if len(legal) < len(moves):
             self._say("go searchmoves: the moves that aren't legal here are left out")
+        binc_ms, winc_ms = (
+            # Where there is nothing but the increment it is the clock.
+            _less(increment, 0 if main or go.byoyomi_ms else delay_ms)
+            for main, increment in ((go.btime_ms, go.binc_ms), (go.wtime_ms, go.winc_ms))
+        )
         constant = self._limit_option("Const_Playout")
         if constant and not (go.infinite or go.ponder):
             return Limits(nodes=constant, searchmoves=tuple(legal))
@@ -512,8 +530,8 @@ class Front:
             btime_ms=_less(go.btime_ms, delay_ms),
             wtime_ms=_less(go.wtime_ms, delay_ms),
             byoyomi_ms=_less(go.byoyomi_ms, delay_ms),
-            binc_ms=go.binc_ms,
-            winc_ms=go.winc_ms,
+            binc_ms=binc_ms,
+            winc_ms=winc_ms,
             infinite=go.infinite,
             ponder=go.ponder,
             searchmoves=tuple(legal),
@@ -581,7 +599,8 @@ class Front:
 
 
 def _less(time_ms: int | None, delay_ms: int) -> int | None:
-    return None if time_ms is None else max(0, time_ms - delay_ms)
+    """A clock without the delay; one that runs keeps a millisecond, so that it is still one."""
+    return time_ms if not time_ms else max(1, time_ms - delay_ms)
 
 
 def info_line(info: Info) -> InfoLine:

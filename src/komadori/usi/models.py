@@ -12,6 +12,13 @@ FAKES = ("uniform", "random", "fixed")
 #: The environment variable that names the default model's path.
 ENVIRONMENT = "KOMADORI_MODEL"
 
+#: The environment variable that a launcher sets to its own folder.
+LAUNCHER_FOLDER = "KOMADORI_LAUNCHER_FOLDER"
+
+
+class ModelDefaultsError(ValueError):
+    """A line of a model's .ini that says nothing. The message names the file and the line."""
+
 
 def is_fake(name: str) -> bool:
     """Whether a model's name is a fake's, not a file's."""
@@ -25,8 +32,10 @@ class ModelNotFoundError(FileNotFoundError):
 def model_folders() -> list[Path]:
     """Where relative names are looked up: beside the launcher, the user's folder, the package."""
     folders = []
+    if launcher_folder := os.environ.get(LAUNCHER_FOLDER):
+        folders.append(Path(launcher_folder))
     launcher = Path(sys.argv[0] if sys.argv else "")
-    if launcher.is_absolute():
+    if launcher.is_absolute() and launcher.stem != "__main__":
         folders.append(launcher.resolve().parent)
     folders.append(user_folder() / "models")
     folders.append(Path(__file__).resolve().parent.parent / "data" / "models")
@@ -71,3 +80,28 @@ def find_model(name: str) -> str:
             f"no model: set the option DNN_Model, give --model, or put one at {where}"
         )
     raise ModelNotFoundError(f"no model {name}: looked for {where}")
+
+
+def defaults_file(model: Path) -> Path | None:
+    """The .ini beside a model: NAME.onnx.ini as dlshogi has it, or NAME.ini."""
+    for path in (model.with_name(f"{model.name}.ini"), model.with_suffix(".ini")):
+        if path.is_file():
+            return path
+    return None
+
+
+def read_defaults(path: Path) -> dict[str, str]:
+    """Option -> value of a model's .ini: lines `Name=Value`; `#` and `;` begin comments, and
+    section titles are passed over. Raises ModelDefaultsError, or OSError.
+    """
+    found = {}
+    text = path.read_bytes().decode("utf-8-sig", "replace")
+    for number, line in enumerate(text.splitlines(), 1):
+        line = line.strip()
+        if not line or line[0] in "#;[":
+            continue
+        name, sign, value = line.partition("=")
+        if not (sign and name.strip()):
+            raise ModelDefaultsError(f"{path}: line {number}: expected NAME=VALUE, found {line!r}")
+        found[name.strip()] = value.strip()
+    return found

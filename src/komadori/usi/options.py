@@ -96,7 +96,7 @@ def string(name: str, default: str, scope: Scope) -> EngineOption:
 
 #: Heeded by the front, whatever searches.
 FRONT_OPTIONS = (
-    check("USI_Ponder", False, Scope.FRONT),
+    check("USI_Ponder", False, Scope.FRONT),  # for the GUI, which sends `go ponder` or doesn't
     spin("NodesLimit", 0, 0, MANY, Scope.FRONT),  # ShogiHome sends neither nodes nor depth
     spin("DepthLimit", 0, 0, 1000, Scope.FRONT),
     spin("NetworkDelay", 0, 0, 10_000, Scope.FRONT),  # ms kept back on every move
@@ -120,6 +120,9 @@ MODEL_OPTIONS = (
     spin("UCT_Threads", 0, 0, 512, Scope.BUILD),  # of the network; 0: all processors
 )
 
+#: Centipawns a unit of log odds; a model's card may bring another default.
+EVAL_COEF_OPTION = spin("Eval_Coef", 756, 1, 10_000, Scope.SEARCHER, "eval_coef")
+
 #: Settings of the PUCT search (`komadori.search.PuctOptions`).
 SEARCH_OPTIONS = (
     spin("USI_Hash", 512, 1, 1 << 20, Scope.SEARCHER, "memory_mb"),
@@ -140,7 +143,7 @@ SEARCH_OPTIONS = (
     spin("C_init_root", 116, 0, 10_000, Scope.SEARCHER, "c_init_root", 100),
     spin("C_base_root", 25617, 1, MANY, Scope.SEARCHER, "c_base_root"),
     spin("C_fpu_reduction_root", 0, 0, 100, Scope.SEARCHER, "fpu_reduction_root", 100),
-    spin("Eval_Coef", 756, 1, 10_000, Scope.SEARCHER, "eval_coef"),
+    EVAL_COEF_OPTION,
     spin("Resign_Threshold", 10, 0, 1000, Scope.SEARCHER, "resign_threshold", 1000),
     spin("Draw_Value_Black", 500, 0, 1000, Scope.SEARCHER, "draw_value_black", 1000),
     spin("Draw_Value_White", 500, 0, 1000, Scope.SEARCHER, "draw_value_white", 1000),
@@ -195,6 +198,9 @@ class OptionTable:
         self._declared = dict(self._values)
         self._lock = threading.Lock()
         self._changed: set[str] = set()
+        self._wished: set[str] = set()
+        self._by_model: dict[str, str] = {}  # values that the model chosen has brought
+        self._notes: list[str] = []
 
     def preset(self, values: Mapping[str, str]) -> None:
         """Change defaults, as a command line does. Raises ValueError for a bad one."""
@@ -205,7 +211,36 @@ class OptionTable:
             option = self._options[key]
             line = replace(option.line, default=self._values[key])
             self._options[key] = replace(option, line=line)
+            self._wished.add(key)
         self._changed.clear()
+
+    def take_model_defaults(self, values: Mapping[str, str], source: str) -> None:
+        """Give the options that nobody has set the values that suit the model just chosen, in
+        place of those of the model before it. What was done, and what couldn't be, is noted.
+        """
+        brought: dict[str, str] = {}
+        for name, value in values.items():
+            key = self._key(name)
+            option = self._options.get(key)
+            if option is None or option.scope is Scope.FRONT or key == "dnn_model":
+                self._notes.append(f"{source}: {quote(name)} is no option that a model can set")
+                continue
+            value, problem = _checked(option.line, value)
+            if problem:
+                self._notes.append(f"{source}: {problem}")
+                continue
+            brought[key] = value
+            if key not in self._wished and value != self._values[key]:
+                self._notes.append(f"{source}: {option.name}={value}")
+        with self._lock:
+            for key in (self._by_model.keys() | brought.keys()) - self._wished:
+                self._values[key] = brought.get(key, self._declared[key])
+            self._by_model = brought
+
+    def take_notes(self) -> list[str]:
+        """What `take_model_defaults` has noted since this was last asked."""
+        notes, self._notes = self._notes, []
+        return notes
 
     def _key(self, name: str) -> str:
         key = name.strip().lower()
@@ -223,28 +258,28 @@ class OptionTable:
         option = self._options.get(key)
         if option is None:
             return "" if key in ALWAYS_SENT else f"no option {quote(name)}"
-        value = "" if value == "<empty>" else value
-        line = option.line
-        if line.kind == "spin":
-            assert line.min is not None
-            assert line.max is not None
-            digits = value.lstrip("+-")
-            if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-                return f"option {line.name}: {quote(value)} is no whole number"
-            if not line.min <= int(value) <= line.max:
-                return f"option {line.name}: {value} isn't between {line.min} and {line.max}"
-            value = str(int(value))
-        elif line.kind == "check":
-            value = value.lower()
-            if value not in ("true", "false"):
-                return f"option {line.name}: {quote(value)} is neither true nor false"
-        elif line.kind == "combo" and value not in line.choices:
-            return f"option {line.name}: {quote(value)} isn't one of {', '.join(line.choices)}"
+        value, problem = _checked(option.line, value)
+        if problem:
+            return problem
         with self._lock:
+            # GUIs send every option as it stands: a default is nobody's wish.
+            if value != self._declared[key]:
+                self._wished.add(key)
+            elif key not in self._wished:
+                value = self._by_model.get(key, value)
             if self._values[key] != value:
                 self._values[key] = value
                 self._changed.add(key)
         return ""
+
+    def canonical(self, name: str) -> str:
+        """The declared name that this one stands for, itself where there is none."""
+        option = self._options.get(self._key(name))
+        return option.name if option is not None else name
+
+    def has(self, name: str) -> bool:
+        """Whether an option of this name is declared."""
+        return name.lower() in self._options
 
     def value(self, name: str) -> str:
         """The value of a declared option. Raises KeyError for another."""
@@ -279,6 +314,29 @@ class OptionTable:
             return frozenset(self._options[key].scope for key in changed)
 
 
+def _checked(line: OptionLine, value: str) -> tuple[str, str]:
+    """The value as it is kept, and what is wrong with it or ""."""
+    value = "" if value == "<empty>" else value
+    problem = ""
+    if line.kind == "spin":
+        assert line.min is not None
+        assert line.max is not None
+        digits = value.lstrip("+-")
+        if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
+            problem = f"{quote(value)} is no whole number"
+        elif not line.min <= int(value) <= line.max:
+            problem = f"{value} isn't between {line.min} and {line.max}"
+        else:
+            value = str(int(value))
+    elif line.kind == "check":
+        value = value.lower()
+        if value not in ("true", "false"):
+            problem = f"{quote(value)} is neither true nor false"
+    elif line.kind == "combo" and value not in line.choices:
+        problem = f"{quote(value)} isn't one of {', '.join(line.choices)}"
+    return value, f"option {line.name}: {problem}" if problem else ""
+
+
 def option_table(kind: str) -> OptionTable:
     """What a kind of player (model, policy, alphabeta, ...) lets its user set."""
     if kind == "model":
@@ -286,5 +344,5 @@ def option_table(kind: str) -> OptionTable:
     if kind == "alphabeta":
         return OptionTable((*ALPHABETA_OPTIONS, *DRAW_OPTIONS))
     if kind in ("policy", "one-ply"):
-        return OptionTable((*MODEL_OPTIONS, *DRAW_OPTIONS))
+        return OptionTable((*MODEL_OPTIONS, EVAL_COEF_OPTION, *DRAW_OPTIONS))
     return OptionTable(DRAW_OPTIONS)

@@ -39,7 +39,8 @@ class PositionCommand:
 def parse_position(arguments: str) -> PositionCommand:
     """The words after `position`: `startpos|sfen <sfen> [moves ...]`.
 
-    `moves` without a move after it is taken as no moves; an SFEN may lack its ply.
+    `moves` without a move after it is taken as no moves; an SFEN may lack its ply. Whether the
+    moves are any is for the board to say.
     """
     words = arguments.split()
     if not words:
@@ -59,11 +60,9 @@ def parse_position(arguments: str) -> PositionCommand:
         raise UsiSyntaxError(f"position: expected startpos or sfen, found {quote(kind)}")
     if rest and rest[0] != "moves":
         raise UsiSyntaxError(f"position: expected moves, found {quote(rest[0])}")
-    moves = tuple(rest[1:])
-    for number, move in enumerate(moves, 1):
-        if not is_move_text(move):
-            raise UsiSyntaxError(f"position: move {number} is {quote(move)}, no USI move")
-    return PositionCommand(sfen, moves)
+    if not sfen.isascii():
+        raise UsiSyntaxError(f"position sfen: {quote(sfen)} is no SFEN")
+    return PositionCommand(sfen, tuple(rest[1:]))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,106 @@
+"""What a model brings along for the options: its card's coefficient and its .ini."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from usi_fakes import Gui
+
+from komadori.inference.synthetic import write_random_resnet
+from komadori.players import make
+from komadori.players.searching import SearcherBuilder, SearchPlayer
+from komadori.usi.models import ModelDefaultsError, defaults_file, read_defaults
+from komadori.usi.options import OptionTable, option_table
+
+INI = """\
+; dlshogi's own form
+C_init=150
+Eval_Coef=285
+[search]
+ Softmax_Temperature = 140
+DNN_Batch_Size=4
+UCT_Threads2=3
+MultiPV=none
+"""
+
+
+@pytest.fixture
+def model(tmp_path: Path) -> Path:
+    path = write_random_resnet(tmp_path / "m.onnx", 1, 8)
+    path.with_suffix(".json").write_text(json.dumps({"eval_coef": 612.4}))
+    return path
+
+
+def built(model: Path, **changes: str) -> tuple[OptionTable, SearcherBuilder]:
+    options, builder = option_table("model"), SearcherBuilder("model")
+    for name, value in {"DNN_Model": str(model), "UCT_Threads": "1", **changes}.items():
+        assert options.set(name, value) == ""
+    options.take_changes()
+    builder.build(options)
+    return options, builder
+
+
+def test_an_ini_beside_the_model_overrides_defaults(model: Path) -> None:
+    model.with_name("m.onnx.ini").write_text(INI)
+    options, _ = built(model, C_init="200")
+    assert options.number("C_init") == 200  # somebody's wish
+    assert options.number("Eval_Coef") == 285  # before the card
+    assert options.settings()["temperature"] == 1.4
+    assert options.number("DNN_Batch_Size") == 4
+    assert options.take_changes() == frozenset()  # or it would be built again and again
+    notes = options.take_notes()
+    assert "m.onnx.ini: Softmax_Temperature=140" in notes
+    assert any("'UCT_Threads2' is no option" in note for note in notes)
+    assert any("MultiPV: 'none' is no whole number" in note for note in notes)
+
+
+def test_a_gui_that_sends_every_default_leaves_the_models(model: Path) -> None:
+    model.with_suffix(".ini").write_text("C_init=150\n")
+    options, _ = built(model)
+    for line in option_table("model").declared():
+        assert options.set(line.name, line.default) == "" or line.name == "DNN_Model"
+    assert options.number("C_init") == 150
+    options.set("C_init", "144")
+    assert options.number("C_init") == 150
+    options.set("C_init", "145")
+    options.set("C_init", "144")
+    assert options.number("C_init") == 144
+
+
+def test_another_model_takes_them_back(model: Path, tmp_path: Path) -> None:
+    model.with_suffix(".ini").write_text("C_init=150\nC_base=30000\n")
+    options, builder = built(model)
+    other = write_random_resnet(tmp_path / "n.onnx", 1, 8)
+    other.with_suffix(".ini").write_text("C_base=31000\n")
+    options.set("DNN_Model", str(other))
+    builder.build(options)
+    assert [options.number(name) for name in ("C_init", "C_base", "Eval_Coef")] == [144, 31000, 756]
+
+
+def test_the_cards_coefficient_makes_the_scores(model: Path) -> None:
+    player = make(str(model))
+    assert isinstance(player, SearchPlayer)
+    assert player._searcher.options.eval_coef == 612  # type: ignore[attr-defined]
+    player.close()
+
+
+def test_the_engine_says_what_the_model_brings(model: Path) -> None:
+    model.with_suffix(".ini").write_text("Resign_Threshold=0\n")
+    options = option_table("model")
+    options.preset({"DNN_Model": str(model), "UCT_Threads": "1"})
+    with Gui(SearcherBuilder("model"), options) as gui:
+        gui.send("isready")
+        gui.expect("readyok", within_s=30.0)
+        assert "info string m.ini: Resign_Threshold=0" in gui.log
+        assert "info string m.ini: Eval_Coef=612" in gui.log
+
+
+def test_a_bad_line_is_named(tmp_path: Path) -> None:
+    assert defaults_file(tmp_path / "m.onnx") is None
+    path = tmp_path / "m.ini"
+    path.write_text("C_init=1\n\nnonsense\n")
+    assert defaults_file(tmp_path / "m.onnx") == path
+    with pytest.raises(ModelDefaultsError, match=r"m\.ini: line 3: .*'nonsense'"):
+        read_defaults(path)
