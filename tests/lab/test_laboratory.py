@@ -5,6 +5,7 @@ import json
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner
 
@@ -271,7 +272,7 @@ def test_search_shows_how_sharp_the_policy_is(samples, tmp_path, monkeypatch):
         {"model": {"net": "resnet1x8"}, "loop": {"max_steps": 1, "tensorboard": False}}
     )
     result = training.train(config, samples, None, tmp_path / "run")
-    found = measures.root_moves(result, samples)
+    found = measures.root_moves(result, training.split_of(config, samples, None).test)
     assert 1 < found["root_moves"] <= 64
     assert 0 < found["root_share"] < 1
 
@@ -323,12 +324,53 @@ def test_commands_make_pages(tmp_path, monkeypatch):
 
 def test_different_data_is_no_comparison(toy, tmp_path):
     store = Store(tmp_path)
-    facts = {"test_positions": 60, "dtype": "float32", "torch": "2", "machine": "m"}
+    facts = {
+        "train_positions": 300,
+        "test_positions": 60,
+        "dtype": "float32",
+        "torch": "2",
+        "machine": "m",
+    }
     for name, data in (("slow", "a"), ("fast", "b")):
         one = record(name, train_loss=1.0, policy_top1=0.3)
-        store.add("toy", dataclasses.replace(one, facts=facts | {"data": data}))
+        config = toy.kind.to_table(toy.config(toy.variant(name), TINY))
+        store.add("toy", dataclasses.replace(one, config=config, facts=facts | {"data": data}))
     with pytest.raises(LabError, match="different positions"):
         write_report([toy], store, tmp_path / "out", "", "")
+
+
+def test_runs_of_other_games_do_not_stand_beside_each_other(toy, samples, tmp_path):
+    store = Store(tmp_path / "results")
+    part = training.Part(samples, np.arange(len(samples.hcp) - 1))
+    games = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu", files=("games.hcpe3",))
+    assert games.run([toy.only(["slow"])], [1])
+    assert store.records("toy")[0].facts["files"] == ["games.hcpe3"]
+    other = dataclasses.replace(samples, move16=samples.move16 ^ 1)
+    laboratory = Laboratory(store, tmp_path / "runs", TINY, other, "cpu")
+    with pytest.raises(LabError, match=r"slow learned from games\.hcpe3"):
+        laboratory.run([toy], [1])
+    assert Laboratory(store, tmp_path / "runs", TINY, part, "cpu").digest == games.digest
+
+
+def test_records_of_settings_that_have_changed_are_not_reported(toy, samples, tmp_path):
+    store = Store(tmp_path / "results")
+    Laboratory(store, tmp_path / "runs", TINY, samples, "cpu").run([toy], [1])
+    slow, fast = store.records("toy")
+    divided = {**slow.config, "device": {**slow.config["device"], "replicas": 2}}
+    store.add("toy", dataclasses.replace(slow, config=divided))  # batch norm saw shares
+    assert store.current(toy) == [fast]
+    (page,) = write_report([toy], store, tmp_path / "out", "", "")
+    assert "not run" in page.read_text()
+
+
+def test_ratios_are_judged():
+    toy = experiment.load_all(FOLDER)[0]
+    claim = Claim("?", measure="policy_loss", higher=("a",), lower=("b",), ratio=2.0, within=0.1)
+    for value, verdict in ((2.05, "holds"), (2.2, "does not hold"), (1.8, "does not hold")):
+        runs = [record("a", policy_loss=value), record("b", policy_loss=1.0)]
+        assert claims.judge(claim, runs, toy).verdict == verdict
+        assert not claims.needs_seeds(claim, runs)
+    assert claims.judge(claim, [record("a", policy_loss=1.0)], toy).verdict == "open"
 
 
 def test_train_takes_a_variant(tmp_path, monkeypatch):

@@ -103,6 +103,35 @@ def test_the_page(run, games):
     assert (folder / "figures" / "calibration.png").read_bytes()[:4] == b"\x89PNG"
 
 
+def test_the_page_of_a_run_that_learned_visits(games, tmp_path):
+    table = small() | {"loss": {"policy_target": "visits", "mask_illegal": True}}
+    table["data"] = {**table["data"], "train": [str(games)]}
+    config = training.config_from_dict(table)
+    result = training.train(config, training.load_visits([games]), None, tmp_path / "run")
+    made = CliRunner().invoke(command, [str(tmp_path / "run")])
+    assert made.exit_code == 0, made.output
+    assert (tmp_path / "run" / "report" / "index.html").is_file()
+    # Legality is told of what the network says unmasked, on the page's table too.
+    network, card = nets.load_model(result.checkpoint)
+    part = training.split_of(config, training.load_visits([games]), None).test
+    compute = training.Compute.of(config.device)
+    loss = training.loss_config_of(card)
+    seen = examine(network, part, CoreEncoder("dlshogi", "2187"), loss, compute)
+    assert loss.mask_illegal
+    assert seen.is_legal.mean() == pytest.approx(result.test.best_is_legal)
+    assert seen.is_legal.mean() < 1
+
+
+def test_other_games_than_the_runs_are_refused(run, games, tmp_path):
+    more = tmp_path / "more.hcpe3"
+    records.write_games(more, list(records.read_games(records.sample_path()))[20:24])
+    made = CliRunner().invoke(
+        command, [str(run.run_dir), "--data", str(games), "--data", str(more)]
+    )
+    assert made.exit_code == 1
+    assert "these games aren't those of the run" in made.output
+
+
 def test_curves_are_the_log(run):
     plots = run_report.curves(run.history)
     train = [e for e in run.history if e["kind"] == "train"]

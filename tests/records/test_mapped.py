@@ -1,6 +1,8 @@
 """Samples mapped from the disk against the same samples loaded."""
 
 import itertools
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -87,7 +89,7 @@ def test_a_cache_with_moves_serves_the_samples(weighed, tmp_path, monkeypatch):
         patch.setattr(mapped, "_build", lambda *_: pytest.fail("decoded again"))
         assert same(records.map_samples(path, tmp_path), both[0])
         assert len(records.map_sample_moves(path, tmp_path)[1].move16) == len(both[1].move16)
-    (place,) = tmp_path.iterdir()
+    (place,) = tmp_path.glob("[!.]*")
     with (place / "candidate.bin").open("r+b") as file:
         file.truncate(10)
     with pytest.raises(records.RecordError, match=r"candidate\.bin: missing or truncated"):
@@ -100,7 +102,19 @@ def test_a_cache_of_samples_is_not_taken_for_one_with_moves(weighed, tmp_path):
     found, moves = records.map_sample_moves(path, tmp_path)
     assert same(found, plain)
     assert len(moves.first) == len(plain) + 1
-    assert len(list(tmp_path.iterdir())) == 2
+    assert len(list(tmp_path.glob("[!.]*"))) == 2
+
+
+def test_processes_that_want_the_same_cache_make_it_once(weighed, tmp_path):
+    code = (
+        "import sys; from komadori import records; "
+        "print(len(records.map_samples(sys.argv[1], sys.argv[2])))"
+    )
+    command = [sys.executable, "-c", code, str(weighed / "a.hcpe3"), str(tmp_path)]
+    running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
+    said = {process.communicate()[0] for process in running}
+    assert [process.returncode for process in running] == [0] * 4
+    assert said == {f"{len(records.load_samples(weighed / 'a.hcpe3'))}\n"}
 
 
 def test_moves_need_games(games, tmp_path):
@@ -110,7 +124,7 @@ def test_moves_need_games(games, tmp_path):
     ):
         with pytest.raises(records.RecordError, match="holds positions, not games"):
             read(games / "c.hcpe")
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert [p.name for p in (tmp_path / "cache").iterdir()] == [".lock"]
 
 
 @pytest.mark.parametrize(
@@ -148,12 +162,12 @@ def test_nothing_is_left_of_a_failure(games, tmp_path, monkeypatch):
     monkeypatch.setattr(mapped, "write_text", full)
     with pytest.raises(OSError, match="No space left"):
         records.map_samples(games / "a.hcpe3", tmp_path / "cache")
-    assert list((tmp_path / "cache").iterdir()) == []
+    assert [p.name for p in (tmp_path / "cache").iterdir()] == [".lock"]
 
 
 def test_a_truncated_cache_is_told(games, tmp_path):
     records.map_samples(games / "a.hcpe3", tmp_path)
-    (place,) = tmp_path.iterdir()
+    (place,) = tmp_path.glob("[!.]*")
     with (place / "hcp.bin").open("r+b") as file:
         file.truncate(100)
     with pytest.raises(records.RecordError, match=r"hcp\.bin: missing or truncated"):

@@ -31,6 +31,16 @@ def test_swa_is_the_mean_of_the_chosen_steps():
     torch.testing.assert_close(averaged.policy.conv.weight, torch.stack(seen).mean(0))
 
 
+def test_swa_never_counts_the_weights_it_starts_from():
+    trained, averaged = build(), build(1)
+    average = WeightAverage(LoopConfig(swa_every=5), trained, averaged)
+    assert [average.has_begun(s) for s in (0, 4, 5)] == [False, False, True]
+    with torch.no_grad():
+        trained.policy.conv.weight.add_(1)
+    average.update(5)
+    torch.testing.assert_close(averaged.policy.conv.weight, trained.policy.conv.weight)
+
+
 def test_norms_get_the_statistics_of_their_inputs():
     net = build().train()
     inputs = [tuple(torch.randn(16, *shape) for shape in INTERFACE.inputs) for _ in range(4)]

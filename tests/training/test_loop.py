@@ -178,6 +178,31 @@ def test_a_run_is_not_overwritten(tmp_path, encoder, samples):
         run(tmp_path / "other", make_config(), encoder, samples, resume=True)
 
 
+def test_a_run_with_dropout_repeats_itself_on_several_threads(tmp_path, encoder, samples):
+    net = {"family": "wide-resnet", "blocks": 1, "channels": 8, "dropout": 0.5}
+    config = make_config(model={"net": net}, device={"threads": 2})
+    runs = [run(tmp_path / name, config, encoder, samples) for name in ("one", "two")]
+    assert train_losses(runs[0]) == train_losses(runs[1])
+    calls = iter(range(100))
+    run(tmp_path / "part", config, encoder, samples, stop=lambda: next(calls) == 7)
+    rest = run(tmp_path / "part", config, encoder, samples, resume=True)
+    expected, found = train_losses(runs[0]), train_losses(rest)
+    assert max(abs(found[s] - expected[s]) for s in expected) < 1e-6
+
+
+def test_another_optimizer_does_not_resume_a_run(tmp_path, encoder, samples):
+    run(tmp_path / "run", make_config(), encoder, samples, stop=lambda: True)
+    other = make_config(optimizer={"name": "adam"})
+    with pytest.raises(training.TrainingError, match="optimizer is sgd, not adam"):
+        run(tmp_path / "run", other, encoder, samples, resume=True)
+
+
+def test_a_network_that_needs_other_inputs_is_a_bad_setting(tmp_path, encoder, samples):
+    config = make_config(model={"net": "attention1x64"})
+    with pytest.raises(training.ConfigError, match="model: "):
+        run(tmp_path / "run", config, encoder, samples)
+
+
 def test_other_data_does_not_resume_a_run(tmp_path, encoder, samples):
     run(tmp_path / "run", make_config(), encoder, samples, stop=lambda: True)
     with pytest.raises(training.TrainingError, match="not those of the run"):
@@ -207,17 +232,26 @@ def test_missing_moves_train_the_value_only(tmp_path, encoder):
     assert entry["policy_top1"] is None
 
 
-def test_accumulation_equals_one_large_batch(tmp_path, encoder, samples):
-    """With running statistics frozen out (no blocks, eval-like loss) only rounding differs."""
-    one = make_config(loop={"batch_size": 240, "max_steps": 1}, model={"net": "resnet0x8"})
-    two = make_config(
-        loop={"batch_size": 120, "accumulate": 2, "max_steps": 1}, model={"net": "resnet0x8"}
-    )
-    a = run(tmp_path / "one", one, encoder, samples)
-    b = run(tmp_path / "two", two, encoder, samples)
-    assert a.samples == b.samples == 240
-    # Batch statistics differ between 120 and 240 samples, so the losses agree only roughly.
-    assert train_losses(a)[1] == pytest.approx(train_losses(b)[1], rel=0.02)
+def test_accumulation_equals_one_large_batch(tmp_path, encoder):
+    """Without batch norm, whose statistics would be those of the micro-steps: the policy alone."""
+    net = {"family": "cnn", "layers": 2, "channels": 8, "norms": 0}
+    runs = []
+    for size, accumulate in ((240, 1), (60, 4)):
+        config = make_config(
+            loop={"batch_size": size, "accumulate": accumulate, "max_steps": 3, "clip": 0.0},
+            model={"net": net},
+            schedule={"kind": "constant", "rate": 0.5, "warmup_steps": 0},
+            loss={"value_weight": 0.0},
+        )
+        runs.append(run(tmp_path / f"{accumulate}", config, encoder, make_samples(2000)))
+    assert runs[0].samples == runs[1].samples == 720
+    first, second = (dict(nets.load_model(r.checkpoint)[0].named_parameters()) for r in runs)
+    start = nets.load_model(training.save_untrained(config, tmp_path / "start", encoder))[0]
+    for name, value in start.named_parameters():
+        if name.startswith("value."):
+            continue
+        torch.testing.assert_close(first[name], second[name], rtol=1e-4, atol=1e-6)
+        assert not torch.allclose(first[name], value, atol=1e-4), name
 
 
 def test_time_limited_run_ends_its_schedule(tmp_path, encoder, samples):

@@ -52,7 +52,7 @@ def test_replicas_share_weights_and_add_gradients():
     policy, value = net(*boards)
     (policy.square().sum() + value.sum()).backward()
     for a, p in zip(found, net.parameters(), strict=True):
-        torch.testing.assert_close(a, p.grad)
+        torch.testing.assert_close(a, p.grad, rtol=1e-5, atol=1e-4)  # sums in another order
     assert all(p.grad is None for n in replicas.networks[1:] for p in n.parameters())
     with torch.no_grad():
         for p in net.parameters():

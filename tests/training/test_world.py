@@ -1,15 +1,18 @@
 """Two processes under torchrun train the network that one process trains."""
 
+import contextlib
 import os
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 import torch
 from training_toys import ToyEncoder, make_samples
 
 from komadori import nets, training
 from komadori.training import Loader, Part
+from komadori.training.guard import NanGuard
 from komadori.training.loss import Losses, Size
 from komadori.training.workers import Workers
 from komadori.training.world import World
@@ -81,6 +84,26 @@ def test_two_processes_equal_one(tmp_path, games):
     )
     for name in first:
         torch.testing.assert_close(second[name], first[name], atol=1e-5, rtol=1e-4)
+
+
+def test_the_batch_of_a_bad_loss_is_that_of_all_processes(tmp_path):
+    samples = make_samples(64)
+    part = Part.whole(samples)
+    bad = Losses(*[torch.tensor(float("nan"))] * 4)
+    for rank in (1, 0):
+        loader = Loader(part, ToyEncoder(), 32, share=World(rank, 2).share)
+        with contextlib.closing(loader.batches()) as batches:
+            batch = next(batches)
+        assert len(batch) == 16
+        guard = NanGuard(tmp_path, samples, World(rank, 2).is_first)
+        guard.watch(bad, batch, 7)
+        with pytest.raises(training.DivergedError, match="step 7 is nan"):
+            guard.settle()
+        path = tmp_path / "bad-batch-step-00000007.npz"
+        assert path.exists() == (rank == 0)
+    with np.load(path) as saved:
+        assert sorted(saved["rows"]) == sorted(batch.whole)
+        assert len(saved["rows"]) == 32
 
 
 @pytest.mark.slow

@@ -150,6 +150,8 @@ def run(
         chosen = tuple(int(seed) for seed in seeds.split(",") if seed)
     except ValueError as error:
         raise click.UsageError(f"--seeds {seeds}: numbers with commas between them") from error
+    if any(seed < 0 for seed in chosen):
+        raise click.UsageError(f"--seeds {seeds}: seeds are not negative")
     stop = threading.Event()
     samples = load_samples(data or _sample())
     try:
@@ -163,6 +165,7 @@ def run(
                 display,
                 stop.is_set,
                 threads or 0,
+                tuple(Path(pattern).name for pattern in data),
             )
             is_complete = laboratory.run(experiments, chosen or None)
     except (LabError, training.TrainingError, training.ConfigError, OSError) as error:

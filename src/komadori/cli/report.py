@@ -30,20 +30,23 @@ def command(
     positions with the largest loss as boards; each plot as SVG and PNG beside it.
     """
     from komadori import nets, training
-    from komadori.cli.sample_files import load_samples
+    from komadori.cli.sample_files import load_samples, load_shares
     from komadori.lab.run_report import write_run_report
 
     try:
         saved = json.loads((training.resolve(run) / "model.json").read_text(encoding="utf-8"))
-        files = saved.get("training", {}).get("config", {}).get("data", {})
+        config = saved.get("training", {}).get("config", {})
+        files = config.get("data", {})
         train_files = data or tuple(files.get("train", ()))
         test_files = test or tuple(files.get("test", ()))
         if not train_files:
             raise click.ClickException(f"{run}: the run doesn't name its games: give --data")
         cache = files.get("cache", "")
+        wants_visits = config.get("loss", {}).get("policy_target") == "visits"
+        load = load_shares if wants_visits else load_samples
         page = write_run_report(
             run,
-            load_samples(train_files, cache),
+            load(train_files, cache),
             load_samples(test_files, cache) if test_files else None,
             out or run / "report",
             device,

@@ -67,7 +67,7 @@ def difference(records: Sequence[Record], first: str, second: str, measure: str)
 def needs_seeds(claim: Claim, records: Sequence[Record]) -> set[str]:
     """The variants whose gap is too small for the seeds they have run with."""
     wanted: set[str] = set()
-    for pair in _pairs(claim):
+    for pair in () if claim.ratio else _pairs(claim):
         gap = difference(records, *pair, claim.measure)
         own = _own_error(gap, pair, claim, records)
         small = own or SMALL_GAP * _unit(claim, records)
@@ -80,6 +80,8 @@ def judge(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Ve
     """What the records say of the claim."""
     if claim.fails:
         return _judge_fails(claim, records, experiment)
+    if claim.ratio:
+        return _judge_ratio(claim, records)
     pairs = _pairs(claim)
     gaps = [difference(records, a, b, claim.measure) for a, b in pairs]
     ran = [(pair, gap) for pair, gap in zip(pairs, gaps, strict=True) if gap.by_seed]
@@ -108,6 +110,17 @@ def judge(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Ve
     if least.mean < -error:
         return Verdict("does not hold", f"{'no' if claim.is_open else 'does not hold'}: {shown}")
     return Verdict("open", f"not decided: {shown}, within the spread")
+
+
+def _judge_ratio(claim: Claim, records: Sequence[Record]) -> Verdict:
+    ((first, second),) = _pairs(claim)
+    a, b = (value_of(records, name, claim.measure) for name in (first, second))
+    if not (a.by_seed and b.by_seed):
+        return Verdict("open", "not decided: not run")
+    ratio = a.mean / b.mean
+    holds = abs(ratio - claim.ratio) <= claim.within
+    word = "holds" if holds else "does not hold"
+    return Verdict(word, f"{word}: {first} takes {ratio:.2f} times what {second} does")
 
 
 def _judge_fails(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Verdict:

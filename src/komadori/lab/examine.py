@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import torch
@@ -32,7 +32,7 @@ class Examination:
     rows: int64, of the samples. labelled: bool. rank: int64, the move's place among the most
     probable labels, 0 for the first, 5 for all from the sixth on. policy_loss: float32, 0 where
     there is no move. win: float32, the side to move's probability. result: float32. is_legal:
-    bool, of the most probable label. ply: int16. phase: int8, of `PHASES`.
+    bool, of the most probable label, unmasked. ply: int16. phase: int8, of `PHASES`.
     """
 
     rows: NDArray[np.int64]
@@ -70,13 +70,15 @@ def examine(
         own = torch.stack(
             [p.gather(1, label[:, None])[:, 0] for p, label in zip(log_p, known, strict=True)]
         ).sum(0)
-        best = top[:, 0].cpu().numpy()
+        best = top[:, 0]
+        if to.legal is not None:  # legality is asked of what the network says by itself
+            best = most_probable(log_policy(logits, replace(to, legal=None)), 1)[:, 0]
         columns["rows"].append(batch.rows.copy())
         columns["labelled"].append(to.has_label.cpu().numpy())
         columns["rank"].append(rank.cpu().numpy())
         columns["policy_loss"].append(torch.where(to.has_label, -own, 0.0).float().cpu().numpy())
         columns["win"].append(torch.sigmoid(value.float()).cpu().numpy())
-        columns["is_legal"].append(encoder.is_legal(part.samples, batch.rows, best))
+        columns["is_legal"].append(encoder.is_legal(part.samples, batch.rows, best.cpu().numpy()))
     joined = {name: np.concatenate(parts) for name, parts in columns.items()}
     rows = joined["rows"]
     samples = part.samples

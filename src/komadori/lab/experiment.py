@@ -56,8 +56,8 @@ class Claim:
     """A sentence that the figures support or don't (`lab.claims`).
 
     higher, lower: every variant of one measures more than every one of the other.
-    equal, within: no two differ by more. fails: these don't learn. is_open: a question that
-    the diary leaves open.
+    equal, within: no two differ by more. ratio, within: the one of `higher` measures so many times
+    that of `lower`. fails: these don't learn. is_open: a question that the diary leaves open.
     """
 
     text: str
@@ -66,6 +66,7 @@ class Claim:
     lower: tuple[str, ...] = ()
     equal: tuple[str, ...] = ()
     within: float = 0.01
+    ratio: float = 0.0
     fails: tuple[str, ...] = ()
     is_open: bool = False
 

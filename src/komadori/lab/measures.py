@@ -11,23 +11,25 @@ import numpy as np
 from komadori import inference, training
 from komadori.rules import Board
 from komadori.search import Limits, PuctOptions, PuctSearcher
-from komadori.training import Part, RunResult, Samples
+from komadori.training import Part, RunResult
 
 #: Positions and playouts of the search that shows how sharp a policy is (diary 001).
 SEARCHED, PLAYOUTS = 100, 800
 
 
-def root_moves(result: RunResult, samples: Samples | Part) -> dict[str, float]:
+def root_moves(result: RunResult, test: Part) -> dict[str, float]:
     """Moves that a search visits at the root.
 
     root_moves: mean number of moves with a visit after `PLAYOUTS` playouts, over `SEARCHED`
-    positions of plies 20 to 100, the same for every run. root_share: the share of the visits
-    that the most visited move has.
+    held-out positions of plies 20 to 100, the same for every run of a seed. root_share: the
+    share of the visits that the most visited move has.
     """
-    samples = samples.samples if isinstance(samples, Part) else samples
-    middle = np.flatnonzero((samples.ply >= 20) & (samples.ply <= 100))
-    rng = np.random.default_rng(0)
-    rows = rng.choice(middle if len(middle) else np.arange(len(samples.hcp)), SEARCHED)
+    samples = test.samples
+    ply = samples.ply[test.rows]
+    middle = test.rows[(ply >= 20) & (ply <= 100)]
+    if not len(middle):
+        middle = test.rows
+    rows = np.random.default_rng(0).permutation(middle)[:SEARCHED]
     visited, shares = [], []
     with tempfile.TemporaryDirectory() as folder:
         model = Path(folder) / "model.onnx"
@@ -50,6 +52,6 @@ def root_moves(result: RunResult, samples: Samples | Part) -> dict[str, float]:
 
 
 #: By the name that an experiment's `extras` gives.
-EXTRAS: dict[str, Callable[[RunResult, Samples | Part], dict[str, float]]] = {
+EXTRAS: dict[str, Callable[[RunResult, Part], dict[str, float]]] = {
     "root_moves": root_moves,
 }

@@ -54,6 +54,8 @@ class NetworkLearner:
             "tensorboard": False,
         }
         whole["seed"] = seed
+        # Batch norm sees whole batches, however many cores there are.
+        whole["device"] = {**whole.get("device", {}), "replicas": 1}
         whole["data"] = {**data, **whole.get("data", {})}
         whole["loop"] = {**loop, **whole.get("loop", {})}
         try:
@@ -70,7 +72,6 @@ class NetworkLearner:
             own,
             device=device or own.device,
             threads=threads or own.threads,
-            replicas=1,  # batch norm sees whole batches, however many cores there are
         )
         return dataclasses.replace(config, device=placed)
 
@@ -145,11 +146,17 @@ class NetworkLearner:
 
 
 def _essence(config: Config) -> Config:
+    averages = config.loop.ema_decay or config.loop.swa_every
     loop = dataclasses.replace(
-        config.loop, checkpoint_every=0, keep=1, log_every=1, tensorboard=False
+        config.loop,
+        checkpoint_every=0,
+        keep=1,
+        log_every=1,
+        tensorboard=False,
+        norm_batches=config.loop.norm_batches if averages else 0,
     )
     data = dataclasses.replace(config.data, train=(), test=(), cache="", ahead=1)
-    device = type(config.device)()
+    device = type(config.device)(replicas=config.device.replicas)
     return dataclasses.replace(config, loop=loop, data=data, device=device)
 
 
@@ -164,8 +171,10 @@ def _measures(job: Job, result: RunResult | None, train: list[dict[str, Any]]) -
         raise LabError(f"{job.name}: no test positions")
     usual = {k: v for k, v in result.test.to_dict().items() if math.isfinite(v)}
     extra: dict[str, float] = {}
-    for name in job.extras:
-        extra |= measures.EXTRAS[name](result, job.samples)
+    if job.extras:
+        test = training.split_of(job.config, job.samples, None).test
+        for name in job.extras:
+            extra |= measures.EXTRAS[name](result, test)
     return {**found, **usual, **extra}
 
 

@@ -21,6 +21,8 @@ from komadori.lab.size import LabError, Size
 #: Heading of each measure; the diary's column has the same name.
 TITLES = {
     "train_loss": "train loss",
+    "train_losses": "train losses",
+    "loss": "total test loss",
     "policy_top1": "policy accuracy",
     "policy_top3": "top 3",
     "policy_loss": "policy test loss",
@@ -60,7 +62,7 @@ def write_report(
     pages = []
     lines = []
     for experiment in experiments:
-        records = store.records(experiment.name)
+        records = store.current(experiment)
         if not records:
             lines.append(_index_row(experiment, [], ()))
             continue
@@ -188,10 +190,12 @@ def _how(
     experiment: Experiment, records: Sequence[Record], size: Size, command: str, machine: str
 ) -> str:
     last, kind = records[-1], experiment.kind
-    amount = f"{size.positions:,}" if size.positions else f"{last.facts['train_positions']:,}"
+    amount = f"{last.facts['train_positions']:,}"
+    data = "".join(f" --data '{name}'" for name in last.facts.get("files", ()))
+    tested = f" --test-positions {size.test_positions}"
     chosen = command or (
-        f"komadori lab run {experiment.name} --data 'teacher-*.hcpe3.xz' "
-        f"--positions {size.positions}{kind.options(size)}"
+        f"komadori lab run {experiment.name}{data} --positions {size.positions}"
+        f"{kind.options(size)}{tested if size.test_positions != Size().test_positions else ''}"
     )
     return (
         f"`{chosen.replace('NAME', experiment.name)}`\n\n"

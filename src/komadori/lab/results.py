@@ -87,6 +87,18 @@ class Store:
             head = f'"format_version": {FORMAT_VERSION},\n"experiment": {json.dumps(experiment)}'
             write_text(self.path(experiment), f'{{\n{head},\n"records": [\n{lines}\n]\n}}\n')
 
+    def current(self, experiment: Experiment) -> list[Record]:
+        """The records whose settings are still those of the experiment's file."""
+        names = {variant.name: variant for variant in experiment.variants}
+        return [
+            record
+            for record in self.records(experiment.name)
+            if (variant := names.get(record.variant)) is not None
+            and experiment.kind.same(
+                record.config, experiment.config(variant, record.size, record.seed)
+            )
+        ]
+
     def find(
         self, experiment: Experiment, variant: Variant, size: Size, seed: int
     ) -> Record | None:
@@ -99,13 +111,16 @@ class Store:
         return None
 
     def twin(
-        self, experiment: Experiment, variant: Variant, size: Size, seed: int
+        self, experiment: Experiment, variant: Variant, size: Size, seed: int, samples: str = ""
     ) -> Record | None:
-        """A record of another experiment, or variant, that is of the very same run."""
+        """A record of another experiment, or variant, that is of the very same run; `samples`:
+        the digest of those to learn from."""
         config, size = experiment.config(variant, size, seed), experiment.kind.size(size)
         for path in sorted(self.folder.glob("*.json")):
             for record in self.records(path.stem):
                 if (record.seed, record.size) != (seed, size):
+                    continue
+                if samples and record.facts.get("samples", samples) != samples:
                     continue
                 if experiment.extras and path.stem != experiment.name:
                     continue

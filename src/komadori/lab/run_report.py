@@ -81,12 +81,19 @@ def write_run_report(
     """Examine the run's newest checkpoint on its test part and write OUT/index.html.
 
     The samples are those that the run was given: the split is made again as the run made it.
-    Raises what loading a checkpoint raises.
+    Raises TrainingError where it isn't the run's, and what loading a checkpoint raises.
     """
     folder = training.resolve(run_dir)
     network, card = nets.load_model(folder)
     config = training.config_from_dict(card.training["config"], str(folder))
-    part = training.split_of(config, train, test).test
+    split = training.split_of(config, train, test)
+    part = split.test
+    expected = card.training.get("data", {}).get("train_fingerprint", split.fingerprint)
+    if split.fingerprint != expected:
+        raise training.TrainingError(
+            f"{run_dir}: these games aren't those of the run: it would be measured on positions "
+            "that it has learned; give the run's own --data and --test"
+        )
     if not len(part):
         raise training.TrainingError(f"{run_dir}: no test positions to report on")
     compute = training.Compute.of(replace(config.device, device=device))

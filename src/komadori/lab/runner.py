@@ -6,14 +6,17 @@ run holds a lock on it, which ends with the process.
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from filelock import FileLock, Timeout
 
 from komadori import __version__
@@ -21,7 +24,7 @@ from komadori.lab import claims, machine
 from komadori.lab.experiment import Experiment, Variant
 from komadori.lab.learner import Job, Learner, Progress
 from komadori.lab.results import Record, Store
-from komadori.lab.size import Size
+from komadori.lab.size import LabError, Size
 from komadori.training import Part, Samples
 
 #: How often it is looked whether another process has ended a run.
@@ -65,7 +68,8 @@ class Observer:
 @dataclass
 class Laboratory:
     """runs: a folder for the runs' checkpoints. device: of networks, as `training.DeviceConfig`'s,
-    "" for the experiment's own. threads: of the processor, 0 for all."""
+    "" for the experiment's own. threads: of the processor, 0 for all. files: names of the
+    games' files, for the report."""
 
     store: Store
     runs: Path
@@ -75,13 +79,38 @@ class Laboratory:
     observer: Observer = Observer()  # noqa: RUF009 (silent, without state)
     stop: Callable[[], bool] = lambda: False
     threads: int = 0
+    files: tuple[str, ...] = ()
+
+    @cached_property
+    def digest(self) -> str:
+        """Of the samples, so that runs of different ones don't stand beside each other."""
+        samples = self.samples.samples if isinstance(self.samples, Part) else self.samples
+        found = hashlib.sha256()
+        for column in (samples.hcp, samples.move16, samples.score_cp, samples.result):
+            found.update(np.ascontiguousarray(column).data)
+        return found.hexdigest()[:16]
+
+    def _check_data(self, experiments: Sequence[Experiment]) -> None:
+        """LabError where an experiment has runs of this size that learned from other samples."""
+        for experiment in experiments:
+            size = experiment.kind.size(self.size)
+            for record in claims.at_size(self.store.records(experiment.name), size):
+                if record.facts.get("samples", self.digest) != self.digest:
+                    games = ", ".join(record.facts.get("files", ())) or "other games"
+                    raise LabError(
+                        f"{self.store.path(experiment.name)}: {record.variant} learned from "
+                        f"{games}, which aren't the games given now; give the same --data, or "
+                        "other folders for --results and --runs"
+                    )
 
     def run(self, experiments: Sequence[Experiment], seeds: Sequence[int] | None = None) -> bool:
         """Make every run that has no record yet; True when all have one.
 
         Without `seeds` each variant runs with the first one, and the variants of a claim whose
-        gap is small with the others of `claims.SEEDS` too, after the first runs of all.
+        gap is small with the others of `claims.SEEDS` too, after the first runs of all. Raises
+        LabError where runs of the same size have learned from other samples.
         """
+        self._check_data(experiments)
         pace = _Pace()
         done = 0
         while (tasks := self.tasks(experiments, seeds)) and not self.stop():
@@ -108,7 +137,7 @@ class Laboratory:
         self, task: Task, pace: _Pace, done: int, left: int, seconds_left: float
     ) -> Record | None:
         """The task's record, stored; None where `stop` ended it early."""
-        twin = self.store.twin(task.experiment, task.variant, self.size, task.seed)
+        twin = self.store.twin(task.experiment, task.variant, self.size, task.seed, self.digest)
         if twin is not None:  # another experiment has made this very run
             self.store.add(task.experiment.name, twin)
             return twin
@@ -229,6 +258,8 @@ class Laboratory:
                 **outcome.facts,
                 "komadori": __version__,
                 "machine": machine.describe(),
+                "samples": self.digest,
+                "files": list(self.files),
             },
         )
 

@@ -89,7 +89,7 @@ def _read(path: Path, part: str) -> dict[str, Tensor]:
             f"{path}: holds more than tensors and plain values, or is no torch file; not read"
         ) from error
     except (RuntimeError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise ModelFileError(f"{path}: broken: {error}") from error
+        raise ModelFileError(f"{path}: broken: {error or type(error).__name__}") from error
     if not isinstance(content, Mapping):
         raise ModelFileError(f"{path}: no checkpoint: {type(content).__name__}")
     known = [name for name in ("swa_model", "model") if name in content]

@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 import numpy as np
+from filelock import FileLock
 from numpy.typing import NDArray
 
 from komadori.atomic import sync_folder, write_text
@@ -44,8 +45,7 @@ def map_samples(paths: str | Path | Iterable[str | Path], folder: str | Path) ->
     sources, place = _places(paths, folder)
     if _is_made(_with_moves(place)):  # which holds the samples too
         return _open(_with_moves(place))
-    if not _is_made(place):
-        _build(sources, place, False)
+    _make(sources, place, False)
     return _open(place)
 
 
@@ -55,8 +55,7 @@ def map_sample_moves(
     """As `load_sample_moves`, mapped as `map_samples` maps."""
     sources, place = _places(paths, folder)
     place = _with_moves(place)
-    if not _is_made(place):
-        _build(sources, place, True)
+    _make(sources, place, True)
     samples = _open(place)
     first = _map(place, "first_move", np.dtype("<i8"), (len(samples) + 1,))
     total = (int(first[-1]),)
@@ -87,6 +86,16 @@ def _key(sources: list[Path]) -> str:
         about = path.stat()
         facts.append([str(path.resolve()), about.st_size, about.st_mtime_ns])
     return hashlib.sha256(json.dumps(facts).encode()).hexdigest()[:16]
+
+
+def _make(sources: list[Path], place: Path, with_moves: bool) -> None:
+    """See to it that the cache is there; of several processes that want it one decodes."""
+    if _is_made(place):
+        return
+    place.parent.mkdir(parents=True, exist_ok=True)
+    with FileLock(place.with_name(".lock")):
+        if not _is_made(place):
+            _build(sources, place, with_moves)
 
 
 def _build(sources: list[Path], place: Path, with_moves: bool) -> None:

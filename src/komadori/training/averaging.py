@@ -13,21 +13,22 @@ from komadori.training.config import LoopConfig
 
 class WeightAverage:
     """Moves `averaged` with `trained`: exponentially (EMA), or as the mean of the weights at
-    every `swa_every`-th step from `swa_start` on (SWA, arXiv 1803.05407)."""
+    every `swa_every`-th step from `swa_start` on (SWA, arXiv 1803.05407), never at step 0."""
 
     def __init__(self, config: LoopConfig, trained: Network, averaged: Network) -> None:
         self.config, self.trained, self.averaged = config, trained, averaged
+        self._first = config.swa_start or config.swa_every
 
     def has_begun(self, step: int) -> bool:
         """Whether the average holds anything after so many steps."""
-        return not self.config.swa_every or step >= self.config.swa_start
+        return not self.config.swa_every or step >= self._first
 
     @torch.no_grad()
     def update(self, step: int) -> None:
         """Take in the weights as they are after `step` steps."""
         config = self.config
         if config.swa_every:
-            taken, rest = divmod(step - config.swa_start, config.swa_every)
+            taken, rest = divmod(step - self._first, config.swa_every)
             if taken < 0 or rest:
                 return
             weight = 1 / (taken + 1)

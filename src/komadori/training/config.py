@@ -132,20 +132,27 @@ class LossConfig:
 
 @dataclass(frozen=True)
 class OptimizerConfig:
-    """name: sgd (momentum, nesterov), adagrad, rmsprop (the second of betas), adam or adamw
-    (betas). Biases and norms are not decayed.
+    """name: sgd (momentum, nesterov), adagrad, rmsprop (alpha: how much of the mean of the squares
+    stays, torch's and Chainer's default), adam or adamw (betas). Biases and norms are not decayed.
     """
 
     name: str = "sgd"
     momentum: float = 0.9
     nesterov: bool = True
     betas: tuple[float, ...] = (0.9, 0.999)
+    alpha: float = 0.99
     weight_decay: float = 1e-4
 
     def __post_init__(self) -> None:
         known = ("sgd", "adagrad", "rmsprop", "adam", "adamw")
         _check(self.name in known, f"name is one of {', '.join(known)}")
-        _check(len(self.betas) == 2, "betas are two numbers")
+        _check(
+            len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas),
+            "betas are two numbers in [0, 1)",
+        )
+        _check(0 <= self.alpha < 1, "alpha is in [0, 1)")
+        _check(0 <= self.momentum < 1, "momentum is in [0, 1)")
+        _check(self.weight_decay >= 0, "weight_decay is not negative")
 
 
 @dataclass(frozen=True)
@@ -171,6 +178,7 @@ class ScheduleConfig:
         _check(self.kind in known, f"kind is one of {', '.join(known)}")
         _check(self.cycles >= 1, "cycles is at least 1")
         _check(self.rate > 0, "rate is positive")
+        _check(min(self.final, self.factor) >= 0, "final and factor are not negative")
         _check(self.warmup_steps >= 0, "warmup_steps is not negative")
 
 
@@ -183,9 +191,9 @@ class LoopConfig:
     evaluate_every, checkpoint_every, log_every: steps; 0 evaluates and saves at the end only.
     keep: how many of the newest checkpoints stay.
     ema_decay: of the exponential average of the weights; swa_every, swa_start: steps of the
-    plain one (`training.averaging`); 0 for none. norm_batches: batches over which the
-    average's batch norm statistics are estimated anew before it is measured or saved; 0
-    leaves the average of the statistics.
+    plain one (`training.averaging`), whose start is `swa_every` where it is 0; 0 for none.
+    norm_batches: batches over which the average's batch norm statistics are estimated anew
+    before it is measured or saved; 0 leaves the average of the statistics.
     tensorboard: write its event files too, where the package is installed.
     """
 
@@ -198,7 +206,7 @@ class LoopConfig:
     ema_decay: float = 0.0
     swa_every: int = 0
     swa_start: int = 0
-    norm_batches: int = 0
+    norm_batches: int = 50
     evaluate_every: int = 1000
     checkpoint_every: int = 1000
     log_every: int = 20
@@ -247,7 +255,10 @@ class DeviceConfig:
         _check(self.precision in known, f"precision is one of {', '.join(known)}")
         modes = ("none", "default", "reduce-overhead", "max-autotune")
         _check(self.compile in modes, f"compile is one of {', '.join(modes)}")
-        _check(min(self.threads, self.replicas) >= 0, "threads and replicas are not negative")
+        _check(
+            min(self.threads, self.replicas) >= 0 and max(self.threads, self.replicas) <= 4096,
+            "threads and replicas are 0 to 4096",
+        )
 
 
 @dataclass(frozen=True)
@@ -262,6 +273,9 @@ class Config:
     schedule: ScheduleConfig = field(default_factory=ScheduleConfig)
     loop: LoopConfig = field(default_factory=LoopConfig)
     device: DeviceConfig = field(default_factory=DeviceConfig)
+
+    def __post_init__(self) -> None:
+        _check(self.seed >= 0, "seed is not negative")
 
 
 def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:

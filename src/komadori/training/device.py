@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 from contextlib import AbstractContextManager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -60,6 +60,10 @@ class Compute:
         threads = torch.get_num_threads() if device.type == "cpu" else 1
         replicas = min(config.replicas or MOST_REPLICAS, threads)
         return cls(device, dtype, replicas, threads // replicas, config.compile)
+
+    def undivided(self) -> Compute:
+        """The same without replicas: torch's threads share out each operation."""
+        return replace(self, replicas=1, threads_each=self.threads_each * self.replicas)
 
     def workers(self) -> Workers:
         """The threads that share out batches on this device; close them."""

@@ -23,14 +23,16 @@ class NanGuard:
     A loss is looked at one micro-step later, so that the device never waits for the host.
     """
 
-    def __init__(self, run_dir: Path, samples: Samples) -> None:
+    def __init__(self, run_dir: Path, samples: Samples, is_writer: bool = True) -> None:
+        """`is_writer`: of several processes one writes the batch, which is that of all."""
         self._dir = run_dir
         self._samples = samples
+        self._is_writer = is_writer
         self._pending: tuple[Tensor, NDArray[np.int64], int] | None = None
 
     def watch(self, loss: Losses, batch: Batch, step: int) -> None:
         self.settle()
-        self._pending = (loss.total.detach(), batch.rows, step)
+        self._pending = (loss.total.detach(), batch.whole, step)
 
     def settle(self) -> None:
         """Look at the loss still pending."""
@@ -41,6 +43,15 @@ class NanGuard:
         if math.isfinite(float(loss)):
             return
         path = self._dir / f"bad-batch-step-{step:08d}.npz"
+        if self._is_writer:
+            self._write(path, rows)
+        last = checkpoint.latest(self._dir)
+        left = f"; the last good checkpoint is {last}" if last else ""
+        raise DivergedError(
+            f"the loss of step {step} is {float(loss)}; its batch is saved in {path}{left}"
+        )
+
+    def _write(self, path: Path, rows: NDArray[np.int64]) -> None:
         with atomic_writer(path) as file:
             np.savez(
                 file,
@@ -50,8 +61,3 @@ class NanGuard:
                 score_cp=self._samples.score_cp[rows],
                 result=self._samples.result[rows],
             )
-        last = checkpoint.latest(self._dir)
-        left = f"; the last good checkpoint is {last}" if last else ""
-        raise DivergedError(
-            f"the loss of step {step} is {float(loss)}; its batch is saved in {path}{left}"
-        )

@@ -5,6 +5,7 @@ rows of the epoch --> thread: C++ core encodes into a ring of buffers --> the st
 
 from __future__ import annotations
 
+import copy
 import queue
 import threading
 from collections import deque
@@ -34,8 +35,9 @@ class Batch:
     """One encoded batch.
 
     inputs: one array [n, *shape] for each input tensor of the interface, uint8 or float32.
-    heads: as the interface's. rows: int64 [n], rows of the samples. size: of the whole batch,
-    of which these may be a share. after: the cursor of the batch that follows.
+    heads: as the interface's. rows: int64 [n], rows of the samples. size, whole: of the whole
+    batch, of which these may be a share, how many there are and their rows. after: the cursor of
+    the batch that follows.
     """
 
     inputs: tuple[NDArray[Any], ...]
@@ -44,6 +46,7 @@ class Batch:
     rows: NDArray[np.int64]
     size: Size
     after: Cursor
+    whole: NDArray[np.int64]
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -57,6 +60,7 @@ class Batch:
             self.rows[start:end],
             self.size,
             self.after,
+            self.whole,
         )
 
 
@@ -148,6 +152,12 @@ class Loader:
         """Batches an epoch."""
         return -(-len(self.part) // self.batch_size)
 
+    def undivided(self) -> Loader:
+        """The same batches, each of them whole."""
+        whole = copy.copy(self)
+        whole.share = slice
+        return whole
+
     def batches(
         self, start: Cursor | None = None, epochs: int | None = None
     ) -> Generator[Batch, None, None]:
@@ -230,7 +240,7 @@ class Loader:
         after: Cursor,
     ) -> Batch:
         samples = self.part.samples
-        size = Size(len(rows), int(np.count_nonzero(samples.move16[rows])))
+        whole, size = rows, Size(len(rows), int(np.count_nonzero(samples.move16[rows])))
         mine = self.share(len(rows))
         rows, mirror = rows[mine], None if mirror is None else mirror[mine]
         inputs = tuple(buffer[: len(rows)] for buffer in buffers)
@@ -249,7 +259,7 @@ class Loader:
             share=share,
             legal=legal,
         )
-        return Batch(inputs, targets, self.encoder.interface.heads, rows, size, after)
+        return Batch(inputs, targets, self.encoder.interface.heads, rows, size, after, whole)
 
     def _soft(
         self, rows: NDArray[np.int64], mirror: NDArray[np.bool_] | None

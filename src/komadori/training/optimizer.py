@@ -27,7 +27,7 @@ def make_optimizer(network: Network, config: OptimizerConfig) -> torch.optim.Opt
         case "adam":
             return torch.optim.Adam(groups, betas=betas, fused=fused)
         case "rmsprop":
-            return torch.optim.RMSprop(groups, alpha=config.betas[1])
+            return torch.optim.RMSprop(groups, alpha=config.alpha)
         case "adagrad":
             return torch.optim.Adagrad(groups, fused=device == "cpu")
     nesterov = config.nesterov and config.momentum > 0

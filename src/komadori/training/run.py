@@ -88,6 +88,9 @@ class Run:
         if last is not None and not resume:
             raise TrainingError(f"{run_dir}: holds a run already; resume it or choose another")
         self.compute = Compute.of(config.device)
+        if getattr(config.model.net, "dropout", 0.0):
+            # Threads would draw from torch's one random state in whatever order they come.
+            self.compute = self.compute.undivided()
         self.world = World.of(self.compute.device)
         if self.world.is_first:
             checkpoint.clear_unfinished(run_dir)
@@ -121,7 +124,12 @@ class Run:
         self.average = self._average() if config.loop.ema_decay or config.loop.swa_every else None
         self.at = checkpoint.Progress(data=self.split.fingerprint)
         if last is not None:
-            self.at, _ = checkpoint.read_progress(last)
+            self.at, saved = checkpoint.read_progress(last)
+            if saved.optimizer.name != config.optimizer.name:
+                raise TrainingError(
+                    f"{run_dir}: the run's optimizer is {saved.optimizer.name}, not "
+                    f"{config.optimizer.name}; resume it with its own, or start another run"
+                )
             if self.at.data not in ("", self.split.fingerprint):
                 raise TrainingError(
                     f"{run_dir}: the {len(self.split.train):,} training positions are not those "
@@ -132,7 +140,7 @@ class Run:
         steps_per_epoch = math.ceil(len(self.loader) / config.loop.accumulate)
         self.budget = Budget.of(config.loop, steps_per_epoch, self.at.seconds)
 
-        self.guard = NanGuard(run_dir, self.split.train.samples)
+        self.guard = NanGuard(run_dir, self.split.train.samples, self.world.is_first)
         self.saved: Path | None = None
         self.metrics: Metrics | None = None
         self._metrics_step = self._norms_step = -1
@@ -291,7 +299,8 @@ class Run:
         if not count or self.model is self.trained or self._norms_step == self.at.step:
             return
         self._norms_step = self.at.step
-        with contextlib.closing(self.loader.batches()) as batches:
+        # Whole batches, so that several processes come to the same.
+        with contextlib.closing(self.loader.undivided().batches()) as batches:
 
             def forward() -> None:
                 with self.compute.autocast():
@@ -326,7 +335,10 @@ class Run:
 def _new_network(config: Config, encoder: Encoder, is_new: bool = True) -> Network:
     """Random weights, or where the run is new those it is to begin with."""
     model = config.model
-    network = nets.build(model.net, encoder.interface)
+    try:
+        network = nets.build(model.net, encoder.interface)
+    except ValueError as error:
+        raise ConfigError(f"model: {error}") from error
     if not (model.begin_with and is_new):
         return network
     folder = checkpoint.resolve(Path(model.begin_with))
