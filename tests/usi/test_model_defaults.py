@@ -11,6 +11,8 @@ from usi_fakes import Gui
 from komadori.inference.synthetic import write_random_resnet
 from komadori.players import make
 from komadori.players.searching import SearcherBuilder, SearchPlayer
+from komadori.search import search
+from komadori.search.puct import score_cp
 from komadori.usi.models import ModelDefaultsError, defaults_file, read_defaults
 from komadori.usi.options import OptionTable, option_table
 
@@ -84,6 +86,15 @@ def test_the_cards_coefficient_makes_the_scores(model: Path) -> None:
     assert isinstance(player, SearchPlayer)
     assert player._searcher.options.eval_coef == 612  # type: ignore[attr-defined]
     player.close()
+
+
+def test_a_search_in_one_call_takes_it_too(model: Path) -> None:
+    own, other = (
+        search("startpos", model, nodes=10, **more).infos[0] for more in ({}, {"eval_coef": 306.2})
+    )
+    assert own.win_rate == other.win_rate
+    assert own.score_cp == score_cp(own.win_rate, 612.4)
+    assert other.score_cp == score_cp(own.win_rate, 306.2)
 
 
 def test_the_engine_says_what_the_model_brings(model: Path) -> None:

@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from komadori.inference import Evaluator, load
+from komadori.inference import Evaluator, default_model, load, read_card
 from komadori.rules import Board
 from komadori.search.options import PuctOptions
 from komadori.search.protocol import Limits, SearchResult
@@ -22,12 +22,19 @@ def search(
     `inference.load` knows, or an evaluator; by default the network of the package.
 
     `settings` are limits (fields of `Limits`, such as nodes=800 or movetime_ms=1000) and options
-    (fields of `PuctOptions`, such as multipv=3). Without a limit it searches 800 nodes.
+    (fields of `PuctOptions`, such as multipv=3; `eval_coef` is that of the model's card where it
+    has one). Without a limit it searches 800 nodes.
     """
     limits = {name: value for name, value in settings.items() if name in _LIMITS}
     options = {name: value for name, value in settings.items() if name not in _LIMITS}
     board = Board(position) if isinstance(position, str) else position
-    evaluator = load(model, precision="auto") if isinstance(model, str | Path) else model
+    evaluator: Evaluator
+    if isinstance(model, str | Path):
+        evaluator = load(model, precision="auto")
+        card = read_card(default_model() if model == "default" else Path(model))
+        options = {"eval_coef": card["eval_coef"], **options} if "eval_coef" in card else options
+    else:
+        evaluator = model
     searcher = PuctSearcher(evaluator, PuctOptions(**{"pv_interval_ms": 0, **options}))
     try:
         searcher.set_position(board)
