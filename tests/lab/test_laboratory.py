@@ -361,6 +361,9 @@ def test_records_of_settings_that_have_changed_are_not_reported(toy, samples, tm
     assert store.current(toy) == [fast]
     (page,) = write_report([toy], store, tmp_path / "out", "", "")
     assert "not run" in page.read_text()
+    store.add("toy", dataclasses.replace(fast, config=divided))
+    assert write_report([toy], store, tmp_path / "out", "", "") == []
+    assert not page.exists()
 
 
 def test_ratios_are_judged():

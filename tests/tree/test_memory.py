@@ -135,6 +135,43 @@ def test_search_moves_keep_repetitions_of_the_game() -> None:
     assert driver.tree.check() == ""
 
 
+KINGS = ("5i5h", "5a5b", "5h5i", "5b5a")
+
+
+@pytest.mark.parametrize("is_whole_first", [True, False])
+def test_search_moves_where_the_game_has_repeated(is_whole_first: bool) -> None:
+    """There the root and its children have nodes of their own."""
+    start = Board("4k4/9/9/9/9/9/9/9/4K4 b - 1")
+    for usi in KINGS:
+        start.push(Move.from_usi(usi))
+    driver = Driver(load("uniform"), start)
+    orders = [[], *([move.move16] for move in start.legal_moves)]
+    for allowed in orders if is_whole_first else orders[::-1]:
+        driver.tree.set_search_moves(driver.root, allowed)
+        driver.run(3000 if not allowed else 200)
+        moves = driver.tree.root_moves(driver.root)
+        assert {m.move16 for m in moves} == set(allowed or [m.move16 for m in start.legal_moves])
+        for move in moves:
+            board = start.copy()
+            for move16 in driver.tree.variation(driver.root, move.move16, 20):
+                board.push(Move.from_move16(move16))  # raises where it is illegal
+    assert driver.tree.check() == ""
+
+
+def test_search_moves_change_while_a_batch_is_out() -> None:
+    board = Board(MIDDLE)
+    driver = Driver(load("random:4", max_batch=16), board)
+    move = next(iter(board.legal_moves)).move16
+    batch = driver.batches[0]
+    driver.tree.set_search_moves(driver.root, [move])
+    assert driver.tree.collect(driver.root, batch, 4) > 0
+    driver.tree.set_search_moves(driver.root, [])
+    driver.tree.set_search_moves(driver.root, [move])
+    driver.answer(0)
+    assert driver.in_flight() == 0
+    assert driver.tree.check() == ""
+
+
 def test_search_moves_survive_the_move_that_is_played() -> None:
     board = Board(MIDDLE)
     driver = Driver(load("random:4"), board)

@@ -81,6 +81,7 @@ def test_files_are_found_beside_the_launcher_and_options_name_them_whole(
     Path("b.db").write_text("book")
     target = tmp_path / "an engine" / "e.sh"
     arguments = ["--player", "one-ply", "--option", "BookFile=b.db", "--out", str(target)]
+    arguments += ["--option", "DNN_Model="]
     done = CliRunner().invoke(command, arguments)
     assert done.exit_code == 0, done.output
     assert f"BookFile={tmp_path / 'b.db'}" in shlex.split(target.read_text().splitlines()[-1])

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from usi_fakes import Gui
 
+from komadori.inference import card_of
 from komadori.inference.synthetic import write_random_resnet
 from komadori.players import make
 from komadori.players.searching import SearcherBuilder, SearchPlayer
@@ -79,6 +80,42 @@ def test_another_model_takes_them_back(model: Path, tmp_path: Path) -> None:
     options.set("DNN_Model", str(other))
     builder.build(options)
     assert [options.number(name) for name in ("C_init", "C_base", "Eval_Coef")] == [144, 31000, 756]
+
+
+def test_a_model_that_cannot_be_loaded_leaves_no_defaults(model: Path, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.onnx"
+    bad.write_bytes(b"no network")
+    bad.with_suffix(".json").write_text(json.dumps({"eval_coef": 300}))
+    options = option_table("model")
+    options.preset({"DNN_Model": str(model), "UCT_Threads": "1"})
+    with Gui(SearcherBuilder("model"), options).ready() as gui:
+        gui.send(f"setoption name DNN_Model value {bad}", "setoption name MultiPV value 3")
+        gui.send("position startpos", "go nodes 50")
+        gui.expect("bestmove", within_s=30.0)
+        assert any("what was loaded before plays on" in line for line in gui.log)
+        assert any(" multipv 3 " in line for line in gui.log)
+    assert options.number("Eval_Coef") == 612
+
+
+def test_what_a_player_is_told_no_model_overrides(model: Path) -> None:
+    for text, coef, draw_ply in (("?Eval_Coef=756&Draw_Ply=0", 756, 0), ("?C_init=144", 612, 9)):
+        player = make(f"{model}{text}")
+        assert isinstance(player, SearchPlayer)
+        player.new_game(1, draw_ply=9)
+        options = player._searcher.options  # type: ignore[attr-defined]
+        assert (round(options.eval_coef), options.draw_ply) == (coef, draw_ply)
+        player.close()
+
+
+def test_a_folder_has_a_card_too(model: Path, tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    folder = run / "checkpoints" / "step-00000001"
+    folder.mkdir(parents=True)
+    (folder / "model.json").write_text(json.dumps({"eval_coef": 300}))
+    assert card_of(run) == card_of(folder) == {"eval_coef": 300}
+    assert card_of(tmp_path) == {}
+    assert card_of(str(model))["eval_coef"] == 612.4
+    assert card_of("default")["eval_coef"] > 0
 
 
 def test_the_cards_coefficient_makes_the_scores(model: Path) -> None:

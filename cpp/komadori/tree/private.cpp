@@ -35,6 +35,13 @@ std::uint64_t private_key(std::uint64_t parent_key, std::uint16_t move16) {
     return mix(parent_key + 0x9e3779b97f4a7c15ull * (move16 + 1u));
 }
 
+// The key of a root by its path that may make these moves only, and so of another kind.
+std::uint64_t restricted_key(std::uint64_t path_key, std::span<const std::uint16_t> moves) {
+    std::uint64_t key = mix(path_key ^ 0x5851f42d4c957f2dull);
+    for (const std::uint16_t move16 : moves) key = mix(key ^ (0xd6e8feb86659fd93ull * move16));
+    return key;
+}
+
 // Of the first `length` moves of the path, its positions included.
 std::uint64_t path_key(Position position, int length) {
     while (position.path_length() > length) position.undo_move();
@@ -117,21 +124,24 @@ void Tree::restrict_root(Root& root) {
     make_room(2);
     const Node& whole = store_[root.node];
     if (!store_.has_room(1, whole.edge_count)) return;
-    std::uint64_t key = path_key(root.position, root.path_length);
-    for (const std::uint16_t move16 : root.search_moves) key = private_key(key, move16);
+    const std::uint64_t key =
+        restricted_key(path_key(root.position, root.path_length), root.search_moves);
+    const bool is_new = store_.find(key) == NO_NODE;
     root.whole = root.node;
     path_.clear();
     root.node = fork(root.whole, key);
-    Node& node = store_[root.node];
-    if (node.state == NodeState::PENDING) {  // the original's answer won't come here
-        node.state = NodeState::NEW;
-        node.visits = node.in_flight = 0;
-    }
-    for (Edge& edge : store_.edges(node)) {
-        if (is_allowed(root, edge.move16())) continue;
-        node.visits -= edge.visits();
-        node.value_sum -= edge.value_sum();
-        edge.stat = 0;
+    if (is_new) {
+        Node& node = store_[root.node];
+        if (node.state == NodeState::PENDING) {  // the original's answer won't come here
+            node.state = NodeState::NEW;
+            node.visits = node.in_flight = 0;
+        }
+        for (Edge& edge : store_.edges(node)) {
+            if (is_allowed(root, edge.move16())) continue;
+            node.visits -= edge.visits();
+            node.value_sum -= edge.value_sum();
+            edge.stat = 0;
+        }
     }
     if (options_.repetition) mark_root_repetitions(root);
 }

@@ -144,7 +144,7 @@ def _load(model: str, threads: int) -> tuple[Evaluator, OptionTable, dict[str, s
     """The network, the options that it brings, and what it is: results hold for this one only."""
     from komadori import inference
     from komadori.players.searching import load_evaluator
-    from komadori.usi.models import find_model
+    from komadori.usi.models import ModelDefaultsError, find_model
     from komadori.usi.options import option_table
 
     options = option_table("model")
@@ -158,7 +158,7 @@ def _load(model: str, threads: int) -> tuple[Evaluator, OptionTable, dict[str, s
         if found.is_file():
             facts["sha256"] = inference.digest(found)
         return evaluator, options, facts
-    except (inference.ModelError, OSError) as error:
+    except (inference.ModelError, ModelDefaultsError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 

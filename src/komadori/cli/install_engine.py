@@ -52,7 +52,7 @@ def command(
             table.preset({name: value})
         except ValueError as error:
             raise click.ClickException(str(error)) from error
-        if table.canonical(name).lower() in files and Path(value).exists():
+        if value and table.canonical(name).lower() in files and Path(value).exists():
             pair = f"{name}={Path(value).resolve()}"
         arguments += ["--option", pair]
     if model is not None:

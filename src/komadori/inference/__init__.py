@@ -9,7 +9,7 @@ A backend's library is imported only when a model is loaded through it.
 from komadori.inference.batch_size import batch_sizes
 from komadori.inference.group import EvaluatorGroup
 from komadori.inference.loading import BACKENDS, load
-from komadori.inference.model_file import default_model, digest, read_card
+from komadori.inference.model_file import card_of, default_model, digest
 from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Evaluator, InferenceError, ModelError, Polled, evaluate
 
@@ -22,9 +22,9 @@ __all__ = [
     "Polled",
     "available_threads",
     "batch_sizes",
+    "card_of",
     "default_model",
     "digest",
     "evaluate",
     "load",
-    "read_card",
 ]

@@ -71,6 +71,25 @@ def read_card(path: Path) -> dict[str, Any]:
     return card
 
 
+def model_folder(path: Path) -> Path | None:
+    """The model in a folder: itself, or of a training run the newest checkpoint; else None."""
+    if (path / "model.json").is_file():
+        return path
+    checkpoints = sorted(path.glob("checkpoints/step-*/model.json"))
+    return checkpoints[-1].parent if checkpoints else None
+
+
+def card_of(model: Path | str) -> dict[str, Any]:
+    """The card of a model by a name that `inference.load` knows, a file or a folder; {} where
+    there is none. Raises ModelError if it is damaged.
+    """
+    path = default_model() if model == "default" else Path(model)
+    if path.is_dir():
+        folder = model_folder(path)
+        return {} if folder is None else read_card(folder / "model")
+    return read_card(path)
+
+
 def digest(path: Path) -> str:
     """SHA-256 of a file, in hexadecimal."""
     with path.open("rb") as file:

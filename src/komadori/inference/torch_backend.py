@@ -10,7 +10,7 @@ import numpy as np
 
 from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.future_slots import FutureSlots
-from komadori.inference.model_file import CHANNELS1, channels2
+from komadori.inference.model_file import CHANNELS1, channels2, model_folder
 from komadori.inference.protocol import Floats, InferenceError, ModelError
 
 if TYPE_CHECKING:
@@ -29,14 +29,6 @@ def best_device() -> str:
     except ModuleNotFoundError:
         return "cpu"
     return "cuda" if torch.cuda.is_available() else "cpu"
-
-
-def model_folder(path: Path) -> Path | None:
-    """The model in a folder: itself, or of a training run the newest checkpoint; else None."""
-    if (path / "model.json").is_file():
-        return path
-    checkpoints = sorted(path.glob("checkpoints/step-*/model.json"))
-    return checkpoints[-1].parent if checkpoints else None
 
 
 def load_folder(path: Path, **options: Any) -> TorchEvaluator:

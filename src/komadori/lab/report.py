@@ -64,6 +64,8 @@ def write_report(
     for experiment in experiments:
         records = store.current(experiment)
         if not records:
+            for suffix in (".md", ".svg"):  # of figures that no longer hold
+                (out / f"{experiment.name}{suffix}").unlink(missing_ok=True)
             lines.append(_index_row(experiment, [], ()))
             continue
         size = records[-1].size

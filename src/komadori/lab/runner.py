@@ -94,7 +94,7 @@ class Laboratory:
         """LabError where an experiment has runs of this size that learned from other samples."""
         for experiment in experiments:
             size = experiment.kind.size(self.size)
-            for record in claims.at_size(self.store.records(experiment.name), size):
+            for record in claims.at_size(self.store.current(experiment), size):
                 if record.facts.get("samples", self.digest) != self.digest:
                     games = ", ".join(record.facts.get("files", ())) or "other games"
                     raise LabError(

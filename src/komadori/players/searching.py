@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -69,12 +69,14 @@ class SearchPlayer:
         name: str,
         limits: GoCommand | None = None,
         on_close: Callable[[], None] | None = None,
+        has_draw_ply: bool = False,
     ) -> None:
+        """`has_draw_ply`: whether the searcher's draw ply is the user's own."""
         self.name = name
         self._searcher = searcher
         self._limits = limits
         self._on_close = on_close
-        self._has_draw_ply = bool(_draw_ply(searcher))
+        self._has_draw_ply = has_draw_ply
 
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         if not self._has_draw_ply:
@@ -106,8 +108,16 @@ class SearchPlayer:
             on_close()
 
 
-def _draw_ply(searcher: Searcher) -> int:
-    return int(getattr(getattr(searcher, "options", None), "draw_ply", 0))
+def _names_draw_ply(options: OptionTable, names: Iterable[str]) -> bool:
+    return any(options.canonical(name) == "Draw_Ply" for name in names)
+
+
+def _set_wishes(options: OptionTable, kind: str, values: Mapping[str, str]) -> None:
+    """What a player's specification says, which no model overrides."""
+    try:
+        options.preset(values)
+    except ValueError as error:
+        raise PlayerSpecError(f"{kind}: {error}") from error
 
 
 def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
@@ -183,31 +193,42 @@ class PlayerSearcher:
         self._player.close()
 
 
-def _take_model_defaults(model: str, options: OptionTable) -> None:
-    """The options' values that a model brings: its card's coefficient, then its .ini."""
-    from komadori.inference import read_card
+def _take_model_defaults(model: str, options: OptionTable) -> Callable[[], None]:
+    """The options' values that a model brings: its card's coefficient, then its .ini. Returns what
+    undoes it.
+    """
+    from komadori.inference import card_of
 
     values: dict[str, str] = {}
     source = Path(model).name
     if not is_fake(model):
         path = Path(model)
-        coefficient = read_card(path / "model.onnx" if path.is_dir() else path).get("eval_coef")
+        coefficient = card_of(path).get("eval_coef")
         if coefficient and options.has("Eval_Coef"):
             values["Eval_Coef"] = str(round(coefficient))
         if file := defaults_file(path):
             source = file.name
             values |= read_defaults(file)
-    options.take_model_defaults(values, source)
+    return options.take_model_defaults(values, source)
 
 
 def load_evaluator(options: OptionTable) -> Evaluator:
     """The network that the model options name, which take the defaults that it brings. Raises what
     `inference.load` raises, and `usi.models.ModelDefaultsError`.
     """
-    from komadori import inference
 
     model = find_model(options.value("DNN_Model"))
-    _take_model_defaults(model, options)
+    undo = _take_model_defaults(model, options)
+    try:
+        return _load_evaluator(model, options)
+    except BaseException:
+        undo()
+        raise
+
+
+def _load_evaluator(model: str, options: OptionTable) -> Evaluator:
+    from komadori import inference
+
     settings: dict[str, Any] = {"precision": options.value("DNN_Precision")}
     if batch := options.number("DNN_Batch_Size"):
         settings["max_batch"] = batch
@@ -330,11 +351,10 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
     """Build an `alphabeta` player."""
     options = option_table("alphabeta")
     options.set("USI_Hash", str(PLAYER_HASH_MB))
-    for name, value in spec.own_options.items():
-        full = _SHORT_ALPHABETA.get(name, name)
-        value = _as_seen_from_here(value) if full == "PolicyModel" else value
-        if problem := options.set(full, value):
-            raise PlayerSpecError(f"alphabeta: {problem}")
+    own = {_SHORT_ALPHABETA.get(name, name): value for name, value in spec.own_options.items()}
+    if "PolicyModel" in own:
+        own["PolicyModel"] = _as_seen_from_here(own["PolicyModel"])
+    _set_wishes(options, "alphabeta", own)
     policy = load_policy(options)
     try:
         searcher = alphabeta_searcher(options, policy)
@@ -344,7 +364,8 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
         if isinstance(error, ValueError):
             raise PlayerSpecError(f"alphabeta: {error}") from error
         raise
-    return SearchPlayer(searcher, spec.name, spec.limits, policy.close if policy else None)
+    on_close = policy.close if policy else None
+    return SearchPlayer(searcher, spec.name, spec.limits, on_close, _names_draw_ply(options, own))
 
 
 def make_network_player(spec: PlayerSpec) -> SearchPlayer:
@@ -355,13 +376,13 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
     if spec.kind == "model":
         options.set("USI_Hash", str(PLAYER_HASH_MB))
     options.set("DNN_Model", _as_seen_from_here(spec.argument))
-    for name, value in own.items():
-        if problem := options.set(_SHORT.get(name, name), value):
-            raise PlayerSpecError(f"{spec.kind}: {problem}")
+    _set_wishes(options, spec.kind, {_SHORT.get(name, name): own[name] for name in own})
     evaluator = load_evaluator(options)
     if spec.kind == "model":
         searcher = _searcher("model", evaluator, options)
-        return SearchPlayer(searcher, spec.name, spec.limits, evaluator.close)
+        return SearchPlayer(
+            searcher, spec.name, spec.limits, evaluator.close, _names_draw_ply(options, own)
+        )
 
     from komadori import search
 

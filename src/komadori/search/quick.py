@@ -6,7 +6,7 @@ from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-from komadori.inference import Evaluator, default_model, load, read_card
+from komadori.inference import Evaluator, card_of, load
 from komadori.rules import Board
 from komadori.search.options import PuctOptions
 from komadori.search.protocol import Limits, SearchResult
@@ -31,7 +31,7 @@ def search(
     evaluator: Evaluator
     if isinstance(model, str | Path):
         evaluator = load(model, precision="auto")
-        card = read_card(default_model() if model == "default" else Path(model))
+        card = card_of(model)
         options = {"eval_coef": card["eval_coef"], **options} if "eval_coef" in card else options
     else:
         evaluator = model

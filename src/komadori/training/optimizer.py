@@ -15,7 +15,7 @@ def make_optimizer(network: Network, config: OptimizerConfig) -> torch.optim.Opt
     """
     parameters = list(network.parameters())
     device = parameters[0].device.type
-    fused = device in ("cpu", "cuda")
+    fused = device in ("cpu", "cuda") or None  # None: what torch finds best
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},
@@ -29,6 +29,6 @@ def make_optimizer(network: Network, config: OptimizerConfig) -> torch.optim.Opt
         case "rmsprop":
             return torch.optim.RMSprop(groups, alpha=config.alpha)
         case "adagrad":
-            return torch.optim.Adagrad(groups, fused=device == "cpu")
+            return torch.optim.Adagrad(groups, fused=device == "cpu" or None)
     nesterov = config.nesterov and config.momentum > 0
     return torch.optim.SGD(groups, lr=1.0, momentum=config.momentum, nesterov=nesterov, fused=fused)

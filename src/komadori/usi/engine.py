@@ -354,6 +354,10 @@ class Front:
             old, self._searcher = self._searcher, self._searchers.build(self._options)
             if old is not None:
                 old.close()
+        except Exception:
+            if self._searcher is not None and Scope.SEARCHER in changed:
+                self._searcher = self._searchers.configure(self._searcher, self._options)
+            raise
         finally:
             loaded.set()
             for note in self._options.take_notes():

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import enum
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 
 from komadori.usi.protocol import OptionLine, quote
@@ -214,9 +214,11 @@ class OptionTable:
             self._wished.add(key)
         self._changed.clear()
 
-    def take_model_defaults(self, values: Mapping[str, str], source: str) -> None:
+    def take_model_defaults(self, values: Mapping[str, str], source: str) -> Callable[[], None]:
         """Give the options that nobody has set the values that suit the model just chosen, in
         place of those of the model before it. What was done, and what couldn't be, is noted.
+
+        The function returned undoes it, for a model that then can't be loaded.
         """
         brought: dict[str, str] = {}
         for name, value in values.items():
@@ -232,6 +234,11 @@ class OptionTable:
             brought[key] = value
             if key not in self._wished and value != self._values[key]:
                 self._notes.append(f"{source}: {option.name}={value}")
+        before = self._by_model
+        self._replace_model_defaults(brought)
+        return lambda: self._replace_model_defaults(before)
+
+    def _replace_model_defaults(self, brought: dict[str, str]) -> None:
         with self._lock:
             for key in (self._by_model.keys() | brought.keys()) - self._wished:
                 self._values[key] = brought.get(key, self._declared[key])
