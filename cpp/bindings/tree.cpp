@@ -157,11 +157,12 @@ void bind_tree(nb::module_& m) {
             nb::arg("root"), nb::arg("moves"), "Search these moves (move16) only; empty: all.")
         .def(
             "collect",
-            [](Tree& t, int root, BoundBatch& b, int rows) {
-                return t.collect(root, b.batch, rows);
+            [](Tree& t, int root, BoundBatch& b, int rows, int playouts) {
+                return t.collect(root, b.batch, rows, playouts);
             },
-            nb::arg("root"), nb::arg("batch"), nb::arg("rows"), free,
-            "Add up to `rows` leaves to the batch; returns how many were added.")
+            nb::arg("root"), nb::arg("batch"), nb::arg("rows"), nb::arg("playouts") = 0, free,
+            "Add up to `rows` leaves to the batch, ending up to `playouts` playouts (0: no bound); "
+            "returns how many were added.")
         .def("expand", &expand_batch, nb::arg("batch"), nb::arg("policy"), nb::arg("value"),
              "Take the outputs of a batch's rows: logits [rows, 2187], win probability [rows].")
         .def(

@@ -48,6 +48,20 @@ def test_mistakes_are_what_a_move_gave_away(analysed: AnalysedGame) -> None:
     assert first.reply.pv[0] == "2g2f"
 
 
+def test_the_rules_judge_an_end_by_repetition() -> None:
+    shuffle = ["2h3h", "8b7b", "3h2h", "7b8b"] * 3
+    lost = Found(0.8, 10, (line(0.8),))
+    found = [*[Found(0.5, 10, (line(0.5),))] * 11, Found(0.34, 10, (line(0.34),))]
+    drawn = AnalysedGame(Game.from_usi(shuffle), [*found, lost])
+    assert drawn.found[-1].win_rate == 0.5
+    assert drawn.mistakes() == []  # a search without the path would have called the draw one
+    assert drawn.black_win_rate(12) == 0.5
+    assert "評価値=+0" in annotated(drawn).comments[-1]
+    assert annotated(drawn, is_csa=True).scores_cp[-1] == 0
+    short = AnalysedGame(Game.from_usi(shuffle[:4]), [*found[:4], lost])
+    assert short.found[-1] is lost
+
+
 def test_sides_are_told_apart(analysed: AnalysedGame) -> None:
     assert analysed.agreement(0) == (1, 3)
     assert analysed.agreement(1) == (1, 2)

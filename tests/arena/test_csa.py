@@ -79,7 +79,10 @@ def test_clocks_of_their_own_and_other_units() -> None:
         ("Name+:a\n", "", r"lacks Name\+"),
         ("Your_Turn:-", "Your_Turn:x", "Your_Turn is 'x'"),
         ("Total_Time:300", "Total_Time:much", "Total_Time is 'much'"),
+        ("Total_Time:300", "Total_Time:inf", "Total_Time is 'inf'"),
+        ("Total_Time:300", "Total_Time:-1", "Total_Time is '-1'"),
         ("Time_Unit:1sec", "Time_Unit:1year", "Time_Unit is '1year'"),
+        ("Time_Unit:1sec", "Time_Unit:0sec", "Time_Unit is '0sec'"),
         ("+7776FU,T12", "+7775FU,T12", "position"),
     ],
 )

@@ -98,6 +98,15 @@ def test_nothing_lost_gives_a_bound() -> None:
 def test_unusable_counts_are_refused() -> None:
     with pytest.raises(ValueError, match="no Elo"):
         elo.trinomial(0, 0, 0)
+
+
+def test_draws_alone_leave_an_error_that_shrinks() -> None:
+    errors = [elo.trinomial(0, n, 0).error for n in (2, 20, 200)]
+    assert errors[0] > 100
+    assert errors[0] > errors[1] > errors[2] > 1
+    assert elo.trinomial(0, 2, 0).los == 0.5
+    better = elo.pentanomial([0, 0, 0, 4, 0])
+    assert better.low < better.elo < better.high
     with pytest.raises(ValueError, match="five counts"):
         elo.pentanomial([1, 2, 3])
     with pytest.raises(ValueError, match="negative"):

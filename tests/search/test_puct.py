@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import threading
 import time
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import pytest
 from komadori import search
 from komadori.inference import InferenceError, ModelError, load
 from komadori.inference.fakes import FixedEvaluator, UniformEvaluator
+from komadori.inference.future_slots import FutureSlots
 from komadori.rules import Board, Move
 from komadori.search import Info, Limits, PuctOptions, PuctSearcher, Searcher
 from komadori.search.options import batch_rows
@@ -79,6 +81,57 @@ def test_a_search_of_one_move_does_not_speak_for_it_later() -> None:
     fresh = searcher()
     fresh.search(Limits(nodes=500, searchmoves=[worst]))
     assert fresh.search(Limits(nodes=300)).infos[0].pv[0] != worst
+
+
+class Slow(FutureSlots):
+    """Answers by the inputs, after a while."""
+
+    name, features, labels, threads = "slow", "dlshogi", "2187", 1
+
+    def __init__(self, delays_s: Sequence[float]) -> None:
+        super().__init__("slow", 8, 3, workers=1)
+        self._delays = itertools.cycle(delays_s)
+        self._planes = [
+            (np.zeros((8, 62, 9, 9), np.float32), np.zeros((8, 57, 9, 9), np.float32))
+            for _ in range(3)
+        ]
+        self._weights = np.random.default_rng(1).normal(size=(62 * 81, 2188)).astype(np.float32)
+
+    def inputs(self, slot: int) -> Any:
+        return self._planes[slot]
+
+    def _run(self, slot: int, n: int) -> Any:
+        time.sleep(next(self._delays))
+        found = np.stack([row @ self._weights for row in self._planes[slot][0][:n].reshape(n, -1)])
+        return found[:, :2187] * 0.2, 1 / (1 + np.exp(-found[:, 2187] * 0.1))
+
+
+def test_the_result_does_not_depend_on_how_slow_the_network_is() -> None:
+    found = []
+    for delays in ([0.0], [0.03], [0.0, 0.0, 0.05]):
+        s = PuctSearcher(Slow(delays), PuctOptions(root_mate_plies=0, multipv=593))
+        found.append(summary(s.search(Limits(nodes=150)).infos))
+    assert found[0] == found[1] == found[2]
+
+
+def test_counts_hold_where_playouts_end_without_the_network() -> None:
+    for nodes in (10, 100, 333):
+        s = searcher("uniform", "4k4/9/4GS3/9/9/9/9/9/4K4 w - 1", mate_in_one=False)
+        assert s.search(Limits(nodes=nodes)).infos[0].nodes <= nodes
+
+
+def test_a_draw_by_repetition_is_not_lost_by_what_was_proven_before() -> None:
+    board = Board("k8/9/P1G6/8p/9/9/9/9/8K w G 1")
+    s = searcher("uniform", board.sfen(), root_mate_plies=0)
+    assert s.search(Limits(nodes=100)).resign
+    for usi in ("9a8a", "7c7d", "8a9a", "7d7c") * 3:
+        board.push_usi(usi)
+    s.set_position(board)
+    result = s.search(Limits(nodes=100))
+    assert result.best_move == Move.from_usi("9a8a")
+    assert not result.resign
+    assert result.infos[0].win_rate == 0.5
+    assert s.tree.check() == ""
 
 
 #: No mate in it, and none can be excluded: df-pn looks for seconds.

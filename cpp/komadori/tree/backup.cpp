@@ -117,6 +117,19 @@ bool Tree::prove_from_edges(Node& node) {
     return true;
 }
 
+// What is proven of a node by what its edges are now.
+void Tree::prove_anew(Node& node) {
+    node.proof = Proof::NONE;
+    node.proof_plies = 0;
+    for (const Edge& edge : store_.edges(node)) {
+        if (!edge.has_child() || store_[edge.child].proof != Proof::LOSS) continue;
+        const auto plies = std::uint16_t(store_[edge.child].proof_plies + 1);
+        if (node.proof == Proof::NONE || plies < node.proof_plies) node.proof_plies = plies;
+        node.proof = Proof::WIN;
+    }
+    if (node.proof == Proof::NONE) prove_from_edges(node);
+}
+
 // The softmax of the legal moves' logits; false (and a uniform policy) if they aren't numbers.
 bool Tree::write_priors(Node& node, const float* logits) {
     const std::span<Edge> edges = store_.edges(node);

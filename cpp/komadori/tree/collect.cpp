@@ -43,7 +43,7 @@ Move full_move(const Position& position, std::uint16_t move16) {
 
 }  // namespace
 
-int Tree::collect(int root_number, Batch& batch, int rows) {
+int Tree::collect(int root_number, Batch& batch, int rows, int playouts) {
     const std::lock_guard guard(lock_);
     Root& root = roots_.at(std::size_t(root_number));
     rows = std::min(rows, batch.capacity - batch.rows());
@@ -57,12 +57,15 @@ int Tree::collect(int root_number, Batch& batch, int rows) {
     const int attempts = 8 * rows + 16;
     make_room(attempts);
     int added = 0;
+    int settled = 0;
     int dropped = 0;
     for (int i = 0; i < attempts && added < rows && dropped <= 4 * rows; ++i) {
+        if (playouts > 0 && added + settled >= playouts) break;
         if (!store_.has_room(1, MAX_LEGAL_MOVES)) break;
         const End end = playout(root, batch);
         if (end == End::STUCK) break;
         if (end == End::QUEUED) ++added;
+        if (end == End::SETTLED) ++settled;
         if (end == End::DROPPED) ++dropped;
         if (end == End::SETTLED && is_solved(root)) break;
     }

@@ -60,6 +60,7 @@ struct Edge {
     bool has_child() const { return child != NO_NODE && child != REPEATS; }
     bool is_lost() const { return bits >> 15; }
     void mark_lost() { bits |= 0x8000; }
+    void clear_lost() { bits &= 0x7fff; }
 };
 static_assert(sizeof(Edge) == 16);
 

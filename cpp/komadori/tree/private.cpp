@@ -161,8 +161,8 @@ void Tree::remove_in_flight(Node& copy, NodeIndex original) {
     remove(path_);
 }
 
-// From now on the edge stands for a repetition; what it was worth on other paths goes, except
-// for visits that are in flight.
+// From now on the edge stands for a repetition; what it was worth on other paths goes, proofs too,
+// except for visits that are in flight.
 void Tree::mark_repeats(NodeIndex index, int ordinal) {
     Node& node = store_[index];
     Edge& edge = store_.edges(node)[std::size_t(ordinal)];
@@ -178,6 +178,11 @@ void Tree::mark_repeats(NodeIndex index, int ordinal) {
     node.value_sum -= edge.value_sum() - in_flight.value_sum();
     edge.stat = in_flight.stat;
     edge.child = REPEATS;
+    if (edge.is_lost()) {
+        edge.clear_lost();
+        ++node.open;
+    }
+    prove_anew(node);
 }
 
 // The root's own repetitions are marked before the search: a move that other paths have found

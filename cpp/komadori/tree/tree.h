@@ -80,9 +80,10 @@ class Tree {
     // apart: later searches of other moves don't see them at the root, only below it.
     void set_search_moves(int root, std::span<const std::uint16_t> moves);
 
-    // Adds up to `rows` leaves to the batch, fewer where playouts run into leaves in flight.
-    // Returns how many were added. Does nothing once the root is solved or MAX_VISITS is near.
-    int collect(int root, Batch& batch, int rows);
+    // Adds up to `rows` leaves to the batch, fewer where playouts run into leaves in flight, and
+    // ends up to `playouts` playouts with and without a row (0: no bound). Returns how many rows
+    // were added. Does nothing once the root is solved or MAX_VISITS is near.
+    int collect(int root, Batch& batch, int rows, int playouts = 0);
     // Takes the network's outputs: policy [rows, LABELS_2187] logits, value [rows] in [0, 1],
     // the side to move's. Empties the batch.
     void expand(Batch& batch, const float* policy, const float* value);
@@ -165,6 +166,7 @@ class Tree {
     void undo(std::span<const Step> path);
     void prove(std::span<const Step> path, NodeIndex leaf);
     bool prove_from_edges(Node& node);
+    void prove_anew(Node& node);
     bool write_priors(Node& node, const float* logits);
     int draw_value(Color mover) const;
     int value_for_mover(const Node& child) const;

@@ -216,8 +216,10 @@ class Tree:
     def set_search_moves(self, root: int, moves: Sequence[int]) -> None:
         """Search these moves (move16) only; empty: all."""
 
-    def collect(self, root: int, batch: Batch, rows: int) -> int:
-        """Add up to `rows` leaves to the batch; returns how many were added."""
+    def collect(self, root: int, batch: Batch, rows: int, playouts: int = 0) -> int:
+        """
+        Add up to `rows` leaves to the batch, ending up to `playouts` playouts (0: no bound); returns how many were added.
+        """
 
     def expand(self, batch: Batch, policy: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """

@@ -8,13 +8,21 @@ from functools import cached_property
 
 from komadori.analysis.positions import Found, Line
 from komadori.records import Game
-from komadori.rules import BLACK, WHITE, Board, Move
+from komadori.rules import BLACK, WHITE, Board, Move, Repetition
 
 #: Loss of win rate from which on a move is one of these, the worst first.
 GRADES = ((0.20, "blunder"), (0.10, "mistake"), (0.05, "inaccuracy"))
 
 #: Centipawns that stand for a mate in formats that have no word for it.
 MATE_CP = 30_000
+
+
+#: What a position is worth to the side to move where the game has ended there by repetition.
+_REPEATED = {
+    Repetition.DRAW: Found(0.5, 0, ()),
+    Repetition.WIN: Found(1.0, 0, ()),
+    Repetition.LOSS: Found(0.0, 0, ()),
+}
 
 
 @dataclass(frozen=True)
@@ -55,6 +63,10 @@ class AnalysedGame:
             raise ValueError(
                 f"{len(self.found)} positions were analysed of a game of {len(self.game)} moves"
             )
+        # A game that ends by repetition is judged by the rules, which know its path.
+        ended = _REPEATED.get(self.game.final_board().repetition())
+        if ended is not None:
+            object.__setattr__(self, "found", [*self.found[:-1], ended])
 
     @cached_property
     def boards(self) -> list[Board]:
@@ -73,6 +85,13 @@ class AnalysedGame:
         rate = self.found[ply].win_rate
         return rate if self.boards[ply].turn == BLACK else 1 - rate
 
+    def loss(self, i: int) -> float:
+        """The win rate that the move after `i` moves gave away; 0 for the search's own."""
+        best = self.found[i].best
+        if best is not None and best.pv and best.pv[0] == self.moves[i].usi():
+            return 0.0
+        return max(0.0, self.found[i].win_rate - (1 - self.found[i + 1].win_rate))
+
     def mistakes(self, least: float = GRADES[-1][0]) -> list[Mistake]:
         """The moves that lost at least so much win rate, in the order of the game."""
         made = []
@@ -81,8 +100,7 @@ class AnalysedGame:
             if best is None:
                 continue
             before, after = self.found[i].win_rate, 1 - self.found[i + 1].win_rate
-            is_best = bool(best.pv) and best.pv[0] == move.usi()
-            if before - after < least or is_best:
+            if self.loss(i) < least:
                 continue
             turn = self.boards[i].turn
             reply = self.found[i + 1].best
@@ -101,11 +119,7 @@ class AnalysedGame:
 
     def mean_loss(self, turn: int) -> float:
         """Win rate that a side's moves gave away, on average."""
-        losses = [
-            max(0.0, self.found[i].win_rate - (1 - self.found[i + 1].win_rate))
-            for i in range(len(self.game))
-            if self.boards[i].turn == turn
-        ]
+        losses = [self.loss(i) for i in range(len(self.game)) if self.boards[i].turn == turn]
         return sum(losses) / len(losses) if losses else 0.0
 
 
@@ -113,6 +127,8 @@ def black_score(found: Found, turn: int) -> str:
     """The score for `評価値=`, Black's view: centipawns, or 詰 with the plies."""
     sign = 1 if turn == BLACK else -1
     best = found.best
+    if best is None and found.win_rate == 0.5:
+        return "+0"
     if best is None:
         return "+詰" if (found.win_rate > 0.5) == (sign > 0) else "-詰"
     if best.mate_plies is not None:
@@ -164,6 +180,8 @@ def _centipawns(found: Found) -> int:
     if best is not None and best.mate_plies is None:
         assert best.score_cp is not None
         return max(-MATE_CP, min(MATE_CP, best.score_cp))
+    if best is None and found.win_rate == 0.5:
+        return 0
     return MATE_CP if found.win_rate > 0.5 else -MATE_CP
 
 

@@ -6,6 +6,7 @@ comment convention (centipawns in Black's view).
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -101,14 +102,17 @@ def parse_summary(lines: Iterable[str]) -> GameSummary:
 def _number(facts: dict[str, str], key: str) -> float:
     text = facts.get(key, "0").strip()
     try:
-        return float(text)
+        number = float(text)
     except ValueError:
         raise CsaProtocolError(f"{key} is {text!r}, no number") from None
+    if not 0 <= number < math.inf:
+        raise CsaProtocolError(f"{key} is {text!r}, no number from 0 on")
+    return number
 
 
 def _clock(facts: dict[str, str]) -> CsaClock:
     match = re.fullmatch(r"\s*(\d*)\s*([a-z]*)\s*", facts.get("Time_Unit", "1sec"))
-    if match is None or match[2] not in _UNITS:
+    if match is None or match[2] not in _UNITS or (match[1] and int(match[1]) == 0):
         raise CsaProtocolError(f"Time_Unit is {facts.get('Time_Unit')!r}")
     unit_ms = int(match[1] or 1) * _UNITS[match[2]] * 1000.0
     return CsaClock(

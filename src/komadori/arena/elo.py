@@ -94,6 +94,16 @@ def _moments(counts: Sequence[float], scores: Sequence[float]) -> tuple[float, f
     return mean, variance
 
 
+def _error_of_equals(mean: float, games: int) -> float:
+    """The standard error where all games had the same result, neither won nor lost: that of as
+    many, one lost and one won. It shrinks as 1 / games, as the bound for no failure does.
+    """
+    n = games + 2
+    centre = (games * mean + 1) / n
+    squares = games * (mean - centre) ** 2 + centre**2 + (1 - centre) ** 2
+    return math.sqrt(squares) / n
+
+
 def _estimate(mean: float, standard_error: float, games: int) -> EloEstimate:
     if standard_error == 0.0:
         if mean in (0.0, 1.0):
@@ -102,9 +112,7 @@ def _estimate(mean: float, standard_error: float, games: int) -> EloEstimate:
             if mean == 1.0:
                 return EloEstimate(math.inf, far, math.inf, math.inf, 1.0 - 0.5**games)
             return EloEstimate(-math.inf, -math.inf, -far, math.inf, 0.5**games)
-        elo = elo_from_score(mean)
-        los = 0.5 if mean == 0.5 else float(mean > 0.5)
-        return EloEstimate(elo, elo, elo, 0.0, los)
+        standard_error = _error_of_equals(mean, games)
     low = max(0.0, mean - Z95 * standard_error)
     high = min(1.0, mean + Z95 * standard_error)
     elo_low, elo_high = elo_from_score(low), elo_from_score(high)

@@ -25,6 +25,10 @@ def command() -> None:
 command.add_command(alphabeta, "alphabeta")
 
 
+#: How long something is measured.
+SECONDS = click.FloatRange(min=0, min_open=True, max=86_400)
+
+
 def _model_options(function: Any) -> Any:
     for option in (
         click.option("--model", type=click.Path(exists=True, path_type=Path), help="An ONNX file."),
@@ -52,6 +56,8 @@ def _model_file(model: Path | None, net: str, channels2: str | int) -> Iterator[
         blocks, channels = (int(part) for part in net.split("x"))
     except ValueError:
         raise click.BadParameter(f"{net!r} is not blocks x channels, as 5x64 is") from None
+    if blocks < 1 or channels < 1:
+        raise click.BadParameter(f"{net!r}: blocks and channels are at least 1")
     with tempfile.TemporaryDirectory() as folder:
         yield write_random_resnet(
             Path(folder) / f"random-{net}.onnx", blocks, channels, channels2=int(channels2)
@@ -84,7 +90,13 @@ def _int8_of(path: Path) -> Iterator[Path]:
 @click.option("--int8", "with_int8", is_flag=True, help="Also the model's int8 form, made now.")
 @click.option("--batches", default="1,4,16,64", show_default=True, help="Batch sizes.")
 @click.option("--streams", default="", help="Numbers of OpenVINO streams. [default: 1 and all]")
-@click.option("--seconds", default=1.0, show_default=True, help="Time for each measurement.")
+@click.option(
+    "--seconds",
+    default=1.0,
+    show_default=True,
+    type=SECONDS,
+    help="Time for each measurement.",
+)
 @click.option("--backend", default="", help="Only this backend.")
 def inference(
     model: Path | None,
@@ -181,7 +193,13 @@ def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, E
 @click.option(
     "--batch", default=0, type=click.IntRange(min=0), help="Rows to a batch. [default: engine's]"
 )
-@click.option("--seconds", default=4.0, show_default=True, help="Search time for each position.")
+@click.option(
+    "--seconds",
+    default=4.0,
+    show_default=True,
+    type=SECONDS,
+    help="Search time for each position.",
+)
 @click.option("--positions", default=0, help="Only the first so many. [default: all]")
 @click.option(
     "--beside-onnxruntime",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import click
@@ -20,7 +20,11 @@ _WORDS = {
 def _problems(path: Path) -> list[str]:
     """The lines of a file that hold an SFEN, each cut down to it (other columns by tabs)."""
     found = []
-    for line in path.read_text(encoding="utf-8-sig").splitlines():
+    try:
+        text = path.read_text(encoding="utf-8-sig")
+    except UnicodeDecodeError as error:
+        raise click.ClickException(f"{path}: not UTF-8 text: {error}") from error
+    for line in text.splitlines():
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         columns = [column for column in line.split("\t") if "/" in column]
@@ -29,31 +33,24 @@ def _problems(path: Path) -> list[str]:
 
 
 def _board(sfen: str) -> Board:
-    words = sfen.split()
+    words = sfen.split() or [""]
     return Board.from_usi(sfen) if words[0] in ("sfen", "startpos", "position") else Board(sfen)
 
 
 def _solve_interruptibly(
     solver: MateSolver, board: Board, nodes: int, plies: int, time_ms: int, shortest: bool
 ) -> MateResult:
-    """Ctrl-C ends the solve, which then counts as unknown."""
+    """Ctrl-C ends the solve."""
     stop = StopFlag()
-    found: list[MateResult] = []
-
-    def work() -> None:
-        found.append(
-            solver.solve(board, nodes, plies, time_ms=time_ms, shortest=shortest, stop=stop)
+    with ThreadPoolExecutor(1) as pool:
+        found = pool.submit(
+            solver.solve, board, nodes, plies, time_ms=time_ms, shortest=shortest, stop=stop
         )
-
-    thread = threading.Thread(target=work)
-    thread.start()
-    try:
-        thread.join()
-    except KeyboardInterrupt:
-        stop.set()
-        thread.join()
-        raise
-    return found[0]
+        try:
+            return found.result()
+        except KeyboardInterrupt:
+            stop.set()
+            raise
 
 
 @click.command()
@@ -78,7 +75,13 @@ def _solve_interruptibly(
     help="Give up on a problem after so many milliseconds; 0: never.",
 )
 @click.option("--shortest", is_flag=True, help="Look for the shortest mate.")
-@click.option("--hash-mb", default=256.0, show_default=True, help="Memory of the table, MiB.")
+@click.option(
+    "--hash-mb",
+    default=256.0,
+    show_default=True,
+    type=click.FloatRange(min=0.0625, max=1 << 20),
+    help="Memory of the table, MiB.",
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print problems without a mate and the totals.")
 def command(
     sfens: tuple[str, ...],
@@ -97,7 +100,10 @@ def command(
     problems = [*sfens, *(sfen for path in files for sfen in _problems(path))]
     if not problems:
         raise click.UsageError("give an SFEN, or --file")
-    solver = MateSolver(hash_mb)
+    try:
+        solver = MateSolver(hash_mb)
+    except (ValueError, MemoryError) as error:
+        raise click.UsageError(f"--hash-mb {hash_mb:g}: {error or 'no such memory'}") from error
     counts = dict.fromkeys(_WORDS, 0)
     refused = 0
     seconds = 0.0
@@ -105,6 +111,8 @@ def command(
         try:
             board = _board(sfen)
             found = _solve_interruptibly(solver, board, nodes, plies, time_ms, shortest)
+        except MemoryError as error:
+            raise click.ClickException(f"--hash-mb {hash_mb:g}: no such memory") from error
         except RulesError as error:
             refused += 1
             click.echo(f"{number}\trefused\t{sfen}\t{error}", err=True)

@@ -14,7 +14,7 @@ class EvaluatorGroup(FutureSlots):
 
     Its slots are theirs, taken in turns. Batches come back in the order in which the devices
     finish them: `first_done` tells which is next. Raises ModelError where they differ in
-    inputs, labels or the type of their arrays.
+    inputs or labels.
     """
 
     name = "group"

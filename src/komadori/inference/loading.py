@@ -27,13 +27,18 @@ def _openvino(path: Path, options: dict[str, Any]) -> Evaluator:
     if device not in ("auto", "cpu"):
         raise ModelError(f"openvino runs networks on cpu here, not on {device!r}")
     precision = options.get("precision")
+    wants_int8 = precision == "int8"
     if precision in (AUTO, "int8"):
         form = int8_form(path)
         if precision == "int8" and form is None and path.suffix != ".xml":
             raise ModelError(f"{path}: no int8 form beside it: komadori export {path} --int8")
         path = form or path
         options["precision"] = best_precision()
-    return OpenVinoEvaluator(path, **options)
+    evaluator = OpenVinoEvaluator(path, **options)
+    if wants_int8 and evaluator.precision != "int8":
+        evaluator.close()
+        raise ModelError(f"{path}: not an int8 network")
+    return evaluator
 
 
 def _onnxruntime(path: Path, options: dict[str, Any]) -> Evaluator:

@@ -108,7 +108,8 @@ def int8_form(path: Path) -> Path | None:
     form = path.with_name(f"{path.stem}-int8.xml")
     if not (form.is_file() and form.with_suffix(".bin").is_file() and path.is_file()):
         return None
-    made_of = read_card(form).get("quantization", {}).get("source_sha256")
+    about = read_card(form).get("quantization")
+    made_of = about.get("source_sha256") if isinstance(about, dict) else None
     return form if made_of == digest(path) else None
 
 
@@ -134,6 +135,9 @@ def check_shape(
     if shape2[2:] != (9, 9) or channels not in FEATURES_BY_CHANNELS2:
         expected = " or ".join(str(c) for c in FEATURES_BY_CHANNELS2)
         raise ModelError(f"{path}: {INPUTS[1]} is {_show(shape2)}, not [N, {expected}, 9, 9]")
+    value = outputs[OUTPUTS[1]]
+    if len(value) != 2 or value[1] != 1:
+        raise ModelError(f"{path}: {OUTPUTS[1]} is {_show(value)}, not [N, 1]")
     policy = outputs[OUTPUTS[0]]
     count = policy[1] if len(policy) == 2 else None
     labels = str(card.get("labels") or LABELS_BY_COUNT.get(count or 0, ""))

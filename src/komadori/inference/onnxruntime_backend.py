@@ -69,6 +69,7 @@ class OnnxRuntimeEvaluator(FutureSlots):
             _shapes(self._session.get_outputs()),
             read_card(path),
         )
+        _check_inputs(path, self._session.get_inputs())
         self.features = shape.features
         self.labels = shape.labels
         self.precision = "float32"
@@ -92,6 +93,18 @@ class OnnxRuntimeEvaluator(FutureSlots):
         except Exception as error:
             raise InferenceError(f"ONNX Runtime: {error}") from None
         return policy, value.reshape(-1)
+
+
+def _check_inputs(path: Path, ports: list[Any]) -> None:
+    """ModelError where the inputs aren't float32 of any number of rows."""
+    for port in ports:
+        if port.type != "tensor(float)":
+            raise ModelError(f"{path}: {port.name} is a {port.type}, not tensor(float)")
+        if isinstance(port.shape[0], int):
+            raise ModelError(
+                f"{path}: {port.name} takes {port.shape[0]} rows at a time; export it with a "
+                "dynamic batch axis"
+            )
 
 
 def _provider(name: str) -> tuple[str, dict[str, str]]:

@@ -112,7 +112,10 @@ class OpenVinoEvaluator:
         self._size = [-1] * self.slots
         self._rows = [0] * self.slots
         self._dropped = [False] * self.slots
-        self._warm_up()
+        try:
+            self._warm_up()
+        except (RuntimeError, InferenceError) as error:
+            raise ModelError(f"{path}: OpenVINO can't run it: {_brief(error)}") from None
 
     def inputs(self, slot: int) -> tuple[Planes, Planes]:
         return self._inputs[slot]
@@ -197,12 +200,16 @@ def _set_batch(model: Any, rows: int, channels2: int) -> None:
 
 
 def _reading_bytes(model: Any) -> Any:
-    """The model with inputs of bytes: a quarter of the memory to write for each position."""
+    """The model with inputs of bytes, a quarter of the memory to write for each position, and
+    outputs in float32.
+    """
     ov = import_openvino()
 
     changed = ov.preprocess.PrePostProcessor(model)
     for name in INPUTS:
         changed.input(name).tensor().set_element_type(ov.Type.u8)
+    for name in OUTPUTS:
+        changed.output(name).tensor().set_element_type(ov.Type.f32)
     return changed.build()
 
 

@@ -280,6 +280,9 @@ class PuctSearcher:
         started = [0.0] * evaluator.slots
         polled = self._polled
         ended = hurried = False
+        # Only what a batch brings back changes the tree: collecting between two looks at a slow
+        # network would make the result depend on how often that happens.
+        may_collect = True
         try:
             while True:
                 if self._ponderhit is not None and run.limits.ponder:
@@ -291,21 +294,24 @@ class PuctSearcher:
                     break
                 # Nor is a batch begun that won't be back in time, except for the first.
                 late = run.left_ms() < self._batch_ms and (run.nodes > 0 or bool(flying))
-                while free and not (ended or late):
+                while may_collect and free and not (ended or late):
                     rows = self._rows(run, rows_flying)
                     if rows <= 0:
                         break
                     slot = free[0]
-                    added = tree.collect(root, batches[slot], rows)
+                    left = run.nodes_left() - rows_flying
+                    added = tree.collect(root, batches[slot], rows, max(1, left))
                     if not added:
                         break
                     evaluator.start(slot, added)
                     started[slot] = time.perf_counter()
                     flying.append(free.popleft())
                     rows_flying += added
+                may_collect = not flying
                 if flying:
                     found = polled.first_done(flying, run.patience_s()) if polled else flying[0]
                     if found is not None:
+                        may_collect = True
                         policy, value = evaluator.wait(found)
                         took_ms = (time.perf_counter() - started[found]) * 1000
                         self._batch_ms += 0.2 * (took_ms - self._batch_ms)
