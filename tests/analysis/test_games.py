@@ -56,7 +56,7 @@ def test_the_rules_judge_an_end_by_repetition() -> None:
     assert drawn.found[-1].win_rate == 0.5
     assert drawn.mistakes() == []  # a search without the path would have called the draw one
     assert drawn.black_win_rate(12) == 0.5
-    assert "評価値=+0" in annotated(drawn).comments[-1]
+    assert "評価値=+0" in annotated(drawn).comments[12]
     assert annotated(drawn, is_csa=True).scores_cp[-1] == 0
     short = AnalysedGame(Game.from_usi(shuffle[:4]), [*found[:4], lost])
     assert short.found[-1] is lost
