@@ -196,6 +196,39 @@ def test_a_model_of_another_kind(model: Path, tmp_path: Path, backend: str) -> N
         load(odd, backend=backend)
 
 
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_values_of_another_shape(model: Path, tmp_path: Path, backend: str) -> None:
+    proto = onnx.load(rename(model, tmp_path / "wide.onnx", output_value="v"))
+    node = onnx.helper.make_node("Concat", ["v", "v", "v"], ["output_value"], axis=1)
+    proto.graph.node.append(node)
+    (port,) = [p for p in proto.graph.output if p.name == "v"]
+    port.name = "output_value"
+    port.type.tensor_type.shape.dim[1].dim_value = 3
+    onnx.save(proto, tmp_path / "wide.onnx")
+    with pytest.raises(ModelError, match=r"output_value is \[N, 3\], not \[N, 1\]"):
+        load(tmp_path / "wide.onnx", backend=backend)
+
+
+def test_onnxruntime_needs_a_free_batch(model: Path, tmp_path: Path) -> None:
+    proto = onnx.load(model)
+    for port in proto.graph.input:
+        port.type.tensor_type.shape.dim[0].dim_value = 4
+    onnx.save(proto, tmp_path / "fixed.onnx")
+    with pytest.raises(ModelError, match="input1 takes 4 rows at a time"):
+        load(tmp_path / "fixed.onnx", backend="onnxruntime")
+    openvino = load(tmp_path / "fixed.onnx", backend="openvino", max_batch=8)
+    assert evaluate(openvino, *planes(3))[1].shape == (3,)
+
+
+def test_a_float_network_is_not_taken_for_int8(model: Path, tmp_path: Path) -> None:
+    import openvino
+
+    path = tmp_path / "plain.xml"
+    openvino.save_model(openvino.Core().read_model(model), path, compress_to_fp16=False)
+    with pytest.raises(ModelError, match="not an int8 network"):
+        load(path, precision="int8")
+
+
 def test_a_card_that_contradicts_its_model(model: Path, tmp_path: Path) -> None:
     path = tmp_path / "m.onnx"
     path.write_bytes(model.read_bytes())

@@ -136,7 +136,7 @@ def check_shape(
         expected = " or ".join(str(c) for c in FEATURES_BY_CHANNELS2)
         raise ModelError(f"{path}: {INPUTS[1]} is {_show(shape2)}, not [N, {expected}, 9, 9]")
     value = outputs[OUTPUTS[1]]
-    if len(value) != 2 or value[1] != 1:
+    if len(value) != 2 or value[1] not in (1, None):
         raise ModelError(f"{path}: {OUTPUTS[1]} is {_show(value)}, not [N, 1]")
     policy = outputs[OUTPUTS[0]]
     count = policy[1] if len(policy) == 2 else None
