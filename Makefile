@@ -77,7 +77,7 @@ sanitize: dev
 	rm -rf $(SANITIZED)/site && mkdir -p $(SANITIZED)/site
 	cp -r src/komadori tools/sanitize/sitecustomize.py $(SANITIZED)/site
 	$(BIN)/python -m cmake --install $(SANITIZED) --prefix $(SANITIZED)/site
-	for run in "tools/fuzz.py --inputs 100000" "-m pytest -q -x -p no:cacheprovider tests/rules"; do \
+	for run in "tools/fuzz.py --inputs 100000" "-m pytest -q -x -p no:cacheprovider tests/rules tests/tree"; do \
 	  LD_PRELOAD="$(SANITIZER_LIBRARIES)" PYTHONPATH=$(SANITIZED)/site KOMADORI_CORE=native \
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(BIN)/python $$run || exit 1; done

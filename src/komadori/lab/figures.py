@@ -97,7 +97,7 @@ def _figure(plot: Plot) -> Any:
             axes.bar(places, curve.y, width, color=colour, label=curve.label)
         else:
             marker = "o" if len(curve.x) < 30 else ""
-            axes.plot(curve.x, curve.y, marker, ls="-", ms=4, color=colour, lw=2, label=curve.label)
+            axes.plot(curve.x, curve.y, marker=marker, ms=4, color=colour, lw=2, label=curve.label)
     if plot.kind == "calibration":
         axes.plot([0, 1], [0, 1], color="#888888", linewidth=1, linestyle=":")
         axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
