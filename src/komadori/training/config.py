@@ -186,7 +186,8 @@ class ScheduleConfig:
 class LoopConfig:
     """The run ends at the first budget reached: epochs, max_steps or max_seconds (0: none).
 
-    batch_size: samples a micro-step; `accumulate` of them make one optimiser step.
+    batch_size: samples a micro-step; `accumulate` of them make one optimiser step, each with
+    the same weight: the policy's mean is over the labelled samples of each.
     clip: largest gradient norm, 0 for none (trunks.md: 10 does no harm, 2 does).
     evaluate_every, checkpoint_every, log_every: steps; 0 evaluates and saves at the end only.
     keep: how many of the newest checkpoints stay.
