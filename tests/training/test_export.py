@@ -79,3 +79,16 @@ def test_a_wrong_export_is_refused(model, tmp_path, monkeypatch):
     with pytest.raises(training.ExportError, match="differs from torch"):
         training.export(model, tmp_path / "m.onnx")
     assert not (tmp_path / "m.onnx").exists()
+
+
+def test_an_exported_card_names_files_without_their_folders(model, tmp_path):
+    path = model / "model.json"
+    card = json.loads(path.read_text())
+    data = {"train": ["/home/me/games/a-*.hcpe3"], "test": ["b.csa"], "cache": "/home/me/cache"}
+    begun = {"model": {"begin_with": "/home/me/runs/one"}, "data": data}
+    path.write_text(json.dumps(card | {"training": {"config": begun}}))
+    training.export(model, tmp_path / "m.onnx")
+    found = json.loads((tmp_path / "m.json").read_text())["training"]["config"]
+    assert found["data"] == {"train": ["a-*.hcpe3"], "test": ["b.csa"], "cache": "cache"}
+    assert found["model"] == {"begin_with": "one"}
+    assert b"/home/me" not in (tmp_path / "m.onnx").read_bytes()

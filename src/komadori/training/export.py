@@ -66,6 +66,7 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
     network, card = load_model(resolve(Path(source)))
     if name:
         card = ModelCard(**{**vars(card), "name": name})
+    card = _without_folders(card)
     inputs = _probe(card)
     with torch.inference_mode():
         expected = [t.numpy() for t in _ForPlay(network)(*inputs)]
@@ -82,6 +83,20 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
     card_path = path.with_suffix(".json")
     write_text(card_path, json.dumps(card.to_json(), indent=2) + "\n")
     return ExportResult(path, card_path, policy, value, checked_with)
+
+
+def _without_folders(card: ModelCard) -> ModelCard:
+    """The card with the names of the training's files alone: an exported model goes to others."""
+    facts = json.loads(json.dumps(card.training))
+    config = facts.get("config", {})
+    data, model = config.get("data", {}), config.get("model", {})
+    for key in ("train", "test"):
+        if key in data:
+            data[key] = [Path(name).name for name in data[key]]
+    for table, key in ((data, "cache"), (model, "begin_with")):
+        if table.get(key):
+            table[key] = Path(table[key]).name
+    return ModelCard(**{**vars(card), "training": facts})
 
 
 def _probe(card: ModelCard) -> tuple[Tensor, ...]:
