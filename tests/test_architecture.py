@@ -17,7 +17,9 @@ MAY_INCLUDE = {
     "tree": {"rules", "encoding", "mate"},
     "mate": {"rules"},
     "alphabeta": {"rules"},
-    "linear": {"rules", "alphabeta"},
+    "threads": set(),
+    "linear": {"rules", "alphabeta", "threads"},
+    "attention": {"threads"},
 }
 
 

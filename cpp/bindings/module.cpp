@@ -17,6 +17,8 @@ NB_MODULE(KOMADORI_MODULE, m) {
     bind_mate(mate);
     nb::module_ alphabeta = m.def_submodule("alphabeta");
     bind_alphabeta(alphabeta);
+    nb::module_ attention = m.def_submodule("attention");
+    bind_attention(attention);
     nb::module_ linear = m.def_submodule("linear");
     bind_linear(linear);
     bind_linear_loss(linear);

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "komadori/linear/line_search.h"
-#include "komadori/linear/shares.h"
+#include "komadori/threads/shares.h"
 
 namespace komadori::linear {
 namespace {

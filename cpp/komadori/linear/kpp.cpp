@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "komadori/linear/shares.h"
+#include "komadori/threads/shares.h"
 
 namespace komadori::linear {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "komadori/linear/shares.h"
+#include "komadori/threads/shares.h"
 
 namespace komadori::linear {
 namespace {

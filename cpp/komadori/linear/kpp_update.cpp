@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "komadori/linear/shares.h"
+#include "komadori/threads/shares.h"
 
 namespace komadori::linear {
 namespace {

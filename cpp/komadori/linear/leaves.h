@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "komadori/linear/line_search.h"
-#include "komadori/linear/shares.h"
+#include "komadori/threads/shares.h"
 
 namespace komadori::linear {
 

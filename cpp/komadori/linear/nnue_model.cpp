@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "komadori/linear/shares.h"
+#include "komadori/threads/shares.h"
 
 namespace komadori::linear {
 namespace {

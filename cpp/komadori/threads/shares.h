@@ -8,7 +8,7 @@
 #include <thread>
 #include <vector>
 
-namespace komadori::linear {
+namespace komadori {
 
 // Calls work(thread) in so many threads and rethrows what one throws.
 template <class Work>
@@ -51,4 +51,4 @@ void take_turns(std::size_t count, int threads, const Work& work) {
     in_threads(threads, [&](std::size_t i) { work(i, next); });
 }
 
-}  // namespace komadori::linear
+}  // namespace komadori

@@ -1,0 +1,59 @@
+"""Attention with its gradient: the core beside torch's own, on one core of the processor.
+
+    python bench/attention.py [--rounds R]
+
+For the shapes of the networks that have attention, turn by turn: milliseconds of processor time
+of forward and backward, medians of the rounds, and torch's time over the core's.
+"""
+
+from __future__ import annotations
+
+import argparse
+import statistics
+import time
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from komadori.nets.layers import attend
+
+#: Positions, heads, tokens, numbers of a head, whether a bias is learned; and where it is found.
+SHAPES = (
+    (256, 8, 137, 8, False, "the diary's encoder, 8 heads of 64"),
+    (256, 8, 137, 8, True, "the same with a learned geometry"),
+    (128, 4, 81, 16, False, "squares alone, 4 heads of 64"),
+    (128, 2, 81, 32, False, "nested bottleneck transformer of 128"),
+)
+
+
+def milliseconds(attention: Callable[..., Tensor], given: list[Tensor], by_out: Tensor) -> float:
+    for tensor in given:
+        tensor.grad = None
+    began = time.process_time()
+    attention(*given).backward(by_out)
+    return 1e3 * (time.process_time() - began)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--rounds", type=int, default=5)
+    rounds = parser.parse_args().rounds
+    torch.set_num_threads(1)
+    print(f"{'core':>8} {'torch':>8} {'ratio':>6}")
+    for n, heads, tokens, size, with_bias, where in SHAPES:
+        given = [torch.randn(n, heads, tokens, size, requires_grad=True) for _ in range(3)]
+        if with_bias:
+            given.append(torch.randn(heads, tokens, tokens, requires_grad=True))
+        by_out = torch.randn(n, heads, tokens, size)
+        times: tuple[list[float], list[float]] = ([], [])
+        for _ in range(rounds + 1):
+            for own, attention in zip(times, (attend, F.scaled_dot_product_attention), strict=True):
+                own.append(milliseconds(attention, given, by_out))
+        core, torchs = (statistics.median(own[1:]) for own in times)
+        print(f"{core:8.1f} {torchs:8.1f} {torchs / core:6.2f}  {where}")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,301 @@
+#include "komadori/attention/attention.h"
+
+#include <algorithm>
+#include <cmath>
+#include <stdexcept>
+#include <vector>
+
+#include "komadori/threads/shares.h"
+
+namespace komadori::attention {
+namespace {
+
+// Compilers make of these vectors what the processor has. They are as long as its registers:
+// taken in halves they were six times as slow.
+#if defined(__AVX__)
+constexpr std::size_t LANES = 8;
+#else
+constexpr std::size_t LANES = 4;
+#endif
+using Lanes = float __attribute__((vector_size(4 * LANES)));
+using Bits = int __attribute__((vector_size(4 * LANES)));
+using Piece = float __attribute__((vector_size(4 * LANES), aligned(4), may_alias));  // of a row
+constexpr Lanes ZERO = {};
+
+// Keys are taken so many at a time, that sums don't wait for each other.
+constexpr std::size_t KEYS = 8;
+
+constexpr std::size_t whole(std::size_t n, std::size_t part) { return (n + part - 1) / part; }
+
+// e to the power of each, exact to about 2e-7 of it; results below 2^-126 become that.
+inline Lanes exp(Lanes x) {
+    constexpr float LOG2_E = 1.44269504f, ROUND = 12582912.0f;  // 1.5 * 2^23 leaves no fraction
+    Lanes power = x * LOG2_E;
+    power = power < -126.0f ? ZERO - 126.0f : power;
+    const Lanes rounded = power + ROUND;
+    const Lanes f = power - (rounded - ROUND);  // -1/2 to 1/2
+    // 2^f by its series, the logarithm of 2 to the k-th power over k!
+    Lanes y = f * 1.54035304e-4f + 1.33335581e-3f;
+    y = y * f + 9.61812911e-3f;
+    y = y * f + 5.55041087e-2f;
+    y = y * f + 0.240226507f;
+    y = y * f + 0.693147181f;
+    y = y * f + 1.0f;
+    return reinterpret_cast<Lanes>(reinterpret_cast<Bits>(y) +
+                                   (reinterpret_cast<Bits>(rounded) << 23));
+}
+
+// What one thread works on: a head of one position, vectors filled up to SIZE numbers, queries
+// to whole blocks of lanes and keys to whole groups.
+template <std::size_t SIZE>
+class Head {
+  public:
+    explicit Head(const Shape& shape)
+        : tokens_(shape.tokens),
+          size_(shape.size),
+          blocks_(whole(shape.tokens, LANES)),
+          keys_up_(whole(shape.tokens, KEYS) * KEYS),
+          scale_(1 / std::sqrt(float(shape.size))),
+          query_(blocks_ * LANES * SIZE),
+          by_out_(blocks_ * LANES * SIZE),
+          key_(keys_up_ * SIZE),
+          value_(keys_up_ * SIZE),
+          by_key_(keys_up_ * SIZE),
+          by_value_(keys_up_ * SIZE),
+          share_(keys_up_, ZERO),
+          by_score_(keys_up_, ZERO) {}
+
+    // The bias of one head, [tokens, tokens]; its gradient begins at zero.
+    void take_bias(const float* bias, bool with_gradient) {
+        bias_.assign(blocks_ * tokens_, ZERO);
+        if (with_gradient) by_bias_.assign(blocks_ * tokens_, ZERO);
+        for (std::size_t i = 0; i < tokens_; ++i) {
+            for (std::size_t j = 0; j < tokens_; ++j) {
+                bias_[i / LANES * tokens_ + j][i % LANES] = bias[i * tokens_ + j];
+            }
+        }
+    }
+
+    void give_bias_gradient(float* to) const {
+        for (std::size_t i = 0; i < tokens_; ++i) {
+            for (std::size_t j = 0; j < tokens_; ++j) {
+                to[i * tokens_ + j] = by_bias_[i / LANES * tokens_ + j][i % LANES];
+            }
+        }
+    }
+
+    void load(const Inputs& in, std::size_t p, std::size_t h) {
+        fill(query_, in.query, p, h, scale_);
+        fill(key_, in.key, p, h, 1);
+        fill(value_, in.value, p, h, 1);
+    }
+
+    // out: of this head's first token, `stride` numbers from token to token.
+    void forward(float* out, std::size_t stride, float* log_sum) {
+        for (std::size_t b = 0; b < blocks_; ++b) {
+            Lanes query[SIZE], most = ZERO - INFINITY, sum = ZERO;
+            transpose(query_, b, query);
+            for (std::size_t j = 0; j < tokens_; ++j) {
+                share_[j] = score(query, b, j);
+                most = share_[j] > most ? share_[j] : most;
+            }
+            for (std::size_t j = 0; j < tokens_; ++j) sum += share_[j] = exp(share_[j] - most);
+            Lanes mixed[SIZE];
+            mix(share_, value_, mixed);
+            for (std::size_t l = 0, i = b * LANES; l < LANES && i < tokens_; ++l, ++i) {
+                for (std::size_t d = 0; d < size_; ++d) out[i * stride + d] = mixed[d][l] / sum[l];
+                log_sum[i] = most[l] + std::log(sum[l]);
+            }
+        }
+    }
+
+    // by_query, by_key, by_value: as `out`.
+    void backward(const float* out, std::size_t stride, const float* log_sum, const Vectors& by_out,
+                  std::size_t p, std::size_t h, float* by_query, float* by_key, float* by_value) {
+        fill(by_out_, by_out, p, h, 1);
+        std::fill(by_key_.begin(), by_key_.end(), 0.0f);
+        std::fill(by_value_.begin(), by_value_.end(), 0.0f);
+        for (std::size_t b = 0; b < blocks_; ++b) {
+            Lanes query[SIZE], by_mixed[SIZE], logs = ZERO, mean = ZERO;
+            transpose(query_, b, query);
+            transpose(by_out_, b, by_mixed);
+            for (std::size_t l = 0, i = b * LANES; l < LANES && i < tokens_; ++l, ++i) {
+                logs[l] = log_sum[i];
+                for (std::size_t d = 0; d < size_; ++d)
+                    mean[l] += out[i * stride + d] * by_mixed[d][l];
+            }
+            for (std::size_t j = 0; j < tokens_; ++j) {
+                Lanes by_share = ZERO;
+                for (std::size_t d = 0; d < SIZE; ++d)
+                    by_share += by_mixed[d] * value_[j * SIZE + d];
+                share_[j] = exp(score(query, b, j) - logs);
+                by_score_[j] = share_[j] * (by_share - mean);
+            }
+            if (!by_bias_.empty()) {
+                for (std::size_t j = 0; j < tokens_; ++j) by_bias_[b * tokens_ + j] += by_score_[j];
+            }
+            Lanes turned[SIZE];
+            mix(by_score_, key_, turned);
+            for (std::size_t l = 0, i = b * LANES; l < LANES && i < tokens_; ++l, ++i) {
+                for (std::size_t d = 0; d < size_; ++d) {
+                    by_query[i * stride + d] = turned[d][l] * scale_;
+                }
+            }
+            // Lanes without a query have gradients of zero and queries of zero.
+            add_rows(share_, by_out_, b, by_value_);
+            add_rows(by_score_, query_, b, by_key_);
+        }
+        give(by_key_, by_key, stride);
+        give(by_value_, by_value, stride);
+    }
+
+  private:
+    using Numbers = std::vector<float>;
+
+    void fill(Numbers& to, const Vectors& from, std::size_t p, std::size_t h, float scale) const {
+        const float* row = from.at(p, h);
+        for (std::size_t i = 0; i < tokens_; ++i, row += from.token) {
+            for (std::size_t d = 0; d < size_; ++d) to[i * SIZE + d] = row[d] * scale;
+        }
+    }
+
+    void give(const Numbers& from, float* to, std::size_t stride) const {
+        for (std::size_t i = 0; i < tokens_; ++i) {
+            std::copy_n(&from[i * SIZE], size_, to + i * stride);
+        }
+    }
+
+    static void transpose(const Numbers& from, std::size_t block, Lanes (&to)[SIZE]) {
+        const float* row = &from[block * LANES * SIZE];
+        for (std::size_t d = 0; d < SIZE; ++d) {
+            Lanes column = ZERO;
+            for (std::size_t l = 0; l < LANES; ++l) column[l] = row[l * SIZE + d];
+            to[d] = column;
+        }
+    }
+
+    Lanes score(const Lanes (&query)[SIZE], std::size_t block, std::size_t j) const {
+        Lanes sum = bias_.empty() ? ZERO : bias_[block * tokens_ + j];
+        for (std::size_t d = 0; d < SIZE; ++d) sum += query[d] * key_[j * SIZE + d];
+        return sum;
+    }
+
+    // to[d] = sum over keys of weight[j] * rows[j][d], a lane a query.
+    void mix(const std::vector<Lanes>& weight, const Numbers& rows, Lanes (&to)[SIZE]) const {
+        for (std::size_t first = 0; first < SIZE; first += LANES) {
+            Lanes sum[LANES] = {};
+            for (std::size_t j = 0; j < tokens_; ++j) {
+                for (std::size_t d = 0; d < LANES; ++d)
+                    sum[d] += weight[j] * rows[j * SIZE + first + d];
+            }
+            std::copy_n(sum, LANES, to + first);
+        }
+    }
+
+    // to[j] += sum over the block's queries of weight[j] * rows[query].
+    void add_rows(const std::vector<Lanes>& weight, const Numbers& rows, std::size_t block,
+                  Numbers& to) const {
+        for (std::size_t j = 0; j < tokens_; j += KEYS) {
+            const auto* weights = reinterpret_cast<const float*>(&weight[j]);
+            for (std::size_t first = 0; first < SIZE; first += LANES) {
+                Piece sum[KEYS] = {};
+                for (std::size_t l = 0; l < LANES; ++l) {
+                    const Piece row =
+                        *reinterpret_cast<const Piece*>(&rows[(block * LANES + l) * SIZE + first]);
+                    for (std::size_t k = 0; k < KEYS; ++k) sum[k] += row * weights[k * LANES + l];
+                }
+                for (std::size_t k = 0; k < KEYS; ++k) {
+                    *reinterpret_cast<Piece*>(&to[(j + k) * SIZE + first]) += sum[k];
+                }
+            }
+        }
+    }
+
+    std::size_t tokens_, size_, blocks_, keys_up_;
+    float scale_;
+    Numbers query_, by_out_, key_, value_, by_key_, by_value_;
+    std::vector<Lanes> share_, by_score_;  // [keys]
+    std::vector<Lanes> bias_, by_bias_;    // [blocks, tokens], empty without one
+};
+
+// Calls work(a thread's Head, position, head) for each, a head's positions in their order where
+// `in_order`, and begin(Head, head) and end(Head, head) about each head that a thread takes.
+template <std::size_t SIZE, class Begin, class Work, class End>
+void each_head(const Shape& shape, int threads, bool in_order, const Begin& begin, const Work& work,
+               const End& end) {
+    const std::size_t parts = in_order ? 1 : shape.positions;
+    const std::size_t each = in_order ? shape.positions : 1;
+    take_turns(shape.heads * parts, threads, [&](std::size_t, const auto& next) {
+        Head<SIZE> own(shape);
+        std::size_t last = shape.heads;
+        for (std::size_t n = next(); n < shape.heads * parts; n = next()) {
+            const std::size_t h = n / parts;
+            if (h != last) begin(own, h);
+            last = h;
+            for (std::size_t k = 0; k < each; ++k) work(own, n % parts * each + k, h);
+            if (in_order) end(own, h);
+        }
+    });
+}
+
+template <std::size_t SIZE>
+void attend_sized(const Shape& shape, const Inputs& in, float* out, float* log_sum, int threads) {
+    const auto [positions, heads, tokens, size] = shape;
+    const std::size_t stride = heads * size;
+    each_head<SIZE>(
+        shape, threads, false,
+        [&](Head<SIZE>& own, std::size_t h) {
+            if (in.bias) own.take_bias(in.bias + h * tokens * tokens, false);
+        },
+        [&](Head<SIZE>& own, std::size_t p, std::size_t h) {
+            own.load(in, p, h);
+            own.forward(out + p * tokens * stride + h * size, stride,
+                        log_sum + (p * heads + h) * tokens);
+        },
+        [](const Head<SIZE>&, std::size_t) {});
+}
+
+template <std::size_t SIZE>
+void gradient_sized(const Shape& shape, const Inputs& in, const float* out, const float* log_sum,
+                    const Vectors& by_out, const Gradients& to, int threads) {
+    const auto [positions, heads, tokens, size] = shape;
+    const std::size_t stride = heads * size;
+    each_head<SIZE>(
+        shape, threads, in.bias != nullptr,
+        [&](Head<SIZE>& own, std::size_t h) {
+            if (in.bias) own.take_bias(in.bias + h * tokens * tokens, true);
+        },
+        [&](Head<SIZE>& own, std::size_t p, std::size_t h) {
+            const std::size_t at = p * tokens * stride + h * size;
+            own.load(in, p, h);
+            own.backward(out + at, stride, log_sum + (p * heads + h) * tokens, by_out, p, h,
+                         to.query + at, to.key + at, to.value + at);
+        },
+        [&](const Head<SIZE>& own, std::size_t h) {
+            own.give_bias_gradient(to.bias + h * tokens * tokens);
+        });
+}
+
+// Calls work(SIZE) with the smallest size the kernels are made for.
+template <class Work>
+void sized(std::size_t size, const Work& work) {
+    if (size <= 8) return work(std::integral_constant<std::size_t, 8>());
+    if (size <= 16) return work(std::integral_constant<std::size_t, 16>());
+    if (size <= 32) return work(std::integral_constant<std::size_t, 32>());
+    if (size <= MAX_SIZE) return work(std::integral_constant<std::size_t, MAX_SIZE>());
+    throw std::invalid_argument("heads of over 64 numbers");
+}
+
+}  // namespace
+
+void attend(const Shape& shape, const Inputs& in, float* out, float* log_sum, int threads) {
+    sized(shape.size, [&](auto n) { attend_sized<n()>(shape, in, out, log_sum, threads); });
+}
+
+void attend_gradient(const Shape& shape, const Inputs& in, const float* out, const float* log_sum,
+                     const Vectors& by_out, const Gradients& to, int threads) {
+    sized(shape.size,
+          [&](auto n) { gradient_sized<n()>(shape, in, out, log_sum, by_out, to, threads); });
+}
+
+}  // namespace komadori::attention
