@@ -1,9 +1,10 @@
-"""Attention with its gradient: the core beside torch's own, on one core of the processor.
+"""Attention with its gradient: the networks' (the core's, where it is faster) beside torch's own,
+on one core of the processor.
 
     python bench/attention.py [--rounds R]
 
 For the shapes of the networks that have attention, turn by turn: milliseconds of processor time
-of forward and backward, medians of the rounds, and torch's time over the core's.
+of forward and backward, medians of the rounds, and torch's time over the networks'.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=5)
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
-    print(f"{'core':>8} {'torch':>8} {'ratio':>6}")
+    print(f"{'ours':>8} {'torch':>8} {'ratio':>6}")
     for n, heads, tokens, size, with_bias, where in SHAPES:
         given = [torch.randn(n, heads, tokens, size, requires_grad=True) for _ in range(3)]
         if with_bias:
@@ -51,8 +52,8 @@ def main() -> None:
         for _ in range(rounds + 1):
             for own, attention in zip(times, (attend, F.scaled_dot_product_attention), strict=True):
                 own.append(milliseconds(attention, given, by_out))
-        core, torchs = (statistics.median(own[1:]) for own in times)
-        print(f"{core:8.1f} {torchs:8.1f} {torchs / core:6.2f}  {where}")
+        ours, torchs = (statistics.median(own[1:]) for own in times)
+        print(f"{ours:8.1f} {torchs:8.1f} {torchs / ours:6.2f}  {where}")
 
 
 if __name__ == "__main__":

@@ -130,6 +130,10 @@ class SqueezeExcitation(nn.Module):
         return out
 
 
+#: Heads above this size are as fast in torch, where no bias is learned (`bench/attention.py`).
+_LARGEST_SMALL = 16
+
+
 class _CoreAttention(torch.autograd.Function):
     """Attention on a processor with its gradient, by the core."""
 
@@ -173,9 +177,10 @@ def attend(
     if query.device.type == "cpu":  # where torch's takes four times as long in bfloat16
         with torch.autocast("cpu", enabled=False):
             query, key, value = query.float(), key.float(), value.float()
+            size, learns = query.shape[3], torch.is_grad_enabled() and query.requires_grad
             is_plain = not (torch.compiler.is_compiling() or torch.onnx.is_in_onnx_export())
-            learns = torch.is_grad_enabled() and query.requires_grad
-            if learns and is_plain and not dropout and query.shape[3] <= core.MAX_SIZE:
+            is_faster = size <= _LARGEST_SMALL or (bias is not None and size <= core.MAX_SIZE)
+            if learns and is_plain and is_faster and not dropout:
                 parts = (_neighbours(part) for part in (query, key, value))
                 own = None if bias is None else bias.float().contiguous()
                 out: Tensor = _CoreAttention.apply(*parts, own)  # type: ignore[no-untyped-call]
