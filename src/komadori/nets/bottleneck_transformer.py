@@ -110,8 +110,10 @@ class Rotation(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         angle = self.squares @ self.frequency.transpose(1, 2)  # [heads, 81, pairs]
         cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
+        x = x.contiguous()  # so that the products run over whole positions
         first, second = x.chunk(2, -1)
-        return torch.cat((first * cos - second * sin, first * sin + second * cos), -1)
+        turned = torch.cat((-second, first), -1)
+        return x * torch.cat((cos, cos), -1) + turned * torch.cat((sin, sin), -1)
 
 
 class TransformerLayer(nn.Module):
