@@ -102,9 +102,8 @@ def _figure(plot: Plot) -> Any:
         axes.plot([0, 1], [0, 1], color="#888888", linewidth=1, linestyle=":")
         axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     elif plot.kind == "bar" and plot.ticks:
-        axes.set_xticks(
-            range(len(plot.ticks)), [tick.replace(" in ", "\nin ") for tick in plot.ticks]
-        )
+        ticks = [tick.replace(" in ", " in\n") for tick in plot.ticks]
+        axes.set_xticks(range(len(ticks)), ticks, multialignment="center")
     elif plot.kind == "line":
         axes.xaxis.set_major_formatter(EngFormatter(sep=""))
     axes.set_title(plot.title, loc="left", fontsize=12)
@@ -114,7 +113,10 @@ def _figure(plot: Plot) -> Any:
     if plot.percent:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
     if plot.kind == "bar":  # above the bars, which leave no room beside them
-        axes.set_ylim(0, 1.25 * max((y for c in plot.curves for y in c.y if y == y), default=1.0))
+        highest = max((y for c in plot.curves for y in c.y if y == y), default=1.0)
+        axes.set_ylim(0, 1.25 * highest)
+        if plot.percent:
+            axes.set_yticks([y for y in axes.get_yticks() if y <= 1])
     if len(plot.curves) > 1:
         place = {"loc": "upper center", "ncols": len(plot.curves), "fontsize": 9}
         axes.legend(frameon=False, **(place if plot.kind == "bar" else {}))
