@@ -177,10 +177,10 @@ def attend(
     if query.device.type == "cpu":  # where torch's takes four times as long in bfloat16
         with torch.autocast("cpu", enabled=False):
             query, key, value = query.float(), key.float(), value.float()
-            size, learns = query.shape[3], torch.is_grad_enabled() and query.requires_grad
+            size = query.shape[3]
             is_plain = not (torch.compiler.is_compiling() or torch.onnx.is_in_onnx_export())
             is_faster = size <= _LARGEST_SMALL or (bias is not None and size <= core.MAX_SIZE)
-            if learns and is_plain and is_faster and not dropout:
+            if is_plain and is_faster and not dropout:
                 parts = (_neighbours(part) for part in (query, key, value))
                 own = None if bias is None else bias.float().contiguous()
                 out: Tensor = _CoreAttention.apply(*parts, own)  # type: ignore[no-untyped-call]
