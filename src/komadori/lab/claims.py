@@ -19,6 +19,14 @@ SHARES = training.SHARES | {
     "score_first",
     *(f"agreement_{k}" for k in (1, 2, 4, 8)),
 }
+#: What the others are measured in, where that is a unit.
+UNITS = {
+    "cpu_us": " µs",
+    "elo_first": " Elo",
+    "result_loss": " nats",
+    "teacher_loss": " nats",
+    "policy_entropy": " nats",
+}
 #: A gap below this asks for more seeds (two points of accuracy, or 2 % of another measure).
 SMALL_GAP = 0.02
 #: Accuracy below which a policy has not learned: one that tells nothing but the commonest
@@ -90,7 +98,8 @@ def judge(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Ve
             {v for v in claim.variants if not value_of(records, v, claim.measure).by_seed}
         )
         what = "no such figure" if {r.variant for r in records}.issuperset(missing) else "not run"
-        return Verdict("open", f"not decided: {', '.join(missing) or 'a variant'} has {what}")
+        have = "have" if len(missing) > 1 else "has"
+        return Verdict("open", f"not decided: {', '.join(missing) or 'a variant'} {have} {what}")
     if claim.equal:
         (pair, widest) = max(ran, key=lambda item: abs(item[1].mean))
         limit = claim.within
@@ -192,4 +201,4 @@ def _points(gap: Value, claim: Claim) -> str:
         spread = f" ± {100 * gap.spread:.2f}" if seeds > 1 else ""
         return f"{100 * gap.mean:+.2f}{spread} points ({of})"
     spread = f" ± {gap.spread:.3g}" if seeds > 1 else ""
-    return f"{gap.mean:+.3g}{spread} ({of})"
+    return f"{gap.mean:+.3g}{spread}{UNITS.get(claim.measure, '')} ({of})"

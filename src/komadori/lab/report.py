@@ -124,7 +124,12 @@ def table(experiment: Experiment, records: Sequence[Record]) -> str:
     ]
     rows = [heads, ["---"] * (1 + len(diary)) + ["--:"] * (len(heads) - 1 - len(diary))]
     for variant in experiment.variants:
-        row = [variant.title, *(_diary_cell(variant, key) for key in diary)]
+        named = (
+            variant.title
+            if variant.title == variant.name
+            else f"{variant.title} (`{variant.name}`)"
+        )
+        row = [named, *(_diary_cell(variant, key) for key in diary)]
         row += [_cell(records, variant, key) for key in ours]
         if seeds:
             row.append(", ".join(map(str, _seeds(records, variant))))
