@@ -157,7 +157,7 @@ def test_runs_go_on_from_wherever_they_stopped(toy, samples, tmp_path):
     head, _, *rows = (line for line in page.splitlines() if line.startswith("|"))
     assert "| result loss above floor (nats) | teacher loss above floor (nats) |" in head
     assert "| Elo against the first |" in head
-    assert [row.split(" | ")[0] for row in rows] == ["| both", "| squared errors"]
+    assert [row.split(" | ")[0] for row in rows] == ["| both", "| squared errors (`squared`)"]
     assert "komadori lab run toy --positions 300 --test-positions 30" in page
     assert "4 games of alpha-beta" in page
     assert "torch" not in page
