@@ -140,6 +140,15 @@ def test_dropout_repeats_itself_and_is_still_in_evaluation():
     assert torch.equal(Dropout(0.0)(x), x)
 
 
+@pytest.mark.parametrize("probability", [1e-7, 1 - 1e-7])
+def test_dropout_of_nearly_nothing_and_nearly_everything(probability):
+    """Where the share rounds to none of the draws, or to all of them."""
+    x = boards(20)
+    y = Dropout(probability)(x)
+    assert (y == 0).float().mean().item() == pytest.approx(probability, abs=0.001)
+    assert y.isfinite().all()
+
+
 def test_dropouts_gradient_passes_where_it_kept():
     x = boards(2).requires_grad_()
     y = Dropout(0.4)(x)

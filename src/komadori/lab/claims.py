@@ -26,6 +26,7 @@ UNITS = {
     "result_loss": " nats",
     "teacher_loss": " nats",
     "policy_entropy": " nats",
+    "root_moves": " moves",
 }
 #: A gap below this asks for more seeds (two points of accuracy, or 2 % of another measure).
 SMALL_GAP = 0.02

@@ -74,11 +74,11 @@ class Dropout(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         if not self.training or not self.probability or x.device.type != "cpu":
             return F.dropout(x, self.probability, self.training)
-        kept = round((1 - self.probability) * 2**16)  # of 2^16
+        dropped = min(round(self.probability * 2**16), 2**16 - 1)  # of 2^16
         draws = torch.empty(-(-x.numel() // 4), dtype=torch.int64).random_(-(2**63), None)
         order = torch.empty_like(x, device="meta").stride()  # x's own, where it has no gaps
         bits = draws.view(torch.int16).as_strided(x.shape, order)
-        return x * (bits < kept - 2**15).to(x.dtype).mul_(2**16 / max(kept, 1))
+        return x * (bits >= dropped - 2**15).to(x.dtype).mul_(2**16 / (2**16 - dropped))
 
 
 class PreActivationPair(nn.Module):
