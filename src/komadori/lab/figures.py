@@ -77,7 +77,7 @@ def dots_svg(rows: Sequence[DotRow], title: str) -> str:
         axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="x", alpha=0.25)
-        axes.legend(frameon=False, fontsize=9, loc="best")
+        figure.legend(frameon=False, fontsize=9, loc="outside lower right", ncols=2)
         return figure
 
     return _svg(draw, title, transparent=False)
