@@ -20,12 +20,15 @@ from torch.nn import functional as F
 
 from komadori.nets.layers import attend
 
-#: Positions, heads, tokens, numbers of a head, whether a bias is learned; and where it is found.
+#: Positions, heads, tokens, numbers of a head, whether a bias is learned, dropout; and where it
+#: is found.
 SHAPES = (
-    (256, 8, 137, 8, False, "the diary's encoder, 8 heads of 64"),
-    (256, 8, 137, 8, True, "the same with a learned geometry"),
-    (128, 4, 81, 16, False, "squares alone, 4 heads of 64"),
-    (128, 2, 81, 32, False, "nested bottleneck transformer of 128"),
+    (256, 8, 137, 8, False, 0.0, "the diary's encoder, 8 heads of 64"),
+    (256, 8, 137, 8, False, 0.1, "the same with its dropout"),
+    (256, 8, 137, 8, True, 0.0, "with a learned geometry"),
+    (256, 8, 137, 8, True, 0.1, "with both"),
+    (128, 4, 81, 16, False, 0.0, "squares alone, 4 heads of 64"),
+    (128, 2, 81, 32, False, 0.0, "nested bottleneck transformer of 128"),
 )
 
 
@@ -43,14 +46,21 @@ def main() -> None:
     rounds = parser.parse_args().rounds
     torch.set_num_threads(1)
     print(f"{'ours':>8} {'torch':>8} {'ratio':>6}")
-    for n, heads, tokens, size, with_bias, where in SHAPES:
+    for n, heads, tokens, size, with_bias, dropout, where in SHAPES:
         given = [torch.randn(n, heads, tokens, size, requires_grad=True) for _ in range(3)]
         if with_bias:
             given.append(torch.randn(heads, tokens, tokens, requires_grad=True))
         by_out = torch.randn(n, heads, tokens, size)
         times: tuple[list[float], list[float]] = ([], [])
+
+        def by_core(*parts: Tensor, dropout: float = dropout) -> Tensor:
+            return attend(*parts[:3], *(parts[3:] or (None,)), dropout)
+
+        def by_torch(*parts: Tensor, dropout: float = dropout) -> Tensor:
+            return F.scaled_dot_product_attention(*parts, dropout_p=dropout)
+
         for _ in range(rounds + 1):
-            for own, attention in zip(times, (attend, F.scaled_dot_product_attention), strict=True):
+            for own, attention in zip(times, (by_core, by_torch), strict=True):
                 own.append(milliseconds(attention, given, by_out))
         ours, torchs = (statistics.median(own[1:]) for own in times)
         print(f"{ours:8.1f} {torchs:8.1f} {torchs / ours:6.2f}  {where}")

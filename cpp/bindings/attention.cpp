@@ -5,6 +5,7 @@
 #include <nanobind/stl/optional.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <initializer_list>
 #include <optional>
 #include <string>
@@ -48,13 +49,14 @@ void check(const Array& array, std::initializer_list<std::size_t> shape, const c
 }
 
 Inputs inputs_of(const Shape& shape, const Strided& query, const Strided& key, const Strided& value,
-                 const std::optional<ConstThree>& bias) {
+                 const std::optional<ConstThree>& bias, const Dropout& dropout) {
+    if (!(dropout.share >= 0 && dropout.share < 1)) throw nb::value_error("dropout is in [0, 1)");
     if (shape.size == 0 || shape.size > MAX_SIZE) {
         throw nb::value_error("a head's vectors have 1 to 64 numbers");
     }
     if (bias) check(*bias, {shape.heads, shape.tokens, shape.tokens}, "bias");
     return {vectors_of(query, shape, "query"), vectors_of(key, shape, "key"),
-            vectors_of(value, shape, "value"), bias ? bias->data() : nullptr};
+            vectors_of(value, shape, "value"), bias ? bias->data() : nullptr, dropout};
 }
 
 }  // namespace
@@ -65,28 +67,31 @@ void bind_attention(nb::module_& m) {
         "attend",
         [](const Strided& query, const Strided& key, const Strided& value,
            const std::optional<ConstThree>& bias, const Four& out, const Three& log_sum,
-           int threads) {
+           float dropout, std::uint64_t seed, int threads) {
             const Shape shape = shape_of(query);
-            const Inputs in = inputs_of(shape, query, key, value, bias);
+            const Inputs in = inputs_of(shape, query, key, value, bias, {dropout, seed});
             check(out, {shape.positions, shape.tokens, shape.heads, shape.size}, "out");
             check(log_sum, {shape.positions, shape.heads, shape.tokens}, "log_sum");
             nb::gil_scoped_release release;
             attend(shape, in, out.data(), log_sum.data(), threads);
         },
-        "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a, "threads"_a = 1,
+        "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a,
+        "dropout"_a = 0.0f, "seed"_a = 0, "threads"_a = 1,
         "softmax(query key^T / sqrt(size) + bias) value.\n\n"
         "query, key, value: float32 [positions, heads, tokens, size], size at most MAX_SIZE, of\n"
         "any strides but the last. bias: [heads, tokens, tokens] or None. Filled: out, float32\n"
         "[positions, tokens, heads, size], and log_sum [positions, heads, tokens], the logarithm\n"
-        "of the sum of each query's exponentials. ValueError for other shapes.");
+        "of the sum of each query's exponentials. dropout: the share of the softmax's numbers, in\n"
+        "[0, 1), that is dropped, the others scaled up; which, the seed (64 bits) decides.\n"
+        "ValueError for other shapes.");
     m.def(
         "attend_gradient",
         [](const Strided& query, const Strided& key, const Strided& value,
            const std::optional<ConstThree>& bias, const ConstFour& out, const ConstThree& log_sum,
            const Strided& by_out, const Four& by_query, const Four& by_key, const Four& by_value,
-           const std::optional<Three>& by_bias, int threads) {
+           const std::optional<Three>& by_bias, float dropout, std::uint64_t seed, int threads) {
             const Shape shape = shape_of(query);
-            const Inputs in = inputs_of(shape, query, key, value, bias);
+            const Inputs in = inputs_of(shape, query, key, value, bias, {dropout, seed});
             check(out, {shape.positions, shape.tokens, shape.heads, shape.size}, "out");
             check(log_sum, {shape.positions, shape.heads, shape.tokens}, "log_sum");
             const Vectors from = vectors_of(by_out, shape, "by_out");
@@ -102,9 +107,10 @@ void bind_attention(nb::module_& m) {
                             threads);
         },
         "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a, "by_out"_a,
-        "by_query"_a, "by_key"_a, "by_value"_a, "by_bias"_a.none(), "threads"_a = 1,
+        "by_query"_a, "by_key"_a, "by_value"_a, "by_bias"_a.none(),
+        "dropout"_a = 0.0f, "seed"_a = 0, "threads"_a = 1,
         "The gradient of a loss by what `attend` was given, from its gradient by out.\n\n"
         "by_out: [positions, heads, tokens, size], of any strides but the last. Filled:\n"
         "by_query, by_key, by_value [positions, tokens, heads, size], by_bias as bias. The same\n"
-        "for any number of threads.");
+        "for any number of threads. dropout and seed are what `attend` had.");
 }

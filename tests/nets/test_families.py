@@ -177,8 +177,8 @@ def test_sizes_by_hand():
     trunk = 62 * 9 * c + 57 * c + 5 * (2 * 9 * c * c + 2 * 2 * c) + 2 * c
     assert nets.parameter_count(wide) == trunk + 27 * c + labels + value
     attention = nets.build("attention1x64h8", interface_of("attention"))
-    layer = 4 * (64 * 64 + 64) + (64 * 256 + 256) + (256 * 64 + 64) + 4 * 64
-    heads = 2 * (137 * 64 * 256 + 256) + 256 * labels + labels + 257
+    layer = 6 * (64 * 64 + 64) + 4 * 64
+    heads = 2 * 137 * 64 + 2 * (137 * 64 * 256 + 256) + 256 * labels + labels + 257
     assert nets.parameter_count(attention) == layer + heads
 
 

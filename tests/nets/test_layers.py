@@ -82,13 +82,80 @@ def test_attention_under_autocast_learns_in_float32():
     assert all(x.grad is not None and x.grad.isfinite().all() for x in given)
 
 
-def test_attention_of_larger_heads_and_with_dropout_is_torchs():
+def test_attention_of_larger_heads_is_torchs():
     given = inputs_of((2, 2, 9, core.MAX_SIZE + 1), False)
     expected = F.scaled_dot_product_attention(*given)
     assert torch.equal(attend(*given), expected)
-    small = inputs_of((2, 2, 9, 8), False)
-    out = attend(*small, dropout=0.5)
-    assert not torch.allclose(out, attend(*small))
+
+
+def kept_shares(shape: tuple[int, int, int], dropout: float, seed: int) -> Tensor:
+    """What the core multiplies the shares with, [positions, heads, tokens, tokens]: read from even
+    shares of values that are a one for each token."""
+    positions, heads, tokens = shape
+    zero = torch.zeros(positions, heads, tokens, core.MAX_SIZE)
+    value = zero.clone()
+    value[:, :, range(tokens), range(tokens)] = 1
+    out, log_sum = torch.empty(positions, tokens, heads, core.MAX_SIZE), torch.empty(shape)
+    arrays = [x.numpy() for x in (zero, zero, value)]
+    core.attend(*arrays, None, out.numpy(), log_sum.numpy(), dropout, seed)
+    return tokens * out.transpose(1, 2)[..., :tokens]
+
+
+@pytest.mark.parametrize("probability", [0.1, 0.5])
+def test_attention_drops_its_share(probability):
+    kept = kept_shares((50, 3, 37), probability, seed=7)
+    dropped = (kept == 0).float()
+    numbers = dropped.numel()
+    assert dropped.mean().item() == pytest.approx(probability, abs=2 / numbers**0.5)
+    rest = kept[kept != 0]
+    torch.testing.assert_close(rest, torch.full_like(rest, 1 / (1 - probability)))
+    # Each place as often, and none with its neighbours of any side.
+    deviation = (probability * (1 - probability)) ** 0.5
+    for axes in ((0, 1), (0, 2), (0, 3)):
+        count = numbers / dropped.mean(axes).numel()
+        assert dropped.mean(axes).std().item() < 1.3 * deviation / count**0.5
+    centred = dropped - dropped.mean()
+    for axis in range(4):
+        both = (centred * centred.roll(1, axis)).mean().item()
+        assert abs(both) < 5 * deviation**2 / numbers**0.5
+    assert torch.equal(kept, kept_shares((50, 3, 37), probability, seed=7))
+    other = (kept_shares((50, 3, 37), probability, seed=8) == 0).float()
+    assert abs((centred * (other - other.mean())).mean().item()) < 5 * deviation**2 / numbers**0.5
+
+
+@pytest.mark.parametrize("with_bias", [False, True])
+def test_dropped_attention_and_its_gradient_are_torchs_of_the_same_shares(with_bias, monkeypatch):
+    given = inputs_of((3, 2, 21, 8), with_bias)
+    seed = 5
+    monkeypatch.setattr(torch.Tensor, "random_", lambda self: self.fill_(seed))
+    out = attend(*given, dropout=0.3)
+    by_out = torch.randn(out.shape, generator=torch.Generator().manual_seed(2))
+    out.backward(by_out)
+    kept = kept_shares((3, 2, 21), 0.3, seed).double()
+    again = [None if x is None else x.detach().double().requires_grad_() for x in given]
+    query, key, value, bias = again
+    scores = query @ key.mT / 8**0.5 + (0 if bias is None else bias)
+    expected = (scores.softmax(3) * kept) @ value
+    expected.backward(by_out.double())
+    torch.testing.assert_close(out.double(), expected, rtol=1e-5, atol=1e-5)
+    for ours, theirs in zip(given, again, strict=True):
+        if ours is not None:
+            torch.testing.assert_close(ours.grad.double(), theirs.grad, rtol=1e-4, atol=1e-4)
+
+
+def test_dropped_attention_repeats_itself_for_any_number_of_threads():
+    given = inputs_of((4, 2, 21, 8), False)
+    results = []
+    for threads in (1, 2):
+        before = torch.get_num_threads()
+        torch.set_num_threads(threads)
+        try:
+            torch.manual_seed(3)
+            results.append(attend(*given, dropout=0.3))
+        finally:
+            torch.set_num_threads(before)
+    assert torch.equal(*results)
+    assert not torch.equal(attend(*given, dropout=0.3), results[0])
 
 
 def test_the_core_refuses_other_shapes():
@@ -102,6 +169,8 @@ def test_the_core_refuses_other_shapes():
         core.attend(*arrays, None, torch.empty(2, 2, 9, 8).numpy(), log_sum)
     with pytest.raises(ValueError, match="neighbours"):
         core.attend(arrays[0][..., ::-1], *arrays[1:], None, out, log_sum)
+    with pytest.raises(ValueError, match=r"dropout is in \[0, 1\)"):
+        core.attend(*arrays, None, out, log_sum, 1.0)
     wide = torch.empty(2, 2, 9, 65).numpy()
     with pytest.raises(ValueError, match="1 to 64"):
         core.attend(wide, wide, wide, None, torch.empty(2, 9, 2, 65).numpy(), log_sum)

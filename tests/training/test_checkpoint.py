@@ -34,7 +34,7 @@ def test_resolve(finished):
 
 def test_a_newer_version_says_why_not(finished):
     edit(finished.checkpoint, format_version=99)
-    with pytest.raises(CheckpointError, match="version 99; this komadori reads up to 1"):
+    with pytest.raises(CheckpointError, match="version 99; this komadori reads up to 2"):
         checkpoint.read_progress(finished.checkpoint)
     card = finished.checkpoint / "model.json"
     card.write_text(card.read_text().replace('"format_version": 1', '"format_version": 99'))
@@ -63,7 +63,7 @@ def test_truncated_and_missing_files_are_named(finished, name, encoder, samples)
 
 def test_other_network_is_refused(finished, encoder, samples):
     config = make_config(model={"net": "resnet2x8"}, loop={"max_steps": 20})
-    with pytest.raises(nets.ModelFileError, match="don't fit the network"):
+    with pytest.raises(training.TrainingError, match="network is resnet1x8, not resnet2x8"):
         training.train(config, samples, None, finished.run_dir, resume=True, encoder=encoder)
 
 

@@ -205,8 +205,10 @@ def test_a_network_that_needs_other_inputs_is_a_bad_setting(tmp_path, encoder, s
 
 def test_other_data_does_not_resume_a_run(tmp_path, encoder, samples):
     run(tmp_path / "run", make_config(), encoder, samples, stop=lambda: True)
-    with pytest.raises(training.TrainingError, match="not those of the run"):
+    with pytest.raises(training.TrainingError, match="seed is 1, not 7"):
         run(tmp_path / "run", make_config(seed=7), encoder, samples, resume=True)
+    with pytest.raises(training.TrainingError, match="not those of the run"):
+        run(tmp_path / "run", make_config(), encoder, make_samples(seed=1), resume=True)
     run(tmp_path / "run", make_config(), encoder, samples, resume=True)
 
 

@@ -43,6 +43,9 @@ class ToyEncoder:
     def labels_of(self, hcp, move16, mirror):
         return np.where(move16 == 0, NO_LABEL, move16.astype(np.int64) - 1)
 
+    def mirrored(self, hcp):
+        return hcp ^ np.uint8(255)
+
     def legal(self, samples, rows, mirror=None):
         return np.tile(np.arange(self.interface.labels) % 81 == 0, (len(rows), 1))
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <stdexcept>
 #include <type_traits>
 #include <vector>
@@ -46,6 +47,43 @@ inline Lanes exp(Lanes x) {
                                    (reinterpret_cast<Bits>(rounded) << 23));
 }
 
+// A 64-bit number's bits well mixed (the finaliser of splitmix64).
+inline std::uint64_t mixed_bits(std::uint64_t x) {
+    x += 0x9E3779B97F4A7C15;
+    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
+    x = (x ^ x >> 27) * 0x94D049BB133111EB;
+    return x ^ x >> 31;
+}
+
+// What the shares of one head of one position are multiplied with.
+class Mask {
+  public:
+    Mask() = default;
+    Mask(const Dropout& dropout, std::uint64_t place)
+        : least_(std::uint32_t(std::lround(dropout.share * 0x1p24f))),
+          kept_(1 / (1 - dropout.share)) {
+        const std::uint64_t bits = mixed_bits(dropout.seed ^ mixed_bits(place));
+        of_query_ = std::uint32_t(bits);
+        of_key_ = std::uint32_t(bits >> 32);
+    }
+
+    // Of a block's queries, for one key: 0, or 1 over the share that is kept.
+    Lanes at(std::size_t block, std::size_t key) const {
+        Unsigned x;
+        for (std::size_t l = 0; l < LANES; ++l) x[l] = std::uint32_t(block * LANES + l);
+        x = (x * 0x9E3779B1u + of_query_) ^ (std::uint32_t(key) * 0x85EBCA77u + of_key_);
+        x = (x ^ x >> 16) * 0x85EBCA6Bu;  // the finaliser of MurmurHash3
+        x = (x ^ x >> 13) * 0xC2B2AE35u;
+        x = (x ^ x >> 16) >> 8;
+        return reinterpret_cast<Bits>(x) >= int(least_) ? ZERO + kept_ : ZERO;
+    }
+
+  private:
+    using Unsigned = std::uint32_t __attribute__((vector_size(4 * LANES)));
+    std::uint32_t least_ = 0, of_query_ = 0, of_key_ = 0;
+    float kept_ = 1;
+};
+
 // What one thread works on: a head of one position, vectors filled up to SIZE numbers, queries
 // to whole blocks of lanes and keys to whole groups.
 template <std::size_t SIZE>
@@ -85,7 +123,9 @@ class Head {
         }
     }
 
-    void load(const Inputs& in, std::size_t p, std::size_t h) {
+    void load(const Inputs& in, const Shape& shape, std::size_t p, std::size_t h) {
+        has_mask_ = in.dropout.share > 0;
+        if (has_mask_) mask_ = Mask(in.dropout, p * shape.heads + h);
         fill(query_, in.query, p, h, scale_);
         fill(key_, in.key, p, h, 1);
         fill(value_, in.value, p, h, 1);
@@ -101,6 +141,9 @@ class Head {
                 most = share_[j] > most ? share_[j] : most;
             }
             for (std::size_t j = 0; j < tokens_; ++j) sum += share_[j] = exp(share_[j] - most);
+            if (has_mask_) {
+                for (std::size_t j = 0; j < tokens_; ++j) share_[j] *= mask_.at(b, j);
+            }
             Lanes mixed[SIZE];
             mix(share_, value_, mixed);
             for (std::size_t l = 0, i = b * LANES; l < LANES && i < tokens_; ++l, ++i) {
@@ -129,8 +172,10 @@ class Head {
                 Lanes by_share = ZERO;
                 for (std::size_t d = 0; d < SIZE; ++d)
                     by_share += by_mixed[d] * value_[j * SIZE + d];
-                share_[j] = exp(score(query, b, j) - logs);
-                by_score_[j] = share_[j] * (by_share - mean);
+                const Lanes kept = has_mask_ ? mask_.at(b, j) : ZERO + 1.0f;
+                const Lanes share = exp(score(query, b, j) - logs);
+                share_[j] = share * kept;
+                by_score_[j] = share_[j] * by_share - share * mean;
             }
             if (!by_bias_.empty()) {
                 for (std::size_t j = 0; j < tokens_; ++j) by_bias_[b * tokens_ + j] += by_score_[j];
@@ -214,6 +259,8 @@ class Head {
 
     std::size_t tokens_, size_, blocks_, keys_up_;
     float scale_;
+    bool has_mask_ = false;
+    Mask mask_;
     Numbers query_, by_out_, key_, value_, by_key_, by_value_;
     std::vector<Lanes> share_, by_score_;  // [keys]
     std::vector<Lanes> bias_, by_bias_;    // [blocks, tokens], empty without one
@@ -249,7 +296,7 @@ void attend_sized(const Shape& shape, const Inputs& in, float* out, float* log_s
             if (in.bias) own.take_bias(in.bias + h * tokens * tokens, false);
         },
         [&](Head<SIZE>& own, std::size_t p, std::size_t h) {
-            own.load(in, p, h);
+            own.load(in, shape, p, h);
             own.forward(out + p * tokens * stride + h * size, stride,
                         log_sum + (p * heads + h) * tokens);
         },
@@ -268,7 +315,7 @@ void gradient_sized(const Shape& shape, const Inputs& in, const float* out, cons
         },
         [&](Head<SIZE>& own, std::size_t p, std::size_t h) {
             const std::size_t at = p * tokens * stride + h * size;
-            own.load(in, p, h);
+            own.load(in, shape, p, h);
             own.backward(out + at, stride, log_sum + (p * heads + h) * tokens, by_out, p, h,
                          to.query + at, to.key + at, to.value + at);
         },

@@ -1,6 +1,6 @@
 // Scaled dot product attention over few tokens, and its gradient, on a processor.
 //
-//     out = softmax(query keyᵀ / sqrt(size) + bias) value
+//     out = dropout(softmax(query keyᵀ / sqrt(size) + bias)) value
 //
 // Scores live only while a few queries of a head are in the first cache; the gradient makes them
 // again from their logarithmic sums. Sums over positions go in the positions' order, so the
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 
 namespace komadori::attention {
 
@@ -28,9 +29,17 @@ struct Vectors {
     }
 };
 
+// Which shares are dropped follows from the seed and their place alone, so the gradient knows it
+// again; what is kept is scaled up by what is lost.
+struct Dropout {
+    float share;  // in [0, 1), 0 for none
+    std::uint64_t seed;
+};
+
 struct Inputs {
     Vectors query, key, value;
     const float* bias;  // [heads, tokens, tokens], or null
+    Dropout dropout;
 };
 
 // out: [positions, tokens, heads, size]. log_sum: [positions, heads, tokens], the logarithm of

@@ -49,8 +49,11 @@ def find_files(patterns: Iterable[str]) -> list[Path]:
     """The files that paths or patterns name."""
     paths: list[Path] = []
     for pattern in patterns:
-        found = sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute ones too)
+        if Path(pattern).is_dir():
+            raise click.ClickException(f"{pattern} is a folder; name its files: {pattern}/*.hcpe3")
+        # A file of this very name comes first: brackets are no pattern then.
+        found = [pattern] if Path(pattern).exists() else glob.glob(pattern, recursive=True)  # noqa: PTH207 (absolute ones too)
         if not found:
             raise click.ClickException(f"no file matches {pattern}")
-        paths += map(Path, found)
-    return paths
+        paths += map(Path, sorted(found))
+    return list(dict.fromkeys(paths))  # each once

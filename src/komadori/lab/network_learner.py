@@ -155,7 +155,7 @@ def _essence(config: Config) -> Config:
         tensorboard=False,
         norm_batches=config.loop.norm_batches if averages else 0,
     )
-    data = dataclasses.replace(config.data, train=(), test=(), cache="", ahead=1)
+    data = dataclasses.replace(config.data, train=(), test=(), cache="", ahead=1, threads=1)
     device = type(config.device)(replicas=config.device.replicas)
     return dataclasses.replace(config, loop=loop, data=data, device=device)
 

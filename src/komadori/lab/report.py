@@ -26,6 +26,8 @@ TITLES = {
     "policy_top1": "policy accuracy",
     "policy_top3": "top 3",
     "policy_loss": "policy test loss",
+    "weighted_loss": "total test loss",
+    "weighted_policy_loss": "weighted policy test loss",
     "value_accuracy": "value accuracy",
     "value_result_loss": "result loss",
     "value_score_loss": "score loss",

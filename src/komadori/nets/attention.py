@@ -1,9 +1,11 @@
 """The attention encoder of the diary (seed 002) over 137 tokens, and its follow-ups.
 
 81 square tokens and 56 hand slots of 64 numbers go through encoder layers as in torch's
-`TransformerEncoderLayer` (layer norm after each skip); each head is one fully connected layer
-over all tokens and its output. The diary has one or two layers of 8 heads and names no
-width of the feed-forward layer and no dropout (torch's is 0.1); those are ours.
+`TransformerEncoderLayer` (layer norm after each skip), then each of the 137 * 64 numbers through a
+batch norm; each head is one fully connected layer over all of them and its output. The diary has
+one or two layers of 8 heads. It doesn't tell the batch norm, the feed-forward layer's width (64)
+and the dropout (0.1): they are those of its source (github.com/TadaoYamaoka/shogi_attention,
+d131bea), and so are the projection of longer tokens and its norm (c06bc1f).
 """
 
 from __future__ import annotations
@@ -14,9 +16,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torch.nn.utils.fusion import fuse_linear_bn_eval
 
 from komadori.nets.heads import SQUARES, ValueOutput, check_value
-from komadori.nets.layers import attend
+from komadori.nets.layers import Dropout, attend
 from komadori.nets.network import Interface, Network
 from komadori.nets.registry import Family, register
 
@@ -34,24 +37,29 @@ class AttentionConfig:
     hands: a held slot's token is all ones (the diary), or one-hot by slot (open question).
     geometry: a bias of the attention: none; static, learned for each pair of tokens; relative,
     learned for each step of files and ranks between two squares.
-    head_units: of the one layer of each head. dropout: as in torch's layer, of the attention's
-    weights too; on a processor training without it takes less than half the time.
+    head_norm: a batch norm of everything before the heads; without it their units die at the
+    diary's learning rate. head_units: of the one layer of each head. feed_forward: units between
+    a layer's two last ones, 0 for `width`. dropout: as in torch's layer, of the attention's weights
+    too; on a processor training without it takes less than half the time.
     """
 
     layers: int = 1
     width: int = 64
     heads: int = 8
-    feed_forward: int = 256
-    dropout: float = 0.0
+    feed_forward: int = 0
+    dropout: float = 0.1
     position: str = "none"
     hands: str = "ones"
     geometry: str = "none"
+    head_norm: bool = True
     head_units: int = 256
     value: str = "sigmoid"
 
     def __post_init__(self) -> None:
-        if min(self.layers, self.width, self.heads, self.feed_forward, self.head_units) < 1:
-            raise ValueError("layers, width, heads, feed_forward and head_units are at least 1")
+        if min(self.layers, self.width, self.heads, self.head_units) < 1:
+            raise ValueError("layers, width, heads and head_units are at least 1")
+        if self.feed_forward < 0:
+            raise ValueError("feed_forward is not negative")
         if self.width % self.heads:
             raise ValueError(f"width {self.width} does not divide among {self.heads} heads")
         if not 0 <= self.dropout < 1:
@@ -60,6 +68,24 @@ class AttentionConfig:
             if getattr(self, name) not in known:
                 raise ValueError(f"{name} is one of {', '.join(known)}")
         check_value(self.value)
+
+
+class TokenProjection(nn.Module):
+    """[N, tokens, inputs] to [N, tokens, width], batch norm over all tokens."""
+
+    def __init__(self, inputs: int, width: int) -> None:
+        super().__init__()
+        self.linear = nn.Linear(inputs, width, bias=False)
+        self.norm: nn.Module = nn.BatchNorm1d(width)
+
+    def fold(self) -> None:
+        assert isinstance(self.norm, nn.BatchNorm1d)
+        self.linear = fuse_linear_bn_eval(self.linear, self.norm)
+        self.norm = nn.Identity()
+
+    def forward(self, tokens: Tensor) -> Tensor:
+        out: Tensor = self.norm(self.linear(tokens).flatten(0, 1)).unflatten(0, tokens.shape[:2])
+        return out
 
 
 class TokenInput(nn.Module):
@@ -83,7 +109,7 @@ class TokenInput(nn.Module):
         self.has_extra = bool(parts)
         self.hands_one_hot = config.hands == "one-hot"
         inputs = size + extra.shape[1]
-        self.project = nn.Linear(inputs, config.width) if inputs != config.width else None
+        self.project = TokenProjection(inputs, config.width) if inputs != config.width else None
         self.place = (
             nn.Parameter(0.02 * torch.randn(tokens, config.width))
             if config.position == "learned"
@@ -134,12 +160,16 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: AttentionConfig, tokens: int) -> None:
         super().__init__()
         self.heads, self.dropout_share = config.heads, config.dropout
+        hidden = config.feed_forward or config.width
         self.project = nn.Linear(config.width, 3 * config.width)
         self.mix = nn.Linear(config.width, config.width)
-        self.widen = nn.Linear(config.width, config.feed_forward)
-        self.narrow = nn.Linear(config.feed_forward, config.width)
+        self.widen = nn.Linear(config.width, hidden)
+        self.narrow = nn.Linear(hidden, config.width)
+        nn.init.xavier_uniform_(self.project.weight)  # as torch begins its attention
+        nn.init.zeros_(self.project.bias)
+        nn.init.zeros_(self.mix.bias)
         self.norm1, self.norm2 = nn.LayerNorm(config.width), nn.LayerNorm(config.width)
-        self.dropout = nn.Dropout(config.dropout)
+        self.dropout = Dropout(config.dropout)
         self.geometry = GeometryBias(config, tokens) if config.geometry != "none" else None
 
     def forward(self, x: Tensor) -> Tensor:
@@ -170,15 +200,32 @@ class Attention(Network):
         self.tokens = TokenInput(config, tokens, size)
         self.layers = nn.Sequential(*(EncoderLayer(config, tokens) for _ in range(config.layers)))
         everything = tokens * config.width
+        self.norm: nn.Module = nn.BatchNorm1d(everything) if config.head_norm else nn.Identity()
         self.policy_hidden = nn.Linear(everything, config.head_units)
         self.policy = nn.Linear(config.head_units, interface.labels)
         self.value_hidden = nn.Linear(everything, config.head_units)
         self.value = ValueOutput(config.head_units, config.value)
 
+    def fold(self) -> None:
+        if isinstance(self.norm, nn.BatchNorm1d):
+            for hidden in (self.policy_hidden, self.value_hidden):
+                _fold_before(self.norm, hidden)
+            self.norm = nn.Identity()
+
     def outputs(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
-        x = self.layers(self.tokens(inputs[0])).flatten(1)
+        x = self.norm(self.layers(self.tokens(inputs[0])).flatten(1))
         policy = self.policy(F.relu(self.policy_hidden(x)))
         return policy, self.value(F.relu(self.value_hidden(x)))
+
+
+def _fold_before(norm: nn.BatchNorm1d, linear: nn.Linear) -> None:
+    """Make the layer, in place, what norm and layer are one after the other (evaluation)."""
+    assert norm.running_var is not None
+    assert norm.running_mean is not None
+    scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)
+    with torch.no_grad():
+        linear.bias.add_(linear.weight @ (norm.bias - norm.running_mean * scale))
+        linear.weight.mul_(scale)
 
 
 def _parse(name: str) -> AttentionConfig | None:

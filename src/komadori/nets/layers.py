@@ -130,7 +130,8 @@ class SqueezeExcitation(nn.Module):
         return out
 
 
-#: Heads above this size are as fast in torch, where no bias is learned (`bench/attention.py`).
+#: Heads above this size are as fast in torch, where no bias is learned and nothing dropped
+#: (`bench/attention.py`).
 _LARGEST_SMALL = 16
 
 
@@ -138,11 +139,15 @@ class _CoreAttention(torch.autograd.Function):
     """Attention on a processor with its gradient, by the core."""
 
     @staticmethod
-    def forward(ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None) -> Tensor:
+    def forward(
+        ctx: Any, query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None, dropout: float
+    ) -> Tensor:
         n, heads, tokens, size = query.shape
         out = torch.empty(n, tokens, heads, size)
         log_sum = torch.empty(n, heads, tokens)
-        core.attend(*_arguments(query, key, value, bias, out, log_sum))
+        seed = int(torch.empty((), dtype=torch.int64).random_()) if dropout else 0
+        ctx.how = {"dropout": dropout, "seed": seed, "threads": torch.get_num_threads()}
+        core.attend(*_arrays(query, key, value, bias, out, log_sum), **ctx.how)
         ctx.save_for_backward(query, key, value, bias, out, log_sum)
         return out.transpose(1, 2)
 
@@ -154,9 +159,9 @@ class _CoreAttention(torch.autograd.Function):
         by_inputs = [torch.empty_like(out) for _ in range(3)]
         by_bias = None if bias is None else torch.empty_like(bias)
         core.attend_gradient(
-            *_arguments(query, key, value, bias, out, log_sum, by_out, *by_inputs, by_bias)
+            *_arrays(query, key, value, bias, out, log_sum, by_out, *by_inputs, by_bias), **ctx.how
         )
-        return *(gradient.transpose(1, 2) for gradient in by_inputs), by_bias
+        return *(gradient.transpose(1, 2) for gradient in by_inputs), by_bias, None
 
 
 def _neighbours(vectors: Tensor) -> Tensor:
@@ -164,26 +169,26 @@ def _neighbours(vectors: Tensor) -> Tensor:
     return vectors if vectors.stride(3) == 1 else vectors.contiguous()
 
 
-def _arguments(*tensors: Tensor | None) -> list[Any]:
-    """The tensors' memory as arrays, and the number of torch's threads."""
-    arrays = [None if tensor is None else tensor.detach().numpy() for tensor in tensors]
-    return [*arrays, torch.get_num_threads()]
+def _arrays(*tensors: Tensor | None) -> list[Any]:
+    """The tensors' memory as arrays."""
+    return [None if tensor is None else tensor.detach().numpy() for tensor in tensors]
 
 
 def attend(
     query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None = None, dropout: float = 0.0
 ) -> Tensor:
-    """Scaled dot product attention of [N, heads, tokens, each], bias [heads, tokens, tokens]."""
+    """Scaled dot product attention of [N, heads, tokens, each], bias [heads, tokens, tokens];
+    `dropout` of its weights."""
     if query.device.type == "cpu":  # where torch's takes four times as long in bfloat16
         with torch.autocast("cpu", enabled=False):
             query, key, value = query.float(), key.float(), value.float()
             size = query.shape[3]
             is_plain = not (torch.compiler.is_compiling() or torch.onnx.is_in_onnx_export())
-            is_faster = size <= _LARGEST_SMALL or (bias is not None and size <= core.MAX_SIZE)
-            if is_plain and is_faster and not dropout:
+            is_slow = is_plain and (size <= _LARGEST_SMALL or bias is not None or dropout)
+            if is_slow and size <= core.MAX_SIZE:
                 parts = (_neighbours(part) for part in (query, key, value))
                 own = None if bias is None else bias.float().contiguous()
-                out: Tensor = _CoreAttention.apply(*parts, own)  # type: ignore[no-untyped-call]
+                out: Tensor = _CoreAttention.apply(*parts, own, dropout)  # type: ignore[no-untyped-call]
                 return out
             return F.scaled_dot_product_attention(query, key, value, bias, dropout)
     mask = None if bias is None else bias.to(query.dtype)

@@ -31,7 +31,7 @@ from komadori.training.errors import CheckpointError
 from komadori.training.loader import Cursor
 
 #: Version of training.json and training.safetensors; see `read_progress`.
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 FOLDER = "checkpoints"
 _STATE, _TENSORS = "training.json", "training.safetensors"
 _NAME = re.compile(r"step-(\d+)")
@@ -39,7 +39,7 @@ _NAME = re.compile(r"step-(\d+)")
 
 @dataclass(frozen=True)
 class Progress:
-    """Where the run stands: optimiser steps, samples seen, seconds spent, next batch, and the
+    """Where the run stands: optimiser steps, samples seen, seconds spent, next sample, and the
     fingerprint of the data it learns from (empty in checkpoints that don't tell).
     """
 
@@ -86,7 +86,7 @@ def save(
             "step": progress.step,
             "samples": progress.samples,
             "seconds": progress.seconds,
-            "cursor": {"epoch": progress.cursor.epoch, "batch": progress.cursor.batch},
+            "cursor": {"epoch": progress.cursor.epoch, "sample": progress.cursor.sample},
             "data": progress.data,
             "gradient_scale": scaler.state_dict(),
             "config": config_to_dict(config),
@@ -162,11 +162,18 @@ def read_progress(folder: Path) -> tuple[Progress, Config]:
                 raise CheckpointError(f"{file}: missing")
             if found != size:
                 raise CheckpointError(f"{file}: truncated: {found} of {size} bytes")
-        cursor = Cursor(state["cursor"]["epoch"], state["cursor"]["batch"])
+        config = config_from_dict(state["config"], str(path))
+        place = state["cursor"]
+        # Version 1 counted batches.
+        shown = place["sample"] if version > 1 else place["batch"] * config.loop.batch_size
         progress = Progress(
-            state["step"], state["samples"], state["seconds"], cursor, state.get("data", "")
+            state["step"],
+            state["samples"],
+            state["seconds"],
+            Cursor(place["epoch"], shown),
+            state.get("data", ""),
         )
-        return progress, config_from_dict(state["config"], str(path))
+        return progress, config
     except (KeyError, TypeError, AttributeError, ConfigError) as error:
         raise CheckpointError(f"{path}: incomplete: {error}") from error
 

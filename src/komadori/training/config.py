@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 import tomllib
 import types
 import typing
@@ -68,7 +69,8 @@ class DataConfig:
     to one (`training.duplicates`).
     cache: a folder; the samples are decoded into it once and mapped from there, so that they
     need not fit into memory. Empty: they are loaded.
-    ahead: batches that the background thread keeps ready.
+    ahead: batches that the background thread keeps ready. threads: of the core, that encode
+    each of them.
     """
 
     train: tuple[str, ...] = ()
@@ -81,11 +83,13 @@ class DataConfig:
     duplicates: str = "keep"
     cache: str = ""
     ahead: int = 4
+    threads: int = 1
 
     def __post_init__(self) -> None:
         _check(0 <= self.test_share < 1, "test_share is in [0, 1)")
         _check(min(self.test_limit, self.train_limit) >= 0, "limits are not negative")
         _check(self.ahead >= 1, "ahead is at least 1")
+        _check(1 <= self.threads <= 256, "threads are 1 to 256")
         _check(self.duplicates in ("keep", "average"), "duplicates is keep or average")
 
 
@@ -101,7 +105,8 @@ class LossConfig:
     policy_target: the move, or the visits of each candidate (hcpe3), raised to
     1 / policy_temperature.
     mask_illegal: leave illegal moves out of the policy's softmax. result_weighted: weight a
-    position's policy loss by result - teacher + 1/2. entropy_bonus: weight of the entropy.
+    position's policy loss by result - teacher + 1/2. entropy_bonus: weight of the entropy of
+    the labelled positions.
     """
 
     policy_weight: float = 1.0
@@ -117,6 +122,7 @@ class LossConfig:
     entropy_bonus: float = 0.0
 
     def __post_init__(self) -> None:
+        _check(min(self.policy_weight, self.value_weight) >= 0, "weights are not negative")
         _check(0 <= self.value_lambda <= 1, "value_lambda is in [0, 1]")
         _check(0 <= self.lambda_decay <= 1, "lambda_decay is in [0, 1]")
         _check(self.eval_coef >= 0, 'eval_coef is positive, or "fit"')
@@ -133,7 +139,8 @@ class LossConfig:
 @dataclass(frozen=True)
 class OptimizerConfig:
     """name: sgd (momentum, nesterov), adagrad, rmsprop (alpha: how much of the mean of the squares
-    stays, torch's and Chainer's default), adam or adamw (betas). Biases and norms are not decayed.
+    stays, torch's and Chainer's default), adam or adamw (betas). The decay falls on parameters of
+    more than one dimension: on weights and tables of places, not on biases and norms.
     """
 
     name: str = "sgd"
@@ -180,11 +187,13 @@ class ScheduleConfig:
         _check(self.rate > 0, "rate is positive")
         _check(min(self.final, self.factor) >= 0, "final and factor are not negative")
         _check(self.warmup_steps >= 0, "warmup_steps is not negative")
+        _check(all(0 < drop < 1 for drop in self.drops), "drops are between 0 and 1")
 
 
 @dataclass(frozen=True)
 class LoopConfig:
-    """The run ends at the first budget reached: epochs, max_steps or max_seconds (0: none).
+    """The run ends with the step that reaches the first budget: epochs, max_steps or max_seconds
+    (0: none).
 
     batch_size: samples a micro-step; `accumulate` of them make one optimiser step, each with
     the same weight: the policy's mean is over the labelled samples of each.
@@ -229,6 +238,12 @@ class LoopConfig:
         )
         _check(
             not (self.ema_decay and self.swa_every), "ema_decay and swa_every exclude each other"
+        )
+        _check(self.swa_every > 0 or not self.swa_start, "swa_start needs swa_every")
+        _check(self.clip >= 0, "clip is not negative")
+        _check(
+            min(self.evaluate_every, self.checkpoint_every) >= 0,
+            "evaluate_every and checkpoint_every are not negative",
         )
         _check(self.keep >= 1, "keep is at least 1")
         _check(self.log_every >= 1, "log_every is at least 1")
@@ -302,7 +317,7 @@ def config_from_dict(
         if not separator:
             raise ConfigError(f"--set {override}: expected section.key=value")
         _assign(merged, key.strip().split("."), _toml_value(text.strip()), override)
-        origin[key.strip()] = f"--set {override}"
+        origin[key.strip()] = override
     config = _build(Config, merged, "", where, origin)
     assert isinstance(config, Config)
     return config
@@ -328,6 +343,11 @@ def _toml_value(text: str) -> Any:
         return text
 
 
+def _plain_text(value: Any, override: str) -> str:
+    """The text that an override gives a setting: 1496 too is one."""
+    return value if isinstance(value, str) else override.partition("=")[2].strip()
+
+
 def _assign(table: dict[str, Any], keys: list[str], value: Any, override: str) -> None:
     for key in keys[:-1]:
         table = table.setdefault(key, {})
@@ -345,13 +365,17 @@ def _build(cls: Any, table: Any, prefix: str, where: str, origin: Mapping[str, s
     values: dict[str, Any] = {}
     for key, value in table.items():
         full = f"{prefix}.{key}" if prefix else key
-        place = origin.get(full, where)
+        place = f"--set {origin[full]}" if full in origin else where
         if key not in names:
             raise ConfigError(f"{place}: unknown key {full!r}; known: {', '.join(names)}")
         if cls is ModelConfig and key == "net":
             values[key] = _net(value, full, place, origin)
-        elif cls is LossConfig and key == "eval_coef" and value == "fit":
+        elif cls is LossConfig and key == "eval_coef" and isinstance(value, str):
+            if value != "fit":
+                raise ConfigError(f'{place}: {full} must be a number or "fit", not {value!r}')
             values[key] = 0.0
+        elif hints[key] is str and full in origin:
+            values[key] = _plain_text(value, origin[full])
         elif dataclasses.is_dataclass(hints[key]):
             values[key] = _build(hints[key], value, full, where, origin)
         else:
@@ -386,6 +410,8 @@ def _convert(value: Any, hint: Any, key: str, where: str) -> Any:
         if isinstance(value, list):
             return tuple(_convert(v, item, key, where) for v in value)
     elif hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise ConfigError(f"{where}: {key} must be finite, not {value}")
         return float(value)
     elif isinstance(hint, types.UnionType):
         raise TypeError(f"{key}: settings have one type each")

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
+
+#: Positions uint8 [N, 32] to their mirror images, left to right.
+Mirror = Callable[[NDArray[np.uint8]], NDArray[np.uint8]]
 
 
 class Samples(Protocol):
@@ -87,15 +91,23 @@ class Part:
     """Some rows of the samples: a view, nothing is copied.
 
     shares: soft policy targets of all rows of the samples; None where the one move counts.
+    draws: float32, of all rows, the share of draws in a mean of results; None where a result is
+    one game's.
     """
 
     samples: Samples
     rows: NDArray[np.int64]
     shares: MoveShares | None = None
+    draws: NDArray[np.float32] | None = None
 
     @classmethod
-    def whole(cls, samples: Samples, shares: MoveShares | None = None) -> Part:
-        return cls(samples, np.arange(len(samples.hcp), dtype=np.int64), shares)
+    def whole(
+        cls,
+        samples: Samples,
+        shares: MoveShares | None = None,
+        draws: NDArray[np.float32] | None = None,
+    ) -> Part:
+        return cls(samples, np.arange(len(samples.hcp), dtype=np.int64), shares, draws)
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -139,12 +151,18 @@ class Split:
 _ROWS_AT_ONCE = 1 << 20
 
 
-def keys_of(part: Part) -> NDArray[np.uint64]:
-    """`position_keys` of the part's positions, uint64 [N]; few of them in memory at once."""
+def keys_of(part: Part, mirror: Mirror | None = None) -> NDArray[np.uint64]:
+    """`position_keys` of the part's positions, uint64 [N]; few of them in memory at once.
+
+    With `mirror` a position and its mirror image have the same key.
+    """
     keys = np.empty(len(part), np.uint64)
     for begin in range(0, len(part), _ROWS_AT_ONCE):
-        rows = part.rows[begin : begin + _ROWS_AT_ONCE]
-        keys[begin : begin + len(rows)] = position_keys(part.samples.hcp[rows])
+        hcp = part.samples.hcp[part.rows[begin : begin + _ROWS_AT_ONCE]]
+        found = position_keys(hcp)
+        if mirror is not None:
+            found = np.minimum(found, position_keys(mirror(hcp)))
+        keys[begin : begin + len(hcp)] = found
     return keys
 
 
@@ -178,12 +196,13 @@ def make_split(
     test: Part,
     *,
     drop_seen: bool = True,
+    mirror: Mirror | None = None,
     test_limit: int = 0,
     train_limit: int = 0,
     seed: int = 1,
 ) -> Split:
     """Draw at most `train_limit` of train, remove from test what train has too (`drop_seen`),
-    then draw at most `test_limit` of test.
+    with `mirror` its mirror images too, then draw at most `test_limit` of test.
     """
     if train_limit and len(train) > train_limit:
         rng = np.random.default_rng([seed, 0x72A12])
@@ -191,13 +210,13 @@ def make_split(
     keys = keys_of(train)
     weights = 2 * np.arange(len(keys), dtype=np.uint64) + np.uint64(1)
     fingerprint = f"{int((keys * weights).sum(dtype=np.uint64)):016x}"
-    train_keys = np.unique(keys)
-    seen = np.isin(keys_of(test), train_keys)
+    train_keys = np.unique(keys_of(train, mirror) if mirror else keys)
+    seen = np.isin(keys_of(test, mirror), train_keys)
     removed = 0
     if drop_seen:
         removed = int(seen.sum())
         test = test.only(test.rows[~seen])
-        seen = np.isin(keys_of(test), train_keys)
+        seen = np.isin(keys_of(test, mirror), train_keys)
     if test_limit and len(test) > test_limit:
         rng = np.random.default_rng([seed, 0x11317])
         kept = np.sort(rng.choice(len(test), test_limit, replace=False))

@@ -102,6 +102,11 @@ class Compute:
             return tensor.contiguous(memory_format=torch.channels_last)
         return tensor
 
+    def wait(self) -> None:
+        """Until the device has done what it was told."""
+        if self.device.type == "cuda":
+            torch.cuda.synchronize(self.device)
+
     def describe(self) -> dict[str, str]:
         """For the log."""
         name = (

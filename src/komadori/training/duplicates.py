@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from komadori.training.data import MoveShares, Part, position_keys
+from komadori.training.data import MoveShares, Part, keys_of
 
 
 @dataclass
@@ -25,22 +26,23 @@ class MeanSamples:
 def average_duplicates(part: Part) -> Part:
     """The part's distinct positions, in the order of their first row.
 
-    Result and score are means, the moves have shares (of the rows that have a move), and
-    `move16` is the move with the largest one; game and ply are those of the first row.
+    Result and score are means, of the results `Part.draws` tells how many were draws; the moves
+    have shares (of the rows that have a move), and `move16` is the move with the largest one; game
+    and ply are those of the first row. The means are in memory, about 50 bytes a position and 6 a
+    move, where the samples are mapped too.
     """
     samples, rows = part.samples, part.rows
-    _, first, group = np.unique(
-        position_keys(samples.hcp[rows]), return_index=True, return_inverse=True
-    )
+    _, first, group = np.unique(keys_of(part), return_index=True, return_inverse=True)
     place = np.empty(len(first), np.int64)
     place[np.argsort(first)] = np.arange(len(first))
     group = place[group]
     first = rows[np.sort(first)]
     size = np.bincount(group)
 
-    def mean(column: NDArray[np.int16] | NDArray[np.float32]) -> NDArray[np.float64]:
-        return np.bincount(group, column[rows].astype(np.float64)) / size
+    def mean(of_rows: NDArray[Any]) -> NDArray[np.float64]:
+        return np.bincount(group, of_rows.astype(np.float64)) / size
 
+    result = samples.result[rows]
     shares = _shares(part, group, len(first))
     best = np.zeros(len(first), np.uint16)
     count, move16, share = shares.rows(np.arange(len(first)))
@@ -50,12 +52,13 @@ def average_duplicates(part: Part) -> Part:
     means = MeanSamples(
         hcp=samples.hcp[first],
         move16=best,
-        score_cp=np.rint(mean(samples.score_cp)).astype(np.int16),
-        result=mean(samples.result).astype(np.float32),
+        score_cp=np.rint(mean(samples.score_cp[rows])).astype(np.int16),
+        result=mean(result).astype(np.float32),
         game=samples.game[first],
         ply=samples.ply[first],
     )
-    return Part.whole(means, shares)
+    is_draw = result == 0.5 if part.draws is None else part.draws[rows]
+    return Part.whole(means, shares, mean(is_draw).astype(np.float32))
 
 
 def _shares(part: Part, group: NDArray[np.int64], groups: int) -> MoveShares:

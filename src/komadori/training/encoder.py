@@ -50,13 +50,19 @@ class CoreEncoder:
         mirror: NDArray[np.bool_] | None,
         out: tuple[NDArray[Any], ...],
     ) -> NDArray[np.int64]:
+        ply = samples.ply[rows] if self._needs_plies else None
+        if ply is not None and ply.min(initial=1) < 1:
+            raise ConfigError(
+                f"model.features = {self.features!r} need the number of each move, and position "
+                f"{rows[ply < 1][0]:,} of the samples has none (hcpe and hcpe2 don't tell it)"
+            )
         hcp, move16 = self._mirror(samples.hcp[rows], samples.move16[rows], mirror)
         encoding.encode_planes(
             hcp,
             self.features,
             dtype="uint8" if self.dtype is np.uint8 else "float32",
             out=out,
-            plies=samples.ply[rows].astype(np.int32) - 1 if self._needs_plies else None,
+            plies=None if ply is None else ply.astype(np.int32) - 1,
             threads=self.threads,
         )
         return self.labels_of(hcp, move16, None)
@@ -72,6 +78,9 @@ class CoreEncoder:
             hcp, move16, self.labels, missing=NO_LABEL, threads=self.threads
         )
 
+    def mirrored(self, hcp: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        return encoding.mirror_hcps(hcp, threads=self.threads)
+
     def legal(
         self,
         samples: Samples,
@@ -80,7 +89,7 @@ class CoreEncoder:
     ) -> NDArray[np.bool_]:
         hcp = samples.hcp[rows]
         if mirror is not None and mirror.any():
-            hcp[mirror] = encoding.mirror_hcps(hcp[mirror], threads=self.threads)
+            hcp[mirror] = self.mirrored(hcp[mirror])
         return encoding.legal_mask(hcp, self.labels, threads=self.threads)
 
     def is_legal(

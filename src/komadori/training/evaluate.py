@@ -24,7 +24,8 @@ class Metrics:
 
     loss, policy_loss, value_loss: as trained, of the one move and of the win probability,
     without weight decay, entropy bonus, result weights and lambda decay; value_result_loss and
-    value_score_loss: against result and teacher.
+    value_score_loss: against result and teacher. weighted_policy_loss: each labelled position
+    weighted by result - teacher + 1/2, as dlshogi has it; weighted_loss: `loss` with that.
     policy_top1, 3, 5: the labelled positions whose move is among the k most probable labels (of
     several outputs: their pairs), masked where training masks.
     value_accuracy: decided games whose winner the value's side of 1/2 tells.
@@ -46,6 +47,8 @@ class Metrics:
     best_is_legal: float
     policy_entropy: float = float("nan")
     policy_top1_mass: float = float("nan")
+    weighted_policy_loss: float = float("nan")
+    weighted_loss: float = float("nan")
 
     def to_dict(self) -> dict[str, float]:
         return dataclasses.asdict(self)
@@ -106,10 +109,11 @@ def measure(
 ) -> Metrics:
     """The measures of anything that predicts, on every position of the part."""
     labelled = decided = positions = 0
-    policy = by_result = by_score = entropy = mass = 0.0
+    policy = weighted = by_result = by_score = entropy = mass = 0.0
     hits = dict.fromkeys((1, 3, 5), 0)
     value_hits = legal_hits = 0
     plain = replace(loss_config, result_weighted=False, entropy_bonus=0.0)
+    by_critic = replace(plain, result_weighted=True)
     loader = Loader(
         part.without_shares(), encoder, batch_size, shuffle=False, legal=plain.mask_illegal
     )
@@ -122,6 +126,7 @@ def measure(
         positions += n
         labelled += m
         policy += float(value.policy) * m
+        weighted += float(losses(policy_logits, value_logit, to, by_critic, size).policy) * m
         by_result += float(value.value_result) * n
         by_score += float(value.value_score) * n
         log_p = log_policy(policy_logits, to)
@@ -139,7 +144,9 @@ def measure(
             best = most_probable(log_policy(policy_logits, replace(to, legal=None)), 1)[:, 0]
         legal_hits += int(encoder.is_legal(part.samples, batch.rows, best.cpu().numpy()).sum())
     c = loss_config
-    policy_loss = policy / labelled if labelled else 0.0
+    policy_loss, weighted_policy_loss = (
+        total / labelled if labelled else 0.0 for total in (policy, weighted)
+    )
     result_loss, score_loss = by_result / positions, by_score / positions
     value_loss = (1 - c.value_lambda) * result_loss + c.value_lambda * score_loss
     return Metrics(
@@ -157,6 +164,8 @@ def measure(
         best_is_legal=_share(legal_hits, positions),
         policy_entropy=_share(entropy, positions),
         policy_top1_mass=_share(mass, positions),
+        weighted_policy_loss=weighted_policy_loss,
+        weighted_loss=c.policy_weight * weighted_policy_loss + c.value_weight * value_loss,
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
@@ -18,7 +19,8 @@ from komadori.training.loss import Losses
 
 
 class NanGuard:
-    """Stops the run at a loss that isn't finite and saves the batch that gave it.
+    """Stops the run at a loss that isn't finite and saves the batch that gave it; and before
+    weights that give no finite outputs are saved.
 
     A loss is looked at one micro-step later, so that the device never waits for the host.
     """
@@ -45,11 +47,21 @@ class NanGuard:
         path = self._dir / f"bad-batch-step-{step:08d}.npz"
         if self._is_writer:
             self._write(path, rows)
+        raise self._error(f"the loss of step {step} is {float(loss)}; its batch is saved in {path}")
+
+    def check_test(self, loss: float, step: int) -> None:
+        """DivergedError for a loss of the test that isn't finite."""
+        if not math.isfinite(loss):
+            raise self._error(f"the test's loss after {step} steps is {loss}")
+
+    def check_outputs(self, outputs: Callable[[], tuple[Tensor, ...]], step: int) -> None:
+        """DivergedError for outputs that aren't finite: the weights don't become a checkpoint."""
+        if not all(bool(one.isfinite().all()) for one in outputs()):
+            raise self._error(f"the network's outputs after {step} steps are not finite")
+
+    def _error(self, what: str) -> DivergedError:
         last = checkpoint.latest(self._dir)
-        left = f"; the last good checkpoint is {last}" if last else ""
-        raise DivergedError(
-            f"the loss of step {step} is {float(loss)}; its batch is saved in {path}{left}"
-        )
+        return DivergedError(f"{what}; the last checkpoint is {last}" if last else what)
 
     def _write(self, path: Path, rows: NDArray[np.int64]) -> None:
         with atomic_writer(path) as file:

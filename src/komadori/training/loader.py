@@ -24,10 +24,13 @@ from komadori.training.targets import NO_LABEL, Size, TargetArrays
 
 @dataclass(frozen=True)
 class Cursor:
-    """The place in the endless sequence of batches: what a resumed run starts with."""
+    """The place in the endless sequence of samples: what a resumed run starts with.
+
+    sample: how many of the epoch have been shown.
+    """
 
     epoch: int = 0
-    batch: int = 0
+    sample: int = 0
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,10 @@ class Encoder(Protocol):
         mirror: NDArray[np.bool_] | None,
     ) -> NDArray[np.int64]:
         """The labels of moves in positions [n, 32], as `encode` gives them."""
+        ...
+
+    def mirrored(self, hcp: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Positions [n, 32] mirrored left to right."""
         ...
 
     def legal(
@@ -208,13 +215,14 @@ class Loader:
             cursor = start
             while epochs is None or cursor.epoch < epochs:
                 rows, mirrored = self._epoch(cursor.epoch)
-                for index in range(cursor.batch, len(self)):
+                for first in range(cursor.sample, len(rows), self.batch_size):
                     slot = free.get()
                     if slot is None:
                         return
-                    end = index + 1 == len(self)
-                    after = Cursor(cursor.epoch + end, 0 if end else index + 1)
-                    span = slice(index * self.batch_size, (index + 1) * self.batch_size)
+                    end = first + self.batch_size
+                    is_last = end >= len(rows)
+                    after = Cursor(cursor.epoch + is_last, 0 if is_last else end)
+                    span = slice(first, end)
                     flips = None if mirrored is None else mirrored[span]
                     ready.put((slot, self._encode(rows[span], flips, buffers[slot], after)))
                 cursor = Cursor(cursor.epoch + 1, 0)
@@ -250,7 +258,8 @@ class Loader:
         if legal is not None:  # a recorded move counts even where the rules disagree
             _allow(legal, label, self.encoder.interface.heads)
             if soft_label is not None:
-                np.put_along_axis(legal, soft_label, True, 1)
+                (known,) = np.nonzero(label != NO_LABEL)
+                legal[known[:, None], soft_label[known]] = True
         targets = TargetArrays(
             label=label,
             result=samples.result[rows].astype(np.float32),
@@ -258,6 +267,7 @@ class Loader:
             soft_label=soft_label,
             share=share,
             legal=legal,
+            draw=None if self.part.draws is None else self.part.draws[rows],
         )
         return Batch(inputs, targets, self.encoder.interface.heads, rows, size, after, whole)
 

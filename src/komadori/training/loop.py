@@ -16,7 +16,7 @@ from komadori.training.data import Part, Samples
 from komadori.training.device import targets
 from komadori.training.loader import Batch, Encoder
 from komadori.training.loss import Losses, Size, losses
-from komadori.training.run import Report, Run, RunResult
+from komadori.training.run import Report, Run, RunResult, is_due
 from komadori.training.schedule import learning_rate
 
 
@@ -54,22 +54,23 @@ def train(
         run.scaler.scale(loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
         return loss
 
+    batch: Batch | None = None
     with contextlib.closing(run.log), contextlib.closing(batches), contextlib.closing(workers):
         while True:
             step = run.at.step
             wish = stop is not None and stop()
-            course, is_stopped = run.world.agree(budget.course(step), wish)
+            course, is_stopped = run.world.agree(budget.course(step, run.at.samples), wish)
             rate = learning_rate(config.schedule, step, course)
             for group in run.optimizer.param_groups:
                 group["lr"] = rate
 
             is_over = course >= 1 or is_stopped
-            if is_over or (step and _is_due(step, loop.evaluate_every)):
+            if is_over or (step and is_due(step, loop.evaluate_every)):
                 run.guard.settle()
                 _tell(progress, run, run.evaluate())
-            if is_over or (step and _is_due(step, loop.checkpoint_every)):
+            if is_over or (step and is_due(step, loop.checkpoint_every)):
                 run.guard.settle()
-                run.save()
+                run.save(batch)
             if is_over:
                 return run.finish()
 
@@ -88,13 +89,10 @@ def train(
             run.scaler.step(run.optimizer)
             run.scaler.update()
 
+            assert batch is not None  # `accumulate` is at least 1
             run.advance(batch)
             if run.at.step % loop.log_every == 0:
                 _tell(progress, run, run.log_step(rate, norm))
-
-
-def _is_due(step: int, every: int) -> bool:
-    return every > 0 and step % every == 0
 
 
 def _tell(

@@ -6,9 +6,9 @@
     teacher = sigmoid(score / eval_coef)
 
 elmo's mix (diary, seed 000); illegal moves are masked only where `mask_illegal` asks for it,
-and weight and bonus are those of dlshogi's critic and beta. The squared error is that of
-tanh(logit / 2) = 2 p - 1, and of a win/draw/loss output the result's cross entropy is that of
-the three classes.
+and weight and bonus are those of dlshogi's critic and beta, the bonus of labelled positions only.
+The squared error is that of tanh(logit / 2) = 2 p - 1, and of a win/draw/loss output the result's
+cross entropy is that of the three classes.
 """
 
 from __future__ import annotations
@@ -61,7 +61,7 @@ def losses(
     """
     value = value.float()
     teacher = torch.sigmoid(to.score_cp / config.eval_coef)
-    by_result = _result_loss(value, to.result, config.value_loss).sum() / size.positions
+    by_result = _result_loss(value, to, config.value_loss).sum() / size.positions
     by_score = _value_loss(win_logit(value), teacher, config.value_loss).sum() / size.positions
     value_loss = (1 - config.value_lambda) * by_result + config.value_lambda * by_score
 
@@ -72,7 +72,8 @@ def losses(
     policy = each.sum() / max(size.labelled, 1)
     total = config.policy_weight * policy + config.value_weight * value_loss
     if config.entropy_bonus:
-        minus_entropy = sum((part.exp() * part).sum() for part in log_p) / size.positions
+        minus_entropies = torch.stack([(part.exp() * part).sum(1) for part in log_p]).sum(0)
+        minus_entropy = (minus_entropies * to.has_label).sum() / max(size.labelled, 1)
         total = total + config.policy_weight * config.entropy_bonus * minus_entropy
     return Losses(total, policy, by_result, by_score)
 
@@ -105,10 +106,10 @@ def _value_loss(logit: Tensor, target: Tensor, kind: str) -> Tensor:
     return F.binary_cross_entropy_with_logits(logit, target, reduction="none")
 
 
-def _result_loss(value: Tensor, result: Tensor, kind: str) -> Tensor:
+def _result_loss(value: Tensor, to: Targets, kind: str) -> Tensor:
+    result = to.result
     if value.ndim == 1 or kind == "squared":
         return _value_loss(win_logit(value), result, kind)
-    # A mean of results lies between draw and win, or between loss and draw.
-    win, loss = (2 * result - 1).clamp(min=0), (1 - 2 * result).clamp(min=0)
-    target = torch.stack((win, 1 - win - loss, loss), 1)
+    draw = (result == 0.5).float() if to.draw is None else to.draw
+    target = torch.stack((result - draw / 2, draw, 1 - result - draw / 2), 1)
     return -(target * value.log_softmax(1)).sum(1)

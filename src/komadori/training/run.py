@@ -94,10 +94,10 @@ class Run:
         self.world = World.of(self.compute.device)
         if self.world.is_first:
             checkpoint.clear_unfinished(run_dir)
-        self.split = split_of(config, train_samples, test_samples)
+        self.encoder = encoder or _core_encoder(config)
+        self.split = split_of(config, train_samples, test_samples, self.encoder)
         config = _fitted(config, self.split.train)
         self.config, self.loss = config, config.loss
-        self.encoder = encoder or _core_encoder(config)
         self.loader = Loader(
             self.split.train,
             self.encoder,
@@ -125,11 +125,7 @@ class Run:
         self.at = checkpoint.Progress(data=self.split.fingerprint)
         if last is not None:
             self.at, saved = checkpoint.read_progress(last)
-            if saved.optimizer.name != config.optimizer.name:
-                raise TrainingError(
-                    f"{run_dir}: the run's optimizer is {saved.optimizer.name}, not "
-                    f"{config.optimizer.name}; resume it with its own, or start another run"
-                )
+            _check_same(saved, config, run_dir)
             if self.at.data not in ("", self.split.fingerprint):
                 raise TrainingError(
                     f"{run_dir}: the {len(self.split.train):,} training positions are not those "
@@ -137,8 +133,7 @@ class Run:
                 )
             checkpoint.restore(last, self.model, self.trained, self.optimizer, self.scaler)
         self.replicas = Replicas(self.trained, self.compute.replicas)
-        steps_per_epoch = math.ceil(len(self.loader) / config.loop.accumulate)
-        self.budget = Budget.of(config.loop, steps_per_epoch, self.at.seconds)
+        self.budget = Budget.of(config.loop, len(self.split.train), self.at.seconds)
 
         self.guard = NanGuard(run_dir, self.split.train.samples, self.world.is_first)
         self.saved: Path | None = None
@@ -152,6 +147,7 @@ class Run:
         self.log = RunLog(
             run_dir,
             resume_step=self.at.step if resume else None,
+            is_measured_again=is_due(self.at.step, config.loop.evaluate_every),
             tensorboard=config.loop.tensorboard,
             silent=not self.world.is_first,
         )
@@ -230,16 +226,22 @@ class Run:
             self.compute,
             loop.test_batch_size,
         )
+        self.guard.check_test(self.metrics.loss, self.at.step)
         self._metrics_step = self.at.step
         self._since += time.monotonic() - began  # the training speed leaves the test out
         values = {"samples": self.at.samples, "seconds": self.budget.seconds}
         return self.log.write("test", self.at.step, values | self.metrics.to_dict())
 
-    def save(self) -> None:
-        """Write the checkpoint of this step, in the first process."""
+    def save(self, batch: Batch | None) -> None:
+        """Write the checkpoint of this step, in the first process.
+
+        DivergedError where the step has ruined the weights, by their outputs for its batch.
+        """
         if not self.world.is_first:
             return
         began = time.monotonic()
+        if batch is not None:
+            self.guard.check_outputs(lambda: self._outputs(batch), self.at.step)
         self._estimate_norms()
         self.saved = checkpoint.save(
             self.dir,
@@ -254,11 +256,20 @@ class Run:
         )
         self._since += time.monotonic() - began
 
+    @torch.no_grad()
+    def _outputs(self, batch: Batch) -> tuple[Tensor, ...]:
+        self.trained.eval()
+        try:
+            with self.compute.autocast():
+                return self.trained.outputs(*self.compute.inputs(batch))
+        finally:
+            self.trained.train()
+
     def finish(self) -> RunResult:
         self.world.leave()
         saved = self.saved or checkpoint.latest(self.dir)
         assert saved is not None
-        is_complete = self.budget.is_spent(self.at.step)
+        is_complete = self.budget.is_spent(self.at.step, self.at.samples)
         self.log.write(
             "end",
             self.at.step,
@@ -277,7 +288,7 @@ class Run:
         )
 
     def report(self, entry: dict[str, Any]) -> Report:
-        course = self.budget.course(self.at.step)
+        course = self.budget.course(self.at.step, self.at.samples)
         seconds = self.budget.seconds
         left = seconds * (1 - course) / course if course else math.inf
         return Report(self.at.step, course, seconds, left, self._samples_per_s, entry)
@@ -305,6 +316,7 @@ class Run:
             def forward() -> None:
                 with self.compute.autocast():
                     self.model(*self.compute.inputs(next(batches)))
+                self.compute.wait()  # the batch's buffer is filled anew soon
 
             estimate_norms(self.model, count, forward)
 
@@ -330,6 +342,28 @@ class Run:
             "processes": self.world.size,
             **self.compute.describe(),
         }
+
+
+def is_due(step: int, every: int) -> bool:
+    """Whether what happens every so many steps, 0 for never, happens after this one."""
+    return every > 0 and step % every == 0
+
+
+def _check_same(saved: Config, config: Config, run_dir: Path) -> None:
+    """TrainingError where the run can't go on with this config."""
+    for what, own, given in (
+        ("network", nets.short_name(saved.model.net), nets.short_name(config.model.net)),
+        ("network's settings", saved.model.net, config.model.net),
+        ("features", saved.model.features, config.model.features),
+        ("labels", saved.model.labels, config.model.labels),
+        ("optimizer", saved.optimizer.name, config.optimizer.name),
+        ("seed", saved.seed, config.seed),
+    ):
+        if own != given:
+            raise TrainingError(
+                f"{run_dir}: the run's {what} is {own}, not {given}; resume it with its own, or "
+                "start another run"
+            )
 
 
 def _new_network(config: Config, encoder: Encoder, is_new: bool = True) -> Network:
@@ -377,13 +411,24 @@ def model_card(config: Config, encoder: Encoder, facts: dict[str, Any]) -> Model
     )
 
 
-def split_of(config: Config, train: Samples | Part, test: Samples | Part | None) -> Split:
+def split_of(
+    config: Config,
+    train: Samples | Part,
+    test: Samples | Part | None,
+    encoder: Encoder | None = None,
+) -> Split:
     """The parts that a run of this config learns from and is measured on."""
     data = config.data
+    encoder = encoder or _core_encoder(config)
     train = _part(train)
     if test is None:
         train, test = split_by_game(train, data.test_share, config.seed)
     if not len(train):
+        if len(_part(test)):
+            raise ConfigError(
+                f"data.test_share = {data.test_share} leaves no game to learn from; give a "
+                "smaller share, or games to test on"
+            )
         raise ConfigError("the training data has no positions")
     if config.loss.policy_target == "visits" and train.shares is None:
         raise ConfigError("loss.policy_target = visits: these samples have no candidates")
@@ -392,10 +437,16 @@ def split_of(config: Config, train: Samples | Part, test: Samples | Part | None)
     if train.shares is not None:
         shares = train.shares.at_temperature(config.loss.policy_temperature)
         train = replace(train, shares=shares)
+    elif config.loss.policy_temperature != 1:
+        raise ConfigError(
+            f"loss.policy_temperature = {config.loss.policy_temperature}: without visits or "
+            "averaged duplicates there are no shares of moves to temper"
+        )
     return make_split(
         train,
         _part(test),
         drop_seen=data.drop_seen,
+        mirror=encoder.mirrored if data.mirror else None,
         test_limit=data.test_limit,
         train_limit=data.train_limit,
         seed=config.seed,
@@ -416,4 +467,5 @@ def _part(samples: Samples | Part) -> Part:
 def _core_encoder(config: Config) -> Encoder:
     from komadori.training.encoder import CoreEncoder
 
-    return CoreEncoder(config.model.features, config.model.labels)
+    model = config.model
+    return CoreEncoder(model.features, model.labels, threads=config.data.threads)

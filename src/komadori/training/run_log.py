@@ -16,7 +16,8 @@ LOG_FILE = "log.jsonl"
 
 
 class RunLog:
-    """Appends to RUN/log.jsonl. Kinds: run, data, train, test, end; each with its step.
+    """Appends to RUN/log.jsonl. Kinds: run, data, train, test, end; each with its step. A resumed
+    run's log is first cut to `resume_step`, whose test goes too where it is measured again.
 
     Numbers that are not finite are written as null, so that any JSON reader takes them. With
     `silent` nothing is written: of several processes one keeps the log.
@@ -27,6 +28,7 @@ class RunLog:
         run_dir: Path,
         *,
         resume_step: int | None,
+        is_measured_again: bool = False,
         tensorboard: bool,
         silent: bool = False,
     ) -> None:
@@ -39,7 +41,14 @@ class RunLog:
         if resume_step is None:
             self.path.unlink(missing_ok=True)
         elif self.path.exists():
-            kept = [e for e in read_log(run_dir) if e["step"] <= resume_step and e["kind"] != "end"]
+            last_test = ("test", resume_step) if is_measured_again else None
+            kept = [
+                entry
+                for entry in read_log(run_dir)
+                if entry["step"] <= resume_step
+                and entry["kind"] != "end"
+                and (entry["kind"], entry["step"]) != last_test
+            ]
             write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in kept))
         self._file = self.path.open("a", encoding="utf-8")
         if tensorboard and importlib.util.find_spec("tensorboard"):

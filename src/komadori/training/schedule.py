@@ -11,37 +11,37 @@ from komadori.training.config import LoopConfig, ScheduleConfig
 
 @dataclass
 class Budget:
-    """Steps and seconds of the run against its limits; seconds go on over a resume."""
+    """Samples, steps and seconds of the run against its limits, 0 for none; seconds go on over a
+    resume."""
 
-    total_steps: int  # 0: no limit
-    total_seconds: float  # 0: no limit
+    total_samples: float
+    total_steps: int
+    total_seconds: float
     seconds_before: float = 0.0
 
     def __post_init__(self) -> None:
         self._started = time.monotonic()
 
     @classmethod
-    def of(cls, loop: LoopConfig, steps_per_epoch: int, seconds_before: float = 0.0) -> Budget:
-        """The budget of a run over epochs of so many steps."""
-        limits = []
-        if loop.epochs > 0:
-            limits.append(math.ceil(loop.epochs * steps_per_epoch))
-        if loop.max_steps > 0:
-            limits.append(loop.max_steps)
-        return cls(min(limits, default=0), loop.max_seconds, seconds_before)
+    def of(cls, loop: LoopConfig, samples: int, seconds_before: float = 0.0) -> Budget:
+        """The budget of a run over epochs of so many samples."""
+        return cls(loop.epochs * samples, loop.max_steps, loop.max_seconds, seconds_before)
 
     @property
     def seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self._started
 
-    def course(self, step: int) -> float:
-        """0 at the start, 1 where the nearer of the limits ends the run."""
-        by_steps = step / self.total_steps if self.total_steps else 0.0
-        by_seconds = self.seconds / self.total_seconds if self.total_seconds else 0.0
-        return min(1.0, max(by_steps, by_seconds))
+    def course(self, step: int, samples: int) -> float:
+        """0 at the start, 1 where the nearest of the limits ends the run."""
+        spent = (
+            (samples, self.total_samples),
+            (step, self.total_steps),
+            (self.seconds, self.total_seconds),
+        )
+        return min(1.0, max(own / limit for own, limit in spent if limit > 0))
 
-    def is_spent(self, step: int) -> bool:
-        return self.course(step) >= 1.0
+    def is_spent(self, step: int, samples: int) -> bool:
+        return self.course(step, samples) >= 1.0
 
 
 def learning_rate(schedule: ScheduleConfig, step: int, course: float) -> float:

@@ -23,6 +23,7 @@ class TargetArrays:
     seen from the side to move.
     soft_label, share: int64 and float32 [N, moves], labels and what each is to get, 1 in all a
     labelled row; None where the one label gets all.
+    draw: float32 [N], the share of draws in a mean of results; None where 0.5 is a draw.
     legal: bool [N, labels], None where no mask is asked for.
     """
 
@@ -32,6 +33,7 @@ class TargetArrays:
     soft_label: NDArray[np.int64] | None = None
     share: NDArray[np.float32] | None = None
     legal: NDArray[np.bool_] | None = None
+    draw: NDArray[np.float32] | None = None
 
     def part(self, start: int, end: int) -> Self:
         """Rows start to end - 1, as views."""
@@ -58,6 +60,7 @@ class Targets:
     soft_label: Tensor | None = None
     share: Tensor | None = None
     legal: Tensor | None = None
+    draw: Tensor | None = None
     heads: tuple[int, ...] = ()
 
     @property
