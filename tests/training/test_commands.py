@@ -148,7 +148,7 @@ def test_errors_are_one_line(run, folder):
     sample = folder / "games.hcpe3"
     for arguments, message in [
         ((folder / "tiny.toml",), "no games: give --data or set data.train"),
-        ((folder / "tiny.toml", "--data", folder / "none*.hcpe3"), "no file matches"),
+        ((folder / "tiny.toml", "--data", folder / "none*.hcpe3"), "no such file"),
         ((folder / "tiny.toml", "--data", sample, "--set", "loop.x=1"), "unknown key 'loop.x'"),
         ((folder / "tiny.toml", "--data", sample, "--run", folder / "run"), "holds a run already"),
         (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori import records
+from komadori.records.selection import match_files
 
 if TYPE_CHECKING:
     from komadori.training import Part
@@ -46,14 +46,8 @@ def _tell_skipped(samples: records.Samples) -> None:
 
 
 def find_files(patterns: Iterable[str]) -> list[Path]:
-    """The files that paths or patterns name."""
-    paths: list[Path] = []
-    for pattern in patterns:
-        if Path(pattern).is_dir():
-            raise click.ClickException(f"{pattern} is a folder; name its files: {pattern}/*.hcpe3")
-        # A file of this very name comes first: brackets are no pattern then.
-        found = [pattern] if Path(pattern).exists() else glob.glob(pattern, recursive=True)  # noqa: PTH207 (absolute ones too)
-        if not found:
-            raise click.ClickException(f"no file matches {pattern}")
-        paths += map(Path, sorted(found))
-    return list(dict.fromkeys(paths))  # each once
+    """`records.selection.match_files`, its error the command's."""
+    try:
+        return match_files(patterns)
+    except records.RecordError as error:
+        raise click.ClickException(str(error)) from error

@@ -20,7 +20,7 @@ from komadori.training import Config, ConfigError, DivergedError, Report, RunRes
 class NetworkLearner:
     """A `lab.learner.Learner`; configs are `training.Config`."""
 
-    columns: tuple[str, ...] = ("train_loss", "policy_top1", "best_is_legal", "time")
+    columns: tuple[str, ...] = ("train_loss", "policy_top1", "best_is_legal", "cpu_us", "time")
     picture = "policy_top1"
     headline: tuple[tuple[str, str], ...] = (
         ("policy", "policy_top1"),
@@ -141,8 +141,17 @@ class NetworkLearner:
         return (
             f"{width}{machine}, {facts['dtype']}, torch {facts['torch']}. Times are of a machine "
             "that did other work too; µs a sample is processor time. Train loss is "
-            "the policy's, over the last tenth of the steps."
+            "the policy's; training losses are means over the last tenth of the steps."
         )
+
+
+#: Measures of the last tenth of the steps: what the log calls them.
+_TRAIN_LOSSES = {
+    "train_loss": "policy_loss",
+    "train_result_loss": "value_result_loss",
+    "train_score_loss": "value_score_loss",
+    "train_total_loss": "loss",
+}
 
 
 def _essence(config: Config) -> Config:
@@ -162,9 +171,11 @@ def _essence(config: Config) -> Config:
 
 def _measures(job: Job, result: RunResult | None, train: list[dict[str, Any]]) -> dict[str, float]:
     found = {}
-    last = [e["policy_loss"] for e in train[-max(1, len(train) // 10) :]]
-    if last and all(value is not None for value in last):
-        found["train_loss"] = sum(last) / len(last)
+    tenth = train[-max(1, len(train) // 10) :]
+    for name, key in _TRAIN_LOSSES.items():
+        last = [entry[key] for entry in tenth]
+        if last and all(value is not None for value in last):
+            found[name] = sum(last) / len(last)
     if result is None:
         return found
     if result.test is None:

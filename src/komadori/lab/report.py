@@ -21,7 +21,9 @@ from komadori.lab.size import LabError, Size
 #: Heading of each measure; the diary's column has the same name.
 TITLES = {
     "train_loss": "train loss",
-    "train_losses": "train losses",
+    "train_result_loss": "train result loss",
+    "train_score_loss": "train score loss",
+    "train_total_loss": "total train loss",
     "loss": "total test loss",
     "policy_top1": "policy accuracy",
     "policy_top3": "top 3",
@@ -180,7 +182,7 @@ def _spread(key: str, value: Value) -> str:
 
 def _diary_cell(variant: Variant, key: str) -> str:
     value = variant.diary.get(key, "")
-    if isinstance(value, str) or key == "train_loss":
+    if isinstance(value, str) or key.startswith("train_"):
         return str(value)
     return format_measure(key, float(value))
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import records as _core
-from komadori.records import jkf, kif, usi
+from komadori.records import kif, usi
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import plain_suffix
 from komadori.records.game import Game, Source
@@ -102,7 +102,15 @@ def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
     yield chunk
 
 
+def _jkf_text(game: Game) -> str:
+    from komadori.records import jkf
+
+    return jkf.write_jkf(game) + "\n"
+
+
 def _read_jkf(data: Data, path: Path) -> Iterator[Chunk]:
+    from komadori.records import jkf  # needs rsshogi, which training does without
+
     text, size_of = decode_exactly(data.tobytes())
     offset = reached = 0
     for at, document in jkf.documents(text):
@@ -150,7 +158,7 @@ _ALL = (
         (".jkf", ".json"),
         "JSON kifu format, one object a line",
         _read_jkf,
-        _write_text(lambda game: jkf.write_jkf(game) + "\n"),
+        _write_text(_jkf_text),
     ),
     Format(
         "usi",

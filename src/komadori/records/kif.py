@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
-import rsshogi.record
 
 from komadori.records.ends import KIF_WORDS, winner_for, word_of
 from komadori.records.errors import RecordError
@@ -203,6 +203,12 @@ def _board(game: _Parsed) -> Board:
     return game.board
 
 
+def _rsshogi_record() -> Any:
+    import rsshogi.record  # where it is needed: training does without
+
+    return rsshogi.record.Record
+
+
 def _initial_sfen(lines: list[str]) -> str:
     ranks = sum(line.startswith("|") for line in lines)
     for line in lines:
@@ -218,7 +224,7 @@ def _initial_sfen(lines: list[str]) -> str:
     if ranks != 9:
         raise RecordError(f"a diagram of {ranks} ranks")
     try:
-        return str(rsshogi.record.Record.from_kif_str("\n".join(lines)).init_position_sfen)
+        return str(_rsshogi_record().from_kif_str("\n".join(lines)).init_position_sfen)
     except ValueError as error:
         raise RecordError(f"a diagram that can't be read: {error}") from error
 
@@ -350,7 +356,7 @@ def _written_headers(game: Game) -> list[str]:
     ]
     if handicap is not None:
         return [*lines, f"手合割：{handicap.kif}"]
-    diagram = rsshogi.record.Record.from_main_line(game.initial_sfen, []).to_kif()
+    diagram = _rsshogi_record().from_main_line(game.initial_sfen, []).to_kif()
     return lines + [line for line in diagram.partition("手数--")[0].split("\n") if line]
 
 

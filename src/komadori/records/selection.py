@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +16,7 @@ from komadori.records.formats import FORMATS
 from komadori.records.game import End, Game, Winner
 from komadori.records.samples import Samples
 
-__all__ = ["RESULTS", "Selection", "find_files"]
+__all__ = ["RESULTS", "Selection", "find_files", "match_files"]
 
 #: What `Selection.results` may hold: who won, or how the game ended.
 RESULTS = tuple(
@@ -37,6 +38,23 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
         else:
             raise RecordError(f"{path}: no such file")
+
+
+def match_files(patterns: Iterable[str]) -> list[Path]:
+    """As `find_files`, of paths or patterns such as `games/*.hcpe3`, each file once.
+
+    A path that exists is no pattern, whatever brackets it has. Raises RecordError for what no file
+    matches.
+    """
+    paths: list[Path] = []
+    for pattern in patterns:
+        is_path = Path(pattern).exists()
+        named = [pattern] if is_path else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute ones too)
+        found = list(find_files(map(Path, named)))
+        if not found:
+            raise RecordError(f"{pattern}: " + ("no records there" if is_path else "no such file"))
+        paths += found
+    return list(dict.fromkeys(paths))
 
 
 @dataclass(frozen=True, slots=True)

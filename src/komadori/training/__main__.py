@@ -1,0 +1,99 @@
+"""`python -m komadori.training CONFIG`: a run with nothing but numpy, torch and the core.
+
+`komadori train` is the same with a progress bar, experiments and the table of measures.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import signal
+import sys
+import threading
+from dataclasses import replace
+from pathlib import Path
+
+from komadori import records, training
+from komadori.records.selection import match_files
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """The process's exit status: 0, 1 for an error, 130 where the run was stopped early."""
+    options = _parser().parse_args(arguments)
+    stop = threading.Event()
+    signal.signal(signal.SIGINT, lambda *_: stop.set())
+    try:
+        result = _train(options, stop)
+    except (ValueError, RuntimeError, OSError) as error:
+        print(f"Error: {error}", file=sys.stderr)
+        return 1
+    print(f"{result.step:,} steps, {result.samples:,} samples: {result.checkpoint}")
+    if not result.is_complete:
+        print("stopped early; the same command with --resume goes on")
+        return 130
+    return 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="python -m komadori.training", description="Train the network that CONFIG describes."
+    )
+    parser.add_argument("config", type=Path)
+    parser.add_argument("--data", nargs="+", default=[], help="training games instead of CONFIG's")
+    parser.add_argument("--test", nargs="+", default=[], help="test games instead of CONFIG's")
+    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="other settings")
+    parser.add_argument("-o", "--run", type=Path, help="the run's folder; runs/NAME of CONFIG")
+    parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint")
+    return parser
+
+
+def _train(options: argparse.Namespace, stop: threading.Event) -> training.RunResult:
+    config = training.load_config(options.config, options.set)
+    train_files = options.data or config.data.train
+    test_files = options.test or config.data.test
+    if not train_files:
+        raise training.ConfigError(f"{options.config}: no games: give --data or set data.train")
+    data = replace(config.data, train=tuple(train_files), test=tuple(test_files))
+    config = replace(config, data=data)
+    is_first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes one speaks
+    return training.train(
+        config,
+        _load(train_files, data.cache, visits=config.loss.policy_target == "visits"),
+        _load(test_files, data.cache) if test_files else None,
+        options.run or Path("runs") / options.config.stem,
+        resume=options.resume,
+        progress=_say if is_first else None,
+        stop=stop.is_set,
+    )
+
+
+def _load(
+    patterns: list[str] | tuple[str, ...], cache: str, *, visits: bool = False
+) -> training.Samples | training.Part:
+    paths = match_files(patterns)
+    if visits:
+        return training.load_visits(paths, cache)
+    return records.map_samples(paths, cache) if cache else records.load_samples(paths)
+
+
+def _say(report: training.Report) -> None:
+    entry = report.entry
+    if entry["kind"] == "test":
+        line = (
+            f"step {report.step:,}: test loss {_number(entry['loss'])}, policy "
+            f"{_number(entry['policy_top1'])}, value {_number(entry['value_accuracy'])}"
+        )
+    else:
+        line = (
+            f"step {report.step:,} ({report.course:.1%}): loss {_number(entry['loss'])}, "
+            f"{report.samples_per_s:,.0f} samples/s, {report.seconds_left:,.0f} s left"
+        )
+    print(line, flush=True)
+
+
+def _number(value: float | None) -> str:
+    return "-" if value is None else f"{value:.4f}"
+
+
+if __name__ == "__main__":
+    sys.exit(main())
