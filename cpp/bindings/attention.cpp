@@ -75,8 +75,8 @@ void bind_attention(nb::module_& m) {
             nb::gil_scoped_release release;
             attend(shape, in, out.data(), log_sum.data(), threads);
         },
-        "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a,
-        "dropout"_a = 0.0f, "seed"_a = 0, "threads"_a = 1,
+        "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a, "dropout"_a = 0.0f,
+        "seed"_a = 0, "threads"_a = 1,
         "softmax(query key^T / sqrt(size) + bias) value.\n\n"
         "query, key, value: float32 [positions, heads, tokens, size], size at most MAX_SIZE, of\n"
         "any strides but the last. bias: [heads, tokens, tokens] or None. Filled: out, float32\n"
@@ -107,8 +107,8 @@ void bind_attention(nb::module_& m) {
                             threads);
         },
         "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a, "by_out"_a,
-        "by_query"_a, "by_key"_a, "by_value"_a, "by_bias"_a.none(),
-        "dropout"_a = 0.0f, "seed"_a = 0, "threads"_a = 1,
+        "by_query"_a, "by_key"_a, "by_value"_a, "by_bias"_a.none(), "dropout"_a = 0.0f,
+        "seed"_a = 0, "threads"_a = 1,
         "The gradient of a loss by what `attend` was given, from its gradient by out.\n\n"
         "by_out: [positions, heads, tokens, size], of any strides but the last. Filled:\n"
         "by_query, by_key, by_value [positions, tokens, heads, size], by_bias as bias. The same\n"

@@ -212,6 +212,7 @@ def test_small_gaps_get_more_seeds(toy, tmp_path):
     far = [record("fast", policy_top1=0.35), record("slow", policy_top1=0.30)]
     assert claims.needs_seeds(claim, near) == {"fast", "slow"}
     assert claims.needs_seeds(claim, far) == set()
+    assert claims.needs_seeds(claim, far, all_seeds=True) == {"fast", "slow"}
 
 
 @pytest.mark.parametrize(
@@ -232,11 +233,54 @@ def test_verdicts(fast, verdict, toy):
     assert claims.judge(claim, runs, toy).verdict == verdict
 
 
+def seeds_of(name: str, *values: float) -> list[Record]:
+    return [record(name, seed, policy_top1=v) for seed, v in enumerate(values, 1)]
+
+
+def test_every_pair_is_judged_by_its_own_error(toy):
+    """The least gap is sure, a larger one isn't."""
+    claim = Claim("?", higher=("a",), lower=("b", "c"))
+    runs = [
+        *seeds_of("a", 0.320, 0.321, 0.319),
+        *seeds_of("b", 0.300, 0.301, 0.299),
+        *seeds_of("c", 0.400, 0.200, 0.250),
+    ]
+    verdict = claims.judge(claim, runs, toy)
+    assert verdict.verdict == "open"
+    assert verdict.sentence.startswith("not decided: a to c: +3.67")
+    assert verdict.sentence.endswith("within its error")
+    assert claims.judge(claim, runs[:6], toy).verdict == "open"  # c has not run
+    runs[6:] = seeds_of("c", 0.340, 0.341, 0.339)
+    assert claims.judge(claim, runs, toy).sentence.startswith("does not hold: a to c: -2.00")
+
+
+def test_equal_means_equal_within_the_error(toy):
+    claim = Claim("?", equal=("a", "b"), within=0.01)
+    wild = [*seeds_of("a", 0.30, 0.30, 0.30), *seeds_of("b", 0.36, 0.25, 0.29)]
+    assert claims.judge(claim, wild, toy).verdict == "open"
+    calm = [*seeds_of("a", 0.30, 0.30, 0.30), *seeds_of("b", 0.301, 0.302, 0.301)]
+    assert claims.judge(claim, calm, toy).verdict == "holds"
+    apart = [*seeds_of("a", 0.30, 0.30, 0.30), *seeds_of("b", 0.33, 0.331, 0.329)]
+    assert claims.judge(claim, apart, toy).verdict == "does not hold"
+
+
+def test_one_seed_decides_nothing_where_all_are_asked_for(toy):
+    claim = Claim("?", higher=("a",), lower=("b",))
+    runs = [*seeds_of("a", 0.40), *seeds_of("b", 0.30)]
+    assert claims.judge(claim, runs, toy).verdict == "holds"
+    noisy = dataclasses.replace(toy, all_seeds=True)
+    verdict = claims.judge(claim, runs, noisy)
+    assert (verdict.verdict, verdict.sentence) == (
+        "open",
+        "not decided: a to b: +10.00 points (one seed)",
+    )
+
+
 def test_verdicts_of_equality_and_failure(toy):
     equal = Claim("?", equal=("fast", "slow"), within=0.01)
     runs = [record("slow", policy_top1=0.30), record("fast", policy_top1=0.305)]
     assert claims.judge(equal, runs, toy).verdict == "open"  # of one seed
-    more = [record("slow", 2, policy_top1=0.31), record("fast", 2, policy_top1=0.311)]
+    more = [record("slow", 2, policy_top1=0.31), record("fast", 2, policy_top1=0.3149)]
     assert claims.judge(equal, [*runs, *more], toy).verdict == "holds"
     runs = [record("slow", policy_top1=0.30), record("fast", policy_top1=0.35)]
     assert claims.judge(equal, runs, toy).verdict == "does not hold"

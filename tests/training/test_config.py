@@ -61,6 +61,15 @@ def test_net_as_a_table(path):
         ("[model.net]\nfamily = 'resnet'\nblocks = -1", "blocks >= 0"),
         ("[data]\ntrain = [1]", "data.train must be str"),
         ("[schedule]\nkind = 'x'", "kind is one of constant, cosine, cycles, step"),
+        ("[loop]\nclip = -1.0", "clip is not negative"),
+        ("[loop]\nevaluate_every = -1", "are not negative"),
+        ("[loop]\nswa_start = 5", "swa_start needs swa_every"),
+        ("[loss]\npolicy_weight = -1.0", "weights are not negative"),
+        ("[loss]\nentropy_bonus = nan", "loss.entropy_bonus must be finite, not nan"),
+        ("[schedule]\nrate = inf", "schedule.rate must be finite, not inf"),
+        ("[schedule]\ndrops = [0.5, 7.0]", "drops are between 0 and 1"),
+        ("[loss]\neval_coef = 'fitt'", "loss.eval_coef must be a number or \"fit\", not 'fitt'"),
+        ("[data]\nthreads = 0", "threads are 1 to 256"),
         ("seed = ", "Invalid value"),
     ],
 )
@@ -69,6 +78,17 @@ def test_errors_name_key_and_file(path, text, message):
     with pytest.raises(ConfigError, match=message) as raised:
         load_config(path)
     assert str(path) in str(raised.value)
+
+
+def test_an_override_of_a_text_may_look_like_a_number(path):
+    path.write_text("")
+    config = load_config(path, ["model.labels=1496", "loss.eval_coef=fit"])
+    assert config.model.labels == "1496"
+    assert config.loss.eval_coef == 0
+    with pytest.raises(
+        ConfigError, match="--set loop.batch_size=x: loop.batch_size must".replace(".", r"\.")
+    ):
+        load_config(path, ["loop.batch_size=x"])
 
 
 def test_overrides_are_checked_too(path):

@@ -30,6 +30,13 @@ def test_seen_positions_leave_the_test():
     assert list(split.test.rows) == list(range(80, 95))
     kept = make_split(train, test, drop_seen=False)
     assert (len(kept.test), kept.removed_seen, kept.common_positions) == (20, 0, 5)
+    mirror = ToyEncoder().mirrored
+    samples.hcp[90:95] = mirror(samples.hcp[5:10])
+    split = make_split(train, test, mirror=mirror)
+    assert (split.removed_seen, split.common_positions) == (10, 0)
+    kept = make_split(train, test, drop_seen=False, mirror=mirror)
+    assert kept.common_positions == 10
+    assert make_split(train, test).removed_seen == 5
     limited = make_split(train, test, test_limit=7, seed=2)
     assert len(limited.test) == 7
     assert set(limited.test.rows) <= set(range(80, 95))

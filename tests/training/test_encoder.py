@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from training_toys import make_samples
 
-from komadori import encoding
+from komadori import encoding, records
 from komadori.rules import Board, Move
-from komadori.training import ConfigError
+from komadori.training import ConfigError, Loader, Part
 from komadori.training.encoder import CoreEncoder
 from komadori.training.loss import NO_LABEL
 
@@ -108,6 +108,15 @@ def test_mirror_is_the_mirrored_position(positions, features, labels):
     legal = encoder.legal(samples, rows, mirror)
     assert np.array_equal(legal[mirror], encoder.legal(other, rows[mirror]))
     assert np.array_equal(legal[~mirror], encoder.legal(samples, rows[~mirror]))
+
+
+def test_turn_numbers_must_be_known(positions):
+    samples = records.load_samples(records.sample_path()).take(slice(0, 8))
+    loader = Loader(Part.whole(samples), CoreEncoder("diary-turn10", "1134"), 8)
+    next(loader.batches())
+    samples.ply[3] = 0
+    with pytest.raises(ConfigError, match=r"'diary-turn10' need the number.*position 3"):
+        next(loader.batches())
 
 
 def test_unknown_names():

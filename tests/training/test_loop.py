@@ -1,5 +1,6 @@
 import json
 import math
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -88,6 +89,75 @@ def test_every_epoch_shows_each_sample_once(tmp_path, encoder, samples):
     config = make_config(loop={"epochs": 2, "max_steps": 0})
     result = run(tmp_path / "run", config, encoder, samples)
     assert result.samples == 2 * 240  # 24 of 30 games, the last batch smaller
+    # 8 batches an epoch: 5 at once neither repeat nor stretch, but for the last step's rest.
+    config = make_config(loop={"epochs": 3, "max_steps": 0, "accumulate": 5})
+    result = run(tmp_path / "five", config, encoder, samples)
+    assert (result.step, result.samples) == (5, 3 * 240 + 32)
+
+
+def test_another_batch_size_goes_on_where_the_run_stopped(tmp_path, encoder, samples):
+    seen = []
+
+    class Watching(type(encoder)):
+        def encode(self, samples, rows, mirror, out):
+            seen.append(rows.copy())
+            return super().encode(samples, rows, mirror, out)
+
+    def of(size, **more):
+        loop = {"batch_size": size, "epochs": 1, "max_steps": 0, "evaluate_every": 0, **more}
+        return make_config(loop=loop, data={"test_share": 0})
+
+    calls = iter(range(100))
+    part = run(tmp_path / "run", of(32), encoder, samples, stop=lambda: next(calls) == 3)
+    assert part.samples == 96
+    rest = run(tmp_path / "run", of(50), Watching(), samples, resume=True)
+    assert (rest.step, rest.samples) == (3 + 5, 300)
+    order = np.random.default_rng([1, 0]).permutation(300)
+    assert np.array_equal(np.concatenate(seen[:5]), order[96:])
+
+
+def test_checkpoints_that_counted_batches_resume(tmp_path, encoder, samples):
+    calls = iter(range(100))
+    part = run(tmp_path / "run", make_config(), encoder, samples, stop=lambda: next(calls) == 3)
+    path = part.checkpoint / "training.json"
+    state = json.loads(path.read_text())
+    assert state["cursor"] == {"epoch": 0, "sample": 96}
+    state |= {"format_version": 1, "cursor": {"epoch": 0, "batch": 3}}
+    path.write_text(json.dumps(state))
+    progress, _ = checkpoint.read_progress(part.checkpoint)
+    assert progress.cursor == training.Cursor(0, 96)
+
+
+def test_a_resumed_log_has_each_test_once(tmp_path, encoder, samples):
+    calls = iter(range(100))
+    run(tmp_path / "run", make_config(), encoder, samples, stop=lambda: next(calls) == 4)
+    rest = run(tmp_path / "run", make_config(), encoder, samples, resume=True)
+    assert [e["step"] for e in rest.history if e["kind"] == "test"] == [4, 8, 12]
+    calls = iter(range(100))
+    run(tmp_path / "odd", make_config(), encoder, samples, stop=lambda: next(calls) == 5)
+    rest = run(tmp_path / "odd", make_config(), encoder, samples, resume=True)
+    assert [e["step"] for e in rest.history if e["kind"] == "test"] == [4, 5, 8, 12]
+
+
+def test_ruined_weights_do_not_become_a_checkpoint(tmp_path, encoder, samples):
+    schedule = {"kind": "step", "drops": [0.5], "factor": 1e38, "warmup_steps": 0}
+    loop = {"checkpoint_every": 1, "keep": 1, "evaluate_every": 0}
+    config = make_config(schedule=schedule, loop=loop)
+    with pytest.raises(
+        training.DivergedError, match=r"after 7 steps are not finite.*step-00000006"
+    ):
+        run(tmp_path / "run", config, encoder, samples)
+    calm = make_config(loop=loop)
+    assert run(tmp_path / "run", calm, encoder, samples, resume=True).step == 12
+    once = make_config(schedule={"rate": 1e38, "warmup_steps": 0}, loop={"max_steps": 1})
+    with pytest.raises(training.DivergedError, match="the test's loss after 1 steps is nan"):
+        run(tmp_path / "once", once, encoder, samples)
+
+
+def test_the_only_game_may_be_no_test(tmp_path, encoder, samples):
+    samples.game[:] = 0
+    with pytest.raises(training.ConfigError, match=r"test_share = 0\.2 leaves no game to learn"):
+        run(tmp_path / "run", make_config(), encoder, samples)
 
 
 @pytest.mark.parametrize(
@@ -226,7 +296,11 @@ def test_missing_moves_train_the_value_only(tmp_path, encoder):
     samples = make_samples(1500)
     samples.move16[:] = 0
     config = make_config(loop={"max_steps": 60, "evaluate_every": 0})
+    config = replace(config, loss=replace(config.loss, entropy_bonus=0.1))
     result = run(tmp_path / "run", config, encoder, samples)
+    begun = nets.load_model(training.save_untrained(config, tmp_path / "new", encoder))[0]
+    learned = nets.load_model(result.checkpoint)[0]
+    assert torch.equal(learned.policy.bias, begun.policy.bias)
     assert result.test.labelled == 0
     assert math.isnan(result.test.policy_top1)
     assert result.test.value_accuracy > 0.95

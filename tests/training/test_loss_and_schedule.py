@@ -59,7 +59,7 @@ def test_no_label_at_all_gives_no_policy_gradient():
     policy = torch.randn(3, 7, requires_grad=True)
     value = torch.randn(3, requires_grad=True)
     to = Targets(torch.full((3,), NO_LABEL), torch.rand(3), torch.zeros(3))
-    losses(policy, value, to, LossConfig(), Size(3, 0)).total.backward()
+    losses(policy, value, to, LossConfig(entropy_bonus=0.1), Size(3, 0)).total.backward()
     assert policy.grad is not None
     assert not policy.grad.any()
     assert value.grad is not None
@@ -124,6 +124,12 @@ def test_entropy_bonus_and_result_weights():
     with_bonus = losses(logits, torch.zeros(6), to, LossConfig(entropy_bonus=0.3), Size(6, 6))
     assert with_bonus.policy == plain.policy
     assert with_bonus.total == pytest.approx((plain.total - 0.3 * entropy).item(), rel=1e-5)
+    to.label[:2] = NO_LABEL  # of the others alone
+    some = losses(logits, torch.zeros(6), to, LossConfig(entropy_bonus=0.3), Size(6, 4))
+    bonus = losses(logits, torch.zeros(6), to, LossConfig(), Size(6, 4)).total - some.total
+    entropy = -(p * p.log()).sum(1)[2:].mean()
+    assert bonus == pytest.approx((0.3 * entropy).item(), rel=1e-4)
+    to = targets()
     weighted = losses(logits, torch.zeros(6), to, LossConfig(result_weighted=True), Size(6, 6))
     weight = to.result - (to.score_cp / LossConfig().eval_coef).sigmoid() + 0.5
     each = F.cross_entropy(logits, to.label, reduction="none")

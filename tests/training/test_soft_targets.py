@@ -12,6 +12,8 @@ from komadori import encoding, nets, records, training
 from komadori.training import Loader, MoveShares, Part
 from komadori.training.config import ConfigError, LossConfig
 from komadori.training.encoder import CoreEncoder
+from komadori.training.loss import losses
+from komadori.training.targets import Size
 
 
 def shares_of(rows):
@@ -66,6 +68,49 @@ def test_duplicates_become_one_mean():
     assert part.samples.result.tolist() == [0.5, 0, 1]
     assert part.samples.score_cp.tolist() == [220, 5, 6]
     assert part.samples.game.tolist() == samples.game[[5, 1, 3]].tolist()
+
+
+def test_averaged_results_keep_their_draws():
+    """One won and one lost are no draw: the gradient is the mean of the samples'."""
+    samples = make_samples(6)
+    samples.hcp[1] = samples.hcp[0]
+    samples.hcp[[3, 4, 5]] = samples.hcp[2]
+    samples.result[:] = [1, 0, 0.5, 0.5, 1, 0]
+    samples.move16[:], samples.score_cp[:] = 1, 0
+    part = training.average_duplicates(Part.whole(samples))
+    assert part.draws.tolist() == [0, 0.5]
+    config = LossConfig(value_lambda=0.0)
+    value = torch.randn(2, 3, generator=torch.Generator().manual_seed(1))
+    found = []
+    for whole, owner in ((part, [0, 1]), (Part.whole(samples), [0, 0, 1, 1, 1, 1])):
+        batch = next(Loader(whole, ToyEncoder(), 6, shuffle=False).batches())
+        own = value[owner].requires_grad_()
+        to = batch.targets.tensors((), torch.device("cpu"))
+        each = losses(torch.zeros(len(owner), 16 * 81), own, to, config, Size(1, 1)).value_result
+        (gradient,) = torch.autograd.grad(each, own)
+        groups = [[i for i, o in enumerate(owner) if o == g] for g in (0, 1)]
+        found.append(torch.stack([gradient[group].mean(0) for group in groups]))
+    torch.testing.assert_close(*found)
+    twice = training.average_duplicates(part)
+    assert twice.draws.tolist() == [0, 0.5]
+
+
+def test_temperature_needs_shares(tmp_path, encoder, samples):
+    config = make_config(loss={"policy_temperature": 2.0})
+    with pytest.raises(ConfigError, match=r"policy_temperature = 2\.0: without visits"):
+        training.train(config, samples, None, tmp_path / "run", encoder=encoder)
+    averaged = make_config(loss={"policy_temperature": 2.0}, data={"duplicates": "average"})
+    training.train(averaged, samples, None, tmp_path / "run", encoder=encoder)
+
+
+def test_a_mask_of_shares_leaves_unlabelled_rows_alone():
+    samples = records.load_samples(records.sample_path()).take(slice(20, 24))
+    samples.move16[1] = 0
+    moves = samples.move16
+    part = Part.whole(samples, shares_of([{m: 1} if m else {} for m in moves.tolist()]))
+    encoder = CoreEncoder("dlshogi", "2187")
+    batch = next(Loader(part, encoder, 4, shuffle=False, legal=True).batches())
+    assert np.array_equal(batch.targets.legal, encoder.legal(samples, np.arange(4)))
 
 
 def test_duplicates_without_moves_and_with_shares():

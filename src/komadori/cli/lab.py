@@ -73,7 +73,7 @@ def command() -> None:
 @_FOLDER
 @_RESULTS
 def list_(folder: Path, results: Path) -> None:
-    """The experiments, how many variants each has and how many have run."""
+    """The experiments, how many variants each has and how many have run as they are now."""
     from rich.table import Table
 
     from komadori.cli.training_display import print_rich
@@ -82,7 +82,7 @@ def list_(folder: Path, results: Path) -> None:
     store = Store(results)
     table = Table("experiment", "question", "source", "variants", "have run")
     for experiment in _load(folder):
-        ran = {record.variant for record in store.records(experiment.name)}
+        ran = {record.variant for record in store.current(experiment)}
         table.add_row(
             experiment.name,
             experiment.title,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import threading
 from dataclasses import replace
 from pathlib import Path
@@ -129,6 +130,13 @@ def command(
         soft_wrap=True,
     )
     if not result.is_complete:
-        bar.console.print(f"stopped early; go on with: komadori train {config} --resume")
+        given = [("--data", data), ("--test", test), ("--set", overrides)]
+        words = [
+            str(config),
+            *(word for name, values in given for v in values for word in (name, v)),
+        ]
+        words += ["--variant", variant] if variant else []
+        again = shlex.join(["komadori", "train", *words, "-o", str(run_dir), "--resume"])
+        bar.console.print(f"stopped early; go on with: {again}", soft_wrap=True)
         raise SystemExit(130)
     bar.console.print(f"next: komadori export {run_dir} -o {run_dir.name}.onnx")

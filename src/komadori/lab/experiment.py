@@ -79,8 +79,11 @@ class Claim:
 @dataclass(frozen=True)
 class Experiment:
     """learner: a key of `lab.learners`. scale: whether the channels are the diary's and follow the
-    run's width. columns: measures that its table shows; its learner's where there are none.
-    extras: further measures that its learner knows. order: in `lab run --all`."""
+    run's width. all_seeds: whether runs of a variant differ by more than gaps of two points, as
+    networks without norms do, and claims need every seed. columns: measures that its table shows;
+    its learner's where there are none. extras: further measures that its learner knows. order: in
+    `lab run --all`.
+    """
 
     name: str
     title: str
@@ -94,6 +97,7 @@ class Experiment:
     extras: tuple[str, ...] = ()
     note: str = ""
     scale: bool = True
+    all_seeds: bool = False
     order: int = 100
 
     def variant(self, name: str) -> Variant:

@@ -38,6 +38,7 @@ TITLES = {
     "policy_top1_mass": "largest probability",
     "root_moves": "root moves",
     "root_share": "share of the most visited",
+    "channels": "channels",
     "cpu_us": "µs a sample",
     "time": "time",
     "int8_per_s": "int8 positions/s",
@@ -57,6 +58,11 @@ TITLES = {
     "strength": "strength",
     "positions": "positions",
 }
+
+
+#: Measures without a fraction, and those that have no spread worth telling.
+_WHOLE = {"channels", "cpu_us", "int8_per_s", "parameters", "weights_touched", "elo_first_error"}
+_SPREADLESS = {"channels", "parameters", "time"}
 
 
 def write_report(
@@ -151,7 +157,7 @@ def format_measure(name: str, value: float) -> str:
         return f"{hours}:{minutes:02}:{seconds:02}"
     if name in SHARES:
         return f"{100 * value:.1f} %"
-    if name in ("cpu_us", "int8_per_s", "parameters", "weights_touched", "elo_first_error"):
+    if name in _WHOLE:
         return f"{value:,.0f}"
     if name == "elo_first":
         return f"{value:+.0f}" if value else "0"
@@ -173,7 +179,7 @@ def _cell(records: Sequence[Record], variant: Variant, key: str) -> str:
 
 
 def _spread(key: str, value: Value) -> str:
-    if key == "time":
+    if key in _SPREADLESS:
         return ""
     if key in SHARES:
         return f" ± {100 * value.spread:.1f}"
@@ -184,6 +190,9 @@ def _diary_cell(variant: Variant, key: str) -> str:
     value = variant.diary.get(key, "")
     if isinstance(value, str) or key.startswith("train_"):
         return str(value)
+    if key in SHARES:  # in the diary's digits
+        digits = max(0, len(repr(value).partition(".")[2]) - 2)
+        return f"{100 * value:.{digits}f} %"
     return format_measure(key, float(value))
 
 
@@ -227,10 +236,14 @@ def _rule(experiment: Experiment, records: Sequence[Record]) -> str:
     """What ± means, and which gaps decide nothing."""
     own = any(_has(r, error_name(claim.measure)) for r in records for claim in experiment.claims)
     mine = " or, where it has one, within its own error" if own else ""
+    alone = (
+        "decides nothing here, as such runs differ by several points"
+        if experiment.all_seeds
+        else f"decides nothing under two points (2 % of what is no share){mine}"
+    )
     return (
-        "± after a figure is the standard deviation over the seeds. A gap of one seed decides "
-        f"nothing under two points (2 % of what is no share){mine}, one of several within twice "
-        "its standard error."
+        "± after a figure is the standard deviation over the seeds. A gap of one seed "
+        f"{alone}; one of several decides where zero is outside its 95 % interval (Student's t)."
     )
 
 
@@ -265,7 +278,9 @@ def _index(rows: list[str], command: str, machine: str) -> str:
             "# The laboratory",
             "",
             "Each question of the diary as an experiment that can be run again "
-            f"(`komadori lab list`), the diary's figures beside ours.{how}",
+            f"(`komadori lab list`), the diary's figures beside ours.{how} Commands name the "
+            "games' files without their folder; `komadori lab report` makes these pages of the "
+            "records that runs leave.",
             "",
             "| experiment | variants run | claims |",
             "|---|---|---|",

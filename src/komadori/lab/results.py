@@ -44,11 +44,13 @@ class Record:
 
     def measure(self, name: str) -> float:
         """A measure, or a derived one: `cpu_us` is the processor time of a sample in
-        microseconds. NaN where there is none."""
+        microseconds, `channels` the width that the network had. NaN where there is none."""
         if name == "cpu_us":
             return 1e6 * self.cpu_seconds / self.cpu_samples if self.cpu_samples else math.nan
         if name == "time":
             return self.seconds
+        if name == "channels":
+            return float(self.config.get("model", {}).get("net", {}).get("channels", math.nan))
         return float(self.measures.get(name, math.nan))
 
 

@@ -190,10 +190,10 @@ class Laboratory:
     def _more(self, experiment: Experiment) -> list[Task]:
         """Further seeds of the variants whose gaps are small."""
         size = experiment.kind.size(self.size)
-        records = claims.at_size(self.store.records(experiment.name), size)
+        records = claims.at_size(self.store.current(experiment), size)
         names: set[str] = set()
         for claim in experiment.claims:
-            names |= claims.needs_seeds(claim, records)
+            names |= claims.needs_seeds(claim, records, all_seeds=experiment.all_seeds)
         names = experiment.with_first(names)
         return [
             Task(experiment, variant, seed)

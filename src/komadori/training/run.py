@@ -152,7 +152,7 @@ class Run:
             silent=not self.world.is_first,
         )
         if self.world.is_first:
-            write_text(run_dir / "config.json", json.dumps(config_to_dict(config), indent=2) + "\n")
+            _write_config(run_dir / "config.json", config)
         self.log.write("run", self.at.step, self._facts())
         self.log.write("data", self.at.step, self.split.facts())
         self.world.wait()
@@ -342,6 +342,13 @@ class Run:
             "processes": self.world.size,
             **self.compute.describe(),
         }
+
+
+def _write_config(path: Path, config: Config) -> None:
+    try:
+        write_text(path, json.dumps(config_to_dict(config), indent=2) + "\n")
+    except OSError as error:
+        raise TrainingError(f"{path}: can't be written: {error.strerror or error}") from error
 
 
 def is_due(step: int, every: int) -> bool:

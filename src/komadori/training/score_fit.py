@@ -15,9 +15,10 @@ _STEPS = 100
 def fit_eval_coef(part: Part) -> float:
     """The a that makes 1 / (1 + exp(-score / a)) most likely given the results.
 
-    Logistic regression through the origin on 1 / a (what dlshogi's and Apery's evalfix look
-    for), by Newton's method; the likelihood is concave. Raises ConfigError where the scores
-    don't tell winners from losers.
+    Logistic regression through the origin on 1 / a, by Newton's method; the likelihood is
+    concave. dlshogi's and Apery's evalfix fit the same curve, dlshogi's by least squares and to
+    each file of teachers alone; here all the positions have one number. Raises ConfigError where
+    the scores don't tell winners from losers.
     """
     score = part.samples.score_cp[part.rows].astype(np.float64)
     known = (score != 0) & (np.abs(score) < MOST_CP)
