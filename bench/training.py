@@ -1,10 +1,12 @@
 """Training steps: samples/s of several networks, with ratios taken in the same run.
 
-    python bench/training.py [NET ...] [--seconds S]
+    python bench/training.py [NET ...] [--seconds S] [--compile]
 
 For each network, turn by turn: as `komadori train` does it on this machine (bfloat16 where
 fast, a thread a share of the batch), the same in float32, the same with torch's own
-threads inside each operation, and with the loader in front. The medians are printed.
+threads inside each operation, and with the loader in front. The medians are printed. With
+--compile the same through torch.compile instead of the last three, and how long compiling took:
+after how many samples it has paid for itself.
 """
 
 from __future__ import annotations
@@ -12,7 +14,7 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -41,10 +43,11 @@ def samples_per_s(
     optimizer.param_groups[0]["lr"] = optimizer.param_groups[1]["lr"] = 0.01
     replicas = Replicas(network, compute.replicas)
     workers: Workers = compute.workers()
+    forwards = [compute.compiled(one.outputs) for one in replicas.networks]
 
     def micro_step(size: Size, replica: int, share: Batch) -> Losses:
         with compute.autocast():
-            policy, value = replicas.networks[replica](*compute.inputs(share))
+            policy, value = forwards[replica](*compute.inputs(share))
         loss = losses(policy, value, targets(share, compute.device), LossConfig(), size)
         loss.total.backward()
         return loss
@@ -67,11 +70,32 @@ def samples_per_s(
     return done / took[0], done / took[1]
 
 
+def compare_compiled(
+    names: Sequence[str], usual: Compute, next_batch: Callable[[], Batch], seconds: float
+) -> None:
+    """Print samples/s with and without torch.compile, and when it has paid for itself."""
+    print(f"{'net':14}{'plain':>10}{'compiled':>10}{'ratio':>7}{'compiling':>11}   pays after")
+    for net in names:
+        compiled = replace(usual, compile="default")
+        began = time.monotonic()
+        samples_per_s(net, compiled, next_batch, 0.0)
+        took = time.monotonic() - began
+        found: dict[Compute, list[float]] = {usual: [], compiled: []}
+        for _ in range(ROUNDS):
+            for compute, speeds in found.items():
+                speeds.append(samples_per_s(net, compute, next_batch, seconds)[0])
+        plain, fast = (statistics.median(speeds) for speeds in found.values())
+        gained = 1 / plain - 1 / fast
+        pays = f"{took / gained:,.0f} samples" if gained > 0 else "never"
+        print(f"{net:14}{plain:10,.0f}{fast:10,.0f}{fast / plain:7.2f}{took:9.0f} s   {pays}")
+
+
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("nets", nargs="*", default=["resnet4x48", "resnet4x64", "resnet5x64"])
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
     parser.add_argument("--batch-size", type=int, default=128)
+    parser.add_argument("--compile", action="store_true", help="what torch.compile brings")
     options = parser.parse_args()
 
     part = Part.whole(records.load_samples(records.sample_path()))
@@ -86,6 +110,9 @@ def main() -> None:
         "fork-join": (replace(usual, replicas=1, threads_each=total), lambda: fixed),
         "with loader": (usual, partial(next, stream)),
     }
+    if options.compile:
+        compare_compiled(options.nets, usual, lambda: fixed, options.seconds)
+        return
     print(f"batch {options.batch_size}, {usual.describe()['threads']} threads; samples/s")
     print(f"{'net':14}" + "".join(f"{name:>14}" for name in ways) + "   loader ratio")
     for net in options.nets:

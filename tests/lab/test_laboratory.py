@@ -352,7 +352,7 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     told = runner.invoke(command, ["report", *common, "-o", "pages", "--machine", "A machine"])
     assert told.exit_code == 0, told.output
     page = (tmp_path / "pages" / "toy.md").read_text()
-    assert "| a low rate (`slow`) | 3.0 | 25.0 % | 0:01:00 |" in page
+    assert "| a low rate (`slow`) | 3.0 | 25 % | 0:01:00 |" in page
     assert "A usual rate learns more. **Holds" in page
     assert "A machine" in page
     assert (tmp_path / "pages" / "toy.svg").read_text().startswith("<?xml")

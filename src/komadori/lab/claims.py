@@ -77,14 +77,14 @@ def difference(records: Sequence[Record], first: str, second: str, measure: str)
 
 def needs_seeds(claim: Claim, records: Sequence[Record], *, all_seeds: bool = False) -> set[str]:
     """The variants whose gap is too small for the seeds they have run with; with `all_seeds` all
-    that the claim compares."""
+    that the claim compares, where it does by shares."""
     wanted: set[str] = set()
     for pair in () if claim.ratio else _pairs(claim):
         gap = difference(records, *pair, claim.measure)
         own = _own_error(gap, pair, claim, records)
         small = own or SMALL_GAP * _unit(claim, records)
         is_small = abs(gap.mean) < small + (claim.within if claim.equal else 0.0)
-        if all_seeds or (gap.by_seed and is_small):
+        if (all_seeds and claim.measure in SHARES) or (gap.by_seed and is_small):
             wanted |= set(pair)
     return wanted
 
@@ -224,10 +224,13 @@ def _error(
     all_seeds: bool,
 ) -> float:
     """What a gap must exceed: its 95 % error by the seeds, and that of the measure itself; of a
-    single seed the latter, or else `SMALL_GAP`, and infinite where all seeds are asked for."""
+    single seed the latter, or else `SMALL_GAP`; infinite of a share where all seeds are asked for.
+    """
     seeds, own = len(gap.by_seed), _own_error(gap, pair, claim, records)
     if seeds == 1:
-        return math.inf if all_seeds else own or SMALL_GAP * _unit(claim, records)
+        if all_seeds and claim.measure in SHARES:
+            return math.inf
+        return own or SMALL_GAP * _unit(claim, records)
     return max(_STUDENT.get(seeds, 2.0) * gap.spread, own) / math.sqrt(seeds)
 
 

@@ -80,9 +80,9 @@ class Claim:
 class Experiment:
     """learner: a key of `lab.learners`. scale: whether the channels are the diary's and follow the
     run's width. all_seeds: whether runs of a variant differ by more than gaps of two points, as
-    networks without norms do, and claims need every seed. columns: measures that its table shows;
-    its learner's where there are none. extras: further measures that its learner knows. order: in
-    `lab run --all`.
+    networks without norms do, and claims of shares need every seed. columns: measures that its
+    table shows; its learner's where there are none. extras: further measures that its learner
+    knows. order: in `lab run --all`.
     """
 
     name: str
