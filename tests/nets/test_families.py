@@ -216,6 +216,13 @@ def test_every_label_scheme_has_its_heads(labels, policy):
     assert net(*inputs_of(interface))[0].shape == (3, encoding.LABELS[labels].size)
 
 
+def test_separate_outputs_may_go_without_biases():
+    interface = interface_of("dlshogi", "from-to")
+    for bias in (True, False):
+        net = nets.build(nets.ResNetConfig(1, 4, policy_bias=bias), interface)
+        assert any("bias" in name for name, _ in net.policy.named_parameters()) == bias
+
+
 @pytest.mark.parametrize("labels", ["5839", "1496"])
 def test_dense_labels_need_a_linear_head(labels):
     interface = interface_of("dlshogi", labels)

@@ -31,7 +31,7 @@ class HeadsConfig:
 
     policy: conv, a 1x1 convolution to the labels' planes; linear, fully connected;
     conv-linear, a 1x1 convolution to `policy_planes` and then fully connected (diary, seed 001).
-    policy_bias: a bias for each label of `conv`.
+    policy_bias: a bias for each label of `conv`, separate outputs' too.
     value: sigmoid; tanh, for the squared error; wdl, logits of win, draw and loss.
     value_planes, value_hidden: 1x1 convolution, then one hidden layer, both with
     `value_activation`.
@@ -80,10 +80,10 @@ class ConvPolicyHead(nn.Module):
 class OriginPolicyHead(nn.Module):
     """A plane of origin squares and, from the board's means, the kinds of drops: -> [N, 88]."""
 
-    def __init__(self, channels: int) -> None:
+    def __init__(self, channels: int, *, bias: bool = True) -> None:
         super().__init__()
-        self.squares = ConvPolicyHead(channels, SQUARES)
-        self.drops = nn.Linear(channels, ORIGINS - SQUARES)
+        self.squares = ConvPolicyHead(channels, SQUARES, bias=bias)
+        self.drops = nn.Linear(channels, ORIGINS - SQUARES, bias=bias)
 
     def forward(self, trunk: Tensor) -> Tensor:
         return torch.cat((self.squares(trunk), self.drops(trunk.mean((2, 3)))), 1)
@@ -121,7 +121,7 @@ def policy_head(config: HeadsConfig, channels: int, interface: Interface) -> nn.
         parts = [Interface(interface.inputs, size) for size in interface.heads]
         return SeveralPolicyHeads([policy_head(config, channels, part) for part in parts])
     if config.policy == "conv" and interface.labels == ORIGINS:
-        return OriginPolicyHead(channels)
+        return OriginPolicyHead(channels, bias=config.policy_bias)
     if config.policy == "conv":
         return ConvPolicyHead(channels, interface.labels, bias=config.policy_bias)
     planes = config.policy_planes if config.policy == "conv-linear" else 0
