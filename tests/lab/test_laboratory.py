@@ -14,7 +14,7 @@ from komadori.cli.lab import command
 from komadori.cli.train import command as train_command
 from komadori.lab import claims, experiment, measures, runner, speed
 from komadori.lab.experiment import Claim, LabError, Size
-from komadori.lab.report import write_report
+from komadori.lab.report import format_measure, write_report
 from komadori.lab.results import Record, Store
 from komadori.lab.runner import Laboratory, Observer, Task
 
@@ -449,3 +449,20 @@ def test_a_wrong_file_is_told(change, text, tmp_path):
     path.write_text(TOY.replace(*change))
     with pytest.raises(LabError, match=text):
         experiment.load(path)
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "text"),
+    [
+        ("policy_top1", 0.4065, "40.6 %"),
+        ("int8_top1_lost", 0.269, "+0.27"),  # points, not a share
+        ("int8_top1_lost", -0.024, "-0.02"),
+        ("int8_time", 0.6497, "0.650"),
+        ("channels", 64.0, "64"),
+        ("root_moves", 52.04, "52.0"),
+        ("time", 3725.0, "1:02:05"),
+        ("policy_loss", float("nan"), ""),
+    ],
+)
+def test_measures_as_text(name, value, text):
+    assert format_measure(name, value) == text

@@ -15,13 +15,13 @@ from komadori.lab.size import Size
 #: The measures that are shares, training's and the laboratory's own.
 SHARES = training.SHARES | {
     "root_share",
-    "int8_top1_lost",
     "score_first",
     *(f"agreement_{k}" for k in (1, 2, 4, 8)),
 }
 #: What the others are measured in, where that is a unit.
 UNITS = {
     "cpu_us": " µs",
+    "int8_top1_lost": " points",
     "elo_first": " Elo",
     "result_loss": " nats",
     "teacher_loss": " nats",

@@ -159,6 +159,8 @@ def format_measure(name: str, value: float) -> str:
         return f"{100 * value:.1f} %"
     if name in _WHOLE:
         return f"{value:,.0f}"
+    if name == "int8_top1_lost":  # in points
+        return f"{value:+.2f}"
     if name == "elo_first":
         return f"{value:+.0f}" if value else "0"
     if name in ("result_loss", "teacher_loss"):
