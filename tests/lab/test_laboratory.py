@@ -2,6 +2,7 @@
 
 import dataclasses
 import json
+import math
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from click.testing import CliRunner
 from komadori import records, training
 from komadori.cli.lab import command
 from komadori.cli.train import command as train_command
-from komadori.lab import claims, experiment, measures, runner, speed
+from komadori.lab import claims, experiment, measures, report, runner, speed
 from komadori.lab.experiment import Claim, LabError, Size
 from komadori.lab.report import format_measure, write_report
 from komadori.lab.results import Record, Store
@@ -264,6 +265,68 @@ def test_equal_means_equal_within_the_error(toy):
     assert claims.judge(claim, apart, toy).verdict == "does not hold"
 
 
+SIZES = Claim("?", higher=("a",), lower=("small", "large"), sizes_of="ResNet", at_equal="int8_time")
+
+
+def sizes(at: float, *values: float) -> list[Record]:
+    """Sizes of time 1 and 4 with accuracies 0.30 and 0.40, and another network."""
+    runs = [record("a", seed, policy_top1=v, int8_time=at) for seed, v in enumerate(values, 1)]
+    for seed in range(1, len(values) + 1):
+        timed = {"int8_time": 4.0} if seed == 1 else {}  # speed is measured with one seed
+        runs.append(record("large", seed, policy_top1=0.40, **timed))
+        timed = {"int8_time": 1.0} if seed == 1 else {}
+        runs.append(record("small", seed, policy_top1=0.30, **timed))
+    return runs
+
+
+@pytest.mark.parametrize(
+    ("at", "value", "gap"),
+    [
+        (2.0, 0.37, 0.02),  # half way by the logarithm
+        (1.0, 0.37, 0.07),
+        (4.0, 0.37, -0.03),
+        (4.4, 0.37, -0.03 - 0.05 * math.log2(1.1)),  # a little beyond
+        (0.9, 0.37, 0.07 - 0.05 * math.log2(0.9)),
+    ],
+)
+def test_a_network_stands_beside_one_of_equal_time(at, value, gap):
+    assert claims.beside_sizes(SIZES, sizes(at, value)).mean == pytest.approx(gap, abs=1e-12)
+
+
+def test_verdicts_at_equal_time(toy):
+    better = claims.judge(SIZES, sizes(2.0, 0.37, 0.371, 0.369), toy)
+    assert (better.verdict, better.sentence) == (
+        "holds",
+        "holds: a to the ResNet: +2.00 ± 0.10 points (3 seeds)",
+    )
+    assert claims.judge(SIZES, sizes(2.0, 0.33, 0.331, 0.329), toy).verdict == "does not hold"
+    assert claims.judge(SIZES, sizes(2.0, 0.36), toy).verdict == "open"
+    assert claims.needs_seeds(SIZES, sizes(2.0, 0.36)) == {"a", "small", "large"}
+    assert claims.needs_seeds(SIZES, sizes(2.0, 0.39)) == set()
+    far = claims.judge(SIZES, sizes(5.0, 0.45), toy)
+    assert far.sentence == "not decided: no ResNet of its size has run"
+    untimed = [record(name, policy_top1=0.3) for name in ("a", "small", "large")]
+    assert claims.judge(SIZES, untimed, toy).sentence == (
+        "not decided: a, large, small have no such figure"
+    )
+
+
+def test_a_page_shows_what_is_had_at_equal_time(toy, tmp_path):
+    names = ("a", "small", "large")
+    of_sizes = dataclasses.replace(
+        toy,
+        variants=tuple(dataclasses.replace(toy.variants[0], name=n, title=n) for n in names),
+        claims=(SIZES,),
+    )
+    table = report.table(of_sizes, sizes(2.0, 0.37, 0.371, 0.369))
+    head, _, first, *_ = table.splitlines()
+    assert "policy accuracy beside the ResNet of its int8 time" in head
+    assert "| +2.0 ± 0.1 |" in first
+    assert table.count("+2.0") == 1
+    picture = report.picture(of_sizes, sizes(2.0, 0.37))
+    assert all(f">{text}<" in picture for text in (*names, "sizes of the ResNet"))
+
+
 def test_one_seed_decides_nothing_where_all_are_asked_for(toy):
     claim = Claim("?", higher=("a",), lower=("b",))
     runs = [*seeds_of("a", 0.40), *seeds_of("b", 0.30)]
@@ -441,6 +504,7 @@ def test_train_takes_a_variant(tmp_path, monkeypatch):
         (('name = "fast"', 'name = "slow"'), "names, each its own"),
         (("question =", "qestion ="), "unknown key 'qestion'"),
         (('lower = ["fast"]', 'lower = ["quick"]'), "no variant 'quick'"),
+        (('lower = ["fast"]', 'lower = ["fast"]\nat_equal = "int8_time"'), "at_equal needs"),
         (("schedule.rate = 0.05", "schedule.speed = 0.05"), "unknown key 'schedule.speed'"),
     ],
 )

@@ -35,6 +35,8 @@ SMALL_GAP = 0.02
 UNLEARNED = 0.04
 #: Student's t of 95 %, both sides, by the number of seeds; from the last on the normal one's 2.
 _STUDENT = {2: 12.71, 3: 4.30, 4: 3.18, 5: 2.78, 6: 2.57, 7: 2.45, 8: 2.36}
+#: How far a line through sizes goes on beyond the outermost, as a factor.
+BEYOND = 1.2
 #: Seeds that a small gap is measured with.
 SEEDS = (1, 2, 3)
 
@@ -79,8 +81,7 @@ def needs_seeds(claim: Claim, records: Sequence[Record], *, all_seeds: bool = Fa
     """The variants whose gap is too small for the seeds they have run with; with `all_seeds` all
     that the claim compares, where it does by shares."""
     wanted: set[str] = set()
-    for pair in () if claim.ratio else _pairs(claim):
-        gap = difference(records, *pair, claim.measure)
+    for pair, gap in () if claim.ratio else gaps_of(claim, records):
         own = _own_error(gap, pair, claim, records)
         small = own or SMALL_GAP * _unit(claim, records)
         is_small = abs(gap.mean) < small + (claim.within if claim.equal else 0.0)
@@ -89,19 +90,60 @@ def needs_seeds(claim: Claim, records: Sequence[Record], *, all_seeds: bool = Fa
     return wanted
 
 
+def gaps_of(claim: Claim, records: Sequence[Record]) -> list[tuple[tuple[str, ...], Value]]:
+    """The differences that the claim is about and the variants of each: first and second, or
+    those of `at_equal`; empty ones of what has not run or has no such measure."""
+    if claim.at_equal:
+        return [(claim.variants, beside_sizes(claim, records))]
+    return [((a, b), difference(records, a, b, claim.measure)) for a, b in _pairs(claim)]
+
+
+def beside_sizes(claim: Claim, records: Sequence[Record]) -> Value:
+    """By how much the one of `higher` measures more than a network on the line through `lower`
+    would that has its `at_equal`, by the logarithm of that; the line goes on for `BEYOND`."""
+    (name,) = claim.higher
+    at = value_of(records, name, claim.at_equal).mean
+    gaps: dict[int, float] = {}
+    for seed, value in value_of(records, name, claim.measure).by_seed.items():
+        line = []
+        for size in claim.lower:
+            x = value_of(records, size, claim.at_equal).mean
+            y = value_of(records, size, claim.measure).by_seed.get(seed, math.nan)
+            line.append((x, y))
+        gap = value - _on_line(sorted(line), at)
+        if math.isfinite(gap):
+            gaps[seed] = gap
+    return Value(gaps)
+
+
+def _on_line(line: Sequence[tuple[float, float]], at: float) -> float:
+    """The line's height at a place, NaN where it doesn't reach it or lacks a point."""
+    if not all(math.isfinite(x) for point in line for x in point):
+        return math.nan
+    if not line[0][0] / BEYOND <= at <= line[-1][0] * BEYOND:
+        return math.nan
+    after = next((i for i, (x, _) in enumerate(line) if x >= at), len(line) - 1)
+    (x0, y0), (x1, y1) = line[max(after, 1) - 1], line[max(after, 1)]
+    return y0 + (y1 - y0) * math.log(at / x0) / math.log(x1 / x0)
+
+
 def judge(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Verdict:
     """What the records say of the claim."""
     if claim.fails:
         return _judge_fails(claim, records, experiment)
     if claim.ratio:
         return _judge_ratio(claim, records)
-    pairs = _pairs(claim)
-    gaps = [difference(records, a, b, claim.measure) for a, b in pairs]
-    ran = [(pair, gap) for pair, gap in zip(pairs, gaps, strict=True) if gap.by_seed]
-    if len(ran) < len(pairs):
+    gaps = gaps_of(claim, records)
+    ran = [(pair, gap) for pair, gap in gaps if gap.by_seed]
+    if len(ran) < len(gaps):
+        measures = [claim.measure, *([claim.at_equal] if claim.at_equal else [])]
         missing = sorted(
-            {v for v in claim.variants if not value_of(records, v, claim.measure).by_seed}
+            v
+            for v in set(claim.variants)
+            if not all(value_of(records, v, measure).by_seed for measure in measures)
         )
+        if claim.at_equal and not missing:
+            return Verdict("open", f"not decided: no {claim.sizes_of} of its size has run")
         what = "no such figure" if {r.variant for r in records}.issuperset(missing) else "not run"
         have = "have" if len(missing) > 1 else "has"
         return Verdict("open", f"not decided: {', '.join(missing) or 'a variant'} {have} {what}")
@@ -114,9 +156,9 @@ def judge(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Ve
 
 @dataclass(frozen=True)
 class _Gap:
-    """Between two variants; error: what is not decided about its mean, to both sides."""
+    """Between variants; error: what is not decided about its mean, to both sides."""
 
-    pair: tuple[str, str]
+    pair: tuple[str, ...]
     value: Value
     error: float
 
@@ -156,7 +198,8 @@ def _judge_order(claim: Claim, gaps: Sequence[_Gap]) -> Verdict:
     below = [gap for gap in gaps if gap.most < 0]
     if below:
         least = min(below, key=lambda gap: gap.value.mean)
-    shown = f"{least.pair[0]} to {least.pair[1]}: {_points(least.value, claim)}"
+    beside = f"the {claim.sizes_of}" if claim.at_equal else least.pair[1]
+    shown = f"{least.pair[0]} to {beside}: {_points(least.value, claim)}"
     if below:
         return Verdict("does not hold", f"{'no' if claim.is_open else 'does not hold'}: {shown}")
     if least.least > 0:
@@ -218,7 +261,7 @@ def _unit(claim: Claim, records: Sequence[Record]) -> float:
 
 def _error(
     gap: Value,
-    pair: tuple[str, str],
+    pair: tuple[str, ...],
     claim: Claim,
     records: Sequence[Record],
     all_seeds: bool,
@@ -239,7 +282,7 @@ def error_name(measure: str) -> str:
     return f"{measure}_error"
 
 
-def _own_error(gap: Value, pair: tuple[str, str], claim: Claim, records: Sequence[Record]) -> float:
+def _own_error(gap: Value, pair: tuple[str, ...], claim: Claim, records: Sequence[Record]) -> float:
     """The error of a gap of one seed by the errors of its measures, 0.0 where they have none."""
     errors = [value_of(records, name, error_name(claim.measure)).by_seed for name in pair]
     widest = [math.hypot(*(error.get(seed, 0.0) for error in errors)) for seed in gap.by_seed]

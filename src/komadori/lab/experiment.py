@@ -58,6 +58,8 @@ class Claim:
     higher, lower: every variant of one measures more than every one of the other.
     equal, within: no two differ by more. ratio, within: the one of `higher` measures so many times
     that of `lower`. fails: these don't learn. is_open: a question that the diary leaves open.
+    sizes_of, at_equal: `lower` are sizes of this one network, and the one of `higher` is compared
+    with what a size between them would have that measures the same by `at_equal`.
     """
 
     text: str
@@ -69,6 +71,8 @@ class Claim:
     ratio: float = 0.0
     fails: tuple[str, ...] = ()
     is_open: bool = False
+    sizes_of: str = ""
+    at_equal: str = ""
 
     @property
     def variants(self) -> tuple[str, ...]:
@@ -173,6 +177,8 @@ def load(path: Path) -> Experiment:
     for claim in claims:
         for name in (*claim.variants, *claim.fails):
             experiment.variant(name)
+        if claim.at_equal and not (claim.sizes_of and len(claim.higher) == 1 < len(claim.lower)):
+            raise LabError(f"{path}: at_equal needs one in higher, two sizes in lower, sizes_of")
     if experiment.learner not in LEARNERS:
         known_learners = ", ".join(LEARNERS)
         raise LabError(f"{path}: learner = {experiment.learner!r}; there are {known_learners}")

@@ -42,6 +42,16 @@ class DotRow:
     diary: float | None
 
 
+@dataclass(frozen=True)
+class Mark:
+    """One network of a picture of what is had for what: its place, and a value a seed."""
+
+    label: str
+    x: float
+    values: Sequence[float]
+    on_line: bool
+
+
 def plot_svg(plot: Plot, *, alone: bool = False) -> str:
     """A plot as an SVG element that takes its text colour from the page, or as a file."""
     return _svg(lambda: _figure(plot), plot.title, transparent=not alone)
@@ -78,6 +88,48 @@ def dots_svg(rows: Sequence[DotRow], title: str) -> str:
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(axis="x", alpha=0.25)
         figure.legend(frameon=False, fontsize=9, loc="outside lower right", ncols=2)
+        return figure
+
+    return _svg(draw, title, transparent=False)
+
+
+def trade_svg(
+    marks: Sequence[Mark], title: str, x_label: str, line_label: str, percent: bool
+) -> str:
+    """What is had (y) for what it costs (x, by its logarithm): networks as dots with their names,
+    the sizes of one network as a line; a standalone SVG."""
+
+    def draw() -> Any:
+        from matplotlib.figure import Figure
+        from matplotlib.ticker import FixedLocator, NullFormatter, PercentFormatter
+
+        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
+        axes = figure.subplots()
+        for mark in marks:
+            colour = COLOURS[1 if mark.on_line else 0]
+            mean = sum(mark.values) / len(mark.values)
+            axes.plot([mark.x] * len(mark.values), mark.values, "o", color=colour, alpha=0.3, ms=4)
+            axes.plot([mark.x], [mean], "o", color=colour, ms=7)
+            place = {"xytext": (0, -16), "ha": "center"} if mark.on_line else {"xytext": (8, 4)}
+            axes.annotate(
+                mark.label, (mark.x, mean), textcoords="offset points", fontsize=9, **place
+            )
+        line = sorted((m.x, sum(m.values) / len(m.values)) for m in marks if m.on_line)
+        axes.plot([x for x, _ in line], [y for _, y in line], "-", color=COLOURS[1], lw=2)
+        axes.plot([], [], "-o", color=COLOURS[1], label=f"sizes of the {line_label}")
+        axes.plot([], [], "o", color=COLOURS[0], label="others")
+        axes.set_xscale("log")
+        axes.xaxis.set_major_locator(FixedLocator([0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 3, 4]))
+        axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+        axes.xaxis.set_minor_formatter(NullFormatter())
+        axes.margins(x=0.14, y=0.12)
+        if percent:
+            axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+        axes.set_title(title, loc="left", fontsize=11)
+        axes.set_xlabel(x_label)
+        axes.spines[["top", "right"]].set_visible(False)
+        axes.grid(alpha=0.25)
+        axes.legend(frameon=False, fontsize=9, loc="lower right")
         return figure
 
     return _svg(draw, title, transparent=False)

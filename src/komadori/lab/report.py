@@ -12,9 +12,18 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from komadori.atomic import write_text
-from komadori.lab.claims import SHARES, Value, Verdict, at_size, error_name, judge, value_of
-from komadori.lab.experiment import Experiment, Variant
-from komadori.lab.figures import DotRow, dots_svg
+from komadori.lab.claims import (
+    SHARES,
+    Value,
+    Verdict,
+    at_size,
+    beside_sizes,
+    error_name,
+    judge,
+    value_of,
+)
+from komadori.lab.experiment import Claim, Experiment, Variant
+from komadori.lab.figures import DotRow, Mark, dots_svg, trade_svg
 from komadori.lab.results import Record, Store
 from komadori.lab.size import LabError, Size
 
@@ -84,7 +93,7 @@ def write_report(
         text = page(experiment, records, verdicts, command, machine)
         path = out / f"{experiment.name}.md"
         write_text(path, text)
-        write_text(out / f"{experiment.name}.svg", _picture(experiment, records))
+        write_text(out / f"{experiment.name}.svg", picture(experiment, records))
         copy = out / "data" / f"{experiment.name}.json"
         if copy.resolve() != store.path(experiment.name).resolve():
             write_text(copy, store.path(experiment.name).read_text(encoding="utf-8"))
@@ -126,10 +135,13 @@ def table(experiment: Experiment, records: Sequence[Record]) -> str:
     columns = experiment.columns or experiment.kind.columns
     ours = [c for c in columns if any(_has(r, c) for r in records)]
     seeds = any(len(_seeds(records, v)) > 1 for v in experiment.variants)
+    beside = {claim.higher[0]: claim for claim in experiment.claims if claim.at_equal}
+    beside_heads = list(dict.fromkeys(map(_beside_head, beside.values())))
     heads = [
         "variant",
         *(f"diary: {TITLES[key]}" for key in diary),
         *(TITLES.get(key, key) for key in ours),
+        *beside_heads,
         *(["seeds"] if seeds else []),
     ]
     rows = [heads, ["---"] * (1 + len(diary)) + ["--:"] * (len(heads) - 1 - len(diary))]
@@ -141,6 +153,9 @@ def table(experiment: Experiment, records: Sequence[Record]) -> str:
         )
         row = [named, *(_diary_cell(variant, key) for key in diary)]
         row += [_cell(records, variant, key) for key in ours]
+        claim = beside.get(variant.name)
+        mine = _beside_head(claim) if claim else ""
+        row += [_beside_cell(records, claim) if claim and h == mine else "" for h in beside_heads]
         if seeds:
             row.append(", ".join(map(str, _seeds(records, variant))))
         rows.append(row)
@@ -178,6 +193,19 @@ def _cell(records: Sequence[Record], variant: Variant, key: str) -> str:
         return f"diverged at step {diverged[0]:,}" if diverged else ""
     text = format_measure(key, value.mean)
     return text + _spread(key, value) if math.isfinite(value.spread) else text
+
+
+def _beside_head(claim: Claim) -> str:
+    at, measure = TITLES.get(claim.at_equal, claim.at_equal), TITLES[claim.measure]
+    return f"{measure} beside the {claim.sizes_of} of its {at}"
+
+
+def _beside_cell(records: Sequence[Record], claim: Claim) -> str:
+    gap = beside_sizes(claim, records)
+    if not gap.by_seed:
+        return ""
+    text = f"{100 * gap.mean:+.1f}" if claim.measure in SHARES else f"{gap.mean:+.3g}"
+    return text + _spread(claim.measure, gap) if math.isfinite(gap.spread) else text
 
 
 def _spread(key: str, value: Value) -> str:
@@ -292,7 +320,11 @@ def _index(rows: list[str], command: str, machine: str) -> str:
     )
 
 
-def _picture(experiment: Experiment, records: Sequence[Record]) -> str:
+def picture(experiment: Experiment, records: Sequence[Record]) -> str:
+    """The SVG of one experiment: a dot a seed, or what is had for what it costs."""
+    traded = [claim for claim in experiment.claims if claim.at_equal]
+    if traded:
+        return _trade(experiment, records, traded[0])
     measure = experiment.kind.picture
     rows = []
     for variant in experiment.variants:
@@ -306,6 +338,18 @@ def _picture(experiment: Experiment, records: Sequence[Record]) -> str:
             )
         )
     return dots_svg(rows, f"{TITLES[measure]}, held-out games")
+
+
+def _trade(experiment: Experiment, records: Sequence[Record], claim: Claim) -> str:
+    """Every variant by what the claim compares at equal, its sizes as a line."""
+    marks = []
+    for variant in experiment.variants:
+        x = value_of(records, variant.name, claim.at_equal).mean
+        values = list(value_of(records, variant.name, claim.measure).by_seed.values())
+        if math.isfinite(x) and values:
+            marks.append(Mark(variant.name, x, values, variant.name in claim.lower))
+    at, measure = TITLES.get(claim.at_equal, claim.at_equal), TITLES[claim.measure]
+    return trade_svg(marks, f"{measure} by {at}", at, claim.sizes_of, claim.measure in SHARES)
 
 
 def _has(record: Record, key: str) -> bool:
