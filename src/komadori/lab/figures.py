@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import io
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -110,10 +110,6 @@ def trade_svg(
             mean = sum(mark.values) / len(mark.values)
             axes.plot([mark.x] * len(mark.values), mark.values, "o", color=colour, alpha=0.3, ms=4)
             axes.plot([mark.x], [mean], "o", color=colour, ms=7)
-            place = {"xytext": (0, -16), "ha": "center"} if mark.on_line else {"xytext": (8, 4)}
-            axes.annotate(
-                mark.label, (mark.x, mean), textcoords="offset points", fontsize=9, **place
-            )
         line = sorted((m.x, sum(m.values) / len(m.values)) for m in marks if m.on_line)
         axes.plot([x for x, _ in line], [y for _, y in line], "-", color=COLOURS[1], lw=2)
         axes.plot([], [], "-o", color=COLOURS[1], label=f"sizes of the {line_label}")
@@ -124,15 +120,49 @@ def trade_svg(
         axes.xaxis.set_minor_formatter(NullFormatter())
         axes.margins(x=0.14, y=0.12)
         if percent:
-            axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+            axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
         axes.set_title(title, loc="left", fontsize=11)
         axes.set_xlabel(x_label)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(alpha=0.25)
-        axes.legend(frameon=False, fontsize=9, loc="lower right")
+        figure.legend(frameon=False, fontsize=9, loc="outside lower right", ncols=2)
+        figure.draw_without_rendering()  # places are known from here on
+        _name(axes, {m.label: (m.x, sum(m.values) / len(m.values)) for m in marks})
         return figure
 
     return _svg(draw, title, transparent=False)
+
+
+def _name(axes: Any, places: Mapping[str, tuple[float, float]]) -> None:
+    """Write names beside their places, each where it covers no other name or place if it can."""
+    from matplotlib.transforms import Bbox
+
+    at = {label: axes.transData.transform(place) for label, place in places.items()}
+    taken = [Bbox.from_bounds(x - 5, y - 5, 10, 10) for x, y in at.values()]
+    sides = [
+        {"xytext": (8 * right, 5 * up), "ha": ("right", "center", "left")[right + 1], "va": va}
+        for right, up, va in [
+            (1, 0, "center"),
+            (0, -2, "top"),
+            (0, 2, "bottom"),
+            (-1, 0, "center"),
+            (1, -1, "top"),
+            (1, 1, "bottom"),
+            (-1, -1, "top"),
+            (-1, 1, "bottom"),
+        ]
+    ]
+    for label, place in places.items():
+        for side in sides:
+            text = axes.annotate(label, place, textcoords="offset points", fontsize=9, **side)
+            box = text.get_window_extent()
+            if not any(box.overlaps(other) for other in taken):
+                break
+            text.remove()
+        else:
+            text = axes.annotate(label, place, textcoords="offset points", fontsize=9, **sides[0])
+            box = text.get_window_extent()
+        taken.append(box)
 
 
 def _figure(plot: Plot) -> Any:
