@@ -303,6 +303,8 @@ def test_verdicts_at_equal_time(toy):
     assert claims.judge(SIZES, sizes(2.0, 0.36), toy).verdict == "open"
     assert claims.needs_seeds(SIZES, sizes(2.0, 0.36)) == {"a", "small", "large"}
     assert claims.needs_seeds(SIZES, sizes(2.0, 0.39)) == set()
+    alike = [record(r.variant, policy_top1=0.3, int8_time=1.0) for r in sizes(1.0, 0.37)]
+    assert claims.judge(SIZES, alike, toy).verdict == "open"  # no line through one place
     far = claims.judge(SIZES, sizes(5.0, 0.45), toy)
     assert far.sentence == "not decided: no ResNet of its size has run"
     untimed = [record(name, policy_top1=0.3) for name in ("a", "small", "large")]

@@ -117,8 +117,11 @@ def beside_sizes(claim: Claim, records: Sequence[Record]) -> Value:
 
 
 def _on_line(line: Sequence[tuple[float, float]], at: float) -> float:
-    """The line's height at a place, NaN where it doesn't reach it or lacks a point."""
+    """The line's height at a place, NaN where it doesn't reach it, lacks a point, or has two at
+    one place or at none that has a logarithm."""
     if not all(math.isfinite(x) for point in line for x in point):
+        return math.nan
+    if line[0][0] <= 0 or len({x for x, _ in line}) < len(line):
         return math.nan
     if not line[0][0] / BEYOND <= at <= line[-1][0] * BEYOND:
         return math.nan

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import re
+import statistics
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -50,6 +51,10 @@ class Mark:
     x: float
     values: Sequence[float]
     on_line: bool
+
+    @property
+    def mean(self) -> float:
+        return statistics.fmean(self.values)
 
 
 def plot_svg(plot: Plot, *, alone: bool = False) -> str:
@@ -107,10 +112,9 @@ def trade_svg(
         axes = figure.subplots()
         for mark in marks:
             colour = COLOURS[1 if mark.on_line else 0]
-            mean = sum(mark.values) / len(mark.values)
             axes.plot([mark.x] * len(mark.values), mark.values, "o", color=colour, alpha=0.3, ms=4)
-            axes.plot([mark.x], [mean], "o", color=colour, ms=7)
-        line = sorted((m.x, sum(m.values) / len(m.values)) for m in marks if m.on_line)
+            axes.plot([mark.x], [mark.mean], "o", color=colour, ms=7)
+        line = sorted((mark.x, mark.mean) for mark in marks if mark.on_line)
         axes.plot([x for x, _ in line], [y for _, y in line], "-", color=COLOURS[1], lw=2)
         axes.plot([], [], "-o", color=COLOURS[1], label=f"sizes of the {line_label}")
         axes.plot([], [], "o", color=COLOURS[0], label="others")
@@ -127,7 +131,7 @@ def trade_svg(
         axes.grid(alpha=0.25)
         figure.legend(frameon=False, fontsize=9, loc="outside lower right", ncols=2)
         figure.draw_without_rendering()  # places are known from here on
-        _name(axes, {m.label: (m.x, sum(m.values) / len(m.values)) for m in marks})
+        _name(axes, {mark.label: (mark.x, mark.mean) for mark in marks})
         return figure
 
     return _svg(draw, title, transparent=False)

@@ -135,13 +135,15 @@ def table(experiment: Experiment, records: Sequence[Record]) -> str:
     columns = experiment.columns or experiment.kind.columns
     ours = [c for c in columns if any(_has(r, c) for r in records)]
     seeds = any(len(_seeds(records, v)) > 1 for v in experiment.variants)
-    beside = {claim.higher[0]: claim for claim in experiment.claims if claim.at_equal}
-    beside_heads = list(dict.fromkeys(map(_beside_head, beside.values())))
+    beside: dict[str, dict[str, Claim]] = {}
+    for claim in experiment.claims:
+        if claim.at_equal:
+            beside.setdefault(_beside_head(claim), {})[claim.higher[0]] = claim
     heads = [
         "variant",
         *(f"diary: {TITLES[key]}" for key in diary),
         *(TITLES.get(key, key) for key in ours),
-        *beside_heads,
+        *beside,
         *(["seeds"] if seeds else []),
     ]
     rows = [heads, ["---"] * (1 + len(diary)) + ["--:"] * (len(heads) - 1 - len(diary))]
@@ -153,9 +155,7 @@ def table(experiment: Experiment, records: Sequence[Record]) -> str:
         )
         row = [named, *(_diary_cell(variant, key) for key in diary)]
         row += [_cell(records, variant, key) for key in ours]
-        claim = beside.get(variant.name)
-        mine = _beside_head(claim) if claim else ""
-        row += [_beside_cell(records, claim) if claim and h == mine else "" for h in beside_heads]
+        row += [_beside_cell(records, claims.get(variant.name)) for claims in beside.values()]
         if seeds:
             row.append(", ".join(map(str, _seeds(records, variant))))
         rows.append(row)
@@ -200,7 +200,9 @@ def _beside_head(claim: Claim) -> str:
     return f"{measure} beside the {claim.sizes_of} of its {at}"
 
 
-def _beside_cell(records: Sequence[Record], claim: Claim) -> str:
+def _beside_cell(records: Sequence[Record], claim: Claim | None) -> str:
+    if claim is None:
+        return ""
     gap = beside_sizes(claim, records)
     if not gap.by_seed:
         return ""
