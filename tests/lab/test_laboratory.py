@@ -3,6 +3,7 @@
 import dataclasses
 import json
 import math
+import re
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
@@ -417,7 +418,14 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     told = runner.invoke(command, ["report", *common, "-o", "pages", "--machine", "A machine"])
     assert told.exit_code == 0, told.output
     page = (tmp_path / "pages" / "toy.md").read_text()
-    assert "| a low rate (`slow`) | 3.0 | 25 % | 0:01:00 |" in page
+    lines = page.splitlines()
+    cells = [[c.strip() for c in line.split("|")] for line in lines if line.startswith("|")]
+    assert cells[0][2:4] == ["diary: train loss", "train loss"]
+    assert cells[0][4:6] == ["diary: policy accuracy", "policy accuracy"]
+    slow = dict(zip(cells[0], next(row for row in cells if "`slow`" in row[1]), strict=True))
+    diary = {name: slow[f"diary: {name}"] for name in ("train loss", "policy accuracy", "time")}
+    assert diary == {"train loss": "3.0", "policy accuracy": "25 %", "time": "0:01:00"}
+    assert re.fullmatch(r"\d\.\d{3}", slow["train loss"])
     assert "A usual rate learns more. **Holds" in page
     assert "A machine" in page
     assert (tmp_path / "pages" / "toy.svg").read_text().startswith("<?xml")

@@ -130,10 +130,14 @@ def page(
 
 
 def table(experiment: Experiment, records: Sequence[Record]) -> str:
-    """The Markdown table: a row a variant, the diary's figures and then those measured."""
+    """The Markdown table: a row a variant, each of the diary's figures beside the one measured;
+    first those that have none."""
     diary = [key for key in TITLES if any(key in variant.diary for variant in experiment.variants)]
     columns = experiment.columns or experiment.kind.columns
     ours = [c for c in columns if any(_has(r, c) for r in records)]
+    cells: list[tuple[str, bool]] = [(key, True) for key in diary if key not in ours]
+    for key in ours:
+        cells += [(key, True)] * (key in diary) + [(key, False)]
     seeds = any(len(_seeds(records, v)) > 1 for v in experiment.variants)
     beside: dict[str, dict[str, Claim]] = {}
     for claim in experiment.claims:
@@ -141,20 +145,21 @@ def table(experiment: Experiment, records: Sequence[Record]) -> str:
             beside.setdefault(_beside_head(claim), {})[claim.higher[0]] = claim
     heads = [
         "variant",
-        *(f"diary: {TITLES[key]}" for key in diary),
-        *(TITLES.get(key, key) for key in ours),
+        *(f"diary: {TITLES[key]}" if is_diary else TITLES.get(key, key) for key, is_diary in cells),
         *beside,
         *(["seeds"] if seeds else []),
     ]
-    rows = [heads, ["---"] * (1 + len(diary)) + ["--:"] * (len(heads) - 1 - len(diary))]
+    rules = ["---", *("---" if is_diary else "--:" for _, is_diary in cells)]
+    rows = [heads, rules + ["--:"] * (len(heads) - len(rules))]
     for variant in experiment.variants:
         named = (
             variant.title
             if variant.title == variant.name
             else f"{variant.title} (`{variant.name}`)"
         )
-        row = [named, *(_diary_cell(variant, key) for key in diary)]
-        row += [_cell(records, variant, key) for key in ours]
+        row = [named]
+        for key, is_diary in cells:
+            row.append(_diary_cell(variant, key) if is_diary else _cell(records, variant, key))
         row += [_beside_cell(records, claims.get(variant.name)) for claims in beside.values()]
         if seeds:
             row.append(", ".join(map(str, _seeds(records, variant))))
