@@ -259,7 +259,11 @@ def test_every_pair_is_judged_by_its_own_error(toy):
 def test_equal_means_equal_within_the_error(toy):
     claim = Claim("?", equal=("a", "b"), within=0.01)
     wild = [*seeds_of("a", 0.30, 0.30, 0.30), *seeds_of("b", 0.36, 0.25, 0.29)]
-    assert claims.judge(claim, wild, toy).verdict == "open"
+    open_ = claims.judge(claim, wild, toy)
+    assert open_.verdict == "open"
+    assert open_.sentence.endswith(
+        "(3 seeds), its error reaching beyond the 1.0 points of alike ones"
+    )
     calm = [*seeds_of("a", 0.30, 0.30, 0.30), *seeds_of("b", 0.301, 0.302, 0.301)]
     assert claims.judge(claim, calm, toy).verdict == "holds"
     apart = [*seeds_of("a", 0.30, 0.30, 0.30), *seeds_of("b", 0.33, 0.331, 0.329)]
@@ -298,7 +302,7 @@ def test_verdicts_at_equal_time(toy):
     better = claims.judge(SIZES, sizes(2.0, 0.37, 0.371, 0.369), toy)
     assert (better.verdict, better.sentence) == (
         "holds",
-        "holds: a to the ResNet: +2.00 ± 0.10 points (3 seeds)",
+        "holds: a to the ResNet: +2.00 ± 0.25 points (3 seeds)",  # 4.30 * 0.1 / sqrt(3)
     )
     assert claims.judge(SIZES, sizes(2.0, 0.33, 0.331, 0.329), toy).verdict == "does not hold"
     assert claims.judge(SIZES, sizes(2.0, 0.36), toy).verdict == "open"

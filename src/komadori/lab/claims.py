@@ -150,20 +150,22 @@ def judge(claim: Claim, records: Sequence[Record], experiment: Experiment) -> Ve
         what = "no such figure" if {r.variant for r in records}.issuperset(missing) else "not run"
         have = "have" if len(missing) > 1 else "has"
         return Verdict("open", f"not decided: {', '.join(missing) or 'a variant'} {have} {what}")
-    judged = [
-        _Gap(pair, gap, _error(gap, pair, claim, records, experiment.all_seeds))
-        for pair, gap in ran
-    ]
+    judged = [_gap(gap, pair, claim, records, experiment.all_seeds) for pair, gap in ran]
     return _judge_equal(claim, judged) if claim.equal else _judge_order(claim, judged)
 
 
 @dataclass(frozen=True)
 class _Gap:
-    """Between variants; error: what is not decided about its mean, to both sides."""
+    """Between variants.
+
+    error: what its mean must exceed to be decided. is_measured: whether that is its 95 % error,
+    by the seeds or the measure's own.
+    """
 
     pair: tuple[str, ...]
     value: Value
     error: float
+    is_measured: bool
 
     @property
     def least(self) -> float:
@@ -173,9 +175,18 @@ class _Gap:
     def most(self) -> float:
         return self.value.mean + self.error
 
-    def undecided(self, shown: str) -> Verdict:
-        one = len(self.value.by_seed) == 1
-        return Verdict("open", f"not decided: {shown}{'' if one else ', within its error'}")
+    def undecided(self, shown: str, why: str) -> Verdict:
+        return Verdict("open", f"not decided: {shown}{f', {why}' if self.is_measured else ''}")
+
+    def text(self, claim: Claim) -> str:
+        """Mean and, where it is measured, error; in points, or the measure's unit."""
+        seeds = len(self.value.by_seed)
+        of = f"{seeds} seeds" if seeds > 1 else "one seed"
+        if claim.measure in SHARES:
+            error = f" ± {100 * self.error:.2f}" if self.is_measured else ""
+            return f"{100 * self.value.mean:+.2f}{error} points ({of})"
+        error = f" ± {self.error:.3g}" if self.is_measured else ""
+        return f"{self.value.mean:+.3g}{error}{UNITS.get(claim.measure, '')} ({of})"
 
 
 def _judge_equal(claim: Claim, gaps: Sequence[_Gap]) -> Verdict:
@@ -185,14 +196,13 @@ def _judge_equal(claim: Claim, gaps: Sequence[_Gap]) -> Verdict:
     beyond = [gap for gap in gaps if gap.least > limit or gap.most < -limit]
     if beyond:
         widest = max(beyond, key=lambda gap: abs(gap.value.mean))
-    shown = (
-        f"the widest gap, {widest.pair[0]} to {widest.pair[1]}, is {_points(widest.value, claim)}"
-    )
+    shown = f"the widest gap, {widest.pair[0]} to {widest.pair[1]}, is {widest.text(claim)}"
     if beyond:
         return Verdict("does not hold", f"does not hold: {shown}")
     if -widest.least <= limit and widest.most <= limit:
         return Verdict("holds", f"holds: {shown}")
-    return widest.undecided(shown)
+    alike = f"{100 * limit:.1f} points" if claim.measure in SHARES else f"{limit:g}"
+    return widest.undecided(shown, f"its error reaching beyond the {alike} of alike ones")
 
 
 def _judge_order(claim: Claim, gaps: Sequence[_Gap]) -> Verdict:
@@ -202,12 +212,12 @@ def _judge_order(claim: Claim, gaps: Sequence[_Gap]) -> Verdict:
     if below:
         least = min(below, key=lambda gap: gap.value.mean)
     beside = f"the {claim.sizes_of}" if claim.at_equal else least.pair[1]
-    shown = f"{least.pair[0]} to {beside}: {_points(least.value, claim)}"
+    shown = f"{least.pair[0]} to {beside}: {least.text(claim)}"
     if below:
         return Verdict("does not hold", f"{'no' if claim.is_open else 'does not hold'}: {shown}")
     if least.least > 0:
         return Verdict("holds", f"{'yes' if claim.is_open else 'holds'}: {shown}")
-    return least.undecided(shown)
+    return least.undecided(shown, "within its error")
 
 
 def _judge_ratio(claim: Claim, records: Sequence[Record]) -> Verdict:
@@ -262,22 +272,23 @@ def _unit(claim: Claim, records: Sequence[Record]) -> float:
     return statistics.fmean(finite) if finite else 1.0
 
 
-def _error(
-    gap: Value,
+def _gap(
+    value: Value,
     pair: tuple[str, ...],
     claim: Claim,
     records: Sequence[Record],
     all_seeds: bool,
-) -> float:
-    """What a gap must exceed: its 95 % error by the seeds, and that of the measure itself; of a
-    single seed the latter, or else `SMALL_GAP`; infinite of a share where all seeds are asked for.
-    """
-    seeds, own = len(gap.by_seed), _own_error(gap, pair, claim, records)
-    if seeds == 1:
-        if all_seeds and claim.measure in SHARES:
-            return math.inf
-        return own or SMALL_GAP * _unit(claim, records)
-    return max(_STUDENT.get(seeds, 2.0) * gap.spread, own) / math.sqrt(seeds)
+) -> _Gap:
+    """With its 95 % error by the seeds, or that of the measure where it is larger; of a single seed
+    the latter, or else `SMALL_GAP`; infinite of a share where all seeds are asked for."""
+    seeds, own = len(value.by_seed), _own_error(value, pair, claim, records)
+    if seeds > 1:
+        error = max(_STUDENT.get(seeds, 2.0) * value.spread, own) / math.sqrt(seeds)
+        return _Gap(pair, value, error, is_measured=True)
+    if all_seeds and claim.measure in SHARES:
+        return _Gap(pair, value, math.inf, is_measured=False)
+    error = own or SMALL_GAP * _unit(claim, records)
+    return _Gap(pair, value, error, is_measured=own > 0)
 
 
 def error_name(measure: str) -> str:
@@ -290,13 +301,3 @@ def _own_error(gap: Value, pair: tuple[str, ...], claim: Claim, records: Sequenc
     errors = [value_of(records, name, error_name(claim.measure)).by_seed for name in pair]
     widest = [math.hypot(*(error.get(seed, 0.0) for error in errors)) for seed in gap.by_seed]
     return max(widest, default=0.0)
-
-
-def _points(gap: Value, claim: Claim) -> str:
-    seeds = len(gap.by_seed)
-    of = f"{seeds} seeds" if seeds > 1 else "one seed"
-    if claim.measure in SHARES:
-        spread = f" ± {100 * gap.spread:.2f}" if seeds > 1 else ""
-        return f"{100 * gap.mean:+.2f}{spread} points ({of})"
-    spread = f" ± {gap.spread:.3g}" if seeds > 1 else ""
-    return f"{gap.mean:+.3g}{spread}{UNITS.get(claim.measure, '')} ({of})"

@@ -272,15 +272,15 @@ def _machine(records: Sequence[Record], machine: str) -> str:
 def _rule(experiment: Experiment, records: Sequence[Record]) -> str:
     """What ± means, and which gaps decide nothing."""
     own = any(_has(r, error_name(claim.measure)) for r in records for claim in experiment.claims)
-    mine = " or, where it has one, within its own error" if own else ""
+    mine = " or, where it has one, within its own 95 % error" if own else ""
     alone = (
         "decides nothing here, as such runs differ by several points"
         if experiment.all_seeds
         else f"decides nothing under two points (2 % of what is no share){mine}"
     )
     return (
-        "± after a figure is the standard deviation over the seeds. A gap of one seed "
-        f"{alone}; one of several decides where zero is outside its 95 % interval (Student's t)."
+        "± after a figure of the table is the standard deviation over the seeds, after a gap its "
+        f"95 % error (Student's t), beyond which it decides. A gap of one seed {alone}."
     )
 
 
