@@ -298,6 +298,18 @@ def test_a_network_stands_beside_one_of_equal_time(at, value, gap):
     assert claims.beside_sizes(SIZES, sizes(at, value)).mean == pytest.approx(gap, abs=1e-12)
 
 
+def test_the_one_beside_sizes_may_be_lower(toy):
+    smaller = dataclasses.replace(SIZES, higher=SIZES.lower, lower=SIZES.higher)
+    runs = sizes(2.0, 0.33, 0.331, 0.329)
+    assert claims.beside_sizes(smaller, runs).mean == pytest.approx(-0.02)
+    verdict = claims.judge(smaller, runs, toy)
+    assert (verdict.verdict, verdict.sentence) == (
+        "holds",
+        "holds: the ResNet to a: +2.00 ± 0.25 points (3 seeds)",
+    )
+    assert claims.judge(smaller, sizes(2.0, 0.37, 0.371, 0.369), toy).verdict == "does not hold"
+
+
 def test_verdicts_at_equal_time(toy):
     better = claims.judge(SIZES, sizes(2.0, 0.37, 0.371, 0.369), toy)
     assert (better.verdict, better.sentence) == (

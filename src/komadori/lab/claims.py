@@ -26,6 +26,7 @@ UNITS = {
     "result_loss": " nats",
     "teacher_loss": " nats",
     "policy_entropy": " nats",
+    "policy_loss": " nats",
     "root_moves": " moves",
 }
 #: A gap below this asks for more seeds (two points of accuracy, or 2 % of another measure).
@@ -94,19 +95,22 @@ def gaps_of(claim: Claim, records: Sequence[Record]) -> list[tuple[tuple[str, ..
     """The differences that the claim is about and the variants of each: first and second, or
     those of `at_equal`; empty ones of what has not run or has no such measure."""
     if claim.at_equal:
-        return [(claim.variants, beside_sizes(claim, records))]
+        gap = beside_sizes(claim, records)
+        if claim.beside in claim.lower:
+            gap = Value({seed: -value for seed, value in gap.by_seed.items()})
+        return [(claim.variants, gap)]
     return [((a, b), difference(records, a, b, claim.measure)) for a, b in _pairs(claim)]
 
 
 def beside_sizes(claim: Claim, records: Sequence[Record]) -> Value:
-    """By how much the one of `higher` measures more than a network on the line through `lower`
-    would that has its `at_equal`, by the logarithm of that; the line goes on for `BEYOND`."""
-    (name,) = claim.higher
+    """By how much the claim's one measures more than a network on the line through the sizes would
+    that has its `at_equal`, by the logarithm of that; the line goes on for `BEYOND`."""
+    name = claim.beside
     at = value_of(records, name, claim.at_equal).mean
     gaps: dict[int, float] = {}
     for seed, value in value_of(records, name, claim.measure).by_seed.items():
         line = []
-        for size in claim.lower:
+        for size in claim.sizes:
             x = value_of(records, size, claim.at_equal).mean
             y = value_of(records, size, claim.measure).by_seed.get(seed, math.nan)
             line.append((x, y))
@@ -211,8 +215,12 @@ def _judge_order(claim: Claim, gaps: Sequence[_Gap]) -> Verdict:
     below = [gap for gap in gaps if gap.most < 0]
     if below:
         least = min(below, key=lambda gap: gap.value.mean)
-    beside = f"the {claim.sizes_of}" if claim.at_equal else least.pair[1]
-    shown = f"{least.pair[0]} to {beside}: {least.text(claim)}"
+    sides = list(least.pair)
+    if claim.at_equal:
+        sides = [claim.beside, f"the {claim.sizes_of}"]
+        if claim.beside in claim.lower:
+            sides.reverse()
+    shown = f"{sides[0]} to {sides[1]}: {least.text(claim)}"
     if below:
         return Verdict("does not hold", f"{'no' if claim.is_open else 'does not hold'}: {shown}")
     if least.least > 0:

@@ -58,8 +58,8 @@ class Claim:
     higher, lower: every variant of one measures more than every one of the other.
     equal, within: no two differ by more. ratio, within: the one of `higher` measures so many times
     that of `lower`. fails: these don't learn. is_open: a question that the diary leaves open.
-    sizes_of, at_equal: `lower` are sizes of this one network, and the one of `higher` is compared
-    with what a size between them would have that measures the same by `at_equal`.
+    sizes_of, at_equal: several of one side are sizes of this one network, and the other side's one
+    is compared with what a size between them would have that measures the same by `at_equal`.
     """
 
     text: str
@@ -78,6 +78,16 @@ class Claim:
     def variants(self) -> tuple[str, ...]:
         """Those that the claim compares."""
         return (*self.higher, *self.lower, *self.equal)
+
+    @property
+    def sizes(self) -> tuple[str, ...]:
+        """The side of several, where the claim is `at_equal`."""
+        return max(self.higher, self.lower, key=len)
+
+    @property
+    def beside(self) -> str:
+        """The one that is compared with `sizes`."""
+        return min(self.higher, self.lower, key=len)[0]
 
 
 @dataclass(frozen=True)
@@ -177,8 +187,12 @@ def load(path: Path) -> Experiment:
     for claim in claims:
         for name in (*claim.variants, *claim.fails):
             experiment.variant(name)
-        if claim.at_equal and not (claim.sizes_of and len(claim.higher) == 1 < len(claim.lower)):
-            raise LabError(f"{path}: at_equal needs one in higher, two sizes in lower, sizes_of")
+        sides = sorted((len(claim.higher), len(claim.lower)))
+        if claim.at_equal and not (claim.sizes_of and sides[0] == 1 < sides[1]):
+            raise LabError(
+                f"{path}: at_equal needs one in higher or lower, two sizes or more in the other, "
+                "and sizes_of"
+            )
     if experiment.learner not in LEARNERS:
         known_learners = ", ".join(LEARNERS)
         raise LabError(f"{path}: learner = {experiment.learner!r}; there are {known_learners}")

@@ -142,7 +142,7 @@ def table(experiment: Experiment, records: Sequence[Record]) -> str:
     beside: dict[str, dict[str, Claim]] = {}
     for claim in experiment.claims:
         if claim.at_equal:
-            beside.setdefault(_beside_head(claim), {})[claim.higher[0]] = claim
+            beside.setdefault(_beside_head(claim), {})[claim.beside] = claim
     heads = [
         "variant",
         *(f"diary: {TITLES[key]}" if is_diary else TITLES.get(key, key) for key, is_diary in cells),
@@ -354,7 +354,7 @@ def _trade(experiment: Experiment, records: Sequence[Record], claim: Claim) -> s
         x = value_of(records, variant.name, claim.at_equal).mean
         values = list(value_of(records, variant.name, claim.measure).by_seed.values())
         if math.isfinite(x) and values:
-            marks.append(Mark(variant.name, x, values, variant.name in claim.lower))
+            marks.append(Mark(variant.name, x, values, variant.name in claim.sizes))
     at, measure = TITLES.get(claim.at_equal, claim.at_equal), TITLES[claim.measure]
     return trade_svg(marks, f"{measure} by {at}", at, claim.sizes_of, claim.measure in SHARES)
 
