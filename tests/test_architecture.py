@@ -14,6 +14,7 @@ CORE = ROOT / "cpp" / "komadori"
 MAY_INCLUDE = {
     "rules": set(),
     "encoding": {"rules"},
+    "records": {"rules"},
     "tree": {"rules", "encoding", "mate"},
     "mate": {"rules"},
     "alphabeta": {"rules"},

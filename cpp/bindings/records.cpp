@@ -11,11 +11,11 @@
 #include <memory>
 #include <tuple>
 
-#include "komadori/encoding/record_csa.h"
-#include "komadori/encoding/record_fixed.h"
-#include "komadori/encoding/record_hcpe3.h"
-#include "komadori/encoding/record_samples.h"
-#include "komadori/encoding/record_set.h"
+#include "komadori/records/csa.h"
+#include "komadori/records/fixed_size.h"
+#include "komadori/records/hcpe3.h"
+#include "komadori/records/position_set.h"
+#include "komadori/records/samples.h"
 #include "module.h"
 
 namespace {

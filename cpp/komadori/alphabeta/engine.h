@@ -14,7 +14,7 @@
 
 #include "komadori/alphabeta/clock.h"
 #include "komadori/alphabeta/options.h"
-#include "komadori/alphabeta/policy_desk.h"
+#include "komadori/alphabeta/policy_queue.h"
 #include "komadori/alphabeta/table.h"
 #include "komadori/rules/position.h"
 
@@ -26,7 +26,7 @@ struct Shared {
     Options options;
     Limits limits;
     TranspositionTable table;
-    PolicyDesk policy;
+    PolicyQueue policy;
     std::int64_t started_ms = 0;
     std::atomic<bool> stop{false};
     std::atomic<bool> infinite{false};

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "komadori/alphabeta/history.h"
-#include "komadori/alphabeta/policy_desk.h"
+#include "komadori/alphabeta/policy_queue.h"
 #include "komadori/alphabeta/score.h"
 #include "komadori/rules/staged_moves.h"
 

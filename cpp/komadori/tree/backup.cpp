@@ -22,10 +22,10 @@ void Tree::expand(Batch& batch, const float* policy, const float* value) {
         const int own = int(std::lround(node.value * VALUE_ONE));
         node.value_sum += std::uint64_t(own);
         --node.in_flight;
-        settle(flight.path(leaf), VALUE_ONE - own);
+        backup(flight.path(leaf), VALUE_ONE - own);
     }
     stats_.evaluated += rows;
-    land(batch);
+    finish_batch(batch);
 }
 
 void Tree::cancel(Batch& batch) {
@@ -39,18 +39,18 @@ void Tree::cancel(Batch& batch) {
         --node.in_flight;
         undo(batch.flight->path(leaf));
     }
-    land(batch);
+    finish_batch(batch);
 }
 
 // The batch has come back.
-void Tree::land(Batch& batch) {
+void Tree::finish_batch(Batch& batch) {
     batch.flight->leaves.clear();
     batch.flight->steps.clear();
     std::erase(flights_, batch.flight);
 }
 
 // Gives the visits of a path their value, from the view of the side that made its last move.
-void Tree::settle(std::span<const Step> path, int value) {
+void Tree::backup(std::span<const Step> path, int value) {
     for (std::size_t i = path.size(); i-- > 0; value = VALUE_ONE - value) {
         Node& node = store_[path[i].node];
         --node.in_flight;

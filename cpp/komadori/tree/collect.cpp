@@ -57,17 +57,17 @@ int Tree::collect(int root_number, Batch& batch, int rows, int playouts) {
     const int attempts = 8 * rows + 16;
     make_room(attempts);
     int added = 0;
-    int settled = 0;
+    int backed_up = 0;
     int dropped = 0;
     for (int i = 0; i < attempts && added < rows && dropped <= 4 * rows; ++i) {
-        if (playouts > 0 && added + settled >= playouts) break;
+        if (playouts > 0 && added + backed_up >= playouts) break;
         if (!store_.has_room(1, MAX_LEGAL_MOVES)) break;
         const End end = playout(root, batch);
         if (end == End::STUCK) break;
         if (end == End::QUEUED) ++added;
-        if (end == End::SETTLED) ++settled;
+        if (end == End::BACKED_UP) ++backed_up;
         if (end == End::DROPPED) ++dropped;
-        if (end == End::SETTLED && is_solved(root)) break;
+        if (end == End::BACKED_UP && is_solved(root)) break;
     }
     // Not before: an undone visit would send the next playout down the same path.
     undo(dropped_.steps);
@@ -107,7 +107,7 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
         if (options_.repetition && !is_drawn(position.ply(), options_.draw_ply)) {
             const Repetition repetition = position.repetition(2);
             if (repetition != Repetition::NONE) {
-                end = settle_repetition(root, index, selected, repetition);
+                end = backup_repetition(root, index, selected, repetition);
                 break;
             }
         }
@@ -116,15 +116,15 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
         Edge& edge = store_.edges(node)[step.ordinal];
         if (!edge.has_child()) {
             edge.child = store_.find(key_of(position));
-            if (edge.child == NO_NODE) edge.child = meet(position);
+            if (edge.child == NO_NODE) edge.child = create_node(position);
         }
         index = edge.child;
         const Node& child = store_[index];
         if (child.proof != Proof::NONE || path_.size() >= MAX_DEPTH) {
             ++stats_.terminal;
-            settle(path_, value_for_mover(child));
+            backup(path_, value_for_mover(child));
             prove(path_, index);
-            end = End::SETTLED;
+            end = End::BACKED_UP;
             break;
         }
         if (child.state == NodeState::NEW) {
@@ -142,8 +142,8 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
             ++stats_.transposed;
             const auto finished = std::uint64_t(child.finished());
             const auto mean = int((child.value_sum + finished / 2) / finished);
-            settle(path_, VALUE_ONE - mean);
-            end = End::SETTLED;
+            backup(path_, VALUE_ONE - mean);
+            end = End::BACKED_UP;
             break;
         }
     }
@@ -161,7 +161,7 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
 // The move just made repeats a position of the path. Its value may be stored once every node
 // that it depends on belongs to this path alone; where some don't yet, they are given nodes of
 // their own and the playout starts over.
-Tree::End Tree::settle_repetition(Root& root, NodeIndex index, const Selected& selected,
+Tree::End Tree::backup_repetition(Root& root, NodeIndex index, const Selected& selected,
                                   Repetition repetition) {
     const Position& position = root.position;
     if (make_private(root, index, repeated_at(repetition, position))) return End::RETRY;
@@ -174,8 +174,8 @@ Tree::End Tree::settle_repetition(Root& root, NodeIndex index, const Selected& s
     ++stats_.terminal;
     ++stats_.repeated;
     path_.push_back(visit(index, selected));
-    settle(path_, repetition_value(repetition, opponent(position.turn())));
-    return End::SETTLED;
+    backup(path_, repetition_value(repetition, opponent(position.turn())));
+    return End::BACKED_UP;
 }
 
 // Counts a visit without a value on a node and one of its edges. The edge's mean stays what it
@@ -216,8 +216,8 @@ void Tree::collide(Node& leaf) {
     }
 }
 
-// A node for a position that has none yet, settled as far as the rules can settle it.
-NodeIndex Tree::meet(const Position& position) {
+// Creates the node of a new position; terminal positions get their proof, others their edges.
+NodeIndex Tree::create_node(const Position& position) {
     const NodeIndex index = store_.create(key_of(position));
     Node& node = store_[index];
     node.turn = position.turn();

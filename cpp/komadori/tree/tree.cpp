@@ -58,7 +58,7 @@ std::uint32_t Tree::set_root(int number, const Position& position) {
         root.node = store_.create(key_of(position));
         store_[root.node].turn = position.turn();
     }
-    // A root is searched even where the rules or a mate in one have settled it as a leaf.
+    // A root is searched even if it is a draw by the rules or has a mate in one.
     Node& node = store_[root.node];
     if (node.edge_count == 0) {
         node.proof = Proof::NONE;

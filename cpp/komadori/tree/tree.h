@@ -1,12 +1,12 @@
 // The PUCT graph: `collect` and `expand`.
 //
-// collect() walks from a root to leaves, settles those that need no network (draws, mates,
-// declarations, proven nodes, transpositions met for the first time) and writes the others'
-// input planes to the batch. The caller evaluates the batch and hands the outputs to expand().
+// collect() walks from a root to leaves, backs up those that need no network (draws, mates,
+// declarations, proven nodes, first visits to a transposition) and writes the input planes of
+// the others to the batch. The caller evaluates the batch and hands the outputs to expand().
 // Any number of batches may be out at a time and they may come back in any order.
 //
 // One node stands for a position however it was reached. A repetition is a property of the
-// path: see private.cpp.
+// path: see repetition_nodes.cpp.
 //
 // Every public function takes the tree's lock, so collecting and expanding may happen in
 // different threads. With one thread and the same calls, results are the same bit for bit.
@@ -120,7 +120,7 @@ class Tree {
         int path_length = 0;                      // moves that led to it
         std::vector<std::uint16_t> search_moves;  // sorted
     };
-    enum class End : std::uint8_t { QUEUED, SETTLED, DROPPED, RETRY, STUCK };
+    enum class End : std::uint8_t { QUEUED, BACKED_UP, DROPPED, RETRY, STUCK };
     struct Selected {
         int ordinal;  // -1: nothing left to select
         float score;
@@ -137,10 +137,10 @@ class Tree {
 
     // collect.cpp
     End playout(Root& root, Batch& batch);
-    End settle_repetition(Root& root, NodeIndex index, const Selected& selected,
+    End backup_repetition(Root& root, NodeIndex index, const Selected& selected,
                           Repetition repetition);
     Step visit(NodeIndex index, const Selected& selected);
-    NodeIndex meet(const Position& position);
+    NodeIndex create_node(const Position& position);
     void write_edges(Node& node, const Position& position);
     void collide(Node& leaf);
     void queue(NodeIndex index, const Position& position, Batch& batch);
@@ -152,7 +152,7 @@ class Tree {
     Selected select(Node& node, std::span<const std::uint16_t> allowed, bool at_root);
     void bring_front(Node& node);
 
-    // private.cpp
+    // repetition_nodes.cpp
     int repeated_at(Repetition repetition, const Position& position) const;
     bool make_private(Root& root, NodeIndex index, int anchor);
     void restrict_root(Root& root);
@@ -162,7 +162,7 @@ class Tree {
     void remove_in_flight(Node& copy, NodeIndex original);
 
     // backup.cpp
-    void settle(std::span<const Step> path, int value);
+    void backup(std::span<const Step> path, int value);
     void undo(std::span<const Step> path);
     void prove(std::span<const Step> path, NodeIndex leaf);
     bool prove_from_edges(Node& node);
@@ -171,7 +171,7 @@ class Tree {
     int draw_value(Color mover) const;
     int value_for_mover(const Node& child) const;
     int repetition_value(Repetition repetition, Color mover) const;
-    void land(Batch& batch);
+    void finish_batch(Batch& batch);
 
     // report.cpp
     int best_edge(const Node& node) const;

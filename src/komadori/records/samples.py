@@ -31,7 +31,7 @@ __all__ = [
 ]
 
 #: The records of the one-position formats, for a numpy view of a file; field names are cshogi's.
-#: What each field means stands in cpp/komadori/encoding/record_fixed.h.
+#: What each field means stands in cpp/komadori/records/fixed_size.h.
 LAYOUTS = {
     "hcpe": np.dtype(
         [

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "komadori/encoding/record_game.h"
+#include "komadori/records/game.h"
 #include "komadori/rules/types.h"
 
 namespace komadori {

@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "komadori/encoding/record_game.h"
+#include "komadori/records/game.h"
 
 namespace komadori {
 

@@ -1,6 +1,6 @@
-// Where a search and a policy network meet: the search leaves positions and waits, its owner takes
-// them (step) and brings what the network says of their moves (supply), and the search goes on.
-// No thread of the search ever runs the network.
+// Positions that wait for a policy network. The search queues a position and waits, the engine's
+// owner takes it (step) and supplies the network's priors, and the search resumes. No search
+// thread runs the network.
 #pragma once
 
 #include <array>
@@ -34,14 +34,14 @@ struct PolicyQuestion {
 };
 
 // Any thread may call anything.
-class PolicyDesk {
+class PolicyQueue {
   public:
-    // Called after a position was left, by the thread that waits for it.
+    // Called after a position was queued, by the thread that waits for it.
     std::function<void()> on_question;
 
     // What is known of the position, nullptr for nothing. Stays until `forget`.
     const Priors* find(std::uint64_t key) const;
-    // Leaves the position and waits for the answer; nullptr where `stop` came first.
+    // Queues the position and waits for the answer; nullptr where `stop` came first.
     const Priors* ask(const Position& position, const std::atomic<bool>& stop);
 
     bool has_questions() const { return open_.load(std::memory_order_acquire) > 0; }

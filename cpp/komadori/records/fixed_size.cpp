@@ -1,11 +1,11 @@
-#include "komadori/encoding/record_fixed.h"
+#include "komadori/records/fixed_size.h"
 
 #include <algorithm>
 #include <array>
 #include <utility>
 
-#include "komadori/encoding/record_bytes.h"
-#include "komadori/encoding/record_hcpe3.h"
+#include "komadori/records/bytes.h"
+#include "komadori/records/hcpe3.h"
 #include "komadori/rules/errors.h"
 #include "komadori/rules/position.h"
 

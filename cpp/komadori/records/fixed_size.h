@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-#include "komadori/encoding/record_samples.h"
+#include "komadori/records/samples.h"
 
 namespace komadori {
 

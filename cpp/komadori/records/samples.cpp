@@ -1,4 +1,4 @@
-#include "komadori/encoding/record_samples.h"
+#include "komadori/records/samples.h"
 
 #include <algorithm>
 

@@ -1,10 +1,10 @@
-#include "komadori/encoding/record_hcpe3.h"
+#include "komadori/records/hcpe3.h"
 
 #include <algorithm>
 #include <array>
 #include <limits>
 
-#include "komadori/encoding/record_bytes.h"
+#include "komadori/records/bytes.h"
 #include "komadori/rules/errors.h"
 #include "komadori/rules/notation.h"
 #include "komadori/rules/position.h"

@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-#include "komadori/encoding/record_game.h"
+#include "komadori/records/game.h"
 
 namespace komadori {
 

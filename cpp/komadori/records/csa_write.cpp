@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <array>
 
-#include "komadori/encoding/record_csa.h"
-#include "komadori/encoding/record_csa_names.h"
+#include "komadori/records/csa.h"
+#include "komadori/records/csa_names.h"
 #include "komadori/rules/errors.h"
 #include "komadori/rules/notation.h"
 #include "komadori/rules/position.h"

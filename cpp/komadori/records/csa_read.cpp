@@ -2,8 +2,8 @@
 #include <cmath>
 #include <optional>
 
-#include "komadori/encoding/record_csa.h"
-#include "komadori/encoding/record_csa_names.h"
+#include "komadori/records/csa.h"
+#include "komadori/records/csa_names.h"
 #include "komadori/rules/errors.h"
 #include "komadori/rules/notation.h"
 #include "komadori/rules/position.h"

@@ -3,7 +3,7 @@
 
 #include <string_view>
 
-#include "komadori/encoding/record_game.h"
+#include "komadori/records/game.h"
 #include "komadori/rules/notation.h"
 
 namespace komadori::csa {

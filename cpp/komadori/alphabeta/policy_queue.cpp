@@ -1,4 +1,4 @@
-#include "komadori/alphabeta/policy_desk.h"
+#include "komadori/alphabeta/policy_queue.h"
 
 #include <algorithm>
 #include <stdexcept>
@@ -10,13 +10,13 @@ float Priors::of(Move m) const {
     return found == moves.end() ? least : values[std::size_t(found - moves.begin())];
 }
 
-const Priors* PolicyDesk::find(std::uint64_t key) const {
+const Priors* PolicyQueue::find(std::uint64_t key) const {
     std::lock_guard lock(mutex_);
     const auto found = known_.find(key);
     return found == known_.end() ? nullptr : found->second.get();
 }
 
-const Priors* PolicyDesk::ask(const Position& position, const std::atomic<bool>& stop) {
+const Priors* PolicyQueue::ask(const Position& position, const std::atomic<bool>& stop) {
     const std::uint64_t key = position.key();
     std::unique_lock lock(mutex_);
     if (known_.try_emplace(key).second) {
@@ -42,14 +42,14 @@ const Priors* PolicyDesk::ask(const Position& position, const std::atomic<bool>&
     return found;
 }
 
-std::vector<PolicyQuestion> PolicyDesk::take() {
+std::vector<PolicyQuestion> PolicyQueue::take() {
     std::lock_guard lock(mutex_);
     open_.store(0, std::memory_order_release);
     return std::exchange(questions_, {});
 }
 
-void PolicyDesk::supply(std::uint64_t key, std::span<const std::uint16_t> moves,
-                        std::span<const float> values) {
+void PolicyQueue::supply(std::uint64_t key, std::span<const std::uint16_t> moves,
+                         std::span<const float> values) {
     if (moves.size() != values.size()) {
         throw std::invalid_argument("moves and their priors differ in number");
     }
@@ -65,7 +65,7 @@ void PolicyDesk::supply(std::uint64_t key, std::span<const std::uint16_t> moves,
     changed_.notify_all();
 }
 
-void PolicyDesk::forget() {
+void PolicyQueue::forget() {
     std::lock_guard lock(mutex_);
     known_.clear();
     questions_.clear();
@@ -73,7 +73,7 @@ void PolicyDesk::forget() {
     answered_ = 0;
 }
 
-void PolicyDesk::wake() {
+void PolicyQueue::wake() {
     std::lock_guard lock(mutex_);
     changed_.notify_all();
 }
