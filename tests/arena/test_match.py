@@ -16,6 +16,7 @@ from komadori.arena.workers import WorkerError
 from komadori.players import Decision, make
 from komadori.records import read_games
 from komadori.rules import Board
+from komadori.run_lock import InUseError
 from komadori.usi.client import EngineError
 from komadori.usi.protocol import STARTPOS, GoCommand
 
@@ -293,7 +294,7 @@ def test_a_match_is_taken_up_where_it_was_cut_off(tmp_path: Path) -> None:
 
 def test_a_match_that_is_being_played_is_left_alone(tmp_path: Path) -> None:
     def intrude(record: arena.GameRecord, result: arena.MatchResult) -> None:
-        with pytest.raises(arena.MatchStoreError, match="another process plays"):
+        with pytest.raises(InUseError, match="in use by process"):
             arena.play_match("material", "random", games=2, out=tmp_path)
 
     arena.play_match("material", "random", games=2, out=tmp_path, on_game=intrude)

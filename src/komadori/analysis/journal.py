@@ -11,6 +11,7 @@ from types import TracebackType
 from typing import IO, Any, Self
 
 from komadori.analysis.positions import Found, Line
+from komadori.run_lock import RunLock
 
 VERSION = 1
 
@@ -19,21 +20,31 @@ class Journal:
     """A file of one JSON object a line: first the settings, then a position each.
 
     Opened with the settings it was begun with, it knows what it holds; with others it begins
-    anew. A line that a crash cut off is dropped.
+    anew, and so it does with `fresh`. A line that a crash cut off is dropped. One process writes
+    to it at a time: another gets an InUseError.
     """
 
-    def __init__(self, path: Path, settings: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, settings: Mapping[str, Any], *, fresh: bool = False) -> None:
         self.path = path
         self.known: dict[str, Found] = {}
         self.is_resumed = False
+        self._lock = RunLock.of_file(path).acquire()
+        try:
+            if fresh:
+                path.unlink(missing_ok=True)
+            self._file = self._open(settings)
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _open(self, settings: Mapping[str, Any]) -> IO[str]:
         header = json.dumps({"komadori-analysis": VERSION, **settings}, sort_keys=True)
         kept = self._read(header)
-        path.parent.mkdir(parents=True, exist_ok=True)
         if not self.is_resumed:
-            path.write_text(header + "\n", encoding="utf-8")
+            self.path.write_text(header + "\n", encoding="utf-8")
         else:
-            os.truncate(path, kept)
-        self._file: IO[str] = path.open("a", encoding="utf-8")
+            os.truncate(self.path, kept)
+        return self.path.open("a", encoding="utf-8")
 
     def _read(self, header: str) -> int:
         """Take in what the file holds, if it is of these settings; the bytes that are sound."""
@@ -62,6 +73,7 @@ class Journal:
 
     def close(self) -> None:
         self._file.close()
+        self._lock.release()
 
     def __enter__(self) -> Self:
         return self

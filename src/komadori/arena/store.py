@@ -17,10 +17,9 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from filelock import FileLock, Timeout
-
 from komadori.arena.game import GameRecord
 from komadori.atomic import write_text
+from komadori.run_lock import RunLock
 
 if TYPE_CHECKING:
     from komadori.records import Game
@@ -38,16 +37,11 @@ class MatchStore:
     def __init__(self, folder: Path | str, terms: Mapping[str, Any]) -> None:
         """Take up the match in `folder`, or begin one there.
 
-        Raises MatchStoreError where the folder holds a match under other terms, or one that is
-        being played.
+        Raises MatchStoreError where the folder holds a match under other terms, and InUseError
+        where another process plays one there.
         """
         self.folder = Path(folder)
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._lock = FileLock(self.folder / ".lock")
-        try:
-            self._lock.acquire(timeout=0)
-        except Timeout:
-            raise MatchStoreError(f"{self.folder}: another process plays its match") from None
+        self._lock = RunLock(self.folder).acquire()
         self.path = self.folder / "games.jsonl"
         self._terms = {"format": FORMAT, **json.loads(json.dumps(terms))}
         try:

@@ -97,7 +97,7 @@ def command(
     evaluator, options, facts = _load(model, threads)
     try:
         found = _search(chosen, evaluator, effort, options, facts, fresh)
-    except inference.InferenceError as error:
+    except (inference.InferenceError, OSError) as error:
         raise click.ClickException(str(error)) from error
     finally:
         evaluator.close()
@@ -190,9 +190,7 @@ def _search(
     wanted: dict[str, list[Journal]] = {}
     with contextlib.ExitStack() as journals:
         for record in chosen:
-            if fresh:
-                record.journal.unlink(missing_ok=True)
-            journal = journals.enter_context(Journal(record.journal, settings))
+            journal = journals.enter_context(Journal(record.journal, settings, fresh=fresh))
             if journal.known:
                 click.echo(f"{record.path.name}: {len(journal.known):,} positions known", err=True)
             found |= journal.known

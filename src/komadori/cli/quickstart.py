@@ -46,8 +46,15 @@ def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> Non
     from komadori.cli.quickstart_display import Display
     from komadori.lab.quickstart import Settings, next_commands, run
 
-    with Display() as display:
-        outcome = run(out, Settings(seconds, games, nodes, seed), display)
+    if games % 2:
+        raise click.BadParameter(
+            f"{games} is odd: each opening is played twice", param_hint="--games"
+        )
+    try:
+        with Display() as display:
+            outcome = run(out, Settings(seconds, games, nodes, seed), display)
+    except OSError as error:
+        raise click.ClickException(str(error)) from error
     click.echo()
     click.echo(f"page: {outcome.page}   time: {outcome.seconds:.0f} s")
     click.echo("next:")

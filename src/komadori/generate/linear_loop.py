@@ -24,6 +24,7 @@ from komadori.atomic import atomic_writer, write_text
 from komadori.generate.teacher import TeacherSettings, file_count, teacher_games
 from komadori.linear import kpp, nnue, two_piece
 from komadori.linear.regression import Positions
+from komadori.run_lock import RunLock
 from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
 from komadori.training import Part
 
@@ -156,7 +157,8 @@ class LinearLoop:
         material where nothing does.
 
         Raises ValueError where the folder holds a loop and `resume` isn't given or the other way
-        round, or a loop begun with other settings (`rounds` may differ).
+        round, or a loop begun with other settings (`rounds` may differ), and InUseError while
+        another process runs one there. The folder's lock is held until `run` returns.
         """
         self.settings, self.teacher, self.learner = settings, teacher, learner
         self.folder, self.data, self.weights = folder, list(data), weights
@@ -168,13 +170,18 @@ class LinearLoop:
             "weights": None if weights is None else str(weights),
         }
         path = folder / "loop.json"
-        if path.exists():
-            if not resume:
-                raise ValueError(f"{folder}: holds a loop already; resume it or choose another")
-            _check(folder, json.loads(path.read_text(encoding="utf-8")), card)
-        elif resume:
+        if resume and not path.exists():
             raise ValueError(f"{folder}: nothing to resume there")
-        write_text(path, json.dumps(card, indent=2) + "\n")
+        self.lock = RunLock(folder).acquire()
+        try:
+            if path.exists():
+                if not resume:
+                    raise ValueError(f"{folder}: holds a loop already; resume it or choose another")
+                _check(folder, json.loads(path.read_text(encoding="utf-8")), card)
+            write_text(path, json.dumps(card, indent=2) + "\n")
+        except BaseException:
+            self.lock.release()
+            raise
 
     def run(
         self,
@@ -184,6 +191,12 @@ class LinearLoop:
         concurrency: int = 1,
     ) -> Path | None:
         """Do every round that isn't done. Returns the last weights, None where it was stopped."""
+        with self.lock:
+            return self._run(show, progress, stop, concurrency)
+
+    def _run(
+        self, show: Show, progress: Callable[[Stage], None], stop: Stop, concurrency: int
+    ) -> Path | None:
         weights = self.weights
         for number in range(1, self.settings.rounds + 1):
             finished = self._finished(number)

@@ -23,6 +23,7 @@ from komadori.lab.figures import Curve, Plot
 from komadori.lab.page import Candidate, MatchView, Page, PositionView, render
 from komadori.nets import short_name
 from komadori.rules import Board
+from komadori.run_lock import RunLock
 from komadori.training import Config, Metrics, Part, Report, RunResult
 
 #: A match counts as won when chance alone gives such a score less often than this.
@@ -102,12 +103,17 @@ def run(
 ) -> Outcome:
     """Do the whole of it in `folder`, which keeps the run, the models, the games and the page.
 
-    Without `run_config` the bundled configuration trains.
+    Without `run_config` the bundled configuration trains. Raises InUseError while another process
+    works there.
     """
-    observer = observer or Observer()
-    began = time.monotonic()
-    folder.mkdir(parents=True, exist_ok=True)
+    with RunLock(folder):
+        return _run(folder, settings, observer or Observer(), run_config)
 
+
+def _run(
+    folder: Path, settings: Settings, observer: Observer, run_config: Config | None
+) -> Outcome:
+    began = time.monotonic()
     observer.stage("reading the sample games")
     samples = records.load_samples([records.sample_path()])
     run_config = run_config or config(settings)

@@ -206,6 +206,15 @@ class Learner:
         """Learn until the settings' epochs are done or `stop` says so, saving at each epoch's end
         and every few minutes between.
         """
+        with self.folder.lock:
+            self._run(progress, report, stop)
+
+    def _run(
+        self,
+        progress: Callable[[State], None] | None,
+        report: Callable[[Report], None] | None,
+        stop: Callable[[], bool],
+    ) -> None:
         saved = time.monotonic()
         while self.state.epoch < self.settings.epochs:
             began = time.monotonic()

@@ -166,6 +166,15 @@ class Learner:
 
         The epoch in which it is stopped is lost: a learner that resumes begins it anew.
         """
+        with self._folder.lock:
+            self._run(on_epoch, on_positions, stop)
+
+    def _run(
+        self,
+        on_epoch: Callable[[Report], None] | None,
+        on_positions: Callable[[int], None] | None,
+        stop: Callable[[], bool],
+    ) -> None:
         train: _core.NnueData | None = None
         while not self.is_done:
             began = time.monotonic()

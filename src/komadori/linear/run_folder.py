@@ -16,13 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.atomic import atomic_writer, write_text
+from komadori.run_lock import RunLock
 
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
 
 
 class RunFolder:
-    """A learner's folder, new or gone on with."""
+    """A learner's folder, new or resumed. Holds the folder's lock from its construction until
+    the learner leaves `with run_folder.lock:`."""
 
     def __init__(
         self,
@@ -38,21 +40,29 @@ class RunFolder:
 
         Raises ValueError, naming what is wrong, where the folder holds a run and `resume` isn't
         given or the other way round, and where that run is another learner's, was begun with other
-        settings or learned from other data.
+        settings or learned from other data. Raises InUseError while another process learns there.
         """
         self.path = path
+        self.lock = RunLock(path)
         asked = {"kind": kind, "settings": dict(settings), "data": dict(data)}
         self.card = json.loads(json.dumps(asked))
         state = self.state_path
         if resume and not state.exists():
             raise ValueError(f"{path}: nothing to resume there")
-        if state.exists() and not resume:
-            raise ValueError(f"{path}: holds a run already; resume it or choose another")
-        if resume:
-            self._check(may_differ)
-        path.mkdir(parents=True, exist_ok=True)
+        self.lock.acquire()
+        try:
+            if state.exists() and not resume:
+                raise ValueError(f"{path}: holds a run already; resume it or choose another")
+            if resume:
+                self._check(may_differ)
+            self._write_card()
+        except BaseException:
+            self.lock.release()
+            raise
+
+    def _write_card(self) -> None:
         described = {"format": _FORMAT, "format_version": _FORMAT_VERSION, **self.card}
-        write_text(path / "run.json", json.dumps(described, indent=2) + "\n")
+        write_text(self.path / "run.json", json.dumps(described, indent=2) + "\n")
 
     @property
     def state_path(self) -> Path:

@@ -282,6 +282,10 @@ class Learner:
         self, progress: Callable[[Report], None] | None = None, stop: Callable[[], bool] = bool
     ) -> None:
         """Iterate until the settings' number is done or `stop` says so, saving after each."""
+        with self.folder.lock:
+            self._run(progress, stop)
+
+    def _run(self, progress: Callable[[Report], None] | None, stop: Callable[[], bool]) -> None:
         while self.state.iteration < self.settings.iterations and not stop():
             report = self.iterate()
             self.weights().save(self.folder.path / "weights.npz")

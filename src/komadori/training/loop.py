@@ -11,6 +11,7 @@ from typing import Any
 
 import torch
 
+from komadori.run_lock import RunLock
 from komadori.training.config import Config, LossConfig
 from komadori.training.data import Part, Samples
 from komadori.training.device import targets
@@ -18,6 +19,7 @@ from komadori.training.loader import Batch, Encoder
 from komadori.training.loss import Losses, Size, losses
 from komadori.training.run import Report, Run, RunResult, is_due
 from komadori.training.schedule import learning_rate
+from komadori.training.world import World
 
 
 def train(
@@ -40,8 +42,35 @@ def train(
     on a CPU its losses are those of an uninterrupted run. `stop` is asked at each step and
     ends the run after a checkpoint. Under torchrun every process calls this with the same
     arguments (`training.world`).
+
+    Raises InUseError, an OSError, while another process trains in the folder.
     """
-    run = Run(config, train_samples, test_samples, Path(run_dir), resume, encoder)
+    # Of torchrun's processes the first writes for all.
+    with RunLock(run_dir) if World.is_first_process() else contextlib.nullcontext():
+        return _train(
+            config,
+            train_samples,
+            test_samples,
+            Path(run_dir),
+            resume=resume,
+            progress=progress,
+            stop=stop,
+            encoder=encoder,
+        )
+
+
+def _train(
+    config: Config,
+    train_samples: Samples | Part,
+    test_samples: Samples | Part | None,
+    run_dir: Path,
+    *,
+    resume: bool,
+    progress: Callable[[Report], None] | None,
+    stop: Callable[[], bool] | None,
+    encoder: Encoder | None,
+) -> RunResult:
+    run = Run(config, train_samples, test_samples, run_dir, resume, encoder)
     loop, compute, budget = config.loop, run.compute, run.budget
     forwards = [compute.compiled(network.outputs) for network in run.replicas.networks]
     batches, workers = run.loader.batches(run.at.cursor), compute.workers()

@@ -45,6 +45,11 @@ class World:
             dist.init_process_group(backend, timeout=_PATIENCE)
         return cls(int(os.environ["RANK"]), size, device)
 
+    @staticmethod
+    def is_first_process() -> bool:
+        """Whether this is rank 0, asked before the world is joined."""
+        return os.environ.get("RANK", "0") == "0"
+
     @property
     def is_first(self) -> bool:
         return self.rank == 0

@@ -1,0 +1,120 @@
+"""One writer per folder, held by the operating system, for every command that has a run folder."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from komadori.cli._group import group
+from komadori.records import Game, Winner, write_games
+from komadori.run_lock import InUseError, RunLock
+
+FIRST_MOVES = ("7g7f", "2g2f", "5g5f", "6i7h")
+_HOLD = """
+import sys
+from komadori.run_lock import RunLock
+lock = RunLock.of_file(sys.argv[2]) if sys.argv[1] == "file" else RunLock(sys.argv[2])
+with lock:
+    print("held", flush=True)
+    sys.stdin.read()
+"""
+
+
+def hold(kind: str, path: Path) -> subprocess.Popen[str]:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _HOLD, kind, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    assert process.stdout.readline() == "held\n"
+    return process
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_the_second_is_told_who_holds_it_and_a_killed_holder_frees_it(
+    kind: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "run"
+    process = hold(kind, path)
+    lock = RunLock.of_file(path) if kind == "file" else RunLock(path)
+    with pytest.raises(InUseError, match=rf"run: in use by process {process.pid} since \d{{4}}-"):
+        lock.acquire()
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    with lock:
+        assert lock.is_held
+    assert not lock.is_held
+    left = {entry.name for entry in tmp_path.rglob("*") if entry.is_file()}
+    assert left == (set() if kind == "file" else {".lock"})
+
+
+def test_it_holds_within_one_process_too_and_may_be_entered_while_held(tmp_path: Path) -> None:
+    lock = RunLock(tmp_path).acquire()
+    with lock, pytest.raises(InUseError, match=f"process {os.getpid()} "):
+        RunLock(tmp_path).acquire()
+    with RunLock(tmp_path):
+        pass
+
+
+def test_a_folder_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="file"):
+        RunLock(tmp_path / "file" / "run").acquire()
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    path = tmp_path / "games.hcpe3"
+    write_games(
+        path, [Game.from_usi([first, "3c3d", "1g1f"], winner=Winner.BLACK) for first in FIRST_MOVES]
+    )
+    return path
+
+
+@pytest.fixture
+def config(tmp_path: Path) -> Path:
+    path = tmp_path / "run.toml"
+    path.write_text('[model]\nnet = "resnet1x8"\n[loop]\nepochs = 1\n')
+    return path
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train {config} --data {games} --test {games} -o {run}",
+        "linear train two-piece --data {games} --test-share 0.5 -o {run}",
+        "linear train kpp --data {games} --test-share 0.5 -o {run}",
+        "linear train nnue --data {games} --test-share 0.5 -o {run}",
+        "linear loop -o {run}",
+        "match material random --games 2 --out {run}",
+        "quickstart --out {run}",
+    ],
+)
+def test_no_command_writes_into_a_folder_in_use(
+    line: str, tmp_path: Path, games: Path, config: Path
+) -> None:
+    run = tmp_path / "run"
+    with RunLock(run):
+        result = CliRunner().invoke(group, line.format(run=run, games=games, config=config).split())
+    assert result.exit_code == 1, result.output
+    assert f"Error: {run}: in use by process {os.getpid()} since" in result.output
+    assert {entry.name for entry in run.iterdir()} == {".lock"}
+
+
+def test_no_analysis_writes_into_a_journal_in_use(tmp_path: Path) -> None:
+    record = tmp_path / "game.usi"
+    record.write_text("startpos moves 7g7f 3c3d\n")
+    journal = tmp_path / "game.analysis.jsonl"
+    with RunLock.of_file(journal):
+        result = CliRunner().invoke(group, ["analyse", str(record), "--nodes", "2"])
+    assert result.exit_code == 1, result.output
+    assert f"Error: {journal}: in use by process {os.getpid()} since" in result.output
+    assert not journal.exists()
