@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
-from typing import get_args
+from typing import Any, get_args
+from urllib.parse import quote
 
 import pytest
+from click.testing import CliRunner
 
+import komadori
 from komadori import arena
 from komadori.arena.game import Conditions, GameRecord, Reason, judge, play_game
 from komadori.arena.openings import Opening, choose, is_quiet, parse_opening, read_openings
 from komadori.arena.store import to_game
 from komadori.arena.workers import WorkerError
+from komadori.cli._group import group
 from komadori.players import Decision, make
-from komadori.records import read_games
+from komadori.records import Winner, read_games
 from komadori.rules import Board
 from komadori.run_lock import InUseError
 from komadori.usi.client import EngineError
@@ -330,3 +341,186 @@ def test_sprt_ends_a_match_early() -> None:
     )
     assert result.decision == "H1"
     assert result.played < 200
+
+
+# ---------------------------------------------------------------------------- adjudication
+
+
+class Scored(Script):
+    """Says what it thinks of its position beside its moves."""
+
+    def __init__(self, *words: str, score_cp: int | None) -> None:
+        super().__init__(*words)
+        self.score_cp = score_cp
+
+    def play(self, board: Board, go: GoCommand) -> Decision:
+        return replace(super().play(board, go), score_cp=self.score_cp)
+
+
+@pytest.mark.parametrize(
+    ("black_cp", "white_cp", "expected", "plies"),
+    [
+        (900, -800, ("black", "adjudication"), 6),
+        (-900, 800, ("white", "adjudication"), 6),
+        (900, -700, ("draw", "repetition"), 12),  # White doesn't see enough
+        (900, 900, ("draw", "repetition"), 12),  # they don't agree who
+        (900, None, ("draw", "repetition"), 12),
+        (20, -30, ("draw", "adjudication"), 8),
+    ],
+)
+def test_adjudication_needs_both_scores(
+    black_cp: int | None, white_cp: int | None, expected: tuple[str, str], plies: int
+) -> None:
+    black = Scored("2h3h", "3h2h", score_cp=black_cp)
+    white = Scored("8b7b", "7b8b", score_cp=white_cp)
+    terms = Conditions(
+        adjudicate_cp=800,
+        adjudicate_moves=3,
+        adjudicate_draw_cp=30,
+        adjudicate_draw_moves=4,
+        adjudicate_draw_ply=8,
+    )
+    record = play_game(black, white, Opening(), terms)
+    assert (record.winner, record.reason) == expected
+    assert len(record.moves) == plies
+    without = play_game(black, white, Opening(), Conditions())
+    assert (without.winner, without.reason) == ("draw", "repetition")
+
+
+def test_why_a_player_lost_is_kept_in_records(tmp_path: Path) -> None:
+    arena.play_match(
+        lambda: Script("7g7e"),
+        lambda: Script("crash"),
+        games=2,
+        opening_plies=0,
+        out=tmp_path,
+        records=("kif", "csa"),
+    )
+    for suffix in ("kif", "csa"):
+        (first,) = read_games(tmp_path / "games" / f"00001.{suffix}")
+        (second,) = read_games(tmp_path / "games" / f"00002.{suffix}")
+        assert first.comments[0] == "illegal move: 7g7e"
+        assert second.comments[0] == "engine failure: script crashed"
+        assert (first.winner, second.winner) == (Winner.WHITE, Winner.WHITE)
+
+
+# ---------------------------------------------------------------------------- resuming
+
+
+def test_changed_weights_under_one_path_are_noticed(tmp_path: Path) -> None:
+    weights = tmp_path / "w.npz"
+    shipped = Path(komadori.__file__).parent / "data" / "two-piece.npz"
+    weights.write_bytes(shipped.read_bytes())
+    player = f"alphabeta?Eval=two-piece&EvalFile={weights}&nodes=50"
+    out = tmp_path / "out"
+    arena.play_match(player, "random", games=2, out=out)
+    assert arena.play_match(player, "random", games=2, out=out).played == 2
+    with weights.open("ab") as file:
+        file.write(b"\0")
+    with pytest.raises(arena.MatchStoreError, match=r"w\.npz \(player A\) has changed"):
+        arena.play_match(player, "random", games=4, out=out)
+
+
+def test_every_opening_is_compared_and_the_number_of_games_may_grow(tmp_path: Path) -> None:
+    openings = arena.random_openings(4, 6)
+    terms: dict[str, Any] = {"out": tmp_path}
+    arena.play_match("material", "random", games=4, openings=openings[:2], **terms)
+    store = json.loads((tmp_path / "games.jsonl").read_text().splitlines()[0])
+    assert len(store["openings"]) == 2
+    more = arena.play_match("material", "random", games=4, openings=openings[:2], **terms)
+    assert more.played == 4
+    changed = [openings[0], openings[3]]
+    with pytest.raises(arena.MatchStoreError, match=r"opening \d differs"):
+        arena.play_match("material", "random", games=4, openings=changed, **terms)
+    grown = tmp_path / "grown"
+    arena.play_match("material", "random", games=2, out=grown)
+    assert arena.play_match("material", "random", games=6, out=grown).played == 6
+
+
+def test_a_missing_record_is_restored(tmp_path: Path) -> None:
+    arena.play_match("material", "random", games=4, out=tmp_path, records="kif")
+    lost = tmp_path / "games" / "00002.kif"
+    text = lost.read_bytes()
+    lost.unlink()
+    arena.play_match("material", "random", games=4, out=tmp_path, records="kif")
+    assert lost.read_bytes() == text
+
+
+def test_a_page_shows_the_match_and_no_name_is_markup(tmp_path: Path) -> None:
+    name = "</script><b>[/]"
+    arena.play_match(f"random?name={quote(name)}", "material", games=4, out=tmp_path)
+    page = (tmp_path / "index.html").read_text()
+    assert name not in page
+    text = page.split('id="data">')[1].split("</script>")[0]
+    data = json.loads(text)
+    assert data["title"] == f"{name} – material"
+    assert [game["index"] for game in data["games"]] == [0, 1, 2, 3]
+    assert all(len(g["scores"]) == len(g["moves"]) - g["opening"] for g in data["games"])
+
+
+def test_the_command_survives_markup_in_names(tmp_path: Path) -> None:
+    result = CliRunner().invoke(
+        group, ["match", "random?name=[/]", "random?name=[red]x", "-g", "2", "--out", str(tmp_path)]
+    )
+    assert result.exit_code == 0, result.output
+    assert "[/] - [red]x:" in result.output
+
+
+# ---------------------------------------------------------------------------- faults
+
+#: Answers no word but `usi` and `isready`, heeds neither the end of its input nor SIGTERM.
+STUBBORN = """
+import os, signal, sys, time
+signal.signal(signal.SIGTERM, signal.SIG_IGN)
+open(os.path.join(sys.argv[1], str(os.getpid())), "w").close()
+for line in sys.stdin:
+    if line.startswith("usi"): print("usiok", flush=True)
+    if line.startswith("isready"): print("readyok", flush=True)
+time.sleep(600)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="process groups")
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize("concurrency", [1, 2])
+def test_workers_and_engines_die_with_the_match(
+    number: signal.Signals, concurrency: int, tmp_path: Path
+) -> None:
+    script = tmp_path / "stubborn.py"
+    script.write_text(STUBBORN)
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    engine = f"usi:{sys.executable} {script} {pids}"
+    arguments = [engine, "random", "--movetime", "60000", "-j", str(concurrency), "-g", "4"]
+    match = subprocess.Popen(
+        [sys.executable, "-m", "komadori", "match", *arguments],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    wait_for(lambda: len(list(pids.iterdir())) == concurrency, 60)
+    started = [int(path.name) for path in pids.iterdir()]
+    began = time.monotonic()
+    match.send_signal(number)
+    _, error = match.communicate(timeout=20)
+    if number == signal.SIGINT:
+        assert match.returncode == 130
+        assert time.monotonic() - began < 5
+        assert "can be resumed" in error
+    wait_for(lambda: not any(is_running(pid) for pid in started), 10)
+
+
+def is_running(pid: int) -> bool:
+    try:
+        os.kill(pid, 0)
+    except OSError:
+        return False
+    state = Path(f"/proc/{pid}/stat")
+    return not state.exists() or state.read_text().split(")")[-1].split()[0] != "Z"
+
+
+def wait_for(condition: Callable[[], bool], seconds: float) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline, "too late"
+        time.sleep(0.05)

@@ -7,13 +7,25 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
+from hypothesis import given
+from hypothesis import strategies as st
 from usi_fakes import Gui
 
 from komadori import records
 from komadori.cli.book import command
 from komadori.records import Game, Winner
 from komadori.rules import Board
-from komadori.usi.book import HEADER, Book, BookError, BookMaker, BookMove, draw, write_book
+from komadori.usi.book import (
+    HEADER,
+    Book,
+    BookError,
+    BookMaker,
+    BookMove,
+    draw,
+    flip_move,
+    flip_sfen,
+    write_book,
+)
 
 START = Board().sfen()
 BOOK = f"""{HEADER}
@@ -39,6 +51,37 @@ def test_the_legal_moves_are_read_the_most_played_first(book: Path) -> None:
     board = Board()
     board.push_usi("7g7f")
     assert Book(book).moves(board) == []
+
+
+def test_a_book_is_used_with_the_colours_exchanged_too(tmp_path: Path) -> None:
+    board = Board()
+    for move in ("7g7f", "3c3d", "8h2b+"):
+        board.push_usi(move)
+    path = tmp_path / "book.db"
+    path.write_text(f"{HEADER}\nsfen {board.sfen()}\n3a2b B*4e 30 20 1\n8b2b none 9 20 5\n")
+    other = Board(flip_sfen(board.sfen()))
+    assert other.turn != board.turn
+    assert [m.usi for m in Book(path).moves(board)] == ["8b2b", "3a2b"]
+    assert [m.usi for m in Book(path).moves(other)] == ["2h8h", "7i8h"]
+    assert Book(path).moves(other)[1].ponder == "B*6e"
+
+
+@given(st.randoms(use_true_random=False), st.integers(0, 120))
+def test_flipping_exchanges_the_colours_and_twice_is_nothing(
+    source: random.Random, plies: int
+) -> None:
+    board = Board()
+    other = Board(flip_sfen(START))
+    for _ in range(plies):
+        moves = [move.usi() for move in board.legal_moves]
+        if not moves:
+            break
+        assert sorted(moves) == sorted(flip_move(m.usi()) for m in other.legal_moves)
+        move = source.choice(moves)
+        board.push_usi(move)
+        other.push_usi(flip_move(move))
+        assert flip_sfen(board.sfen()) == other.sfen()
+        assert flip_sfen(other.sfen()) == board.sfen()
 
 
 def test_the_number_of_the_move_counts_for_nothing(book: Path) -> None:

@@ -1,7 +1,7 @@
 """Elo differences from match results: estimates, errors, tests, and the sequential test.
 
 Everything here is arithmetic on counts. A is the player whose strength is asked for;
-results are counted from A's view. Scores are A's points a game, in [0, 1].
+results are counted from A's view. Scores are A's points per game, in [0, 1].
 
 Games come in pairs: one opening, both colours. The two games of a pair depend on each
 other, so the error is taken from the five possible results of a pair (pentanomial) where
@@ -83,6 +83,8 @@ class EloEstimate:
         if math.isinf(self.elo):
             bound, sign = (self.low, ">") if self.elo > 0 else (self.high, "<")
             return f"{sign} {bound:+.0f} (95 %)"
+        if math.isinf(self.error):
+            return f"{self.elo:+.0f} in ({self.low:+.0f}, {self.high:+.0f}) (95 %)"
         return f"{self.elo:+.0f} ± {self.error:.0f} (95 %)"
 
 

@@ -1,20 +1,20 @@
 """One game between two players, judged by the rules.
 
 The order of judgement before each move: checkmate, fourfold repetition (perpetual check loses),
-the ply limit, 27-point declaration. A player loses by an illegal move or a false declaration, by
-overstepping the time, and when its engine fails.
+the ply limit, 27-point declaration, adjudication. A player loses by an illegal move or a false
+declaration, by overstepping the time, and when its engine fails.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 from komadori.arena.openings import Opening
 from komadori.usi.client import EngineError
-from komadori.usi.protocol import GoCommand
+from komadori.usi.protocol import GoCommand, one_line
 
 if TYPE_CHECKING:
     from komadori.players import Decision, Player
@@ -32,6 +32,7 @@ Reason = Literal[
     "false_declaration",
     "time",
     "engine_failure",
+    "adjudication",
 ]
 SIDES: tuple[Literal["black"], Literal["white"]] = ("black", "white")
 
@@ -56,6 +57,15 @@ class Conditions:
     """The game is drawn when so many moves, the opening's included, were made without an end."""
     auto_declare: bool = True
     """A player that fulfils the 27-point rule when it is to move has won without claiming it."""
+    adjudicate_cp: int = 0
+    """A game is won once both players' scores have agreed for `adjudicate_moves` moves of each
+    that the same side is ahead by at least this; 0: never."""
+    adjudicate_moves: int = 5
+    adjudicate_draw_cp: int = 0
+    """A game is drawn once all scores of the last `adjudicate_draw_moves` moves of each side were
+    within this, after `adjudicate_draw_ply` plies; 0: never."""
+    adjudicate_draw_moves: int = 20
+    adjudicate_draw_ply: int = 160
 
     def __post_init__(self) -> None:
         for name, value in asdict(self).items():
@@ -63,6 +73,8 @@ class Conditions:
                 raise ValueError(f"{name} can't be negative: {value}")
         if self.byoyomi_ms and self.increment_ms:
             raise ValueError("a clock has byoyomi or an increment, not both")
+        if not (self.adjudicate_moves and self.adjudicate_draw_moves):
+            raise ValueError("adjudication needs at least one move of each side")
 
     @property
     def has_clock(self) -> bool:
@@ -93,12 +105,21 @@ class Conditions:
             if self.byoyomi_ms:
                 text += f" + {self.byoyomi_ms / 1000:g} s byoyomi"
             if self.increment_ms:
-                text += f" + {self.increment_ms / 1000:g} s a move"
+                text += f" + {self.increment_ms / 1000:g} s per move"
             parts.append(text)
         for name, unit in (("nodes", "nodes"), ("depth", "plies"), ("movetime_ms", "ms")):
             if (value := getattr(self, name)) is not None:
-                parts.append(f"{value} {unit} a move")
+                parts.append(f"{value} {unit} per move")
         parts.append(f"draw after {self.max_plies} plies")
+        if self.adjudicate_cp:
+            parts.append(
+                f"won at {self.adjudicate_cp} cp in {self.adjudicate_moves} moves of each side"
+            )
+        if self.adjudicate_draw_cp:
+            parts.append(
+                f"drawn within {self.adjudicate_draw_cp} cp in {self.adjudicate_draw_moves} moves "
+                f"of each side from ply {self.adjudicate_draw_ply}"
+            )
         return ", ".join(parts)
 
 
@@ -119,7 +140,7 @@ class GameRecord:
     reason: Reason
     detail: str = ""
     scores_cp: list[int | None] = field(default_factory=list)
-    """One a move after the opening."""
+    """One per move after the opening."""
     times_ms: list[int] = field(default_factory=list)
     """Likewise: wall-clock time spent."""
     seed: int = 0
@@ -188,14 +209,16 @@ def _play(
         left_ms = [float(conditions.main_ms)] * 2
         while True:
             side = board.turn
-            if end := judge(board, conditions):
+            if end := judge(board, conditions) or adjudicate(board, record.scores_cp, conditions):
                 return end
             began = time.perf_counter()
             decision = players[side].play(board, conditions.go(left_ms))
             spent_ms = (time.perf_counter() - began) * 1000.0
             if conditions.has_clock and not _charge(left_ms, side, spent_ms, conditions):
                 record.times_ms.append(round(spent_ms))
-                return SIDES[1 - side], "time", f"{spent_ms:.0f} ms"
+                late_ms = spent_ms - left_ms[side] - conditions.increment_ms - conditions.byoyomi_ms
+                detail = f"thought {spent_ms:.0f} ms, {late_ms:.0f} ms too long"
+                return SIDES[1 - side], "time", detail
             if end := _apply(board, decision, side):
                 return end
             assert decision.move is not None
@@ -203,7 +226,7 @@ def _play(
             record.scores_cp.append(_recorded_score(decision))
             record.times_ms.append(round(spent_ms))
     except EngineError as error:
-        return SIDES[1 - side], "engine_failure", str(error)
+        return SIDES[1 - side], "engine_failure", one_line(str(error), 1000)
 
 
 def judge(board: Board, conditions: Conditions) -> tuple[Winner, Reason, str] | None:
@@ -227,6 +250,37 @@ def judge(board: Board, conditions: Conditions) -> tuple[Winner, Reason, str] | 
     return None
 
 
+def adjudicate(
+    board: Board, scores_cp: Sequence[int | None], conditions: Conditions
+) -> tuple[Winner, Reason, str] | None:
+    """What both players' scores agree on; None while they don't.
+
+    `scores_cp` are the scores so far, each in its mover's view, the last by the side not to move.
+    A player without scores never agrees to anything.
+    """
+    if conditions.adjudicate_cp:
+        last = scores_cp[-2 * conditions.adjudicate_moves :]
+        if len(last) == 2 * conditions.adjudicate_moves:
+            ahead = [s is not None and s >= conditions.adjudicate_cp for s in last]
+            behind = [s is not None and s <= -conditions.adjudicate_cp for s in last]
+            text = f"both saw {conditions.adjudicate_cp} cp or more"
+            if all(ahead[1::2]) and all(behind[::2]):
+                return SIDES[1 - board.turn], "adjudication", text
+            if all(ahead[::2]) and all(behind[1::2]):
+                return SIDES[board.turn], "adjudication", text
+    if conditions.adjudicate_draw_cp and len(board.moves) >= conditions.adjudicate_draw_ply:
+        last = scores_cp[-2 * conditions.adjudicate_draw_moves :]
+        if len(last) == 2 * conditions.adjudicate_draw_moves and all(
+            s is not None and abs(s) <= conditions.adjudicate_draw_cp for s in last
+        ):
+            return (
+                "draw",
+                "adjudication",
+                f"both saw {conditions.adjudicate_draw_cp} cp or less",
+            )
+    return None
+
+
 def _apply(board: Board, decision: Decision, side: int) -> tuple[Winner, Reason, str] | None:
     if decision.resigns:
         return SIDES[1 - side], "resignation", ""
@@ -236,7 +290,7 @@ def _apply(board: Board, decision: Decision, side: int) -> tuple[Winner, Reason,
         return SIDES[1 - side], "false_declaration", ""
     if decision.move is None or decision.move not in board.legal_moves:
         text = decision.illegal or (decision.move.usi() if decision.move else "no move")
-        return SIDES[1 - side], "illegal_move", text
+        return SIDES[1 - side], "illegal_move", one_line(text, 80)
     board.push(decision.move)
     return None
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import random
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +14,7 @@ from typing import Any
 from komadori.arena import elo
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.openings import Opening, choose, random_openings
+from komadori.arena.page import write_page
 from komadori.arena.store import MatchStore, check_record_suffix
 from komadori.arena.workers import Job, PlayerSource, run_jobs
 
@@ -61,7 +63,7 @@ class MatchResult:
 
     @property
     def score(self) -> float:
-        """A's points a game; 0.5 before the first."""
+        """A's points per game; 0.5 before the first."""
         return (self.wins + self.draws / 2) / self.played if self.played else 0.5
 
     @property
@@ -145,7 +147,7 @@ def play_match(
     nodes: int | None = None,
     on_game: OnGame | None = None,
     out: Path | str | None = None,
-    records: str | None = None,
+    records: str | Sequence[str] | None = None,
     sprt: elo.Sprt | None = None,
     names: tuple[str, str] | None = None,
 ) -> MatchResult:
@@ -158,10 +160,10 @@ def play_match(
     threads.
 
     `nodes` is short for Conditions(nodes=...). `on_game` is called in this thread after each
-    game, in the order they finish. `out` is a folder for games.jsonl and result.json; games
+    game, in the order they finish. `out` is a folder for games.jsonl, result.json and a page; games
     already there, played under the same terms, are counted and not played again. `records` (kif,
-    csa, usi, ...) writes each game there as a record too. `sprt` ends the match early once
-    decided.
+    csa, usi, ...; one or several) writes each game there as a record too. `sprt` ends the match
+    early once decided.
 
     Raises ValueError for unusable arguments and PlayerSpecError for a bad specification.
     """
@@ -173,10 +175,11 @@ def play_match(
         conditions = Conditions(nodes=nodes)
     elif nodes is not None:
         raise ValueError("give nodes in the conditions, not beside them")
-    if records:
-        if out is None:
-            raise ValueError("records need a folder: give out")
-        check_record_suffix(records)
+    suffixes = [records] if isinstance(records, str) else list(records or ())
+    if suffixes and out is None:
+        raise ValueError("records need a folder: give out")
+    for suffix in suffixes:
+        check_record_suffix(suffix)
     pair_count = games // 2
     if openings is None:
         chosen = random_openings(pair_count, opening_plies, seed)
@@ -192,14 +195,15 @@ def play_match(
             if record.index < games:
                 done.add(record.index)
                 result.add(record)
+                if store:
+                    store.write_records(record, suffixes)
         jobs = [job for job in _jobs(chosen, seed) if job.index not in done]
         if result.decision is None:
             for record in run_jobs(sources, conditions, jobs, concurrency):
                 record.names = shown if record.first_is_black else (shown[1], shown[0])
                 if store:
                     store.append(record)
-                    if records:
-                        store.write_record(record, records)
+                    store.write_records(record, suffixes)
                 result.add(record)
                 if on_game:
                     on_game(record, result)
@@ -207,6 +211,7 @@ def play_match(
                     break
         if store:
             store.write_result(result.to_json())
+            write_page(store.folder / "index.html", result)
     return result
 
 
@@ -235,11 +240,19 @@ def _terms(
     seed: int,
     openings: Sequence[Opening],
 ) -> dict[str, Any]:
-    """What must be equal for a match to be taken up again; the number of games may grow."""
+    """What must be equal for a match to resume; the number of games may change."""
+    from komadori.players import fingerprint
+
     players = [s if isinstance(s, str) else name for s, name in zip(sources, names, strict=True)]
     return {
         "players": players,
+        "files": [fingerprint(s) if isinstance(s, str) else {} for s in sources],
         "conditions": asdict(conditions),
         "seed": seed,
-        "first_opening": str(openings[0]),
+        "openings": [short_digest(str(opening)) for opening in openings],
     }
+
+
+def short_digest(text: str) -> str:
+    """A few characters that differ where the texts do."""
+    return hashlib.sha256(text.encode()).hexdigest()[:10]

@@ -1,11 +1,13 @@
 """A match on disk: the games as they finish, and the result at the end.
 
-    games.jsonl    first line the terms of the match, then one finished game a line
+    games.jsonl    first line the terms of the match, then one finished game per line
     result.json    the figures, written when the match ends
-    games/         the games as records in a format of the user's choice, where one is named
+    index.html     the page: result, graphs, every game on a board
+    games/         the games as records in the formats asked for
 
-Each game is on the disk before the next is counted, so a match that was cut off goes on where
-it stopped; a last line that was cut off is dropped.
+Each game is fsynced before the next is counted, so an interrupted match resumes where it stopped;
+a last line that was cut off is dropped. The terms hold fingerprints of all that decides a game:
+the players, the content of the files they name, the conditions, every opening.
 """
 
 from __future__ import annotations
@@ -13,7 +15,7 @@ from __future__ import annotations
 import json
 import math
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -24,7 +26,7 @@ from komadori.run_lock import RunLock
 if TYPE_CHECKING:
     from komadori.records import Game
 
-FORMAT = 1
+FORMAT = 2
 
 
 class MatchStoreError(ValueError):
@@ -66,11 +68,12 @@ class MatchStore:
             found = json.loads(first)
         except ValueError:
             raise MatchStoreError(f"{self.path}, line 1: no terms of a match") from None
+        if not isinstance(found, dict):
+            raise MatchStoreError(f"{self.path}, line 1: no terms of a match")
         for key, value in self._terms.items():
-            if found.get(key) != value:
+            if what := _difference(key, found.get(key), value):
                 raise MatchStoreError(
-                    f"{self.folder} holds another match: its {key} is {found.get(key)!r}, "
-                    f"not {value!r}; choose another folder"
+                    f"{self.folder} holds another match: {what}; choose another folder"
                 )
 
     def finished(self) -> Iterator[GameRecord]:
@@ -102,18 +105,41 @@ class MatchStore:
             file.flush()
             os.fsync(file.fileno())
 
-    def write_record(self, record: GameRecord, suffix: str) -> None:
-        """Write the game as a file of its own, games/NNNNN.SUFFIX (kif, csa, usi, ...)."""
+    def write_records(self, record: GameRecord, suffixes: Iterable[str]) -> None:
+        """Write the game to files of its own, games/NNNNN.SUFFIX (kif, csa, usi, ...), where they
+        don't exist."""
         from komadori.records import write_games
 
         folder = self.folder / "games"
-        folder.mkdir(exist_ok=True)
-        write_games(folder / f"{record.index + 1:05}.{suffix}", [to_game(record)])
+        for suffix in suffixes:
+            path = folder / f"{record.index + 1:05}.{suffix}"
+            if not path.exists():
+                folder.mkdir(exist_ok=True)
+                write_games(path, [to_game(record)])
 
     def write_result(self, figures: Mapping[str, Any]) -> None:
         """Write result.json at once or not at all; infinite figures become null."""
         text = json.dumps(_finite(figures), indent=2, ensure_ascii=False)
         write_text(self.folder / "result.json", text + "\n")
+
+
+def _difference(key: str, found: Any, wanted: Any) -> str:
+    """What differs between the terms found and those wanted, "" where nothing that matters does.
+
+    The number of openings may grow or shrink; those that both have must be equal.
+    """
+    if key == "openings" and isinstance(found, list):
+        for number, (a, b) in enumerate(zip(found, wanted, strict=False), 1):
+            if a != b:
+                return f"its opening {number} differs"
+        return ""
+    if key == "files" and isinstance(found, list) and len(found) == len(wanted):
+        for side, a, b in zip("AB", found, wanted, strict=True):
+            for name in sorted(a.keys() | b.keys()):
+                if a.get(name) != b.get(name):
+                    return f"{name} (player {side}) has changed since it began"
+        return ""
+    return f"its {key} is {found!r}, not {wanted!r}" if found != wanted else ""
 
 
 def check_record_suffix(suffix: str) -> None:
@@ -134,7 +160,8 @@ _ENDS = {
     "illegal_move": "ILLEGAL_MOVE",
     "false_declaration": "ILLEGAL_MOVE",
     "time": "TIME_UP",
-    "engine_failure": "INTERRUPTED",
+    "engine_failure": "ADJUDICATION",
+    "adjudication": "ADJUDICATION",
 }
 
 
@@ -144,7 +171,7 @@ def to_game(record: GameRecord) -> Game:
 
     before = [None] * record.opening_plies
     plies = len(record.moves)
-    return Game.from_usi(
+    game = Game.from_usi(
         record.moves,
         record.sfen,
         winner=Winner[record.winner.upper()],
@@ -153,6 +180,9 @@ def to_game(record: GameRecord) -> Game:
         times_ms=[*before, *record.times_ms, *[None] * plies][:plies],
         headers={"black": record.names[0], "white": record.names[1]},
     )
+    if record.detail:
+        game.comments[plies] = f"{record.reason.replace('_', ' ')}: {record.detail}"
+    return game
 
 
 def _finite(value: Any) -> Any:

@@ -1,7 +1,8 @@
 """Where games are played: here, in threads, or in processes of this package's own.
 
 A process talks in lines of JSON over its pipes: one job in, one game out. Nothing is pickled
-and the caller's main module isn't imported again.
+and the caller's main module isn't imported again. A worker whose input ends during a game has lost
+its parent and ends at once.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import queue
 import subprocess
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
@@ -40,63 +41,73 @@ class Job:
     opening: Opening
     first_is_black: bool
     seed: int
+    options: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
+    """Set before the game, A's and B's; they hold until they are changed."""
 
 
 def run_jobs(
     sources: tuple[PlayerSource, PlayerSource],
     conditions: Conditions,
-    jobs: Sequence[Job],
+    jobs: Iterable[Job],
     concurrency: int,
 ) -> Iterator[GameRecord]:
-    """Play the jobs and give each game as it finishes. Closing the iterator ends all work."""
-    count = min(concurrency, len(jobs))
-    if count == 0:
-        return
-    if count == 1:
+    """Play the jobs and give each game as it finishes. Closing the iterator ends all work.
+
+    A job is taken from `jobs` only when somebody is free to play it, one at a time, so that `jobs`
+    may depend on the games finished so far.
+    """
+    if concurrency == 1:
         with Table(sources) as table:
             for job in jobs:
                 yield table.play(job, conditions)
         return
     if all(isinstance(source, str) for source in sources):
-        threads = max(1, (os.cpu_count() or 1) // count)
+        threads = max(1, (os.cpu_count() or 1) // concurrency)
         seat: Callable[[], Any] = lambda: ProcessTable(sources, conditions, threads)  # noqa: E731
     else:
         seat = lambda: Table(sources)  # noqa: E731
-    yield from _in_threads(seat, conditions, jobs, count)
+    yield from _in_threads(seat, conditions, iter(jobs), concurrency)
 
 
 def _in_threads(
-    seat: Callable[[], Any], conditions: Conditions, jobs: Sequence[Job], count: int
+    seat: Callable[[], Any], conditions: Conditions, jobs: Iterator[Job], count: int
 ) -> Iterator[GameRecord]:
-    waiting: queue.SimpleQueue[Job] = queue.SimpleQueue()
-    for job in jobs:
-        waiting.put(job)
-    finished: queue.SimpleQueue[GameRecord | BaseException] = queue.SimpleQueue()
+    finished: queue.SimpleQueue[GameRecord | BaseException | None] = queue.SimpleQueue()
     is_over = threading.Event()
+    taking = threading.Lock()
     tables: list[Any] = []
+
+    def take() -> Job | None:
+        with taking:
+            return None if is_over.is_set() else next(jobs, None)
 
     def work() -> None:
         try:
+            if (job := take()) is None:
+                return
             with seat() as table:
                 tables.append(table)
-                while not is_over.is_set():
-                    try:
-                        job = waiting.get_nowait()
-                    except queue.Empty:
-                        return
+                while job is not None:
                     finished.put(table.play(job, conditions))
+                    job = take()
         except BaseException as error:
             finished.put(error)
+        finally:
+            finished.put(None)
 
-    threads = [threading.Thread(target=work, name=f"table {i}") for i in range(count)]
+    threads = [threading.Thread(target=work, name=f"table {i}", daemon=True) for i in range(count)]
     for thread in threads:
         thread.start()
+    working = count
     try:
-        for _ in jobs:
+        while working:
             record = finished.get()
-            if isinstance(record, BaseException):
+            if record is None:
+                working -= 1
+            elif isinstance(record, BaseException):
                 raise record
-            yield record
+            else:
+                yield record
     finally:
         is_over.set()
         for table in tables:
@@ -139,6 +150,9 @@ class Table:
     def play(self, job: Job, conditions: Conditions) -> GameRecord:
         """Play one game; an engine that failed is started anew for the next."""
         a, b = self._player(0), self._player(1)
+        for player, options in zip((a, b), job.options, strict=True):
+            if options:
+                _set_options(player, options)
         black, white = (a, b) if job.first_is_black else (b, a)
         record = play_game(
             black,
@@ -154,6 +168,14 @@ class Table:
             for i in range(2):
                 self._dismiss(i)
         return record
+
+
+def _set_options(player: Player, options: Mapping[str, str]) -> None:
+    from komadori.players import PlayerSpecError, Tunable
+
+    if not isinstance(player, Tunable):
+        raise PlayerSpecError(f"{player.name} has no options that can change between games")
+    player.set_options(options)
 
 
 _MAIN = "import sys; from komadori.arena.workers import main; sys.exit(main())"
@@ -173,6 +195,7 @@ class ProcessTable:
             text=True,
             encoding="utf-8",
             env={"KOMADORI_THREADS": str(threads), **os.environ, "PYTHONUTF8": "1"},
+            start_new_session=True,  # Ctrl-C is the parent's to handle
         )
         self._send({"players": list(sources), "conditions": asdict(conditions)})
 
@@ -192,8 +215,8 @@ class ProcessTable:
         self._process.stdout.close()
 
     def abandon(self) -> None:
-        """End the game that runs by ending the process."""
-        self._process.terminate()
+        """End the game that runs by ending the process; its engines are reaped."""
+        self._process.kill()
 
     def _send(self, message: dict[str, Any]) -> None:
         assert self._process.stdin is not None
@@ -217,18 +240,24 @@ class ProcessTable:
 
 def main() -> int:
     """The process's side: players and conditions on the first line, then jobs."""
-    source = sys.stdin
     sink = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)  # what libraries print must not mix with the games
+    is_playing = threading.Event()
+    lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(lines, is_playing), daemon=True).start()
     try:
-        setup = json.loads(source.readline())
+        setup = json.loads(lines.get() or "")
         a, b = setup["players"]
         conditions = Conditions(**setup["conditions"])
         with Table((a, b)) as table:
-            for line in source:
+            while line := lines.get():
+                is_playing.set()
                 data = json.loads(line)
                 opening = Opening(data["opening"]["sfen"], tuple(data["opening"]["moves"]))
-                record = table.play(Job(**{**data, "opening": opening}), conditions)
+                options = tuple(data["options"])
+                job = Job(**{**data, "opening": opening, "options": options})
+                record = table.play(job, conditions)
+                is_playing.clear()
                 print(json.dumps(record.to_json()), file=sink, flush=True)
     except (KeyboardInterrupt, BrokenPipeError):
         return 1
@@ -237,3 +266,12 @@ def main() -> int:
             print(json.dumps({"error": f"{type(error).__name__}: {error}"}), file=sink, flush=True)
         return 1
     return 0
+
+
+def _listen(lines: queue.SimpleQueue[str | None], is_playing: threading.Event) -> None:
+    """Pass on the parent's lines. Without a parent nobody waits for the game that is played."""
+    for line in sys.stdin:
+        lines.put(line)
+    if is_playing.is_set():
+        os._exit(1)
+    lines.put(None)

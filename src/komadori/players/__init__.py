@@ -9,10 +9,20 @@ its kind needs.
 
 from __future__ import annotations
 
-from komadori.players.player import Decision, Player
+from komadori.players.fingerprint import fingerprint
+from komadori.players.player import Decision, Player, Tunable
 from komadori.players.spec import KINDS, PlayerSpec, PlayerSpecError
 
-__all__ = ["KINDS", "Decision", "Player", "PlayerSpec", "PlayerSpecError", "make"]
+__all__ = [
+    "KINDS",
+    "Decision",
+    "Player",
+    "PlayerSpec",
+    "PlayerSpecError",
+    "Tunable",
+    "fingerprint",
+    "make",
+]
 
 
 def make(spec: str | PlayerSpec) -> Player:

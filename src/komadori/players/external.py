@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Collection
+from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from komadori.players.player import Decision, effective_limits
-from komadori.usi.client import ExternalEngine, UsiEngine
+from komadori.usi.client import EngineError, ExternalEngine, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand, is_move_text
 
 if TYPE_CHECKING:
@@ -49,6 +49,11 @@ class EnginePlayer:
         if draw_ply != self._draw_ply:
             self._tell_draw_ply(draw_ply)
         self._engine.new_game()
+
+    def set_options(self, values: Mapping[str, str]) -> None:
+        if not isinstance(self._engine, UsiEngine):
+            raise EngineError(f"{self.name} has no options that can be set")
+        self._engine.set_known_options(values)
 
     def _tell_draw_ply(self, draw_ply: int) -> None:
         """To an engine that has an option for it, which the user hasn't set."""

@@ -5,8 +5,9 @@ A player is used by one thread at a time.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Protocol, runtime_checkable
 
 from komadori.usi.protocol import GoCommand
 
@@ -52,6 +53,17 @@ class Player(Protocol):
 
     def close(self) -> None:
         """Give back processes and devices. May be called twice."""
+
+
+@runtime_checkable
+class Tunable(Protocol):
+    """A player whose options can change between games."""
+
+    def set_options(self, values: Mapping[str, str]) -> None:
+        """Set options of the searcher or engine by name, before `new_game`.
+
+        Raises ValueError or EngineError for an option it hasn't and for a bad value.
+        """
 
 
 def effective_limits(own: GoCommand | None, given: GoCommand) -> GoCommand:

@@ -14,7 +14,7 @@ from komadori.players.player import Decision, Player, effective_limits
 from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.protocol import Info, Limits, Searcher, SearchResult
 from komadori.usi.models import defaults_file, find_model, is_fake, read_defaults
-from komadori.usi.options import OptionTable, option_table
+from komadori.usi.options import OptionTable, Scope, option_table
 from komadori.usi.protocol import GoCommand
 
 if TYPE_CHECKING:
@@ -70,13 +70,22 @@ class SearchPlayer:
         limits: GoCommand | None = None,
         on_close: Callable[[], None] | None = None,
         has_draw_ply: bool = False,
+        configure: Callable[[Mapping[str, str]], None] | None = None,
     ) -> None:
-        """`has_draw_ply`: whether the searcher's draw ply is the user's own."""
+        """`has_draw_ply`: whether the searcher's draw ply is the user's own. `configure`: changes
+        the searcher's options.
+        """
         self.name = name
         self._searcher = searcher
         self._limits = limits
         self._on_close = on_close
         self._has_draw_ply = has_draw_ply
+        self._configure = configure
+
+    def set_options(self, values: Mapping[str, str]) -> None:
+        if self._configure is None:
+            raise PlayerSpecError(f"{self.name} has no options that can change between games")
+        self._configure(values)
 
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         if not self._has_draw_ply:
@@ -118,6 +127,25 @@ def _set_wishes(options: OptionTable, kind: str, values: Mapping[str, str]) -> N
         options.preset(values)
     except ValueError as error:
         raise PlayerSpecError(f"{kind}: {error}") from error
+
+
+def _configurator(
+    kind: str, searcher: Searcher, options: OptionTable, short: Mapping[str, str]
+) -> Callable[[Mapping[str, str]], None]:
+    """What changes a player's options between games, those that need no new searcher."""
+
+    def configure(values: Mapping[str, str]) -> None:
+        for name, value in values.items():
+            if problem := options.set(short.get(name, name), value):
+                raise PlayerSpecError(f"{kind}: {problem}")
+        if Scope.BUILD in options.take_changes():
+            raise PlayerSpecError(
+                f"{kind}: {', '.join(values)}: only options of the search change between games"
+            )
+        SearcherBuilder(kind).configure(searcher, options)
+
+    options.take_changes()
+    return configure
 
 
 def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
@@ -365,7 +393,14 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
             raise PlayerSpecError(f"alphabeta: {error}") from error
         raise
     on_close = policy.close if policy else None
-    return SearchPlayer(searcher, spec.name, spec.limits, on_close, _names_draw_ply(options, own))
+    return SearchPlayer(
+        searcher,
+        spec.name,
+        spec.limits,
+        on_close,
+        _names_draw_ply(options, own),
+        _configurator("alphabeta", searcher, options, _SHORT_ALPHABETA),
+    )
 
 
 def make_network_player(spec: PlayerSpec) -> SearchPlayer:
@@ -381,7 +416,12 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
     if spec.kind == "model":
         searcher = _searcher("model", evaluator, options)
         return SearchPlayer(
-            searcher, spec.name, spec.limits, evaluator.close, _names_draw_ply(options, own)
+            searcher,
+            spec.name,
+            spec.limits,
+            evaluator.close,
+            _names_draw_ply(options, own),
+            _configurator("model", searcher, options, _SHORT),
         )
 
     from komadori import search

@@ -8,7 +8,8 @@ The number of the move counts for nothing.
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Sequence
+import re
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -71,17 +72,25 @@ class Book:
         raise BookError(f"no book {name}: looked for {where}")
 
     def moves(self, board: Board) -> list[BookMove]:
-        """The legal moves that the book has here, the most played and then the best first."""
+        """The legal moves that the book has here, the most played and then the best first.
+
+        Where the book lacks the position, it is asked for the same one with the colours exchanged
+        and the board turned round (YaneuraOu's FlippedBook).
+        """
         entry = self._book.lookup_sfen(board.sfen())
+        turn: Callable[[str], str] = str
+        if entry is None:
+            entry = self._book.lookup_sfen(flip_sfen(board.sfen()))
+            turn = flip_move
         if entry is None:
             return []
         legal = {move.usi() for move in board.legal_moves}
         found = []
         for row in entry.moves:
-            usi = str(row.mv)
+            usi = turn(str(row.mv))
             if usi not in legal:
                 continue
-            answer = row.ponder.to_usi() if row.ponder is not None else ""
+            answer = turn(row.ponder.to_usi()) if row.ponder is not None else ""
             found.append(
                 BookMove(
                     usi=usi,
@@ -92,6 +101,29 @@ class Book:
                 )
             )
         return sorted(found, key=lambda m: (-m.count, -(m.score_cp or 0)))
+
+
+def flip_sfen(sfen: str) -> str:
+    """The position with the colours exchanged, seen from the other side."""
+    board, turn, hands, ply = sfen.split()
+    squares = re.findall(r"\+?[a-zA-Z]|[1-9/]", board)
+    flipped = "".join(reversed(squares)).swapcase()
+    held = re.findall(r"\d*[a-zA-Z]", hands.swapcase())
+    held.sort(key=str.islower)  # Black's come first; the order of the kinds stays
+    return f"{flipped} {'b' if turn == 'w' else 'w'} {''.join(held) or '-'} {ply}"
+
+
+def flip_move(usi: str) -> str:
+    """A USI move as it is on the flipped board."""
+    if usi[1:2] == "*":
+        return usi[:2] + _flip_square(usi[2:4])
+    if not usi[:1].isdigit():
+        return usi
+    return _flip_square(usi[:2]) + _flip_square(usi[2:4]) + usi[4:]
+
+
+def _flip_square(square: str) -> str:
+    return str(10 - int(square[0])) + chr(ord("a") + ord("i") - ord(square[1]))
 
 
 def _is_reply(board: Board, usi: str, answer: str) -> bool:

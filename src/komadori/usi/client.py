@@ -24,6 +24,7 @@ from typing import ClassVar, Protocol
 
 from komadori.usi import protocol
 from komadori.usi.protocol import BestMove, GoCommand, InfoLine, OptionLine, UsiSyntaxError
+from komadori.usi.reaper import reaper
 
 #: Where Debian installs games; not on every user's PATH.
 EXTRA_FOLDERS = ("/usr/games", "/usr/local/games")
@@ -116,6 +117,7 @@ class LineProcess:
             )
         except OSError as error:
             raise EngineError(f"{name}: can't start {command[0]}: {error.strerror}") from error
+        reaper.watch(self._process.pid)
         self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self._reader.start()
 
@@ -187,6 +189,7 @@ class LineProcess:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self._process.wait(timeout=grace_s)
                 break
+        reaper.release(self._process.pid)
         self._reader.join(timeout=1.0)
         with contextlib.suppress(OSError, ValueError):
             assert self._process.stdout is not None
@@ -277,6 +280,10 @@ class UsiEngine:
                 if not name.startswith("USI_"):
                     continue
             self.set_option(name, value)
+
+    def set_known_options(self, values: Mapping[str, str]) -> None:
+        """Send options that the engine has declared. Raises EngineError for another's name."""
+        self._set_options(values, set(values))
 
     def set_option(self, name: str, value: str) -> None:
         """Send an option; a button's value is empty."""

@@ -1,0 +1,85 @@
+"""What a player is made of on the disk, so that a match notices when it has changed."""
+
+from __future__ import annotations
+
+import hashlib
+import shlex
+import sys
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+
+from komadori.players.spec import PlayerSpec
+from komadori.usi.client import find_program
+from komadori.usi.models import ModelNotFoundError, defaults_file, find_model, is_fake
+
+
+def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
+    """Path -> SHA-256 (its first 16 hexadecimal digits) of each file that a player names.
+
+    These are the network with its card and defaults, the evaluation's weights (the package's own
+    where none is named), the engine's program, and whatever else an option or an argument of the
+    command names that exists. A folder counts with all its files.
+    """
+    parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
+    return {str(path): _digest(path) for path in sorted(set(_files(parsed)))}
+
+
+def _files(spec: PlayerSpec) -> Iterator[Path]:
+    folder: Path | None = None
+    if spec.kind in ("model", "policy", "one-ply"):
+        yield from _model_files(spec.argument)
+    elif spec.kind == "alphabeta":
+        if not {"EvalFile", "weights"} & spec.own_options.keys():
+            yield from _inside(Path(str(resources.files("komadori") / "data")), depth=1)
+    elif spec.argument or spec.kind not in ("material", "random"):
+        words = shlex.split(spec.argument or spec.kind, posix=sys.platform != "win32")
+        if program := find_program(words[0]):
+            folder = Path(program).parent
+            yield Path(program)
+        for word in words[1:]:
+            yield from _named(word, folder)
+    for value in spec.own_options.values():
+        yield from _named(value, folder)
+
+
+def _model_files(name: str) -> Iterator[Path]:
+    if is_fake(name):
+        return
+    try:
+        path = Path(name) if Path(name).exists() else Path(find_model(name))
+    except ModelNotFoundError:
+        return
+    yield from _inside(path)
+    if path.is_file():
+        for beside in path.parent.iterdir():
+            if beside.stem in (path.stem, f"{path.stem}-int8") and beside.is_file():
+                yield beside
+        if defaults := defaults_file(path):
+            yield defaults
+
+
+def _named(text: str, folder: Path | None) -> Iterator[Path]:
+    """The file or folder that a text names, from here or from the engine's own folder."""
+    if not text or len(text) > 4096 or "\0" in text or text.isdigit():
+        return
+    for path in (Path(text), folder / text if folder else None):
+        if path is not None and path.exists():
+            yield from _inside(path, depth=1)
+            return
+
+
+def _inside(path: Path, depth: int = 3) -> Iterator[Path]:
+    if path.is_file():
+        yield path
+    elif path.is_dir() and depth:
+        for entry in path.iterdir():
+            if entry.is_file():
+                yield entry
+            else:
+                yield from _inside(entry, depth - 1)
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()[:16]

@@ -1,0 +1,70 @@
+"""Engines die with the program that started them, however it dies.
+
+A small shell process holds the reading end of a pipe and is told each engine's process group. The
+pipe closes when this process ends, by SIGKILL too; what is still alive a second later is killed.
+It costs a millisecond once. Windows has no process groups: there an engine sees its input end.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import subprocess
+import threading
+
+#: Seconds an engine has to quit by itself when its input ends.
+GRACE_S = 1
+
+_SCRIPT = f"""
+trap '' INT TERM HUP
+live=' '
+while read -r sign group; do
+  case $sign in
+    +) live="$live$group " ;;
+    -) rest=' '
+       for g in $live; do [ "$g" = "$group" ] || rest="$rest$g "; done
+       live=$rest ;;
+  esac
+done
+[ "$live" = ' ' ] && exit 0
+sleep {GRACE_S}
+for g in $live; do kill -s KILL -- "-$g" 2>/dev/null; done
+"""
+
+
+class Reaper:
+    """Kills the process groups it was told when this process ends. Safe to use from threads."""
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._owner = 0
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def watch(self, group: int) -> None:
+        """Kill this process group when this process ends."""
+        self._tell("+", group)
+
+    def release(self, group: int) -> None:
+        """Forget a process group that has ended."""
+        self._tell("-", group)
+
+    def _tell(self, sign: str, group: int) -> None:
+        if not hasattr(os, "killpg"):
+            return
+        with self._lock, contextlib.suppress(OSError, ValueError):
+            if self._process is None or self._owner != os.getpid():
+                self._owner = os.getpid()
+                self._process = subprocess.Popen(
+                    ["/bin/sh", "-c", _SCRIPT],
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.DEVNULL,
+                    stderr=subprocess.DEVNULL,
+                    start_new_session=True,
+                )
+            assert self._process.stdin is not None
+            self._process.stdin.write(f"{sign} {group}\n".encode())
+            self._process.stdin.flush()
+
+
+#: The one of this process.
+reaper = Reaper()
