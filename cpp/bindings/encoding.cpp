@@ -7,6 +7,7 @@
 #include "komadori/encoding/errors.h"
 #include "komadori/encoding/features.h"
 #include "komadori/encoding/label.h"
+#include "komadori/encoding/policy.h"
 #include "komadori/rules/notation.h"
 #include "module.h"
 
@@ -129,6 +130,20 @@ int decode_to_move16(const std::string& name, const Position& position,
     return decode_label(scheme, position, label).move16();
 }
 
+nb::ndarray<nb::numpy, float, nb::ndim<1>> probabilities_of_moves(
+    const std::string& name, const Position& position, const In<float, nb::ndim<1>>& logits,
+    float temperature) {
+    const LabelScheme& scheme = scheme_named(name);
+    require(logits.size() == std::size_t(scheme.size()),
+            "the logits are not as many as the scheme's labels");
+    require(temperature > 0, "the temperature is more than 0");
+    auto* values =
+        new std::vector<float>(move_probabilities(scheme, position, logits.data(), temperature));
+    const nb::capsule owner(values,
+                            [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
+    return {values->data(), {values->size()}, owner};
+}
+
 void bind_tables(nb::module_& m) {
     nb::enum_<BlockKind>(m, "BlockKind")
         .value("PLACEMENT", BlockKind::PLACEMENT)
@@ -238,6 +253,8 @@ void bind_encoding(nb::module_& m) {
             return legal_labels(scheme_named(scheme), position);
         },
         "scheme"_a, "position"_a, "Of the legal moves in their order, head by head.");
+    m.def("move_probabilities", &probabilities_of_moves, "scheme"_a, "position"_a, "logits"_a,
+          "temperature"_a, "Of the legal moves in their order, from a row of policy logits.");
     m.def("encode_positions", &encode_positions_into, "table"_a, "positions"_a, "type"_a, "outs"_a);
     m.def("mirror", &mirror_into, "hcps"_a, "moves"_a.none(), "mirrored_hcps"_a,
           "mirrored_moves"_a.none(), "threads"_a);

@@ -6,49 +6,80 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
-#include "komadori/encoding/label.h"
+#include <algorithm>
+
 #include "module.h"
 
 namespace komadori {
 namespace {
 
-template <class T>
-using Planes = nb::ndarray<T, nb::ndim<4>, nb::c_contig, nb::device::cpu>;
-using AnyPlanes = nb::ndarray<nb::ndim<4>, nb::c_contig, nb::device::cpu>;
+using Planes = nb::ndarray<nb::c_contig, nb::device::cpu>;
 using Policy = nb::ndarray<const float, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
 using Values = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 using Moves = std::vector<std::uint16_t>;
 
-void check_planes(const AnyPlanes& features1, const AnyPlanes& features2) {
-    const auto is_board = [](const AnyPlanes& p) { return p.shape(2) == 9 && p.shape(3) == 9; };
-    if (!is_board(features1) || features1.shape(1) != 62) {
-        throw nb::value_error("features1 is not [N, 62, 9, 9]");
-    }
-    if (!is_board(features2) || (features2.shape(1) != 57 && features2.shape(1) != 119)) {
-        throw nb::value_error("features2 is not [N, 57, 9, 9] or [N, 119, 9, 9]");
-    }
-    if (features1.shape(0) != features2.shape(0) || features1.shape(0) == 0) {
-        throw nb::value_error("features1 and features2 have different numbers of rows, or none");
-    }
+std::string shape_text(std::size_t rows, const FeatureInput& input) {
+    const std::string cells = input.is_tokens ? std::to_string(TOKEN_SIZE) : "9, 9";
+    return "[" + (rows ? std::to_string(rows) : "N") + ", " + std::to_string(input.planes()) +
+           ", " + cells + "]";
+}
+
+bool has_shape(const Planes& array, std::size_t rows, const FeatureInput& input) {
+    if (array.ndim() != (input.is_tokens ? 3u : 4u) || array.shape(0) != rows) return false;
+    if (array.shape(1) != std::size_t(input.planes())) return false;
+    if (input.is_tokens) return array.shape(2) == TOKEN_SIZE;
+    return array.shape(2) == 9 && array.shape(3) == 9;
+}
+
+const FeatureTable& table_named(const std::string& name) {
+    if (const FeatureTable* table = find_feature_table(name)) return *table;
+    throw nb::value_error(("no feature table is called " + name).c_str());
+}
+const LabelScheme& scheme_named(const std::string& name) {
+    if (const LabelScheme* scheme = find_label_scheme(name)) return *scheme;
+    throw nb::value_error(("no label scheme is called " + name).c_str());
 }
 
 // A batch that keeps the caller's arrays alive.
 struct BoundBatch {
-    BoundBatch(Planes<float> features1, Planes<float> features2)
-        : BoundBatch(AnyPlanes(features1), AnyPlanes(features2), PlaneType::FLOAT32) {}
-    BoundBatch(Planes<std::uint8_t> features1, Planes<std::uint8_t> features2)
-        : BoundBatch(AnyPlanes(features1), AnyPlanes(features2), PlaneType::UINT8) {}
+    BoundBatch(std::vector<Planes> inputs, const std::string& features, const std::string& labels)
+        : arrays(std::move(inputs)),
+          batch(make(arrays, table_named(features), scheme_named(labels))) {}
 
-    AnyPlanes arrays1;
-    AnyPlanes arrays2;
+    std::vector<Planes> arrays;
     Batch batch;
 
   private:
-    BoundBatch(AnyPlanes features1, AnyPlanes features2, PlaneType type)
-        : arrays1((check_planes(features1, features2), std::move(features1))),
-          arrays2(std::move(features2)),
-          batch(arrays1.data(), arrays2.data(), type, int(arrays1.shape(0)),
-                int(arrays2.shape(1))) {}
+    static Batch make(const std::vector<Planes>& arrays, const FeatureTable& table,
+                      const LabelScheme& scheme) {
+        if (arrays.size() != table.inputs.size()) {
+            throw nb::value_error((std::to_string(arrays.size()) + " arrays for " + table.name +
+                                   ", which has " + std::to_string(table.inputs.size()) + " inputs")
+                                      .c_str());
+        }
+        const nb::dlpack::dtype type = arrays[0].dtype();
+        const bool is_uint8 = type == nb::dtype<std::uint8_t>();
+        if ((!is_uint8 && type != nb::dtype<float>()) ||
+            std::ranges::any_of(arrays, [&](const Planes& a) { return a.dtype() != type; })) {
+            throw nb::type_error("the arrays of a batch are all float32 or all uint8");
+        }
+        if (is_uint8 && !table.is_binary()) {
+            throw nb::type_error(
+                (table.name + " has values other than 0 and 1: float32 only").c_str());
+        }
+        const std::size_t rows = arrays[0].ndim() ? arrays[0].shape(0) : 0;
+        void* data[MAX_INPUTS] = {};
+        for (std::size_t i = 0; i < arrays.size(); ++i) {
+            if (rows == 0 || !has_shape(arrays[i], rows, table.inputs[i])) {
+                throw nb::value_error(
+                    (table.inputs[i].name + " is not " + shape_text(rows, table.inputs[i]))
+                        .c_str());
+            }
+            data[i] = arrays[i].data();
+        }
+        return Batch(table, scheme, is_uint8 ? PlaneType::UINT8 : PlaneType::FLOAT32, int(rows),
+                     std::span(data, arrays.size()));
+    }
 };
 
 void expand_batch(Tree& tree, BoundBatch& bound, const Policy& policy, const Values& value) {
@@ -56,8 +87,8 @@ void expand_batch(Tree& tree, BoundBatch& bound, const Policy& policy, const Val
     if (policy.shape(0) < rows || value.shape(0) < rows) {
         throw nb::value_error("fewer outputs than rows in the batch");
     }
-    if (policy.shape(1) != LABELS_2187) {
-        throw nb::value_error("policy is not [N, 2187]");
+    if (const int labels = bound.batch.labels.size(); policy.shape(1) != std::size_t(labels)) {
+        throw nb::value_error(("policy is not [N, " + std::to_string(labels) + "]").c_str());
     }
     const nb::gil_scoped_release release;
     tree.expand(bound.batch, policy.data(), value.data());
@@ -136,10 +167,14 @@ void bind_tree(nb::module_& m) {
     bind_reports(m);
 
     nb::class_<BoundBatch>(m, "Batch", "Rows of the caller's arrays and what waits for them.")
-        .def(nb::init<Planes<float>, Planes<float>>(), nb::arg("features1").noconvert(),
-             nb::arg("features2").noconvert(), "Both float32, or both uint8.")
-        .def(nb::init<Planes<std::uint8_t>, Planes<std::uint8_t>>(),
-             nb::arg("features1").noconvert(), nb::arg("features2").noconvert())
+        .def(nb::init<std::vector<Planes>, const std::string&, const std::string&>(),
+             nb::arg("inputs").noconvert(), nb::arg("features") = "dlshogi",
+             nb::arg("labels") = "2187",
+             nb::sig("def __init__(self, inputs: Sequence[NDArray[numpy.float32] | "
+                     "NDArray[numpy.uint8]], features: str = 'dlshogi', labels: str = '2187') "
+                     "-> None"),
+             "One array per input of the feature table, [rows, *shape]: all float32, or all uint8 "
+             "where the table is binary. `labels`: the scheme of the policy outputs.")
         .def_prop_ro("rows", [](const BoundBatch& b) { return b.batch.rows(); });
 
     nb::class_<Tree>(m, "Tree", "The PUCT graph; every method may be called from any thread.")
@@ -164,7 +199,7 @@ void bind_tree(nb::module_& m) {
             "Add up to `rows` leaves to the batch, ending up to `playouts` playouts (0: no bound); "
             "returns how many were added.")
         .def("expand", &expand_batch, nb::arg("batch"), nb::arg("policy"), nb::arg("value"),
-             "Take the outputs of a batch's rows: logits [rows, 2187], win probability [rows].")
+             "Take the outputs of a batch's rows: logits [rows, labels], win probability [rows].")
         .def(
             "cancel", [](Tree& t, BoundBatch& b) { t.cancel(b.batch); }, nb::arg("batch"), free,
             "Undo a batch as if it had never been collected.")
@@ -184,6 +219,4 @@ void bind_tree(nb::module_& m) {
             "view", [](const Tree& t, int root, const Moves& moves) { return t.view(root, moves); },
             nb::arg("root"), nb::arg("moves") = Moves())
         .def("check", &Tree::check, free, "The first broken invariant in words, or \"\".");
-
-    m.attr("LABELS") = LABELS_2187;
 }

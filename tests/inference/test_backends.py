@@ -192,7 +192,7 @@ def test_a_model_of_another_kind(model: Path, tmp_path: Path, backend: str) -> N
     with pytest.raises(ModelError, match="no output named 'output_value'"):
         load(rename(model, tmp_path / "b.onnx", output_value="v"), backend=backend)
     odd = write_random_resnet(tmp_path / "odd.onnx", 1, 8, channels2=60)
-    with pytest.raises(ModelError, match=r"input2 is \[N, 60, 9, 9\], not \[N, 57 or 119, 9, 9\]"):
+    with pytest.raises(ModelError, match=r"input2 is \[N, 60, 9, 9\], not \[N, 57, 9, 9\] or "):
         load(odd, backend=backend)
 
 
@@ -238,7 +238,7 @@ def test_a_card_that_contradicts_its_model(model: Path, tmp_path: Path) -> None:
         ("[]", "not a model card"),
         ('{"labels": "8181"}', "labels are '8181'"),
         ('{"labels": "elsewhere"}', "no label scheme 'elsewhere'"),
-        ('{"features": "dlshogi-119"}', "57 channels, but its features are 'dlshogi-119'"),
+        ('{"features": "dlshogi-119"}', r"57, 9, 9\], but its features are 'dlshogi-119'"),
     ):
         card.write_text(text)
         with pytest.raises(ModelError, match=problem):

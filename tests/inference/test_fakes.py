@@ -59,7 +59,7 @@ def test_random_is_the_same_for_both_feature_tables() -> None:
 
 def test_row_keys_tell_positions_apart() -> None:
     features = encode_planes(hcps(200))
-    assert len(set(row_keys(*features).tolist())) == 200
+    assert len(set(row_keys(features).tolist())) == 200
 
 
 def test_fixed_answers_from_its_table() -> None:

@@ -349,9 +349,9 @@ def test_a_repetition_of_the_game_is_not_entered_when_better() -> None:
     """Both sides shuffle; the network likes the position of the side to move."""
 
     class Optimist(UniformEvaluator):
-        def _evaluate(self, features1: Any, features2: Any, policy: Any, value: Any) -> None:
+        def _evaluate(self, inputs: Any, policy: Any, value: Any) -> None:
             # Black owns the only rook: planes 5 and 13 of the side to move.
-            has_rook = features1[:, [5, 13]].any(axis=(1, 2, 3))
+            has_rook = inputs[0][:, [5, 13]].any(axis=(1, 2, 3))
             value[:] = np.where(has_rook, 0.8, 0.2)
 
     board = Board("4k4/9/9/9/9/9/9/9/R3K4 b - 1")
@@ -410,7 +410,7 @@ def test_an_interrupt_leaves_a_sound_tree() -> None:
 
 def test_a_network_that_answers_nonsense_warns_and_plays_on() -> None:
     class Nonsense(UniformEvaluator):
-        def _evaluate(self, features1: Any, features2: Any, policy: Any, value: Any) -> None:
+        def _evaluate(self, inputs: Any, policy: Any, value: Any) -> None:
             value[:] = np.nan
 
     s = PuctSearcher(Nonsense())

@@ -6,9 +6,10 @@ import random
 
 import numpy as np
 
-from komadori._core.tree import Batch, Tree, TreeOptions
+from komadori._core.tree import Tree, TreeOptions
 from komadori.inference import Evaluator
 from komadori.rules import Board, Move
+from komadori.search.puct import make_batch
 
 MEMORY = 16 << 20
 
@@ -29,7 +30,7 @@ class Driver:
         self.evaluator = evaluator
         self.tree = Tree(memory, options(**changes))
         self.root = self.tree.add_root()
-        self.batches = [Batch(*evaluator.inputs(slot)) for slot in range(evaluator.slots)]
+        self.batches = [make_batch(evaluator, slot) for slot in range(evaluator.slots)]
         self.place(board)
 
     def place(self, board: Board) -> int:

@@ -139,12 +139,12 @@ def test_a_batch_refuses_arrays_of_other_shapes() -> None:
         (np.zeros((0, 62, 9, 9), np.float32), np.zeros((0, 57, 9, 9), np.float32)),
     ):
         with pytest.raises(ValueError, match="features"):
-            Batch(bad1, bad2)
+            Batch((bad1, bad2))
     with pytest.raises(TypeError):
-        Batch(good1.astype(np.float64), good2)
+        Batch((good1.astype(np.float64), good2))
     tree = Tree(1 << 20)
     tree.set_root(tree.add_root(), Board())
-    batch = Batch(good1, good2)
+    batch = Batch((good1, good2))
     tree.collect(0, batch, 1)
     with pytest.raises(ValueError, match="2187"):
         tree.expand(batch, np.zeros((1, 2186), np.float32), np.zeros(1, np.float32))
@@ -174,7 +174,8 @@ def test_bytes_are_the_planes_that_floats_are(channels2: int) -> None:
         arrays = [np.full((6, planes, 9, 9), 7, dtype) for planes in (62, channels2)]
         tree = Tree(1 << 22)
         tree.set_root(tree.add_root(), Board(MIDDLE))
-        first, second = Batch(*arrays), Batch(*arrays)
+        table = "dlshogi" if channels2 == 57 else "dlshogi-119"
+        first, second = Batch(arrays, table), Batch(arrays, table)
         assert tree.collect(0, first, 1) == 1
         tree.expand(first, *uniform_outputs(1))
         assert tree.collect(0, second, 6) == 6
@@ -186,4 +187,4 @@ def test_bytes_are_the_planes_that_floats_are(channels2: int) -> None:
 
 def test_a_batch_is_of_one_type() -> None:
     with pytest.raises(TypeError):
-        Batch(np.zeros((1, 62, 9, 9), np.float32), np.zeros((1, 57, 9, 9), np.uint8))
+        Batch((np.zeros((1, 62, 9, 9), np.float32), np.zeros((1, 57, 9, 9), np.uint8)))

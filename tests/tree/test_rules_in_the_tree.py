@@ -108,8 +108,8 @@ class RookJudge(UniformEvaluator):
         super().__init__(max_batch=1)
         self.worth = value
 
-    def _evaluate(self, features1, features2, policy, value) -> None:  # type: ignore[no-untyped-def]
-        own_rook = features1[:, [5, 13]].any(axis=(1, 2, 3))  # rook and dragon
+    def _evaluate(self, inputs, policy, value) -> None:  # type: ignore[no-untyped-def]
+        own_rook = inputs[0][:, [5, 13]].any(axis=(1, 2, 3))  # rook and dragon
         value[:] = np.where(own_rook, self.worth, 1 - self.worth)
 
 

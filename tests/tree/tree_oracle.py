@@ -55,7 +55,7 @@ def write_planes(board: Board, evaluator: Evaluator) -> None:
     """The position's planes in the first row of slot 0 (positions that hcp can't hold included)."""
     tree = Tree(1 << 20)
     tree.set_root(tree.add_root(), board)
-    assert tree.collect(0, Batch(*evaluator.inputs(0)), 1) == 1
+    assert tree.collect(0, Batch(evaluator.inputs(0)), 1) == 1
 
 
 def label(move: Move, turn: int) -> int:

@@ -134,7 +134,7 @@ void unpack_planes(const FeatureInput& input, const std::uint8_t* packed, std::s
     const auto bytes = std::size_t(input.packed_bytes());
     share_rows(count, threads, [&](std::size_t begin, std::size_t end) {
         for (std::size_t row = begin; row < end; ++row) {
-            expand(input, packed + row * bytes, 0, out + row * values);
+            expand(input, packed + row * bytes, {}, out + row * values);
         }
     });
 }

@@ -1,6 +1,7 @@
 #include "komadori/encoding/features.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace komadori {
 namespace {
@@ -211,8 +212,31 @@ bool FeatureTable::needs_attacks() const {
     });
 }
 
+void check_sizes(const FeatureTable& table) {
+    const auto require = [&](std::size_t size, std::size_t most, const std::string& what) {
+        if (size <= most) return;
+        throw std::logic_error("feature table " + table.name + ": " + std::to_string(size) + " " +
+                               what + ", the buffers hold " + std::to_string(most));
+    };
+    require(table.inputs.size(), MAX_INPUTS, "inputs (MAX_INPUTS)");
+    for (const FeatureInput& input : table.inputs) {
+        const auto fractions = std::ranges::count_if(
+            input.blocks, [](const FeatureBlock& b) { return b.kind == BlockKind::FRACTION; });
+        require(std::size_t(input.bits() + 63) / 64, MAX_PACKED_WORDS,
+                "packed words in " + input.name + " (MAX_PACKED_WORDS)");
+        require(std::size_t(input.planes() * input.cells()), MAX_ROW_VALUES,
+                "values in " + input.name + " (MAX_ROW_VALUES)");
+        require(std::size_t(fractions), MAX_FRACTIONS,
+                "fractions in " + input.name + " (MAX_FRACTIONS)");
+    }
+}
+
 const std::vector<FeatureTable>& feature_tables() {
-    static const std::vector<FeatureTable> tables = make_tables();
+    static const std::vector<FeatureTable> tables = [] {
+        std::vector<FeatureTable> made = make_tables();
+        std::ranges::for_each(made, check_sizes);
+        return made;
+    }();
     return tables;
 }
 

@@ -4,6 +4,7 @@
 // the tests are derived from it.
 #pragma once
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -26,7 +27,7 @@ enum class BlockKind : std::uint8_t {
     // Planes that are constant over the board, made of one number n.
     THERMOMETER,  // plane i is 1 where n > i
     ONE_HOT,      // plane i is 1 where n == i
-    FRACTION,     // one plane of n / unit, at most 1: the only values that are not 0 or 1
+    FRACTION,     // planes of n / unit, in [0, 1]: the only values that are not 0 or 1
 };
 
 enum class Quantity : std::uint8_t {
@@ -78,7 +79,12 @@ struct FeatureInput {
     std::size_t row_bytes(PlaneType type) const;
     bool is_constant() const;  // every plane is
 };
-constexpr std::size_t MAX_INPUTS = 2;
+
+// Sizes of fixed buffers. feature_tables() refuses a table that exceeds one of them.
+constexpr std::size_t MAX_INPUTS = 2;                  // of a table
+constexpr std::size_t MAX_PACKED_WORDS = 96;           // of 64 bits, of an input
+constexpr std::size_t MAX_ROW_VALUES = 119 * SQUARES;  // of an input, dense
+constexpr std::size_t MAX_FRACTIONS = 4;               // FRACTION blocks of an input
 
 struct FeatureTable {
     std::string name;
@@ -90,6 +96,9 @@ struct FeatureTable {
     bool needs_plies() const;
     bool needs_attacks() const;
 };
+
+// Throws std::logic_error where a table is too large for a fixed buffer.
+void check_sizes(const FeatureTable& table);
 
 const std::vector<FeatureTable>& feature_tables();
 const FeatureTable* find_feature_table(std::string_view name);  // null where there is none

@@ -203,12 +203,14 @@ void pack(const FeatureInput& input, const FeatureSource& source, PackedWords& w
 }
 
 template <class T>
-void expand(const FeatureInput& input, const std::uint8_t* packed, float fraction, T* out) {
+void expand(const FeatureInput& input, const std::uint8_t* packed, const Fractions& fractions,
+            T* out) {
     const int cells = input.cells();
     int first = 0;
+    std::size_t fraction = 0;
     for (const FeatureBlock& block : input.blocks) {
         if (block.kind == BlockKind::FRACTION) {
-            out = std::fill_n(out, block.planes * cells, T(fraction));
+            out = std::fill_n(out, block.planes * cells, T(fractions[fraction++]));
         } else if (block.is_constant()) {
             for (int i = 0; i < block.planes;) {
                 const bool on = bit_at(packed, first + i);
@@ -223,22 +225,20 @@ void expand(const FeatureInput& input, const std::uint8_t* packed, float fractio
         first += block.bits();
     }
 }
-template void expand(const FeatureInput&, const std::uint8_t*, float, float*);
-template void expand(const FeatureInput&, const std::uint8_t*, float, std::uint8_t*);
+template void expand(const FeatureInput&, const std::uint8_t*, const Fractions&, float*);
+template void expand(const FeatureInput&, const std::uint8_t*, const Fractions&, std::uint8_t*);
 
-float fraction(const FeatureInput& input, int plies) {
+Fractions fractions(const FeatureInput& input, const FeatureSource& source) {
+    Fractions values{};
+    std::size_t count = 0;
     for (const FeatureBlock& block : input.blocks) {
-        if (block.kind == BlockKind::FRACTION) {
-            return std::min(1.0f, float(plies) / float(block.unit));
-        }
+        if (block.kind != BlockKind::FRACTION) continue;
+        values[count++] = std::clamp(float(source.quantity(block)) / float(block.unit), 0.0f, 1.0f);
     }
-    return 0;
+    return values;
 }
 
 namespace {
-
-// The largest dense row: dlshogi-119's second input, in float32.
-constexpr std::size_t MAX_ROW_BYTES = 119 * SQUARES * sizeof(float);
 
 void copy_past_cache(void* to, const void* from, std::size_t bytes) {
 #if defined(__SSE2__)
@@ -258,12 +258,12 @@ void copy_past_cache(void* to, const void* from, std::size_t bytes) {
 }
 
 template <class T>
-void write_dense(const FeatureInput& input, const std::uint8_t* packed, float fraction_value,
-                 void* out, Stores stores) {
+void write_dense(const FeatureInput& input, const std::uint8_t* packed,
+                 const Fractions& fraction_values, void* out, Stores stores) {
     if (stores == Stores::CACHED)
-        return expand(input, packed, fraction_value, static_cast<T*>(out));
-    alignas(64) T row[MAX_ROW_BYTES / sizeof(float)];
-    expand(input, packed, fraction_value, row);
+        return expand(input, packed, fraction_values, static_cast<T*>(out));
+    alignas(64) T row[MAX_ROW_VALUES];
+    expand(input, packed, fraction_values, row);
     copy_past_cache(out, row, std::size_t(input.planes() * input.cells()) * sizeof(T));
 }
 
@@ -281,37 +281,16 @@ void write_planes(const FeatureTable& table, const Placement& placement, int pli
         const auto* packed = reinterpret_cast<const std::uint8_t*>(words.data());
         switch (type) {
             case PlaneType::FLOAT32:
-                write_dense<float>(input, packed, fraction(input, plies), outs[i], stores);
+                write_dense<float>(input, packed, fractions(input, source), outs[i], stores);
                 break;
             case PlaneType::UINT8:
-                write_dense<std::uint8_t>(input, packed, 0, outs[i], stores);
+                write_dense<std::uint8_t>(input, packed, {}, outs[i], stores);
                 break;
             case PlaneType::PACKED:
                 std::memcpy(outs[i], packed, std::size_t(input.packed_bytes()));
                 break;
         }
     }
-}
-
-namespace {
-
-void write_dlshogi(const Position& position, PlaneType type, void* features1, void* features2) {
-    static const FeatureTable& table = *find_feature_table("dlshogi");
-    void* const outs[] = {features1, features2};
-    write_planes(table, Placement(position), 0, type, outs);
-}
-
-}  // namespace
-
-void write_dlshogi(const Position& position, float* features1, float* features2) {
-    write_dlshogi(position, PlaneType::FLOAT32, features1, features2);
-}
-void write_dlshogi(const Position& position, std::uint8_t* features1, std::uint8_t* features2) {
-    write_dlshogi(position, PlaneType::UINT8, features1, features2);
-}
-void write_dlshogi_packed(const Position& position, std::uint8_t* features1,
-                          std::uint8_t* features2) {
-    write_dlshogi(position, PlaneType::PACKED, features1, features2);
 }
 
 }  // namespace komadori

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "komadori/encoding/label.h"
+#include "komadori/encoding/policy.h"
 #include "komadori/tree/tree.h"
 
 namespace komadori {
@@ -10,12 +10,13 @@ void Tree::expand(Batch& batch, const float* policy, const float* value) {
     const std::lock_guard guard(lock_);
     const Flight& flight = *batch.flight;
     const std::size_t rows = batch.generation == generation_ ? flight.leaves.size() : 0;
+    const auto labels = std::size_t(batch.labels.size());
     for (std::size_t row = 0; row < rows; ++row) {
         const Flight::Leaf& leaf = flight.leaves[row];
         Node& node = store_[leaf.node];
         bool valid = std::isfinite(value[row]);
         node.value = valid ? std::clamp(value[row], 0.0f, 1.0f) : 0.5f;
-        valid &= write_priors(node, policy + row * LABELS_2187);
+        valid &= write_priors(node, batch, leaf, policy + row * labels);
         if (!valid) ++stats_.invalid;
         node.state = NodeState::EXPANDED;
         node.collisions = 0;
@@ -46,6 +47,7 @@ void Tree::cancel(Batch& batch) {
 void Tree::finish_batch(Batch& batch) {
     batch.flight->leaves.clear();
     batch.flight->steps.clear();
+    batch.flight->columns.clear();
     std::erase(flights_, batch.flight);
 }
 
@@ -130,28 +132,25 @@ void Tree::prove_anew(Node& node) {
     if (node.proof == Proof::NONE) prove_from_edges(node);
 }
 
-// The softmax of the legal moves' logits; false (and a uniform policy) if they aren't numbers.
-bool Tree::write_priors(Node& node, const float* logits) {
+// Returns false, and makes the priors uniform, where the logits aren't numbers.
+bool Tree::write_priors(Node& node, const Batch& batch, const Flight::Leaf& leaf,
+                        const float* row) {
     const std::span<Edge> edges = store_.edges(node);
-    const auto turn = Color(node.turn);
-    float scaled[MAX_LEGAL_MOVES];
-    float largest = -INFINITY;
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        scaled[i] = logits[label_2187(Move(edges[i].move16()), turn)];
-        largest = std::max(largest, scaled[i]);
+    float priors[MAX_LEGAL_MOVES];
+    const std::span moves(priors, edges.size());
+    if (batch.is_2187) {
+        const auto turn = Color(node.turn);
+        for (std::size_t i = 0; i < edges.size(); ++i) {
+            priors[i] = row[label_2187(Move(edges[i].move16()), turn)];
+        }
+    } else {
+        const std::size_t count = edges.size() * batch.labels.heads.size();
+        move_logits(batch.labels,
+                    std::span(batch.flight->columns).subspan(leaf.columns_begin, count), row,
+                    options_.temperature, moves);
     }
-    const float scale = 1.0f / options_.temperature;
-    float sum = 0;
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        scaled[i] = std::exp((scaled[i] - largest) * scale);
-        sum += scaled[i];
-    }
-    const bool valid = std::isfinite(sum);
-    const float norm = 1.0f / sum;
-    const float uniform = 1.0f / float(edges.size());
-    for (std::size_t i = 0; i < edges.size(); ++i) {
-        edges[i].prior = encode_prior(valid ? scaled[i] * norm : uniform);
-    }
+    const bool valid = softmax(moves, options_.temperature);
+    for (std::size_t i = 0; i < edges.size(); ++i) edges[i].prior = encode_prior(priors[i]);
     bring_front(node);  // now, while the edges are in the cache
     return valid;
 }

@@ -1,13 +1,13 @@
 #include <algorithm>
 
 #include "komadori/encoding/planes.h"
+#include "komadori/encoding/policy.h"
 #include "komadori/tree/tree.h"
 
 namespace komadori {
 
 namespace {
 
-constexpr int FEATURES1 = 62 * SQUARES;
 // Longer playouts than any sensible game; met only where the repetition check is off.
 constexpr std::size_t MAX_DEPTH = 1024;
 // Near the ply limit a position's worth depends on its ply, so the ply is part of the key.
@@ -19,16 +19,11 @@ constexpr std::uint32_t VISIT_MARGIN = 1u << 16;
 constexpr double ROOMY = 0.7;
 
 void write_inputs(const Position& position, const Batch& batch, std::size_t row) {
-    static const FeatureTable& dlshogi = *find_feature_table("dlshogi");
-    static const FeatureTable& extended = *find_feature_table("dlshogi-119");
-    const std::size_t bytes = row * (batch.type == PlaneType::UINT8 ? 1 : sizeof(float));
-    const auto at = [](void* planes, std::size_t offset) {
-        return static_cast<char*>(planes) + offset;
-    };
-    void* const outs[] = {at(batch.features1, bytes * FEATURES1),
-                          at(batch.features2, bytes * std::size_t(batch.channels2) * SQUARES)};
-    write_planes(batch.channels2 == 57 ? dlshogi : extended, Placement(position),
-                 position.ply() - 1, batch.type, outs);
+    std::array<void*, MAX_INPUTS> rows{};
+    for (std::size_t i = 0; i < batch.table.inputs.size(); ++i) {
+        rows[i] = batch.inputs[i] + row * batch.row_bytes[i];
+    }
+    write_planes(batch.table, Placement(position), position.ply() - 1, batch.type, rows.data());
 }
 
 bool is_drawn(int ply, int draw_ply) { return draw_ply > 0 && ply > draw_ply; }
@@ -260,7 +255,23 @@ void Tree::queue(NodeIndex index, const Position& position, Batch& batch) {
     Flight& flight = *batch.flight;
     const auto begin = std::uint32_t(flight.steps.size());
     flight.steps.insert(flight.steps.end(), path_.begin(), path_.end());
-    flight.leaves.push_back({index, begin, std::uint32_t(flight.steps.size())});
+    const auto columns = std::uint32_t(flight.columns.size());
+    flight.leaves.push_back({index, begin, std::uint32_t(flight.steps.size()), columns});
+    if (!batch.is_2187) write_columns(node, position, batch);
+}
+
+// Edges hold no piece types, so labels that depend on them are looked up here. The edges of a
+// pending node keep their order.
+void Tree::write_columns(const Node& node, const Position& position, Batch& batch) {
+    const std::size_t heads = batch.labels.heads.size();
+    std::vector<std::uint16_t>& columns = batch.flight->columns;
+    std::size_t at = columns.size();
+    columns.resize(at + node.edge_count * heads);
+    for (const Edge& edge : store_.edges(node)) {
+        policy_columns(batch.labels, full_move(position, edge.move16()), position.turn(),
+                       &columns[at]);
+        at += heads;
+    }
 }
 
 std::uint64_t Tree::key_of(const Position& position) const {

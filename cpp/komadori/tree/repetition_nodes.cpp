@@ -106,6 +106,11 @@ NodeIndex Tree::fork(NodeIndex original, std::uint64_t key) {
     copy.key = key;
     copy.next = next;
     copy.is_private = 1;
+    if (copy.state == NodeState::PENDING) {  // the network's answer goes to the original
+        copy.state = NodeState::NEW;
+        copy.visits = copy.in_flight = 0;
+        copy.collisions = 0;
+    }
     store_.allocate_edges(copy, source.edge_count);
     const std::span<Edge> edges = store_.edges(copy);
     std::ranges::copy(store_.edges(source), edges.begin());
@@ -132,10 +137,6 @@ void Tree::restrict_root(Root& root) {
     root.node = fork(root.whole, key);
     if (is_new) {
         Node& node = store_[root.node];
-        if (node.state == NodeState::PENDING) {  // the original's answer won't come here
-            node.state = NodeState::NEW;
-            node.visits = node.in_flight = 0;
-        }
         for (Edge& edge : store_.edges(node)) {
             if (is_allowed(root, edge.move16())) continue;
             node.visits -= edge.visits();

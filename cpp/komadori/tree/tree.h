@@ -84,7 +84,7 @@ class Tree {
     // ends up to `playouts` playouts with and without a row (0: no bound). Returns how many rows
     // were added. Does nothing once the root is solved or MAX_VISITS is near.
     int collect(int root, Batch& batch, int rows, int playouts = 0);
-    // Takes the network's outputs: policy [rows, LABELS_2187] logits, value [rows] in [0, 1],
+    // Takes the network's outputs: policy [rows, labels.size()] logits, value [rows] in [0, 1],
     // the side to move's. Empties the batch.
     void expand(Batch& batch, const float* policy, const float* value);
     void cancel(Batch& batch);  // as if the batch had never been collected
@@ -144,6 +144,7 @@ class Tree {
     void write_edges(Node& node, const Position& position);
     void collide(Node& leaf);
     void queue(NodeIndex index, const Position& position, Batch& batch);
+    void write_columns(const Node& node, const Position& position, Batch& batch);
     std::uint64_t key_of(const Position& position) const;
     void make_room(int playouts);
     bool is_solved(const Root& root) const;
@@ -167,7 +168,7 @@ class Tree {
     void prove(std::span<const Step> path, NodeIndex leaf);
     bool prove_from_edges(Node& node);
     void prove_anew(Node& node);
-    bool write_priors(Node& node, const float* logits);
+    bool write_priors(Node& node, const Batch& batch, const Flight::Leaf& leaf, const float* row);
     int draw_value(Color mover) const;
     int value_for_mover(const Node& child) const;
     int repetition_value(Repetition repetition, Color mover) const;

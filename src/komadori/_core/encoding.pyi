@@ -157,6 +157,9 @@ def decode_label(scheme: str, position: komadori._core.rules.Position, label: Se
 def legal_labels(scheme: str, position: komadori._core.rules.Position) -> list[int]:
     """Of the legal moves in their order, head by head."""
 
+def move_probabilities(scheme: str, position: komadori._core.rules.Position, logits: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], temperature: float) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]:
+    """Of the legal moves in their order, from a row of policy logits."""
+
 def encode_positions(table: str, positions: Sequence[komadori._core.rules.Position], type: PlaneType, outs: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]]) -> None: ...
 
 def mirror(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, mirrored_hcps: Annotated[NDArray[numpy.uint8], dict(order='C', device='cpu')], mirrored_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')] | None, threads: int) -> None: ...

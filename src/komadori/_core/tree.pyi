@@ -1,6 +1,6 @@
 from collections.abc import Sequence
 import enum
-from typing import Annotated, overload
+from typing import Annotated
 
 import numpy
 from numpy.typing import NDArray
@@ -182,12 +182,10 @@ class NodeView:
 class Batch:
     """Rows of the caller's arrays and what waits for them."""
 
-    @overload
-    def __init__(self, features1: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, None), order='C', device='cpu')], features2: Annotated[NDArray[numpy.float32], dict(shape=(None, None, None, None), order='C', device='cpu')]) -> None:
-        """Both float32, or both uint8."""
-
-    @overload
-    def __init__(self, features1: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None, None), order='C', device='cpu')], features2: Annotated[NDArray[numpy.uint8], dict(shape=(None, None, None, None), order='C', device='cpu')]) -> None: ...
+    def __init__(self, inputs: Sequence[NDArray[numpy.float32] | NDArray[numpy.uint8]], features: str = 'dlshogi', labels: str = '2187') -> None:
+        """
+        One array per input of the feature table, [rows, *shape]: all float32, or all uint8 where the table is binary. `labels`: the scheme of the policy outputs.
+        """
 
     @property
     def rows(self) -> int: ...
@@ -223,7 +221,7 @@ class Tree:
 
     def expand(self, batch: Batch, policy: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
-        Take the outputs of a batch's rows: logits [rows, 2187], win probability [rows].
+        Take the outputs of a batch's rows: logits [rows, labels], win probability [rows].
         """
 
     def cancel(self, batch: Batch) -> None:
@@ -262,5 +260,3 @@ class Tree:
 
     def check(self) -> str:
         """The first broken invariant in words, or ""."""
-
-LABELS: int = 2187

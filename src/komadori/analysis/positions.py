@@ -9,12 +9,12 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Generic, TypeVar
 
-from komadori._core.tree import Batch, Proof, RootMove, Tree
-from komadori.inference import Evaluator, ModelError
+from komadori._core.tree import Proof, RootMove, Tree
+from komadori.inference import Evaluator
 from komadori.mate import MateSolver
 from komadori.rules import Board, Move
 from komadori.search.options import DECLARATION_POINTS, PuctOptions, batch_rows
-from komadori.search.puct import MAX_PV, score_cp, tree_options
+from komadori.search.puct import MAX_PV, make_batch, score_cp, tree_options
 
 Key = TypeVar("Key")
 
@@ -108,20 +108,14 @@ class PositionAnalyser:
         roots: int = ROOTS,
     ) -> None:
         """`options.multipv` is how many lines are kept of each position."""
-        if evaluator.labels != "2187":
-            raise ModelError(f"the search reads 2187 move labels, not {evaluator.labels!r}")
         self._evaluator = evaluator
         self._effort = effort
         self._options = options or PuctOptions()
         self._tree = Tree(self._options.memory_mb << 20, tree_options(self._options))
-        self._batches = [self._batch(slot) for slot in range(evaluator.slots)]
+        self._batches = [make_batch(evaluator, slot) for slot in range(evaluator.slots)]
         self._free_roots = [self._tree.add_root() for _ in range(roots)]
         self._mates = MateSolver(self._options.mate_memory_mb)
         self._in_flight = 0
-
-    def _batch(self, slot: int) -> Batch:
-        features1, features2 = self._evaluator.inputs(slot)
-        return Batch(features1, features2)  # type: ignore[arg-type]  # both of one dtype
 
     def analyse(self, positions: Iterable[tuple[Key, Board]]) -> Iterator[tuple[Key, Found]]:
         """What is found of each position, in the order in which they are finished.

@@ -14,6 +14,7 @@ from komadori.encoding.labels import (
     encode_labels,
     legal_labels,
     legal_mask,
+    move_probabilities,
 )
 from komadori.encoding.mirroring import mirror, mirror_hcps
 from komadori.encoding.planes import encode_boards, encode_planes, unpack_planes
@@ -39,6 +40,7 @@ __all__ = [
     "legal_mask",
     "mirror",
     "mirror_hcps",
+    "move_probabilities",
     "score_from_win_rate",
     "unpack_planes",
     "win_rate_from_score",

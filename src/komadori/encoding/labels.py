@@ -130,6 +130,19 @@ def legal_labels(board: "Board", scheme: str = "2187") -> NDArray[np.int64]:
     return labels if len(table.heads) == 1 else labels.reshape(-1, len(table.heads))
 
 
+def move_probabilities(
+    board: "Board", logits: ArrayLike, scheme: str = "2187", *, temperature: float = 1.0
+) -> NDArray[np.float32]:
+    """The policy's probabilities of `board.legal_moves` in their order, float32 [n].
+
+    logits: [scheme.size], one row of a network's policy outputs. The softmax, at the
+    temperature, is over the legal moves. Outputs of several heads multiply. Moves that share a
+    label share its probability in equal parts. Uniform where a logit isn't finite.
+    """
+    row = np.ascontiguousarray(logits, np.float32)
+    return _core.move_probabilities(scheme_named(scheme).name, board, row, temperature)
+
+
 def decode_label(board: "Board", label: int | Sequence[int], scheme: str = "2187") -> "Move":
     """The legal move of the board that has this label (one number a head).
 

@@ -45,10 +45,9 @@ class EvaluatorGroup(FutureSlots):
         slots = len(self._places)
         super().__init__("devices", min(e.max_batch for e in evaluators), slots, workers=slots)
 
-    def inputs(self, slot: int) -> tuple[Planes, Planes]:
+    def inputs(self, slot: int) -> tuple[Planes, ...]:
         device, own = self._places[slot]
-        features1, features2 = self.evaluators[device].inputs(own)
-        return features1[: self.max_batch], features2[: self.max_batch]
+        return tuple(array[: self.max_batch] for array in self.evaluators[device].inputs(own))
 
     def _submit(self, slot: int, n: int) -> Future[tuple[Floats, Floats]]:
         device, own = self._places[slot]

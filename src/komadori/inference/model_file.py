@@ -1,8 +1,11 @@
-"""What a model file holds, read from its shapes and from the card beside it.
+"""What a model file holds, read from its card and its shapes.
 
-A model is an ONNX file (or an OpenVINO IR) with dlshogi's names: `input1` [N, 62, 9, 9],
-`input2` [N, 57 or 119, 9, 9], `output_policy` [N, labels] logits, `output_value` [N, 1] after
-the sigmoid. A card is a JSON file of the same name (`model.onnx`, `model.json`).
+A model is an ONNX file (or an OpenVINO IR) with dlshogi's names: `input1`, `input2`, ... one per
+input of its feature table, `output_policy` [N, labels] logits, `output_value` [N, 1] after the
+sigmoid. The card names the feature table and the label scheme. It lies in the ONNX file's
+metadata under `komadori`; else in a JSON file of the same name (`model.onnx`, `model.json`).
+Without a card the shapes are dlshogi's: `input1` [N, 62, 9, 9], `input2` [N, 57 or 119, 9, 9],
+2187 labels.
 """
 
 from __future__ import annotations
@@ -14,60 +17,87 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from komadori.encoding import FEATURES, LABELS
+from komadori.inference.onnx_metadata import read_metadata
 from komadori.inference.protocol import ModelError
 
-INPUTS = ("input1", "input2")
 OUTPUTS = ("output_policy", "output_value")
-CHANNELS1 = 62
-LABELS_2187 = 2187
+#: The key of the card in the metadata of an ONNX file.
+METADATA_KEY = "komadori"
 
-#: Channels of the second input -> key of `encoding.FEATURES`.
-FEATURES_BY_CHANNELS2 = {57: "dlshogi", 119: "dlshogi-119"}
-#: Outputs of the policy -> key of `encoding.LABELS`, where no card names the scheme.
-LABELS_BY_COUNT = {LABELS_2187: "2187"}
+#: Feature tables of models without a card, by the shapes of their inputs.
+_FEATURES_BY_SHAPES = {
+    tuple(one.shape for one in FEATURES[name].inputs): name for name in ("dlshogi", "dlshogi-119")
+}
+#: The label scheme of a model whose card names none.
+_DEFAULT_LABELS = "2187"
 
 
 @dataclass(frozen=True)
-class ModelShape:
-    """The shapes of a network's inputs and outputs and what they stand for."""
+class Signature:
+    """What a network's inputs and outputs stand for: keys of `encoding.FEATURES` and `LABELS`."""
 
     features: str
     labels: str
-    channels2: int
-    label_count: int
+
+    @property
+    def inputs(self) -> tuple[str, ...]:
+        """The names of the model's inputs."""
+        return input_names(self.features)
+
+    @property
+    def input_shapes(self) -> tuple[tuple[int, ...], ...]:
+        """The shape of one position in each input."""
+        return tuple(one.shape for one in FEATURES[self.features].inputs)
+
+    @property
+    def label_count(self) -> int:
+        """Policy outputs of all heads together."""
+        return LABELS[self.labels].size
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether every input value is 0 or 1, so that inputs can be bytes."""
+        return FEATURES[self.features].is_binary
 
 
-def label_count(labels: str) -> int:
-    """How many outputs the policy has under a label scheme (a key of `encoding.LABELS`)."""
-    for count, name in LABELS_BY_COUNT.items():
-        if name == labels:
-            return count
-    from komadori.encoding import LABELS
+def input_names(features: str) -> tuple[str, ...]:
+    """The names of a model's inputs under a feature table."""
+    return tuple(f"input{number}" for number in range(1, len(FEATURES[features].inputs) + 1))
 
+
+def check_tables(features: str, labels: str) -> Signature:
+    """The two names as a signature. Raises ModelError where there is no such table or scheme."""
+    if features not in FEATURES:
+        raise ModelError(f"no feature table {features!r} (known: {', '.join(FEATURES)})")
     if labels not in LABELS:
         raise ModelError(f"no label scheme {labels!r} (known: {', '.join(LABELS)})")
-    return LABELS[labels].size
-
-
-def channels2(features: str) -> int:
-    """How many channels the second input has under a feature table."""
-    for channels, name in FEATURES_BY_CHANNELS2.items():
-        if name == features:
-            return channels
-    raise ModelError(f"the search writes no {features!r} features")
+    return Signature(features, labels)
 
 
 def read_card(path: Path) -> dict[str, Any]:
-    """The card beside a model file, or {} where there is none. Raises ModelError if damaged."""
+    """The card of a model file: the one in an ONNX file's metadata, else the JSON file beside it,
+    else {}. Raises ModelError if it is damaged.
+    """
+    if path.suffix == ".onnx" and (text := read_metadata(path).get(METADATA_KEY)):
+        return _parse_card(text, f"{path}: metadata {METADATA_KEY!r}")
     card_path = path.with_suffix(".json")
     if card_path == path or not card_path.is_file():
         return {}
     try:
-        card = json.loads(card_path.read_text(encoding="utf-8"))
+        text = card_path.read_text(encoding="utf-8")
     except (OSError, ValueError) as error:
         raise ModelError(f"{card_path}: not a model card: {error}") from None
+    return _parse_card(text, str(card_path))
+
+
+def _parse_card(text: str, where: str) -> dict[str, Any]:
+    try:
+        card = json.loads(text)
+    except ValueError as error:
+        raise ModelError(f"{where}: not a model card: {error}") from None
     if not isinstance(card, dict):
-        raise ModelError(f"{card_path}: not a model card: a JSON object is expected")
+        raise ModelError(f"{where}: not a model card: a JSON object is expected")
     return card
 
 
@@ -113,49 +143,65 @@ def int8_form(path: Path) -> Path | None:
     return form if made_of == digest(path) else None
 
 
-def check_shape(
+def check_signature(
     path: Path,
     inputs: Mapping[str, tuple[int | None, ...]],
     outputs: Mapping[str, tuple[int | None, ...]],
     card: Mapping[str, Any],
-) -> ModelShape:
+) -> Signature:
     """What a network's inputs and outputs (name -> shape, None where dynamic) stand for.
 
     Raises ModelError that names the input or output that isn't as expected.
     """
-    for kind, names, found in (("input", INPUTS, inputs), ("output", OUTPUTS, outputs)):
-        for name in names:
-            if name not in found:
-                present = ", ".join(sorted(found)) or "none"
-                raise ModelError(f"{path}: no {kind} named {name!r} (it has {present})")
-    shape1, shape2 = inputs[INPUTS[0]], inputs[INPUTS[1]]
-    if shape1[1:] != (CHANNELS1, 9, 9):
-        raise ModelError(f"{path}: {INPUTS[0]} is {_show(shape1)}, not [N, {CHANNELS1}, 9, 9]")
-    channels = shape2[1] if len(shape2) == 4 else None
-    if shape2[2:] != (9, 9) or channels not in FEATURES_BY_CHANNELS2:
-        expected = " or ".join(str(c) for c in FEATURES_BY_CHANNELS2)
-        raise ModelError(f"{path}: {INPUTS[1]} is {_show(shape2)}, not [N, {expected}, 9, 9]")
+    features = card.get("features") or _features_by_shapes(path, inputs)
+    try:
+        signature = check_tables(str(features), str(card.get("labels") or _DEFAULT_LABELS))
+    except ModelError as error:
+        raise ModelError(f"{path}: {error}") from None
+    _require(path, "input", signature.inputs, inputs)
+    _require(path, "output", OUTPUTS, outputs)
+    for name, shape in zip(signature.inputs, signature.input_shapes, strict=True):
+        if inputs[name][1:] != shape:
+            raise ModelError(
+                f"{path}: {name} is {_show(inputs[name])}, but its features are "
+                f"{signature.features!r}: {_show((None, *shape))}"
+            )
     value = outputs[OUTPUTS[1]]
     if len(value) != 2 or value[1] not in (1, None):
         raise ModelError(f"{path}: {OUTPUTS[1]} is {_show(value)}, not [N, 1]")
     policy = outputs[OUTPUTS[0]]
-    count = policy[1] if len(policy) == 2 else None
-    labels = str(card.get("labels") or LABELS_BY_COUNT.get(count or 0, ""))
-    try:
-        fits = count is not None and labels != "" and label_count(labels) == count
-    except ModelError as error:
-        raise ModelError(f"{path}: {error}") from None
-    if count is None or not fits:
+    if len(policy) != 2 or policy[1] != signature.label_count:
         raise ModelError(
-            f"{path}: {OUTPUTS[0]} is {_show(policy)}, "
-            + (f"but its labels are {labels!r}" if labels else "not [N, 2187]")
+            f"{path}: {OUTPUTS[0]} is {_show(policy)}, but its labels are "
+            f"{signature.labels!r}: [N, {signature.label_count}]"
         )
-    features = str(card.get("features") or FEATURES_BY_CHANNELS2[channels])
-    if features != FEATURES_BY_CHANNELS2[channels]:
-        raise ModelError(
-            f"{path}: {INPUTS[1]} has {channels} channels, but its features are {features!r}"
-        )
-    return ModelShape(features, labels, channels, count)
+    return signature
+
+
+def _features_by_shapes(path: Path, inputs: Mapping[str, tuple[int | None, ...]]) -> str:
+    """The feature table of a model without a card."""
+    names = input_names("dlshogi")
+    _require(path, "input", names, inputs)
+    shapes = tuple(inputs[name][1:] for name in names)
+    for known, features in _FEATURES_BY_SHAPES.items():
+        if known == shapes:
+            return features
+    columns = zip(*_FEATURES_BY_SHAPES, strict=True)
+    for name, found, possible in zip(names, shapes, columns, strict=True):
+        if found not in possible:
+            wanted = " or ".join(_show((None, *shape)) for shape in dict.fromkeys(possible))
+            raise ModelError(
+                f"{path}: {name} is {_show(inputs[name])}, not {wanted}; models of other feature "
+                "tables need a card that names them"
+            )
+    raise AssertionError("shapes that are known one by one make a known table")
+
+
+def _require(path: Path, kind: str, names: tuple[str, ...], found: Mapping[str, Any]) -> None:
+    for name in names:
+        if name not in found:
+            present = ", ".join(sorted(found)) or "none"
+            raise ModelError(f"{path}: no {kind} named {name!r} (it has {present})")
 
 
 def _show(shape: tuple[int | None, ...]) -> str:

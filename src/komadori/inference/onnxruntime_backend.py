@@ -10,7 +10,7 @@ import numpy as np
 
 from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.future_slots import FutureSlots
-from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
+from komadori.inference.model_file import OUTPUTS, check_signature, read_card
 from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Floats, InferenceError, ModelError
 
@@ -63,31 +63,29 @@ class OnnxRuntimeEvaluator(FutureSlots):
             self._session = ort.InferenceSession(str(path), options, providers=wanted)
         except Exception as error:  # onnxruntime's own classes, not exported by name
             raise ModelError(f"{path}: not a model that ONNX Runtime reads: {error}") from None
-        shape = check_shape(
+        signature = check_signature(
             path,
             _shapes(self._session.get_inputs()),
             _shapes(self._session.get_outputs()),
             read_card(path),
         )
         _check_inputs(path, self._session.get_inputs())
-        self.features = shape.features
-        self.labels = shape.labels
+        self.features = signature.features
+        self.labels = signature.labels
         self.precision = "float32"
         super().__init__(self.name, max_batch, slots, workers=1)
+        self._names = signature.inputs
         self._inputs = [
-            (
-                np.zeros((max_batch, CHANNELS1, 9, 9), np.float32),
-                np.zeros((max_batch, shape.channels2, 9, 9), np.float32),
-            )
+            tuple(np.zeros((max_batch, *shape), np.float32) for shape in signature.input_shapes)
             for _ in range(slots)
         ]
 
-    def inputs(self, slot: int) -> tuple[Floats, Floats]:
+    def inputs(self, slot: int) -> tuple[Floats, ...]:
         return self._inputs[slot]
 
     def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
-        features1, features2 = self._inputs[slot]
-        feed = {INPUTS[0]: features1[:n], INPUTS[1]: features2[:n]}
+        arrays = self._inputs[slot]
+        feed = {name: array[:n] for name, array in zip(self._names, arrays, strict=True)}
         try:
             policy, value = self._session.run(list(OUTPUTS), feed)
         except Exception as error:

@@ -1,4 +1,4 @@
-"""OpenVINO: the backend for processors without a GPU."""
+"""OpenVINO: the backend for CPUs."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_batch
-from komadori.inference.model_file import CHANNELS1, INPUTS, OUTPUTS, check_shape, read_card
+from komadori.inference.model_file import OUTPUTS, Signature, check_signature, read_card
 from komadori.inference.openvino_import import import_openvino
 from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Floats, InferenceError, ModelError, Planes
@@ -64,14 +64,16 @@ class OpenVinoEvaluator:
         if cache_dir is not None:
             core.set_property({"CACHE_DIR": str(cache_dir)})
         model = _read_model(core, path)
-        shape = check_shape(path, _shapes(model.inputs), _shapes(model.outputs), read_card(path))
+        signature = check_signature(
+            path, _shapes(model.inputs), _shapes(model.outputs), read_card(path)
+        )
         ran_at = "int8" if _is_int8(model) else precision
         try:
-            _set_batch(model, 1, shape.channels2)
+            _set_batch(model, 1, signature)
             max_batch = max_batch or suited_batch(multiply_adds(model), ran_at)
-            _set_batch(model, max_batch, shape.channels2)
+            _set_batch(model, max_batch, signature)
             self._compiled = core.compile_model(
-                _reading_bytes(model),
+                _with_types(model, signature),
                 "CPU",
                 {
                     "PERFORMANCE_HINT": "THROUGHPUT",
@@ -84,24 +86,23 @@ class OpenVinoEvaluator:
             )
         except RuntimeError as error:
             raise ModelError(f"{path}: OpenVINO can't compile it: {_brief(error)}") from None
-        self.features = shape.features
-        self.labels = shape.labels
+        self.features = signature.features
+        self.labels = signature.labels
         self.precision = ran_at
         self.max_batch = max_batch
         self.streams = streams
         self.threads = threads
         self.slots = slots or 2 * streams + 1
         self._requests = [self._compiled.create_infer_request() for _ in range(self.slots)]
-        self._inputs = [
-            (
-                np.zeros((max_batch, CHANNELS1, 9, 9), np.uint8),
-                np.zeros((max_batch, shape.channels2, 9, 9), np.uint8),
-            )
+        self._ports = (*signature.inputs, *OUTPUTS)
+        dtype: type[np.generic] = np.uint8 if signature.is_binary else np.float32
+        self._inputs: list[tuple[Planes, ...]] = [
+            tuple(np.zeros((max_batch, *shape), dtype) for shape in signature.input_shapes)
             for _ in range(self.slots)
         ]
         self._outputs = [
             (
-                np.zeros((max_batch, shape.label_count), np.float32),
+                np.zeros((max_batch, signature.label_count), np.float32),
                 np.zeros((max_batch, 1), np.float32),
             )
             for _ in range(self.slots)
@@ -117,7 +118,7 @@ class OpenVinoEvaluator:
         except (RuntimeError, InferenceError) as error:
             raise ModelError(f"{path}: OpenVINO can't run it: {_brief(error)}") from None
 
-    def inputs(self, slot: int) -> tuple[Planes, Planes]:
+    def inputs(self, slot: int) -> tuple[Planes, ...]:
         return self._inputs[slot]
 
     def start(self, slot: int, n: int) -> None:
@@ -143,7 +144,7 @@ class OpenVinoEvaluator:
             arrays = (*self._inputs[slot], *self._outputs[slot])
             tensors = [ov.Tensor(array[:size], shared_memory=True) for array in arrays]
             self._tensors[slot][size] = tensors
-        for name, tensor in zip((*INPUTS, *OUTPUTS), tensors, strict=True):
+        for name, tensor in zip(self._ports, tensors, strict=True):
             self._requests[slot].set_tensor(name, tensor)
         self._size[slot] = size
 
@@ -186,28 +187,30 @@ class OpenVinoEvaluator:
         self._compiled = None
 
 
-def _set_batch(model: Any, rows: int, channels2: int) -> None:
+def _set_batch(model: Any, rows: int, signature: Signature) -> None:
     """Let the model take 1 to `rows` rows."""
     ov = import_openvino()
 
     batch = ov.Dimension(1, rows)
     model.reshape(
         {
-            INPUTS[0]: ov.PartialShape([batch, CHANNELS1, 9, 9]),
-            INPUTS[1]: ov.PartialShape([batch, channels2, 9, 9]),
+            name: ov.PartialShape([batch, *shape])
+            for name, shape in zip(signature.inputs, signature.input_shapes, strict=True)
         }
     )
 
 
-def _reading_bytes(model: Any) -> Any:
-    """The model with inputs of bytes, a quarter of the memory to write for each position, and
-    outputs in float32.
+def _with_types(model: Any, signature: Signature) -> Any:
+    """The model with outputs in float32, and with inputs as bytes (a quarter of the memory to
+    write per position) where the feature table is binary.
     """
     ov = import_openvino()
 
     changed = ov.preprocess.PrePostProcessor(model)
-    for name in INPUTS:
-        changed.input(name).tensor().set_element_type(ov.Type.u8)
+    for name in signature.inputs:
+        changed.input(name).tensor().set_element_type(
+            ov.Type.u8 if signature.is_binary else ov.Type.f32
+        )
     for name in OUTPUTS:
         changed.output(name).tensor().set_element_type(ov.Type.f32)
     return changed.build()

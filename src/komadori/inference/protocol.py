@@ -8,8 +8,10 @@ from typing import Protocol, TypeAlias, runtime_checkable
 import numpy as np
 from numpy.typing import NDArray
 
+from komadori.encoding import LABELS
+
 Floats: TypeAlias = NDArray[np.float32]
-#: Inputs: zeros and ones.
+#: One input array, float32 or, where all values are 0 or 1, uint8.
 Planes: TypeAlias = NDArray[np.float32] | NDArray[np.uint8]
 
 
@@ -25,7 +27,7 @@ class ModelError(ValueError):
 class Evaluator(Protocol):
     """A network with several batches in flight.
 
-    A slot is a pair of input arrays and a request of its own. The caller fills rows
+    A slot is a set of input arrays with a request of its own. The caller fills rows
     0..n-1 of `inputs(slot)`, calls `start(slot, n)`, leaves the arrays alone until
     `wait(slot)` returns, and reads the outputs before the slot's next `start`.
     Slots may be used by different threads, one slot by one thread at a time.
@@ -42,9 +44,9 @@ class Evaluator(Protocol):
     slots: int
     """How many slots there are; all of them may be in flight at once."""
 
-    def inputs(self, slot: int) -> tuple[Planes, Planes]:
-        """The slot's arrays, features1 [max_batch, 62, 9, 9] and features2 [max_batch, C, 9, 9]:
-        both float32, or both uint8 where the backend takes the planes' zeros and ones as bytes.
+    def inputs(self, slot: int) -> tuple[Planes, ...]:
+        """The slot's arrays, one [max_batch, *shape] for each input of the feature table: all
+        float32, or all uint8 where the backend reads zeros and ones as bytes.
         """
         ...
 
@@ -81,15 +83,21 @@ class Polled(Protocol):
 
 
 def evaluate(
-    evaluator: Evaluator, features1: Floats, features2: Floats
+    evaluator: Evaluator, *inputs: NDArray[np.float32] | NDArray[np.uint8]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
     """Evaluate any number of positions: policy logits [N, labels] and value [N].
 
-    All slots are kept busy. Raises InferenceError where an output isn't a number.
+    inputs: [N, *shape], one for each input of the feature table, as `encode_planes` gives them.
+    Keeps all slots busy. Raises InferenceError where an output isn't a number.
     """
-    total = len(features1)
-    if len(features2) != total:
-        raise ValueError(f"features1 has {total} rows, features2 has {len(features2)}")
+    expected = len(evaluator.inputs(0))
+    if len(inputs) != expected:
+        raise ValueError(
+            f"{evaluator.features} has {expected} inputs, {len(inputs)} arrays were given"
+        )
+    total = len(inputs[0])
+    if any(len(array) != total for array in inputs):
+        raise ValueError(f"inputs differ in rows: {', '.join(str(len(a)) for a in inputs)}")
     policies: list[Floats] = []
     values: list[Floats] = []
     running: list[int] = []
@@ -105,9 +113,8 @@ def evaluate(
             if slot in running:
                 collect()
             n = min(evaluator.max_batch, total - begin)
-            rows1, rows2 = evaluator.inputs(slot)
-            rows1[:n] = features1[begin : begin + n]
-            rows2[:n] = features2[begin : begin + n]
+            for rows, array in zip(evaluator.inputs(slot), inputs, strict=True):
+                rows[:n] = array[begin : begin + n]
             evaluator.start(slot, n)
             running.append(slot)
         while running:
@@ -117,9 +124,8 @@ def evaluate(
             evaluator.wait(slot)
         raise
     if not policies:
-        from komadori.inference.model_file import label_count
-
-        return np.empty((0, label_count(evaluator.labels)), np.float32), np.empty(0, np.float32)
+        size = LABELS[evaluator.labels].size
+        return np.empty((0, size), np.float32), np.empty(0, np.float32)
     policy, value = np.concatenate(policies), np.concatenate(values)
     if not (np.isfinite(policy).all() and np.isfinite(value).all()):
         raise InferenceError(f"{evaluator.name}: the network gave outputs that aren't numbers")

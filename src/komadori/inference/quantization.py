@@ -22,10 +22,11 @@ from numpy.typing import NDArray
 
 from komadori import encoding
 from komadori.inference.loading import load
-from komadori.inference.model_file import INPUTS, OUTPUTS, digest, read_card
+from komadori.inference.model_file import OUTPUTS, digest, input_names, read_card
 from komadori.inference.openvino_import import import_openvino
 from komadori.inference.protocol import Evaluator, ModelError, evaluate
 from komadori.records import Samples
+from komadori.rules import Board
 
 #: Points of top-1 that int8 may lose before layers are left in float.
 TOP1_TOLERANCE = 0.5
@@ -116,14 +117,14 @@ def quantize(
         before = _answers(reference, measuring, threads)
     finally:
         reference.close()
-    planes = encoding.encode_planes(tuning.hcp, features, threads=threads)
+    planes = _encode(tuning, features, threads)
     best: tuple[Accuracy, tuple[str, ...], Path] | None = None
     with tempfile.TemporaryDirectory() as folder:
         for number, kept in enumerate(_ATTEMPTS):
             how = f", {' and '.join(kept)} in float" if kept else ""
             say(f"calibrating on {len(tuning):,} positions{how}")
             path = Path(folder) / f"{number}.xml"
-            _write_int8(nncf, model, path, planes, kept)
+            _write_int8(nncf, model, path, input_names(features), planes, kept)
             path.with_suffix(".json").write_text(json.dumps(read_card(model)), encoding="utf-8")
             say(f"int8 on {len(measuring):,} positions")
             candidate = load(path, backend="openvino", max_batch=64)
@@ -176,19 +177,14 @@ def compare(
     before: Answers, after: Answers, samples: Samples, labels: str = "2187", threads: int = 1
 ) -> Accuracy:
     """The second network against the first on the positions that both answered."""
-    preferred = [np.empty(0, np.int64), np.empty(0, np.int64)]
-    for rows in _chunks(len(samples)):
-        legal = encoding.legal_mask(samples.hcp[rows], labels, threads=threads)
-        for which, answers in enumerate((before, after)):
-            best = np.where(legal, answers.policy[rows], -np.inf).argmax(axis=1)
-            preferred[which] = np.concatenate([preferred[which], best])
-    played = encoding.encode_labels(samples.hcp, samples.move16, labels)
-    hits = [(moves == played).astype(np.float64) for moves in preferred]
+    preferred = [_preferred(answers, samples, labels, threads) for answers in (before, after)]
+    played = encoding.encode_labels(samples.hcp, samples.move16, labels).reshape(len(samples), -1)
+    hits = [(moves == played).all(1).astype(np.float64) for moves in preferred]
     error = 100 * float(np.std(hits[0] - hits[1])) / len(samples) ** 0.5
     difference = np.abs(before.value - after.value)
     return Accuracy(
         positions=len(samples),
-        agreement=float((preferred[0] == preferred[1]).mean()),
+        agreement=float((preferred[0] == preferred[1]).all(1).mean()),
         top1_before=float(hits[0].mean()),
         top1_after=float(hits[1].mean()),
         top1_lost_error=error,
@@ -197,11 +193,51 @@ def compare(
     )
 
 
+def _preferred(answers: Answers, samples: Samples, labels: str, threads: int) -> NDArray[np.int64]:
+    """The labels [N, heads] of the legal moves that the policy gives the most."""
+    if len(encoding.LABELS[labels].heads) > 1:
+        # Labels that are each legal may belong to different moves: ask for a move that has all.
+        found = [
+            _preferred_move(Board.from_hcp(hcp.tobytes()), row, labels)
+            for hcp, row in zip(samples.hcp, answers.policy, strict=True)
+        ]
+        return np.array(found, np.int64)
+    best = [
+        np.where(
+            encoding.legal_mask(samples.hcp[rows], labels, threads=threads),
+            answers.policy[rows],
+            -np.inf,
+        ).argmax(axis=1)
+        for rows in _chunks(len(samples))
+    ]
+    return np.concatenate(best)[:, None]
+
+
+def _preferred_move(board: Board, row: NDArray[np.float32], labels: str) -> NDArray[np.int64]:
+    moves: NDArray[np.int64] = encoding.legal_labels(board, labels)
+    best: NDArray[np.int64] = moves[encoding.move_probabilities(board, row, labels).argmax()]
+    return best
+
+
+def _encode(samples: Samples, features: str, threads: int) -> tuple[NDArray[Any], ...]:
+    """The samples' input arrays. Raises QuantizationError where a ply that is needed is unknown."""
+    plies = None
+    if encoding.FEATURES[features].needs_plies:
+        if samples.ply.min(initial=1) < 1:
+            raise QuantizationError(
+                f"the network reads {features}, which needs plies, and some of the positions "
+                "have none (hcpe and hcpe2 don't store them)"
+            )
+        plies = samples.ply.astype(np.int32) - 1
+    return encoding.encode_planes(samples.hcp, features, plies=plies, threads=threads)
+
+
 def _answers(evaluator: Evaluator, samples: Samples, threads: int) -> Answers:
     policies, values = [], []
     for rows in _chunks(len(samples)):
-        planes = encoding.encode_planes(samples.hcp[rows], evaluator.features, threads=threads)
-        policy, value = evaluate(evaluator, planes[0], planes[1])
+        policy, value = evaluate(
+            evaluator, *_encode(samples.take(rows), evaluator.features, threads)
+        )
         policies.append(policy)
         values.append(value)
     return Answers(np.concatenate(policies), np.concatenate(values))
@@ -224,7 +260,12 @@ def _nncf() -> Any:
 
 
 def _write_int8(
-    nncf: Any, model: Path, path: Path, planes: Sequence[NDArray[Any]], kept: Sequence[str]
+    nncf: Any,
+    model: Path,
+    path: Path,
+    inputs: Sequence[str],
+    planes: Sequence[NDArray[Any]],
+    kept: Sequence[str],
 ) -> None:
     ov = import_openvino()
 
@@ -233,7 +274,7 @@ def _write_int8(
     except RuntimeError as error:
         raise ModelError(f"{model}: not a model that OpenVINO reads: {error}") from None
     rows = [
-        {name: part[row : row + 1] for name, part in zip(INPUTS, planes, strict=True)}
+        {name: part[row : row + 1] for name, part in zip(inputs, planes, strict=True)}
         for row in range(len(planes[0]))
     ]
     parts = {"stem": _stem_layers, "heads": _head_layers}
@@ -280,8 +321,8 @@ def _is_constant(port: Any) -> bool:
 def _stem_layers(network: Any) -> set[str]:
     """The layers that read the inputs."""
     names: set[str] = set()
-    for name in INPUTS:
-        waiting = [network.input(name).get_node()]
+    for port in network.inputs:
+        waiting = [port.get_node()]
         while waiting:
             for port in waiting.pop().outputs():
                 for target in port.get_target_inputs():
@@ -294,25 +335,25 @@ def _stem_layers(network: Any) -> set[str]:
 
 
 def _head_layers(network: Any) -> set[str]:
-    """The layers that make policy and value of the trunk's last planes: from each output back
-    to a convolution.
-    """
+    """The layers of the policy and value heads: those that only one of the outputs needs."""
+    policy, value = (_ancestors(network.output(name).get_node()) for name in OUTPUTS)
+    return policy ^ value
+
+
+def _ancestors(node: Any) -> set[str]:
+    """The layers that a node's value is computed from."""
     names: set[str] = set()
-    for name in OUTPUTS:
-        node = network.output(name).get_node()
-        waiting = [node]
-        seen = {node.get_friendly_name()}
-        while waiting:
-            node = waiting.pop()
-            if node.get_type_name() in _HEAVY:
-                names.add(node.get_friendly_name())
-                if node.get_type_name() == "Convolution":
-                    continue
-            for port in node.inputs():
-                source = port.get_source_output().get_node()
-                if source.get_friendly_name() not in seen:
-                    seen.add(source.get_friendly_name())
-                    waiting.append(source)
+    waiting = [node]
+    seen = {node.get_friendly_name()}
+    while waiting:
+        node = waiting.pop()
+        if node.get_type_name() in _HEAVY:
+            names.add(node.get_friendly_name())
+        for port in node.inputs():
+            source = port.get_source_output().get_node()
+            if source.get_friendly_name() not in seen:
+                seen.add(source.get_friendly_name())
+                waiting.append(source)
     return names
 
 

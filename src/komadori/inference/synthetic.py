@@ -8,8 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from komadori.inference.model_file import CHANNELS1, INPUTS, LABELS_2187, OUTPUTS
+from komadori.encoding import FEATURES, LABELS
+from komadori.inference.model_file import OUTPUTS, input_names
 
+INPUTS = input_names("dlshogi")
+CHANNELS1 = FEATURES["dlshogi"].inputs[0].shape[0]
+LABELS_2187 = LABELS["2187"].size
 VALUE_CHANNELS = 27
 VALUE_HIDDEN = 256
 

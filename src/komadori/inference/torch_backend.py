@@ -10,20 +10,20 @@ import numpy as np
 
 from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.future_slots import FutureSlots
-from komadori.inference.model_file import CHANNELS1, channels2, model_folder
+from komadori.inference.model_file import check_tables, model_folder
 from komadori.inference.protocol import Floats, InferenceError, ModelError
 
 if TYPE_CHECKING:
     import torch
 
-    Network: TypeAlias = Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]]
+    Network: TypeAlias = Callable[..., tuple[torch.Tensor, torch.Tensor]]
 
 #: The precisions a network can be run at.
 PRECISIONS = ("float32", "bfloat16", "float16")
 
 
 def best_device() -> str:
-    """The GPU where torch has one, else the processor."""
+    """The GPU if torch has one, else the CPU."""
     try:
         import torch
     except ModuleNotFoundError:
@@ -34,7 +34,7 @@ def best_device() -> str:
 def load_folder(path: Path, **options: Any) -> TorchEvaluator:
     """The evaluator of a model folder, a checkpoint or a training run; `options` as the class's.
 
-    Raises ModelError where there is no model or its planes aren't those the search writes.
+    Raises ModelError where there is no model or its card names an unknown table.
     """
     try:
         from komadori.nets import ModelFileError, load_model
@@ -58,7 +58,7 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
 
 
 class TorchEvaluator(FutureSlots):
-    """A network given as a callable: (features1, features2) -> (policy logits, value).
+    """A network given as a callable: one tensor per input -> (policy logits, value).
 
     `value` is [n] or [n, 1]: a win probability, or, with `value_logits`, its logit.
     `precision` other than float32 runs it under autocast. Batches run one after another
@@ -104,16 +104,16 @@ class TorchEvaluator(FutureSlots):
         self._value_logits = value_logits
         self._device = torch.device(device)
         pinned = self._device.type == "cuda"
-        shapes = ((max_batch, CHANNELS1, 9, 9), (max_batch, channels2(features), 9, 9))
+        shapes = tuple((max_batch, *shape) for shape in check_tables(features, labels).input_shapes)
         self._tensors = [
             tuple(torch.zeros(shape, pin_memory=pinned) for shape in shapes) for _ in range(slots)
         ]
-        self._inputs = [(first.numpy(), second.numpy()) for first, second in self._tensors]
+        self._inputs = [tuple(tensor.numpy() for tensor in each) for each in self._tensors]
         if cuda_graphs and self._device.type != "cuda":
             raise ValueError(f"cuda_graphs needs a GPU, not {device!r}")
         self._graph = _Recorded(self._outputs, shapes, self._device) if cuda_graphs else None
 
-    def inputs(self, slot: int) -> tuple[Floats, Floats]:
+    def inputs(self, slot: int) -> tuple[Floats, ...]:
         return self._inputs[slot]
 
     def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
@@ -121,17 +121,17 @@ class TorchEvaluator(FutureSlots):
             if self._graph:
                 policy, value = self._graph.replay(self._tensors[slot])
             else:
-                first, second = (
-                    tensor[:n].to(self._device, non_blocking=True) for tensor in self._tensors[slot]
+                policy, value = self._outputs(
+                    *(
+                        tensor[:n].to(self._device, non_blocking=True)
+                        for tensor in self._tensors[slot]
+                    )
                 )
-                policy, value = self._outputs(first, second)
             return np.asarray(policy[:n].cpu()), np.asarray(value[:n].cpu())
         except Exception as error:
             raise InferenceError(f"torch: {error}") from error
 
-    def _outputs(
-        self, first: torch.Tensor, second: torch.Tensor
-    ) -> tuple[torch.Tensor, torch.Tensor]:
+    def _outputs(self, *inputs: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
         """The network's outputs on its device in float32: policy [n, labels], value [n]."""
         import torch
 
@@ -143,7 +143,7 @@ class TorchEvaluator(FutureSlots):
                 enabled=self.precision != "float32",
             ),
         ):
-            policy, value = self._network(first, second)
+            policy, value = self._network(*inputs)
             value = value.reshape(-1).float()
             if self._value_logits:
                 value = value.sigmoid()
@@ -158,7 +158,7 @@ class _Recorded:
 
     def __init__(
         self,
-        outputs: Callable[[torch.Tensor, torch.Tensor], tuple[torch.Tensor, torch.Tensor]],
+        outputs: Callable[..., tuple[torch.Tensor, torch.Tensor]],
         shapes: Sequence[tuple[int, ...]],
         device: torch.device,
     ) -> None:

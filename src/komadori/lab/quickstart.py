@@ -18,7 +18,7 @@ import numpy as np
 
 from komadori import __version__, arena, inference, records, training
 from komadori.atomic import write_text
-from komadori.encoding import encode_labels, encode_planes
+from komadori.encoding import encode_planes, move_probabilities
 from komadori.lab.figures import Curve, Plot
 from komadori.lab.page import Candidate, MatchView, Page, PositionView, render
 from komadori.nets import short_name
@@ -241,11 +241,7 @@ def _views(model: Path, held_out: Part, seed: int, candidates: int = 5) -> list[
         moves = list(board.legal_moves)
         planes = encode_planes(samples.hcp[row : row + 1])
         policy, value = inference.evaluate(evaluator, *planes)
-        hcps = np.repeat(samples.hcp[row : row + 1], len(moves), axis=0)
-        labels = encode_labels(hcps, np.array([move.move16 for move in moves], np.uint16))
-        logits = policy[0, labels]
-        shares = np.exp(logits - logits.max())
-        shares /= shares.sum()
+        shares = move_probabilities(board, policy[0])
         best = np.argsort(-shares)[:candidates]
         side = "Black" if board.turn == 0 else "White"
         views.append(

@@ -33,6 +33,8 @@ EVALUATIONS: dict[str, str | None] = {
 PARTS = tuple(name for name in dir(core.Parts) if not name.startswith("_") and name != "all_moves")
 
 _POLL_MS = 2
+#: Priors below this order moves alike.
+_LEAST_PRIOR = 1e-30
 _PATIENT_POLL_MS = 100
 
 
@@ -151,6 +153,8 @@ class AlphaBetaSearcher:
             raise ValueError(f"evaluation is {evaluation!r}, one of {names} is needed")
         if evaluation == "material" and weights is not None:
             raise ValueError("the evaluation material takes no weights")
+        if policy is not None:
+            _check_policy(policy)
         self.evaluation = evaluation
         self._options = options or AlphaBetaOptions()
         self._policy = policy
@@ -241,16 +245,16 @@ class AlphaBetaSearcher:
 
     def _priors(self, hcp: bytes) -> tuple[list[int], list[float]]:
         """The moves of a position and the logarithms of what the policy gives them."""
-        from komadori.encoding import encode_boards, legal_labels
+        from komadori.encoding import encode_boards, move_probabilities
         from komadori.inference import evaluate
 
         assert self._policy is not None
         board = Board.from_hcp(hcp)
         logits, _ = evaluate(self._policy, *encode_boards([board], self._policy.features))
-        chosen = logits[0][legal_labels(board, self._policy.labels)].astype(float)
-        chosen -= chosen.max()
-        total = math.log(sum(math.exp(x) for x in chosen)) if len(chosen) else 0.0
-        return [move.move16 for move in board.legal_moves], [float(x) - total for x in chosen]
+        priors = move_probabilities(board, logits[0], self._policy.labels)
+        return [move.move16 for move in board.legal_moves], [
+            math.log(max(p, _LEAST_PRIOR)) for p in priors.tolist()
+        ]
 
     def _result(self, found: core.Result) -> SearchResult:
         infos = [_info(line) for line in found.lines]
@@ -298,6 +302,16 @@ def _info(line: core.Info) -> Info:
         pv=[Move.from_move16(m) for m in line.pv],
         visits=line.nodes,
     )
+
+
+def _check_policy(policy: Evaluator) -> None:
+    from komadori.encoding import FEATURES
+
+    if FEATURES[policy.features].needs_plies:
+        raise ValueError(
+            f"the policy network reads {policy.features}, which counts plies; alpha-beta queues "
+            "positions without them"
+        )
 
 
 def _engine(

@@ -18,7 +18,6 @@ from komadori._core.tree import Batch, Proof, RootMove, Tree, TreeOptions
 from komadori.inference import (
     Evaluator,
     InferenceError,
-    ModelError,
     Polled,
     available_threads,
     batch_sizes,
@@ -59,14 +58,12 @@ class PuctSearcher:
     """
 
     def __init__(self, evaluator: Evaluator, options: PuctOptions | None = None) -> None:
-        if evaluator.labels != "2187":
-            raise ModelError(f"the search reads 2187 move labels, not {evaluator.labels!r}")
         self.evaluator = evaluator
         self._polled = evaluator if isinstance(evaluator, Polled) else None
         self._options = options or PuctOptions()
         self._tree = Tree(self._options.memory_mb << 20, tree_options(self._options))
         self._root = self._tree.add_root()
-        self._batches = [_batch(evaluator, slot) for slot in range(evaluator.slots)]
+        self._batches = [make_batch(evaluator, slot) for slot in range(evaluator.slots)]
         self._sizes = batch_sizes(evaluator.max_batch)
         self._mate = RootMate(self._options.mate_memory_mb)
         self._mate_share = mate_share(evaluator)
@@ -659,6 +656,6 @@ def mate_share(evaluator: Evaluator) -> float:
     return 1.0 if used < available_threads() else CROWDED_SHARE
 
 
-def _batch(evaluator: Evaluator, slot: int) -> Batch:
-    features1, features2 = evaluator.inputs(slot)
-    return Batch(features1, features2)  # type: ignore[arg-type]  # both of one dtype
+def make_batch(evaluator: Evaluator, slot: int) -> Batch:
+    """The rows of a slot as the tree fills them."""
+    return Batch(evaluator.inputs(slot), evaluator.features, evaluator.labels)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from komadori.encoding import encode_boards, legal_labels
+from komadori.encoding import encode_boards, move_probabilities
 from komadori.inference import Evaluator, evaluate
 from komadori.rules import Board, Move, Repetition
 from komadori.search.options import EVAL_COEF
@@ -107,9 +107,8 @@ class _OneLook:
     def _nodes(self, moves: list[Move]) -> int:
         raise NotImplementedError
 
-    def _encode(self, boards: list[Board]) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        features1, features2 = encode_boards(boards, features=self.evaluator.features)
-        return features1, features2
+    def _encode(self, boards: list[Board]) -> tuple[NDArray[np.float32], ...]:
+        return encode_boards(boards, features=self.evaluator.features)
 
 
 class PolicySearcher(_OneLook):
@@ -119,12 +118,18 @@ class PolicySearcher(_OneLook):
         self, board: Board, moves: list[Move]
     ) -> tuple[NDArray[np.float32], Callable[[int], float]]:
         policy, value = evaluate(self.evaluator, *self._encode([board]))
-        labels = dict(
-            zip(board.legal_moves, legal_labels(board, self.evaluator.labels), strict=True)
+        probability = dict(
+            zip(
+                board.legal_moves,
+                move_probabilities(board, policy[0], self.evaluator.labels),
+                strict=True,
+            )
         )
-        logits = policy[0, [labels[move] for move in moves]]
-        weights = np.exp(logits - logits.max())
-        return weights / weights.sum(), lambda chosen: float(value[0])
+        scores = np.array([probability[move] for move in moves], np.float32)
+        total = scores.sum()
+        if total == 0:  # searchmoves that the network rules out
+            return np.full_like(scores, 1 / len(moves)), lambda chosen: float(value[0])
+        return scores / total, lambda chosen: float(value[0])
 
     def _nodes(self, moves: list[Move]) -> int:
         return 1

@@ -1,0 +1,79 @@
+"""The metadata of an ONNX file, read without the onnx package.
+
+Only the top level of the protobuf message is walked: the graph, which is nearly all of the file,
+is skipped over. Format: onnx.proto, ModelProto.metadata_props (field 14).
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from pathlib import Path
+from typing import BinaryIO
+
+_METADATA_PROPS = 14
+_KEY, _VALUE = 1, 2
+_VARINT, _FIXED64, _BYTES, _FIXED32 = 0, 1, 2, 5
+
+#: The longest metadata entry that is read.
+_LARGEST_ENTRY = 16 << 20
+
+
+def read_metadata(path: Path) -> dict[str, str]:
+    """The metadata_props of an ONNX file; {} where it isn't one or is damaged."""
+    found: dict[str, str] = {}
+    try:
+        with path.open("rb") as file:
+            size = os.fstat(file.fileno()).st_size
+            while file.tell() < size:
+                field, entry = _next_field(file, size, _METADATA_PROPS)
+                if field == _METADATA_PROPS and entry:
+                    key, value = _string_entry(entry)
+                    found[key] = value
+    except (OSError, ValueError):
+        return {}
+    return found
+
+
+def _next_field(file: BinaryIO, size: int, wanted: int) -> tuple[int, bytes]:
+    """The next field's number and, where it is the wanted one, its bytes."""
+    tag = _varint(file)
+    field, kind = tag >> 3, tag & 7
+    if kind == _BYTES:
+        length = _varint(file)
+        if length > size - file.tell():
+            raise ValueError("a field ends beyond the file")
+        if field == wanted and length <= _LARGEST_ENTRY:
+            return field, file.read(length)
+        file.seek(length, os.SEEK_CUR)
+    elif kind == _VARINT:
+        _varint(file)
+    elif kind in (_FIXED64, _FIXED32):
+        file.seek(8 if kind == _FIXED64 else 4, os.SEEK_CUR)
+    else:
+        raise ValueError(f"unknown wire type {kind}")
+    return field, b""
+
+
+def _varint(file: BinaryIO) -> int:
+    value = 0
+    for shift in range(0, 64, 7):
+        byte = file.read(1)
+        if not byte:
+            raise ValueError("the file ends in a number")
+        value |= (byte[0] & 0x7F) << shift
+        if byte[0] < 0x80:
+            return value
+    raise ValueError("a number of more than 64 bits")
+
+
+def _string_entry(data: bytes) -> tuple[str, str]:
+    """Key and value of a StringStringEntryProto."""
+    file = io.BytesIO(data)
+    parts = {_KEY: "", _VALUE: ""}
+    while file.tell() < len(data):
+        tag, length = _varint(file), _varint(file)
+        if tag & 7 != _BYTES:
+            raise ValueError("not a string")
+        parts[tag >> 3] = file.read(length).decode("utf-8", "replace")
+    return parts[_KEY], parts[_VALUE]
