@@ -51,7 +51,7 @@ $(VENV)/.tools: $(VENV)/.created pyproject.toml
 
 # The developer's install: editable, and compiler warnings are errors.
 $(VENV)/.dev: $(VENV)/.tools $(BUILD_INPUTS)
-	$(INSTALL) --no-build-isolation -C cmake.define.KOMADORI_WERROR=ON -e ".[train,quantize]"
+	$(INSTALL) --no-build-isolation -C cmake.define.KOMADORI_WERROR=ON -e ".[train,quantize,web]"
 	rm -f $(VENV)/.installed
 	touch $@
 

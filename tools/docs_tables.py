@@ -8,9 +8,14 @@ import sys
 from pathlib import Path
 
 from komadori.encoding.tables import features_markdown, labels_markdown
+from komadori.web.reference import messages_markdown
 
 CONCEPTS = Path(__file__).resolve().parent.parent / "docs" / "concepts"
-PAGES = {"encoding.md": features_markdown, "labels.md": labels_markdown}
+PAGES = {
+    "encoding.md": features_markdown,
+    "labels.md": labels_markdown,
+    "web.md": messages_markdown,
+}
 BEGIN, END = "<!-- tables -->", "<!-- /tables -->"
 
 

@@ -23,6 +23,7 @@ SUBCOMMANDS: dict[str, str] = {
     "bench": "Measure networks and the search on this machine.",
     "usi": "Play as a USI engine, for GUIs and match runners.",
     "analyse": "Analyse games: annotated records and a page with graph and boards.",
+    "web": "Play, analyse and look inside the network in the browser.",
     "records": "Count, convert, split and show game records.",
     "install-engine": "Write a launcher that a GUI can register.",
     "book": "Make an opening book from games, or look into one.",

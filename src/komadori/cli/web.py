@@ -1,0 +1,50 @@
+"""`komadori web`: play, analyse and look inside the network in the browser."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--model", default="", help="The network. [default: the engine's]")
+@click.option("--port", type=click.IntRange(0, 65535), help="[default: the first free from 8624]")
+@click.option("--lan", is_flag=True, help="Let other devices in the network in, by a token.")
+@click.option("--no-browser", is_flag=True, help="Don't open the browser.")
+@click.option("--threads", default=0, type=click.IntRange(min=0), help="Of the network.")
+def command(
+    folders: tuple[Path, ...],
+    model: str,
+    port: int | None,
+    lan: bool,
+    no_browser: bool,
+    threads: int,
+) -> None:
+    """Serve the pages at 127.0.0.1 and open the browser.
+
+    FOLDERS are searched for networks, training runs, matches and loops; without any it is the
+    working directory.
+    """
+    try:
+        from komadori.web.serve import bind, serve
+    except ModuleNotFoundError as error:
+        raise click.ClickException(
+            f"the package {error.name} is missing: pip install 'komadori[web]'"
+        ) from error
+    from komadori.web.folders import Folders
+    from komadori.web.models import Models
+    from komadori.web.session import Hub
+
+    name = str(Path(model).resolve()) if model and Path(model).exists() else model
+    models = Models(Folders(folders or (Path.cwd(),)), name, threads)
+    if model and models.default() is None:
+        raise click.ClickException(f"no model {model}")
+    try:
+        address = bind(port, lan)
+    except OSError as error:
+        raise click.ClickException(f"port {port}: {error.strerror or error}") from error
+    serve(Hub(models, is_lan=lan), address, not no_browser, click.echo)
+    os._exit(0)  # threads of a backend must not keep the process

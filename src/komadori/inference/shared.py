@@ -1,0 +1,151 @@
+"""One network for many searchers: batches that wait at the same time become one."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from concurrent.futures import Future
+
+import numpy as np
+
+from komadori.inference.future_slots import FutureSlots
+from komadori.inference.protocol import Evaluator, Floats, InferenceError, Planes
+
+
+class SharedEvaluator:
+    """Serves any number of lanes, each an `Evaluator` for one searcher, from one evaluator.
+
+    What the lanes have started waits in a queue; a free slot of the evaluator takes as many
+    requests off its front as fit into a batch. So a lone lane runs as it would on the evaluator
+    itself, but for a copy of its rows, and many small requests cost about as much as the batches
+    they fill.
+    """
+
+    def __init__(self, evaluator: Evaluator) -> None:
+        self.evaluator = evaluator
+        self._waiting: deque[_Request] = deque()
+        self._changed = threading.Condition()
+        self._is_closed = False
+        self._workers = [
+            threading.Thread(target=self._serve, args=(slot,), name=f"network {slot}", daemon=True)
+            for slot in range(evaluator.slots)
+        ]
+        for worker in self._workers:
+            worker.start()
+
+    def lane(self) -> Lane:
+        """A new evaluator for one searcher; close it when the searcher is closed."""
+        return Lane(self)
+
+    def submit(self, request: _Request) -> None:
+        with self._changed:
+            if self._is_closed:
+                raise InferenceError("the shared network is closed")
+            self._waiting.append(request)
+            self._changed.notify()
+
+    def close(self) -> None:
+        """Evaluate what waits, then give the evaluator back. Lanes fail from now on."""
+        with self._changed:
+            if self._is_closed:
+                return
+            self._is_closed = True
+            self._changed.notify_all()
+        for worker in self._workers:
+            worker.join()
+        self.evaluator.close()
+
+    def _serve(self, slot: int) -> None:
+        features1, features2 = self.evaluator.inputs(slot)
+        while taken := self._take():
+            try:
+                rows = 0
+                for request in taken:
+                    end = rows + request.n
+                    features1[rows:end] = request.features1[: request.n]
+                    features2[rows:end] = request.features2[: request.n]
+                    rows = end
+                self.evaluator.start(slot, rows)
+                policy, value = self.evaluator.wait(slot)
+                rows = 0
+                for request in taken:
+                    end = rows + request.n
+                    request.policy[: request.n] = policy[rows:end]
+                    request.value[: request.n] = value[rows:end]
+                    request.future.set_result(
+                        (request.policy[: request.n], request.value[: request.n])
+                    )
+                    rows = end
+            except BaseException as error:
+                for request in taken:
+                    if not request.future.done():
+                        request.future.set_exception(error)
+
+    def _take(self) -> list[_Request]:
+        """The next batch's requests; [] once closed and nothing waits."""
+        taken: list[_Request] = []
+        room = self.evaluator.max_batch
+        with self._changed:
+            while not taken:
+                while not self._waiting:
+                    if self._is_closed:
+                        return []
+                    self._changed.wait()
+                while self._waiting and self._waiting[0].n <= room:
+                    request = self._waiting.popleft()
+                    if request.future.set_running_or_notify_cancel():
+                        taken.append(request)
+                        room -= request.n
+        return taken
+
+
+class _Request:
+    """Rows that a lane wants evaluated, and where the outputs go."""
+
+    __slots__ = ("features1", "features2", "future", "n", "policy", "value")
+
+    def __init__(
+        self, planes: tuple[Planes, Planes], outputs: tuple[Floats, Floats], n: int
+    ) -> None:
+        self.features1, self.features2 = planes
+        self.policy, self.value = outputs
+        self.n = n
+        self.future: Future[tuple[Floats, Floats]] = Future()
+
+
+class Lane(FutureSlots):
+    """A searcher's share of a `SharedEvaluator`."""
+
+    def __init__(self, shared: SharedEvaluator) -> None:
+        evaluator = shared.evaluator
+        self.name = evaluator.name
+        self.features, self.labels = evaluator.features, evaluator.labels
+        self.precision = str(getattr(evaluator, "precision", evaluator.name))
+        self.threads = int(getattr(evaluator, "threads", 0))
+        super().__init__("lane", evaluator.max_batch, evaluator.slots, workers=1)
+        self._shared = shared
+        features1, features2 = evaluator.inputs(0)
+        policy, value = _output_shapes(evaluator)
+        self._inputs: list[tuple[Planes, Planes]] = [
+            (np.zeros_like(features1), np.zeros_like(features2)) for _ in range(self.slots)
+        ]
+        self._outputs: list[tuple[Floats, Floats]] = [
+            (np.zeros(policy, np.float32), np.zeros(value, np.float32)) for _ in range(self.slots)
+        ]
+
+    def inputs(self, slot: int) -> tuple[Planes, Planes]:
+        return self._inputs[slot]
+
+    def _submit(self, slot: int, n: int) -> Future[tuple[Floats, Floats]]:
+        request = _Request(self._inputs[slot], self._outputs[slot], n)
+        self._shared.submit(request)
+        return request.future
+
+    def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
+        raise NotImplementedError("the shared evaluator's threads run a lane's batches")
+
+
+def _output_shapes(evaluator: Evaluator) -> tuple[tuple[int, int], tuple[int]]:
+    from komadori.inference.model_file import label_count
+
+    return (evaluator.max_batch, label_count(evaluator.labels)), (evaluator.max_batch,)

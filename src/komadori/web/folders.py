@@ -1,0 +1,101 @@
+"""What the folders named on the command line hold: models, runs, matches, loops.
+
+Everything has a name below its folder (`runs/first`), and only names that a scan has found lead
+anywhere: what a page sends is looked up, never joined to a path.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+#: Folders deeper than this below those named aren't looked into.
+DEPTH = 6
+#: Folders looked into at most, and how long a scan holds.
+MOST_FOLDERS = 20_000
+SCAN_S = 5.0
+
+#: Folders that hold nothing of ours and much of others'.
+_SKIPPED = frozenset(
+    {"node_modules", "__pycache__", "build", "dist", "site-packages", "tensorboard"}
+)
+
+
+@dataclass
+class Scan:
+    """What was found: name -> path."""
+
+    model_files: dict[str, Path] = field(default_factory=dict)
+    model_folders: dict[str, Path] = field(default_factory=dict)
+    runs: dict[str, Path] = field(default_factory=dict)
+    matches: dict[str, Path] = field(default_factory=dict)
+    loops: dict[str, Path] = field(default_factory=dict)
+    ladders: dict[str, Path] = field(default_factory=dict)
+    pages: dict[str, Path] = field(default_factory=dict)
+
+
+class Folders:
+    """A view of some folders that is never older than a few seconds."""
+
+    def __init__(self, roots: Sequence[Path]) -> None:
+        self.roots = [root.resolve() for root in roots]
+        self._lock = threading.Lock()
+        self._scan = Scan()
+        self._scanned_at = -SCAN_S
+
+    def scan(self) -> Scan:
+        with self._lock:
+            if time.monotonic() - self._scanned_at >= SCAN_S:
+                self._scan = self._look()
+                self._scanned_at = time.monotonic()
+            return self._scan
+
+    def models(self) -> Iterator[tuple[Path, str, str | None]]:
+        """(path, id, run that it is a checkpoint of) of each model."""
+        scan = self.scan()
+        for name, path in scan.model_files.items():
+            yield path, name, None
+        for name, path in scan.model_folders.items():
+            run = name.rpartition("/checkpoints/")[0]
+            yield path, name, run if run in scan.runs else None
+
+    def _look(self) -> Scan:
+        found = Scan()
+        left = MOST_FOLDERS
+        for root in self.roots:
+            stack = [(root, "", 0)]
+            while stack and left:
+                left -= 1
+                folder, name, depth = stack.pop()
+                try:
+                    entries = sorted(os.scandir(folder), key=lambda e: e.name)
+                except OSError:
+                    continue
+                files = {e.name for e in entries if e.is_file()}
+                _classify(found, folder, name or folder.name, files)
+                prefix = f"{name}/" if name else ""
+                for entry in entries:
+                    if entry.name.startswith(".") or entry.name in _SKIPPED:
+                        continue
+                    if entry.name.endswith(".onnx") and entry.is_file():
+                        found.model_files[prefix + entry.name] = Path(entry.path)
+                    if depth < DEPTH and entry.is_dir(follow_symlinks=False):
+                        stack.append((Path(entry.path), prefix + entry.name, depth + 1))
+        return found
+
+
+def _classify(found: Scan, folder: Path, name: str, files: set[str]) -> None:
+    if {"model.json", "model.safetensors"} <= files:
+        found.model_folders[name] = folder
+    if "log.jsonl" in files:
+        found.runs[name] = folder
+    if "games.jsonl" in files:
+        found.matches[name] = folder
+    if "loop.json" in files:
+        found.loops[name] = folder
+    if "ladder.json" in files:
+        found.ladders[name] = folder

@@ -1,0 +1,152 @@
+"""Who may talk to the server: host, origin, token, and the size of what is sent.
+
+A page elsewhere in the browser must not reach the server (its Origin differs), nor a name that
+someone has pointed at 127.0.0.1 (its Host differs), nor, on the LAN, anyone without the token.
+"""
+
+from __future__ import annotations
+
+import hmac
+from collections.abc import Iterable
+from dataclasses import dataclass
+from http.cookies import CookieError, SimpleCookie
+from urllib.parse import parse_qs, urlsplit
+
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import PlainTextResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+#: Bytes of a request's body, uploads included.
+MOST_BYTES = 8 << 20
+COOKIE = "komadori_token"
+
+_CSP = (
+    "default-src 'self'; img-src 'self' data: blob:; style-src 'self' 'unsafe-inline'; "
+    "connect-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-src 'self'; frame-ancestors 'self'"
+)
+_HEADERS = {
+    "x-content-type-options": "nosniff",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+}
+_LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
+
+
+@dataclass(frozen=True)
+class Access:
+    """`hosts`: names (without port) that the server answers to; `token`: "" for none."""
+
+    hosts: frozenset[str] = _LOCAL
+    token: str = ""
+
+    @classmethod
+    def on_lan(cls, addresses: Iterable[str], token: str) -> Access:
+        return cls(_LOCAL | frozenset(addresses), token)
+
+
+class TooLargeError(Exception):
+    """The body of a request went beyond the limit."""
+
+
+class Guard:
+    """ASGI middleware around everything."""
+
+    def __init__(self, app: ASGIApp, access: Access) -> None:
+        self._app = app
+        self._access = access
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self._app(scope, receive, send)
+            return
+        refusal = self._refusal(scope)
+        if refusal is not None:
+            if scope["type"] == "websocket":
+                await receive()
+                await send({"type": "websocket.close", "code": 1008})
+            else:
+                await refusal(scope, receive, send)
+            return
+        if scope["type"] == "websocket":
+            await self._app(scope, receive, send)
+            return
+        await self._limited(scope, receive, send)
+
+    def _refusal(self, scope: Scope) -> Response | None:
+        headers = Headers(scope=scope)
+        if len(headers.getlist("host")) != 1 or _name(headers["host"]) not in self._access.hosts:
+            return PlainTextResponse("unknown host", 421)
+        origin = headers.get("origin")
+        foreign = origin is not None and urlsplit(origin).netloc != headers["host"]
+        if foreign or (origin is None and scope["type"] == "websocket"):
+            return PlainTextResponse("foreign origin", 403)
+        if headers.get("sec-fetch-site") in ("cross-site", "same-site") and (
+            scope["path"].startswith("/api/") or scope["method"] not in ("GET", "HEAD")
+        ):
+            return PlainTextResponse("foreign site", 403)
+        if not self._access.token:
+            return None
+        if self._is_token(_cookie(headers)):
+            return None
+        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [""])[0]
+        if not self._is_token(given):
+            return PlainTextResponse(
+                "This server needs the token of the address that `komadori web` printed.", 401
+            )
+        if scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/":
+            answer = RedirectResponse("/", 303)  # the token leaves the address bar
+            answer.set_cookie(COOKIE, self._access.token, httponly=True, samesite="strict")
+            return answer
+        return None
+
+    def _is_token(self, given: str) -> bool:
+        return hmac.compare_digest(given.encode(), self._access.token.encode())
+
+    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
+        got = 0
+        has_begun = False
+
+        async def counted() -> Message:
+            nonlocal got
+            message = await receive()
+            got += len(message.get("body", b""))
+            if got > MOST_BYTES:
+                raise TooLargeError
+            return message
+
+        async def secured(message: Message) -> None:
+            nonlocal has_begun
+            if message["type"] == "http.response.start":
+                has_begun = True
+                headers = MutableHeaders(scope=message)
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+                headers.setdefault("content-security-policy", _CSP)
+            await send(message)
+
+        too_large = PlainTextResponse(f"more than {MOST_BYTES >> 20} MB", 413)
+        length = Headers(scope=scope).get("content-length", "0")
+        if length.isdigit() and int(length) > MOST_BYTES:
+            await too_large(scope, receive, secured)
+            return
+        try:
+            await self._app(scope, counted, secured)
+        except TooLargeError:
+            if not has_begun:
+                await too_large(scope, receive, secured)
+
+
+def _name(host: str) -> str:
+    """Host without its port."""
+    name, colon, port = host.rpartition(":")
+    return name.lower() if colon and port.isdigit() else host.lower()
+
+
+def _cookie(headers: Headers) -> str:
+    try:
+        found = SimpleCookie(headers.get("cookie", "")).get(COOKIE)
+    except CookieError:
+        return ""
+    return found.value if found else ""

@@ -1,0 +1,261 @@
+"""What the HTTP API takes and gives."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import Field
+
+from komadori.web.shapes import GameResult, Mistake, Shape
+
+
+class Level(Shape):
+    """A strength that a player can be asked to play at."""
+
+    label: str
+    playouts: int | None
+    temperature: float
+    elo: float | None
+    """On the ladder; null where it wasn't measured."""
+    elo_error: float | None = None
+
+
+class PlayerInfo(Shape):
+    """An opponent."""
+
+    id: str
+    """For `Opponent.player`."""
+    name: str
+    kind: str
+    """model, policy, one-ply, alphabeta, material, random, usi, ..."""
+    takes_playouts: bool
+    takes_temperature: bool
+    levels: list[Level]
+
+
+class HandicapInfo(Shape):
+    """A customary start."""
+
+    name: str
+    kif: str
+    """Japanese."""
+    position: str
+    """For `game_start`."""
+
+
+class Players(Shape):
+    """Whom one can play, and from where."""
+
+    players: list[PlayerInfo]
+    handicaps: list[HandicapInfo]
+
+
+class GameSummary(Shape):
+    """A game of the library, as lists show it."""
+
+    game: int
+    black: str
+    white: str
+    source: Literal["played", "imported", "saved", "studied"]
+    winner: Literal["black", "white", "draw", "none"]
+    end: str
+    """As `GameResult.reason` for games played here, else the record's own word."""
+    plies: int
+    started: str
+    """ISO 8601 with time zone; of records what they say, "" where they don't."""
+    is_studied: bool
+    """An analysis is kept with it."""
+    title: str
+
+
+class GameList(Shape):
+    """A page of the library, newest first."""
+
+    games: list[GameSummary]
+    total: int
+
+
+class StoredGame(Shape):
+    """A game of the library, whole."""
+
+    summary: GameSummary
+    sfen: str
+    moves: list[str]
+    times_ms: list[int | None]
+    scores_cp: list[int | None]
+    """The mover's view."""
+    comments: dict[int, str]
+    """By the number of moves made before."""
+    headers: dict[str, str]
+    result: GameResult | None
+    record: str
+    """The record as the page saved it, with variations (KIF); "" where there is none."""
+
+
+class SaveGame(Shape):
+    """A game to keep."""
+
+    position: Annotated[str, Field(max_length=20_000)]
+    """The start and the moves of the main line."""
+    black: Annotated[str, Field(max_length=200)] = ""
+    white: Annotated[str, Field(max_length=200)] = ""
+    title: Annotated[str, Field(max_length=200)] = ""
+    winner: Literal["black", "white", "draw", "none"] = "none"
+    end: Annotated[str, Field(max_length=40)] = ""
+    comments: Annotated[dict[int, str], Field(max_length=2000, default_factory=dict)]
+    headers: Annotated[dict[str, str], Field(max_length=100, default_factory=dict)]
+    record: Annotated[str, Field(max_length=2_000_000)] = ""
+
+
+class Saved(Shape):
+    """Where a game went."""
+
+    game: int
+
+
+class ReadGame(Shape):
+    """A game of a file that was read."""
+
+    black: str
+    white: str
+    headers: dict[str, str]
+    sfen: str
+    moves: list[str]
+    times_ms: list[int | None]
+    scores_cp: list[int | None]
+    comments: dict[int, str]
+    winner: Literal["black", "white", "draw", "none"]
+    end: str
+    game: int | None
+    """Its number in the library, where it was put there."""
+
+
+class ReadGames(Shape):
+    """The games of an upload."""
+
+    format: str
+    games: list[ReadGame]
+    skipped: list[str]
+    """One line for each part that couldn't be read."""
+
+
+class StoredStudy(Shape):
+    """What was found of a game, the best study there is of it."""
+
+    game: int
+    model: str
+    effort: str
+    done: int
+    total: int
+    found: list[dict[str, Any]]
+    """As `shapes.Found`."""
+    mistakes: list[Mistake]
+
+
+class RunInfo(Shape):
+    """A training run."""
+
+    name: str
+    title: str
+    is_running: bool
+    step: int
+    steps: int | None
+    net: str
+    started: float | None
+    """Seconds since 1970."""
+    updated: float
+    last: dict[str, Any]
+    """The newest test entry of its log."""
+    checkpoints: list[str]
+    """Ids of models, in the order of steps."""
+    has_report: bool
+    """GET /api/runs/{name}/report/ is its page."""
+
+
+class LogPart(Shape):
+    """Entries of a log from a number on."""
+
+    name: str
+    since: int
+    entries: list[dict[str, Any]]
+    total: int
+    is_running: bool
+
+
+class MatchInfo(Shape):
+    """A match, from its folder."""
+
+    name: str
+    players: list[str]
+    is_running: bool
+    games: int
+    planned: int | None
+    wins: int
+    """Of the first player."""
+    draws: int
+    losses: int
+    elo: float | None
+    elo_error: float | None
+    los: float | None
+    """Likelihood that the first player is the stronger."""
+    conditions: str
+    updated: float
+
+
+class MatchGame(Shape):
+    """A game of a match."""
+
+    index: int
+    black: str
+    white: str
+    sfen: str
+    moves: list[str]
+    scores_cp: list[int | None]
+    times_ms: list[int]
+    opening_plies: int
+    winner: Literal["black", "white", "draw"]
+    reason: str
+
+
+class LadderRow(Shape):
+    """A player of a ladder."""
+
+    name: str
+    elo: float | None
+    error: float | None
+    games: int
+    points: float
+
+
+class LadderInfo(Shape):
+    """A rating list of several players."""
+
+    name: str
+    rows: list[LadderRow]
+    updated: float
+
+
+class LoopRound(Shape):
+    """A generation of a loop."""
+
+    number: int
+    state: Literal["done", "running", "waiting"]
+    stage: str
+    facts: dict[str, Any]
+
+
+class LoopInfo(Shape):
+    """A loop of playing and learning."""
+
+    name: str
+    settings: dict[str, Any]
+    rounds: list[LoopRound]
+    is_running: bool
+    updated: float
+
+
+class LabPage(Shape):
+    """A page of the laboratory."""
+
+    name: str
+    title: str

@@ -1,0 +1,336 @@
+"""A page's searches: the analysis that runs, and short ones beside it."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+from komadori._core.tree import NodeView, Proof, RootMove
+from komadori.inference import InferenceError
+from komadori.rules import Board, Move
+from komadori.search import Info, Limits, PuctSearcher, SearchResult
+from komadori.web import protocol
+from komadori.web.errors import RefusedError
+from komadori.web.models import Engine, Models
+from komadori.web.positions import (
+    after_pass,
+    ended_win_rate,
+    outcome_of,
+    read_position,
+    turn_of,
+)
+from komadori.web.shapes import Candidate, Line, Shape
+from komadori.web.shapes import Proof as ProofText
+
+#: Megabytes of the tree of a page's analysis, and of its short searches.
+MEMORY_MB = 128
+SHORT_MEMORY_MB = 32
+
+_PROOFS: dict[Proof, ProofText] = {
+    Proof.NONE: "none",
+    Proof.WIN: "win",
+    Proof.LOSS: "loss",
+    Proof.DRAW: "draw",
+}
+
+Send = Callable[[Shape, str | None], None]
+
+
+class PageSearcher:
+    """A searcher on a shared network, made when it is first needed."""
+
+    def __init__(self, models: Models, memory_mb: int) -> None:
+        self._models = models
+        self._memory_mb = memory_mb
+        self._engine: Engine | None = None
+        self._searcher: PuctSearcher | None = None
+        self.model = ""
+
+    def prepare(self, model: str | None, **options: Any) -> PuctSearcher:
+        """The searcher with this network and these options. Blocks. Raises RefusedError."""
+        info, _ = self._models.find(model)
+        if self._searcher is None or self._engine is None or info.id != self.model:
+            self.close()
+            engine = self._models.acquire(info.id)
+            self._engine, self.model = engine, info.id
+            self._searcher = PuctSearcher(
+                engine.shared.lane(), engine.search_options(memory_mb=self._memory_mb, **options)
+            )
+        else:
+            wanted = self._engine.search_options(memory_mb=self._memory_mb, **options)
+            if wanted != self._searcher.options:
+                self._searcher.options = wanted
+        return self._searcher
+
+    @property
+    def searcher(self) -> PuctSearcher | None:
+        return self._searcher
+
+    def close(self) -> None:
+        if self._searcher is not None and self._engine is not None:
+            self._searcher.close()
+            self._searcher.evaluator.close()
+            self._models.release(self._engine)
+        self._searcher = self._engine = None
+
+
+class Analysis:
+    """The one search of a page that goes on until it is stopped."""
+
+    def __init__(self, models: Models, pool: ThreadPoolExecutor, send: Send) -> None:
+        self._page = PageSearcher(models, MEMORY_MB)
+        self._short = PageSearcher(models, SHORT_MEMORY_MB)
+        self._pool = pool
+        self._send = send
+        self._stop = threading.Event()
+        self._short_stop = threading.Event()
+        self._running: asyncio.Future[None] | None = None
+        self._wanted: protocol.Analyse | None = None
+        self._board: Board | None = None
+        self._short_lock = asyncio.Lock()
+
+    # -- the search
+
+    async def start(self, request: protocol.Analyse) -> None:
+        """Take the place of what runs. Requests that come while that ends replace each other."""
+        read_position(request.position)
+        self._wanted = request
+        self._stop.set()
+        if self._running is None:
+            self._running = asyncio.ensure_future(self._run())
+
+    async def stop(self) -> None:
+        self._wanted = None
+        self._stop.set()
+        if self._running is not None:
+            await self._running
+
+    def stop_short(self) -> None:
+        """End the short search that runs."""
+        self._short_stop.set()
+
+    async def _run(self) -> None:
+        loop = asyncio.get_running_loop()
+        try:
+            while (request := self._wanted) is not None:
+                self._wanted = None
+                self._stop = stop = threading.Event()
+                try:
+                    last = await loop.run_in_executor(self._pool, self._search, request, stop, loop)
+                except (RefusedError, InferenceError) as error:
+                    code = error.code if isinstance(error, RefusedError) else "failed"
+                    self._send(_error(request.id, code, str(error)), None)
+                else:
+                    if self._wanted is None:
+                        self._send(last, f"analysis {request.id}")
+        finally:
+            self._running = None
+
+    def _search(
+        self,
+        request: protocol.Analyse,
+        stop: threading.Event,
+        loop: asyncio.AbstractEventLoop,
+    ) -> protocol.Analysis:
+        """In a thread of the pool: search and tell."""
+        board = read_position(request.position)
+        searcher = self._page.prepare(
+            request.model, multipv=request.multipv, pv_interval_ms=request.interval_ms
+        )
+        searcher.set_position(board)
+        self._board = board
+        told = _Told(request, board, searcher, self._page.model)
+
+        def tell(infos: Sequence[Info]) -> None:
+            message = told.message(infos, "running")
+            loop.call_soon_threadsafe(self._send, message, f"analysis {request.id}")
+
+        gathered: list[Info] = []
+        expected = 1
+
+        def on_info(info: Info) -> None:
+            nonlocal expected
+            if info.multipv == 1:
+                gathered.clear()
+                expected = min(request.multipv, told.known_lines())
+            gathered.append(info)
+            if len(gathered) == expected:
+                tell(gathered)
+
+        if board.legal_moves:
+            limits = Limits(infinite=True) if request.nodes is None else Limits(nodes=request.nodes)
+            result = searcher.search(limits, on_info, stop)
+        else:
+            result = SearchResult(None)
+        return told.message(result.infos, "done")
+
+    # -- beside it
+
+    async def threats(self, request: protocol.Threats) -> protocol.ThreatsFound:
+        board = read_position(request.position)
+        passed = after_pass(board) if board.legal_moves else None
+        if passed is None or not passed.legal_moves:
+            return protocol.ThreatsFound(
+                id=request.id,
+                position=request.position,
+                available=False,
+                reason="check" if board.is_check() and board.legal_moves else "over",
+                lines=[],
+            )
+        infos = await self.short_search(passed, request.nodes, request.multipv, request.model)
+        return protocol.ThreatsFound(
+            id=request.id, position=request.position, available=True, reason="", lines=infos
+        )
+
+    async def short_search(
+        self, board: Board, nodes: int, multipv: int, model: str | None
+    ) -> list[Line]:
+        """The lines of a search of so many nodes, one such search at a time."""
+        loop = asyncio.get_running_loop()
+        async with self._short_lock:
+            self._short_stop = stop = threading.Event()
+
+            def search() -> list[Line]:
+                searcher = self._short.prepare(model, multipv=multipv, pv_interval_ms=0)
+                searcher.set_position(board)
+                result = searcher.search(Limits(nodes=nodes), None, stop)
+                return lines_of(result.infos)
+
+            return await loop.run_in_executor(self._pool, search)
+
+    def walk(self, request: protocol.TreeWalk) -> protocol.TreeNode:
+        """A node of the tree of the position analysed last."""
+        searcher, board = self._page.searcher, self._board
+        if searcher is None or board is None:
+            raise RefusedError("not_possible", "there is no analysis to walk in")
+        board = board.copy()
+        moves = []
+        for text in request.path:
+            try:
+                move = board.parse_usi(text)
+            except ValueError as error:
+                raise RefusedError("illegal_move", str(error)) from error
+            moves.append(move.move16)
+            board.push(move)
+        view: NodeView = searcher.tree.view(0, moves)
+        candidates = _edges(view)
+        finished = view.visits - view.in_flight
+        return protocol.TreeNode(
+            id=request.id,
+            path=request.path,
+            found=view.found,
+            turn=turn_of(board),
+            sfen=board.sfen(),
+            visits=view.visits,
+            value=view.value_sum / (_VALUE_STEPS * finished) if finished > 0 else None,
+            network_value=view.value if view.found else None,
+            proof=_PROOFS[view.proof],
+            proof_plies=view.proof_plies,
+            moves=candidates[: request.limit],
+            total_moves=len(board.legal_moves),
+        )
+
+    async def close(self) -> None:
+        self.stop_short()
+        await self.stop()
+        async with self._short_lock:
+            await asyncio.get_running_loop().run_in_executor(self._pool, self._give_back)
+
+    def _give_back(self) -> None:
+        self._page.close()
+        self._short.close()
+
+
+class _Told:
+    """Makes the messages of one search."""
+
+    def __init__(
+        self, request: protocol.Analyse, board: Board, searcher: PuctSearcher, model: str
+    ) -> None:
+        self._request = request
+        self._searcher = searcher
+        self._model = model
+        self._turn = turn_of(board)
+        self._outcome = outcome_of(board)
+        self._ended = ended_win_rate(board)
+        self._is_over = not board.legal_moves
+
+    def known_lines(self) -> int:
+        """Lines that the search can tell by now."""
+        rows = self._searcher.tree.root_moves(0)
+        return max(1, sum(bool(m.visits) or m.proof != Proof.NONE for m in rows))
+
+    def message(self, infos: Sequence[Info], state: Any) -> protocol.Analysis:
+        first = infos[0] if infos else None
+        tree = self._searcher.tree
+        rows = [] if self._is_over else tree.root_moves(0)[: self._request.candidates]
+        return protocol.Analysis(
+            id=self._request.id,
+            state=state,
+            position=self._request.position,
+            turn=self._turn,
+            lines=lines_of(infos),
+            candidates=[candidate_of(move) for move in rows],
+            nodes=first.nodes if first else 0,
+            nps=first.nps if first else 0,
+            time_ms=first.time_ms if first else 0,
+            seldepth=first.seldepth if first else 0,
+            hashfull=first.hashfull if first else 0,
+            root_visits=0 if self._is_over else tree.root_visits(0),
+            win_rate=first.win_rate if first else self._ended,
+            outcome=self._outcome,
+            model=self._model,
+        )
+
+
+def lines_of(infos: Sequence[Info]) -> list[Line]:
+    return [
+        Line(
+            multipv=info.multipv,
+            win_rate=info.win_rate,
+            score_cp=info.score_cp,
+            mate_plies=info.mate_plies,
+            visits=info.visits,
+            depth=info.depth,
+            pv=[move.usi() for move in info.pv],
+        )
+        for info in infos
+        if info.pv
+    ]
+
+
+def candidate_of(move: RootMove) -> Candidate:
+    return Candidate(
+        move=Move.from_move16(move.move16).usi(),
+        prior=move.prior,
+        visits=move.visits,
+        value=move.value if move.visits or move.proof != Proof.NONE else None,
+        proof=_PROOFS[move.proof],
+        proof_plies=move.proof_plies,
+    )
+
+
+#: `NodeView` counts value sums in these steps.
+_VALUE_STEPS = 4096
+
+
+def _edges(view: NodeView) -> list[Candidate]:
+    rows = [
+        Candidate(
+            move=Move.from_move16(move16).usi(),
+            prior=prior,
+            visits=visits,
+            value=total / (_VALUE_STEPS * visits) if visits else (0.0 if lost else None),
+            proof="loss" if lost else "none",
+            proof_plies=0,
+        )
+        for move16, visits, total, prior, lost in view.edges
+    ]
+    return sorted(rows, key=lambda row: (-row.visits, -row.prior))
+
+
+def _error(request: int, code: Any, message: str) -> protocol.Error:
+    return protocol.Error(id=request, code=code, message=message)

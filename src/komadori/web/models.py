@@ -1,0 +1,194 @@
+"""The networks that pages may ask for, by id, and those that are loaded."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from komadori.inference import Evaluator, InferenceError, ModelError, digest
+from komadori.inference.shared import SharedEvaluator
+from komadori.players.searching import load_evaluator
+from komadori.search import PuctOptions
+from komadori.usi.models import ModelDefaultsError, find_model, is_fake
+from komadori.usi.options import option_table
+from komadori.web.errors import RefusedError
+from komadori.web.folders import Folders
+from komadori.web.shapes import ModelInfo
+
+#: Networks kept loaded; those in use aren't closed for others.
+KEPT = 4
+#: Feature tables that the search writes.
+SEARCHABLE = ("dlshogi", "dlshogi-119")
+
+
+@dataclass
+class Engine:
+    """A loaded network, shared by all who lease it."""
+
+    model: ModelInfo
+    shared: SharedEvaluator
+    options: dict[str, Any]
+    """Settings of the search that the model brings."""
+    facts: dict[str, str]
+    """What it is: results hold for this one only."""
+    users: int = 0
+    used_at: float = field(default_factory=time.monotonic)
+
+    def search_options(self, **changes: Any) -> PuctOptions:
+        return PuctOptions(**{**self.options, **changes})
+
+
+class Models:
+    """The list of networks, and the pool of those that are loaded. Safe for threads."""
+
+    def __init__(self, folders: Folders, default: str = "", threads: int = 0) -> None:
+        """`default`: a model as `find_model` takes it, "" for the engine's own."""
+        self._folders = folders
+        self._threads = threads
+        self._default = _default_entry(default)
+        self._lock = threading.RLock()
+        self._loading: dict[str, threading.Lock] = {}
+        self._engines: dict[str, Engine] = {}
+        self._is_closed = False
+
+    def infos(self) -> list[ModelInfo]:
+        """The default first."""
+        return [entry[0] for entry in self._entries().values()]
+
+    def _entries(self) -> dict[str, tuple[ModelInfo, str]]:
+        entries = {}
+        if self._default is not None:
+            entries[self._default[0].id] = self._default
+        for path, model_id, run in self._folders.models():
+            with contextlib.suppress(OSError, ValueError):
+                entries.setdefault(model_id, (_info(path, model_id, run), str(path)))
+        return entries
+
+    def default(self) -> ModelInfo | None:
+        return self._default[0] if self._default else None
+
+    def find(self, model: str | None) -> tuple[ModelInfo, str]:
+        """The entry of an id (None: the default) and its path. Raises RefusedError."""
+        if model is None:
+            if self._default is None:
+                raise RefusedError("no_engine", "there is no network: start with --model")
+            return self._default
+        if self._default is not None and model == self._default[0].id:
+            return self._default
+        entry = self._entries().get(model)
+        if entry is None:
+            raise RefusedError("unknown_model", f"no model {model!r}")
+        return entry
+
+    @contextlib.contextmanager
+    def lease(self, model: str | None) -> Iterator[Engine]:
+        """The loaded network of an id for the time of the block."""
+        engine = self.acquire(model)
+        try:
+            yield engine
+        finally:
+            self.release(engine)
+
+    def acquire(self, model: str | None) -> Engine:
+        """Load a network, or take up one that is loaded; `release` gives it back. Blocks.
+
+        Raises RefusedError.
+        """
+        info, path = self.find(model)
+        with self._lock:
+            loading = self._loading.setdefault(info.id, threading.Lock())
+        with loading:
+            with self._lock:
+                if self._is_closed:
+                    raise RefusedError("no_engine", "the server is closing")
+                if engine := self._engines.get(info.id):
+                    engine.users += 1
+                    return engine
+            engine = self._load(info, path)
+            engine.users = 1
+            with self._lock:
+                self._engines[info.id] = engine
+                idle = self._surplus()
+        for other in idle:
+            other.shared.close()
+        return engine
+
+    def release(self, engine: Engine) -> None:
+        with self._lock:
+            engine.users -= 1
+            engine.used_at = time.monotonic()
+            idle = self._surplus()
+        for other in idle:
+            other.shared.close()
+
+    def _surplus(self) -> list[Engine]:
+        idle = sorted((e for e in self._engines.values() if not e.users), key=lambda e: e.used_at)
+        surplus = idle[: max(0, len(self._engines) - KEPT)]
+        for engine in surplus:
+            del self._engines[engine.model.id]
+        return surplus
+
+    def _load(self, info: ModelInfo, path: str) -> Engine:
+        if not info.can_search:
+            raise RefusedError("not_possible", f"{info.name} has inputs that the search can't fill")
+        options = option_table("model")
+        options.set("DNN_Model", path)
+        options.set("UCT_Threads", str(self._threads))
+        try:
+            evaluator: Evaluator = load_evaluator(options)
+        except (ModelError, InferenceError, ModelDefaultsError, ValueError, OSError) as error:
+            raise RefusedError("failed", f"{info.name} can't be loaded: {error}") from error
+        facts = {"model": info.id, "evaluator": evaluator.name}
+        if Path(path).is_file():
+            facts["sha256"] = digest(Path(path))
+        return Engine(info, SharedEvaluator(evaluator), options.settings(), facts)
+
+    def close(self) -> None:
+        with self._lock:
+            self._is_closed = True
+            engines = list(self._engines.values())
+            self._engines.clear()
+        for engine in engines:
+            engine.shared.close()
+
+
+def _default_entry(name: str) -> tuple[ModelInfo, str] | None:
+    try:
+        path = find_model(name)
+    except OSError:
+        return None
+    if is_fake(path):
+        shown = ModelInfo(
+            id=path, name=path, kind="fake", features="dlshogi", labels="2187", is_default=True
+        )
+        return shown, path
+    info = _info(Path(path), "default", None)
+    return info.model_copy(update={"is_default": True}), path
+
+
+def _info(path: Path, model_id: str, run: str | None) -> ModelInfo:
+    """What the card beside a model says. Raises OSError or ValueError for a damaged card."""
+    card_path = path / "model.json" if path.is_dir() else path.with_suffix(".json")
+    card = json.loads(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
+    net = card.get("net")
+    family = net.get("family", "") if isinstance(net, dict) else ""
+    features = str(card.get("features", ""))
+    step = path.name.removeprefix("step-")
+    return ModelInfo(
+        id=model_id,
+        name=str(card.get("name") or path.stem) if model_id == "default" else model_id,
+        kind="checkpoint" if run else "folder" if path.is_dir() else "file",
+        run=run,
+        step=int(step) if run and step.isdigit() else None,
+        net=str(card.get("name", "")),
+        features=features,
+        labels=str(card.get("labels", "")),
+        can_search=features in ("", *SEARCHABLE) and card.get("labels", "2187") == "2187",
+        has_attention=(path.is_dir() and "attention" in family) or "transformer" in family,
+    )

@@ -1,0 +1,139 @@
+"""Running the server: addresses, the token, the browser, an end within a second of Ctrl-C."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import io
+import os
+import secrets
+import signal
+import socket
+import sys
+import threading
+import webbrowser
+from collections.abc import Callable
+from dataclasses import dataclass
+from types import FrameType
+
+import uvicorn
+
+from komadori.web.app import make_app
+from komadori.web.guard import Access
+from komadori.web.session import MOST_MESSAGE_BYTES, Hub
+
+#: Tried one after the other where no port is asked for.
+PORTS = range(8624, 8634)
+#: After Ctrl-C the process ends within so long, whatever still runs.
+PATIENCE_S = 0.9
+
+
+@dataclass(frozen=True)
+class Address:
+    """Where the server listens, and what to open."""
+
+    listener: socket.socket
+    access: Access
+    local_url: str
+    lan_url: str | None
+
+
+def bind(port: int | None, is_lan: bool, token: str = "") -> Address:
+    """Take a port: the one asked for, else the first that is free. Raises OSError."""
+    host = "0.0.0.0" if is_lan else "127.0.0.1"
+    ports = PORTS if port is None else [port]
+    listener: socket.socket | None = None
+    problem = OSError("no port")
+    for number in ports:
+        try:
+            listener = _listen(host, number)
+            break
+        except OSError as error:
+            problem = error
+    if listener is None:
+        raise problem
+    number = listener.getsockname()[1]
+    token = token or (secrets.token_urlsafe(16) if is_lan else "")
+    query = f"/?token={token}" if token else "/"
+    local = f"http://127.0.0.1:{number}{query}"
+    if not is_lan:
+        return Address(listener, Access(token=token), local, None)
+    own = lan_address()
+    access = Access.on_lan({own, socket.gethostname().lower()}, token)
+    return Address(listener, access, local, f"http://{own}:{number}{query}")
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    try:
+        if os.name != "nt":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(128)
+    except OSError:
+        listener.close()
+        raise
+    return listener
+
+
+def lan_address() -> str:
+    """This machine's address in its network: that of the interface with the default route."""
+    with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # nothing is sent
+            return str(probe.getsockname()[0])
+        except OSError:
+            return "127.0.0.1"
+
+
+def qr_code(url: str) -> str:
+    """A QR code in characters for the terminal."""
+    import segno
+
+    out = io.StringIO()
+    segno.make(url, error="l").terminal(out, compact=True, border=2)
+    return out.getvalue()
+
+
+def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], None]) -> None:
+    """Serve until Ctrl-C or SIGTERM."""
+    config = uvicorn.Config(
+        make_app(hub, address.access),
+        log_level="warning",
+        access_log=False,
+        ws="websockets-sansio",
+        ws_max_size=MOST_MESSAGE_BYTES,
+        ws_ping_interval=20.0,
+        ws_ping_timeout=20.0,
+        timeout_graceful_shutdown=1,
+        server_header=False,
+        # Behind no proxy: what a client says of itself isn't believed.
+        proxy_headers=False,
+    )
+    server = _Server(config)
+    say(f"komadori web: {address.local_url}")
+    if address.lan_url:
+        say(f"in the network: {address.lan_url}")
+        if sys.stdout.isatty():
+            say(qr_code(address.lan_url))
+    say("Ctrl-C ends it")
+    if open_browser:
+        threading.Timer(0.3, webbrowser.open, (address.local_url,)).start()
+    asyncio.run(server.serve(sockets=[address.listener]))
+
+
+class _Server(uvicorn.Server):
+    """Ends even where a search or a page doesn't let go."""
+
+    def handle_exit(self, sig: int, frame: FrameType | None) -> None:
+        if not self.should_exit:
+            watchdog = threading.Timer(PATIENCE_S, os._exit, (128 + sig,))
+            watchdog.daemon = True
+            watchdog.start()
+        super().handle_exit(sig, frame)
+
+
+def end_by(sig: int) -> None:
+    """As a shell expects it of a process that a signal ended."""
+    signal.signal(sig, signal.SIG_DFL)
+    os.kill(os.getpid(), sig)

@@ -1,0 +1,255 @@
+"""A page's side of the server: its requests, its searches, its outbox."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
+from itertools import count
+from typing import Any, ClassVar
+
+from pydantic import ValidationError
+from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
+
+from komadori import __version__
+from komadori.inference import InferenceError
+from komadori.web import protocol
+from komadori.web.errors import RefusedError
+from komadori.web.live import Analysis
+from komadori.web.models import Models
+from komadori.web.shapes import Shape
+
+#: How long what belongs to a page is kept after its connection broke.
+KEPT_S = 60.0
+#: Messages that may wait for a slow page before it is cut off.
+MOST_WAITING = 2000
+#: Requests of one page that may be under way.
+MOST_REQUESTS = 64
+#: Bytes of a message.
+MOST_MESSAGE_BYTES = 256 << 10
+#: Close codes by which a page says that it leaves.
+_LEAVES = (1000, 1001)
+
+_log = logging.getLogger("komadori.web")
+
+
+class Outbox:
+    """Messages on their way to the page. A newer one takes the place of one of the same key."""
+
+    def __init__(self) -> None:
+        self._waiting: OrderedDict[str, str] = OrderedDict()
+        self._filled = asyncio.Event()
+        self._numbers = count()
+        self.is_overrun = False
+
+    def put(self, message: Shape, key: str | None) -> None:
+        if len(self._waiting) >= MOST_WAITING:
+            self.is_overrun = True
+            self._waiting.clear()
+        self._waiting[key or f"#{next(self._numbers)}"] = message.model_dump_json()
+        self._filled.set()
+
+    async def take(self) -> str:
+        while not self._waiting:
+            self._filled.clear()
+            await self._filled.wait()
+        return self._waiting.popitem(last=False)[1]
+
+    def clear(self) -> None:
+        self._waiting.clear()
+
+
+class Session:
+    """What belongs to one page; outlives its connection for a minute."""
+
+    def __init__(self, hub: Hub) -> None:
+        self.key = secrets.token_urlsafe(16)
+        self._hub = hub
+        self._outbox = Outbox()
+        self._socket: WebSocket | None = None
+        self._requests: set[asyncio.Task[None]] = set()
+        self.left_at: float | None = None
+        self.analysis = Analysis(hub.models, hub.pool, self.send)
+
+    def send(self, message: Shape, key: str | None = None) -> None:
+        self._outbox.put(message, key)
+
+    @property
+    def is_connected(self) -> bool:
+        return self._socket is not None
+
+    async def serve(self, socket: WebSocket, resumed: bool) -> int:
+        """Talk to the page until it goes; the close code."""
+        if self._socket is not None:
+            with contextlib.suppress(RuntimeError):
+                await self._socket.close(4000)  # the same page, connected anew
+        self._socket, self.left_at = socket, None
+        sender = asyncio.ensure_future(self._send_all(socket, self._welcome(resumed)))
+        try:
+            while True:
+                text = await socket.receive_text()
+                await self._take(text)
+        except WebSocketDisconnect as gone:
+            return gone.code
+        except (RuntimeError, KeyError):  # closed by this side, or not a text
+            return 1011
+        finally:
+            sender.cancel()
+            if self._socket is socket:
+                self._socket, self.left_at = None, time.monotonic()
+
+    async def _send_all(self, socket: WebSocket, first: protocol.Welcome) -> None:
+        with contextlib.suppress(WebSocketDisconnect, RuntimeError, asyncio.CancelledError):
+            await socket.send_text(first.model_dump_json())
+            while not self._outbox.is_overrun:
+                await socket.send_text(await self._outbox.take())
+            self._outbox.is_overrun = False
+            await socket.close(1013)
+
+    def _welcome(self, resumed: bool) -> protocol.Welcome:
+        model = self._hub.models.default()
+        return protocol.Welcome(
+            protocol=protocol.VERSION,
+            version=__version__,
+            session=self.key,
+            resumed=resumed,
+            default_model=model,
+            problem="" if model else "no network: start with --model",
+            is_lan=self._hub.is_lan,
+            games=[],
+            studies=[],
+        )
+
+    async def _take(self, text: str) -> None:
+        if len(text) > MOST_MESSAGE_BYTES:
+            self._refuse(None, "bad_message", "the message is too long")
+            return
+        try:
+            request = protocol.CLIENT_MESSAGE.validate_json(text)
+        except ValidationError as error:
+            self._refuse(_id_in(text), "bad_message", _brief(error))
+            return
+        if len(self._requests) >= MOST_REQUESTS:
+            self._refuse(request.id, "too_many", f"{MOST_REQUESTS} requests are under way")
+            return
+        task = asyncio.ensure_future(self._answer(request))
+        self._requests.add(task)
+        task.add_done_callback(self._requests.discard)
+
+    async def _answer(self, request: Any) -> None:
+        try:
+            await self._handlers[type(request)](self, request)
+        except RefusedError as error:
+            self._refuse(request.id, error.code, str(error))
+        except InferenceError as error:
+            self._refuse(request.id, "failed", str(error))
+        except Exception:
+            _log.exception("request %s failed", request.type)
+            self._refuse(request.id, "failed", "the server failed; its log says how")
+
+    def _refuse(self, request: int | None, code: Any, message: str) -> None:
+        self.send(protocol.Error(id=request, code=code, message=message))
+
+    async def close(self) -> None:
+        """Give back what the page had."""
+        for task in list(self._requests):
+            task.cancel()
+        if self._socket is not None and self._socket.client_state == WebSocketState.CONNECTED:
+            with contextlib.suppress(RuntimeError):
+                await self._socket.close(1001)
+        await self.analysis.close()
+
+    # -- the requests
+
+    async def _analyse(self, request: protocol.Analyse) -> None:
+        await self.analysis.start(request)
+
+    async def _threats(self, request: protocol.Threats) -> None:
+        self.send(await self.analysis.threats(request))
+
+    async def _stop(self, request: protocol.Stop) -> None:
+        if request.what != "analysis":
+            self.analysis.stop_short()
+        if request.what != "threats":
+            await self.analysis.stop()
+        self.send(protocol.Ok(id=request.id))
+
+    async def _tree(self, request: protocol.TreeWalk) -> None:
+        self.send(self.analysis.walk(request))
+
+    async def _ping(self, request: protocol.Ping) -> None:
+        self.send(protocol.Ok(id=request.id))
+
+    _handlers: ClassVar[dict[type, Callable[[Session, Any], Awaitable[None]]]] = {
+        protocol.Analyse: _analyse,
+        protocol.Threats: _threats,
+        protocol.Stop: _stop,
+        protocol.TreeWalk: _tree,
+        protocol.Ping: _ping,
+    }
+
+
+class Hub:
+    """All sessions, and what they share."""
+
+    def __init__(self, models: Models, is_lan: bool = False) -> None:
+        self.models = models
+        self.is_lan = is_lan
+        self.pool = ThreadPoolExecutor(256, "page")
+        self._sessions: dict[str, Session] = {}
+        self._sweeper: asyncio.Task[None] | None = None
+
+    async def connect(self, socket: WebSocket, key: str) -> None:
+        """Serve a page's connection until it ends."""
+        session = self._sessions.get(key)
+        resumed = session is not None
+        if session is None:
+            session = Session(self)
+            self._sessions[session.key] = session
+        if self._sweeper is None:
+            self._sweeper = asyncio.ensure_future(self._sweep())
+        code = await session.serve(socket, resumed)
+        if code in _LEAVES and not session.is_connected:
+            await self._drop(session)
+
+    async def _sweep(self) -> None:
+        while True:
+            await asyncio.sleep(KEPT_S / 12)
+            now = time.monotonic()
+            for session in list(self._sessions.values()):
+                if session.left_at is not None and now - session.left_at > KEPT_S:
+                    await self._drop(session)
+
+    async def _drop(self, session: Session) -> None:
+        self._sessions.pop(session.key, None)
+        await session.close()
+
+    async def close(self) -> None:
+        if self._sweeper is not None:
+            self._sweeper.cancel()
+        await asyncio.gather(*(self._drop(session) for session in list(self._sessions.values())))
+        self.pool.shutdown(wait=False, cancel_futures=True)
+        await asyncio.get_running_loop().run_in_executor(None, self.models.close)
+
+
+def _id_in(text: str) -> int | None:
+    """The number of a message that is wrong otherwise."""
+    from pydantic_core import from_json
+
+    try:
+        found = from_json(text)
+        number = found.get("id") if isinstance(found, dict) else None
+    except ValueError:
+        return None
+    return number if isinstance(number, int) and not isinstance(number, bool) else None
+
+
+def _brief(error: ValidationError) -> str:
+    first = error.errors(include_url=False, include_context=False, include_input=False)[0]
+    where = ".".join(str(part) for part in first["loc"])
+    return f"{where}: {first['msg']}"[:300] if where else str(first["msg"])[:300]

@@ -1,0 +1,130 @@
+"""Lanes of one network: the same answers, larger batches."""
+
+from __future__ import annotations
+
+import threading
+
+import numpy as np
+import pytest
+
+from komadori import inference
+from komadori.encoding import encode_boards
+from komadori.inference.shared import SharedEvaluator
+from komadori.rules import Board
+from komadori.search import Limits, PuctOptions, PuctSearcher
+
+
+class _Counting:
+    """Notes the rows of each batch; `gate` holds the batches up."""
+
+    def __init__(self, slots: int = 2) -> None:
+        self.inner = inference.load("random:5", max_batch=16, slots=slots)
+        self.rows: list[int] = []
+        self.gate = threading.Event()
+        self.gate.set()
+
+    def __getattr__(self, name: str) -> object:
+        return getattr(self.inner, name)
+
+    def start(self, slot: int, n: int) -> None:
+        self.gate.wait(10)
+        self.rows.append(n)
+        self.inner.start(slot, n)
+
+
+def planes(count: int) -> tuple[np.ndarray, np.ndarray]:
+    boards = []
+    board = Board()
+    for _ in range(count):
+        boards.append(board.copy())
+        board.push(board.legal_moves[len(board.moves) % len(board.legal_moves)])
+    features1, features2 = encode_boards(boards, "dlshogi")
+    return features1, features2
+
+
+def test_a_lane_answers_as_its_network() -> None:
+    shared = SharedEvaluator(inference.load("random:5", max_batch=16))
+    features = planes(40)
+    direct = inference.evaluate(inference.load("random:5", max_batch=16), *features)
+    through = inference.evaluate(shared.lane(), *features)
+    shared.close()
+    assert np.array_equal(direct[0], through[0])
+    assert np.array_equal(direct[1], through[1])
+
+
+def test_what_waits_becomes_one_batch() -> None:
+    counting = _Counting(slots=1)
+    shared = SharedEvaluator(counting)  # type: ignore[arg-type]
+    lanes = [shared.lane() for _ in range(5)]
+    counting.gate.clear()
+    for number, lane in enumerate(lanes):
+        lane.inputs(0)[0][:3] = planes(15)[0][3 * number : 3 * number + 3]
+        lane.inputs(0)[1][:3] = planes(15)[1][3 * number : 3 * number + 3]
+        lane.start(0, 3)
+    counting.gate.set()
+    found = [lane.wait(0)[1].copy() for lane in lanes]
+    shared.close()
+    assert sum(counting.rows) == 15
+    assert len(counting.rows) <= 2  # the first may have gone alone
+    expected = inference.evaluate(inference.load("random:5"), *planes(15))[1]
+    assert np.array_equal(np.concatenate(found), expected)
+
+
+def test_searches_side_by_side_find_what_they_find_alone() -> None:
+    def search(evaluator: inference.Evaluator) -> list[str]:
+        searcher = PuctSearcher(evaluator, PuctOptions(root_mate_plies=0))
+        searcher.set_position(Board())
+        pv = searcher.search(Limits(nodes=400)).infos[0].pv
+        searcher.close()
+        return [move.usi() for move in pv]
+
+    alone = search(inference.load("random:5", max_batch=16))
+    shared = SharedEvaluator(inference.load("random:5", max_batch=16))
+    found: list[list[str]] = []
+    threads = [
+        threading.Thread(target=lambda: found.append(search(shared.lane()))) for _ in range(6)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    shared.close()
+    assert found == [alone] * 6
+
+
+def test_a_failure_reaches_those_it_concerns() -> None:
+    counting = _Counting()
+    shared = SharedEvaluator(counting)  # type: ignore[arg-type]
+    lane = shared.lane()
+
+    def broken(slot: int) -> None:
+        raise inference.InferenceError("the device is gone")
+
+    counting.wait = broken  # type: ignore[method-assign, assignment]
+    lane.start(0, 1)
+    with pytest.raises(inference.InferenceError, match="device is gone"):
+        lane.wait(0)
+    del counting.wait
+    lane.start(0, 1)
+    lane.wait(0)
+    shared.close()
+    with pytest.raises(inference.InferenceError, match="closed"):
+        lane.start(0, 1)
+
+
+def test_a_dropped_batch_is_not_evaluated() -> None:
+    counting = _Counting(slots=1)
+    shared = SharedEvaluator(counting)  # type: ignore[arg-type]
+    first, second = shared.lane(), shared.lane()
+    counting.gate.clear()
+    first.start(0, 2)
+    while shared._waiting:  # the worker has taken it, and waits at the gate
+        pass
+    second.start(0, 5)
+    second.drop(0)
+    counting.gate.set()
+    first.wait(0)
+    second.start(0, 1)
+    second.wait(0)
+    shared.close()
+    assert counting.rows == [2, 1]

@@ -1,0 +1,77 @@
+"""A server in the process, and pages that talk to it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from starlette.testclient import TestClient, WebSocketTestSession
+
+from komadori.web.app import make_app
+from komadori.web.folders import Folders
+from komadori.web.guard import Access
+from komadori.web.models import Models
+from komadori.web.session import Hub
+
+ORIGIN = "http://127.0.0.1"
+
+
+class Page:
+    """A page's end of the WebSocket."""
+
+    def __init__(self, socket: WebSocketTestSession) -> None:
+        self._socket = socket
+        self._number = 0
+        self.welcome = self.receive()
+
+    def send(self, type: str, **fields: Any) -> int:
+        self._number += 1
+        self._socket.send_text(json.dumps({"type": type, "id": self._number, **fields}))
+        return self._number
+
+    def send_text(self, text: str) -> None:
+        self._socket.send_text(text)
+
+    def receive(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(self._socket.receive_text())
+        return message
+
+    def until(self, type: str, **fields: Any) -> dict[str, Any]:
+        """The next message of this type with these fields."""
+        while True:
+            message = self.receive()
+            if message["type"] == type and fields.items() <= message.items():
+                return message
+            assert message["type"] != "error" or type == "error", message
+
+    def ask(self, type: str, answer: str, **fields: Any) -> dict[str, Any]:
+        return self.until(answer, id=self.send(type, **fields))
+
+
+class Server:
+    """Clients of one hub."""
+
+    def __init__(self, client: TestClient) -> None:
+        self.http = client
+
+    def page(self, session: str = "") -> Any:
+        return _PageContext(self.http, session)
+
+
+class _PageContext:
+    def __init__(self, client: TestClient, session: str) -> None:
+        self._context = client.websocket_connect(
+            f"ws://127.0.0.1/ws?session={session}", headers={"origin": ORIGIN}
+        )
+
+    def __enter__(self) -> Page:
+        return Page(self._context.__enter__())
+
+    def __exit__(self, *error: Any) -> None:
+        self._context.__exit__(*error)
+
+
+def make_server(folder: Path, *, token: str = "", model: str = "random:3") -> TestClient:
+    hub = Hub(Models(Folders([folder]), model))
+    return TestClient(make_app(hub, Access(token=token)), base_url=ORIGIN)
