@@ -37,7 +37,8 @@ def planes(count: int) -> tuple[np.ndarray, np.ndarray]:
     board = Board()
     for _ in range(count):
         boards.append(board.copy())
-        board.push(board.legal_moves[len(board.moves) % len(board.legal_moves)])
+        moves = list(board.legal_moves)
+        board.push(moves[len(board.moves) % len(moves)])
     features1, features2 = encode_boards(boards, "dlshogi")
     return features1, features2
 
