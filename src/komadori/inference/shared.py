@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from concurrent.futures import Future
+from collections.abc import Sequence
+from concurrent.futures import Future, wait
 
 import numpy as np
 
+from komadori.encoding import LABELS
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.protocol import Evaluator, Floats, InferenceError, Planes
 
@@ -56,14 +58,14 @@ class SharedEvaluator:
         self.evaluator.close()
 
     def _serve(self, slot: int) -> None:
-        features1, features2 = self.evaluator.inputs(slot)
+        inputs = self.evaluator.inputs(slot)
         while taken := self._take():
             try:
                 rows = 0
                 for request in taken:
                     end = rows + request.n
-                    features1[rows:end] = request.features1[: request.n]
-                    features2[rows:end] = request.features2[: request.n]
+                    for whole, part in zip(inputs, request.inputs, strict=True):
+                        whole[rows:end] = part[: request.n]
                     rows = end
                 self.evaluator.start(slot, rows)
                 policy, value = self.evaluator.wait(slot)
@@ -102,12 +104,10 @@ class SharedEvaluator:
 class _Request:
     """Rows that a lane wants evaluated, and where the outputs go."""
 
-    __slots__ = ("features1", "features2", "future", "n", "policy", "value")
+    __slots__ = ("future", "inputs", "n", "policy", "value")
 
-    def __init__(
-        self, planes: tuple[Planes, Planes], outputs: tuple[Floats, Floats], n: int
-    ) -> None:
-        self.features1, self.features2 = planes
+    def __init__(self, inputs: tuple[Planes, ...], outputs: tuple[Floats, Floats], n: int) -> None:
+        self.inputs = inputs
         self.policy, self.value = outputs
         self.n = n
         self.future: Future[tuple[Floats, Floats]] = Future()
@@ -124,17 +124,25 @@ class Lane(FutureSlots):
         self.threads = int(getattr(evaluator, "threads", 0))
         super().__init__("lane", evaluator.max_batch, evaluator.slots, workers=1)
         self._shared = shared
-        features1, features2 = evaluator.inputs(0)
-        policy, value = _output_shapes(evaluator)
-        self._inputs: list[tuple[Planes, Planes]] = [
-            (np.zeros_like(features1), np.zeros_like(features2)) for _ in range(self.slots)
+        inputs = evaluator.inputs(0)
+        labels = LABELS[evaluator.labels].size
+        self._inputs: list[tuple[Planes, ...]] = [
+            tuple(np.zeros_like(array) for array in inputs) for _ in range(self.slots)
         ]
         self._outputs: list[tuple[Floats, Floats]] = [
-            (np.zeros(policy, np.float32), np.zeros(value, np.float32)) for _ in range(self.slots)
+            (np.zeros((self.max_batch, labels), np.float32), np.zeros(self.max_batch, np.float32))
+            for _ in range(self.slots)
         ]
 
-    def inputs(self, slot: int) -> tuple[Planes, Planes]:
+    def inputs(self, slot: int) -> tuple[Planes, ...]:
         return self._inputs[slot]
+
+    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
+        """The first of these slots, once it is done: in the order in which they were started a
+        search takes its batches back, so that its result doesn't depend on the other lanes.
+        """
+        done, _ = wait([self._future(slots[0])], timeout_s)
+        return slots[0] if done else None
 
     def _submit(self, slot: int, n: int) -> Future[tuple[Floats, Floats]]:
         request = _Request(self._inputs[slot], self._outputs[slot], n)
@@ -143,9 +151,3 @@ class Lane(FutureSlots):
 
     def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
         raise NotImplementedError("the shared evaluator's threads run a lane's batches")
-
-
-def _output_shapes(evaluator: Evaluator) -> tuple[tuple[int, int], tuple[int]]:
-    from komadori.inference.model_file import label_count
-
-    return (evaluator.max_batch, label_count(evaluator.labels)), (evaluator.max_batch,)

@@ -23,8 +23,6 @@ from komadori.web.shapes import ModelInfo
 
 #: Networks kept loaded; those in use aren't closed for others.
 KEPT = 4
-#: Feature tables that the search writes.
-SEARCHABLE = ("dlshogi", "dlshogi-119")
 
 
 @dataclass
@@ -135,8 +133,6 @@ class Models:
         return surplus
 
     def _load(self, info: ModelInfo, path: str) -> Engine:
-        if not info.can_search:
-            raise RefusedError("not_possible", f"{info.name} has inputs that the search can't fill")
         options = option_table("model")
         options.set("DNN_Model", path)
         options.set("UCT_Threads", str(self._threads))
@@ -189,6 +185,5 @@ def _info(path: Path, model_id: str, run: str | None) -> ModelInfo:
         net=str(card.get("name", "")),
         features=features,
         labels=str(card.get("labels", "")),
-        can_search=features in ("", *SEARCHABLE) and card.get("labels", "2187") == "2187",
         has_attention=(path.is_dir() and "attention" in family) or "transformer" in family,
     )

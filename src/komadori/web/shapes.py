@@ -76,8 +76,6 @@ class ModelInfo(Shape):
     """Short name of the architecture, "" where no card says it."""
     features: str = ""
     labels: str = ""
-    can_search: bool = True
-    """False: only `network` takes it."""
     has_attention: bool = False
     is_default: bool = False
 
