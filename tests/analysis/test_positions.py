@@ -7,7 +7,7 @@ from itertools import islice
 import pytest
 
 from komadori.analysis import Effort, Found, PositionAnalyser
-from komadori.inference import ModelError, load
+from komadori.inference import load
 from komadori.inference.fakes import UniformEvaluator
 from komadori.rules import Board
 from komadori.search import PuctOptions
@@ -108,8 +108,7 @@ def test_efforts_are_one_or_the_other() -> None:
             Effort(**wrong)  # type: ignore[arg-type]
 
 
-def test_labels_that_the_search_can_not_read() -> None:
-    evaluator = load("uniform")
-    evaluator.labels = "1496"
-    with pytest.raises(ModelError, match="1496"):
-        PositionAnalyser(evaluator, Effort(nodes=1))
+def test_a_network_of_other_tables() -> None:
+    evaluator = load("random:1", features="attention", labels="1134")
+    (found,) = dict(PositionAnalyser(evaluator, Effort(nodes=50)).analyse([(0, Board())])).values()
+    assert found.visits >= 50

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from komadori import search
-from komadori.inference import InferenceError, ModelError, load
+from komadori.inference import InferenceError, load
 from komadori.inference.fakes import FixedEvaluator, UniformEvaluator
 from komadori.inference.future_slots import FutureSlots
 from komadori.rules import Board, Move
@@ -437,11 +437,11 @@ def test_options_out_of_range() -> None:
             PuctOptions(**bad)  # type: ignore[arg-type]
 
 
-def test_labels_that_the_search_can_not_read() -> None:
-    evaluator = UniformEvaluator()
-    evaluator.labels = "8181"
-    with pytest.raises(ModelError, match="8181"):
-        PuctSearcher(evaluator)
+def test_a_network_of_other_tables() -> None:
+    s = PuctSearcher(load("random:1", features="diary-turn", labels="from-to"))
+    s.set_position(Board())
+    assert s.search(Limits(nodes=200)).infos[0].nodes == 200
+    assert s.tree.check() == ""
 
 
 # -- variety
