@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from rich.cells import cell_len
 
-from komadori.analysis import positions
+from komadori.analysis import AnalysedGame, Found, Line, positions
+from komadori.cli import analyse
 from komadori.cli.analyse import command
 from komadori.inference.synthetic import write_random_resnet
 from komadori.records import Game, GameWriter, Winner, read_games
@@ -36,7 +38,7 @@ def test_games_of_two_files(tmp_path: Path) -> None:
     assert done.exit_code == 0, done.output
     assert {path.name for path in tmp_path.iterdir()} == {
         "one.kif", "one.analysed.kif", "one.html", "one.analysis.jsonl",
-        "two.csa", "two.analysed.csa", "two.html", "two.analysis.jsonl",
+        "two.csa", "two.analysed.csa", "two.html", "two.analysis.jsonl", "analysis-index.html",
     }  # fmt: skip
     assert done.output.count("moves were the search's own") == 6
     assert [game.usi_moves() for game in read_games(tmp_path / "two.analysed.csa")] == [
@@ -70,7 +72,7 @@ def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(positions.PositionAnalyser.__init__, "__defaults__", (None, 2))
     broken = run(path)
     assert broken.exit_code == 1
-    assert "goes on from here" in broken.output
+    assert "resumes here" in broken.output
     assert not (tmp_path / "one.html").exists()
     kept = len((tmp_path / "one.analysis.jsonl").read_text().splitlines()) - 1
     assert 1 <= kept <= limit
@@ -127,3 +129,67 @@ def test_what_can_not_be_analysed_is_named(tmp_path: Path) -> None:
     assert "not both" in both.output
     twice = run(path, write(tmp_path / "one.csa", SECOND))
     assert "same place" in twice.output
+
+
+def test_its_own_output_is_no_input(tmp_path: Path) -> None:
+    write(tmp_path / "one.csa", SECOND)
+    assert run(*tmp_path.glob("*.csa")).exit_code == 0
+    before = {path.name for path in tmp_path.iterdir()}
+    again = run(*sorted(tmp_path.glob("*.csa")))
+    assert again.exit_code == 0, again.output
+    assert "skipped 1 file that this command wrote" in again.output
+    assert {path.name for path in tmp_path.iterdir()} == before
+    assert run(tmp_path / "one.analysed.csa").exit_code == 1
+
+
+def test_languages_and_styles(tmp_path: Path) -> None:
+    path = write(tmp_path / "one.kif", FIRST)
+    done = run(path, "--lang", "ja", "--comments", "shogigui", "--pieces", "western")
+    assert done.exit_code == 0, done.output
+    text = (tmp_path / "one.analysed.kif").read_text("utf-8")
+    assert text.count("**解析 0 候補1 ") == len(FIRST)
+    page = (tmp_path / "one.html").read_text("utf-8")
+    assert '<html lang="ja">' in page
+    assert '"pieces":"western"' in page
+
+
+@pytest.mark.parametrize("style", ["shogihome", "shogigui"])
+def test_comments_show_themselves_again(tmp_path: Path, style: str) -> None:
+    path = write(tmp_path / "one.kif", FIRST)
+    run(path, "--comments", style)
+    shown = CliRunner().invoke(
+        command, [str(tmp_path / "one.analysed.kif"), "--from-comments", "-o", str(tmp_path / "o")]
+    )
+    assert shown.exit_code == 0, shown.output
+    assert [path.name for path in (tmp_path / "o").iterdir()] == ["one.analysed.html"]
+    nothing = CliRunner().invoke(command, [str(path), "--from-comments"])
+    assert "no comment holds a score" in nothing.output
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_table_keeps_moves_whole(
+    language: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    game = Game.from_usi(FIRST, headers={"black": "a", "white": "b"})
+    best = Line(0.9, None, 900, 9, ("2g2f", "3c3d", "7g7f", "4c4d", "2f2e"))
+    found = [Found(0.9 if i % 2 == 0 else 0.7, 9, (best,)) for i in range(len(FIRST) + 1)]
+    found = [Found(f.win_rate, 9, (Line(f.win_rate, None, 0, 9, pv),)) for f, pv in
+             zip(found, (lines(i) for i in range(len(found))), strict=True)]  # fmt: skip
+    analyse._print(AnalysedGame(game, found), language)  # type: ignore[arg-type]
+    rows = capsys.readouterr().out.splitlines()
+    assert max(cell_len(row) for row in rows) <= 80
+    assert not any("…" in row for row in rows)
+    for move in ("▲７六歩", "△３四歩") if language == "ja" else ("P-7f", "P-3d"):
+        assert any(move in row for row in rows)
+
+
+def lines(ply: int) -> tuple[str, ...]:
+    """Legal moves of the position after `ply` moves of FIRST that aren't the game's own."""
+    board = Game.from_usi(FIRST[:ply]).final_board()
+    chosen = []
+    for _ in range(4):
+        move = next(m for m in board.legal_moves if m.usi() != FIRST[min(ply, len(FIRST) - 1)])
+        chosen.append(move.usi())
+        board.push(move)
+    return tuple(chosen)

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
-from komadori.analysis import AnalysedGame, Found, Journal, Line, annotated, html_report
+from komadori.analysis import GRADES, AnalysedGame, Found, Journal, Line, Phase, annotated
+from komadori.analysis.games import in_ki2, in_western, move_accuracy
 from komadori.records import Game, GameWriter, Winner, read_games
 
 MOVES = ["7g7f", "3c3d", "8h2b+", "3a2b", "B*4e"]
@@ -90,7 +90,7 @@ def test_kif_carries_the_research_and_what_was_there(
     assert "*#評価値=+50" in lines[first : first + 4]
     assert "*#読み筋=△８四歩(83)▲２六歩(27)" in lines[first : first + 4]
     assert "*a comment of the record" in lines
-    assert "*#評価値=-詰3" in lines  # White mates
+    assert "*#詰み=後手勝ち:3手" in lines
     assert any("komadori: blunder, 45% -> 25%; better: △８四歩(83)" in row for row in lines)
     again = read_games(path)[0]
     assert again.usi_moves() == MOVES
@@ -114,51 +114,40 @@ def test_csa_carries_scores_and_lines(analysed: AnalysedGame, tmp_path: Path) ->
     assert again.pvs[2] == "2g2f 8c8d"
 
 
-class Checker(HTMLParser):
-    """Tags that don't close, ids and the places linked to."""
-
-    VOID = ("meta", "line", "circle", "polygon", "polyline", "path", "rect", "use", "br", "polygon")
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.open: list[str] = []
-        self.ids: list[str] = []
-        self.links: list[str] = []
-        self.text: list[str] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        values = dict(attrs)
-        if values.get("id"):
-            self.ids.append(str(values["id"]))
-        if str(values.get("href", "")).startswith("#"):
-            self.links.append(str(values["href"])[1:])
-        if tag not in self.VOID:
-            self.open.append(tag)
-
-    def handle_startendtag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        pass
-
-    def handle_endtag(self, tag: str) -> None:
-        if tag not in self.VOID:
-            assert self.open.pop() == tag
-
-    def handle_data(self, data: str) -> None:
-        self.text.append(data)
+def test_classes_of_mistakes_begin_where_they_should() -> None:
+    assert [(grade.japanese, grade.loss) for grade in GRADES] == [
+        ("大悪手", 0.5), ("悪手", 0.2), ("疑問手", 0.1), ("緩手", 0.05),
+    ]  # fmt: skip
 
 
-def test_the_page_stands_alone(analysed: AnalysedGame) -> None:
-    page = html_report([analysed, analysed], "two <games>", "note")
-    checker = Checker()
-    checker.feed(page)
-    assert checker.open == []
-    text = " ".join(checker.text)
-    assert "two <games>" in text
-    assert "先手 <b>" in text  # as text, not as a tag
-    assert {"g1m2", "g1m3", "g2m3"} <= set(checker.ids)
-    assert set(checker.links) <= set(checker.ids)
-    assert page.count("http") == page.count("http://www.w3.org/")  # nothing is fetched
-    assert page.count('class="rate"') == 2
-    assert "△８四歩(83)▲２六歩(27)" in text
+def test_a_side_in_figures(analysed: AnalysedGame) -> None:
+    side = analysed.side(0)
+    assert (side.moves, side.same) == (3, 1)
+    assert side.mistakes == (0, 1, 0, 1)
+    assert side.histogram == (1, 0, 0, 1, 0, 1, 0)  # 0, 7 and 35 points
+    expected = sum(move_accuracy(loss) for loss in (0.0, 0.35, 0.07)) / 3
+    assert side.accuracy == pytest.approx(expected)
+    assert move_accuracy(0.0) == pytest.approx(100, abs=0.01)
+    assert 0 <= move_accuracy(1.0) < 1
+    # A bishop each in hand is still the opening.
+    assert analysed.phases == [Phase.OPENING] * 5
+    assert [phase.moves for phase in side.phases] == [3, 0, 0]
+
+
+def test_unknown_positions_cost_nothing(analysed: AnalysedGame) -> None:
+    found = list(analysed.found)
+    found[2] = None
+    partly = AnalysedGame(analysed.game, found)
+    assert [m.ply for m in partly.mistakes()] == [5]
+    assert partly.black_win_rate(2) is None
+    assert partly.loss(1) is partly.loss(2) is None
+    assert partly.side(0).moves == 2
+
+
+def test_lines_as_people_write_them(analysed: AnalysedGame) -> None:
+    board = analysed.boards[0]
+    assert in_ki2(board, MOVES) == ["▲７六歩", "△３四歩", "▲２二角成", "△同銀", "▲４五角"]
+    assert in_western(board, MOVES) == ["P-7f", "P-3d", "Bx2b+", "Sx2b", "B*4e"]
 
 
 def test_a_journal_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:

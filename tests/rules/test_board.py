@@ -295,14 +295,21 @@ def test_svg_shows_every_piece_and_arrow():
     board = Board.from_usi("startpos moves 7g7f 3c3d 8h2b+")
     root = ET.fromstring(board.svg(arrows=[("3a2b", 0.9), (Move.from_usi("8b2b"), 0.1)]))
     name = "{http://www.w3.org/2000/svg}"
-    glyphs = [text.text for text in root.iter(f"{name}text")]
-    assert glyphs.count("歩") == 18
-    assert glyphs.count("馬") == glyphs.count("角") == 1
-    assert {"90%", "10%"} <= set(glyphs)
+    assert not list(root.iter(f"{name}text"))  # outlines: no font is needed
+    defined = {group.get("id") for group in root.iter(f"{name}g")}
+    used = [use.get("href", "").removeprefix("#") for use in root.iter(f"{name}use")]
+    assert set(used) <= defined
+    assert used.count("kmd-kanji-P") == 18
+    assert used.count("kmd-kanji-xB") == used.count("kmd-kanji-B") == 1
+    assert {"90%", "10%"} <= {group.get("data-label") for group in root.iter(f"{name}g")}
     kinds = [rect.get("class") for rect in root.iter(f"{name}rect")]
     assert kinds.count("last") == kinds.count("from") == 1
     ET.fromstring(board.svg(flipped=True, lastmove="8h2b+"))
     assert board._repr_svg_() == board.svg()
+    western = board.svg(pieces="western")
+    ET.fromstring(western)
+    assert "kmd-western-xB" in western
+    assert "kmd-kanji" not in western
 
 
 def test_svg_of_any_position():

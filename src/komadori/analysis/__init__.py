@@ -1,21 +1,31 @@
-"""Whole games searched position by position: mistakes, annotated records, reports.
+"""Whole games searched position by position: mistakes, annotated records, pages.
 
 game -> positions -> PositionAnalyser -> Found -> AnalysedGame -> record, table, page
 """
 
-from komadori.analysis.games import AnalysedGame, Mistake, annotated
+from komadori.analysis.comments import annotated, from_comments
+from komadori.analysis.games import GRADES, AnalysedGame, Grade, Mistake, Phase, SideSummary
 from komadori.analysis.journal import Journal
+from komadori.analysis.page import IndexEntry, PageOptions, html_index, html_report, page_data
 from komadori.analysis.positions import Effort, Found, Line, PositionAnalyser
-from komadori.analysis.report import html_report
 
 __all__ = [
+    "GRADES",
     "AnalysedGame",
     "Effort",
     "Found",
+    "Grade",
+    "IndexEntry",
     "Journal",
     "Line",
     "Mistake",
+    "PageOptions",
+    "Phase",
     "PositionAnalyser",
+    "SideSummary",
     "annotated",
+    "from_comments",
+    "html_index",
     "html_report",
+    "page_data",
 ]

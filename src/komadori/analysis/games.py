@@ -1,21 +1,50 @@
-"""What the positions of a game say about its moves."""
+"""What an analysis of its positions says about a game: losses, mistakes, accuracy, phases."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
+from typing import NamedTuple
 
 from komadori.analysis.positions import Found, Line
 from komadori.records import Game
-from komadori.rules import BLACK, WHITE, Board, Move, Repetition
+from komadori.rules import BLACK, COLORS, HAND_TYPES, Board, Move, PieceType, Repetition
 
-#: Loss of win rate from which on a move is one of these, the worst first.
-GRADES = ((0.20, "blunder"), (0.10, "mistake"), (0.05, "inaccuracy"))
 
-#: Centipawns that stand for a mate in formats that have no word for it.
-MATE_CP = 30_000
+class Grade(NamedTuple):
+    """A class of mistakes: what it is called, and the least loss of win rate, in [0, 1]."""
 
+    name: str
+    japanese: str
+    loss: float
+
+
+#: The classes of mistakes, the worst first, with ShogiHome's thresholds and Japanese names.
+GRADES = (
+    Grade("major blunder", "大悪手", 0.50),
+    Grade("blunder", "悪手", 0.20),
+    Grade("mistake", "疑問手", 0.10),
+    Grade("inaccuracy", "緩手", 0.05),
+)
+
+#: Bounds of the histogram of losses, in win rate: below 1 point, 1 to 2, ..., 50 and more.
+LOSS_BINS = (0.0, 0.01, 0.02, 0.05, 0.10, 0.20, 0.50)
+
+
+class Phase(IntEnum):
+    """The part of a game a move belongs to."""
+
+    OPENING = 0
+    MIDDLEGAME = 1
+    ENDGAME = 2
+
+
+#: Pieces in hand and promoted pieces, pawns in hand apart, from which on a phase has begun. An
+#: exchange of bishops (two) belongs to the opening.
+_PHASE_BEGINS = {Phase.MIDDLEGAME: 3, Phase.ENDGAME: 6}
 
 #: What a position is worth to the side to move where the game has ended there by repetition.
 _REPEATED = {
@@ -23,6 +52,16 @@ _REPEATED = {
     Repetition.WIN: Found(1.0, 0, ()),
     Repetition.LOSS: Found(0.0, 0, ()),
 }
+
+
+def grade_of(loss: float) -> Grade | None:
+    """The class of a move that lost so much win rate, None below all of them."""
+    return next((grade for grade in GRADES if loss >= grade.loss), None)
+
+
+def move_accuracy(loss: float) -> float:
+    """Per cent, 100 for no loss: the curve of lichess (lichess.org/page/accuracy)."""
+    return min(100.0, max(0.0, 103.1668 * math.exp(-4.354 * loss) - 3.1669))
 
 
 @dataclass(frozen=True)
@@ -47,7 +86,37 @@ class Mistake:
 
     @property
     def grade(self) -> str:
-        return next((name for least, name in GRADES if self.loss >= least), "")
+        grade = grade_of(self.loss)
+        return grade.name if grade else ""
+
+
+@dataclass(frozen=True)
+class PhaseSummary:
+    """A side's moves in one phase."""
+
+    moves: int
+    mean_loss: float
+    mistakes: tuple[int, ...]
+    """By class, in the order of GRADES."""
+
+
+@dataclass(frozen=True)
+class SideSummary:
+    """A side's moves in a game; only those with a known loss are counted."""
+
+    moves: int
+    same: int
+    """Moves that were the search's first choice."""
+    accuracy: float
+    """Mean of `move_accuracy`, per cent; NaN without moves."""
+    mean_loss: float
+    """Win rate lost per move, in [0, 1]."""
+    mistakes: tuple[int, ...]
+    """By class, in the order of GRADES."""
+    histogram: tuple[int, ...]
+    """Moves by their loss, in the bins of LOSS_BINS."""
+    phases: tuple[PhaseSummary, ...]
+    """In the order of Phase."""
 
 
 @dataclass(frozen=True)
@@ -55,8 +124,10 @@ class AnalysedGame:
     """A game and what was found before each of its moves and at its end."""
 
     game: Game
-    found: Sequence[Found]
-    """One more than the game has moves."""
+    found: Sequence[Found | None]
+    """One more than the game has moves; None where nothing is known."""
+    engine: str = ""
+    """Who analysed, where the record says it."""
 
     def __post_init__(self) -> None:
         if len(self.found) != len(self.game) + 1:
@@ -71,126 +142,157 @@ class AnalysedGame:
     @cached_property
     def boards(self) -> list[Board]:
         """The board before each move and at the end, each with its path."""
-        boards = []
-        for board, _ in self.game.positions():
-            boards.append(board.copy())
+        boards = [board.copy() for board, _ in self.game.positions()]
         return [*boards, self.game.final_board()]
 
     @cached_property
     def moves(self) -> list[Move]:
         return [move for _, move in self.game.positions()]
 
-    def black_win_rate(self, ply: int) -> float:
-        """After so many moves."""
-        rate = self.found[ply].win_rate
-        return rate if self.boards[ply].turn == BLACK else 1 - rate
+    @cached_property
+    def phases(self) -> list[Phase]:
+        """The phase of each move: by what has been captured and promoted; it never goes back."""
+        phases = []
+        phase = Phase.OPENING
+        for board in self.boards[:-1]:
+            count = _pieces_out(board)
+            for later, least in _PHASE_BEGINS.items():
+                if later > phase and count >= least:
+                    phase = later
+            phases.append(phase)
+        return phases
 
-    def loss(self, i: int) -> float:
-        """The win rate that the move after `i` moves gave away; 0 for the search's own."""
-        best = self.found[i].best
+    def black_win_rate(self, ply: int) -> float | None:
+        """After so many moves; None where it isn't known."""
+        found = self.found[ply]
+        if found is None:
+            return None
+        return found.win_rate if self.boards[ply].turn == BLACK else 1 - found.win_rate
+
+    def loss(self, i: int) -> float | None:
+        """The win rate that the move after `i` moves gave away; 0 for the search's own.
+
+        None where the position before or after it is unknown.
+        """
+        before, after = self.found[i], self.found[i + 1]
+        if before is None or after is None:
+            return None
+        best = before.best
         if best is not None and best.pv and best.pv[0] == self.moves[i].usi():
             return 0.0
-        return max(0.0, self.found[i].win_rate - (1 - self.found[i + 1].win_rate))
+        return max(0.0, before.win_rate - (1 - after.win_rate))
 
-    def mistakes(self, least: float = GRADES[-1][0]) -> list[Mistake]:
+    @cached_property
+    def losses(self) -> list[float | None]:
+        """`loss` of every move."""
+        return [self.loss(i) for i in range(len(self.game))]
+
+    def mistakes(self, least: float = GRADES[-1].loss) -> list[Mistake]:
         """The moves that lost at least so much win rate, in the order of the game."""
         made = []
         for i, move in enumerate(self.moves):
-            best = self.found[i].best
-            if best is None:
+            before, after = self.found[i], self.found[i + 1]
+            loss = self.losses[i]
+            if before is None or after is None or before.best is None:
                 continue
-            before, after = self.found[i].win_rate, 1 - self.found[i + 1].win_rate
-            if self.loss(i) < least:
+            if loss is None or loss < least:
                 continue
-            turn = self.boards[i].turn
-            reply = self.found[i + 1].best
-            made.append(Mistake(i + 1, turn, move, before, after, best, reply))
+            made.append(
+                Mistake(
+                    ply=i + 1,
+                    turn=self.boards[i].turn,
+                    played=move,
+                    before=before.win_rate,
+                    after=1 - after.win_rate,
+                    best=before.best,
+                    reply=after.best,
+                )
+            )
         return made
+
+    def side(self, turn: int) -> SideSummary:
+        """What the moves of a colour were worth."""
+        own = [i for i in range(len(self.game)) if self.boards[i].turn == turn]
+        known = [(i, loss) for i in own if (loss := self.losses[i]) is not None]
+        losses = [loss for _, loss in known]
+        histogram = [0] * len(LOSS_BINS)
+        for loss in losses:
+            histogram[max(k for k, bound in enumerate(LOSS_BINS) if loss >= bound)] += 1
+        phases = []
+        for phase in Phase:
+            part = [loss for i, loss in known if self.phases[i] == phase]
+            phases.append(PhaseSummary(len(part), _mean(part), _by_grade(part)))
+        return SideSummary(
+            moves=len(known),
+            same=self.agreement(turn)[0],
+            accuracy=_mean([move_accuracy(loss) for loss in losses]) if losses else math.nan,
+            mean_loss=_mean(losses),
+            mistakes=_by_grade(losses),
+            histogram=tuple(histogram),
+            phases=tuple(phases),
+        )
 
     def agreement(self, turn: int) -> tuple[int, int]:
         """How many of a side's moves were the search's own, and how many it made."""
         own = [i for i in range(len(self.game)) if self.boards[i].turn == turn]
-        same = [
-            i
-            for i in own
-            if (best := self.found[i].best) and best.pv and best.pv[0] == self.moves[i].usi()
-        ]
-        return len(same), len(own)
+        same = 0
+        for i in own:
+            found = self.found[i]
+            best = found.best if found else None
+            same += bool(best and best.pv and best.pv[0] == self.moves[i].usi())
+        return same, len(own)
 
     def mean_loss(self, turn: int) -> float:
         """Win rate that a side's moves gave away, on average."""
-        losses = [self.loss(i) for i in range(len(self.game)) if self.boards[i].turn == turn]
-        return sum(losses) / len(losses) if losses else 0.0
+        return self.side(turn).mean_loss
 
 
-def black_score(found: Found, turn: int) -> str:
-    """The score for `評価値=`, Black's view: centipawns, or 詰 with the plies."""
-    sign = 1 if turn == BLACK else -1
-    best = found.best
-    if best is None and found.win_rate == 0.5:
-        return "+0"
-    if best is None:
-        return "+詰" if (found.win_rate > 0.5) == (sign > 0) else "-詰"
-    if best.mate_plies is not None:
-        winning = (best.mate_plies > 0) == (sign > 0)
-        return f"{'+' if winning else '-'}詰{abs(best.mate_plies)}"
-    assert best.score_cp is not None
-    return f"{sign * best.score_cp:+d}"
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else 0.0
 
 
-def annotated(analysed: AnalysedGame, label: str = "komadori", *, is_csa: bool = False) -> Game:
-    """The game with what was found after each move, by the conventions of its format.
-
-    KIF and the others: comments `*#評価値=`, `*#読み筋=`, as ShogiHome writes its research; what
-    players said stays. CSA: `'** <centipawns, Black's view> <line>` after each move, as
-    floodgate has it, in place of the scores that the record had; the rest as comments.
-    """
-    game = analysed.game
-    comments = dict(game.comments)
-    scores = game.scores_cp.copy()
-    pvs = dict(game.pvs)
-    made = {mistake.ply: mistake for mistake in analysed.mistakes()}
-    for ply in range(1, len(game) + 1):
-        found, board = analysed.found[ply], analysed.boards[ply]
-        pv = found.best.pv if found.best else ()
-        added = []
-        if is_csa:
-            scores[ply - 1] = -_centipawns(found)
-            pvs.pop(ply, None)
-            if pv:
-                pvs[ply] = " ".join(pv)
-        else:
-            added.append(f"#評価値={black_score(found, board.turn)}")
-            if pv:
-                added.append(f"#読み筋={in_japanese(board, pv)}")
-        if ply in made:
-            mistake = made[ply]
-            before = analysed.boards[ply - 1]
-            added.append(
-                f"{label}: {mistake.grade}, {100 * mistake.before:.0f}% -> "
-                f"{100 * mistake.after:.0f}%; better: {in_japanese(before, mistake.best.pv[:1])}"
-            )
-        if added:
-            comments[ply] = "\n".join([*filter(None, [comments.get(ply)]), *added])
-    return replace(game, comments=comments, scores_cp=scores, pvs=pvs)
+def _by_grade(losses: Sequence[float]) -> tuple[int, ...]:
+    grades = [grade_of(loss) for loss in losses]
+    return tuple(sum(grade == wanted for grade in grades) for wanted in GRADES)
 
 
-def _centipawns(found: Found) -> int:
-    best = found.best
-    if best is not None and best.mate_plies is None:
-        assert best.score_cp is not None
-        return max(-MATE_CP, min(MATE_CP, best.score_cp))
-    if best is None and found.win_rate == 0.5:
-        return 0
-    return MATE_CP if found.win_rate > 0.5 else -MATE_CP
+def _pieces_out(board: Board) -> int:
+    """Pieces in hand other than pawns, and promoted pieces on the board."""
+    held = sum(
+        board.hand(color, kind)
+        for color in COLORS
+        for kind in HAND_TYPES
+        if kind is not PieceType.PAWN
+    )
+    pieces = (board.piece_at(square) for square in range(81))
+    return held + sum(piece is not None and piece.type.is_promoted for piece in pieces)
 
 
 def in_japanese(board: Board, pv: Sequence[str]) -> str:
     """A line as KIF writes it, a mark for the side before each move."""
+    return "".join(_each_move(board, pv, Board.kif))
+
+
+def in_ki2(board: Board, pv: Sequence[str]) -> list[str]:
+    """A line's moves as KI2 writes them, as people do: ▲７六歩, △同銀右."""
+    return _each_move(board, pv, Board.ki2)
+
+
+def in_western(board: Board, pv: Sequence[str]) -> list[str]:
+    """A line's moves as P-7f, without marks for the sides."""
+    return _each_move(board, pv, Board.western, ("", ""))
+
+
+def _each_move(
+    board: Board,
+    pv: Sequence[str],
+    write: Callable[[Board, Move], str],
+    marks: tuple[str, str] = ("▲", "△"),
+) -> list[str]:
     board = board.copy()
     words = []
     for usi in pv:
         move = board.parse_usi(usi)
-        words.append(("△" if board.turn == WHITE else "▲") + board.kif(move))
+        words.append(marks[board.turn] + write(board, move))
         board.push(move)
-    return "".join(words)
+    return words

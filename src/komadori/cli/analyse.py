@@ -1,28 +1,33 @@
-"""`komadori analyse`: whole games searched, annotated, and shown on a page."""
+"""`komadori analyse`: searches whole games, annotates their records, shows them on pages."""
 
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator, Mapping
+import locale
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from komadori.atomic import write_text
-from komadori.rules import Board
+from komadori.rules import BLACK, Board
 
 if TYPE_CHECKING:
-    from komadori.analysis import AnalysedGame, Effort, Found, Journal
+    from komadori.analysis import AnalysedGame, Effort, Found, Journal, Mistake, PageOptions
     from komadori.inference import Evaluator
     from komadori.records import Game
     from komadori.usi.options import OptionTable
 
-#: Playouts a position where neither nodes nor time is given.
+#: Playouts per position where neither nodes nor time is given.
 DEFAULT_NODES = 800
 #: Lines kept of each position.
 LINES = 2
+#: What this command writes: never its input.
+_OWN_SUFFIXES = (".analysed.csa", ".analysed.kif")
+_INDEX = "analysis-index.html"
 
 
 @dataclass
@@ -41,13 +46,35 @@ class _Record:
 
     @property
     def annotated(self) -> Path:
-        return self.base.with_name(
-            self.base.name + (".analysed.csa" if self.is_csa else ".analysed.kif")
-        )
+        return self.base.with_name(self.base.name + _OWN_SUFFIXES[0 if self.is_csa else 1])
 
     @property
     def page(self) -> Path:
         return self.base.with_name(self.base.name + ".html")
+
+
+@dataclass(frozen=True)
+class _Output:
+    """How results are written."""
+
+    language: Literal["auto", "ja", "en"]
+    pieces: Literal["auto", "kanji", "western"]
+    comments: Literal["shogihome", "shogigui"]
+
+    @property
+    def own_language(self) -> Literal["ja", "en"]:
+        """Of the terminal and of records."""
+        if self.language != "auto":
+            return self.language
+        named = next(
+            (
+                value
+                for name in ("LC_ALL", "LC_MESSAGES", "LANG")
+                if (value := os.environ.get(name))
+            ),
+            locale.getlocale()[0] or "",
+        )
+        return "ja" if named.lower().startswith(("ja", "japanese")) else "en"
 
 
 @click.command()
@@ -55,8 +82,8 @@ class _Record:
     "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
 @click.option("--model", default="", help="The network. [default: the engine's]")
-@click.option("--nodes", type=click.IntRange(min=1), help="Playouts a position. [default: 800]")
-@click.option("--time", "seconds", type=float, help="Seconds a position, in place of playouts.")
+@click.option("--nodes", type=click.IntRange(min=1), help="Playouts per position. [default: 800]")
+@click.option("--time", "seconds", type=float, help="Seconds per position, in place of playouts.")
 @click.option("--threads", default=0, type=click.IntRange(min=0), help="Of the network.")
 @click.option(
     "-o",
@@ -64,7 +91,33 @@ class _Record:
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder to write to. [default: beside each file]",
 )
-@click.option("--fresh", is_flag=True, help="Don't go on with an analysis that was broken off.")
+@click.option(
+    "--lang",
+    type=click.Choice(("auto", "ja", "en")),
+    default="auto",
+    show_default=True,
+    help="Language of pages, tables and comments; auto: the browser's and the terminal's.",
+)
+@click.option(
+    "--pieces",
+    type=click.Choice(("auto", "kanji", "western")),
+    default="auto",
+    show_default=True,
+    help="Pieces on pages; auto: kanji in Japanese, Western in English.",
+)
+@click.option(
+    "--comments",
+    type=click.Choice(("shogihome", "shogigui")),
+    default="shogihome",
+    show_default=True,
+    help="Whose analysis comments to write into KIF records.",
+)
+@click.option(
+    "--from-comments",
+    is_flag=True,
+    help="Show the analysis that the records' comments hold, of any program; search nothing.",
+)
+@click.option("--fresh", is_flag=True, help="Start over instead of resuming.")
 def command(
     files: tuple[Path, ...],
     model: str,
@@ -72,28 +125,81 @@ def command(
     seconds: float | None,
     threads: int,
     output: Path | None,
+    lang: Literal["auto", "ja", "en"],
+    pieces: Literal["auto", "kanji", "western"],
+    comments: Literal["shogihome", "shogigui"],
+    from_comments: bool,
     fresh: bool,
 ) -> None:
     """Analyse the games in FILE..., records of any format.
 
-    Beside each file: NAME.analysed.kif (of CSA records .csa) with the score and the expected line
-    after each move and a word on each mistake, and NAME.html with the win-rate graph, boards at
-    the turning points and every move. Broken off and run again with the same settings it
-    goes on where it was. All games are searched at once, so that they share the network's batches.
+    Writes beside each file: NAME.analysed.kif (.csa for CSA records) with the score and the
+    expected line after each move and a word on each mistake, and NAME.html, a page to step
+    through the game. Several files get an index, analysis-index.html. Interrupted and run again
+    with the same settings, it resumes. All games are searched at once, so that they share the
+    network's batches. Files that the command wrote itself (*.analysed.*) are skipped.
     """
-    from komadori import inference
-    from komadori.analysis import AnalysedGame, Effort, html_report
+    from komadori.analysis import AnalysedGame, Effort
 
     if nodes is not None and seconds is not None:
         raise click.UsageError("--nodes or --time, not both")
+    if from_comments and (nodes or seconds or model):
+        raise click.UsageError("--from-comments searches nothing: no --model, --nodes or --time")
     try:
         effort = Effort(None, seconds) if seconds is not None else Effort(nodes or DEFAULT_NODES)
     except ValueError as error:
         raise click.UsageError(f"--time: {error}") from error
-    chosen = [_read(path, output) for path in files]
+    chosen = [_read(path, output) for path in _inputs(files, own=from_comments)]
     names = [record.base for record in chosen]
     if len(set(names)) < len(names):
         raise click.UsageError("two files would be written to the same place; give them folders")
+    settings = _Output(lang, pieces, comments)
+    strength: Mapping[str, str] = {}
+    if from_comments:
+        analysed = [_from_comments(record) for record in chosen]
+        note = "komadori analyse --from-comments"
+    else:
+        found, note, strength = _searched(chosen, model, threads, effort, fresh)
+        analysed = [
+            [
+                AnalysedGame(game, [found[key] for key in keys])
+                for game, keys in zip(record.games, record.keys, strict=True)
+            ]
+            for record in chosen
+        ]
+    for record, games in zip(chosen, analysed, strict=True):
+        _write(record, games, note, strength, settings, only_page=from_comments)
+        for game in games:
+            _print(game, settings.own_language)
+        wrote = f"{record.page}" if from_comments else f"{record.annotated} and {record.page}"
+        click.echo(f"wrote {wrote}")
+    if len(chosen) > 1:
+        _write_index(chosen, analysed, note, settings)
+
+
+def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
+    """The files without those that this command wrote, unless their comments are wanted."""
+    if own:
+        return list(files)
+    kept = [path for path in files if not path.name.endswith(_OWN_SUFFIXES)]
+    skipped = len(files) - len(kept)
+    if skipped:
+        several = "files" if skipped > 1 else "file"
+        click.echo(f"skipped {skipped} {several} that this command wrote (*.analysed.*)", err=True)
+    if not kept:
+        raise click.ClickException(
+            "only files that this command wrote; see --from-comments to show what they hold"
+        )
+    return kept
+
+
+def _searched(
+    chosen: list[_Record], model: str, threads: int, effort: Effort, fresh: bool
+) -> tuple[dict[str, Found], str, Mapping[str, str]]:
+    """What is found of each position, how, and how strong the engine is, by language."""
+    from komadori import inference
+    from komadori.analysis.strength import told
+
     evaluator, options, facts = _load(model, threads)
     try:
         found = _search(chosen, evaluator, effort, options, facts, fresh)
@@ -101,17 +207,12 @@ def command(
         raise click.ClickException(str(error)) from error
     finally:
         evaluator.close()
-    note = f"komadori analyse, {facts['model']}, {effort} a position"
-    for record in chosen:
-        games = [
-            AnalysedGame(game, [found[key] for key in keys])
-            for game, keys in zip(record.games, record.keys, strict=True)
-        ]
-        _write(record, games)
-        write_text(record.page, html_report(games, record.path.name, note))
-        for game in games:
-            _print(game)
-        click.echo(f"wrote {record.annotated} and {record.page}")
+    note = f"komadori analyse, {facts['model']}, {effort} per position"
+    unknown = {
+        "en": "The strength of this network has not been measured here.",
+        "ja": "このネットワークの棋力は測定していません。",
+    }
+    return found, note, unknown if model else told()
 
 
 def _read(path: Path, output: Path | None) -> _Record:
@@ -132,6 +233,16 @@ def _read(path: Path, output: Path | None) -> _Record:
     record = _Record(path, usable, is_csa, base)
     record.keys = [_keys(game) for game in usable]
     return record
+
+
+def _from_comments(record: _Record) -> list[AnalysedGame]:
+    from komadori.analysis import from_comments
+
+    games = [from_comments(game) for game in record.games]
+    known = [game for game in games if game is not None]
+    if not known:
+        raise click.ClickException(f"{record.path}: no comment holds a score")
+    return known
 
 
 def _keys(game: Game) -> list[str]:
@@ -196,7 +307,7 @@ def _search(
             found |= journal.known
             for key in {key for keys in record.keys for key in keys} - journal.known.keys():
                 wanted.setdefault(key, []).append(journal)
-        for key in wanted.keys() & found.keys():  # known of another file
+        for key in wanted.keys() & found.keys():  # known from another file
             for journal in wanted.pop(key):
                 journal.add(key, found[key])
         search = PuctOptions(**{**own, "multipv": LINES})  # type: ignore[arg-type]
@@ -220,7 +331,7 @@ def _search(
                         journal.add(key, result)
                     progress.advance(task)
             except KeyboardInterrupt:
-                click.echo("stopped; the same command goes on from here", err=True)
+                click.echo("interrupted; the same command resumes here", err=True)
                 raise
     return found
 
@@ -239,44 +350,114 @@ def _positions(chosen: list[_Record], wanted: set[str]) -> Iterator[tuple[str, B
                     yield key, Board(f"{key} 1")
 
 
-def _write(record: _Record, games: list[AnalysedGame]) -> None:
-    from komadori.analysis import annotated
+def _write(
+    record: _Record,
+    games: list[AnalysedGame],
+    note: str,
+    strength: Mapping[str, str],
+    settings: _Output,
+    *,
+    only_page: bool,
+) -> None:
+    from komadori.analysis import annotated, html_report
     from komadori.records import GameWriter
 
     record.annotated.parent.mkdir(parents=True, exist_ok=True)
-    with GameWriter(record.annotated, "csa" if record.is_csa else "kif") as writer:
-        for game in games:
-            writer.write(annotated(game, is_csa=record.is_csa))
+    if not only_page:
+        with GameWriter(record.annotated, "csa" if record.is_csa else "kif") as writer:
+            for game in games:
+                writer.write(
+                    annotated(
+                        game,
+                        is_csa=record.is_csa,
+                        style=settings.comments,
+                        language=settings.own_language,
+                    )
+                )
+    page = html_report(
+        games, record.path.name, note, strength=strength, options=_page_options(settings)
+    )
+    write_text(record.page, page)
 
 
-def _print(analysed: AnalysedGame) -> None:
-    """The table of mistakes, the dearest marked by their grade."""
+def _page_options(settings: _Output) -> PageOptions:
+    from komadori.analysis import PageOptions
+
+    pieces = None if settings.pieces == "auto" else settings.pieces
+    return PageOptions(settings.language, pieces)
+
+
+def _write_index(
+    chosen: list[_Record], analysed: list[list[AnalysedGame]], note: str, settings: _Output
+) -> None:
+    """The page that lists all games, in the folder that holds all pages."""
+    from urllib.parse import quote
+
+    from komadori.analysis import IndexEntry, html_index
+
+    folder = Path(os.path.commonpath([record.page.resolve().parent for record in chosen]))
+    entries = [
+        IndexEntry(
+            quote(os.path.relpath(record.page.resolve(), folder).replace(os.sep, "/")),
+            record.path.name,
+            games,
+        )
+        for record, games in zip(chosen, analysed, strict=True)
+    ]
+    index = folder / _INDEX
+    write_text(index, html_index(entries, "komadori", note, options=_page_options(settings)))
+    click.echo(f"wrote {index}")
+
+
+def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
+    """The table of mistakes and a line for each side."""
     from rich.console import Console
     from rich.table import Table
-
-    from komadori.analysis.games import in_japanese
-    from komadori.rules import BLACK
+    from rich.text import Text
 
     game = analysed.game
-    table = Table(title=f"▲ {game.black or '?'} - △ {game.white or '?'}, {game.result_text()}")
-    for name in ("move", "played", "better", "win rate", "lost", ""):
-        table.add_column(name, justify="right" if name in ("move", "lost") else "left")
-    for mistake in analysed.mistakes():
-        board = analysed.boards[mistake.ply - 1]
-        table.add_row(
-            str(mistake.ply),
-            in_japanese(board, [mistake.played.usi()]),
-            in_japanese(board, mistake.best.pv[:3]),
-            f"{100 * mistake.before:.0f}% → {100 * mistake.after:.0f}%",
-            f"{100 * mistake.loss:.0f}",
-            mistake.grade,
-        )
     console = Console()
+    table = Table(
+        title=Text(f"▲ {game.black or '?'} - △ {game.white or '?'}, {game.result_text()}")
+    )
+    for name in ("move", "played", "better", "win rate", "lost", ""):
+        side = "right" if name in ("move", "lost") else "left"
+        table.add_column(name, justify=side, no_wrap=True)  # type: ignore[arg-type]
+    for mistake in analysed.mistakes():
+        table.add_row(*map(Text, _row(analysed, mistake, language, console.width)))
     console.print(table)
     for turn in (0, 1):
+        side_ = analysed.side(turn)
         same, made = analysed.agreement(turn)
         console.print(
             f"{'▲' if turn == BLACK else '△'} {same} of {made} moves were the search's own; "
-            f"{100 * analysed.mean_loss(turn):.1f} points lost a move",
+            f"{100 * side_.mean_loss:.1f} points lost per move; accuracy {side_.accuracy:.0f}%",
             highlight=False,
         )
+
+
+def _row(
+    analysed: AnalysedGame, mistake: Mistake, language: Literal["ja", "en"], width: int
+) -> tuple[str, ...]:
+    """A mistake's cells, as many moves of the better line as fit: none is cut."""
+    from rich.cells import cell_len
+
+    from komadori.analysis.games import grade_of, in_ki2, in_western
+
+    written = in_ki2 if language == "ja" else in_western
+    board = analysed.boards[mistake.ply - 1]
+    grade = grade_of(mistake.loss)
+    assert grade is not None
+    played = written(board, [mistake.played.usi()])[0]
+    rates = f"{100 * mistake.before:.0f}% → {100 * mistake.after:.0f}%"
+    name = grade.japanese if language == "ja" else grade.name
+    cells = [str(mistake.ply), played, rates, f"{100 * mistake.loss:.0f}", name]
+    # The widest cells of the other columns, their borders and padding.
+    room = width - 19 - sum(map(max, zip(map(cell_len, cells), (4, 12, 9, 4, 13), strict=True)))
+    better = ""
+    for move in written(board, mistake.best.pv[:4]):
+        longer = f"{better} {move}".strip()
+        if better and cell_len(longer) > room:
+            break
+        better = longer
+    return (cells[0], cells[1], better, *cells[2:])

@@ -7,8 +7,17 @@ from typing import Self
 
 from komadori._core.rules import Move, Position, Repetition, SfenError
 from komadori.rules.outcome import Declaration, Outcome, Termination
-from komadori.rules.pieces import BLACK, COLORS, HAND_TYPES, PIECES, WHITE, Piece
-from komadori.rules.svg import board_svg
+from komadori.rules.pieces import (
+    BLACK,
+    COLORS,
+    HAND_TYPES,
+    PIECES,
+    WHITE,
+    Piece,
+    PieceType,
+    square_name,
+)
+from komadori.rules.svg import PieceStyle, board_svg
 
 _ENDED = (Repetition.DRAW, Repetition.WIN, Repetition.LOSS)
 _RANKS = "一二三四五六七八九"
@@ -156,6 +165,36 @@ class Board(Position):
             else:
                 self.push(move)
 
+    def western(self, move: Move | str) -> str:
+        """A legal move as Western players write it: `P-7f`, `Bx2b+`, `S*5e`, `G6i-5h`, `N-7c=`.
+
+        George Hodges's notation with files as digits and ranks as letters. `=`: could have
+        promoted and didn't. The origin is given where another piece of the kind could go there.
+        Raises MoveError or IllegalMoveError.
+        """
+        move = self.parse_usi(move if isinstance(move, str) else move.usi())
+        to = square_name(move.to_square)
+        if move.drop is not None:
+            return f"{PieceType(move.drop).symbol}*{to}"
+        origin = move.from_square
+        assert origin is not None
+        piece = self.piece_at(origin)
+        assert piece is not None
+        others = {
+            other.from_square
+            for other in self.legal_moves
+            if other.to_square == move.to_square and other.from_square is not None
+        }
+        alike = [square for square in others if self.piece_at(square) == piece]
+        text = piece.type.symbol
+        if len(alike) > 1:
+            text += square_name(origin)
+        text += ("-" if self.piece_at(move.to_square) is None else "x") + to
+        if move.promotion:
+            return text + "+"
+        could = self.is_legal(Move.from_usi(move.usi() + "+"))
+        return text + "=" * could
+
     def bod(self) -> str:
         """The diagram that KIF files and GUIs exchange."""
         lines = [f"後手の持駒：{self._hand_text(WHITE)}"]
@@ -191,12 +230,14 @@ class Board(Position):
         flipped: bool = False,
         width: int = 520,
         labels: bool = True,
+        pieces: PieceStyle = "kanji",
     ) -> str:
         """A picture of the board with hands, as SVG text.
 
         `arrows`: moves (Move or USI) with a weight from 0 to 1, drawn the stronger the heavier
         and, with `labels`, marked with the weight in per cent. `lastmove` is marked on its
         squares; without it, the last move of the path. `flipped` shows White at the bottom.
+        `pieces` is "kanji", or "western": letters with each piece's moves.
         """
         drawn = [(_as_move(move), float(weight)) for move, weight in arrows]
         if lastmove is None:
@@ -217,6 +258,7 @@ class Board(Position):
             flipped=flipped,
             width=width,
             labels=labels,
+            style=pieces,
         )
 
     def _repr_svg_(self) -> str:

@@ -1,43 +1,173 @@
-"""Pictures of boards."""
+"""Pictures of boards as SVG, drawn with outlines: no font has to be installed.
+
+A picture has no style sheet of its own, so that several can stand in one page without disturbing
+each other or the page.
+"""
 
 from __future__ import annotations
 
+import json
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cache
+from importlib import resources
+from typing import Any, Final, Literal
 from xml.sax.saxutils import escape
 
 from komadori._core.rules import Move
 from komadori.rules.pieces import BLACK, COLORS, Piece, PieceType, square_name
 
+#: How pieces and coordinates are written.
+PieceStyle = Literal["kanji", "western"]
+
 # Lengths in the picture's own units; `width` scales the whole.
-_CELL_W, _CELL_H = 44.0, 48.0
+CELL_WIDTH: Final = 44.0
+CELL_HEIGHT: Final = 48.0
 _HAND_W = 62.0
 _TOP, _RIGHT, _MARGIN = 24.0, 24.0, 12.0
-_BOARD_W, _BOARD_H = 9 * _CELL_W, 9 * _CELL_H
+_BOARD_W, _BOARD_H = 9 * CELL_WIDTH, 9 * CELL_HEIGHT
 _LEFT = _MARGIN + _HAND_W + 10
 _WIDTH = _LEFT + _BOARD_W + _RIGHT + 10 + _HAND_W + _MARGIN
 _HEIGHT = _TOP + _BOARD_H + _MARGIN
 
-_FONT = (
-    "'Noto Serif CJK JP','Noto Serif JP','Hiragino Mincho ProN','Yu Mincho','MS PMincho',"
-    "'Noto Sans CJK JP','IPAexMincho',serif"
-)
-_FILES, _RANKS = "１２３４５６７８９", "一二三四五六七八九"
+_FILES = {"kanji": "１２３４５６７８９", "western": "123456789"}
+_RANKS = {"kanji": "一二三四五六七八九", "western": "abcdefghi"}
+_SIDES = ("先手", "後手")
+_INK, _RED, _LABEL, _LINE = "#1c1408", "#b3161b", "#4a3818", "#5b4420"
 # A shogi piece's outline in a unit square, its point up.
 _OUTLINE = ((0.50, 0.03), (0.80, 0.15), (0.94, 0.97), (0.06, 0.97), (0.20, 0.15))
 
-_STYLE = f"""
-.wood{{fill:#f2ce85}} .stand{{fill:#e3b566}} .line{{stroke:#5b4420;stroke-width:1}}
-.frame{{fill:none;stroke:#5b4420;stroke-width:2.2}} .dot{{fill:#5b4420}}
-.piece{{fill:#fdeec8;stroke:#6b4f1f;stroke-width:1}}
-.last{{fill:#f08c3a;fill-opacity:.55}} .from{{fill:#f08c3a;fill-opacity:.25}}
-.check{{fill:#d7263d;fill-opacity:.55}}
-text{{font-family:{_FONT};text-anchor:middle;fill:#1c1408}}
-.promoted{{fill:#b3161b}} .label{{font-size:13px;fill:#4a3818}}
-.count{{font-size:15px;font-weight:bold}} .side{{font-size:17px}}
-.share{{font-family:sans-serif;font-size:11.5px;font-weight:bold;fill:#fff;paint-order:stroke;
-stroke:#0b3d68;stroke-width:3px;stroke-linejoin:round}}
-"""
+_GOLD = ((-1, -1), (0, -1), (1, -1), (-1, 0), (1, 0), (0, 1))
+_DIAGONAL = ((-1, -1), (1, -1), (-1, 1), (1, 1))
+_STRAIGHT = ((0, -1), (-1, 0), (1, 0), (0, 1))
+#: Steps and slides of a piece, x to the right and y towards its owner: drawn on Western pieces.
+_STEPS: Final[Mapping[PieceType, tuple[tuple[int, int], ...]]] = {
+    PieceType.PAWN: ((0, -1),),
+    PieceType.KNIGHT: ((-1, -2), (1, -2)),
+    PieceType.SILVER: ((0, -1), *_DIAGONAL),
+    PieceType.GOLD: _GOLD,
+    PieceType.KING: (*_STRAIGHT, *_DIAGONAL),
+    PieceType.PRO_PAWN: _GOLD,
+    PieceType.PRO_LANCE: _GOLD,
+    PieceType.PRO_KNIGHT: _GOLD,
+    PieceType.PRO_SILVER: _GOLD,
+    PieceType.HORSE: _STRAIGHT,
+    PieceType.DRAGON: _DIAGONAL,
+}
+_SLIDES: Final[Mapping[PieceType, tuple[tuple[int, int], ...]]] = {
+    PieceType.LANCE: ((0, -1),),
+    PieceType.BISHOP: _DIAGONAL,
+    PieceType.HORSE: _DIAGONAL,
+    PieceType.ROOK: _STRAIGHT,
+    PieceType.DRAGON: _STRAIGHT,
+}
+
+
+@cache
+def _glyphs() -> dict[str, Any]:
+    text = resources.files("komadori.rules").joinpath("glyphs.json").read_text("utf-8")
+    glyphs: dict[str, Any] = json.loads(text)["glyphs"]
+    return glyphs
+
+
+def written(text: str, x: float, y: float, size: float, **attributes: str) -> str:
+    """Text as outlines, its middle at x and its baseline at y."""
+    scale = size / 1000
+    start = x - sum(_glyphs()[char]["width"] for char in text) * scale / 2
+    parts = []
+    for char in text:
+        glyph = _glyphs()[char]
+        parts.append(
+            f'<path transform="translate({start:.2f},{y:.2f}) scale({scale:.4f})" '
+            f'd="{glyph["path"]}"/>'
+        )
+        start += glyph["width"] * scale
+    given = "".join(f' {name.replace("_", "-")}="{value}"' for name, value in attributes.items())
+    return f"<g{given}>{''.join(parts)}</g>"
+
+
+def _mark_of_side(color: int, x: float, y: float, size: float, opacity: float) -> str:
+    """☗ or ☖, x and y its centre."""
+    points = " ".join(
+        f"{x + (px - 0.5) * size:.1f},{y + (py - 0.5) * size:.1f}" for px, py in _OUTLINE
+    )
+    fill = _INK if color == BLACK else "none"
+    return (
+        f'<polygon points="{points}" fill="{fill}" stroke="{_INK}" stroke-width="1.2" '
+        f'opacity="{opacity}"/>'
+    )
+
+
+def symbol_id(kind: PieceType, color: int, style: PieceStyle = "kanji") -> str:
+    """The id under which `piece_symbol` defines a piece; its point is up for either colour."""
+    king = "w" if kind is PieceType.KING and color != BLACK and style == "kanji" else ""
+    return f"kmd-{style}-{kind.symbol.replace('+', 'x')}{king}"
+
+
+def piece_symbol(kind: PieceType, color: int, style: PieceStyle = "kanji") -> str:
+    """The definition of a piece, 38 wide and 42 high around the origin, its point up."""
+    w, h = 38.0, 42.0
+    points = " ".join(f"{(px - 0.5) * w:.1f},{(py - 0.5) * h:.1f}" for px, py in _OUTLINE)
+    body = (
+        f'<polygon points="{points}" fill="#fdeec8" stroke="#6b4f1f" stroke-width="1" '
+        'stroke-linejoin="round"/>'
+    )
+    ink = _RED if kind.is_promoted else _INK
+    if style == "western":
+        size = 17.0 if kind.is_promoted else 20.0
+        text = written(kind.symbol, 0, 9.5, size, fill=ink) + "".join(_moves_of(kind, ink))
+    else:
+        # Black's king is written 玉, White's 王, as sets have one of each.
+        glyph = "王" if kind is PieceType.KING and color != BLACK else kind.kanji
+        text = written(glyph, 0, 11.0, 26.0, fill=ink)
+    return f'<g id="{symbol_id(kind, color, style)}">{body}{text}</g>'
+
+
+def _moves_of(kind: PieceType, ink: str) -> Iterator[str]:
+    """A dot for each step, a line for each slide."""
+    for x, y in _STEPS.get(kind, ()):
+        far = (x * 5.0, -15.5) if y == -2 else (x * 13.5 if y >= 0 else x * 10.0, y * 13.0 + 1)
+        yield f'<circle cx="{far[0]:g}" cy="{far[1]:g}" r="1.7" fill="{ink}"/>'
+    for x, y in _SLIDES.get(kind, ()):
+        near, far = (x * 8.5, y * 8.5 + 1), (x * 13.0 if y >= 0 else x * 11.0, y * 15.0 + 1)
+        yield (
+            f'<path d="M{near[0]:g} {near[1]:g}L{far[0]:g} {far[1]:g}" stroke="{ink}" '
+            'stroke-width="1.8" stroke-linecap="round"/>'
+        )
+
+
+def all_symbols(style: PieceStyle = "kanji") -> str:
+    """The definitions of every piece, for the `defs` of a page."""
+    kinds = [(kind, color) for kind in PieceType for color in COLORS]
+    seen = {symbol_id(kind, color, style): (kind, color) for kind, color in kinds}
+    return "".join(piece_symbol(kind, color, style) for kind, color in seen.values())
+
+
+def board_grid(style: PieceStyle = "kanji", *, flipped: bool = False) -> str:
+    """An empty board with its coordinates; the corner of the first square is the origin."""
+    parts = [
+        f'<rect fill="#f2ce85" x="-7" y="-20" width="{_BOARD_W + 32}" height="{_BOARD_H + 28}" '
+        'rx="4"/>'
+    ]
+    lines = "".join(f"M{i * CELL_WIDTH:g} 0v{_BOARD_H:g}" for i in range(10))
+    lines += "".join(f"M0 {i * CELL_HEIGHT:g}h{_BOARD_W:g}" for i in range(10))
+    parts.append(f'<path fill="none" stroke="{_LINE}" stroke-width="1" d="{lines}"/>')
+    parts.append(
+        f'<rect fill="none" stroke="{_LINE}" stroke-width="2.2" width="{_BOARD_W:g}" '
+        f'height="{_BOARD_H:g}"/>'
+    )
+    for i in (3, 6):
+        for j in (3, 6):
+            parts.append(
+                f'<circle fill="{_LINE}" cx="{i * CELL_WIDTH:g}" cy="{j * CELL_HEIGHT:g}" r="3"/>'
+            )
+    for i in range(9):
+        column = i if flipped else 8 - i
+        row = 8 - i if flipped else i
+        x, y = (column + 0.5) * CELL_WIDTH, (row + 0.5) * CELL_HEIGHT
+        parts.append(written(_FILES[style][i], x, -6, 13, fill=_LABEL))
+        parts.append(written(_RANKS[style][i], _BOARD_W + 12, y + 5, 13, fill=_LABEL))
+    return "".join(parts)
 
 
 class _Frame:
@@ -50,11 +180,11 @@ class _Frame:
         """The top left corner of a square."""
         file, rank = divmod(square, 9)
         column, row = (file, 8 - rank) if self.flipped else (8 - file, rank)
-        return _LEFT + column * _CELL_W, _TOP + row * _CELL_H
+        return _LEFT + column * CELL_WIDTH, _TOP + row * CELL_HEIGHT
 
     def center(self, square: int) -> tuple[float, float]:
         x, y = self.corner(square)
-        return x + _CELL_W / 2, y + _CELL_H / 2
+        return x + CELL_WIDTH / 2, y + CELL_HEIGHT / 2
 
     def is_below(self, color: int) -> bool:
         return (color == BLACK) != self.flipped
@@ -66,63 +196,44 @@ class _Frame:
         return _MARGIN + _HAND_W / 2, _TOP + 28 + 44 * (6 - index)
 
 
-def _piece(
-    x: float, y: float, kind: PieceType, upside_down: bool, scale: float = 1.0, title: str = ""
+def _placed(
+    piece: Piece, x: float, y: float, frame: _Frame, style: PieceStyle, title: str, scale: float = 1
 ) -> str:
-    w, h = 38 * scale, 42 * scale
-    points = " ".join(f"{(px - 0.5) * w:.1f},{(py - 0.5) * h:.1f}" for px, py in _OUTLINE)
-    turn = " rotate(180)" if upside_down else ""
-    # Black's king is written 玉, White's 王, as sets have one of each.
-    glyph = "王" if kind is PieceType.KING and upside_down else kind.kanji
-    colour = ' class="promoted"' if kind.is_promoted else ""
-    tip = f"<title>{escape(title)}</title>" if title else ""
+    turn = "" if frame.is_below(piece.color) else " rotate(180)"
+    size = "" if scale == 1 else f" scale({scale})"
     return (
-        f'<g transform="translate({x:.1f},{y:.1f}){turn}">{tip}'
-        f'<polygon class="piece" points="{points}"/>'
-        f'<text{colour} y="{10.5 * scale:.1f}" font-size="{25 * scale:.1f}">{glyph}</text></g>'
+        f'<g class="piece" transform="translate({x:.1f},{y:.1f}){turn}{size}">'
+        f"<title>{escape(title)}</title>"
+        f'<use href="#{symbol_id(piece.type, piece.color, style)}"/></g>'
     )
-
-
-def _grid(frame: _Frame) -> Iterable[str]:
-    yield (
-        f'<rect class="wood" x="{_LEFT - 7}" y="{_TOP - 20}" width="{_BOARD_W + 32}" '
-        f'height="{_BOARD_H + 28}" rx="4"/>'
-    )
-    for i in range(10):
-        x, y = _LEFT + i * _CELL_W, _TOP + i * _CELL_H
-        yield f'<path class="line" d="M{x} {_TOP}V{_TOP + _BOARD_H}"/>'
-        yield f'<path class="line" d="M{_LEFT} {y}H{_LEFT + _BOARD_W}"/>'
-    yield (f'<rect class="frame" x="{_LEFT}" y="{_TOP}" width="{_BOARD_W}" height="{_BOARD_H}"/>')
-    for i in (3, 6):
-        for j in (3, 6):
-            yield (
-                f'<circle class="dot" cx="{_LEFT + i * _CELL_W}" cy="{_TOP + j * _CELL_H}" r="3"/>'
-            )
-    for i in range(9):
-        x, _ = frame.center(9 * i)
-        _, y = frame.center(i)
-        yield f'<text class="label" x="{x}" y="{_TOP - 6}">{_FILES[i]}</text>'
-        yield f'<text class="label" x="{_LEFT + _BOARD_W + 12}" y="{y + 5}">{_RANKS[i]}</text>'
 
 
 def _stand(
-    frame: _Frame, color: int, held: Sequence[tuple[PieceType, int]], to_move: bool
+    frame: _Frame,
+    color: int,
+    held: Sequence[tuple[PieceType, int]],
+    to_move: bool,
+    style: PieceStyle,
 ) -> Iterable[str]:
     below = frame.is_below(color)
     x = _WIDTH - _MARGIN - _HAND_W if below else _MARGIN
     y = _TOP + _BOARD_H - 340 if below else _TOP
-    yield f'<rect class="stand" x="{x}" y="{y}" width="{_HAND_W}" height="340" rx="4"/>'
-    mark = "☗" if color == BLACK else "☖"
-    ring = ' font-weight="bold"' if to_move else ' fill-opacity=".45"'
-    name = f"{mark}{'先手' if color == BLACK else '後手'}"
+    yield f'<rect fill="#e3b566" x="{x}" y="{y}" width="{_HAND_W}" height="340" rx="4"/>'
+    opacity = 1.0 if to_move else 0.45
     at = y + 22 if below else y + 340 - 10
-    yield f'<text class="side" x="{x + _HAND_W / 2}" y="{at}"{ring}>{name}</text>'
+    middle = x + _HAND_W / 2
+    if style == "kanji":
+        yield _mark_of_side(color, middle - 19, at - 6, 16, opacity)
+        yield written(_SIDES[color], middle + 9, at, 17, fill=_INK, opacity=str(opacity))
+    else:
+        yield _mark_of_side(color, middle, at - 6, 18, opacity)
     for index, (kind, count) in enumerate(held):
         cx, cy = frame.hand_slot(color, index)
         shift = 10 if count > 1 else 0
-        yield _piece(cx - shift, cy, kind, not below, 0.9)
+        piece = Piece(color, kind)
+        yield _placed(piece, cx - shift, cy, frame, style, f"{count} {piece.symbol}", 0.9)
         if count > 1:
-            yield f'<text class="count" x="{cx + 19}" y="{cy + 6}">{count}</text>'
+            yield written(str(count), cx + 19, cy + 6, 16, fill=_INK)
 
 
 def _arrow(start: tuple[float, float], end: tuple[float, float], weight: float) -> str:
@@ -149,9 +260,12 @@ def _arrow(start: tuple[float, float], end: tuple[float, float], weight: float) 
     )
 
 
-def _mark(frame: _Frame, square: int, name: str) -> str:
+def _highlight(frame: _Frame, square: int, name: str, fill: str, opacity: float) -> str:
     x, y = frame.corner(square)
-    return f'<rect class="{name}" x="{x}" y="{y}" width="{_CELL_W}" height="{_CELL_H}"/>'
+    return (
+        f'<rect class="{name}" fill="{fill}" fill-opacity="{opacity}" x="{x}" y="{y}" '
+        f'width="{CELL_WIDTH}" height="{CELL_HEIGHT}"/>'
+    )
 
 
 def board_svg(
@@ -165,27 +279,30 @@ def board_svg(
     flipped: bool,
     width: int,
     labels: bool,
+    style: PieceStyle = "kanji",
 ) -> str:
     """SVG text of a placement; see `Board.svg`."""
     frame = _Frame(flipped)
+    shown = [(piece.type, piece.color) for piece in pieces.values()]
+    shown += [(kind, color) for color in COLORS for kind, _ in hands[color]]
+    symbols = {symbol_id(kind, color, style): (kind, color) for kind, color in shown}
     out = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH:g} {_HEIGHT:g}" '
-        f'width="{width}" height="{width * _HEIGHT / _WIDTH:.0f}">',
-        f"<style>{_STYLE}</style>",
-        *_grid(frame),
+        f'width="{width}" height="{width * _HEIGHT / _WIDTH:.0f}" role="img" aria-label="board">',
+        f"<defs>{''.join(piece_symbol(k, c, style) for k, c in symbols.values())}</defs>",
+        f'<g transform="translate({_LEFT:g},{_TOP:g})">{board_grid(style, flipped=flipped)}</g>',
     ]
     if lastmove is not None:
-        out.append(_mark(frame, lastmove.to_square, "last"))
+        out.append(_highlight(frame, lastmove.to_square, "last", "#f08c3a", 0.55))
         if lastmove.from_square is not None:
-            out.append(_mark(frame, lastmove.from_square, "from"))
+            out.append(_highlight(frame, lastmove.from_square, "from", "#f08c3a", 0.25))
     if check is not None:
-        out.append(_mark(frame, check, "check"))
+        out.append(_highlight(frame, check, "check", "#d7263d", 0.55))
     for square, piece in sorted(pieces.items()):
         x, y = frame.center(square)
-        title = f"{square_name(square)} {piece.symbol}"
-        out.append(_piece(x, y, piece.type, not frame.is_below(piece.color), title=title))
+        out.append(_placed(piece, x, y, frame, style, f"{square_name(square)} {piece.symbol}"))
     for color in COLORS:
-        out += _stand(frame, color, hands[color], color == turn)
+        out += _stand(frame, color, hands[color], color == turn, style)
     shares = []
     lines_on: dict[int, int] = {}  # labels already on a square: further ones go above
     for move, weight in sorted(arrows, key=lambda pair: pair[1]):
@@ -201,8 +318,9 @@ def board_svg(
         if labels:
             line = lines_on.get(move.to_square, 0)
             lines_on[move.to_square] = line + 1
-            shares.append((end[0], end[1] + 20 - 13 * line, f"{100 * weight:.0f}%"))
+            shares.append((end[0], end[1] + 20 - 13 * line, f"{100 * share:.0f}%"))
+    halo = {"fill": "#fff", "stroke": "#0b3d68", "stroke_width": "220", "paint_order": "stroke"}
     for x, y, text in shares:
-        out.append(f'<text class="share" x="{x:.1f}" y="{y:.1f}">{text}</text>')
+        out.append(written(text, x, y, 12.5, **halo, stroke_linejoin="round", data_label=text))
     out.append("</svg>")
     return "\n".join(out)

@@ -1,0 +1,285 @@
+"""Analyses in comments of records, read and written: ShogiHome, ShogiGUI, Kifu for Windows.
+
+All of them give scores in Black's view, of the position after the move that the comment follows.
+
+ShogiHome        `*#評価値=58`, `*#詰み=先手勝ち:3手`, `*#読み筋=△３四歩(33)…`, `*#エンジン=`
+ShogiGUI,        `**解析 0 ○ 候補1 時間 00:05.2 深さ 17/24 ノード数 1,234 評価値 -詰 3 読み筋 △…`
+Kifu for Windows and `*検討 …`, `*対局 …`; the line of `対局` begins with the move that was made
+floodgate        `'** 58 -3334FU …`, which the reader of CSA keeps in `Game.scores_cp` and `pvs`
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from komadori.analysis.games import AnalysedGame, grade_of, in_japanese
+from komadori.analysis.positions import Found, Line
+from komadori.encoding import value
+from komadori.records import Game
+from komadori.records.game import MATE_CP, NO_SCORE
+from komadori.rules import BLACK, Board, Move, RulesError
+
+#: Whose comments are written.
+CommentStyle = Literal["shogihome", "shogigui"]
+
+#: The score at which odds are e to 1, for scores of engines that don't say theirs: ShogiHome's.
+SCORE_COEF = value.ELMO_COEF
+
+_HOME = re.compile(r"([*#])(評価値|詰み|読み筋|深さ|ノード数|エンジン)=\s*(.*)")
+_HOME_MATE = re.compile(r"(先手|後手)勝ち(?::(\d{1,4})手)?")
+_GUI = re.compile(r"\*?(解析|検討|対局)\s.*?評価値\s*([+-]?)\s*(詰)?\s*([+-]?\d{1,9})?")
+_GUI_NUMBER = re.compile(r"候補\s*(\d{1,3})")
+_GUI_NODES = re.compile(r"ノード数\s*([\d,]{1,20})")
+_GUI_LINE = re.compile(r"読み筋\s*(.*)")
+_GUI_ENGINE = re.compile(r"\*?Engines?\s+\d+\s+(.+)")
+_TOKEN = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
+
+
+@dataclass(frozen=True)
+class Remark:
+    """One line of an analysis in a comment."""
+
+    is_players: bool
+    """Of a player of the game, not of an analysis."""
+    number: int
+    """1 for the best line."""
+    score_cp: int | None
+    """Black's view; None where there is a mate, or no score."""
+    mate_plies: int | None
+    """Positive where Black mates; 1 where the length isn't known."""
+    nodes: int
+    line: str
+
+
+def read_remarks(comment: str) -> tuple[list[Remark], str]:
+    """What a comment says of a position, best line first, and the engine's name ("" if none)."""
+    remarks, engine = [], ""
+    home: dict[str, dict[str, str]] = {"*": {}, "#": {}}
+    for row in comment.split("\n"):
+        if (match := _HOME.fullmatch(row)) is not None:
+            home[match[1]].setdefault(match[2], match[3].strip())
+        elif (match := _GUI_ENGINE.fullmatch(row)) is not None:
+            engine = engine or match[1].strip()
+        elif (match := _GUI.match(row)) is not None:
+            remarks.append(_of_gui(row, match))
+    for mark, words in home.items():
+        remark = _of_home(words, is_players=mark == "*")
+        if remark is not None:
+            remarks.append(remark)
+        engine = engine or words.get("エンジン", "")
+    return sorted(remarks, key=lambda remark: (remark.is_players, remark.number)), engine
+
+
+def _of_home(words: dict[str, str], *, is_players: bool) -> Remark | None:
+    score, mate = None, None
+    if (match := _HOME_MATE.match(words.get("詰み", ""))) is not None:
+        mate = int(match[2] or 1) * (1 if match[1] == "先手" else -1)
+    elif (text := words.get("評価値", "")) and (match := re.match(r"([+-]?)詰(\d*)", text)):
+        mate = int(match[2] or 1) * (-1 if match[1] == "-" else 1)
+    elif (match := re.match(r"[+-]?\d{1,9}", text)) is not None:
+        score = int(match[0])
+    else:
+        return None
+    nodes = re.sub(r"\D", "", words.get("ノード数", ""))[:18]
+    return Remark(is_players, 1, score, mate, int(nodes or 0), words.get("読み筋", ""))
+
+
+def _of_gui(row: str, match: re.Match[str]) -> Remark:
+    score, mate = None, None
+    if match[3]:
+        mate = (abs(int(match[4] or 1)) or 1) * (-1 if match[2] == "-" else 1)
+    elif match[4]:
+        score = int(match[2] + match[4].lstrip("+")) if match[2] != "+" else int(match[4])
+    number = _GUI_NUMBER.search(row)
+    nodes = _GUI_NODES.search(row)
+    line = _GUI_LINE.search(row)
+    return Remark(
+        is_players=match[1] == "対局",
+        number=int(number[1]) if number else 1,
+        score_cp=score,
+        mate_plies=mate,
+        nodes=int(nodes[1].replace(",", "") or 0) if nodes else 0,
+        line=line[1].strip() if line else "",
+    )
+
+
+def read_line(text: str, board: Board, before: Board | None, played: Move | None) -> list[str]:
+    """The USI moves of a line, as far as they are legal.
+
+    From `board`, or from the board `before` it, where the line begins with the move played.
+    """
+    tokens = [token.strip(" \t　") for token in _TOKEN.findall(text)] or text.split()
+    moves = _play(tokens, board)
+    if moves or before is None or played is None:
+        return moves
+    earlier = _play(tokens, before)
+    return earlier[1:] if earlier[:1] == [played.usi()] else []
+
+
+def _play(tokens: Sequence[str], board: Board) -> list[str]:
+    board = board.copy()
+    moves: list[str] = []
+    for token in tokens:
+        if token[0] in "▲☗▼△☖▽" and (token[0] in "▲☗▼") != (board.turn == BLACK):
+            break
+        try:
+            move = board.parse_kif(token) if token[0] in "▲☗▼△☖▽" else board.parse_usi(token)
+        except RulesError:
+            break
+        board.push(move)
+        moves.append(move.usi())
+    return moves
+
+
+def from_comments(game: Game) -> AnalysedGame | None:
+    """The analysis that a record's comments and scores hold; None where they hold none.
+
+    Where an analysis and the players speak of one position, the analysis counts.
+    """
+    boards = [board.copy() for board, _ in game.positions()]
+    boards.append(game.final_board())
+    moves = [move for _, move in game.positions()]
+    found: list[Found | None] = []
+    engine = ""
+    for ply, board in enumerate(boards):
+        remarks, named = read_remarks(game.comments.get(ply, ""))
+        engine = engine or named
+        if any(not remark.is_players for remark in remarks):
+            remarks = [remark for remark in remarks if not remark.is_players]
+        elif ply and not remarks and game.scores_cp[ply - 1] != NO_SCORE:
+            remarks = [_player_remark(game, ply, board.turn)]
+        before, played = (boards[ply - 1], moves[ply - 1]) if ply else (None, None)
+        lines = [
+            _as_line(remark, board, before, played, game.pvs.get(ply, "")) for remark in remarks
+        ]
+        kept = [line for line in lines if line is not None]
+        nodes = max((remark.nodes for remark in remarks), default=0)
+        found.append(Found(kept[0].win_rate, nodes, tuple(kept)) if kept else None)
+    if all(position is None for position in found):
+        return None
+    return AnalysedGame(game, found, engine)
+
+
+def _player_remark(game: Game, ply: int, turn: int) -> Remark:
+    """The score of the player who made the move; `turn` is the other side's."""
+    score = int(game.scores_cp[ply - 1]) * (-1 if turn == BLACK else 1)
+    if abs(score) >= MATE_CP:
+        return Remark(True, 1, None, 1 if score > 0 else -1, 0, "")
+    return Remark(True, 1, score, None, 0, "")
+
+
+def _as_line(
+    remark: Remark, board: Board, before: Board | None, played: Move | None, pv: str
+) -> Line | None:
+    sign = 1 if board.turn == BLACK else -1
+    moves = read_line(remark.line or pv, board, before, played)
+    if remark.mate_plies is not None:
+        mate = sign * remark.mate_plies
+        return Line(1.0 if mate > 0 else 0.0, mate, None, remark.nodes, tuple(moves))
+    if remark.score_cp is None:
+        return None
+    score = sign * remark.score_cp
+    rate = value.win_rate_from_score(float(score), SCORE_COEF)
+    return Line(rate, None, score, remark.nodes, tuple(moves))
+
+
+def annotated(
+    analysed: AnalysedGame,
+    label: str = "komadori",
+    *,
+    is_csa: bool = False,
+    style: CommentStyle = "shogihome",
+    language: Literal["ja", "en"] = "en",
+) -> Game:
+    """The game with what was found after each move, by the conventions of its format.
+
+    KIF and the others: the comments of ShogiHome's or ShogiGUI's analyses; what players said
+    stays. CSA: `'** <centipawns, Black's view> <line>` after each move, as floodgate has it, in
+    place of the scores that the record had; the rest as comments.
+    """
+    game = analysed.game
+    comments = dict(game.comments)
+    scores = game.scores_cp.copy()
+    pvs = dict(game.pvs)
+    made = {mistake.ply: mistake for mistake in analysed.mistakes()}
+    if style == "shogigui" and not is_csa:
+        comments[0] = "\n".join([*filter(None, [comments.get(0)]), f"*Engines 0 {label}"])
+    for ply in range(1, len(game) + 1):
+        found, board = analysed.found[ply], analysed.boards[ply]
+        added = []
+        if is_csa:
+            pvs.pop(ply, None)
+            if found is not None:
+                scores[ply - 1] = -_centipawns(found)
+                if found.best and found.best.pv:
+                    pvs[ply] = " ".join(found.best.pv)
+        elif found is not None:
+            added += _written(found, board, style)
+        if ply in made:
+            mistake = made[ply]
+            better = in_japanese(analysed.boards[ply - 1], mistake.best.pv[:1])
+            rates = f"{100 * mistake.before:.0f}% -> {100 * mistake.after:.0f}%"
+            if language == "ja":
+                grade = grade_of(mistake.loss)
+                assert grade is not None
+                added.append(f"{label}：【{grade.japanese}】勝率 {rates}、最善は{better}")
+            else:
+                added.append(f"{label}: {mistake.grade}, {rates}; better: {better}")
+        if added:
+            comments[ply] = "\n".join([*filter(None, [comments.get(ply)]), *added])
+    return replace(game, comments=comments, scores_cp=scores, pvs=pvs)
+
+
+def _written(found: Found, board: Board, style: CommentStyle) -> list[str]:
+    """The comment lines of a position, without the `*` that KIF puts before each."""
+    score, mate = _black_view(found, board.turn)
+    if style == "shogigui":
+        rows = []
+        for number, line in enumerate(found.lines or (None,), 1):
+            score, mate = _black_view(found, board.turn, line)
+            sign = "+" if (mate > 0 if mate else _black_wins(found, board.turn)) else "-"
+            text = f"{score}" if mate is None else f"{sign}詰 {abs(mate)}"
+            moves = " ".join(_TOKEN.findall(in_japanese(board, line.pv))) if line else ""
+            rows.append(
+                f"*解析 0 候補{number} 時間 00:00.0 深さ 0 "
+                f"ノード数 {line.visits if line else found.visits} 評価値 {text} 読み筋 {moves}"
+            )
+        return rows
+    if mate is None:
+        rows = [f"#評価値={score:+d}"]
+    else:
+        length = f":{abs(mate)}手" if mate else ""
+        rows = [f"#詰み={'先手' if _black_wins(found, board.turn) else '後手'}勝ち{length}"]
+    if found.best and found.best.pv:
+        rows.append(f"#読み筋={in_japanese(board, found.best.pv)}")
+    return rows
+
+
+def _black_wins(found: Found, turn: int) -> bool:
+    return (found.win_rate > 0.5) == (turn == BLACK)
+
+
+def _black_view(found: Found, turn: int, line: Line | None = None) -> tuple[int, int | None]:
+    """Centipawns, and the plies to a mate (0 where the game is over), both in Black's view."""
+    sign = 1 if turn == BLACK else -1
+    line = line or found.best
+    if line is None:
+        return (0, None) if found.win_rate == 0.5 else (0, 0)
+    if line.mate_plies is not None:
+        return 0, sign * line.mate_plies
+    assert line.score_cp is not None
+    return sign * line.score_cp, None
+
+
+def _centipawns(found: Found) -> int:
+    """The side to move's view; a mate is MATE_CP."""
+    best = found.best
+    if best is not None and best.mate_plies is None:
+        assert best.score_cp is not None
+        return max(-MATE_CP, min(MATE_CP, best.score_cp))
+    if best is None and found.win_rate == 0.5:
+        return 0
+    return MATE_CP if found.win_rate > 0.5 else -MATE_CP

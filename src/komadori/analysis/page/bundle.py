@@ -1,0 +1,126 @@
+"""The modules, styles, texts, pieces and font of the page, put into one HTML file."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from html import escape
+from importlib import resources
+from typing import Any, Literal
+
+from komadori.analysis.games import AnalysedGame
+from komadori.analysis.page.data import IndexEntry, index_data, page_data
+from komadori.rules.svg import PieceStyle, all_symbols, board_grid
+
+#: "auto": the browser's language decides.
+Language = Literal["auto", "ja", "en"]
+
+_STYLES: tuple[PieceStyle, ...] = ("kanji", "western")
+#: In the order of their imports.
+_MODULES = ("dom.js", "board.js", "graph.js", "summary.js", "view.js")
+_IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
+_EXPORT = re.compile(r"^export (?=function|const|class)", re.MULTILINE)
+
+#: Nothing is fetched, whatever a record says.
+_POLICY = (
+    "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; font-src data:"
+)
+
+
+@dataclass(frozen=True)
+class PageOptions:
+    """How a page is shown at first; readers can change both."""
+
+    language: Language = "auto"
+    pieces: PieceStyle | None = None
+    """None: kanji in Japanese, Western in English."""
+
+
+def html_report(
+    games: Sequence[AnalysedGame],
+    title: str,
+    note: str = "",
+    *,
+    strength: Mapping[str, str] | None = None,
+    options: PageOptions | None = None,
+) -> str:
+    """The page of one or several games.
+
+    note: how they were analysed; strength: how strong the engine is, by language.
+    """
+    return _page(page_data(games, title, note, strength), title, options or PageOptions())
+
+
+def html_index(
+    entries: Sequence[IndexEntry],
+    title: str,
+    note: str = "",
+    *,
+    options: PageOptions | None = None,
+) -> str:
+    """A page that lists games of several pages, with their results and mistakes."""
+    return _page(index_data(entries, title, note), title, options or PageOptions())
+
+
+def _text(name: str) -> str:
+    return resources.files("komadori.analysis.page").joinpath(name).read_text("utf-8")
+
+
+@cache
+def page_module() -> str:
+    """The page's modules as one script that defines `mount`; see view.js."""
+    parts = []
+    for name in _MODULES:
+        parts.append(_EXPORT.sub("", _IMPORT.sub("", _text(name))))
+    return "\n".join(parts)
+
+
+@cache
+def page_assets() -> Mapping[str, Any]:
+    """Texts by language, pieces and empty boards: what `mount` takes beside the data."""
+    return {
+        "texts": json.loads(_text("texts.json")),
+        "symbols": "".join(all_symbols(style) for style in _STYLES),
+        "grids": {style: [board_grid(style), board_grid(style, flipped=True)] for style in _STYLES},
+    }
+
+
+@cache
+def page_style() -> str:
+    """The page's style sheet with its font inside."""
+    data = resources.files("komadori.analysis.page").joinpath("ui.woff2").read_bytes()
+    url = "data:font/woff2;base64," + base64.b64encode(data).decode("ascii")
+    return _text("page.css").replace("ui.woff2", url)
+
+
+def _json(value: object) -> str:
+    """JSON that can stand in a script element: it can't end it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
+    for char in "<>&\u2028\u2029":
+        text = text.replace(char, f"\\u{ord(char):04x}")
+    return text
+
+
+def _page(data: Mapping[str, Any], title: str, options: PageOptions) -> str:
+    shown = {"language": options.language, "pieces": options.pieces}
+    language = "ja" if options.language == "ja" else "en"
+    noscript = page_assets()["texts"][language]["noscript"]
+    return (
+        f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="color-scheme" content="light dark">\n'
+        f"<title>{escape(title)}</title>\n<style>\n{page_style()}</style>\n</head>\n<body>\n"
+        f'<main id="komadori"><noscript>{escape(noscript)}</noscript></main>\n'
+        f'<script type="application/json" id="komadori-data">{_json(data)}</script>\n'
+        f'<script type="application/json" id="komadori-assets">{_json(page_assets())}</script>\n'
+        f'<script>\n"use strict";\n(() => {{\n{page_module()}\n'
+        "const read = (id) => JSON.parse(document.getElementById(id).textContent);\n"
+        'mount(document.getElementById("komadori"), read("komadori-data"), '
+        f'{{assets: read("komadori-assets"), ...{_json(shown)}}});\n'
+        "})();\n</script>\n</body>\n</html>\n"
+    )

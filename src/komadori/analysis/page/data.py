@@ -1,0 +1,179 @@
+"""Analysed games as plain JSON: all that the page shows, notation included."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from komadori.analysis.comments import annotated
+from komadori.analysis.games import (
+    GRADES,
+    LOSS_BINS,
+    AnalysedGame,
+    SideSummary,
+    grade_of,
+    in_ki2,
+    in_western,
+)
+from komadori.analysis.positions import Found, Line
+from komadori.analysis.strength import stronger_players
+from komadori.records import Game
+from komadori.records.game import NO_TIME
+from komadori.records.kif import write_kif
+from komadori.rules import COLORS, HANDICAPS, Board
+
+VERSION = 1
+
+#: Moves of a line that are kept.
+LINE_PLIES = 16
+
+#: Headers that the page shows under their own names, in this order; the players stand above.
+_HEADERS = ("event", "site", "start_time", "end_time", "time_limit", "opening")
+
+
+@dataclass(frozen=True)
+class IndexEntry:
+    """A page in an index of several."""
+
+    href: str
+    title: str
+    games: Sequence[AnalysedGame]
+
+
+def page_data(
+    games: Sequence[AnalysedGame],
+    title: str,
+    note: str = "",
+    strength: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """What a page shows, as JSON. Win rates are Black's, in [0, 1], scores Black's, in cp.
+
+    strength: how strong the engine is, by language.
+    """
+    return {
+        "version": VERSION,
+        "title": title,
+        "note": note,
+        "strength": dict(strength or {}),
+        "grades": [[grade.name, grade.japanese, grade.loss] for grade in GRADES],
+        "bins": list(LOSS_BINS),
+        "games": [game_data(game) for game in games],
+    }
+
+
+def index_data(entries: Sequence[IndexEntry], title: str, note: str = "") -> dict[str, Any]:
+    """The data of an index: a row per game, without moves."""
+    rows = []
+    for entry in entries:
+        for number, analysed in enumerate(entry.games, 1):
+            anchor = f"#g{number}" if len(entry.games) > 1 else ""
+            head = _head(analysed)
+            rows.append({"href": entry.href + anchor, "file": entry.title, **head})
+    return {
+        "version": VERSION,
+        "title": title,
+        "note": note,
+        "grades": [[grade.name, grade.japanese, grade.loss] for grade in GRADES],
+        "index": rows,
+    }
+
+
+def game_data(analysed: AnalysedGame) -> dict[str, Any]:
+    """One game of `page_data`."""
+    game = analysed.game
+    usi = game.usi_moves()
+    start = analysed.boards[0]
+    grades = [None if loss is None else grade_of(loss) for loss in analysed.losses]
+    return {
+        **_head(analysed),
+        "headers": [[key, game.headers[key]] for key in _HEADERS if game.headers.get(key)],
+        "sfen": game.initial_sfen,
+        "moves": usi,
+        "ki2": in_ki2(start, usi),
+        "west": in_western(start, usi),
+        "times": [None if ms == NO_TIME else int(ms) for ms in game.times_ms],
+        "comments": {str(ply): text for ply, text in game.comments.items()},
+        "rates": [_rounded(analysed.black_win_rate(ply)) for ply in range(len(game) + 1)],
+        "losses": [_rounded(loss) for loss in analysed.losses],
+        "marks": [None if grade is None else GRADES.index(grade) for grade in grades],
+        "phases": [int(phase) for phase in analysed.phases],
+        "lines": [
+            [] if found is None else [_line(board, line) for line in found.lines]
+            for board, found in zip(analysed.boards, analysed.found, strict=True)
+        ],
+        "over": [_over(found) for found in analysed.found],
+        "stronger": [
+            {"turn": one.turn, "name": one.name, "reason": one.reason, "rating": one.rating}
+            for one in stronger_players(game)
+        ],
+        "kif": write_kif(annotated(analysed, language="ja")),
+    }
+
+
+def _head(analysed: AnalysedGame) -> dict[str, Any]:
+    game = analysed.game
+    handicap = next((h for h in HANDICAPS.values() if h.sfen == game.initial_sfen), None)
+    return {
+        "black": game.black,
+        "white": game.white,
+        "ratings": [game.rating(turn) for turn in COLORS],
+        "event": game.headers.get("event", ""),
+        "date": game.headers.get("start_time", ""),
+        "plies": len(game),
+        "first": game.first_turn,
+        "handicap": None
+        if handicap is None or handicap.name == "even"
+        else [handicap.name, handicap.kif],
+        "winner": int(game.winner),
+        "end": game.end.name.lower(),
+        "engine": analysed.engine,
+        "sides": [_side(analysed.side(turn)) for turn in COLORS],
+    }
+
+
+def _side(side: SideSummary) -> dict[str, Any]:
+    return {
+        "moves": side.moves,
+        "same": side.same,
+        "accuracy": None if math.isnan(side.accuracy) else round(side.accuracy, 1),
+        "loss": round(side.mean_loss, 4),
+        "mistakes": list(side.mistakes),
+        "histogram": list(side.histogram),
+        "phases": [[p.moves, round(p.mean_loss, 4), list(p.mistakes)] for p in side.phases],
+    }
+
+
+def _line(board: Board, line: Line) -> dict[str, Any]:
+    sign = 1 if board.turn == 0 else -1
+    usi = list(line.pv[:LINE_PLIES])
+    rate = line.win_rate if board.turn == 0 else 1 - line.win_rate
+    return {
+        "rate": _rounded(rate),
+        "cp": None if line.score_cp is None else sign * line.score_cp,
+        "mate": None if line.mate_plies is None else sign * line.mate_plies,
+        "visits": line.visits,
+        "usi": usi,
+        "ki2": in_ki2(board, usi),
+        "west": in_western(board, usi),
+        "more": len(line.pv) > LINE_PLIES,
+    }
+
+
+def _over(found: Found | None) -> str | None:
+    """Why a position has no lines: it is unknown, may be declared won, or the game has ended."""
+    if found is None:
+        return "unknown"
+    if found.declares:
+        return "declares"
+    return None if found.lines else "ended"
+
+
+def _rounded(rate: float | None) -> float | None:
+    return None if rate is None else round(rate, 4)
+
+
+def players_of(game: Game) -> str:
+    """Both players in one line, for titles."""
+    return f"{game.black or '?'} – {game.white or '?'}"

@@ -1,0 +1,117 @@
+"""How strong the engine that analyses is, and where the players of a game are stronger."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import dataclass
+from importlib import resources
+
+from komadori.records import Game
+from komadori.rules import BLACK, COLORS
+
+#: A player rated higher, on floodgate's scale or a server's, is taken for a strong one.
+STRONG_RATING = 2500.0
+
+#: Professionals by their titles and ranks, and programs known to be among the strongest.
+_PROFESSIONAL = re.compile(
+    r"(竜王|名人|王位|王座|棋王|叡王|王将|棋聖|[四五六七八九]段|女流[一二三四五六七]段|永世|十段)$"
+)
+_PROGRAM = re.compile(
+    r"yaneura|やねうら|水匠|suisho|dlshogi|tanuki|elmo|apery|gikou|技巧|nnue|honeywaffle|"
+    r"ponanza|bonanza|gpsfish|gpsshogi|ryfamate|fukaura|kristallweizen|白ビール|二番絞り|"
+    r"hefeweizen|水匠|お前、?CSA会員",
+    re.IGNORECASE,
+)
+
+
+@dataclass(frozen=True)
+class Match:
+    """A measured match of the engine that analyses, at equal time and threads."""
+
+    opponent: str
+    seconds: float
+    """Per move."""
+    threads: int
+    """Of each side."""
+    won: int
+    drawn: int
+    lost: int
+
+    @property
+    def games(self) -> int:
+        return self.won + self.drawn + self.lost
+
+
+@dataclass(frozen=True)
+class Strength:
+    """What the package knows about the strength of its network's search."""
+
+    source: str
+    """The page that tells how the figures were measured."""
+    player: str
+    player_japanese: str
+    matches: tuple[Match, ...]
+
+
+def measured() -> Strength:
+    """The measured matches of the package's network, from `data/strength.json`."""
+    text = resources.files("komadori").joinpath("data/strength.json").read_text("utf-8")
+    row = json.loads(text)
+    return Strength(
+        row["source"],
+        row["player"],
+        row["player_japanese"],
+        tuple(Match(**match) for match in row["matches"]),
+    )
+
+
+def told(strength: Strength | None = None) -> dict[str, str]:
+    """How strong the engine is in a sentence, by language; empty where nothing was measured."""
+    strength = strength or measured()
+    if not strength.matches:
+        return {}
+    english, japanese = [], []
+    for match in strength.matches:
+        drawn = f", {match.drawn} drawn," if match.drawn else ""
+        english.append(
+            f"{match.won} of {match.games} games won{drawn} against {match.opponent} "
+            f"at {match.seconds:g} s per move on {match.threads} threads each"
+        )
+        drawn = f"{match.drawn}引き分け" if match.drawn else ""
+        japanese.append(
+            f"{match.opponent}に一手{match.seconds:g}秒・各{match.threads}スレッドで"
+            f"{match.won}勝{match.lost}敗{drawn}"
+        )
+    return {
+        "en": f"Measured strength of {strength.player}: {'; '.join(english)}. "
+        "Differences of a few points, and positions far from its training games, are uncertain.",
+        "ja": f"{strength.player_japanese}の棋力の実測：{'、'.join(japanese)}。"
+        "数ポイントの差や、学習した対局から離れた局面の評価は不確かです。",
+    }
+
+
+@dataclass(frozen=True)
+class Stronger:
+    """A player who may be stronger than the engine, and why."""
+
+    turn: int
+    name: str
+    reason: str
+    """"rating", "professional" or "program"."""
+    rating: float | None = None
+
+
+def stronger_players(game: Game) -> list[Stronger]:
+    """The players whose verdict may be better than the engine's, by what the record says."""
+    found = []
+    for turn in COLORS:
+        name = game.black if turn == BLACK else game.white
+        rating = game.rating(turn)
+        if rating is not None and rating >= STRONG_RATING:
+            found.append(Stronger(turn, name, "rating", rating))
+        elif _PROFESSIONAL.search(name.strip()):
+            found.append(Stronger(turn, name, "professional"))
+        elif _PROGRAM.search(name):
+            found.append(Stronger(turn, name, "program"))
+    return found

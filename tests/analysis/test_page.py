@@ -1,0 +1,227 @@
+"""The page: nothing fetched, nothing from a record run, every move there, in a real browser too."""
+
+from __future__ import annotations
+
+import json
+import re
+import shutil
+import subprocess
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from komadori.analysis import (
+    AnalysedGame,
+    Found,
+    IndexEntry,
+    Line,
+    PageOptions,
+    html_index,
+    html_report,
+    page_data,
+)
+from komadori.analysis.page.bundle import page_assets, page_module
+from komadori.analysis.strength import measured, stronger_players, told
+from komadori.records import Game, Winner
+from komadori.rules import HANDICAPS
+
+MOVES = ["7g7f", "3c3d", "8h2b+", "3a2b", "B*4e"]
+HOSTILE = "</script><script>alert(1)</script><img src=x onerror=alert(2)>"
+CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
+
+
+def line(rate: float, *pv: str, mate: int | None = None) -> Line:
+    return Line(rate, mate, None if mate else round(1000 * (rate - 0.5)), 10, pv)
+
+
+@pytest.fixture
+def analysed() -> AnalysedGame:
+    headers = {"black": HOSTILE, "white": "藤井四段", "event": "第1局", "start_time": "2026/11/23"}
+    game = Game.from_usi(MOVES, winner=Winner.BLACK, headers=headers)
+    game.comments[2] = HOSTILE
+    found = [
+        Found(0.55, 10, (line(0.55, "7g7f", "3c3d"), line(0.5, "2g2f"))),
+        Found(0.45, 10, (line(0.45, "8c8d", "2g2f"),)),
+        Found(0.75, 10, (line(0.75, "2g2f", "8c8d"),)),
+        Found(0.60, 10, (line(0.60, "3a2b"),)),
+        Found(0.40, 10, (line(0.40, "2g2f"),)),
+        Found(0.67, 10, (line(1.0, "2b3c", "4e3d", "3c4d", mate=3),)),
+    ]
+    return AnalysedGame(game, found)
+
+
+class Scripts(HTMLParser):
+    """The contents of script elements, and every attribute that could load something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.scripts: list[tuple[dict[str, str | None], str]] = []
+        self.sources: list[str] = []
+        self.tags: list[str] = []
+        self._open: dict[str, str | None] | None = None
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        values = dict(attrs)
+        self.sources += [str(values[name]) for name in ("src", "href") if values.get(name)]
+        self._open = values if tag == "script" else None
+
+    def handle_data(self, data: str) -> None:
+        if self._open is not None:
+            self.scripts.append((self._open, data))
+            self._open = None
+
+
+def parsed(page: str) -> Scripts:
+    parser = Scripts()
+    parser.feed(page)
+    return parser
+
+
+def data_of(page: str) -> Any:
+    return next(
+        json.loads(text) for at, text in parsed(page).scripts if at.get("id") == "komadori-data"
+    )
+
+
+def test_the_page_stands_alone(analysed: AnalysedGame) -> None:
+    page = html_report([analysed, analysed], "two <games>", "note")
+    found = parsed(page)
+    assert found.sources == []
+    assert found.tags.count("script") == 3
+    assert "img" not in found.tags
+    assert "two &lt;games&gt;" in page
+    assert "default-src 'none'" in page
+    rest = page.replace("http://www.w3.org/", "")
+    assert "http:" not in rest
+    assert "https:" not in rest
+
+
+def test_the_data_holds_the_game(analysed: AnalysedGame) -> None:
+    data = data_of(html_report([analysed], "t"))
+    assert data == json.loads(json.dumps(page_data([analysed], "t")))
+    game = data["games"][0]
+    assert game["black"] == HOSTILE
+    assert game["comments"]["2"] == HOSTILE
+    assert game["moves"] == MOVES
+    assert game["ki2"] == ["▲７六歩", "△３四歩", "▲２二角成", "△同銀", "▲４五角"]
+    assert game["west"] == ["P-7f", "P-3d", "Bx2b+", "Sx2b", "B*4e"]
+    assert game["rates"] == [0.55, 0.55, 0.75, 0.4, 0.4, 0.33]  # Black's
+    assert [None if m is None else data["grades"][m][1] for m in game["marks"]] == [
+        None, "悪手", "悪手", None, "緩手",
+    ]  # fmt: skip
+    assert game["lines"][1][0]["ki2"] == ["△８四歩", "▲２六歩"]
+    assert game["lines"][5][0]["mate"] == -3  # White mates
+    assert game["kif"].startswith("#KIF")
+    assert "【悪手】" in game["kif"]
+
+
+def test_texts_are_complete() -> None:
+    texts = page_assets()["texts"]
+    western_only = {key for key in texts["en"] if key.startswith("hc_")}
+    assert set(texts["ja"]) == set(texts["en"]) - western_only
+    assert {f"hc_{name}" for name in HANDICAPS if name != "even"} == western_only
+    used = set(re.findall(r"\bt(?:\(\))?\.(\w+)", page_module())) - {"textContent"}
+    assert used <= set(texts["en"])
+
+
+def test_the_font_has_the_texts() -> None:
+    fonttools = pytest.importorskip("fontTools.ttLib")
+    pytest.importorskip("brotli")
+    folder = Path(page_data.__code__.co_filename).parent
+    known = fonttools.TTFont(str(folder / "ui.woff2")).getBestCmap()
+    wanted = json.dumps(page_assets()["texts"], ensure_ascii=False)
+    assert [char for char in wanted if ord(char) not in known] == []
+
+
+def test_players_who_may_be_stronger(analysed: AnalysedGame) -> None:
+    assert [(one.turn, one.reason) for one in stronger_players(analysed.game)] == [
+        (1, "professional")
+    ]
+    rated = Game.from_usi([], headers={"black": "a", "white": "b", "black_rating": "3100.5"})
+    assert [(one.turn, one.reason, one.rating) for one in stronger_players(rated)] == [
+        (0, "rating", 3100.5)
+    ]
+    program = Game.from_usi([], headers={"black": "水匠5", "white": "b", "white_rating": "1200"})
+    assert [one.reason for one in stronger_players(program)] == ["program"]
+    assert all(match.games > 0 for match in measured().matches)
+    assert set(told()) == {"en", "ja"}
+
+
+def test_an_index(analysed: AnalysedGame) -> None:
+    entries = [IndexEntry("a.html", "a", [analysed]), IndexEntry("b.html", "b", [analysed] * 2)]
+    rows = data_of(html_index(entries, "games"))["index"]
+    assert [row["href"] for row in rows] == ["a.html", "b.html#g1", "b.html#g2"]
+    assert rows[0]["sides"][0]["mistakes"] == [0, 1, 0, 1]
+    assert "kif" not in rows[0]
+
+
+def dom(path: Path, *flags: str) -> str:
+    done = subprocess.run(
+        [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000",
+         "--disable-background-networking", *flags, "--dump-dom", f"file://{path}"],
+        capture_output=True, text=True, timeout=60, check=True,
+    )  # fmt: skip
+    return done.stdout
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.parametrize(
+    ("language", "move", "played"), [("ja", "▲２二角成", "実戦"), ("en", "Bx2b+", "Played")]
+)
+def test_a_browser_shows_it(
+    analysed: AnalysedGame, tmp_path: Path, language: Any, move: str, played: str
+) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(html_report([analysed], "t", options=PageOptions(language)), "utf-8")
+    shown = dom(path)
+    assert move in shown
+    assert played in shown
+    assert shown.count("<article") == 3
+    assert shown.count('class="dot grade') == 3
+    assert 'class="arrow best"' in shown
+    body = shown[shown.index("<main") : shown.index("</main")]
+    assert "<img" not in body
+    assert "<script" not in body  # the hostile names and comments are text
+    style = "kanji" if language == "ja" else "western"
+    assert body.count(f"#kmd-{style}-P") >= 18 * 7
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_a_browser_shows_the_list(analysed: AnalysedGame, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    path.write_text(html_report([analysed] * 2, "t", options=PageOptions("en")), "utf-8")
+    assert dom(path).count('href="#g') == 2
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_positions_in_the_browser_are_the_rules_own(tmp_path: Path) -> None:
+    """The page's `play` and SFEN against the core, over whole games with every kind of move."""
+    import itertools
+
+    from komadori import records
+
+    games = list(itertools.islice(iter(records.read_games(records.sample_path())), 40))
+    cases = []
+    for game in games:
+        before = [board.sfen() for board, _ in game.positions()]
+        after = [*before[1:], game.final_board().sfen()]
+        cases.append([game.initial_sfen, game.usi_moves(), after])
+    script = f"""{page_module()}
+    const cases = {json.dumps(cases)};
+    let wrong = 0, count = 0;
+    for (const [sfen, moves, after] of cases) {{
+      let position = parseSfen(sfen);
+      if (toSfen(position, 1) !== sfen) wrong += 1;
+      moves.forEach((usi, i) => {{
+        position = play(position, usi);
+        count += 1;
+        if (toSfen(position, i + 2) !== after[i]) wrong += 1;
+      }});
+    }}
+    document.body.textContent = `${{wrong}} wrong of ${{count}}`;"""
+    path = tmp_path / "check.html"
+    path.write_text(f"<body><script>{script}</script></body>", "utf-8")
+    assert f"0 wrong of {sum(len(game) for game in games)}" in dom(path)

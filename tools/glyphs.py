@@ -1,0 +1,98 @@
+"""Write the outlines and the subset font that boards and pages draw with.
+
+Needs fontTools, brotli and the Noto CJK fonts (Debian: fonts-noto-cjk, fonts-noto-cjk-extra), and
+is run when a character is added. `--check` only says whether a character is missing.
+
+src/komadori/rules/glyphs.json       outlines of what stands on a board, Noto Serif CJK JP Bold
+src/komadori/analysis/page/ui.woff2  the characters of the pages' texts, Noto Sans CJK JP
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parent.parent
+GLYPHS = ROOT / "src/komadori/rules/glyphs.json"
+PAGE = ROOT / "src/komadori/analysis/page"
+FONT = PAGE / "ui.woff2"
+FONTS = Path("/usr/share/fonts/opentype/noto")
+SOURCE = "Noto Serif CJK JP Bold, SIL Open Font License 1.1"
+
+#: Pieces (promoted ones with one character), coordinates, names of the sides, Western letters.
+ON_BOARDS = (
+    "歩香桂銀角飛金玉王と杏圭全馬龍一二三四五六七八九１２３４５６７８９先後上下手"
+    "0123456789%PLNSBRGK+abcdefghi"
+)
+#: Beside the texts themselves: notation, digits, marks and all of ASCII.
+IN_PAGES = (
+    "１２３４５６７８９一二三四五六七八九同歩香桂銀角飛金玉王と成杏圭全馬竜龍打右左上寄引直行入不"
+    "▲△☗☖▼▽　、。・「」（）：！？…→←↑↓×±−–—“”‘’"
+    "平落枚十千日持将棋投了詰反則勝負切時間中断宣言最大数裁定引分封"
+    + "".join(map(chr, range(32, 127)))
+)
+
+
+def outlines() -> dict[str, Any]:
+    """The outlines, y downwards, 1000 units to the em, the baseline at 0."""
+    from fontTools.pens.svgPathPen import SVGPathPen
+    from fontTools.pens.transformPen import TransformPen
+    from fontTools.ttLib import TTCollection
+
+    fonts = TTCollection(str(FONTS / "NotoSerifCJK-Bold.ttc"))
+    font = next(f for f in fonts if f["name"].getDebugName(1) == "Noto Serif CJK JP")
+    glyphs, names = font.getGlyphSet(), font.getBestCmap()
+    scale = 1000 / font["head"].unitsPerEm
+    drawn = {}
+    for char in ON_BOARDS:
+        glyph = glyphs[names[ord(char)]]
+        pen = SVGPathPen(glyphs, ntos=lambda v: f"{round(v)}")
+        glyph.draw(TransformPen(pen, (scale, 0, 0, -scale, 0, 0)))
+        drawn[char] = {"width": round(glyph.width * scale), "path": pen.getCommands()}
+    return {"source": SOURCE, "glyphs": drawn}
+
+
+def page_characters() -> str:
+    texts = json.loads((PAGE / "texts.json").read_text("utf-8"))
+    return "".join(sorted({*IN_PAGES, *json.dumps(texts, ensure_ascii=False)} - {"\n"}))
+
+
+def subset() -> None:
+    from fontTools.subset import Options, Subsetter
+    from fontTools.ttLib import TTCollection
+
+    fonts = TTCollection(str(FONTS / "NotoSansCJK-Regular.ttc"))
+    font = next(f for f in fonts if f["name"].getDebugName(1) == "Noto Sans CJK JP")
+    options = Options(flavor="woff2", layout_features=["kern", "palt"], hinting=False)
+    options.name_IDs = [0, 13, 14]
+    subsetter = Subsetter(options)
+    subsetter.populate(text=page_characters())
+    subsetter.subset(font)
+    font.flavor = "woff2"
+    font.save(str(FONT))
+
+
+def missing() -> list[str]:
+    """Characters of the texts that the committed font lacks."""
+    from fontTools.ttLib import TTFont
+
+    known = TTFont(str(FONT)).getBestCmap()
+    return [char for char in page_characters() if ord(char) not in known]
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--check", action="store_true")
+    if parser.parse_args().check:
+        lacking = missing()
+        sys.exit(f"ui.woff2 lacks {''.join(lacking)!r}" if lacking else 0)
+    GLYPHS.write_text(json.dumps(outlines(), ensure_ascii=False, indent=0) + "\n", "utf-8")
+    subset()
+    print(f"{GLYPHS}: {GLYPHS.stat().st_size:,} bytes; {FONT}: {FONT.stat().st_size:,} bytes")
+
+
+if __name__ == "__main__":
+    main()
