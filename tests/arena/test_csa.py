@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
+import logging
 import re
+import socket
 import threading
 import time
 from pathlib import Path
@@ -83,6 +86,11 @@ def test_clocks_of_their_own_and_other_units() -> None:
         ("Total_Time:300", "Total_Time:-1", "Total_Time is '-1'"),
         ("Time_Unit:1sec", "Time_Unit:1year", "Time_Unit is '1year'"),
         ("Time_Unit:1sec", "Time_Unit:0sec", "Time_Unit is '0sec'"),
+        ("Total_Time:300", "Total_Time:1e308", "Total_Time is '1e308'"),
+        ("Max_Moves:256", "Max_Moves:1e300", "Max_Moves is '1e300'"),
+        ("Time_Unit:1sec", f"Time_Unit:{'1' * 5000}sec", "Time_Unit is '1"),
+        ("Total_Time:300", f"Total_Time:{'9' * 5000}", "Total_Time is '9"),
+        ("Your_Turn:-", "Your_Turn:\x1b[2J", r"Your_Turn is '\?\[2J'"),
         ("+7776FU,T12", "+7775FU,T12", "position"),
     ],
 )
@@ -96,6 +104,7 @@ def test_lines_of_play() -> None:
     assert parse_play("-3334FU") == ServerMove("-3334FU", None)
     assert parse_play("%TORYO,T4") == ServerMove("%TORYO", 4)
     assert parse_play("#WIN") is None
+    assert parse_play("+7776FU,T" + "9" * 5000) == ServerMove("+7776FU", None)
 
 
 def test_comments_are_in_blacks_view() -> None:
@@ -300,3 +309,63 @@ def test_accounts_are_checked() -> None:
     for name, password in (("", "x"), ("a b", "x"), ("a", "x\nLOGOUT")):
         with pytest.raises(ValueError, match="CSA account"):
             CsaAccount("h", name, password)
+
+
+@pytest.mark.usefixtures("quick")
+def test_what_a_hostile_server_sends_loses_no_game(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A long id, escape sequences, absurd times, an echoed password."""
+    caplog.set_level(logging.DEBUG)
+    game_id = "x/../" + "\x1b]0;pwned\x07" + "y" * 3000
+    server = ScriptedServer(
+        "LOGIN:one OK",
+        SUMMARY.replace("wdoor+floodgate-300-10F+a+b+20260101", game_id)
+        .replace("Name+:a", "Name+:\x1b[31mevil")
+        .join(("BEGIN Game_Summary\n", "\nEND Game_Summary")),
+        f"START:{game_id}",
+        "hello hunter2, LOGIN one game,hunter2",
+        "+2726FU,T3000000",
+        "+" + "9" * 60000,
+        "#ILLEGAL_MOVE\x1b[2J",
+        "#WIN",
+    )
+    account = CsaAccount("127.0.0.1", "one", "game,hunter2", server.port)
+    (game,) = CsaClient(account, make("random?seed=1"), out=tmp_path).play(1)
+    assert (game.outcome, game.times_ms) == ("win", [3_000_000_000])
+    (path,) = tmp_path.glob("*.csa")
+    assert len(path.name) < 140
+    (record,) = read_games(path)
+    assert record.usi_moves() == ["7g7f", "3c3d", "2g2f"]
+    assert record.winner == Winner.WHITE
+    assert "\x1b" not in path.read_text() + caplog.text
+    assert "hunter2" not in caplog.text
+    assert "evil" in record.black
+
+
+@pytest.mark.usefixtures("quick")
+def test_a_record_that_cannot_be_written_is_logged(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    place = tmp_path / "file"
+    place.write_text("not a folder")
+    mine, _ = play(CsaServer(max_moves=4), out=place)
+    assert len(mine[0].moves) == 4
+    assert " ".join(mine[0].moves) in caplog.text
+
+
+class ScriptedServer:
+    """Sends its lines to whoever connects, and reads nothing into the answers."""
+
+    def __init__(self, *lines: str) -> None:
+        self._socket = socket.create_server(("127.0.0.1", 0))
+        self.port = self._socket.getsockname()[1]
+        self._lines = lines
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        connection, _ = self._socket.accept()
+        connection.sendall("".join(f"{line}\n" for line in self._lines).encode())
+        with contextlib.suppress(OSError):
+            while connection.recv(1 << 12):
+                pass

@@ -7,8 +7,10 @@ is made anew after a pause that grows. Games are written as they end.
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import logging
 import queue
+import re
 import socket
 import threading
 import time
@@ -18,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from komadori.arena.csa_protocol import (
+    MAX_MS,
     CsaProtocolError,
     CsaTimes,
     GameSummary,
@@ -25,7 +28,7 @@ from komadori.arena.csa_protocol import (
     parse_play,
     parse_summary,
 )
-from komadori.usi.protocol import GoCommand
+from komadori.usi.protocol import GoCommand, one_line
 
 if TYPE_CHECKING:
     from komadori.players import Decision, Player
@@ -44,6 +47,12 @@ PAUSES_S = (5.0, 300.0)
 
 #: A mate's score in comments.
 MATE_CP = 30_000
+
+#: The longest time of a move that a record can hold, a day.
+MAX_RECORD_MS = 24 * 3600 * 1000
+
+#: Characters of a game's id that its file is named by.
+MAX_FILE_NAME = 100
 
 Outcome = Literal["win", "lose", "draw", "censored", "unknown"]
 _OUTCOMES: dict[str, Outcome] = {
@@ -67,6 +76,11 @@ class CsaAccount:
     name: str
     password: str
     port: int = 4081
+
+    @property
+    def secrets(self) -> tuple[str, ...]:
+        """What no log may show: the password, and the part of it that floodgate keeps secret."""
+        return (self.password, self.password.rpartition(",")[2])
 
     def __post_init__(self) -> None:
         for what, text in (("name", self.name), ("password", self.password)):
@@ -92,6 +106,7 @@ class _Connection:
     """Lines over a socket. A thread takes what comes at once, another keeps the line alive."""
 
     def __init__(self, account: CsaAccount) -> None:
+        self._secrets = account.secrets
         self._socket = socket.create_connection((account.host, account.port), timeout=30.0)
         self._socket.settimeout(None)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
@@ -108,7 +123,7 @@ class _Connection:
     def send(self, line: str) -> None:
         shown = "LOGIN ..." if line.startswith("LOGIN ") else line
         if line:
-            log.debug("> %s", shown)
+            log.debug("> %s", one_line(shown))
         with self._lock:
             self._socket.sendall(line.encode() + b"\n")
             self._last_sent = time.monotonic()
@@ -124,11 +139,17 @@ class _Connection:
             raise ConnectionError("the server closed the connection")
         return line
 
+    def shown(self, line: str) -> str:
+        """A line of the server's for logs and messages: printable, without the password."""
+        for secret in self._secrets:
+            line = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", line)
+        return one_line(line)
+
     def _listen(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             while raw := self._reader.readline(1 << 16):
                 if line := raw.strip():
-                    log.debug("< %s", line)
+                    log.debug("< %s", self.shown(line))
                     if line in _OUTCOMES:
                         self.is_game_over.set()
                     self._lines.put(line)
@@ -184,7 +205,7 @@ class CsaClient:
                 played.append(self._session())
                 pause_s = PAUSES_S[0]
             except (OSError, CsaProtocolError) as error:
-                log.warning("%s; connecting again in %.0f s", error, pause_s)
+                log.warning("%s; connecting again in %.0f s", one_line(str(error)), pause_s)
                 if stop.wait(pause_s):
                     break
                 pause_s = min(2.0 * pause_s, PAUSES_S[1])
@@ -199,7 +220,7 @@ class CsaClient:
             if answer.startswith("LOGIN:incorrect"):
                 raise CsaLoginError(f"{self.account.host} refused {self.account.name}")
             if not answer.startswith("LOGIN:") or not answer.endswith(" OK"):
-                raise CsaProtocolError(f"the answer to LOGIN was {answer!r}")
+                raise CsaProtocolError(f"the answer to LOGIN was '{connection.shown(answer)}'")
             summary = self._agree(connection)
             game = CsaGame(summary)
             try:
@@ -234,9 +255,12 @@ class CsaClient:
         from komadori.rules import Board
 
         summary = game.summary
-        board = Board(summary.sfen)
-        for text in summary.moves:
-            board.push_usi(text)
+        try:
+            board = Board(summary.sfen)
+            for text in summary.moves:
+                board.push_usi(text)
+        except ValueError as error:
+            raise CsaProtocolError(f"the server's position: {error}") from error
         times = CsaTimes(summary)
         # Max_Moves counts the moves of the game, Draw_Ply from 1 at the start of the game.
         first_ply = board.ply - len(board.moves)
@@ -250,7 +274,7 @@ class CsaClient:
                 game.outcome = _OUTCOMES[line]
                 return
             if line.startswith("#"):
-                game.reason = line[1:]
+                game.reason = one_line(line[1:], 40)
                 continue
             echo = parse_play(line)
             if echo is None or echo.text.startswith("%"):
@@ -262,7 +286,7 @@ class CsaClient:
             except ValueError as error:
                 raise CsaProtocolError(f"the server's move {echo.text}: {error}") from error
             board.push(move)
-            spent_ms = (echo.time or 0) * clock.unit_ms
+            spent_ms = min(MAX_MS, (echo.time or 0) * clock.unit_ms)
             times.spend(side, spent_ms)
             game.moves.append(move.usi())
             game.times_ms.append(spent_ms)
@@ -317,7 +341,11 @@ class CsaClient:
 
     def _finish(self, game: CsaGame) -> None:
         if self._out is not None and (game.moves or game.outcome != "unknown"):
-            write_game(game, self._out)
+            try:
+                write_game(game, self._out)
+            except (OSError, ValueError) as error:  # the next game is played all the same
+                moves = " ".join([*game.summary.moves, *game.moves])
+                log.error("%s; the game: sfen %s moves %s", error, game.summary.sfen, moves)
         if self._on_game is not None:
             self._on_game(game)
 
@@ -326,6 +354,16 @@ def _score(decision: Decision) -> int | None:
     if decision.mate_plies is not None:
         return MATE_CP if decision.mate_plies > 0 else -MATE_CP
     return decision.score_cp
+
+
+def file_name(game_id: str) -> str:
+    """A name for a game's file: safe everywhere, and short enough."""
+    safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_+.") else "_" for c in game_id)
+    safe = safe.lstrip(".") or "game"
+    if len(safe) > MAX_FILE_NAME:
+        digest = hashlib.sha256(game_id.encode()).hexdigest()[:10]
+        safe = f"{safe[:MAX_FILE_NAME]}-{digest}"
+    return safe
 
 
 def write_game(game: CsaGame, folder: Path) -> Path:
@@ -355,11 +393,15 @@ def write_game(game: CsaGame, folder: Path) -> Path:
         winner=winner,
         end=ends.get(game.reason, End.INTERRUPTED),
         scores_cp=[*[None] * before, *game.scores_cp[: len(game.moves)]],
-        times_ms=[*summary.times_ms, *game.times_ms],
-        headers={"black": summary.names[0], "white": summary.names[1], "event": summary.game_id},
+        times_ms=[min(time_ms, MAX_RECORD_MS) for time_ms in (*summary.times_ms, *game.times_ms)],
+        headers={
+            "black": one_line(summary.names[0]),
+            "white": one_line(summary.names[1]),
+            "event": one_line(summary.game_id),
+        },
     )
     folder.mkdir(parents=True, exist_ok=True)
-    safe = "".join(c if c.isalnum() or c in "-_+." else "_" for c in summary.game_id) or "game"
+    safe = file_name(summary.game_id)
     path = folder / f"{safe}.csa"
     number = 1
     while path.exists():

@@ -6,7 +6,6 @@ comment convention (centipawns in Black's view).
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -15,13 +14,20 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from komadori.usi.protocol import STARTPOS
+from komadori.usi.protocol import STARTPOS, quote
 
 if TYPE_CHECKING:
     from komadori.rules import Board, Move
 
 #: Seconds in a Time_Unit.
 _UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "ms": 0.001, "msec": 0.001, "m": 60.0, "min": 60.0}
+
+
+#: What no server means in earnest: more units of time, or moves, than this.
+MAX_NUMBER = 10**9
+
+#: Longest time that is believed, in milliseconds: a year.
+MAX_MS = 366 * 24 * 3600 * 1000
 
 
 class CsaProtocolError(ValueError):
@@ -84,7 +90,7 @@ def parse_summary(lines: Iterable[str]) -> GameSummary:
     if missing:
         raise CsaProtocolError(f"the game's summary lacks {', '.join(missing)}")
     if facts["Your_Turn"] not in ("+", "-"):
-        raise CsaProtocolError(f"Your_Turn is {facts['Your_Turn']!r}, neither + nor -")
+        raise CsaProtocolError(f"Your_Turn is {quote(facts['Your_Turn'])}, neither + nor -")
     black, white = (_clock({**times[""], **times[sign]}) for sign in "+-")
     sfen, moves, spent = _position(position)
     return GameSummary(
@@ -104,22 +110,26 @@ def _number(facts: dict[str, str], key: str) -> float:
     try:
         number = float(text)
     except ValueError:
-        raise CsaProtocolError(f"{key} is {text!r}, no number") from None
-    if not 0 <= number < math.inf:
-        raise CsaProtocolError(f"{key} is {text!r}, no number from 0 on")
+        raise CsaProtocolError(f"{key} is {quote(text)}, no number") from None
+    if not 0 <= number <= MAX_NUMBER:
+        raise CsaProtocolError(f"{key} is {quote(text)}, no number from 0 to {MAX_NUMBER}")
     return number
 
 
 def _clock(facts: dict[str, str]) -> CsaClock:
-    match = re.fullmatch(r"\s*(\d*)\s*([a-z]*)\s*", facts.get("Time_Unit", "1sec"))
+    match = re.fullmatch(r"\s*([0-9]{0,6})\s*([a-z]*)\s*", facts.get("Time_Unit", "1sec"))
     if match is None or match[2] not in _UNITS or (match[1] and int(match[1]) == 0):
-        raise CsaProtocolError(f"Time_Unit is {facts.get('Time_Unit')!r}")
+        raise CsaProtocolError(f"Time_Unit is {quote(facts.get('Time_Unit', ''))}")
     unit_ms = int(match[1] or 1) * _UNITS[match[2]] * 1000.0
+
+    def milliseconds(key: str) -> int:
+        return min(MAX_MS, round(_number(facts, key) * unit_ms))
+
     return CsaClock(
-        total_ms=round(_number(facts, "Total_Time") * unit_ms),
-        byoyomi_ms=round(_number(facts, "Byoyomi") * unit_ms),
-        increment_ms=round(_number(facts, "Increment") * unit_ms),
-        least_ms=round(_number(facts, "Least_Time_Per_Move") * unit_ms),
+        total_ms=milliseconds("Total_Time"),
+        byoyomi_ms=milliseconds("Byoyomi"),
+        increment_ms=milliseconds("Increment"),
+        least_ms=milliseconds("Least_Time_Per_Move"),
         unit_ms=max(1, round(unit_ms)),
     )
 
@@ -163,8 +173,9 @@ class CsaTimes:
         self.left_ms[side] = max(0, left)
 
 
-_MOVE_LINE = re.compile(r"([+-]\d{4}[A-Z]{2})(?:,T(\d+))?")
-_SPECIAL_LINE = re.compile(r"(%[A-Z+\-_]+)(?:,T(\d+))?")
+#: Times of more digits than these are nobody's, and count as none.
+_MOVE_LINE = re.compile(r"([+-][0-9]{4}[A-Z]{2})(?:,T([0-9]{1,12})(?![0-9]))?")
+_SPECIAL_LINE = re.compile(r"(%[A-Z+\-_]+)(?:,T([0-9]{1,12})(?![0-9]))?")
 
 
 @dataclass(frozen=True)

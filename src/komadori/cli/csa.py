@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import logging
+import os
 from pathlib import Path
 
 import click
+
+from komadori.cli.interruptible import INTERRUPTED
 
 
 @click.command()
@@ -38,6 +41,7 @@ def command(
     from komadori import players
     from komadori.arena.csa_client import CsaAccount, CsaClient, CsaGame, CsaLoginError
     from komadori.usi.client import EngineError
+    from komadori.usi.protocol import one_line
 
     logging.basicConfig(
         level=logging.DEBUG if verbose else logging.INFO,
@@ -49,7 +53,7 @@ def command(
     def show(game: CsaGame) -> None:
         tally[game.outcome] = tally.get(game.outcome, 0) + 1
         score = ", ".join(f"{count} {outcome}" for outcome, count in tally.items())
-        black, white = game.summary.names
+        black, white = (one_line(name, 60) for name in game.summary.names)
         click.echo(
             f"{black} - {white}: {game.outcome} ({game.reason.lower() or 'no reason given'}), "
             f"{len(game.moves)} moves; so far {score}"
@@ -65,4 +69,5 @@ def command(
     except (ValueError, EngineError, CsaLoginError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
-        raise click.Abort from None
+        click.echo("Interrupted. The games that ended are kept.", err=True)
+        os._exit(INTERRUPTED)  # a search in another thread must not hold up the end
