@@ -12,7 +12,7 @@ CXX_FILES := $(shell find cpp -name '*.cpp' -o -name '*.h')
 PY_FOLDERS := src tests bench tools
 BUILD_INPUTS := $(CXX_FILES) CMakeLists.txt cpp/cmake/variants.cmake pyproject.toml
 
-.PHONY: quickstart test check lint install dev resolve stubs sanitize arm64 format clean
+.PHONY: web quickstart test check lint install dev resolve stubs sanitize arm64 format clean
 
 quickstart: $(if $(wildcard $(VENV)/.dev),dev,install)
 	$(BIN)/komadori quickstart
@@ -54,6 +54,11 @@ $(VENV)/.dev: $(VENV)/.tools $(BUILD_INPUTS)
 	$(INSTALL) --no-build-isolation -C cmake.define.KOMADORI_WERROR=ON -e ".[train,quantize,web]"
 	rm -f $(VENV)/.installed
 	touch $@
+
+# The pages, built into the package and committed (Node 20 or newer; `npm --prefix web ci` first).
+web: dev
+	$(BIN)/python web/tools/protocol_types.py
+	npm --prefix web run build
 
 # That everything optional can be installed side by side (nothing is installed; Python 3.11).
 resolve: $(VENV)/.created

@@ -1,0 +1,84 @@
+"""The committed pages are those that `web/` builds, and small enough."""
+
+import gzip
+import json
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPOSITORY = Path(__file__).parents[2]
+WEB = REPOSITORY / "web"
+STATIC = REPOSITORY / "src/komadori/web/static"
+MOST_BYTES = 500_000
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {
+        path.relative_to(folder).as_posix(): path.read_bytes()
+        for path in sorted(folder.rglob("*"))
+        if path.is_file()
+    }
+
+
+def test_pages_are_below_500_kb_compressed():
+    built = files(STATIC)
+    assert "index.html" in built
+    assert sum(len(gzip.compress(data, 9, mtime=0)) for data in built.values()) < MOST_BYTES
+
+
+def test_the_page_has_nothing_inline_and_nothing_from_elsewhere():
+    page = (STATIC / "index.html").read_text(encoding="utf-8")
+    assert not re.search(r"<script(?![^>]*\bsrc=)", page)
+    assert not re.search(r"\son\w+=|javascript:|<style|\sstyle=", page)
+    assert not re.search(r"(?:src|href)=\"(?:https?:)?//", page)
+    for name, data in files(STATIC).items():
+        if name.endswith(".js"):
+            code = data.decode()
+            assert not re.search(r"\beval\(|new Function\(", code), name
+
+
+def test_the_messages_types_are_those_of_the_server():
+    sys.path.insert(0, str(WEB / "tools"))
+    try:
+        import protocol_types
+    finally:
+        sys.path.pop(0)
+    written = (WEB / "src/protocol.ts").read_text(encoding="utf-8")
+    assert written == protocol_types.text(), "run web/tools/protocol_types.py"
+
+
+def test_the_lock_file_names_no_registry():
+    lock = json.loads((WEB / "package-lock.json").read_text(encoding="utf-8"))
+    assert not [name for name, entry in lock["packages"].items() if "resolved" in entry]
+
+
+@pytest.fixture(scope="session")
+def vite() -> str:
+    node = shutil.which("node")
+    script = WEB / "node_modules/vite/bin/vite.js"
+    if node is None or not script.is_file():
+        pytest.skip("needs Node and `npm --prefix web ci`")
+    return node
+
+
+def test_building_again_gives_the_committed_pages(vite, tmp_path):
+    subprocess.run(
+        [
+            vite,
+            "node_modules/vite/bin/vite.js",
+            "build",
+            "--outDir",
+            str(tmp_path),
+            "--logLevel",
+            "warn",
+        ],
+        cwd=WEB,
+        check=True,
+    )
+    again, committed = files(tmp_path), files(STATIC)
+    assert sorted(again) == sorted(committed)
+    assert [name for name in committed if again[name] != committed[name]] == []

@@ -1,0 +1,148 @@
+// The screen to analyse on.
+import { signal } from '@preact/signals';
+import { useMemo } from 'preact/hooks';
+import { Board } from '../board/Board';
+import { t } from '../i18n';
+import { send } from '../http';
+import { arrows, showEvalBar, showThreats } from '../settings';
+import { GameTree } from '../shogi/tree';
+import { Typed } from '../ui/Typed';
+import { tell } from '../ui/notices';
+import { Button, Menu, Panel } from '../ui/parts';
+import { lineArrows } from './arrows';
+import { EvalBar } from './EvalBar';
+import { GameTabs, HeadersDialog, PlayerName } from './Games';
+import { Graph } from './Graph';
+import { Lines } from './Lines';
+import { Mistakes } from './Mistakes';
+import { CommentBox, Controls, MoveList } from './Moves';
+import { OpenDialog } from './Open';
+import { copyText, gifProgress, recordText, saveGif, savePng, saveRecord } from './save';
+import { SetupDialog } from './Setup';
+import { addGames, game, heat, isBlind, node, orientation, play, positionText, preview, shownLines, threats } from './state';
+import { printReport, saveReport } from './report';
+
+type DialogName = 'open' | 'setup' | 'headers';
+export const dialog = signal<DialogName | undefined>(undefined);
+
+/** Saves the game to the library. */
+export async function keepGame(): Promise<void> {
+  const tree = game.value;
+  try {
+    await send('POST', 'games', {
+      position: positionText(tree.mainLine().at(-1)!),
+      black: tree.headers.black ?? '',
+      white: tree.headers.white ?? '',
+      title: tree.name,
+      end: tree.ending.slice(0, 40),
+      record: await recordText('kif'),
+    });
+    tell(t('library.kept'));
+  } catch (e) {
+    tell((e as Error).message, 'bad');
+  }
+}
+
+function GameMenu() {
+  return (
+    <div class="toolbar" role="toolbar" aria-label={t('game')}>
+      <Button icon="open" label={t('open')} isWide keys="Control+o" onClick={() => (dialog.value = 'open')} />
+      <Button icon="edit" label={t('setup')} isWide onClick={() => (dialog.value = 'setup')} />
+      <Menu
+        icon="save"
+        label={t('save')}
+        isWide
+        items={[
+          { label: t('save.kif'), icon: 'save', keys: 'Ctrl+S', onClick: () => void saveRecord('kif') },
+          { label: t('save.csa'), icon: 'save', onClick: () => void saveRecord('csa') },
+          { label: t('save.ki2'), icon: 'save', onClick: () => void saveRecord('ki2') },
+          { label: t('save.jkf'), icon: 'save', onClick: () => void saveRecord('jkf') },
+          { label: t('save.usi'), icon: 'save', onClick: () => void saveRecord('usi') },
+          'line',
+          { label: t('copy.kif'), keys: 'Ctrl+C', onClick: () => void recordText('kif').then(copyText) },
+          { label: t('copy.sfen'), onClick: () => void copyText(node.value.sfen) },
+          { label: t('copy.usi'), onClick: () => void copyText(`position ${positionText(node.value)}`) },
+          'line',
+          { label: t('save.png'), onClick: () => void savePng() },
+          { label: t('save.gif'), disabled: gifProgress.value !== undefined, onClick: () => void saveGif() },
+          { label: t('save.report'), onClick: () => void saveReport() },
+          { label: t('print'), icon: 'print', onClick: () => printReport() },
+          'line',
+          { label: t('library.keep'), icon: 'plus', onClick: () => void keepGame() },
+        ]}
+      />
+      <Menu
+        icon="more"
+        label={t('more')}
+        items={[
+          { label: t('new'), icon: 'plus', onClick: () => addGames([new GameTree()]) },
+          { label: t('headers'), icon: 'edit', onClick: () => (dialog.value = 'headers') },
+          { label: t(showEvalBar.value ? 'evalBar.hide' : 'evalBar.show'), onClick: () => (showEvalBar.value = !showEvalBar.value) },
+          { label: t(isBlind.value ? 'blind.off' : 'blind.on'), icon: 'eye', keys: 'z', onClick: () => (isBlind.value = !isBlind.value) },
+        ]}
+      />
+      {gifProgress.value !== undefined && <progress value={gifProgress.value} aria-label="GIF" />}
+    </div>
+  );
+}
+
+/** The board with everything around it, as the analysis and the network's screen show it. */
+export function Stage() {
+  const at = node.value;
+  const lines = shownLines.value;
+  const first = isBlind.value ? '' : lines.slice(0, arrows.value).map(l => l.pv[0] ?? '').join(' ');
+  const threat = showThreats.value && threats.value?.available && !isBlind.value ? (threats.value.lines[0]?.pv[0] ?? '') : '';
+  const shapes = useMemo(() => lineArrows(at.sfen, first.split(' ').filter(Boolean), threat || undefined), [at.sfen, first, threat]);
+  const isFlipped = orientation.value === 'gote';
+  return (
+    <div class={`stage ${showEvalBar.value ? '' : 'no-eval'}`}>
+      {showEvalBar.value && !isBlind.value && <EvalBar />}
+      <div class="names">
+        <PlayerName side={isFlipped ? 'sente' : 'gote'} />
+        <PlayerName side={isFlipped ? 'gote' : 'sente'} />
+      </div>
+      <Board sfen={at.sfen} orientation={orientation.value} lastUsi={at.usi} movable="both" onMove={play} shapes={shapes} heat={heat.value} class={preview.value ? 'previewing' : ''} />
+    </div>
+  );
+}
+
+export function Dialogs() {
+  const close = () => (dialog.value = undefined);
+  switch (dialog.value) {
+    case 'open':
+      return <OpenDialog onClose={close} />;
+    case 'setup':
+      return <SetupDialog onClose={close} />;
+    case 'headers':
+      return <HeadersDialog onClose={close} />;
+    default:
+      return null;
+  }
+}
+
+export function Analyse() {
+  return (
+    <main class="screen analyse">
+      <h1 class="unseen">{t('nav.analyse')}</h1>
+      <Stage />
+      <div class="side">
+        <GameMenu />
+        <GameTabs />
+        <Lines />
+        <section class="moves">
+          <MoveList />
+          <Typed onMove={play} sfen={node.value.sfen} lastUsi={node.value.usi} />
+          <CommentBox />
+          <Controls />
+        </section>
+      </div>
+      <div class="under">
+        <Graph />
+        <Panel name="mistakes" title={t('mistakes')}>
+          <Mistakes />
+        </Panel>
+      </div>
+      <Dialogs />
+    </main>
+  );
+}

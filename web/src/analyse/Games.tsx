@@ -1,0 +1,90 @@
+// The open games: names, which one is shown, and all of them analysed at once.
+import { useState } from 'preact/hooks';
+import { percent, t } from '../i18n';
+import { mistakes } from '../shogi/grades';
+import type { GameTree, Headers } from '../shogi/tree';
+import { Button, Dialog, Progress } from '../ui/parts';
+import { changed, closeGame, game, gameIndex, games, scored, selectGame, version } from './state';
+import { isStudying, startStudy, statuses, stopStudy, study, studyable } from './study';
+
+export const titleOf = (tree: GameTree): string => {
+  const { black, white } = tree.headers;
+  return black || white ? `${black ?? '?'} – ${white ?? '?'}` : tree.name || t('game.unnamed');
+};
+
+/** The games in a list, where there are several. */
+export function GameTabs() {
+  void version.value;
+  void scored.value;
+  if (games.value.length < 2) return null;
+  return (
+    <section class="game-tabs" aria-label={t('games')}>
+      <header>
+        <b>{t('games.n', { n: games.value.length })}</b>
+        {isStudying() ? (
+          <Button icon="stop" isWide label={t('stop')} onClick={stopStudy} />
+        ) : (
+          <Button icon="chart" isWide label={t('study.all')} disabled={!studyable().length} onClick={() => startStudy(studyable())} />
+        )}
+      </header>
+      {isStudying() && <Progress done={study.value!.done} total={study.value!.total} label={t('study.progress')} />}
+      <ol>
+        {games.value.map((tree, i) => {
+          const status = statuses.value.get(tree);
+          const n = mistakes(tree.mainLine()).length;
+          return (
+            <li key={i} class={i === gameIndex.value ? 'current' : ''}>
+              <button type="button" aria-current={i === gameIndex.value} onClick={() => selectGame(i)}>
+                <span>{titleOf(tree)}</span>
+                <small>
+                  {status && status.done < status.total ? percent(status.done / status.total) : status ? t('mistakes.n', { n }) : t('plies.n', { n: tree.mainLine().length - 1 })}
+                </small>
+              </button>
+              <Button icon="close" label={`${t('close')}: ${titleOf(tree)}`} onClick={() => closeGame(i)} />
+            </li>
+          );
+        })}
+      </ol>
+    </section>
+  );
+}
+
+export function PlayerName({ side }: { side: 'sente' | 'gote' }) {
+  void version.value;
+  const { headers } = game.value;
+  const name = side === 'sente' ? headers.black : headers.white;
+  return (
+    <span class={`player-name ${side}`}>
+      <i aria-hidden="true">{side === 'sente' ? '▲' : '△'}</i>
+      {name || t(`color.${side}`)}
+    </span>
+  );
+}
+
+const FIELDS: readonly (keyof Headers)[] = ['black', 'white', 'event', 'date', 'place', 'timeControl'];
+
+export function HeadersDialog({ onClose }: { onClose: () => void }) {
+  const [values, setValues] = useState<Headers>({ ...game.value.headers });
+  return (
+    <Dialog title={t('headers')} onClose={onClose}>
+      {FIELDS.map(name => (
+        <label key={name} class="field">
+          <span>{t(`headers.${name}`)}</span>
+          <input maxLength={200} value={values[name] ?? ''} onInput={e => setValues({ ...values, [name]: e.currentTarget.value })} />
+        </label>
+      ))}
+      <footer>
+        <Button
+          isWide
+          class="primary"
+          label={t('ok')}
+          onClick={() => {
+            game.value.headers = Object.fromEntries(Object.entries(values).filter(([, v]) => v));
+            changed();
+            onClose();
+          }}
+        />
+      </footer>
+    </Dialog>
+  );
+}

@@ -1,0 +1,185 @@
+// The lines of the search: hover shows the position after a move, a click plays up to it.
+import { useState } from 'preact/hooks';
+import { MiniBoard } from '../board/MiniBoard';
+import { count, duration, percent, t, word } from '../i18n';
+import type { Line } from '../protocol';
+import { arrows, multipv, notation, showThreats } from '../settings';
+import { lineOf, type LineMove } from '../shogi/notation';
+import { passed, turnOf } from '../shogi/position';
+import { connection } from '../socket';
+import { memo } from '../ui/memo';
+import { ModelChoice } from '../ui/ModelChoice';
+import { Button, Choice, Icon } from '../ui/parts';
+import { isBlind, isSearching, node, orientation, playLine, preview, searched, shownLines, threats } from './state';
+import { scoreText } from './words';
+
+const MOST_MOVES = 30;
+
+interface RowProps {
+  line: Line;
+  sfen: string;
+  lastUsi: string;
+  notationName: string;
+  /** The line was found a moment ago for the same position: moves can be played. */
+  onPlay?: (usis: string[]) => void;
+  isThreat?: boolean;
+}
+
+function sameLine(a: Line, b: Line): boolean {
+  return a.win_rate === b.win_rate && a.visits === b.visits && a.pv.join() === b.pv.join();
+}
+
+const moveLists = new WeakMap<Line, LineMove[]>();
+
+function movesOf(line: Line, sfen: string, lastUsi: string): LineMove[] {
+  let found = moveLists.get(line);
+  if (!found) moveLists.set(line, (found = lineOf(sfen, line.pv.slice(0, MOST_MOVES), notation(), lastUsi)));
+  return found;
+}
+
+const Row = memo(function Row({ line, sfen, lastUsi, onPlay, isThreat }: RowProps) {
+  const moves = movesOf(line, sfen, lastUsi);
+  const usis = moves.map(m => m.usi);
+  const score = scoreText(line.score_cp, line.mate_plies);
+  return (
+    <li class={isThreat ? 'line threat' : 'line'}>
+      <span class="line-rate" title={t('winRate')}>
+        {percent(line.win_rate, 1)}
+      </span>
+      <span class="line-score" title={t('score')}>
+        {score}
+      </span>
+      <span class="line-moves">
+        {moves.map((move, i) => (
+          <button
+            key={i}
+            type="button"
+            tabIndex={i ? -1 : 0}
+            class={i ? '' : 'first'}
+            onClick={() => onPlay?.(usis.slice(0, i + 1))}
+            onPointerEnter={e => e.pointerType === 'mouse' && (preview.value = move)}
+            onPointerLeave={() => (preview.value = undefined)}
+            onFocus={e => e.currentTarget.matches(':focus-visible') && (preview.value = move)}
+            onBlur={() => (preview.value = undefined)}
+          >
+            {move.text}
+          </button>
+        ))}
+      </span>
+      <span class="line-visits" title={t('visits')}>
+        {count(line.visits)}
+      </span>
+    </li>
+  );
+});
+
+/** Lines that say what they said keep their object, so that their rows aren't drawn again. */
+let kept: Line[] = [];
+function steady(lines: Line[]): Line[] {
+  kept = lines.map(line => kept.find(k => sameLine(k, line)) ?? line);
+  return kept;
+}
+
+function Preview() {
+  const shown = preview.value;
+  if (!shown) return null;
+  return (
+    <div class="preview" aria-hidden="true">
+      <MiniBoard sfen={shown.sfen} lastUsi={shown.usi} orientation={orientation.value} />
+    </div>
+  );
+}
+
+export function SearchToggle() {
+  const problem = connection.welcome.value?.problem;
+  const isOn = isSearching.value;
+  return (
+    <button
+      type="button"
+      class="search-toggle"
+      role="switch"
+      aria-checked={isOn}
+      disabled={!!problem}
+      title={`${t('search')} (l)`}
+      onClick={() => (isSearching.value = !isOn)}
+    >
+      <Icon name={isOn ? 'stop' : 'play'} />
+      <span>{t(isOn ? 'search.stop' : 'search.start')}</span>
+    </button>
+  );
+}
+
+export function Lines() {
+  const [isSet, setOpen] = useState(false);
+  const at = node.value;
+  const found = searched.value;
+  const lines = steady(shownLines.value);
+  const best = lines[0];
+  const { problem, default_model: model } = connection.welcome.value ?? {};
+  const style = notation();
+  const threatened = showThreats.value ? threats.value : undefined;
+  const black = best && (turnOf(at.sfen) === 'sente' ? best.win_rate : 1 - best.win_rate);
+  return (
+    <section class="lines" aria-label={t('lines')}>
+      <header>
+        <SearchToggle />
+        <span class="big-rate" aria-live="off">
+          {!isBlind.value && black !== undefined ? percent(black, 1) : '—'}
+          <small>{t('color.sente')}</small>
+        </span>
+        <span class="numbers">
+          {found ? (
+            <>
+              <b>{count(found.root_visits)}</b> {t('playouts')} · {count(found.nps)} {t('perSecond')} · {duration(found.time_ms / 1000)}
+            </>
+          ) : (
+            <span class="model-name">{model?.name}</span>
+          )}
+        </span>
+        <Button icon="threat" label={t('threats')} keys="x" pressed={showThreats.value} onClick={() => (showThreats.value = !showThreats.value)} />
+        <Button icon="gear" label={t('search.settings')} pressed={isSet} onClick={() => setOpen(!isSet)} />
+      </header>
+      {isSet && (
+        <div class="line-settings">
+          <Choice label={t('multipv')} value={multipv.value} options={[1, 2, 3, 4, 5, 6, 8, 10].map(n => [n, String(n)] as const)} onChange={n => (multipv.value = n)} />
+          <SearchChoices />
+        </div>
+      )}
+      {problem && <p class="problem">{problem}</p>}
+      {found?.outcome && <p class="outcome">{word('outcome', found.outcome)}</p>}
+      {!isBlind.value && (
+        <ol class="line-list">
+          {lines.map(line => (
+            <Row key={line.multipv} line={line} sfen={at.sfen} lastUsi={at.usi} notationName={style} onPlay={usis => playLine(at, usis)} />
+          ))}
+          {!lines.length && isSearching.value && !found?.outcome && <li class="line waiting">{t('search.begins')}</li>}
+          {!lines.length && !isSearching.value && !problem && <li class="line waiting">{t('search.hint')}</li>}
+        </ol>
+      )}
+      {threatened && (
+        <div class="threat-box">
+          <h3>{t('threats')}</h3>
+          {threatened.available ? (
+            <ol class="line-list">
+              {threatened.lines.map(line => (
+                <Row key={line.multipv} line={line} sfen={passed(at.sfen)} lastUsi="" notationName={style} isThreat />
+              ))}
+            </ol>
+          ) : (
+            <p>{word('threats', threatened.reason)}</p>
+          )}
+        </div>
+      )}
+      <Preview />
+    </section>
+  );
+}
+
+function SearchChoices() {
+  return (
+    <>
+      <Choice label={t('arrows')} value={arrows.value} options={[0, 1, 2, 3].map(n => [n, n ? String(n) : t('off')] as const)} onChange={n => (arrows.value = n)} />
+      <ModelChoice />
+    </>
+  );
+}

@@ -1,0 +1,178 @@
+// The moves with their variations and comments.
+import { useEffect, useRef } from 'preact/hooks';
+import { percent, t } from '../i18n';
+import { notation } from '../settings';
+import { gradeOf, lossOf, MARKS, type Grade } from '../shogi/grades';
+import { blackWinRate, type Node } from '../shogi/tree';
+import { memo } from '../ui/memo';
+import { Button, Menu } from '../ui/parts';
+import { back, changed, forward, game, go, isBlind, node, orientation, promote, remove, scored, toEnd, toStart, version } from './state';
+import { nodeText } from './words';
+
+interface MoveProps {
+  id: number;
+  ply: number;
+  text: string;
+  isCurrent: boolean;
+  rate: string;
+  share: number;
+  grade: Grade | '';
+  time: string;
+  comment: string;
+  onGo: () => void;
+}
+
+const sameMove = (p: MoveProps) => [p.id, p.ply, p.text, p.isCurrent, p.rate, p.grade, p.time, p.comment].join('|');
+const drawn = new Map<number, { key: string; props: MoveProps }>();
+
+/** Properties with the identity of last time where nothing changed. */
+function steady(props: MoveProps): MoveProps {
+  const key = sameMove(props);
+  const known = drawn.get(props.id);
+  if (known?.key === key) return known.props;
+  drawn.set(props.id, { key, props });
+  return props;
+}
+
+const Move = memo(function Move({ move }: { move: MoveProps }) {
+  const ref = useRef<HTMLButtonElement>(null);
+  useEffect(() => {
+    const list = ref.current?.closest('.move-list');
+    if (!move.isCurrent || !ref.current || !list) return;
+    const [a, b] = [ref.current.getBoundingClientRect(), list.getBoundingClientRect()];
+    if (a.top < b.top + 30 || a.bottom > b.bottom - 30) list.scrollTop += a.top - b.top - b.height / 2;
+  }, [move.isCurrent]);
+  return (
+    <button ref={ref} type="button" class={`move ${move.isCurrent ? 'current' : ''} ${move.grade}`} aria-current={move.isCurrent ? 'step' : undefined} onClick={move.onGo}>
+      <span class="ply">{move.ply || ''}</span>
+      <span class="san">
+        {move.text}
+        {move.grade && <em title={t(`grade.${move.grade}`)}>{MARKS[move.grade]}</em>}
+      </span>
+      {move.time && <span class="time">{move.time}</span>}
+      {move.rate && (
+        <span class="rate">
+          <i style={{ width: `${100 * move.share}%` }} />
+          <b>{move.rate}</b>
+        </span>
+      )}
+    </button>
+  );
+});
+
+function moveProps(at: Node): MoveProps {
+  const rate = isBlind.value ? undefined : blackWinRate(at);
+  const loss = isBlind.value ? undefined : lossOf(at);
+  return steady({
+    id: at.id,
+    ply: at.ply,
+    text: nodeText(at),
+    isCurrent: at === node.value,
+    rate: rate === undefined ? '' : percent(rate),
+    share: rate ?? 0,
+    grade: (loss !== undefined && gradeOf(loss)) || '',
+    time: at.timeMs ? `${Math.floor(at.timeMs / 60000)}:${String(Math.floor(at.timeMs / 1000) % 60).padStart(2, '0')}` : '',
+    comment: at.comment,
+    onGo: () => go(at),
+  });
+}
+
+/** A variation in a row, its own variations in brackets. */
+function Variation({ from }: { from: Node }) {
+  const items = [];
+  for (let at: Node | undefined = from; at; at = at.children[0]) {
+    const here: Node = at;
+    items.push(
+      <button
+        key={here.id}
+        type="button"
+        class={here === node.value ? 'inline current' : 'inline'}
+        aria-current={here === node.value ? 'step' : undefined}
+        onClick={() => go(here)}
+      >
+        {here === from || (here.ply % 2 === 1 && notation() !== 'japanese') ? <span class="ply">{here.ply}.</span> : null}
+        {nodeText(here)}
+      </button>,
+    );
+    if (here.comment) items.push(<span key={`c${here.id}`} class="inline-comment">{here.comment}</span>);
+    for (const other of here.children.slice(1))
+      items.push(
+        <span key={`v${other.id}`} class="sub">
+          (<Variation from={other} />)
+        </span>,
+      );
+  }
+  return <>{items}</>;
+}
+
+export function MoveList() {
+  void version.value;
+  void scored.value;
+  const { root } = game.value;
+  const rows = [<Move key={root.id} move={moveProps(root)} />];
+  if (root.comment) rows.push(<p key="c0" class="comment">{root.comment}</p>);
+  for (let at = root; at.children.length; at = at.children[0]) {
+    const [main, ...others] = at.children;
+    rows.push(<Move key={main.id} move={moveProps(main)} />);
+    if (main.comment) rows.push(<p key={`c${main.id}`} class="comment">{main.comment}</p>);
+    if (others.length)
+      rows.push(
+        <div key={`o${main.id}`} class="variations">
+          {others.map(other => (
+            <div key={other.id} class="variation">
+              <Variation from={other} />
+            </div>
+          ))}
+        </div>,
+      );
+  }
+  if (game.value.ending) rows.push(<p key="end" class="ending">{game.value.ending}</p>);
+  return (
+    <div class="move-list" role="region" aria-label={t('moves')} tabIndex={-1}>
+      {rows}
+    </div>
+  );
+}
+
+export function Controls() {
+  const at = node.value;
+  void version.value;
+  return (
+    <div class="controls" role="toolbar" aria-label={t('moves')}>
+      <Button icon="first" label={t('go.start')} keys="Home" onClick={toStart} disabled={!at.parent} />
+      <Button icon="back" label={t('go.back')} keys="ArrowLeft" onClick={back} disabled={!at.parent} />
+      <Button icon="forward" label={t('go.forward')} keys="ArrowRight" onClick={forward} disabled={!at.children.length} />
+      <Button icon="last" label={t('go.end')} keys="End" onClick={toEnd} disabled={!at.children.length} />
+      <Button icon="flip" label={t('flip')} keys="f" onClick={() => (orientation.value = orientation.value === 'sente' ? 'gote' : 'sente')} />
+      <Menu
+        icon="more"
+        label={t('move.menu')}
+        class="up"
+        items={[
+          { label: t('move.promote'), icon: 'up', disabled: !at.parent, onClick: () => promote(at) },
+          { label: t('move.delete'), icon: 'trash', keys: 'Del', disabled: !at.parent, onClick: () => remove(at) },
+        ]}
+      />
+    </div>
+  );
+}
+
+export function CommentBox() {
+  void version.value;
+  const at = node.value;
+  return (
+    <label class="comment-box">
+      <span class="unseen">{t('comment')}</span>
+      <textarea
+        id="comment"
+        rows={2}
+        placeholder={t('comment.write')}
+        value={at.comment}
+        onInput={e => {
+          at.comment = e.currentTarget.value;
+          changed();
+        }}
+      />
+    </label>
+  );
+}

@@ -1,0 +1,101 @@
+// Opening records: files, pasted text, what is dropped on the page.
+import { useRef, useState } from 'preact/hooks';
+import { t } from '../i18n';
+import type { GameTree } from '../shogi/tree';
+import { tell } from '../ui/notices';
+import { Button, Dialog } from '../ui/parts';
+import { addGames } from './state';
+
+const MOST_BYTES = 8 << 20;
+export const ENDINGS = '.kif,.kifu,.ki2,.ki2u,.csa,.usi,.sfen,.jkf,.json,.txt';
+
+export async function readFiles(files: Iterable<File>): Promise<GameTree[]> {
+  const { decode, readGames } = await import('../shogi/records');
+  const games: GameTree[] = [];
+  for (const file of files) {
+    try {
+      if (file.size > MOST_BYTES) throw new Error(t('open.tooLarge'));
+      games.push(...readGames(decode(await file.arrayBuffer()), file.name));
+    } catch (e) {
+      tell(t('open.failed', { name: file.name, reason: (e as Error).message }), 'bad');
+    }
+  }
+  return games;
+}
+
+function show(games: GameTree[]): boolean {
+  if (!games.length) return false;
+  addGames(games);
+  tell(t(games.length === 1 ? 'open.one' : 'open.many', { n: games.length, name: games[0].name }));
+  return true;
+}
+
+export const openFiles = async (files: Iterable<File>): Promise<boolean> => show(await readFiles(files));
+
+export async function openText(text: string): Promise<boolean> {
+  const { readGames } = await import('../shogi/records');
+  try {
+    return show(readGames(text, t('open.pasted')));
+  } catch (e) {
+    tell(t('open.failed', { name: t('open.pasted'), reason: (e as Error).message }), 'bad');
+    return false;
+  }
+}
+
+export function OpenDialog({ onClose }: { onClose: () => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  const [text, setText] = useState('');
+  const closeIf = (done: boolean) => done && onClose();
+  return (
+    <Dialog title={t('open')} onClose={onClose}>
+      <p>{t('open.explain')}</p>
+      <input
+        ref={input}
+        type="file"
+        class="unseen"
+        multiple
+        accept={ENDINGS}
+        aria-label={t('open.file')}
+        onChange={async e => closeIf(await openFiles([...(e.currentTarget.files ?? [])]))}
+      />
+      <Button icon="open" isWide class="primary" label={t('open.file')} onClick={() => input.current?.click()} />
+      <label class="field">
+        <span>{t('open.paste')}</span>
+        <textarea class="mono" rows={8} spellcheck={false} value={text} placeholder={'position startpos moves 7g7f 3c3d\nlnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1'} onInput={e => setText(e.currentTarget.value)} />
+      </label>
+      <footer>
+        <Button label={t('open.text')} isWide class="primary" disabled={!text.trim()} onClick={async () => closeIf(await openText(text))} />
+      </footer>
+    </Dialog>
+  );
+}
+
+/** Drops on the page and pastes outside of fields open records. The returned function ends that. */
+export function listenForRecords(): () => void {
+  const isField = (e: Event) => (e.target as HTMLElement).closest?.('input, textarea, select, dialog');
+  const over = (e: DragEvent) => {
+    if (e.dataTransfer?.types.includes('Files') || e.dataTransfer?.types.includes('text/plain')) e.preventDefault();
+  };
+  const drop = (e: DragEvent) => {
+    if (isField(e) || !e.dataTransfer) return;
+    e.preventDefault();
+    const files = [...e.dataTransfer.files];
+    if (files.length) void openFiles(files);
+    else void openText(e.dataTransfer.getData('text/plain'));
+  };
+  const paste = (e: ClipboardEvent) => {
+    if (isField(e)) return;
+    const files = [...(e.clipboardData?.files ?? [])];
+    const text = e.clipboardData?.getData('text/plain');
+    if (files.length) void openFiles(files);
+    else if (text) void openText(text);
+  };
+  addEventListener('dragover', over);
+  addEventListener('drop', drop);
+  addEventListener('paste', paste);
+  return () => {
+    removeEventListener('dragover', over);
+    removeEventListener('drop', drop);
+    removeEventListener('paste', paste);
+  };
+}

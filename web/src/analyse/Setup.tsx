@@ -1,0 +1,133 @@
+// Setting up a position by hand.
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { Shogiground } from 'shogiground';
+import type { Api } from 'shogiground/api';
+import { FORSYTH, PROMOTES } from '../board/Board';
+import { t, word } from '../i18n';
+import { HANDICAPS } from '../shogi/handicaps';
+import { HAND_ROLES, sfenProblem, START, type Color } from '../shogi/position';
+import { GameTree } from '../shogi/tree';
+import { Button, Choice, Dialog, Segments } from '../ui/parts';
+import { addGames, node } from './state';
+
+const EMPTY = '4k4/9/9/9/9/9/9/9/4K4 b - 1';
+const MATE_PROBLEM = '4k4/9/9/9/9/9/9/9/9 b 2r2b4g4s4n4l18p 1';
+
+export function SetupDialog({ onClose }: { onClose: () => void }) {
+  const start = useRef(node.peek().sfen);
+  const board = useRef<HTMLDivElement>(null);
+  const top = useRef<HTMLDivElement>(null);
+  const bottom = useRef<HTMLDivElement>(null);
+  const ground = useRef<Api | undefined>(undefined);
+  const [turn, setTurn] = useState<Color>(start.current.split(' ')[1] === 'w' ? 'gote' : 'sente');
+  const [boardText, setBoardText] = useState(start.current.split(' ')[0]);
+  const [hands, setHands] = useState(start.current.split(' ')[2]);
+  const sfen = `${boardText} ${turn === 'gote' ? 'w' : 'b'} ${hands || '-'} 1`;
+  const problem = sfenProblem(sfen);
+
+  const read = () => {
+    setBoardText(ground.current!.getBoardSfen());
+    setHands(ground.current!.getHandsSfen() || '-');
+  };
+
+  useEffect(() => {
+    const [b, , h] = start.current.split(' ');
+    ground.current = Shogiground(
+      {
+        sfen: { board: b, hands: h },
+        orientation: 'sente',
+        activeColor: 'both',
+        turnColor: 'sente',
+        scaleDownPieces: false,
+        disableContextMenu: true,
+        blockTouchScroll: true,
+        hands: { roles: ['king', ...HAND_ROLES] },
+        movable: { free: true, showDests: false },
+        droppable: { free: true, showDests: false },
+        premovable: { enabled: false },
+        predroppable: { enabled: false },
+        draggable: { addToHandOnDropOff: true },
+        selectable: { addSparesToHand: false },
+        animation: { enabled: false },
+        drawable: { enabled: false },
+        forsyth: FORSYTH,
+        promotion: { ...PROMOTES, movePromotionDialog: () => false, forceMovePromotion: () => false },
+        events: { change: read },
+      },
+      { board: board.current!, hands: { top: top.current!, bottom: bottom.current! } },
+    );
+    const place = board.current!;
+    // A double click (or a right click) turns a piece: promoted, then the other side's.
+    const turnPiece = (e: MouseEvent) => {
+      const api = ground.current!;
+      const cell = e.target as HTMLElement & { sgKey?: string };
+      const key = (cell.closest('sq, piece') as { sgKey?: string } | null)?.sgKey ?? keyAt(place, e);
+      const piece = key && api.state.pieces.get(key as never);
+      if (!piece) return;
+      e.preventDefault();
+      const promoted = PROMOTES!.promotesTo!(piece.role);
+      const base = PROMOTES!.unpromotesTo!(piece.role) ?? piece.role;
+      const next = promoted ? { ...piece, role: promoted } : { role: base, color: piece.color === 'sente' ? ('gote' as const) : ('sente' as const) };
+      api.cancelMoveOrDrop();
+      api.setPieces(new Map([[key as never, next]]));
+      read();
+    };
+    place.addEventListener('dblclick', turnPiece);
+    place.addEventListener('contextmenu', turnPiece);
+    return () => ground.current?.destroy();
+  }, []);
+
+  const set = (text: string) => {
+    const [b, side, h] = text.split(' ');
+    ground.current?.set({ sfen: { board: b, hands: h } });
+    setBoardText(b);
+    setHands(h);
+    setTurn(side === 'w' ? 'gote' : 'sente');
+  };
+
+  return (
+    <Dialog title={t('setup')} onClose={onClose} class="setup">
+      <div class="board-set">
+        <div class="hand-place top" ref={top} />
+        <div class="board-cursor">
+          <div class="board-place" ref={board} />
+        </div>
+        <div class="hand-place bottom" ref={bottom} />
+      </div>
+      <p class="hint">{t('setup.hint')}</p>
+      <div class="row">
+        <Segments label={t('setup.turn')} value={turn} options={[['sente', t('setup.sente')], ['gote', t('setup.gote')]]} onChange={setTurn} />
+        <Choice
+          label={t('setup.from')}
+          value=""
+          options={[['', '…'], [START, t('handicap.even')], ...HANDICAPS.map(h => [h.sfen, t(h.key)] as const), [EMPTY, t('setup.empty')], [MATE_PROBLEM, t('setup.mate')]]}
+          onChange={v => v && set(v)}
+        />
+      </div>
+      <label class="field">
+        <span>SFEN</span>
+        <input class="mono" value={sfen} spellcheck={false} onChange={e => set(e.currentTarget.value.trim())} />
+      </label>
+      {problem && <p class="problem">{word('setup', problem)}</p>}
+      <footer>
+        <Button
+          label={t('setup.use')}
+          isWide
+          class="primary"
+          disabled={!!problem}
+          onClick={() => {
+            addGames([new GameTree(sfen)]);
+            onClose();
+          }}
+        />
+      </footer>
+    </Dialog>
+  );
+}
+
+function keyAt(place: HTMLElement, e: MouseEvent): string {
+  const r = place.getBoundingClientRect();
+  const file = 9 - Math.floor((9 * (e.clientX - r.left)) / r.width);
+  const rank = Math.floor((9 * (e.clientY - r.top)) / r.height);
+  return file >= 1 && file <= 9 && rank >= 0 && rank < 9 ? file + 'abcdefghi'[rank] : '';
+}

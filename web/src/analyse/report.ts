@@ -1,0 +1,34 @@
+// The report of an analysed game: the page that `komadori analyse` makes, or this one on paper.
+import { t } from '../i18n';
+import { get } from '../http';
+import { tell } from '../ui/notices';
+import { download, fileName } from './save';
+import { game } from './state';
+import { statuses } from './study';
+
+/** The one-file page that the server makes of an analysed game. */
+export async function saveReport(): Promise<void> {
+  const number = statuses.value.get(game.value)?.number;
+  if (number === undefined) {
+    tell(t('report.needsStudy'), 'bad');
+    return;
+  }
+  try {
+    const html = await get<string>(`games/${number}/report.html`);
+    download(fileName('html'), html, 'text/html;charset=utf-8');
+  } catch (e) {
+    tell((e as Error).message, 'bad');
+  }
+}
+
+export function printReport(): void {
+  document.body.classList.add('printing');
+  // Parts that only paper shows are drawn before the dialog opens.
+  requestAnimationFrame(() =>
+    requestAnimationFrame(() => {
+      print();
+      document.body.classList.remove('printing');
+    }),
+  );
+}
+

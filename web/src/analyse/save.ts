@@ -1,0 +1,94 @@
+// Records, pictures and the report of a game as files.
+import { signal } from '@preact/signals';
+import type { Format } from '../shogi/records';
+import { t } from '../i18n';
+import { lossOf, gradeOf } from '../shogi/grades';
+import { lineOf } from '../shogi/notation';
+import { turnOf } from '../shogi/position';
+import type { Node } from '../shogi/tree';
+import { tell } from '../ui/notices';
+import { game, line, node, orientation } from './state';
+import { lineText, nodeText } from './words';
+
+export const gifProgress = signal<number | undefined>(undefined);
+
+export function download(name: string, content: Blob | string, type = 'text/plain;charset=utf-8'): void {
+  const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type }));
+  const link = document.createElement('a');
+  link.href = url;
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(url), 10_000);
+}
+
+export function fileName(ending: string): string {
+  const { name, headers } = game.value;
+  const base = name.replace(/\.[^.]*$/, '') || [headers.black, headers.white].filter(Boolean).join('-') || 'komadori';
+  return `${base.replace(/[\\/:*?"<>|\s]+/g, '_').slice(0, 80)}.${ending}`;
+}
+
+/** The comment of a node with what the analysis found, in ShogiHome's words for KIF and floodgate's
+ * for CSA. */
+export function analysedComment(at: Node, isCsa: boolean): string {
+  const { score } = at;
+  if (!score) return at.comment;
+  const sign = turnOf(at.sfen) === 'sente' ? 1 : -1;
+  if (isCsa) {
+    const cp = score.mate !== undefined ? Math.sign(score.mate) * 30_000 : (score.cp ?? 0);
+    return [at.comment, `* ${sign * cp} ${score.pv.join(' ')}`.trim()].filter(Boolean).join('\n');
+  }
+  const value = score.mate !== undefined ? `${sign * score.mate > 0 ? '+' : '-'}詰${Math.abs(score.mate)}` : `${sign * (score.cp ?? 0) >= 0 ? '+' : ''}${sign * (score.cp ?? 0)}`;
+  const parts = [at.comment, `#評価値=${value}`];
+  if (score.pv.length) parts.push(`#読み筋=${japaneseLine(at)}`);
+  const loss = lossOf(at);
+  const grade = loss === undefined ? undefined : gradeOf(loss);
+  if (grade && at.parent?.score)
+    parts.push(`komadori: ${t(`grade.${grade}`)} −${Math.round(100 * loss!)}; ${t('instead.better')}: ${lineText(at.parent.sfen, at.parent.score.pv, 1, at.parent.usi)}`);
+  return parts.filter(Boolean).join('\n');
+}
+
+function japaneseLine(at: Node): string {
+  return lineOf(at.sfen, at.score!.pv, 'japanese', at.usi)
+    .map(m => m.text)
+    .join('');
+}
+
+
+export async function recordText(format: Format, withAnalysis = true): Promise<string> {
+  const { ownComment, writeGame } = await import('../shogi/records');
+  return writeGame(game.value, format, withAnalysis ? at => analysedComment(at, format === 'csa') : ownComment);
+}
+
+export async function saveRecord(format: Format): Promise<void> {
+  download(fileName(format), await recordText(format));
+}
+
+export async function copyText(text: string): Promise<void> {
+  await navigator.clipboard.writeText(text);
+  tell(t('copied'));
+}
+
+const captions = (at: Node) => {
+  const { black, white } = game.value.headers;
+  const names = { sente: `▲${black ?? ''}`, gote: `△${white ?? ''}` };
+  const [below, above] = orientation.value === 'sente' ? [names.sente, names.gote] : [names.gote, names.sente];
+  return { top: above.length > 1 ? above : undefined, bottom: `${below.length > 1 ? `${below}  ` : ''}${at.ply ? `${at.ply} ${nodeText(at)}` : ''}` };
+};
+
+const pictureOf = (at: Node) => ({ sfen: at.sfen, lastUsi: at.usi, orientation: orientation.value, ...captions(at) });
+
+export async function savePng(): Promise<void> {
+  const { boardPng } = await import('../board/picture');
+  download(fileName(`${node.value.ply}.png`), await boardPng(pictureOf(node.value)));
+}
+
+export async function saveGif(): Promise<void> {
+  const { boardGif } = await import('../board/picture');
+  const nodes = line.value;
+  gifProgress.value = 0;
+  try {
+    download(fileName('gif'), await boardGif(nodes.map(pictureOf), 900, done => (gifProgress.value = done / nodes.length)));
+  } finally {
+    gifProgress.value = undefined;
+  }
+}

@@ -1,0 +1,296 @@
+// What the analysis shows: the open games, the position looked at, the search that runs there.
+import { batch, computed, effect, signal } from '@preact/signals';
+import type { Analysis, Line, ThreatsFound } from '../protocol';
+import { modelId, multipv, showThreats } from '../settings';
+import { lossOf, mistakes } from '../shogi/grades';
+import { positionKey, START, turnOf, type Color } from '../shogi/position';
+import { GameTree, lineThrough, movesTo, pathTo, type Node } from '../shogi/tree';
+import { connection } from '../socket';
+import { tell } from '../ui/notices';
+
+export const games = signal<GameTree[]>([new GameTree()]);
+export const gameIndex = signal(0);
+export const game = computed(() => games.value[gameIndex.value] ?? games.value[0]);
+export const node = signal<Node>(game.value.root);
+/** Rises when moves, comments or names change. */
+export const version = signal(0);
+/** Rises when scores come in, four times a second at most. */
+export const scored = signal(0);
+export const orientation = signal<Color>('sente');
+export const isSearching = signal(false);
+/** Hidden while someone wants to find the move alone. */
+export const isBlind = signal(false);
+export const live = signal<Analysis | undefined>(undefined);
+export const threats = signal<ThreatsFound | undefined>(undefined);
+export const preview = signal<{ sfen: string; usi: string } | undefined>(undefined);
+/** What the policy view paints on the board; set by the network's panels. */
+export const heat = signal<readonly number[] | undefined>(undefined);
+
+export const line = computed(() => {
+  void version.value;
+  return lineThrough(node.value);
+});
+
+export const searched = computed(() => {
+  const found = live.value;
+  return found && found.position === positionText(node.value) ? found : undefined;
+});
+
+/** A node's position as USI's `position` has it. */
+export function positionText(at: Node): string {
+  const moves = movesTo(at);
+  const { initialSfen } = rootGame(at);
+  const start = initialSfen === START ? 'startpos' : `sfen ${initialSfen}`;
+  return moves.length ? `${start} moves ${moves.join(' ')}` : start;
+}
+
+const rootGame = (at: Node) => ({ initialSfen: pathTo(at)[0].sfen });
+
+// -- moving about
+
+export function go(to: Node | undefined): void {
+  if (!to || to === node.value) return;
+  batch(() => {
+    preview.value = undefined;
+    node.value = to;
+  });
+}
+
+/** The child that was visited last, or the first: where `forward` leads. */
+const favourite = new WeakMap<Node, Node>();
+
+export const nextOf = (at: Node): Node | undefined => {
+  const known = favourite.get(at);
+  return known && at.children.includes(known) ? known : at.children[0];
+};
+
+effect(() => {
+  for (const n of pathTo(node.value)) if (n.parent) favourite.set(n.parent, n);
+});
+
+export const forward = () => go(nextOf(node.value));
+export const back = () => go(node.value.parent);
+export const toStart = () => go(game.value.root);
+
+export function toEnd(): void {
+  let at = node.value;
+  for (let next = nextOf(at); next; next = nextOf(at)) at = next;
+  go(at);
+}
+
+/** The next or the one before of the variations at this place. */
+export function toSibling(step: 1 | -1): void {
+  const siblings = node.value.parent?.children ?? [];
+  if (siblings.length > 1) go(siblings[(siblings.indexOf(node.value) + step + siblings.length) % siblings.length]);
+}
+
+/** Back to where this variation left the main line of its game. */
+export function leaveVariation(): void {
+  const path = pathTo(node.value);
+  const fork = path.findIndex(n => n.parent && n.parent.children[0] !== n);
+  if (fork > 0) go(path[fork - 1]);
+}
+
+export function enterVariation(): void {
+  go(node.value.children[1] ?? node.value.children[0]);
+}
+
+export function changed(): void {
+  version.value++;
+}
+
+/** Makes a move from the position looked at. */
+export function play(usi: string): void {
+  const next = game.value.add(node.value, usi);
+  if (!next) return;
+  changed();
+  go(next);
+}
+
+export function playLine(from: Node, usis: readonly string[]): void {
+  const end = game.value.addLine(from, usis);
+  changed();
+  go(end);
+}
+
+export function remove(at: Node): void {
+  if (!at.parent) return;
+  const { parent } = at;
+  game.value.remove(at);
+  if (pathTo(node.value).includes(at)) go(parent);
+  changed();
+}
+
+export function promote(at: Node): void {
+  game.value.promote(at);
+  changed();
+}
+
+export function openGames(opened: GameTree[], index = 0): void {
+  if (!opened.length) return;
+  batch(() => {
+    games.value = opened;
+    gameIndex.value = index;
+    node.value = opened[index].root;
+    live.value = undefined;
+    changed();
+  });
+}
+
+export function addGames(opened: GameTree[]): void {
+  const isBlank = games.value.length === 1 && !games.value[0].root.children.length && games.value[0].initialSfen === START;
+  if (isBlank) openGames(opened);
+  else {
+    const first = games.value.length;
+    batch(() => {
+      games.value = [...games.value, ...opened];
+      selectGame(first);
+    });
+  }
+}
+
+export function selectGame(index: number): void {
+  batch(() => {
+    gameIndex.value = index;
+    node.value = games.value[index].root;
+    changed();
+  });
+}
+
+export function closeGame(index: number): void {
+  const rest = games.value.filter((_, i) => i !== index);
+  openGames(rest.length ? rest : [new GameTree()], Math.min(Math.max(0, gameIndex.value - (index <= gameIndex.value ? 1 : 0)), Math.max(0, rest.length - 1)));
+}
+
+// -- mistakes
+
+export const gameMistakes = computed(() => {
+  void scored.value;
+  return mistakes(line.value);
+});
+
+export function toMistake(step: 1 | -1): void {
+  const found = gameMistakes.value;
+  const here = node.value.ply;
+  const next = step > 0 ? found.find(n => n.ply > here) ?? found[0] : [...found].reverse().find(n => n.ply < here) ?? found.at(-1);
+  go(next);
+}
+
+export { lossOf };
+
+// -- the search
+
+let searchId = 0;
+let threatsId = 0;
+let frame = 0;
+let waiting: { found: Analysis; at: Node } | undefined;
+let lastScored = 0;
+
+export function noteScore(at: Node, best: Line | undefined, winRate: number, nodes: number): void {
+  if (at.score && at.score.nodes > nodes) return;
+  at.score = {
+    winRate,
+    cp: best?.score_cp ?? undefined,
+    mate: best?.mate_plies ?? undefined,
+    pv: best?.pv ?? [],
+    nodes,
+  };
+}
+
+/** Updates may come faster than the screen shows them: the last before each frame is drawn. */
+function show(found: Analysis, at: Node): void {
+  waiting = { found, at };
+  if (!frame) frame = requestAnimationFrame(draw);
+}
+
+function draw(now: number): void {
+  frame = 0;
+  if (!waiting) return;
+  const { found, at } = waiting;
+  waiting = undefined;
+  batch(() => {
+    live.value = found;
+    noteScore(at, found.lines[0], found.win_rate, found.root_visits);
+    if (found.state === 'done' || now - lastScored > 250) {
+      lastScored = now;
+      scored.value++;
+    }
+  });
+}
+
+function stopSearch(): void {
+  if (!searchId) return;
+  connection.forget(searchId);
+  searchId = 0;
+  connection.request({ type: 'stop' }, () => {});
+}
+
+/** Keeps the server's search on the position looked at. */
+export function followPosition(): () => void {
+  const ends = [
+    effect(() => {
+      const at = node.value;
+      const wanted = { isOn: isSearching.value, multipv: multipv.value, model: modelId.value || null };
+      void connection.epoch.value;
+      if (connection.status.peek() !== 'open' && !connection.welcome.peek()) return;
+      if (!wanted.isOn) {
+        stopSearch();
+        return;
+      }
+      if (searchId) connection.forget(searchId);
+      searchId = connection.request(
+        { type: 'analyse', position: positionText(at), multipv: wanted.multipv, model: wanted.model, candidates: 600, interval_ms: 100 },
+        answer => {
+          if (answer.type === 'analysis') show(answer, at);
+          else if (answer.type === 'error') {
+            isSearching.value = false;
+            tell(answer.message, 'bad');
+          }
+        },
+      );
+    }),
+    effect(() => {
+      const at = node.value;
+      void connection.epoch.value;
+      threats.value = undefined;
+      if (threatsId) connection.forget(threatsId);
+      if (!showThreats.value || !connection.welcome.peek()) return;
+      threatsId = connection.request({ type: 'threats', position: positionText(at), model: modelId.value || null }, answer => {
+        if (answer.type === 'threats') threats.value = answer;
+      });
+    }),
+  ];
+  return () => {
+    for (const end of ends) end();
+    stopSearch();
+  };
+}
+
+/** Lines to show: those of the search, or what was found here before. */
+export const shownLines = computed<Line[]>(() => {
+  void scored.value;
+  const found = searched.value;
+  if (found) return found.lines;
+  const { score } = node.value;
+  if (!score?.pv.length) return [];
+  return [
+    {
+      multipv: 1,
+      win_rate: score.winRate,
+      score_cp: score.cp ?? null,
+      mate_plies: score.mate ?? null,
+      visits: score.nodes,
+      depth: 0,
+      pv: score.pv,
+    },
+  ];
+});
+
+/** Sente's win rate at the position looked at. */
+export const senteRate = computed<number | undefined>(() => {
+  void scored.value;
+  const rate = searched.value?.win_rate ?? node.value.score?.winRate;
+  return rate === undefined ? undefined : turnOf(node.value.sfen) === 'sente' ? rate : 1 - rate;
+});
+
+export { positionKey };

@@ -1,0 +1,89 @@
+// Whole games searched by the server: what it finds goes into the games' nodes.
+import { effect, signal } from '@preact/signals';
+import type { StudyProgress } from '../protocol';
+import { modelId, studyNodes } from '../settings';
+import type { GameTree } from '../shogi/tree';
+import { connection } from '../socket';
+import { tell } from '../ui/notices';
+import { changed, games, noteScore, positionText, scored } from './state';
+
+export interface GameStatus {
+  done: number;
+  total: number;
+  /** Its number in the library. */
+  number?: number;
+}
+
+export const study = signal<StudyProgress | undefined>(undefined);
+export const statuses = signal<ReadonlyMap<GameTree, GameStatus>>(new Map());
+let requestId = 0;
+let studied: GameTree[] = [];
+/** Library numbers of the studied games, in their order. */
+let numbers: number[] = [];
+
+export const isStudying = (): boolean => study.value?.state === 'running';
+
+/** Analyses games from the first move to the last. */
+export function startStudy(trees: GameTree[]): void {
+  studied = trees;
+  numbers = [];
+  if (requestId) connection.forget(requestId);
+  requestId = connection.request(
+    {
+      type: 'study',
+      games: trees.map(tree => ({
+        position: positionText(tree.mainLine().at(-1)!),
+        black: tree.headers.black ?? '',
+        white: tree.headers.white ?? '',
+      })),
+      nodes: studyNodes.value,
+      model: modelId.value || null,
+      lines: 2,
+    },
+    answer => {
+      if (answer.type === 'study') receive(answer);
+      else if (answer.type === 'error') {
+        study.value = undefined;
+        tell(answer.message, 'bad');
+      }
+    },
+  );
+}
+
+export function stopStudy(): void {
+  const running = study.value;
+  if (running) connection.request({ type: 'study_stop', study: running.study }, () => {});
+}
+
+export function receive(progress: StudyProgress): void {
+  if (!numbers.length) numbers = progress.games.map(g => g.game);
+  for (const found of progress.found) {
+    const tree = studied[numbers.indexOf(found.game)];
+    const at = tree?.mainLine()[found.ply];
+    if (at) noteScore(at, found.lines[0], found.win_rate, found.visits);
+  }
+  statuses.value = new Map([
+    ...statuses.value,
+    ...progress.games.flatMap((g): [GameTree, GameStatus][] => {
+      const tree = studied[numbers.indexOf(g.game)];
+      return tree ? [[tree, { done: g.done, total: g.plies + 1, number: g.game }]] : [];
+    }),
+  ]);
+  study.value = { ...progress, found: [], mistakes: [] };
+  scored.value++;
+  if (progress.state !== 'running') changed();
+  if (progress.state === 'failed') tell(progress.message, 'bad');
+}
+
+// A new session of the server knows nothing of a study's listeners.
+effect(() => {
+  void connection.epoch.value;
+  const running = study.peek();
+  if (running?.state !== 'running') return;
+  requestId = connection.request({ type: 'study_follow', study: running.study }, answer => {
+    if (answer.type === 'study') receive(answer);
+    else if (answer.type === 'error') study.value = { ...running, state: 'stopped' };
+  });
+});
+
+export const studyable = (): GameTree[] => games.value.filter(tree => tree.root.children.length > 0);

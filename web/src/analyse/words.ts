@@ -1,0 +1,35 @@
+// Values in words.
+import { t } from '../i18n';
+import { notation } from '../settings';
+import { lineOf, moveText, type Notation } from '../shogi/notation';
+import { parsePosition } from '../shogi/position';
+import { lastSquare } from '../shogi/notation';
+import type { Node } from '../shogi/tree';
+
+const texts = new WeakMap<Node, { style: Notation; text: string }>();
+
+/** A node's move as it is written in the chosen notation. */
+export function nodeText(node: Node): string {
+  const style = notation();
+  if (!node.parent) return t('start');
+  const known = texts.get(node);
+  if (known?.style === style) return known.text;
+  const pos = parsePosition(node.parent.sfen);
+  const text = pos ? moveText(pos, node.usi, style, lastSquare(node.parent.usi)) : node.usi;
+  texts.set(node, { style, text });
+  return text;
+}
+
+export function lineText(sfen: string, usis: readonly string[], most: number, lastUsi?: string): string {
+  return lineOf(sfen, usis.slice(0, most), notation(), lastUsi)
+    .map(m => m.text)
+    .join(notation() === 'japanese' ? '' : ' ');
+}
+
+/** A score, the side to move's view unless `sign` is -1: +250, or the plies to mate. */
+export function scoreText(cp: number | null | undefined, mate: number | null | undefined, sign = 1): string {
+  if (mate !== null && mate !== undefined) return t(mate * sign > 0 ? 'mate.in' : 'mate.by', { n: Math.abs(mate) });
+  if (cp === null || cp === undefined) return '';
+  const value = sign * cp;
+  return value > 0 ? `+${value}` : String(value);
+}

@@ -1,0 +1,106 @@
+// The frame around the screens.
+import type { ComponentType } from 'preact';
+import { signal } from '@preact/signals';
+import { useEffect, useState } from 'preact/hooks';
+import { Analyse } from './analyse/Analyse';
+import { listenForRecords } from './analyse/Open';
+import { followPosition } from './analyse/state';
+import { t, type Key } from './i18n';
+import { isHelpOpen, KeyHelp } from './keys';
+import { href, screen, SCREENS, type Screen } from './router';
+import { arrows, language, notationChoice, pieceSet, theme, type Language, type PieceSet, type Theme } from './settings';
+import { connection } from './socket';
+import { ModelChoice } from './ui/ModelChoice';
+import { Notices } from './ui/notices';
+import { Button, Choice, Dialog, Segments } from './ui/parts';
+import type { Notation } from './shogi/notation';
+
+const isSettingsOpen = signal(false);
+
+/** Screens other than the first are fetched when they are first shown. */
+const LATER: Partial<Record<Screen, () => Promise<ComponentType>>> = {};
+
+const loaded: Partial<Record<Screen, ComponentType>> = { analyse: Analyse };
+
+function Shown({ name }: { name: Screen }) {
+  const [, redraw] = useState(0);
+  useEffect(() => {
+    if (loaded[name]) return;
+    void LATER[name]!().then(component => {
+      loaded[name] = component;
+      redraw(n => n + 1);
+    });
+  }, [name]);
+  const Component = loaded[name];
+  return Component ? <Component /> : <main class="screen" aria-busy="true" />;
+}
+
+function SettingsDialog() {
+  return (
+    <Dialog title={t('settings')} onClose={() => (isSettingsOpen.value = false)}>
+      <div class="settings">
+        <Segments<Language> label="Language / 言語" value={language.value} options={[['ja', '日本語'], ['en', 'English']]} onChange={v => (language.value = v)} />
+        <Segments<Theme> label={t('theme')} value={theme.value} options={[['auto', t('theme.auto')], ['light', t('theme.light')], ['dark', t('theme.dark')]]} onChange={v => (theme.value = v)} />
+        <Segments<PieceSet> label={t('pieces')} value={pieceSet.value} options={[['kanji', t('pieces.kanji')], ['western', t('pieces.western')]]} onChange={v => (pieceSet.value = v)} />
+        <Segments<Notation | 'auto'>
+          label={t('notation')}
+          value={notationChoice.value}
+          options={[['auto', t('notation.auto')], ['japanese', '▲７六歩'], ['western', 'P-7f'], ['usi', '7g7f']]}
+          onChange={v => (notationChoice.value = v)}
+        />
+        <Choice label={t('arrows')} value={arrows.value} options={[0, 1, 2, 3].map(n => [n, n ? String(n) : t('off')] as const)} onChange={n => (arrows.value = n)} />
+        <ModelChoice />
+      </div>
+      <p class="credits">{t('credits')}</p>
+    </Dialog>
+  );
+}
+
+function Header() {
+  const current = screen();
+  const status = connection.status.value;
+  return (
+    <header class="app-header">
+      <a class="skip" href="#content" onClick={e => (e.preventDefault(), document.querySelector('main')?.scrollIntoView())}>
+        {t('skip')}
+      </a>
+      <a class="brand" href={href('analyse')} aria-label="komadori">
+        <img src="./icon.svg" alt="" width="26" height="26" />
+        <span>komadori</span>
+      </a>
+      <nav aria-label={t('screens')}>
+        {SCREENS.map(name => (
+          <a key={name} href={href(name)} aria-current={name === current ? 'page' : undefined}>
+            {t(`nav.${name}` as Key)}
+          </a>
+        ))}
+      </nav>
+      <span class={`status ${status}`} role="status" title={t(`status.${status}`)}>
+        <i aria-hidden="true" />
+        <span class={status === 'open' ? 'unseen' : ''}>{t(`status.${status}`)}</span>
+      </span>
+      <button type="button" class="button language" aria-label="Language / 言語" onClick={() => (language.value = language.value === 'ja' ? 'en' : 'ja')}>
+        {language.value === 'ja' ? 'EN' : '日本語'}
+      </button>
+      <Button icon="help" label={t('help.keys')} keys="?" onClick={() => (isHelpOpen.value = true)} />
+      <Button icon="gear" label={t('settings')} onClick={() => (isSettingsOpen.value = true)} />
+    </header>
+  );
+}
+
+export function App() {
+  useEffect(() => listenForRecords(), []);
+  const current = screen();
+  const needsSearch = current === 'analyse';
+  useEffect(() => (needsSearch ? followPosition() : undefined), [needsSearch]);
+  return (
+    <>
+      <Header />
+      {connection.isOutdated && <p class="outdated">{t('outdated')}</p>}
+      <Shown name={current} />
+      <KeyHelp />
+      {isSettingsOpen.value && <SettingsDialog />}
+      <Notices />
+    </>
+  );
+}

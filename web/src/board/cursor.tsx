@@ -1,0 +1,89 @@
+// The board by keyboard: a cursor that arrow keys move, Enter that takes and puts, letters that take
+// from the hand. What is under the cursor is said to screen readers.
+import { type ComponentChildren } from 'preact';
+import { useState } from 'preact/hooks';
+import type { Api } from 'shogiground/api';
+import type { Key } from 'shogiground/types';
+import { t } from '../i18n';
+import { HAND_ROLES, turnOf, type Color } from '../shogi/position';
+
+interface Props {
+  ground: { current?: Api };
+  sfen: string;
+  orientation: Color;
+  children: ComponentChildren;
+}
+
+const STEPS: Record<string, readonly [number, number]> = {
+  ArrowLeft: [1, 0],
+  ArrowRight: [-1, 0],
+  ArrowUp: [0, -1],
+  ArrowDown: [0, 1],
+};
+const LETTERS = 'rbgsnlp';
+
+const name = (file: number, rank: number) => `${file}${String.fromCharCode(96 + rank)}` as Key;
+const clamp = (n: number) => Math.min(9, Math.max(1, n));
+
+export function BoardCursor({ ground, sfen, orientation, children }: Props) {
+  const [at, setAt] = useState<readonly [number, number]>([5, 5]);
+  const [isActive, setActive] = useState(false);
+  const [said, say] = useState('');
+
+  function describe(key: Key): string {
+    const piece = ground.current?.state.pieces.get(key);
+    const what = piece ? `${t(`color.${piece.color}`)} ${t(`role.${piece.role}` as never)}` : t('square.empty');
+    return `${key} ${what}`;
+  }
+
+  function onKeyDown(e: KeyboardEvent) {
+    const api = ground.current;
+    if (!api || e.ctrlKey || e.metaKey || e.altKey) return;
+    const step = STEPS[e.key];
+    const key = name(...at);
+    if (step && e.shiftKey) return;
+    if (step) {
+      const sign = orientation === 'sente' ? 1 : -1;
+      const next = [clamp(at[0] + sign * step[0]), clamp(at[1] + sign * step[1])] as const;
+      setAt(next);
+      setActive(true);
+      say(describe(name(...next)));
+    } else if (e.key === 'Enter' || e.key === ' ') {
+      const choices = api.state.promotion.current;
+      if (choices) api.selectSquare(null);
+      else api.selectSquare(key);
+      const taken = api.state.selected ?? api.state.selectedPiece;
+      say(api.state.promotion.current ? t('board.promote') : taken ? `${t('board.taken')} ${describe(key)}` : describe(key));
+    } else if (e.key === 'Escape') {
+      api.cancelMoveOrDrop();
+    } else if (api.state.promotion.current && (e.key === '+' || e.key === '=')) {
+      const pieces = e.currentTarget instanceof HTMLElement ? e.currentTarget.querySelectorAll('sg-promotion-choices piece') : [];
+      const chosen = pieces[e.key === '+' ? 0 : 1];
+      chosen?.dispatchEvent(new MouseEvent('click', { bubbles: true, cancelable: true }));
+    } else if (isActive && LETTERS.includes(e.key)) {
+      const role = HAND_ROLES[LETTERS.indexOf(e.key)];
+      api.selectPiece({ role, color: turnOf(sfen) });
+      say(`${t('board.taken')} ${t(`role.${role}` as never)}`);
+    } else return;
+    e.preventDefault();
+    e.stopPropagation();
+  }
+
+  const [file, rank] = orientation === 'sente' ? [9 - at[0], at[1] - 1] : [at[0] - 1, 9 - at[1]];
+  return (
+    <div
+      class="board-cursor"
+      tabIndex={0}
+      role="application"
+      aria-label={t('board.keys')}
+      onKeyDown={onKeyDown}
+      onBlur={() => setActive(false)}
+    >
+      {children}
+      {isActive && <div class="cursor-square" aria-hidden="true" style={{ left: `${(file * 100) / 9}%`, top: `${(rank * 100) / 9}%` }} />}
+      <span class="unseen" aria-live="assertive">
+        {said}
+      </span>
+    </div>
+  );
+}

@@ -1,0 +1,68 @@
+// The server's HTTP part: lists, the library, files.
+import { signal } from '@preact/signals';
+
+export class HttpError extends Error {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
+    super(message);
+  }
+}
+
+export function address(path: string, query: Record<string, string | number | undefined> = {}): string {
+  const all = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') all.set(name, String(value));
+  const text = all.toString();
+  return `api/${path}${text ? `?${text}` : ''}`;
+}
+
+async function read<T>(response: Response): Promise<T> {
+  if (response.ok) return (response.headers.get('content-type') ?? '').includes('json') ? response.json() : ((await response.text()) as T);
+  let message = response.statusText;
+  try {
+    const body = await response.json();
+    message = typeof body.message === 'string' ? body.message : typeof body.detail === 'string' ? body.detail : message;
+  } catch {
+    // The body says nothing more.
+  }
+  throw new HttpError(response.status, message);
+}
+
+export async function get<T>(path: string, query?: Record<string, string | number | undefined>): Promise<T> {
+  return read<T>(await fetch(address(path, query)));
+}
+
+export async function send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<T> {
+  const init: RequestInit = { method };
+  if (body instanceof Blob) init.body = body;
+  else if (body !== undefined) {
+    init.body = JSON.stringify(body);
+    init.headers = { 'content-type': 'application/json' };
+  }
+  return read<T>(await fetch(address(path), init));
+}
+
+/** A value that is fetched once, when it is first needed. */
+export function resource<T>(path: string, initial: T) {
+  const value = signal(initial);
+  const error = signal('');
+  let asked = false;
+  const load = async () => {
+    asked = true;
+    try {
+      value.value = await get<T>(path);
+      error.value = '';
+    } catch (e) {
+      error.value = (e as Error).message;
+    }
+  };
+  return {
+    error,
+    load,
+    get value(): T {
+      if (!asked) void load();
+      return value.value;
+    },
+  };
+}

@@ -1,0 +1,38 @@
+import { language } from '../settings';
+import { en } from './en';
+import { ja } from './ja';
+
+export type Key = keyof typeof en;
+
+const tables: Record<'en' | 'ja', Record<Key, string>> = { en, ja };
+
+/** A text in the visitor's language; `{name}` in it stands for a value. */
+export function t(key: Key, values?: Record<string, string | number>): string {
+  const text = tables[language.value][key] ?? key;
+  return values ? text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '')) : text;
+}
+
+export const has = (key: string): key is Key => key in en;
+
+/** A word of the server (a reason, a grade, a format) in the visitor's language, or as it is. */
+export function word(group: string, name: string): string {
+  const key = `${group}.${name}`;
+  return has(key) ? t(key) : name;
+}
+
+export const percent = (rate: number, digits = 0): string => `${(100 * rate).toFixed(digits)}%`;
+
+export function count(n: number): string {
+  if (n < 10_000) return String(n);
+  if (language.value === 'ja' && n >= 100_000) {
+    return n >= 1e8 ? `${(n / 1e8).toFixed(1)}億` : `${(n / 1e4).toFixed(n >= 1e6 ? 0 : 1)}万`;
+  }
+  return n >= 1e6 ? `${(n / 1e6).toFixed(n >= 1e7 ? 0 : 1)}M` : `${(n / 1e3).toFixed(n >= 1e5 ? 0 : 1)}k`;
+}
+
+export function duration(seconds: number): string {
+  const s = Math.max(0, Math.round(seconds));
+  const [h, m] = [Math.floor(s / 3600), Math.floor(s / 60) % 60];
+  const two = (n: number) => String(n).padStart(2, '0');
+  return h ? `${h}:${two(m)}:${two(s % 60)}` : `${m}:${two(s % 60)}`;
+}

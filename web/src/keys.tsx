@@ -1,0 +1,119 @@
+// The keyboard: lishogi's keys, and those of ShogiHome that a browser leaves free.
+import { signal } from '@preact/signals';
+import { copyText, recordText, saveRecord } from './analyse/save';
+import * as analysis from './analyse/state';
+import { dialog } from './analyse/Analyse';
+import { t, type Key } from './i18n';
+import { open, screen } from './router';
+import { arrows, showEvalBar, showThreats } from './settings';
+import { Dialog } from './ui/parts';
+
+export const isHelpOpen = signal(false);
+
+interface Binding {
+  /** KeyboardEvent.key, with Ctrl+ (or Command) and Shift+ before it. */
+  keys: readonly string[];
+  text: Key;
+  run: () => void;
+}
+
+const onBoard = (): boolean => screen() === 'analyse';
+
+const ANALYSIS: readonly Binding[] = [
+  { keys: ['ArrowLeft', 'j'], text: 'go.back', run: analysis.back },
+  { keys: ['ArrowRight', 'k'], text: 'go.forward', run: analysis.forward },
+  { keys: ['ArrowUp', 'Home', '0'], text: 'go.start', run: analysis.toStart },
+  { keys: ['ArrowDown', 'End', '$'], text: 'go.end', run: analysis.toEnd },
+  { keys: ['Shift+ArrowLeft', 'Shift+J'], text: 'go.leaveVariation', run: analysis.leaveVariation },
+  { keys: ['Shift+ArrowRight', 'Shift+K'], text: 'go.enterVariation', run: analysis.enterVariation },
+  { keys: ['Shift+ArrowUp'], text: 'go.previousVariation', run: () => analysis.toSibling(-1) },
+  { keys: ['Shift+ArrowDown'], text: 'go.nextVariation', run: () => analysis.toSibling(1) },
+  { keys: ['.', 'Shift+N'], text: 'mistake.next', run: () => analysis.toMistake(1) },
+  { keys: [',', 'Shift+P'], text: 'mistake.previous', run: () => analysis.toMistake(-1) },
+  { keys: ['l', 'Ctrl+e'], text: 'key.search', run: () => (analysis.isSearching.value = !analysis.isSearching.value) },
+  {
+    keys: [' '],
+    text: 'key.best',
+    run: () => {
+      const best = analysis.shownLines.value[0]?.pv[0];
+      if (best) analysis.play(best);
+      else analysis.isSearching.value = true;
+    },
+  },
+  { keys: ['x'], text: 'threats', run: () => (showThreats.value = !showThreats.value) },
+  { keys: ['a'], text: 'key.arrows', run: () => (arrows.value = arrows.value ? 0 : 3) },
+  { keys: ['z'], text: 'key.blind', run: () => (analysis.isBlind.value = !analysis.isBlind.value) },
+  { keys: ['v'], text: 'key.evalBar', run: () => (showEvalBar.value = !showEvalBar.value) },
+  { keys: ['f'], text: 'flip', run: () => (analysis.orientation.value = analysis.orientation.value === 'sente' ? 'gote' : 'sente') },
+  { keys: ['c'], text: 'comment.write', run: () => document.getElementById('comment')?.focus() },
+  { keys: ['m', '/'], text: 'typed', run: () => document.getElementById('typed-move')?.focus() },
+  { keys: ['Delete'], text: 'move.delete', run: () => analysis.remove(analysis.node.value) },
+  { keys: ['Ctrl+o'], text: 'open', run: () => (dialog.value = 'open') },
+  { keys: ['Ctrl+s'], text: 'save.kif', run: () => void saveRecord('kif') },
+  { keys: ['Ctrl+c'], text: 'copy.kif', run: () => void recordText('kif').then(copyText) },
+];
+
+const EVERYWHERE: readonly Binding[] = [
+  { keys: ['?', 'h', 'F1'], text: 'help.keys', run: () => (isHelpOpen.value = !isHelpOpen.value) },
+  { keys: ['Alt+1'], text: 'nav.analyse', run: () => open('analyse') },
+];
+
+function nameOf(e: KeyboardEvent): string {
+  const isLetterOrArrow = /^[A-Za-z]$|^Arrow/.test(e.key);
+  const shift = e.shiftKey && isLetterOrArrow ? 'Shift+' : '';
+  const key = shift && e.key.length === 1 ? e.key.toUpperCase() : e.key;
+  return `${e.ctrlKey || e.metaKey ? 'Ctrl+' : ''}${e.altKey ? 'Alt+' : ''}${shift}${key}`;
+}
+
+export function listenForKeys(): void {
+  addEventListener('keydown', e => {
+    const target = e.target as HTMLElement;
+    if (target.closest('input, textarea, select') || (target.closest('dialog') && e.key !== '?')) return;
+    const name = nameOf(e);
+    if (name === 'Ctrl+c' && String(getSelection())) return;
+    // Buttons keep the keys that press them; radio groups and menus their arrows.
+    if ((e.key === ' ' || e.key === 'Enter') && target.closest('button, a, summary')) return;
+    const found = [...EVERYWHERE, ...(onBoard() ? ANALYSIS : [])].find(b => b.keys.includes(name));
+    if (!found) return;
+    e.preventDefault();
+    found.run();
+  });
+}
+
+const SIGNS: Record<string, string> = { ArrowLeft: '←', ArrowRight: '→', ArrowUp: '↑', ArrowDown: '↓', ' ': 'Space' };
+
+const shown = (key: string): string => key.split('+').map(k => SIGNS[k] ?? (k || '+')).join(' + ');
+
+export function KeyHelp() {
+  if (!isHelpOpen.value) return null;
+  const table = (title: Key, bindings: readonly { keys: readonly string[]; text: Key }[]) => (
+    <section>
+      <h3>{t(title)}</h3>
+      <dl class="keys">
+        {bindings.map(b => (
+          <div key={b.text}>
+            <dt>
+              {b.keys.map(k => (
+                <kbd key={k}>{shown(k)}</kbd>
+              ))}
+            </dt>
+            <dd>{t(b.text)}</dd>
+          </div>
+        ))}
+      </dl>
+    </section>
+  );
+  return (
+    <Dialog title={t('help.keys')} onClose={() => (isHelpOpen.value = false)} class="help">
+      {table('nav.analyse', ANALYSIS)}
+      {table('help.everywhere', EVERYWHERE)}
+      {table('help.board', [
+        { keys: ['←', '→', '↑', '↓'], text: 'help.board.move' },
+        { keys: ['Enter'], text: 'help.board.enter' },
+        { keys: ['p', 'l', 'n', 's', 'g', 'b', 'r'], text: 'help.board.drop' },
+        { keys: ['=', 'Esc'], text: 'help.board.promote' },
+        { keys: ['Ctrl+V'], text: 'help.paste' },
+      ])}
+    </Dialog>
+  );
+}

@@ -1,0 +1,70 @@
+// What a visitor chose, kept by the browser.
+import { effect, signal, type Signal } from '@preact/signals';
+import type { Notation } from './shogi/notation';
+
+export type Language = 'ja' | 'en';
+export type Theme = 'auto' | 'light' | 'dark';
+export type PieceSet = 'kanji' | 'western';
+
+const stored: Record<string, unknown> = read();
+
+function read(): Record<string, unknown> {
+  try {
+    return JSON.parse(localStorage.getItem('komadori') ?? '{}');
+  } catch {
+    return {};
+  }
+}
+
+const all: Record<string, Signal<unknown>> = {};
+
+function setting<T>(name: string, initial: T, isValid: (v: unknown) => boolean = v => typeof v === typeof initial): Signal<T> {
+  const known = stored[name];
+  const s = signal<T>(known !== undefined && isValid(known) ? (known as T) : initial);
+  all[name] = s as Signal<unknown>;
+  return s;
+}
+
+const among =
+  (...values: unknown[]) =>
+  (v: unknown) =>
+    values.includes(v);
+
+const browserLanguage: Language = typeof navigator !== 'undefined' && /^ja/.test(navigator.language) ? 'ja' : 'en';
+
+export const language = setting<Language>('language', browserLanguage, among('ja', 'en'));
+export const theme = setting<Theme>('theme', 'auto', among('auto', 'light', 'dark'));
+export const pieceSet = setting<PieceSet>('pieces', 'kanji', among('kanji', 'western'));
+/** `auto`: that of the language. */
+export const notationChoice = setting<Notation | 'auto'>('notation', 'auto', among('auto', 'japanese', 'western', 'usi'));
+export const arrows = setting('arrows', 3, among(0, 1, 2, 3));
+export const multipv = setting('multipv', 3, v => Number.isInteger(v) && (v as number) >= 1 && (v as number) <= 10);
+export const showThreats = setting('threats', false);
+export const showEvalBar = setting('evalBar', true);
+export const showNetwork = setting('network', true);
+export const modelId = setting('model', '');
+export const studyNodes = setting('studyNodes', 800);
+export const sound = setting('sound', false);
+export const openPanels = setting<Record<string, boolean>>('panels', {}, v => typeof v === 'object' && v !== null);
+
+export const notation = (): Notation =>
+  notationChoice.value === 'auto' ? (language.value === 'ja' ? 'japanese' : 'western') : notationChoice.value;
+
+export function keepSettings(): void {
+  effect(() => {
+    const values = Object.fromEntries(Object.entries(all).map(([name, s]) => [name, s.value]));
+    try {
+      localStorage.setItem('komadori', JSON.stringify(values));
+    } catch {
+      // Private windows may refuse; the choice then lasts as long as the page.
+    }
+  });
+  const dark = matchMedia('(prefers-color-scheme: dark)');
+  const paint = () => {
+    const root = document.documentElement;
+    root.lang = language.value;
+    root.dataset.theme = theme.value === 'auto' ? (dark.matches ? 'dark' : 'light') : theme.value;
+  };
+  effect(paint);
+  dark.addEventListener('change', paint);
+}

@@ -1,0 +1,112 @@
+// Positions as the page needs them: what may be moved where, and what follows a move. Rules are
+// shogiops' (made for shogiground, the board); the server judges everything that counts.
+import { shogigroundDropDests, shogigroundMoveDests } from 'shogiops/compat';
+import { makeSfen, parseSfen } from 'shogiops/sfen';
+import type { MoveOrDrop, Role, SquareName } from 'shogiops/types';
+import { isDrop, makeSquareName, parseUsi } from 'shogiops/util';
+import { pieceCanPromote, pieceForcePromote } from 'shogiops/variant/util';
+import type { Shogi } from 'shogiops/variant/shogi';
+
+export type Position = Shogi;
+export type Color = 'sente' | 'gote';
+
+export const START = 'lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1';
+export const HAND_ROLES: Role[] = ['rook', 'bishop', 'gold', 'silver', 'knight', 'lance', 'pawn'];
+
+/** The position of an SFEN; undefined where it isn't one. */
+export function parsePosition(sfen: string): Position | undefined {
+  return parseSfen('standard', sfen.trim().replace(/^sfen\s+/, ''), false).unwrap(
+    p => p as Position,
+    () => undefined,
+  );
+}
+
+/** Why an SFEN can't be a position to play from; undefined where it can. */
+export function sfenProblem(sfen: string): string | undefined {
+  return parseSfen('standard', sfen, true).unwrap(
+    () => undefined,
+    e => e.message,
+  );
+}
+
+export function turnOf(sfen: string): Color {
+  return sfen.split(' ')[1] === 'w' ? 'gote' : 'sente';
+}
+
+export const opposite = (c: Color): Color => (c === 'sente' ? 'gote' : 'sente');
+
+export function isLegal(pos: Position, usi: string): boolean {
+  const move = parseUsi(usi);
+  return !!move && pos.isLegal(move);
+}
+
+/** The SFEN after a legal move; undefined where the move isn't legal. */
+export function play(sfen: string, usi: string): string | undefined {
+  const pos = parsePosition(sfen);
+  const move = parseUsi(usi);
+  if (!pos || !move || !pos.isLegal(move)) return undefined;
+  pos.play(move);
+  return makeSfen(pos);
+}
+
+/** The position with the other side to move: what the opponent threatens. */
+export function passed(sfen: string): string {
+  const [board, turn, hands, n] = sfen.split(' ');
+  return [board, turn === 'b' ? 'w' : 'b', hands, String(Number(n || 1) + 1)].join(' ');
+}
+
+/** An SFEN without the number of the move: equal for equal positions. */
+export const positionKey = (sfen: string): string => sfen.split(' ').slice(0, 3).join(' ');
+
+export interface Dests {
+  moves: Map<SquareName, SquareName[]>;
+  drops: Map<string, SquareName[]>;
+}
+
+export function dests(pos: Position): Dests {
+  return { moves: shogigroundMoveDests(pos), drops: shogigroundDropDests(pos) };
+}
+
+/** All legal moves in USI. */
+export function legalMoves(pos: Position): string[] {
+  const found: string[] = [];
+  const { moves, drops } = dests(pos);
+  for (const [from, tos] of moves)
+    for (const to of tos) {
+      const { can, must } = promotion(pos, from, to);
+      if (!must) found.push(from + to);
+      if (can) found.push(`${from}${to}+`);
+    }
+  for (const [name, tos] of drops) {
+    const letter = dropLetter(name.split(' ')[1] as Role);
+    for (const to of tos) found.push(`${letter}*${to}`);
+  }
+  return found;
+}
+
+export function dropLetter(role: Role): string {
+  return { pawn: 'P', lance: 'L', knight: 'N', silver: 'S', gold: 'G', bishop: 'B', rook: 'R' }[role as string] ?? '?';
+}
+
+/** Whether a move may promote, and whether it has to. */
+export function promotion(pos: Position, from: SquareName, to: SquareName): { can: boolean; must: boolean } {
+  const move = parseUsi(from + to);
+  if (!move || isDrop(move)) return { can: false, must: false };
+  const piece = pos.board.get(move.from);
+  if (!piece) return { can: false, must: false };
+  return {
+    can: pieceCanPromote('standard')(piece, move.from, move.to, undefined),
+    must: pieceForcePromote('standard')(piece, move.to),
+  };
+}
+
+/** The squares that a move touches, in shogiground's keys: from (none of a drop) and to. */
+export function moveSquares(usi: string): SquareName[] {
+  const move = parseUsi(usi);
+  if (!move) return [];
+  return isDrop(move) ? [makeSquareName(move.to)] : [makeSquareName(move.from), makeSquareName(move.to)];
+}
+
+export function parseMove(usi: string): MoveOrDrop | undefined {
+  return parseUsi(usi);
+}

@@ -1,0 +1,172 @@
+// Records in and out, by tsshogi (ShogiHome's library): it reads and writes KIF, KI2, CSA, USI, SFEN
+// and JKF with variations, comments and times; shogiops, which has the rules here, reads no KI2 or
+// JKF and no variations. Loaded when the first record is opened or saved.
+import {
+  detectRecordFormat,
+  exportCSA,
+  exportJKFString,
+  exportKI2,
+  exportKIF,
+  formatSpecialMove,
+  getBlackPlayerName,
+  getWhitePlayerName,
+  importCSA,
+  importJKFString,
+  importKI2,
+  importKIF,
+  Move,
+  Position as RecordPosition,
+  Record as GameRecord,
+  RecordFormatType,
+  RecordMetadataKey as Key,
+  SpecialMoveType,
+  type ImmutableNode,
+} from 'tsshogi';
+import { GameTree, type Headers, type Node } from './tree';
+
+export type Format = 'kif' | 'ki2' | 'csa' | 'usi' | 'sfen' | 'jkf';
+
+/** Text of a record: UTF-8 or Shift-JIS, as its bytes show. */
+export function decode(bytes: ArrayBuffer): string {
+  try {
+    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+  } catch {
+    return new TextDecoder('shift_jis').decode(bytes);
+  }
+}
+
+export class RecordError extends Error {}
+
+/** The games of a text, in whatever format it is. Raises RecordError, in one line. */
+export function readGames(text: string, name = ''): GameTree[] {
+  const trimmed = text.replace(/^\uFEFF/, '').trim();
+  if (!trimmed) throw new RecordError('empty');
+  const games = pieces(trimmed).map(part => {
+    const record = readOne(part);
+    if (record instanceof Error) throw new RecordError(record.message);
+    return fromRecord(record);
+  });
+  games.forEach((game, i) => (game.name = games.length > 1 ? `${name} (${i + 1})` : name));
+  return games;
+}
+
+/** CSA files may hold several games, each after a line with `/`; a USI file one a line. */
+function pieces(text: string): string[] {
+  const format = detectRecordFormat(text);
+  if (format === RecordFormatType.CSA) return text.split(/^\/\s*$/m).filter(part => part.trim());
+  if (format === RecordFormatType.USI || format === RecordFormatType.SFEN) return text.split(/\r?\n/).filter(l => l.trim());
+  return [text];
+}
+
+function readOne(text: string): GameRecord | Error {
+  switch (detectRecordFormat(text)) {
+    case RecordFormatType.KIF:
+      return importKIF(text);
+    case RecordFormatType.KI2:
+      return importKI2(text);
+    case RecordFormatType.CSA:
+      return importCSA(text);
+    case RecordFormatType.JKF:
+      return importJKFString(text);
+    case RecordFormatType.SFEN: {
+      const position = RecordPosition.newBySFEN(text.replace(/^(position\s+)?sfen\s+/, ''));
+      return position ? new GameRecord(position) : new Error(text.slice(0, 60));
+    }
+    default:
+      return GameRecord.newByUSI(text);
+  }
+}
+
+const HEADERS: readonly (readonly [keyof Headers, Key])[] = [
+  ['event', Key.TOURNAMENT],
+  ['date', Key.START_DATETIME],
+  ['place', Key.PLACE],
+  ['timeControl', Key.TIME_LIMIT],
+];
+
+function fromRecord(record: GameRecord): GameTree {
+  const game = new GameTree(record.initialPosition.getSFEN(1));
+  game.headers.black = getBlackPlayerName(record.metadata);
+  game.headers.white = getWhitePlayerName(record.metadata);
+  for (const [name, key] of HEADERS) {
+    const value = record.metadata.getStandardMetadata(key) ?? (name === 'date' ? record.metadata.getStandardMetadata(Key.DATE) : undefined);
+    if (value) game.headers[name] = value;
+  }
+  game.root.comment = record.first.comment.trimEnd();
+  copy(record.first.next, game.root, game, true);
+  return game;
+}
+
+/** Copies a move and all that follows; siblings hang on `branch`. The line itself is a loop, so that
+ * a long game doesn't need a deep stack. */
+function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain: boolean): void {
+  const waiting: [ImmutableNode, Node, boolean][] = first ? [[first, parent, isMain]] : [];
+  for (let item = waiting.shift(); item; item = waiting.shift()) {
+    const [start, above, main] = item;
+    for (let sibling: ImmutableNode | null = start; sibling; sibling = sibling.branch) {
+      const { move } = sibling;
+      const onMain = main && sibling === start;
+      if (!(move instanceof Move)) {
+        if (onMain) game.ending = formatSpecialMove(move);
+        if (sibling.comment) above.comment = [above.comment, sibling.comment.trimEnd()].filter(Boolean).join('\n');
+        continue;
+      }
+      const node = game.add(above, move.usi);
+      if (!node) continue;
+      node.comment = sibling.comment.trimEnd();
+      if (sibling.elapsedMs) node.timeMs = sibling.elapsedMs;
+      if (sibling.next) waiting.push([sibling.next, node, onMain]);
+    }
+  }
+}
+
+const ENDINGS: Record<string, SpecialMoveType> = Object.fromEntries(
+  Object.values(SpecialMoveType).map(type => [formatSpecialMove(type), type]),
+);
+
+/** The record of a game, with all its variations. `comment` says what to write after each move. */
+function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
+  const record = new GameRecord(RecordPosition.newBySFEN(game.initialSfen) ?? undefined);
+  const { headers } = game;
+  if (headers.black) record.metadata.setStandardMetadata(Key.BLACK_NAME, headers.black);
+  if (headers.white) record.metadata.setStandardMetadata(Key.WHITE_NAME, headers.white);
+  for (const [name, key] of HEADERS) if (headers[name]) record.metadata.setStandardMetadata(key, headers[name]!);
+  record.first.comment = comment(game.root);
+  const waiting: [Node, ImmutableNode][] = [[game.root, record.first]];
+  for (let item = waiting.shift(); item; item = waiting.shift()) {
+    const [node, at] = item;
+    for (const child of node.children) {
+      record.gotoNode(at);
+      const move = record.position.createMoveByUSI(child.usi);
+      if (!move || !record.append(move, { ignoreValidation: true })) continue;
+      record.current.comment = comment(child);
+      if (child.timeMs) record.current.setElapsedMs(child.timeMs);
+      waiting.push([child, record.current]);
+    }
+  }
+  record.resetAllBranchSelection();
+  record.goto(Number.MAX_SAFE_INTEGER);
+  const ending = ENDINGS[game.ending];
+  if (ending && ending !== SpecialMoveType.START) record.append(ending);
+  return record;
+}
+
+export const ownComment = (node: Node): string => node.comment;
+
+export function writeGame(game: GameTree, format: Format, comment: (node: Node) => string = ownComment): string {
+  const record = toRecord(game, comment);
+  switch (format) {
+    case 'kif':
+      return exportKIF(record);
+    case 'ki2':
+      return exportKI2(record);
+    case 'csa':
+      return exportCSA(record);
+    case 'jkf':
+      return exportJKFString(record);
+    case 'usi':
+      return record.getUSI({ startpos: true, allMoves: true }) + '\n';
+    case 'sfen':
+      return record.sfen + '\n';
+  }
+}

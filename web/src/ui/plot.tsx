@@ -1,0 +1,92 @@
+// uPlot in our colours, and a component for curves.
+import { useEffect, useRef } from 'preact/hooks';
+import uPlot from 'uplot';
+import { theme } from '../settings';
+
+/** A colour of the style sheet. */
+export function color(name: string): string {
+  return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || '#888';
+}
+
+export const CURVE_COLORS = ['--c1', '--c2', '--c3', '--c4', '--c5', '--c6', '--c7', '--c8'];
+
+export function observeSize(el: HTMLElement, onSize: (width: number, height: number) => void): () => void {
+  let [w, h] = [el.clientWidth, el.clientHeight];
+  const observer = new ResizeObserver(() => {
+    if (el.clientWidth === w && el.clientHeight === h) return;
+    [w, h] = [el.clientWidth, el.clientHeight];
+    if (w && h) onSize(w, h);
+  });
+  observer.observe(el);
+  return () => observer.disconnect();
+}
+
+interface CurvesProps {
+  label: string;
+  x: readonly number[];
+  curves: readonly { name: string; values: readonly (number | null)[] }[];
+  format?: (v: number) => string;
+  formatX?: (v: number) => string;
+  onPoint?: (index: number) => void;
+  height?: number;
+  range?: [number, number];
+}
+
+/** Curves over a common x, with a legend that says the values under the cursor. */
+export function Curves({ label, x, curves, format = v => v.toPrecision(4), formatX = String, onPoint, height = 200, range }: CurvesProps) {
+  const place = useRef<HTMLDivElement>(null);
+  const plot = useRef<uPlot | undefined>(undefined);
+  const latest = useRef(onPoint);
+  latest.current = onPoint;
+  const names = curves.map(c => c.name).join('|');
+  const look = theme.value;
+  const data = [x as number[], ...curves.map(c => c.values as (number | null)[])] as uPlot.AlignedData;
+
+  useEffect(() => {
+    const el = place.current!;
+    const grid = { stroke: color('--line'), width: 1 };
+    const axis = { stroke: color('--faint'), grid, ticks: { show: false }, font: '11px system-ui' };
+    const made = new uPlot(
+      {
+        width: el.clientWidth || 300,
+        height,
+        padding: [8, 10, 0, 0],
+        cursor: { drag: { x: true, y: false }, points: { size: 6 } },
+        scales: { x: { time: false }, ...(range ? { y: { range } } : {}) },
+        axes: [
+          { ...axis, size: 26, values: (_, at) => at.map(formatX) },
+          { ...axis, size: 52, values: (_, at) => at.map(v => format(v)) },
+        ],
+        series: [
+          { label: '', value: (_, v) => (v === null ? '' : formatX(v)) },
+          ...curves.map((c, i) => ({
+            label: c.name,
+            stroke: color(CURVE_COLORS[i % CURVE_COLORS.length]),
+            width: 1.8,
+            spanGaps: true,
+            points: { show: x.length < 60, size: 5 },
+            value: (_: uPlot, v: number | null) => (v === null ? '–' : format(v)),
+          })),
+        ],
+      },
+      data,
+      el,
+    );
+    made.over.addEventListener('click', () => {
+      const { idx } = made.cursor;
+      if (idx !== null && idx !== undefined) latest.current?.(idx);
+    });
+    plot.current = made;
+    const unobserve = observeSize(el, width => made.setSize({ width, height }));
+    return () => {
+      unobserve();
+      made.destroy();
+    };
+  }, [names, look, height]);
+
+  useEffect(() => {
+    plot.current?.setData(data);
+  });
+
+  return <div class={`curves ${onPoint ? 'clickable' : ''}`} ref={place} role="img" aria-label={label} style={{ minHeight: `${height + 28}px` }} />;
+}

@@ -1,0 +1,73 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, test } from 'vitest';
+import { decode, readGames, writeGame, type Format } from '../src/shogi/records';
+import { START } from '../src/shogi/position';
+import { GameTree } from '../src/shogi/tree';
+
+function read(name: string): GameTree[] {
+  const bytes = readFileSync(join(import.meta.dirname, 'games', name));
+  return readGames(decode(new Uint8Array(bytes).buffer), name);
+}
+
+const usis = (game: GameTree) => game.mainLine().slice(1).map(n => n.usi);
+const expected = usis(read('game.csa')[0]);
+
+describe('records', () => {
+  test('CSA', () => {
+    const [game] = read('game.csa');
+    expect(expected).toHaveLength(103);
+    expect(game.headers).toMatchObject({ black: 'broaden', white: '海底' });
+    expect(game.mainLine()[2].timeMs).toBe(14_000);
+  });
+
+  test.each(['game.kif', 'game-sjis.kif', 'game.ki2', 'game.jkf', 'game.usi'])('%s has the same moves', name => {
+    expect(usis(read(name)[0])).toEqual(expected);
+  });
+
+  test('variations and comments, in Shift-JIS too', () => {
+    const [game] = read('game-sjis.kif');
+    expect(game.mainLine()[8].comment).toBe('序盤のコメント');
+    expect(game.mainLine()[10].children.map(n => n.usi)).toEqual([expected[10]]);
+    expect(game.mainLine()[11].children.length + game.mainLine()[10].children.length).toBeGreaterThanOrEqual(2);
+    expect(game.headers.white).toBe('海底');
+    expect(game.ending).toBe('投了');
+  });
+
+  test.each<Format>(['kif', 'csa', 'jkf', 'ki2', 'usi'])('%s written is read again', format => {
+    const [game] = read('game.kif');
+    const again = readGames(writeGame(game, format))[0];
+    expect(usis(again)).toEqual(expected);
+  });
+
+  test('a tree goes through KIF whole', () => {
+    const game = new GameTree();
+    game.addLine(game.root, ['7g7f', '3c3d', '2g2f']);
+    game.addLine(game.root, ['7g7f', '8c8d', '2g2f', '8d8e']);
+    game.addLine(game.root, ['2g2f']);
+    game.headers = { black: '<img src=x onerror=alert(1)>', white: '後手' };
+    game.root.children[0].comment = '一行目\n二行目';
+    const again = readGames(writeGame(game, 'kif'))[0];
+    expect([...again.nodes()].map(n => n.usi).sort()).toEqual([...game.nodes()].map(n => n.usi).sort());
+    expect(again.root.children[0].comment).toBe('一行目\n二行目');
+    expect(again.headers.black).toBe('<img src=x onerror=alert(1)>');
+  });
+
+  test('positions, handicaps, several games', () => {
+    const sfen = '4k4/9/9/9/9/9/9/9/4K4 w 2r 7';
+    expect(readGames(sfen)[0].initialSfen).toContain('4k4/9/9/9/9/9/9/9/4K4 w 2r');
+    expect(readGames(`position startpos moves 7g7f\nposition startpos moves 2g2f 8c8d`)).toHaveLength(2);
+    const two = readFileSync(join(import.meta.dirname, 'games/game.csa'), 'utf8');
+    expect(readGames(`${two}\n/\n${two}`)).toHaveLength(2);
+    expect(readGames(writeGame(new GameTree('lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1'), 'kif'))[0].initialSfen).toContain(' w - ');
+    expect(readGames('position startpos')[0].initialSfen).toContain(START.slice(0, 57));
+  });
+
+  test.each(['', '   ', '\uFEFF', '手数----指手---------消費時間--\n   1 ９九歩(98)'])('%j is refused or empty, in one line', text => {
+    try {
+      for (const game of readGames(text)) expect(game.root.children).toEqual([]);
+    } catch (e) {
+      expect((e as Error).message).not.toContain('\n');
+    }
+  });
+});

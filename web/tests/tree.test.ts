@@ -1,0 +1,110 @@
+import { describe, expect, test } from 'vitest';
+import { gradeOf, lossOf, mistakes } from '../src/shogi/grades';
+import { legalMoves, parsePosition, passed, play, positionKey, promotion, sfenProblem, START } from '../src/shogi/position';
+import { blackWinRate, GameTree, lineThrough, movesTo, repetitions, type Node } from '../src/shogi/tree';
+
+const score = (winRate: number, pv: string[] = []) => ({ winRate, pv, nodes: 100 });
+
+describe('positions', () => {
+  test('the start has 30 moves', () => expect(legalMoves(parsePosition(START)!)).toHaveLength(30));
+
+  test('a move is played, an illegal one is not', () => {
+    expect(play(START, '7g7f')).toContain(' w - 2');
+    expect(play(START, '7g7e')).toBeUndefined();
+    expect(play(START, 'P*5e')).toBeUndefined();
+  });
+
+  test('a pawn drop that mates is no move', () => {
+    const pos = parsePosition('8k/9/6+R1N/9/9/9/9/9/K8 b P 1')!;
+    const other = parsePosition('7lk/7p1/7GN/9/9/9/9/9/K8 b P 1')!;
+    expect(legalMoves(pos)).toContain('P*1b');
+    expect(legalMoves(other)).not.toContain('P*1b');
+  });
+
+  test('promotion is a choice, or has to be', () => {
+    const pos = parsePosition('4k4/P8/9/2B6/9/9/9/9/4K4 b - 1')!;
+    expect(promotion(pos, '9b', '9a')).toEqual({ can: true, must: true });
+    expect(promotion(pos, '7d', '6c')).toEqual({ can: true, must: false });
+    expect(promotion(pos, '7d', '6e')).toEqual({ can: false, must: false });
+  });
+
+  test('passing changes the side to move and nothing else', () => {
+    expect(passed(START)).toBe(START.replace(' b - 1', ' w - 2'));
+    expect(positionKey(passed(passed(START)))).toBe(positionKey(START));
+  });
+
+  test('a position that cannot be says why', () => {
+    expect(sfenProblem(START)).toBeUndefined();
+    expect(sfenProblem('9/9/9/9/9/9/9/9/9 b - 1')).toBe('ERR_EMPTY');
+    expect(sfenProblem('4k4/4R4/9/9/9/9/9/9/4K4 b - 1')).toBe('ERR_OPPOSITE_CHECK');
+    expect(sfenProblem('<script>')).toBeDefined();
+  });
+});
+
+describe('the tree', () => {
+  function tree(): [GameTree, Node] {
+    const game = new GameTree();
+    return [game, game.addLine(game.root, ['7g7f', '3c3d', '2g2f'])];
+  }
+
+  test('a move made twice is one node', () => {
+    const [game, end] = tree();
+    expect(game.addLine(game.root, ['7g7f', '3c3d', '2g2f'])).toBe(end);
+    expect([...game.nodes()]).toHaveLength(4);
+  });
+
+  test('a variation becomes the main line and goes away', () => {
+    const [game, end] = tree();
+    const other = game.addLine(game.root, ['7g7f', '8c8d']);
+    game.promote(other);
+    expect(game.mainLine().map(n => n.usi)).toEqual(['', '7g7f', '8c8d']);
+    game.remove(other);
+    expect(game.mainLine().at(-1)).toBe(end);
+  });
+
+  test('lines lead through a node to an end', () => {
+    const [game] = tree();
+    const other = game.addLine(game.root, ['7g7f', '8c8d', '2g2f', '8d8e']);
+    expect(lineThrough(other.parent!).map(n => n.usi)).toEqual(['', '7g7f', '8c8d', '2g2f', '8d8e']);
+    expect(movesTo(other)).toEqual(['7g7f', '8c8d', '2g2f', '8d8e']);
+  });
+
+  test('an illegal move ends a line', () => {
+    const [game] = tree();
+    expect(game.addLine(game.root, ['7g7f', '7g7f', '3c3d']).ply).toBe(1);
+  });
+
+  test('the fourth time is told', () => {
+    const game = new GameTree();
+    const round = ['2h3h', '8b7b', '3h2h', '7b8b'];
+    const end = game.addLine(game.root, [...round, ...round, ...round]);
+    expect(repetitions(end)).toBe(4);
+    expect(repetitions(end.parent!)).toBe(3);
+  });
+});
+
+describe('mistakes', () => {
+  test('are classed at 5, 10, 20 and 50 points', () => {
+    expect([0.049, 0.05, 0.1, 0.2, 0.5].map(gradeOf)).toEqual([undefined, 'inaccuracy', 'mistake', 'blunder', 'disaster']);
+  });
+
+  test('are what the mover lost', () => {
+    const game = new GameTree();
+    const [, first, second] = lineThrough(game.addLine(game.root, ['7g7f', '3c3d']));
+    game.root.score = score(0.6, ['2g2f']);
+    first.score = score(0.55, ['8c8d']);
+    second.score = score(0.48);
+    expect(lossOf(first)).toBeCloseTo(0.15);
+    expect(lossOf(second)).toBeCloseTo(0.03);
+    expect(mistakes(game.mainLine())).toEqual([first]);
+    expect(blackWinRate(first)).toBeCloseTo(0.45);
+  });
+
+  test("the search's own move is none", () => {
+    const game = new GameTree();
+    const first = game.add(game.root, '7g7f')!;
+    game.root.score = score(0.7, ['7g7f']);
+    first.score = score(0.6);
+    expect(lossOf(first)).toBe(0);
+  });
+});
