@@ -7,8 +7,8 @@ import math
 from dataclasses import dataclass
 from typing import Protocol, Self, runtime_checkable
 
-import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 
@@ -80,8 +80,8 @@ def win_logit(value: Tensor) -> Tensor:
         return value
     win, draw, loss = value.unbind(1)
     half = draw - math.log(2)
-    ahead, behind = (torch.stack((end, half)).logsumexp(0) for end in (win, loss))
-    return ahead - behind
+    # log(e^win + e^half) - log(e^loss + e^half), in operations that ONNX and OpenVINO have.
+    return F.softplus(win - half) - F.softplus(loss - half)
 
 
 def fold(conv: nn.Conv2d, norm: nn.Module) -> nn.Conv2d:
