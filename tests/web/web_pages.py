@@ -11,6 +11,7 @@ from starlette.testclient import TestClient, WebSocketTestSession
 from komadori.web.app import make_app
 from komadori.web.folders import Folders
 from komadori.web.guard import Access
+from komadori.web.library import Library
 from komadori.web.models import Models
 from komadori.web.session import Hub
 
@@ -73,5 +74,6 @@ class _PageContext:
 
 
 def make_server(folder: Path, *, token: str = "", model: str = "random:3") -> TestClient:
-    hub = Hub(Models(Folders([folder]), model))
+    folders = Folders([folder])
+    hub = Hub(Models(folders, model), folders, Library(folder / "library"))
     return TestClient(make_app(hub, Access(token=token)), base_url=ORIGIN)

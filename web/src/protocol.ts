@@ -176,7 +176,7 @@ export interface GameProgress {
 
 export interface GameResult {
   winner: 'black' | 'white' | 'draw' | 'none';
-  reason: 'checkmate' | 'resignation' | 'declaration' | 'repetition' | 'perpetual_check' | 'max_plies' | 'illegal_move' | 'false_declaration' | 'time' | 'engine_failure' | 'interrupted';
+  reason: 'checkmate' | 'resignation' | 'declaration' | 'repetition' | 'perpetual_check' | 'max_plies' | 'illegal_move' | 'false_declaration' | 'time' | 'engine_failure' | 'adjudication' | 'interrupted';
   detail: string;
 }
 
@@ -261,7 +261,7 @@ export interface NetworkAnswer {
   turn: 'black' | 'white';
   value: number;
   policy: PolicyMove[];
-  legal_mass: number;
+  legal_mass: number | null;
   from_squares: number[];
   to_squares: number[];
   drops: Record<string, number>;
@@ -322,6 +322,7 @@ export interface StartGame {
   clock?: Clock | null;
   declaration?: '27' | '24' | 'none';
   max_plies?: number;
+  pace_ms?: number;
 }
 
 export interface Stop {

@@ -87,6 +87,18 @@ class Journal:
         self.close()
 
 
+def read_journal(path: Path) -> dict[str, Found]:
+    """What a journal holds, whoever writes to it now. Raises OSError."""
+    known = {}
+    for line in path.read_bytes().split(b"\n")[1:-1]:
+        try:
+            key, found = _from_json(json.loads(line))
+        except (ValueError, KeyError, TypeError):
+            break
+        known[key] = found
+    return known
+
+
 def _from_json(row: dict[str, Any]) -> tuple[str, Found]:
     lines = tuple(Line(**{**line, "pv": tuple(line["pv"])}) for line in row["lines"])
     found = Found(float(row["win_rate"]), int(row["visits"]), lines, bool(row["declares"]))

@@ -214,7 +214,7 @@ def _play(
             began = time.perf_counter()
             decision = players[side].play(board, conditions.go(left_ms))
             spent_ms = (time.perf_counter() - began) * 1000.0
-            if conditions.has_clock and not _charge(left_ms, side, spent_ms, conditions):
+            if conditions.has_clock and not charge(left_ms, side, spent_ms, conditions):
                 record.times_ms.append(round(spent_ms))
                 late_ms = spent_ms - left_ms[side] - conditions.increment_ms - conditions.byoyomi_ms
                 detail = f"thought {spent_ms:.0f} ms, {late_ms:.0f} ms too long"
@@ -295,7 +295,7 @@ def _apply(board: Board, decision: Decision, side: int) -> tuple[Winner, Reason,
     return None
 
 
-def _charge(left_ms: list[float], side: int, spent_ms: float, conditions: Conditions) -> bool:
+def charge(left_ms: list[float], side: int, spent_ms: float, conditions: Conditions) -> bool:
     """Take the time from the clock; whether it was enough."""
     left = left_ms[side] + conditions.increment_ms - spent_ms
     if left < 0.0:

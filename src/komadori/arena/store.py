@@ -150,7 +150,7 @@ def check_record_suffix(suffix: str) -> None:
 
 
 #: What `komadori.records` calls the reasons.
-_ENDS = {
+ENDS = {
     "checkmate": "MATE",
     "resignation": "RESIGN",
     "declaration": "DECLARATION",
@@ -175,7 +175,7 @@ def to_game(record: GameRecord) -> Game:
         record.moves,
         record.sfen,
         winner=Winner[record.winner.upper()],
-        end=End[_ENDS[record.reason]],
+        end=End[ENDS[record.reason]],
         scores_cp=[*before, *record.scores_cp, *[None] * plies][:plies],
         times_ms=[*before, *record.times_ms, *[None] * plies][:plies],
         headers={"black": record.names[0], "white": record.names[1]},

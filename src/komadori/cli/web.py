@@ -14,6 +14,12 @@ import click
 @click.option("--port", type=click.IntRange(0, 65535), help="[default: the first free from 8624]")
 @click.option("--lan", is_flag=True, help="Let other devices in the network in, by a token.")
 @click.option("--no-browser", is_flag=True, help="Don't open the browser.")
+@click.option("--player", multiple=True, metavar="SPEC", help="One more opponent; may be repeated.")
+@click.option(
+    "--library",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder of the games kept. [default: the user's own]",
+)
 @click.option("--threads", default=0, type=click.IntRange(min=0), help="Of the network.")
 def command(
     folders: tuple[Path, ...],
@@ -21,6 +27,8 @@ def command(
     port: int | None,
     lan: bool,
     no_browser: bool,
+    player: tuple[str, ...],
+    library: Path | None,
     threads: int,
 ) -> None:
     """Serve the pages at 127.0.0.1 and open the browser.
@@ -34,17 +42,24 @@ def command(
         raise click.ClickException(
             f"the package {error.name} is missing: pip install 'komadori[web]'"
         ) from error
+    from komadori.players import PlayerSpecError
     from komadori.web.folders import Folders
+    from komadori.web.library import Library
     from komadori.web.models import Models
     from komadori.web.session import Hub
 
     name = str(Path(model).resolve()) if model and Path(model).exists() else model
-    models = Models(Folders(folders or (Path.cwd(),)), name, threads)
+    places = Folders(folders or (Path.cwd(),))
+    models = Models(places, name, threads)
     if model and models.default() is None:
         raise click.ClickException(f"no model {model}")
+    try:
+        hub = Hub(models, places, Library(library), players=player, is_lan=lan)
+    except PlayerSpecError as error:
+        raise click.ClickException(f"--player: {error}") from error
     try:
         address = bind(port, lan)
     except OSError as error:
         raise click.ClickException(f"port {port}: {error.strerror or error}") from error
-    serve(Hub(models, is_lan=lan), address, not no_browser, click.echo)
+    serve(hub, address, not no_browser, click.echo)
     os._exit(0)  # threads of a backend must not keep the process

@@ -35,9 +35,11 @@ class SharedEvaluator:
         for worker in self._workers:
             worker.start()
 
-    def lane(self) -> Lane:
-        """A new evaluator for one searcher; close it when the searcher is closed."""
-        return Lane(self)
+    def lane(self, slots: int | None = None, max_batch: int | None = None) -> Lane:
+        """A new evaluator for one searcher, with the network's slots and rows where none are
+        given; close it when the searcher is closed.
+        """
+        return Lane(self, slots, max_batch)
 
     def submit(self, request: _Request) -> None:
         with self._changed:
@@ -116,18 +118,21 @@ class _Request:
 class Lane(FutureSlots):
     """A searcher's share of a `SharedEvaluator`."""
 
-    def __init__(self, shared: SharedEvaluator) -> None:
+    def __init__(
+        self, shared: SharedEvaluator, slots: int | None = None, max_batch: int | None = None
+    ) -> None:
         evaluator = shared.evaluator
+        rows = min(max_batch or evaluator.max_batch, evaluator.max_batch)
         self.name = evaluator.name
         self.features, self.labels = evaluator.features, evaluator.labels
         self.precision = str(getattr(evaluator, "precision", evaluator.name))
         self.threads = int(getattr(evaluator, "threads", 0))
-        super().__init__("lane", evaluator.max_batch, evaluator.slots, workers=1)
+        super().__init__("lane", rows, slots or evaluator.slots, workers=1)
         self._shared = shared
         inputs = evaluator.inputs(0)
         labels = LABELS[evaluator.labels].size
         self._inputs: list[tuple[Planes, ...]] = [
-            tuple(np.zeros_like(array) for array in inputs) for _ in range(self.slots)
+            tuple(np.zeros_like(array[:rows]) for array in inputs) for _ in range(self.slots)
         ]
         self._outputs: list[tuple[Floats, Floats]] = [
             (np.zeros((self.max_batch, labels), np.float32), np.zeros(self.max_batch, np.float32))

@@ -12,6 +12,7 @@ from torch.nn import functional as F
 
 from komadori._core import attention as core
 from komadori.nets.network import fold
+from komadori.nets.watching import is_watched, show_weights
 
 Activation = Callable[[Tensor], Tensor]
 
@@ -179,6 +180,9 @@ def attend(
 ) -> Tensor:
     """Scaled dot product attention of [N, heads, tokens, each], bias [heads, tokens, tokens];
     `dropout` of its weights."""
+    if is_watched():
+        scores = query.float() @ key.float().transpose(2, 3) * query.shape[3] ** -0.5
+        show_weights((scores if bias is None else scores + bias.float()).softmax(3))
     if query.device.type == "cpu":  # where torch's takes four times as long in bfloat16
         with torch.autocast("cpu", enabled=False):
             query, key, value = query.float(), key.float(), value.float()

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 
 from komadori.nets.heads import SQUARES
 from komadori.nets.layers import Activation, ConvNorm
+from komadori.nets.watching import is_watched, show_weights
 
 
 def is_chosen(item: int, count: int, among: int) -> bool:
@@ -84,7 +85,10 @@ class SquareAttention(nn.Module):
         parts = self.project(inner).reshape(-1, 3, self.heads, each, SQUARES)
         query, key, value = parts.unbind(1)  # [N, heads, each, 81]
         scores = query.transpose(2, 3) @ key * each**-0.5 + self.bias
-        mixed = value @ scores.softmax(3).transpose(2, 3)
+        weights = scores.softmax(3)
+        if is_watched():
+            show_weights(weights)
+        mixed = value @ weights.transpose(2, 3)
         x = x + self.mix(mixed.reshape(-1, x.shape[1], 9, 9))
         out: Tensor = x + self.narrow(self.activation(self.widen(x)))
         return out if self.norm is not None else self.activation(out)

@@ -6,21 +6,24 @@ import mimetypes
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
-from typing import Annotated, Any
 
-from fastapi import FastAPI, Query, WebSocket
-from fastapi.responses import PlainTextResponse
+from fastapi import FastAPI, Request, WebSocket
+from fastapi.responses import JSONResponse, PlainTextResponse
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
 
 from komadori import __version__
-from komadori.web import protocol
+from komadori.web.api import make_api
+from komadori.web.errors import RefusedError
 from komadori.web.guard import Access, Guard
+from komadori.web.http_shapes import Problem
 from komadori.web.session import Hub
-from komadori.web.shapes import ModelInfo
 
 STATIC = Path(__file__).parent / "static"
+
+#: HTTP statuses of refusals; the rest is 422.
+_STATUS = {"unknown_name": 404, "unknown_model": 404, "failed": 500, "too_many": 413}
 
 
 def make_app(hub: Hub, access: Access | None = None, static: Path = STATIC) -> ASGIApp:
@@ -39,34 +42,17 @@ def make_app(hub: Hub, access: Access | None = None, static: Path = STATIC) -> A
         redoc_url=None,
         lifespan=lifespan,
     )
+    app.include_router(make_api(hub))
+
+    @app.exception_handler(RefusedError)
+    async def refused(_: Request, error: RefusedError) -> JSONResponse:
+        problem = Problem(code=error.code, detail=str(error))
+        return JSONResponse(problem.model_dump(), _STATUS.get(error.code, 422))
 
     @app.websocket("/ws")
     async def connect(socket: WebSocket, session: str = "") -> None:
         await socket.accept()
         await hub.connect(socket, session)
-
-    @app.get("/api/models", summary="The networks that pages may ask for, the default first")
-    def models() -> list[ModelInfo]:
-        return hub.models.infos()
-
-    @app.get("/api/protocol.json", summary="JSON schema of the WebSocket's messages")
-    def schema() -> dict[str, Any]:
-        return protocol.json_schema()
-
-    @app.get("/api/board.svg", summary="A picture of a position", response_class=Response)
-    def board_svg(
-        position: Annotated[str, Query(max_length=20_000)] = "startpos",
-        flipped: bool = False,
-        width: Annotated[int, Query(ge=100, le=2000)] = 520,
-        arrows: Annotated[list[str] | None, Query(max_length=10)] = None,
-    ) -> Response:
-        from komadori.web.positions import read_position
-
-        board = read_position(position)
-        moves = [board.parse_usi(text) for text in arrows or []]
-        drawn = [(move, 1.0 / rank) for rank, move in enumerate(moves, 1)]
-        picture = board.svg(arrows=drawn, flipped=flipped, width=width, labels=False)
-        return Response(picture, media_type="image/svg+xml")
 
     if (static / "index.html").is_file():
         app.mount("/", _Pages(directory=static, html=True), name="pages")

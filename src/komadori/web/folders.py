@@ -77,6 +77,8 @@ class Folders:
                     continue
                 files = {e.name for e in entries if e.is_file()}
                 _classify(found, folder, name or folder.name, files)
+                if "index.md" in files and any(e.name == "data" and e.is_dir() for e in entries):
+                    _take_pages(found, folder, name or folder.name, files)
                 prefix = f"{name}/" if name else ""
                 for entry in entries:
                     if entry.name.startswith(".") or entry.name in _SKIPPED:
@@ -86,6 +88,16 @@ class Folders:
                     if depth < DEPTH and entry.is_dir(follow_symlinks=False):
                         stack.append((Path(entry.path), prefix + entry.name, depth + 1))
         return found
+
+
+def _take_pages(found: Scan, folder: Path, name: str, files: set[str]) -> None:
+    """A report of the laboratory: pages and pictures."""
+    for file in sorted(files):
+        stem, _, suffix = file.rpartition(".")
+        if suffix == "md":
+            found.pages[f"{name}/{stem}"] = folder / file
+        elif suffix == "svg":
+            found.pages[f"{name}/{file}"] = folder / file
 
 
 def _classify(found: Scan, folder: Path, name: str, files: set[str]) -> None:

@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from komadori.web.shapes import GameResult, Mistake, Shape
+from komadori.web.shapes import Found, GameResult, Mistake, Shape
 
 
 class Level(Shape):
@@ -147,8 +147,7 @@ class StoredStudy(Shape):
     effort: str
     done: int
     total: int
-    found: list[dict[str, Any]]
-    """As `shapes.Found`."""
+    found: list[Found]
     mistakes: list[Mistake]
 
 
@@ -217,24 +216,6 @@ class MatchGame(Shape):
     reason: str
 
 
-class LadderRow(Shape):
-    """A player of a ladder."""
-
-    name: str
-    elo: float | None
-    error: float | None
-    games: int
-    points: float
-
-
-class LadderInfo(Shape):
-    """A rating list of several players."""
-
-    name: str
-    rows: list[LadderRow]
-    updated: float
-
-
 class LoopRound(Shape):
     """A generation of a loop."""
 
@@ -259,3 +240,12 @@ class LabPage(Shape):
 
     name: str
     title: str
+
+
+class Problem(Shape):
+    """Why a request was refused."""
+
+    code: str
+    """As `protocol.Error.code`."""
+    detail: str
+    """One English line."""

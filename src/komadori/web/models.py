@@ -11,9 +11,12 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from komadori.inference import Evaluator, InferenceError, ModelError, digest
+from komadori.encoding import encode_boards
+from komadori.inference import Evaluator, InferenceError, ModelError, digest, evaluate
+from komadori.inference.protocol import Floats
 from komadori.inference.shared import SharedEvaluator
 from komadori.players.searching import load_evaluator
+from komadori.rules import Board
 from komadori.search import PuctOptions
 from komadori.usi.models import ModelDefaultsError, find_model, is_fake
 from komadori.usi.options import option_table
@@ -37,6 +40,17 @@ class Engine:
     """What it is: results hold for this one only."""
     users: int = 0
     used_at: float = field(default_factory=time.monotonic)
+
+    def __post_init__(self) -> None:
+        self._single = self.shared.lane(slots=1, max_batch=1)
+        self._single_lock = threading.Lock()
+
+    def evaluate(self, board: Board) -> tuple[Floats, float]:
+        """The policy's logits [labels] and the value of one position. Raises InferenceError."""
+        with self._single_lock:
+            planes = encode_boards([board], self._single.features)
+            policy, value = evaluate(self._single, *planes)
+        return policy[0], float(value[0])
 
     def search_options(self, **changes: Any) -> PuctOptions:
         return PuctOptions(**{**self.options, **changes})

@@ -180,6 +180,8 @@ class StartGame(Request):
     clock: Clock | None = None
     declaration: Literal["27", "24", "none"] = "27"
     max_plies: Annotated[int, Field(ge=1, le=2000)] = 512
+    pace_ms: Annotated[int, Field(ge=0, le=60_000)] = 500
+    """Between two engines no move comes sooner than this after the one before."""
 
 
 class JoinGame(Request):
@@ -395,8 +397,10 @@ class NetworkAnswer(Shape):
     """Win rate of the side to move."""
     policy: list[PolicyMove]
     """All legal moves, most likely first; they sum to 1."""
-    legal_mass: float
-    """Share of the policy's probability, over all its outputs, that legal moves have."""
+    legal_mass: float | None
+    """Share of the policy's probability, over all its outputs, that legal moves have; null for
+    policies of several heads.
+    """
     from_squares: list[float]
     """[81], by square 9*(file-1)+(rank-1): the probability that the piece there moves."""
     to_squares: list[float]

@@ -8,10 +8,10 @@ import logging
 import secrets
 import time
 from collections import OrderedDict
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from itertools import count
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from pydantic import ValidationError
 from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
@@ -20,9 +20,19 @@ from komadori import __version__
 from komadori.inference import InferenceError
 from komadori.web import protocol
 from komadori.web.errors import RefusedError
+from komadori.web.folders import Folders
+from komadori.web.lab_pages import LabPages
+from komadori.web.library import Library
 from komadori.web.live import Analysis
 from komadori.web.models import Models
+from komadori.web.network import Network
+from komadori.web.opponents import Opponents
+from komadori.web.played import Games
 from komadori.web.shapes import Shape
+from komadori.web.studies import Studies
+from komadori.web.trainings import Tail, Trainings, finite, is_alive
+
+T = TypeVar("T")
 
 #: How long what belongs to a page is kept after its connection broke.
 KEPT_S = 60.0
@@ -30,8 +40,14 @@ KEPT_S = 60.0
 MOST_WAITING = 2000
 #: Requests of one page that may be under way.
 MOST_REQUESTS = 64
+#: Logs that a page may watch, how often they are looked at, entries of a message.
+MOST_WATCHES = 20
+WATCH_S = 1.0
+ENTRIES_PER_MESSAGE = 2000
 #: Bytes of a message.
 MOST_MESSAGE_BYTES = 256 << 10
+#: Threads for searches and all else that blocks; one that waits costs nothing.
+THREADS = 256
 #: Close codes by which a page says that it leaves.
 _LEAVES = (1000, 1001)
 
@@ -74,6 +90,7 @@ class Session:
         self._socket: WebSocket | None = None
         self._requests: set[asyncio.Task[None]] = set()
         self.left_at: float | None = None
+        self._watches: dict[int, asyncio.Task[None]] = {}
         self.analysis = Analysis(hub.models, hub.pool, self.send)
 
     def send(self, message: Shape, key: str | None = None) -> None:
@@ -121,8 +138,8 @@ class Session:
             default_model=model,
             problem="" if model else "no network: start with --model",
             is_lan=self._hub.is_lan,
-            games=[],
-            studies=[],
+            games=self._hub.games.watched_by(self),
+            studies=self._hub.studies.running(),
         )
 
     async def _take(self, text: str) -> None:
@@ -157,8 +174,10 @@ class Session:
 
     async def close(self) -> None:
         """Give back what the page had."""
-        for task in list(self._requests):
+        for task in [*self._requests, *self._watches.values()]:
             task.cancel()
+        self._hub.games.leave(self)
+        self._hub.studies.leave(self)
         if self._socket is not None and self._socket.client_state == WebSocketState.CONNECTED:
             with contextlib.suppress(RuntimeError):
                 await self._socket.close(1001)
@@ -177,12 +196,118 @@ class Session:
             self.analysis.stop_short()
         if request.what != "threats":
             await self.analysis.stop()
-        self.send(protocol.Ok(id=request.id))
+        self._ok(request)
 
     async def _tree(self, request: protocol.TreeWalk) -> None:
         self.send(self.analysis.walk(request))
 
+    async def _network(self, request: protocol.AskNetwork) -> None:
+        for index, model in enumerate(request.models or [None]):
+            self.send(
+                await self._hub.in_thread(
+                    self._hub.network.answer, request.id, request.position, model, index
+                )
+            )
+
+    async def _planes(self, request: protocol.AskPlanes) -> None:
+        self.send(await self._hub.in_thread(self._hub.network.planes, request))
+
+    async def _attention(self, request: protocol.AskAttention) -> None:
+        self.send(await self._hub.in_thread(self._hub.network.attention, request))
+
+    async def _checkpoints(self, request: protocol.AskCheckpoints) -> None:
+        network = self._hub.network
+        entries = await self._hub.in_thread(network.checkpoints, request.run)
+        for index, entry in enumerate(entries):
+            self.send(
+                await self._hub.in_thread(
+                    network.at_checkpoint, request, entry, index, len(entries)
+                )
+            )
+        self._ok(request)
+
+    async def _study(self, request: protocol.Study) -> None:
+        self._hub.studies.start(request, self, self.send)
+
+    async def _study_follow(self, request: protocol.FollowStudy) -> None:
+        self._hub.studies.follow(request.study, request.id, self, self.send)
+
+    async def _study_stop(self, request: protocol.StopStudy) -> None:
+        self._hub.studies.stop(request.study)
+        self._ok(request)
+
+    async def _game_start(self, request: protocol.StartGame) -> None:
+        game = await self._hub.games.start(request)
+        await game.begin()
+        game.watch(self, request.id, self.send)
+
+    async def _game_join(self, request: protocol.JoinGame) -> None:
+        self._hub.games.get(request.game).watch(self, request.id, self.send)
+
+    async def _game_move(self, request: protocol.GameMove) -> None:
+        self._hub.games.get(request.game).move(request.move)
+        self._ok(request)
+
+    async def _game_action(self, request: protocol.GameAction) -> None:
+        self._hub.games.get(request.game).act(request.action)
+        self._ok(request)
+
+    async def _hint(self, request: protocol.AskHint) -> None:
+        board = self._hub.games.get(request.game).board
+        if not board.legal_moves:
+            raise RefusedError("not_possible", "the game is over")
+        lines = await self.analysis.short_search(board, request.nodes, 3, None)
+        self.send(protocol.Hint(id=request.id, game=request.game, lines=lines))
+
+    async def _watch(self, request: protocol.Watch) -> None:
+        path = self._hub.trainings.path(request.what, request.name)
+        if len(self._watches) >= MOST_WATCHES:
+            raise RefusedError("too_many", f"{MOST_WATCHES} logs are watched")
+        if old := self._watches.pop(request.id, None):
+            old.cancel()
+        self._watches[request.id] = asyncio.ensure_future(self._follow(request, Tail(path)))
+
+    async def _follow(self, request: protocol.Watch, tail: Tail) -> None:
+        """Send what is new in a log, again and again."""
+        is_first, was_running = True, False
+        last: dict[str, Any] = {}
+        skipped = request.since
+        while True:
+            first, entries = await self._hub.in_thread(tail.read)
+            if first == 0 and not is_first and entries:
+                skipped = 0  # the log began anew
+            if entries:
+                last = entries[-1]
+            running = is_alive(tail.path, last)
+            fresh = entries[max(0, skipped - first) :]
+            if is_first or fresh or running != was_running:
+                since = first + len(entries) - len(fresh)
+                for begin in range(0, max(len(fresh), 1), ENTRIES_PER_MESSAGE):
+                    self.send(
+                        protocol.Watched(
+                            id=request.id,
+                            what=request.what,
+                            name=request.name,
+                            since=since + begin,
+                            entries=[
+                                finite(entry)
+                                for entry in fresh[begin : begin + ENTRIES_PER_MESSAGE]
+                            ],
+                            is_running=running,
+                        )
+                    )
+            is_first, was_running = False, running
+            await asyncio.sleep(WATCH_S)
+
+    async def _unwatch(self, request: protocol.Unwatch) -> None:
+        if task := self._watches.pop(request.watch, None):
+            task.cancel()
+        self._ok(request)
+
     async def _ping(self, request: protocol.Ping) -> None:
+        self._ok(request)
+
+    def _ok(self, request: protocol.Request) -> None:
         self.send(protocol.Ok(id=request.id))
 
     _handlers: ClassVar[dict[type, Callable[[Session, Any], Awaitable[None]]]] = {
@@ -190,6 +315,20 @@ class Session:
         protocol.Threats: _threats,
         protocol.Stop: _stop,
         protocol.TreeWalk: _tree,
+        protocol.AskNetwork: _network,
+        protocol.AskPlanes: _planes,
+        protocol.AskAttention: _attention,
+        protocol.AskCheckpoints: _checkpoints,
+        protocol.Study: _study,
+        protocol.FollowStudy: _study_follow,
+        protocol.StopStudy: _study_stop,
+        protocol.StartGame: _game_start,
+        protocol.JoinGame: _game_join,
+        protocol.GameMove: _game_move,
+        protocol.GameAction: _game_action,
+        protocol.AskHint: _hint,
+        protocol.Watch: _watch,
+        protocol.Unwatch: _unwatch,
         protocol.Ping: _ping,
     }
 
@@ -197,12 +336,32 @@ class Session:
 class Hub:
     """All sessions, and what they share."""
 
-    def __init__(self, models: Models, is_lan: bool = False) -> None:
+    def __init__(
+        self,
+        models: Models,
+        folders: Folders,
+        library: Library,
+        *,
+        players: Sequence[str] = (),
+        is_lan: bool = False,
+    ) -> None:
+        """`players`: specifications of more opponents. Raises PlayerSpecError."""
         self.models = models
+        self.library = library
         self.is_lan = is_lan
-        self.pool = ThreadPoolExecutor(256, "page")
+        self.pool = ThreadPoolExecutor(THREADS, "page")
+        self.network = Network(models, folders)
+        self.trainings = Trainings(folders)
+        self.lab = LabPages(folders)
+        self.opponents = Opponents(models, players)
+        self.games = Games(library, self.opponents, self.pool)
+        self.studies = Studies(models, library, self.pool)
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
+
+    async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
+        """The result of work that blocks."""
+        return await asyncio.get_running_loop().run_in_executor(self.pool, work, *arguments)
 
     async def connect(self, socket: WebSocket, key: str) -> None:
         """Serve a page's connection until it ends."""
@@ -224,6 +383,7 @@ class Hub:
             for session in list(self._sessions.values()):
                 if session.left_at is not None and now - session.left_at > KEPT_S:
                     await self._drop(session)
+            await self.games.sweep()
 
     async def _drop(self, session: Session) -> None:
         self._sessions.pop(session.key, None)
@@ -232,9 +392,12 @@ class Hub:
     async def close(self) -> None:
         if self._sweeper is not None:
             self._sweeper.cancel()
+        await self.studies.close()
+        await self.games.close()
         await asyncio.gather(*(self._drop(session) for session in list(self._sessions.values())))
         self.pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.get_running_loop().run_in_executor(None, self.models.close)
+        self.library.close()
 
 
 def _id_in(text: str) -> int | None:

@@ -147,6 +147,7 @@ class GameResult(Shape):
         "false_declaration",
         "time",
         "engine_failure",
+        "adjudication",
         "interrupted",
     ]
     detail: str = ""

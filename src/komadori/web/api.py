@@ -1,0 +1,319 @@
+"""The HTTP API: models, players, records, the library, trainings and matches."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi.responses import FileResponse, HTMLResponse
+from starlette.responses import Response
+
+from komadori.analysis import annotated, html_report
+from komadori.analysis.page import PageOptions
+from komadori.records import FORMATS, Game, RecordError
+from komadori.rules import RulesError
+from komadori.web import http_shapes as shapes
+from komadori.web import protocol
+from komadori.web.errors import RefusedError
+from komadori.web.library import Entry, entry_of, now
+from komadori.web.positions import read_move, read_position
+from komadori.web.session import Hub
+from komadori.web.shapes import GameResult, ModelInfo
+from komadori.web.studies import found_shape, mistakes_of, stored
+from komadori.web.uploads import read_upload
+
+Language = Literal["auto", "ja", "en"]
+Winner = Literal["", "black", "white", "draw", "none"]
+GameNumber = Annotated[int, Path(ge=1, lt=1 << 62)]
+Name = Annotated[str, Path(max_length=300)]
+
+_PROBLEMS: dict[int | str, dict[str, Any]] = {
+    404: {"model": shapes.Problem, "description": "There is none of this name"},
+    422: {"description": "The request isn't valid"},
+}
+#: For pages that come from elsewhere (reports, the laboratory): they may do nothing but look.
+_SANDBOX = {
+    "content-security-policy": (
+        "sandbox allow-scripts; default-src 'none'; img-src 'self' data:; font-src data:; "
+        "style-src 'unsafe-inline'; script-src 'unsafe-inline'"
+    )
+}
+
+
+def make_api(hub: Hub) -> APIRouter:
+    """The routes under /api."""
+    api = APIRouter(prefix="/api", responses=_PROBLEMS)
+    _general(api, hub)
+    _records(api, hub)
+    _library(api, hub)
+    _trainings(api, hub)
+    return api
+
+
+def _general(api: APIRouter, hub: Hub) -> None:
+    @api.get("/models", summary="The networks that pages may ask for, the default first")
+    def models() -> list[ModelInfo]:
+        return hub.models.infos()
+
+    @api.get("/players", summary="Opponents with their levels, and handicaps")
+    def players() -> shapes.Players:
+        return hub.opponents.list()
+
+    @api.get("/protocol.json", summary="JSON schema of the WebSocket's messages")
+    def schema() -> dict[str, Any]:
+        return protocol.json_schema()
+
+    @api.get(
+        "/board.svg",
+        summary="A picture of a position",
+        response_class=Response,
+        responses={200: {"content": {"image/svg+xml": {}}}},
+    )
+    def board_svg(
+        position: Annotated[str, Query(max_length=20_000)] = "startpos",
+        flipped: bool = False,
+        width: Annotated[int, Query(ge=100, le=2000)] = 520,
+        arrow: Annotated[list[str] | None, Query(max_length=10)] = None,
+    ) -> Response:
+        board = read_position(position)
+        moves = [read_move(board, text) for text in arrow or []]
+        drawn = [(move, 1.0 / rank) for rank, move in enumerate(moves, 1)]
+        picture = board.svg(arrows=drawn, flipped=flipped, width=width, labels=False)
+        return Response(picture, media_type="image/svg+xml")
+
+
+def _records(api: APIRouter, hub: Hub) -> None:
+    @api.post("/records", summary="A record of any format and encoding, as games")
+    def read(
+        data: Annotated[bytes, Body(media_type="application/octet-stream")],
+        name: Annotated[str, Query(max_length=300)] = "",
+        keep: bool = False,
+    ) -> shapes.ReadGames:
+        format, games, skipped = read_upload(data, name)
+        entries = [entry_of(game, "imported") for game in games]
+        numbers = [hub.library.add_once(entry) if keep else None for entry in entries]
+        return shapes.ReadGames(
+            format=format,
+            games=[_read_game(e, n) for e, n in zip(entries, numbers, strict=True)],
+            skipped=skipped,
+        )
+
+
+def _read_game(entry: Entry, number: int | None) -> shapes.ReadGame:
+    return shapes.ReadGame(
+        black=entry.black,
+        white=entry.white,
+        headers=entry.headers,
+        sfen=entry.sfen,
+        moves=entry.moves,
+        times_ms=entry.times_ms,
+        scores_cp=entry.scores_cp,
+        comments=entry.comments,
+        winner=entry.winner,  # type: ignore[arg-type]
+        end=entry.end,
+        game=number,
+    )
+
+
+def _library(api: APIRouter, hub: Hub) -> None:
+    library = hub.library
+
+    @api.get("/games", summary="Games of the library, the newest first")
+    def games(
+        q: Annotated[str, Query(max_length=200)] = "",
+        player: Annotated[str, Query(max_length=200)] = "",
+        winner: Winner = "",
+        source: Literal["", "played", "imported", "saved", "studied"] = "",
+        position: Annotated[str, Query(max_length=20_000)] = "",
+        offset: Annotated[int, Query(ge=0, le=1 << 40)] = 0,
+        limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    ) -> shapes.GameList:
+        board = read_position(position) if position else None
+        found, total = library.search(
+            text=q,
+            player=player,
+            winner=winner,
+            source=source,
+            position=board,
+            offset=offset,
+            limit=limit,
+        )
+        return shapes.GameList(games=found, total=total)
+
+    @api.post("/games", summary="Keep a game", status_code=201)
+    def save(game: shapes.SaveGame) -> shapes.Saved:
+        return shapes.Saved(game=library.add(_saved(game)))
+
+    @api.put("/games/{game}", summary="Change a game")
+    def change(game: GameNumber, content: shapes.SaveGame) -> shapes.Saved:
+        old = library.get(game)
+        entry = _saved(content)
+        entry.source, entry.started = old.source, old.started
+        if entry.moves == old.moves:
+            entry.times_ms, entry.scores_cp = old.times_ms, old.scores_cp
+        library.replace(game, entry)
+        return shapes.Saved(game=game)
+
+    @api.delete("/games/{game}", summary="Remove a game", status_code=204)
+    def remove(game: GameNumber) -> Response:
+        library.delete(game)
+        return Response(status_code=204)
+
+    @api.get("/games/{game}", summary="A game, whole")
+    def get(game: GameNumber) -> shapes.StoredGame:
+        entry = library.get(game)
+        has_result = entry.winner != "none" or entry.end in _REASONS
+        return shapes.StoredGame(
+            summary=library.summary(game),
+            sfen=entry.sfen,
+            moves=entry.moves,
+            times_ms=entry.times_ms,
+            scores_cp=entry.scores_cp,
+            comments=entry.comments,
+            headers=entry.headers,
+            result=GameResult(
+                winner=entry.winner,  # type: ignore[arg-type]
+                reason=entry.end if entry.end in _REASONS else "adjudication",  # type: ignore[arg-type]
+            )
+            if has_result
+            else None,
+            record=entry.record,
+        )
+
+    @api.get(
+        "/games/{game}/record",
+        summary="A game as a file",
+        response_class=Response,
+        responses={200: {"content": {"application/octet-stream": {}}}},
+    )
+    def record(
+        game: GameNumber,
+        format: Literal["kif", "ki2", "csa", "usi", "jkf"] = "kif",
+        encoding: Literal["utf-8", "cp932"] = "utf-8",
+        studied: bool = False,
+        lang: Literal["ja", "en"] = "en",
+    ) -> Response:
+        whole: Game = library.get(game).with_comments()
+        found = stored(library, game) if studied else None
+        if found is not None:
+            whole = annotated(found.analysed, is_csa=format == "csa", language=lang)
+        write = FORMATS[format].write
+        assert write is not None
+        try:
+            data = write(whole, encoding)
+        except (RecordError, RulesError) as error:
+            raise RefusedError("not_possible", f"{format} can't hold this game: {error}") from error
+        return Response(
+            data,
+            media_type="application/octet-stream",
+            headers={"content-disposition": f'attachment; filename="game-{game}.{format}"'},
+        )
+
+    @api.get("/games/{game}/study", summary="What was found of a game")
+    def study(game: GameNumber) -> shapes.StoredStudy:
+        known = stored(library, game)
+        if known is None:
+            raise RefusedError("unknown_name", f"game {game} hasn't been analysed")
+        return shapes.StoredStudy(
+            game=game,
+            model=known.model,
+            effort=known.effort,
+            done=known.done,
+            total=len(known.keys),
+            found=[
+                found_shape(game, ply, known.keys[ply], found)
+                for ply, found in enumerate(known.analysed.found)
+                if found is not None
+            ],
+            mistakes=mistakes_of(game, known.analysed),
+        )
+
+    @api.get(
+        "/games/{game}/report.html",
+        summary="The page that `komadori analyse` makes",
+        response_class=HTMLResponse,
+    )
+    def report(game: GameNumber, lang: Language = "auto", download: bool = False) -> Response:
+        known = stored(library, game)
+        if known is None:
+            raise RefusedError("unknown_name", f"game {game} hasn't been analysed")
+        entry = library.get(game)
+        title = entry.title or f"{entry.black or '?'} – {entry.white or '?'}"
+        note = f"komadori web, {known.model}, {known.effort} per position"
+        page = html_report([known.analysed], title, note, options=PageOptions(language=lang))
+        headers = dict(_SANDBOX)
+        if download:
+            headers["content-disposition"] = f'attachment; filename="game-{game}.html"'
+        return HTMLResponse(page, headers=headers)
+
+
+def _saved(game: shapes.SaveGame) -> Entry:
+    board = read_position(game.position)
+    return Entry(
+        sfen=board.root().sfen(),
+        moves=[move.usi() for move in board.moves],
+        source="saved",
+        title=game.title,
+        black=game.black,
+        white=game.white,
+        winner=game.winner,
+        end=game.end,
+        started=now(),
+        comments=game.comments,
+        headers=game.headers,
+        record=game.record,
+    )
+
+
+_REASONS = frozenset(GameResult.model_fields["reason"].annotation.__args__)  # type: ignore[union-attr]
+
+
+def _trainings(api: APIRouter, hub: Hub) -> None:
+    trainings = hub.trainings
+
+    @api.get("/runs", summary="Trainings, the newest first")
+    def runs() -> list[shapes.RunInfo]:
+        return trainings.runs()
+
+    @api.get("/runs/{name:path}/log", summary="Entries of a training's log")
+    def run_log(name: Name, since: Annotated[int, Query(ge=0, le=1 << 40)] = 0) -> shapes.LogPart:
+        return trainings.log("run", name, since)
+
+    @api.get(
+        "/runs/{name:path}/report/{file}",
+        summary="The page of `komadori report`, and its pictures",
+        response_class=Response,
+    )
+    def run_report(name: Name, file: Annotated[str, Path(max_length=100)]) -> Response:
+        folder = trainings.path("run", name).parent / "report"
+        known = {path.name: path for path in folder.glob("*") if path.is_file()}
+        path = known.get(file)
+        if path is None or path.suffix not in (".html", ".svg", ".png"):
+            raise RefusedError("unknown_name", f"{name} has no page {file!r}")
+        return FileResponse(path, headers=_SANDBOX)
+
+    @api.get("/matches", summary="Matches, the newest first")
+    def matches() -> list[shapes.MatchInfo]:
+        return trainings.matches()
+
+    @api.get("/matches/{name:path}/games", summary="Games of a match")
+    def match_games(
+        name: Name,
+        offset: Annotated[int, Query(ge=0, le=1 << 40)] = 0,
+        limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    ) -> list[shapes.MatchGame]:
+        return trainings.match_games(name, offset, limit)
+
+    @api.get("/loops", summary="Loops of playing and learning, the newest first")
+    def loops() -> list[shapes.LoopInfo]:
+        return trainings.loops()
+
+    @api.get("/lab", summary="The laboratory's pages")
+    def lab() -> list[shapes.LabPage]:
+        return hub.lab.list()
+
+    @api.get("/lab/{name:path}", summary="A page or picture", response_class=Response)
+    def lab_page(name: Name, request: Request) -> Response:
+        if name.endswith(".svg"):
+            return FileResponse(hub.lab.picture(name), media_type="image/svg+xml", headers=_SANDBOX)
+        return HTMLResponse(hub.lab.page(name), headers=_SANDBOX)

@@ -1,0 +1,409 @@
+"""The games kept on this machine, in SQLite.
+
+A move is on the disk before the page is told of it, so that a killed process loses none. Every
+position of a game's first moves is indexed by its Zobrist key, which finds games by their opening.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import threading
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Literal
+
+from komadori.records import NO_SCORE, NO_TIME, End, Game, Winner
+from komadori.rules import Board
+from komadori.usi.models import user_folder
+from komadori.web.errors import RefusedError
+from komadori.web.http_shapes import GameSummary
+
+Source = Literal["played", "imported", "saved", "studied"]
+
+#: Plies whose positions are indexed.
+INDEXED_PLIES = 100
+SCHEMA = 1
+
+_CREATE = """
+CREATE TABLE games(
+    id INTEGER PRIMARY KEY AUTOINCREMENT,
+    source TEXT NOT NULL, title TEXT NOT NULL, black TEXT NOT NULL, white TEXT NOT NULL,
+    winner TEXT NOT NULL, end TEXT NOT NULL, started TEXT NOT NULL, digest TEXT NOT NULL,
+    sfen TEXT NOT NULL, moves TEXT NOT NULL, plies INTEGER NOT NULL, details TEXT NOT NULL,
+    record TEXT NOT NULL);
+CREATE INDEX games_digest ON games(digest);
+CREATE TABLE positions(key INTEGER NOT NULL, game INTEGER NOT NULL
+    REFERENCES games(id) ON DELETE CASCADE, PRIMARY KEY(key, game)) WITHOUT ROWID;
+CREATE INDEX positions_game ON positions(game);
+CREATE TABLE studies(
+    game INTEGER NOT NULL REFERENCES games(id) ON DELETE CASCADE, settings TEXT NOT NULL,
+    model TEXT NOT NULL, effort TEXT NOT NULL, weight REAL NOT NULL, file TEXT NOT NULL,
+    done INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY(game, settings));
+CREATE TABLE facts(name TEXT PRIMARY KEY, value TEXT NOT NULL);
+"""
+
+
+@dataclass
+class Entry:
+    """A game as the library keeps it. Scores are the mover's view."""
+
+    sfen: str
+    moves: list[str]
+    source: Source = "saved"
+    title: str = ""
+    black: str = ""
+    white: str = ""
+    winner: str = "none"
+    end: str = ""
+    started: str = ""
+    times_ms: list[int | None] = field(default_factory=list)
+    scores_cp: list[int | None] = field(default_factory=list)
+    comments: dict[int, str] = field(default_factory=dict)
+    headers: dict[str, str] = field(default_factory=dict)
+    record: str = ""
+
+    @property
+    def digest(self) -> str:
+        """The same for the same moves from the same start between the same players."""
+        text = "\n".join([self.sfen, " ".join(self.moves), self.black, self.white])
+        return hashlib.sha256(text.encode()).hexdigest()
+
+    def to_game(self) -> Game:
+        """As `komadori.records` holds games."""
+        plies = len(self.moves)
+        return Game.from_usi(
+            self.moves,
+            self.sfen,
+            winner=_WINNERS.get(self.winner, Winner.UNKNOWN),
+            end=_ends().get(self.end, End.UNKNOWN),
+            scores_cp=[*self.scores_cp, *[None] * plies][:plies],
+            times_ms=[*self.times_ms, *[None] * plies][:plies],
+            headers={"black": self.black, "white": self.white, **self.headers},
+        )
+
+    def with_comments(self) -> Game:
+        game = self.to_game()
+        game.comments = dict(self.comments)
+        return game
+
+
+_WINNERS = {"black": Winner.BLACK, "white": Winner.WHITE, "draw": Winner.DRAW}
+_WINNER_NAMES = {winner: name for name, winner in _WINNERS.items()}
+
+
+def _ends() -> dict[str, End]:
+    """The ends by both their names: of games played here, and of records."""
+    from komadori.arena.store import ENDS
+
+    played = {reason: End[name] for reason, name in ENDS.items()}
+    return {**{end.name.lower(): end for end in End}, **played, "interrupted": End.INTERRUPTED}
+
+
+def entry_of(game: Game, source: Source) -> Entry:
+    """A game of a record. Raises RulesError where a move isn't legal."""
+    headers = dict(game.headers)
+    return Entry(
+        sfen=game.initial_sfen,
+        moves=game.usi_moves(),
+        source=source,
+        title=headers.get("event", ""),
+        black=headers.pop("black", ""),
+        white=headers.pop("white", ""),
+        winner=_WINNER_NAMES.get(game.winner, "none"),
+        end="" if game.end == End.UNKNOWN else game.end.name.lower(),
+        started=headers.get("start_time", ""),
+        times_ms=[None if t == NO_TIME else int(t) for t in game.times_ms],
+        scores_cp=[None if s == NO_SCORE else int(s) for s in game.scores_cp],
+        comments=dict(game.comments),
+        headers=headers,
+    )
+
+
+def now() -> str:
+    return datetime.now().astimezone().isoformat(timespec="seconds")
+
+
+class Library:
+    """The file of games, and beside it the folder of what studies found. Safe for threads."""
+
+    def __init__(self, folder: Path | None = None) -> None:
+        """`folder`: None for the user's own."""
+        self.folder = folder or user_folder() / "web"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        (self.folder / "studies").mkdir(exist_ok=True)
+        self._lock = threading.RLock()
+        self._database = sqlite3.connect(
+            self.folder / "library.sqlite", check_same_thread=False, isolation_level=None
+        )
+        self._database.row_factory = sqlite3.Row
+        with self._lock:
+            self._database.execute("PRAGMA journal_mode=WAL")
+            self._database.execute("PRAGMA synchronous=FULL")
+            self._database.execute("PRAGMA foreign_keys=ON")
+            self._database.execute("PRAGMA busy_timeout=5000")
+            if not self._database.execute("PRAGMA user_version").fetchone()[0]:
+                with self._writing():
+                    for statement in _CREATE.split(";\n"):
+                        self._database.execute(statement)
+                    self._database.execute(f"PRAGMA user_version={SCHEMA}")
+            self._renew_index()
+
+    @contextmanager
+    def _writing(self) -> Any:
+        with self._lock:
+            self._database.execute("BEGIN IMMEDIATE")
+            try:
+                yield self._database
+            except BaseException:
+                self._database.execute("ROLLBACK")
+                raise
+            self._database.execute("COMMIT")
+
+    def _renew_index(self) -> None:
+        """Zobrist keys may change with a version: then every game is indexed anew."""
+        current = str(Board().key)
+        row = self._database.execute("SELECT value FROM facts WHERE name='start'").fetchone()
+        if row is not None and row["value"] == current:
+            return
+        with self._writing() as database:
+            database.execute("DELETE FROM positions")
+            for game in database.execute("SELECT id, sfen, moves FROM games").fetchall():
+                self._index(game["id"], game["sfen"], game["moves"].split())
+            database.execute("INSERT OR REPLACE INTO facts VALUES('start', ?)", (current,))
+
+    def _index(self, game: int, sfen: str, moves: Sequence[str], first: int = 0) -> None:
+        """The positions after `first` and more moves."""
+        board = Board(sfen)
+        keys = [board.key]
+        for move in moves[:INDEXED_PLIES]:
+            board.push_usi(move)
+            keys.append(board.key)
+        rows = [(_signed(key), game) for key in keys[first:]]
+        self._database.executemany("INSERT OR IGNORE INTO positions VALUES(?, ?)", rows)
+
+    # -- games
+
+    def add(self, entry: Entry) -> int:
+        """Keep a game; its number."""
+        with self._writing() as database:
+            cursor = database.execute(
+                "INSERT INTO games(source, title, black, white, winner, end, started, digest, "
+                "sfen, moves, plies, details, record) VALUES(?,?,?,?,?,?,?,?,?,?,?,?,?)",
+                _row(entry),
+            )
+            game = int(cursor.lastrowid or 0)
+            self._index(game, entry.sfen, entry.moves)
+        return game
+
+    def add_once(self, entry: Entry) -> int:
+        """As `add`, or the number of the same game that is there already."""
+        with self._lock:
+            row = self._database.execute(
+                "SELECT id FROM games WHERE digest=?", (entry.digest,)
+            ).fetchone()
+            return int(row["id"]) if row else self.add(entry)
+
+    def replace(self, game: int, entry: Entry) -> None:
+        """Another content for a game. Raises RefusedError."""
+        with self._writing() as database:
+            old = self._find(game)
+            database.execute(
+                "UPDATE games SET source=?, title=?, black=?, white=?, winner=?, end=?, started=?, "
+                "digest=?, sfen=?, moves=?, plies=?, details=?, record=? WHERE id=?",
+                (*_row(entry), game),
+            )
+            before = old["moves"].split()
+            if old["sfen"] == entry.sfen and entry.moves[: len(before)] == before:
+                self._index(game, entry.sfen, entry.moves, len(before) + 1)
+            else:
+                database.execute("DELETE FROM positions WHERE game=?", (game,))
+                self._index(game, entry.sfen, entry.moves)
+
+    def get(self, game: int) -> Entry:
+        """Raises RefusedError."""
+        with self._lock:
+            return _entry(self._find(game))
+
+    def summary(self, game: int) -> GameSummary:
+        """Raises RefusedError."""
+        with self._lock:
+            return self._summary(self._find(game))
+
+    def delete(self, game: int) -> None:
+        """Raises RefusedError."""
+        with self._writing() as database:
+            self._find(game)
+            files = database.execute("SELECT file FROM studies WHERE game=?", (game,)).fetchall()
+            database.execute("DELETE FROM games WHERE id=?", (game,))
+        for row in files:
+            (self.folder / "studies" / row["file"]).unlink(missing_ok=True)
+
+    def _find(self, game: int) -> sqlite3.Row:
+        row = None
+        if 0 < game < 1 << 62:
+            row = self._database.execute("SELECT * FROM games WHERE id=?", (game,)).fetchone()
+        if row is None:
+            raise RefusedError("unknown_name", f"no game {game}")
+        found: sqlite3.Row = row
+        return found
+
+    def search(
+        self,
+        *,
+        text: str = "",
+        player: str = "",
+        winner: str = "",
+        source: str = "",
+        position: Board | None = None,
+        offset: int = 0,
+        limit: int = 50,
+    ) -> tuple[list[GameSummary], int]:
+        """Games newest first, and how many there are. `text` is looked for in players and title,
+        `player` in players; `position`: games in which it stood on the board.
+        """
+        where: list[str] = ["1"]
+        values: list[str | int] = []
+        for column, wanted in (("winner", winner), ("source", source)):
+            if wanted:
+                where.append(f"{column}=?")
+                values.append(wanted)
+        for columns, wanted in ((("black", "white"), player), (("black", "white", "title"), text)):
+            if wanted:
+                like = "%" + _escaped(wanted) + "%"
+                where.append("(" + " OR ".join(f"{c} LIKE ? ESCAPE '~'" for c in columns) + ")")
+                values += [like] * len(columns)
+        if position is not None:
+            where.append("id IN (SELECT game FROM positions WHERE key=?)")
+            values.append(_signed(position.key))
+        clause = " AND ".join(where)
+        with self._lock:
+            total = self._database.execute(
+                f"SELECT COUNT(*) FROM games WHERE {clause}", values
+            ).fetchone()[0]
+            rows = self._database.execute(
+                f"SELECT * FROM games WHERE {clause} ORDER BY id DESC LIMIT ? OFFSET ?",
+                [*values, limit, offset],
+            ).fetchall()
+            return [self._summary(row) for row in rows], int(total)
+
+    def _summary(self, row: sqlite3.Row) -> GameSummary:
+        studied = self._database.execute(
+            "SELECT 1 FROM studies WHERE game=? LIMIT 1", (row["id"],)
+        ).fetchone()
+        return GameSummary(
+            game=row["id"],
+            black=row["black"],
+            white=row["white"],
+            source=row["source"],
+            winner=row["winner"],
+            end=row["end"],
+            plies=row["plies"],
+            started=row["started"],
+            is_studied=studied is not None,
+            title=row["title"],
+        )
+
+    # -- studies
+
+    def note_study(
+        self,
+        game: int,
+        settings: Mapping[str, Any],
+        *,
+        model: str,
+        effort: str,
+        weight: float,
+        done: int,
+        total: int,
+    ) -> Path:
+        """Keep account of a study; the file of its journal. `weight`: the better study has more."""
+        text = json.dumps(settings, sort_keys=True)
+        name = f"{game}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
+        with self._writing() as database:
+            database.execute(
+                "INSERT INTO studies VALUES(?,?,?,?,?,?,?,?) ON CONFLICT(game, settings) "
+                "DO UPDATE SET done=MAX(done, excluded.done), total=excluded.total",
+                (game, text, model, effort, weight, name, done, total),
+            )
+        return self.folder / "studies" / name
+
+    def best_study(self, game: int) -> tuple[str, str, Path] | None:
+        """Model, effort and journal of the most complete study of a game, of equals
+        that with the greater effort; None for none.
+        """
+        with self._lock:
+            row = self._database.execute(
+                "SELECT * FROM studies WHERE game=? "
+                "ORDER BY done>=total DESC, weight DESC, done DESC LIMIT 1",
+                (game,),
+            ).fetchone()
+        if row is None:
+            return None
+        path = self.folder / "studies" / row["file"]
+        return row["model"], row["effort"], path
+
+    def close(self) -> None:
+        with self._lock:
+            self._database.close()
+
+
+def _row(entry: Entry) -> tuple[Any, ...]:
+    details = {
+        "times_ms": entry.times_ms,
+        "scores_cp": entry.scores_cp,
+        "comments": entry.comments,
+        "headers": entry.headers,
+    }
+    return (
+        entry.source,
+        entry.title,
+        entry.black,
+        entry.white,
+        entry.winner,
+        entry.end,
+        entry.started,
+        entry.digest,
+        entry.sfen,
+        " ".join(entry.moves),
+        len(entry.moves),
+        json.dumps(details, ensure_ascii=False),
+        entry.record,
+    )
+
+
+def _entry(row: sqlite3.Row) -> Entry:
+    details = json.loads(row["details"])
+    return Entry(
+        sfen=row["sfen"],
+        moves=row["moves"].split(),
+        source=row["source"],
+        title=row["title"],
+        black=row["black"],
+        white=row["white"],
+        winner=row["winner"],
+        end=row["end"],
+        started=row["started"],
+        times_ms=details["times_ms"],
+        scores_cp=details["scores_cp"],
+        comments={int(ply): text for ply, text in details["comments"].items()},
+        headers=details["headers"],
+        record=row["record"],
+    )
+
+
+def _signed(key: int) -> int:
+    """64 bits as SQLite holds them."""
+    return key - (1 << 64) if key >= 1 << 63 else key
+
+
+def _escaped(text: str) -> str:
+    return "".join(f"~{c}" if c in "%_~" else c for c in text)
+
+
+def add_all(library: Library, entries: Iterable[Entry]) -> list[int]:
+    return [library.add_once(entry) for entry in entries]

@@ -1,0 +1,253 @@
+"""Whom a page can play: networks over the shared evaluator, and players of other kinds."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from komadori import players
+from komadori.players import Decision, Player, PlayerSpec, PlayerSpecError
+from komadori.players.searching import LookPlayer, SearchPlayer
+from komadori.rules import HANDICAPS, Board
+from komadori.search import (
+    Info,
+    Limits,
+    OnePlySearcher,
+    PolicySearcher,
+    PuctSearcher,
+    Searcher,
+    SearchResult,
+)
+from komadori.usi import adapters
+from komadori.usi.client import EngineError
+from komadori.usi.protocol import GoCommand
+from komadori.web.errors import RefusedError
+from komadori.web.http_shapes import HandicapInfo, Level, PlayerInfo, Players
+from komadori.web.models import Models
+from komadori.web.shapes import Opponent
+
+#: Megabytes of a player's tree.
+MEMORY_MB = 64
+
+#: Strengths offered of a network with search: label, playouts, temperature.
+LEVELS: tuple[tuple[str, int | None, float], ...] = (
+    ("10 playouts, varied", 10, 1.0),
+    ("10 playouts", 10, 0.0),
+    ("50 playouts", 50, 0.0),
+    ("200 playouts", 200, 0.0),
+    ("800 playouts", 800, 0.0),
+    ("3200 playouts", 3200, 0.0),
+    ("by the clock", None, 0.0),
+)
+POLICY_LEVELS: tuple[tuple[str, int | None, float], ...] = (
+    ("most likely move", None, 0.0),
+    ("drawn, temperature 0.5", None, 0.5),
+    ("drawn, temperature 1", None, 1.0),
+)
+
+#: Kinds that need no file.
+BUILT_IN = ("alphabeta", "material", "random")
+
+
+class StoppableSearcher:
+    """A searcher whose search another thread can end, and listen to."""
+
+    def __init__(self, searcher: Searcher) -> None:
+        self._searcher = searcher
+        self.stop = threading.Event()
+        self.on_info: Callable[[Info], None] | None = None
+
+    def set_position(self, board: Board) -> None:
+        self._searcher.set_position(board)
+
+    def search(
+        self,
+        limits: Limits,
+        on_info: Callable[[Info], None] | None = None,
+        stop: threading.Event | None = None,
+    ) -> SearchResult:
+        return self._searcher.search(limits, on_info or self.on_info, stop or self.stop)
+
+    def ponderhit(self, limits: Limits) -> None:
+        self._searcher.ponderhit(limits)
+
+    def new_game(self) -> None:
+        self._searcher.new_game()
+
+    def close(self) -> None:
+        self._searcher.close()
+
+    @property
+    def options(self) -> Any:
+        return getattr(self._searcher, "options", None)
+
+    @options.setter
+    def options(self, options: Any) -> None:
+        self._searcher.options = options  # type: ignore[attr-defined]
+
+
+class SeatedPlayer:
+    """A player at a board, and how to make it stop thinking."""
+
+    def __init__(
+        self, player: Player, name: str, limits: GoCommand | None, stop: threading.Event | None
+    ) -> None:
+        self._player = player
+        self.name = name
+        self.limits = limits
+        self._stop = stop
+        self._lock = threading.Lock()
+
+    def play(self, board: Board, go: GoCommand, cancelled: threading.Event) -> Decision:
+        """The move, thought out in the calling thread; no move once `cancelled` is set."""
+        with self._lock:
+            if self._stop is not None:
+                self._stop.clear()
+            if cancelled.is_set():
+                return Decision()
+            return self._player.play(board, go)
+
+    def new_game(self, draw_ply: int) -> None:
+        with self._lock:
+            self._player.new_game(None, draw_ply)
+
+    def stop(self) -> None:
+        """Answer soon. An engine outside ends by its own limits."""
+        if self._stop is not None:
+            self._stop.set()
+
+    def close(self) -> None:
+        self.stop()
+        with self._lock:
+            self._player.close()
+
+
+class Opponents:
+    """The list of players, and the making of one."""
+
+    def __init__(self, models: Models, specs: Sequence[str] = (), ladder: Any = None) -> None:
+        """`specs`: players named by the one who started the server. Raises PlayerSpecError."""
+        self._models = models
+        self._specs = {f"spec:{n}": PlayerSpec.parse(text) for n, text in enumerate(specs, 1)}
+        self._ladder = ladder
+
+    def list(self) -> Players:
+        found = []
+        for model in self._models.infos():
+            for kind in ("model", "policy", "one-ply"):
+                found.append(self._model_player(kind, model.id, model.name))
+        for kind in (*BUILT_IN, *_installed()):
+            found.append(_plain(kind, kind, kind))
+        for player, spec in self._specs.items():
+            found.append(_plain(player, spec.name, spec.kind))
+        handicaps = [
+            HandicapInfo(name=h.name, kif=h.kif, position=f"sfen {h.sfen}")
+            for h in HANDICAPS.values()
+        ]
+        return Players(players=found, handicaps=handicaps)
+
+    def _model_player(self, kind: str, model: str, name: str) -> PlayerInfo:
+        offered = {"model": LEVELS, "policy": POLICY_LEVELS}.get(kind, ())
+        player = f"{kind}:{model}"
+        return PlayerInfo(
+            id=player,
+            name=name if kind == "model" else f"{name} ({kind})",
+            kind=kind,
+            takes_playouts=kind == "model",
+            takes_temperature=kind != "one-ply",
+            levels=[self._level(player, *level) for level in offered],
+        )
+
+    def _level(self, player: str, label: str, playouts: int | None, temperature: float) -> Level:
+        rated = self._ladder(player, playouts, temperature) if self._ladder else None
+        elo, error = rated or (None, None)
+        return Level(
+            label=label, playouts=playouts, temperature=temperature, elo=elo, elo_error=error
+        )
+
+    def seat(self, wanted: Opponent) -> SeatedPlayer:
+        """Make the player. Blocks: networks are loaded, engines started. Raises RefusedError."""
+        kind, _, argument = wanted.player.partition(":")
+        playouts, temperature = wanted.playouts, wanted.temperature
+        if wanted.elo is not None:
+            playouts, temperature = self._at_elo(wanted)
+        try:
+            if kind in ("model", "policy", "one-ply"):
+                return self._network(kind, argument, playouts, temperature, wanted)
+            spec = self._specs.get(wanted.player)
+            if spec is None and wanted.player in (*BUILT_IN, *_installed()):
+                spec = PlayerSpec.parse(wanted.player)
+            if spec is None:
+                raise RefusedError("unknown_name", f"no player {wanted.player!r}")
+            limits = GoCommand(nodes=playouts) if playouts else spec.limits
+            player = players.make(spec)
+        except (PlayerSpecError, EngineError, ValueError, OSError) as error:
+            if isinstance(error, RefusedError):
+                raise
+            raise RefusedError("failed", f"{wanted.player}: {error}") from error
+        return SeatedPlayer(player, player.name, limits, None)
+
+    def _at_elo(self, wanted: Opponent) -> tuple[int | None, float]:
+        info = next((p for p in self.list().players if p.id == wanted.player), None)
+        rated = [level for level in (info.levels if info else []) if level.elo is not None]
+        if not rated:
+            raise RefusedError("not_possible", f"no rating is known of {wanted.player}")
+        elo = wanted.elo or 0.0
+        nearest = min(rated, key=lambda level: abs((level.elo or 0.0) - elo))
+        return nearest.playouts, nearest.temperature
+
+    def _network(
+        self, kind: str, model: str, playouts: int | None, temperature: float, wanted: Opponent
+    ) -> SeatedPlayer:
+        engine = self._models.acquire(model)
+        lane = engine.shared.lane()
+
+        def give_back() -> None:
+            lane.close()
+            self._models.release(engine)
+
+        coef = engine.search_options().eval_coef
+        stop: threading.Event | None = None
+        name, limits = engine.model.name, GoCommand(nodes=playouts) if playouts else None
+        player: Player
+        if kind == "model":
+            drawn: dict[str, Any] = {}
+            if temperature:
+                drawn = {
+                    "random_plies": wanted.temperature_plies,
+                    "random_temperature": temperature,
+                    "random_cutoff": 1.0,
+                }
+            options = engine.search_options(memory_mb=MEMORY_MB, pv_interval_ms=200, **drawn)
+            searcher = StoppableSearcher(PuctSearcher(lane, options))
+            stop = searcher.stop
+            player = SearchPlayer(searcher, name, limits, give_back)
+        else:
+
+            def make(seed: int | None) -> Searcher:
+                if kind == "policy":
+                    return PolicySearcher(lane, temperature=temperature, seed=seed, eval_coef=coef)
+                return OnePlySearcher(lane, seed=seed, eval_coef=coef)
+
+            name = f"{name} ({kind})"
+            player = LookPlayer(make, name, give_back)
+        if playouts and kind == "model":
+            name = f"{name}, {playouts} playouts"
+        return SeatedPlayer(player, name, limits, stop)
+
+
+def _plain(player: str, name: str, kind: str) -> PlayerInfo:
+    return PlayerInfo(
+        id=player,
+        name=name,
+        kind=kind,
+        takes_playouts=kind in ("alphabeta", "usi"),
+        takes_temperature=False,
+        levels=[],
+    )
+
+
+def _installed() -> list[str]:
+    """Engines with adapters that this machine has."""
+    return [kind for kind in adapters.ADAPTERS if adapters.program(kind)]

@@ -1,0 +1,493 @@
+"""Games played in the browser: people and engines, clocks, the library."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+from komadori.arena.game import Conditions, charge, judge
+from komadori.players import Decision
+from komadori.players.player import effective_limits
+from komadori.rules import HANDICAPS, Board
+from komadori.search.options import DECLARATION_POINTS
+from komadori.usi.client import EngineError
+from komadori.web import protocol
+from komadori.web.errors import RefusedError
+from komadori.web.library import Entry, Library, now
+from komadori.web.opponents import Opponents, SeatedPlayer
+from komadori.web.positions import COLOR_NAMES, read_move, read_position, turn_of
+from komadori.web.shapes import (
+    ClockState,
+    GameResult,
+    GameState,
+    Human,
+    Opponent,
+    SeatState,
+    Shape,
+    Thought,
+)
+
+#: In a game from a handicap the engine doesn't resign before so many moves.
+NO_RESIGNATION_PLIES = 60
+#: A person's move may come so late over the network without losing on time.
+GRACE_MS = 300
+#: How long a game waits for a page before it is broken off.
+ABANDONED_S = 60.0
+
+_EVEN = Board(HANDICAPS["even"].sfen).sfen().rpartition(" ")[0]
+
+
+@dataclass
+class _Seat:
+    state: SeatState
+    engine: SeatedPlayer | None = None
+
+
+@dataclass
+class _Made:
+    """A move made, and the clocks before it."""
+
+    time_ms: int
+    score_cp: int | None
+    left_before: tuple[float, float]
+
+
+class PlayedGame:
+    """A game in progress. Everything but the players' thinking happens in the event loop."""
+
+    def __init__(
+        self,
+        request: protocol.StartGame,
+        seats: tuple[_Seat, _Seat],
+        library: Library,
+        pool: ThreadPoolExecutor,
+    ) -> None:
+        self._seats = seats
+        self._library = library
+        self._pool = pool
+        self._board = read_position(request.position)
+        self._start = self._board.root().sfen()
+        clock = request.clock
+        self._conditions = Conditions(
+            main_ms=clock.main_ms if clock else 0,
+            byoyomi_ms=clock.byoyomi_ms if clock else 0,
+            increment_ms=clock.increment_ms if clock else 0,
+            margin_ms=GRACE_MS,
+            max_plies=request.max_plies,
+            auto_declare=False,
+        )
+        self._points = DECLARATION_POINTS[request.declaration]
+        self._pace_s = request.pace_ms / 1000 if all(s.engine for s in seats) else 0.0
+        self._left_ms = [float(self._conditions.main_ms)] * 2
+        self._made = [_Made(0, None, (self._left_ms[0], self._left_ms[1]))] * len(self._board.moves)
+        self._phase: str = "playing"
+        self._result: GameResult | None = None
+        self._thought: Thought | None = None
+        self._turn_began = time.perf_counter()
+        self._turn_used_ms = 0.0
+        self._flag: asyncio.TimerHandle | None = None
+        self._thinking: asyncio.Task[None] | None = None
+        self._cancelled = threading.Event()
+        self._watchers: dict[object, tuple[int, Callable[[Shape, str | None], None]]] = {}
+        self.unwatched_at: float | None = time.monotonic()
+        self._is_closed = False
+        self._entry = Entry(
+            sfen=self._start,
+            moves=[move.usi() for move in self._board.moves],
+            source="played",
+            black=seats[0].state.name,
+            white=seats[1].state.name,
+            started=now(),
+            headers={"time_control": str(self._conditions)} if clock else {},
+        )
+        self.number = library.add(self._entry)
+
+    async def begin(self) -> None:
+        """Prepare the engines, then let the side to move think."""
+        draw_ply = self._board.ply - len(self._board.moves) - 1 + self._conditions.max_plies
+        loop = asyncio.get_running_loop()
+        for seat in self._seats:
+            if seat.engine is not None:
+                await loop.run_in_executor(self._pool, seat.engine.new_game, draw_ply)
+        self._begin_turn()
+        self._tell()
+
+    # -- who looks on
+
+    def watch(
+        self, watcher: object, request: int, send: Callable[[Shape, str | None], None]
+    ) -> None:
+        self._watchers[watcher] = (request, send)
+        self.unwatched_at = None
+        send(protocol.Game(id=request, game=self.state()), f"game {self.number}")
+
+    def unwatch(self, watcher: object) -> None:
+        if self._watchers.pop(watcher, None) and not self._watchers:
+            self.unwatched_at = time.monotonic()
+
+    def _tell(self) -> None:
+        state = self.state()
+        for request, send in list(self._watchers.values()):
+            send(protocol.Game(id=request, game=state), f"game {self.number}")
+
+    @property
+    def board(self) -> Board:
+        return self._board.copy()
+
+    @property
+    def is_over(self) -> bool:
+        return self._phase == "over"
+
+    def state(self) -> GameState:
+        board = self._board
+        occurrences = _occurrences(board)
+        return GameState(
+            game=self.number,
+            black=self._seats[0].state,
+            white=self._seats[1].state,
+            sfen=self._start,
+            moves=[move.usi() for move in board.moves],
+            turn=turn_of(board),
+            phase=self._phase,  # type: ignore[arg-type]
+            thinking=turn_of(board) if self._thinking is not None else None,
+            clock=self._clock(),
+            times_ms=[made.time_ms for made in self._made],
+            scores_cp=[made.score_cp for made in self._made],
+            result=self._result,
+            can_declare=self._can_declare(),
+            is_check=board.is_check(),
+            occurrences=min(occurrences, 4),
+            last_thought=self._thought,
+        )
+
+    def _clock(self) -> ClockState | None:
+        conditions = self._conditions
+        if not conditions.has_clock:
+            return None
+        left = list(self._left_ms)
+        running = self._phase == "playing"
+        if running:
+            left[self._board.turn] -= self._used_ms()
+            left[self._board.turn] += conditions.increment_ms
+        return ClockState(
+            black_ms=round(left[0]),
+            white_ms=round(left[1]),
+            byoyomi_ms=conditions.byoyomi_ms,
+            increment_ms=conditions.increment_ms,
+            running=turn_of(self._board) if running else None,
+            in_byoyomi=[
+                COLOR_NAMES[side] for side in (0, 1) if conditions.byoyomi_ms and left[side] <= 0
+            ],
+        )
+
+    # -- turns
+
+    def _used_ms(self) -> float:
+        return self._turn_used_ms + (time.perf_counter() - self._turn_began) * 1000
+
+    def _begin_turn(self) -> None:
+        """The side to move has begun to think, unless the rules have ended the game."""
+        end = judge(self._board, self._conditions)
+        if end is not None:
+            self._finish(GameResult(winner=end[0], reason=end[1], detail=end[2]))
+            return
+        self._turn_used_ms = 0.0
+        self._resume_turn()
+
+    def _resume_turn(self) -> None:
+        self._turn_began = time.perf_counter()
+        side = self._board.turn
+        engine = self._seats[side].engine
+        if engine is not None:
+            self._cancelled = threading.Event()
+            self._thinking = asyncio.ensure_future(self._think(engine, self._cancelled))
+        elif self._conditions.has_clock:
+            c = self._conditions
+            left = self._left_ms[side] + c.increment_ms + c.byoyomi_ms - self._turn_used_ms
+            loop = asyncio.get_running_loop()
+            self._flag = loop.call_later((left + GRACE_MS) / 1000 + 0.01, self._time_is_up)
+
+    def _end_turn(self) -> None:
+        """Nobody is to think now."""
+        self._turn_used_ms = self._used_ms()
+        if self._flag is not None:
+            self._flag.cancel()
+            self._flag = None
+        thinking, self._thinking = self._thinking, None
+        if thinking is not None and thinking is not asyncio.current_task():
+            self._cancelled.set()
+            engine = self._seats[self._board.turn].engine
+            if engine is not None:
+                engine.stop()
+            thinking.cancel()
+
+    def _time_is_up(self) -> None:
+        self._finish(GameResult(winner=COLOR_NAMES[1 - self._board.turn], reason="time"))
+        self._tell()
+
+    async def _think(self, engine: SeatedPlayer, cancelled: threading.Event) -> None:
+        """Let an engine move. Cancelled where its move isn't wanted any more."""
+        board, side = self._board.copy(), self._board.turn
+        left = list(self._left_ms)
+        left[side] = max(left[side] - self._turn_used_ms, 0.0)
+        go = effective_limits(engine.limits, self._conditions.go(left))
+        loop = asyncio.get_running_loop()
+        began = time.perf_counter()
+        try:
+            decision = await loop.run_in_executor(self._pool, engine.play, board, go, cancelled)
+            rest = self._pace_s - (time.perf_counter() - began)
+            if rest > 0:
+                await asyncio.sleep(rest)
+        except EngineError as error:
+            self._thinking = None
+            self._lose(side, "engine_failure", str(error)[:200])
+            return
+        except asyncio.CancelledError:
+            raise
+        except Exception as error:
+            self._thinking = None
+            self._lose(side, "engine_failure", type(error).__name__)
+            return
+        self._thinking = None
+        self._thought = Thought(
+            color=COLOR_NAMES[side],
+            score_cp=decision.score_cp,
+            mate_plies=decision.mate_plies,
+            depth=decision.depth,
+            nodes=decision.nodes,
+            pv=list(decision.pv),
+        )
+        self._take_decision(decision, side, (time.perf_counter() - began) * 1000)
+
+    def _take_decision(self, decision: Decision, side: int, spent_ms: float) -> None:
+        is_handicap = self._start.rpartition(" ")[0] != _EVEN
+        is_early = len(self._board.moves) < NO_RESIGNATION_PLIES
+        if decision.resigns and not (is_handicap and is_early and decision.move is not None):
+            self._lose(side, "resignation")
+        elif decision.declares_win:
+            self._declare(side)
+        elif decision.move is None or decision.move not in self._board.legal_moves:
+            text = decision.illegal or (decision.move.usi() if decision.move else "no move")
+            self._lose(side, "illegal_move", text)
+        else:
+            score = decision.score_cp
+            if decision.mate_plies:
+                score = 30_000 if decision.mate_plies > 0 else -30_000
+            self._make(decision.move.usi(), spent_ms, score)
+
+    def _make(self, move: str, spent_ms: float, score_cp: int | None) -> None:
+        side = self._board.turn
+        before = (self._left_ms[0], self._left_ms[1])
+        self._end_turn()
+        if self._conditions.has_clock and not charge(
+            self._left_ms, side, spent_ms, self._conditions
+        ):
+            self._lose(side, "time")
+            return
+        self._board.push_usi(move)
+        self._made.append(_Made(round(spent_ms), score_cp, before))
+        self._keep()
+        self._begin_turn()
+        self._tell()
+
+    # -- what people do
+
+    def move(self, text: str) -> None:
+        """The move of the person whose turn it is. Raises RefusedError."""
+        self._must_play()
+        if self._seats[self._board.turn].engine is not None:
+            raise RefusedError("not_possible", "it is the engine's turn")
+        move = read_move(self._board, text)
+        self._make(move.usi(), self._used_ms(), None)
+
+    def act(self, action: str) -> None:
+        """Raises RefusedError."""
+        match action:
+            case "take_back":
+                self._take_back()
+            case "resign":
+                self._must_play()
+                self._lose(self._person(), "resignation")
+            case "declare":
+                self._must_play()
+                side = self._person()
+                if side != self._board.turn:
+                    raise RefusedError("not_possible", "a win is declared in one's own turn")
+                self._declare(side)
+            case "pause":
+                self._must_play()
+                self._end_turn()
+                self._phase = "paused"
+            case "resume":
+                if self._phase != "paused":
+                    raise RefusedError("not_possible", "the game isn't paused")
+                self._phase = "playing"
+                self._resume_turn()
+            case "stop":
+                if not self.is_over:
+                    self._finish(GameResult(winner="none", reason="interrupted"))
+        self._tell()
+
+    def _must_play(self) -> None:
+        if self._phase != "playing":
+            raise RefusedError("not_possible", f"the game is {self._phase}")
+
+    def _person(self) -> int:
+        """The side that a person acts for: the one to move, else the only one."""
+        sides = [side for side in (0, 1) if self._seats[side].engine is None]
+        if not sides:
+            raise RefusedError("not_possible", "no person plays in this game")
+        return self._board.turn if self._board.turn in sides else sides[0]
+
+    def _take_back(self) -> None:
+        people = [side for side in (0, 1) if self._seats[side].engine is None]
+        if not people:
+            raise RefusedError("not_possible", "no person plays in this game")
+        if self._phase == "paused":
+            raise RefusedError("not_possible", "the game is paused")
+        plies = 1
+        while (self._board.turn + plies) % 2 not in people:
+            plies += 1
+        if len(self._board.moves) < plies or len(self._made) < plies:
+            raise RefusedError("not_possible", "there is no move to take back")
+        self._end_turn()
+        for _ in range(plies):
+            self._board.pop()
+            made = self._made.pop()
+            self._left_ms = list(made.left_before)
+        self._phase, self._result, self._thought = "playing", None, None
+        self._keep()
+        self._begin_turn()
+
+    # -- ends
+
+    def _can_declare(self) -> bool:
+        return (
+            bool(self._points[0])
+            and self._phase == "playing"
+            and self._board.can_declare_win(*self._points)
+        )
+
+    def _declare(self, side: int) -> None:
+        if self._can_declare():
+            self._finish(GameResult(winner=COLOR_NAMES[side], reason="declaration"))
+        else:
+            self._finish(GameResult(winner=COLOR_NAMES[1 - side], reason="false_declaration"))
+        self._tell()
+
+    def _lose(self, side: int, reason: str, detail: str = "") -> None:
+        winner = COLOR_NAMES[1 - side]
+        self._finish(GameResult(winner=winner, reason=reason, detail=detail))  # type: ignore[arg-type]
+        self._tell()
+
+    def _finish(self, result: GameResult) -> None:
+        self._end_turn()
+        self._phase, self._result = "over", result
+        self._keep()
+
+    def _keep(self) -> None:
+        """Put the game as it stands on the disk."""
+        entry = self._entry
+        entry.moves = [move.usi() for move in self._board.moves]
+        entry.times_ms = [made.time_ms for made in self._made]
+        entry.scores_cp = [made.score_cp for made in self._made]
+        entry.winner = self._result.winner if self._result else "none"
+        entry.end = self._result.reason if self._result else ""
+        with contextlib.suppress(RefusedError):  # deleted from the library while it was played
+            self._library.replace(self.number, entry)
+
+    async def close(self) -> None:
+        """Break the game off if it isn't over, and give the players back."""
+        if self._is_closed:
+            return
+        self._is_closed = True
+        if not self.is_over:
+            self._finish(GameResult(winner="none", reason="interrupted"))
+            self._tell()
+        loop = asyncio.get_running_loop()
+        for seat in self._seats:
+            if seat.engine is not None:
+                await loop.run_in_executor(self._pool, seat.engine.close)
+
+
+class Games:
+    """The games that are played now."""
+
+    def __init__(self, library: Library, opponents: Opponents, pool: ThreadPoolExecutor) -> None:
+        self._library = library
+        self._opponents = opponents
+        self._pool = pool
+        self._games: dict[int, PlayedGame] = {}
+
+    #: Games played at once.
+    MOST = 100
+
+    async def start(self, request: protocol.StartGame) -> PlayedGame:
+        """Raises RefusedError."""
+        if len(self._games) >= self.MOST:
+            raise RefusedError("too_many", f"{self.MOST} games are being played")
+        read_position(request.position)
+        clock = request.clock
+        if clock is not None and clock.byoyomi_ms and clock.increment_ms:
+            raise RefusedError("not_possible", "a clock has byoyomi or an increment, not both")
+        seats: list[_Seat] = []
+        try:
+            for wanted in (request.black, request.white):
+                seats.append(await self._seat(wanted))
+            game = PlayedGame(request, (seats[0], seats[1]), self._library, self._pool)
+        except BaseException:
+            for seat in seats:
+                if seat.engine is not None:
+                    seat.engine.close()
+            raise
+        self._games[game.number] = game
+        return game
+
+    async def _seat(self, wanted: Human | Opponent) -> _Seat:
+        if isinstance(wanted, Human):
+            return _Seat(SeatState(kind="human", name=wanted.name))
+        loop = asyncio.get_running_loop()
+        engine = await loop.run_in_executor(self._pool, self._opponents.seat, wanted)
+        return _Seat(SeatState(kind="engine", name=engine.name), engine)
+
+    def get(self, number: int) -> PlayedGame:
+        """Raises RefusedError."""
+        game = self._games.get(number)
+        if game is None:
+            raise RefusedError("unknown_name", f"game {number} isn't being played")
+        return game
+
+    def watched_by(self, watcher: object) -> list[int]:
+        return [n for n, game in self._games.items() if watcher in game._watchers]
+
+    def leave(self, watcher: object) -> None:
+        for game in self._games.values():
+            game.unwatch(watcher)
+
+    async def sweep(self) -> None:
+        """End the games that nobody has looked at for a while."""
+        for number, game in list(self._games.items()):
+            since = game.unwatched_at
+            if since is not None and time.monotonic() - since > ABANDONED_S:
+                del self._games[number]
+                await game.close()
+
+    async def close(self) -> None:
+        games, self._games = list(self._games.values()), {}
+        for game in games:
+            await game.close()
+
+
+def _occurrences(board: Board) -> int:
+    """How often the position stood on the board in this game, now included."""
+    walk, seen = board.copy(), Counter({board.key: 1})
+    for _ in range(len(board.moves)):
+        walk.pop()
+        seen[walk.key] += 1
+    return seen[board.key]

@@ -1,0 +1,266 @@
+"""Trainings, matches and loops, read from the files that the command line writes."""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from komadori.arena.game import Conditions, GameRecord
+from komadori.arena.match import MatchResult
+from komadori.web.errors import RefusedError
+from komadori.web.folders import Folders
+from komadori.web.http_shapes import LogPart, LoopInfo, LoopRound, MatchGame, MatchInfo, RunInfo
+
+#: A log that was written to so short a time ago, without an end, belongs to a living process.
+ALIVE_S = 180.0
+#: Entries of one answer.
+MOST_ENTRIES = 20_000
+
+RUN_LOG = "log.jsonl"
+MATCH_LOG = "games.jsonl"
+
+
+class Tail:
+    """Reads the complete lines of a growing file of JSON objects, each once."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._offset = 0
+        self._inode = -1
+        self.number = 0
+        """Entries read so far."""
+
+    def read(self) -> tuple[int, list[dict[str, Any]]]:
+        """The number of the first entry and those that are new. A file that shrank or was replaced
+        is read from its beginning, as number 0. Lines that are no objects are left out.
+        """
+        try:
+            about = self.path.stat()
+            if about.st_size < self._offset or about.st_ino != self._inode:
+                self._offset, self._inode, self.number = 0, about.st_ino, 0
+            with self.path.open("rb") as file:
+                file.seek(self._offset)
+                data = file.read(64 << 20)
+        except OSError:
+            return self.number, []
+        end = data.rfind(b"\n") + 1
+        self._offset += end
+        entries = []
+        for line in data[:end].splitlines():
+            try:
+                entry = json.loads(line)
+            except ValueError:
+                continue
+            if isinstance(entry, dict):
+                entries.append(entry)
+        first = self.number
+        self.number += len(entries)
+        return first, entries
+
+
+class Trainings:
+    """Everything about the folders that isn't a model."""
+
+    def __init__(self, folders: Folders) -> None:
+        self._folders = folders
+
+    def path(self, what: str, name: str) -> Path:
+        """The log behind a name. Raises RefusedError."""
+        scan = self._folders.scan()
+        places = {"run": scan.runs, "match": scan.matches, "loop": scan.loops}[what]
+        if name not in places:
+            raise RefusedError("unknown_name", f"no {what} {name!r}")
+        file = {"run": RUN_LOG, "match": MATCH_LOG, "loop": "loop.json"}[what]
+        return places[name] / file
+
+    # -- runs
+
+    def runs(self) -> list[RunInfo]:
+        """The newest first."""
+        found = [self._run(name, path) for name, path in self._folders.scan().runs.items()]
+        return sorted(found, key=lambda run: -run.updated)
+
+    def _run(self, name: str, folder: Path) -> RunInfo:
+        _, entries = Tail(folder / RUN_LOG).read()
+        head = next((entry for entry in entries if entry.get("kind") == "run"), {})
+        tests = [entry for entry in entries if entry.get("kind") == "test"]
+        models = self._folders.scan().model_folders
+        loop = _read_json(folder / "config.json").get("loop", {})
+        steps = loop.get("max_steps") if isinstance(loop, dict) else None
+        return RunInfo(
+            name=name,
+            title=name.rpartition("/")[2],
+            is_running=is_alive(folder / RUN_LOG, entries[-1] if entries else {}),
+            step=int(entries[-1].get("step", 0)) if entries else 0,
+            steps=steps if isinstance(steps, int) and steps > 0 else None,
+            net=str(head.get("net", "")),
+            started=_changed(folder / "config.json") or None,
+            updated=_changed(folder / RUN_LOG),
+            last=finite(tests[-1]) if tests else {},
+            checkpoints=sorted(n for n in models if n.startswith(f"{name}/checkpoints/")),
+            has_report=(folder / "report" / "index.html").is_file(),
+        )
+
+    def log(self, what: str, name: str, since: int) -> LogPart:
+        """Raises RefusedError."""
+        path = self.path(what, name)
+        _, entries = Tail(path).read()
+        return LogPart(
+            name=name,
+            since=since,
+            entries=[finite(entry) for entry in entries[since : since + MOST_ENTRIES]],
+            total=len(entries),
+            is_running=is_alive(path, entries[-1] if entries else {}),
+        )
+
+    # -- matches
+
+    def matches(self) -> list[MatchInfo]:
+        """The newest first."""
+        found = []
+        for name, path in self._folders.scan().matches.items():
+            info = _match(name, path)
+            if info is not None:
+                found.append(info)
+        return sorted(found, key=lambda match: -match.updated)
+
+    def match_games(self, name: str, offset: int, limit: int) -> list[MatchGame]:
+        """Raises RefusedError."""
+        records = list(_records(self.path("match", name)))
+        return [
+            MatchGame(
+                index=record.index,
+                black=record.names[0],
+                white=record.names[1],
+                sfen=record.sfen,
+                moves=record.moves,
+                scores_cp=record.scores_cp,
+                times_ms=record.times_ms,
+                opening_plies=record.opening_plies,
+                winner=record.winner,
+                reason=record.reason,
+            )
+            for record in records[offset : offset + limit]
+        ]
+
+    # -- loops
+
+    def loops(self) -> list[LoopInfo]:
+        """The newest first."""
+        found = [_loop(name, path) for name, path in self._folders.scan().loops.items()]
+        return sorted(found, key=lambda loop: -loop.updated)
+
+
+def is_alive(path: Path, last: dict[str, Any]) -> bool:
+    """Whether a process seems to be writing to a log whose last entry this is."""
+    return last.get("kind") != "end" and time.time() - _changed(path) < ALIVE_S
+
+
+def _changed(path: Path) -> float:
+    try:
+        return path.stat().st_mtime
+    except OSError:
+        return 0.0
+
+
+def _records(path: Path) -> Iterator[GameRecord]:
+    """The finished games of a match; damaged lines are left out."""
+    _, entries = Tail(path).read()
+    for entry in entries[1:]:
+        try:
+            yield GameRecord.from_json(entry)
+        except (TypeError, ValueError, KeyError, IndexError):
+            continue
+
+
+def _match(name: str, folder: Path) -> MatchInfo | None:
+    path = folder / MATCH_LOG
+    _, entries = Tail(path).read()
+    if not entries:
+        return None
+    terms = entries[0]
+    result: MatchResult | None = None
+    for record in _records(path):
+        if result is None:
+            a, b = record.names if record.first_is_black else record.names[::-1]
+            result = MatchResult((a, b), Conditions())
+        result.add(record)
+    planned = terms.get("games")
+    players = terms.get("players")
+    named = result.names if result else players if isinstance(players, list) else ()
+    return MatchInfo(
+        name=name,
+        players=[str(player) for player in named],
+        is_running=not (folder / "result.json").is_file() and is_alive(path, {}),
+        games=result.played if result else 0,
+        planned=planned if isinstance(planned, int) else None,
+        wins=result.wins if result else 0,
+        draws=result.draws if result else 0,
+        losses=result.losses if result else 0,
+        elo=_finite(result.elo) if result and result.played else None,
+        elo_error=_finite(result.elo_error) if result and result.played else None,
+        los=_finite(result.los) if result and result.played else None,
+        conditions=_conditions(terms.get("conditions")),
+        updated=_changed(path),
+    )
+
+
+def _conditions(value: Any) -> str:
+    try:
+        return str(Conditions(**value))
+    except (TypeError, ValueError):
+        return ""
+
+
+def _read_json(path: Path) -> dict[str, Any]:
+    """A file's object, {} where there is none."""
+    try:
+        found = json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _loop(name: str, folder: Path) -> LoopInfo:
+    rounds = []
+    updated = _changed(folder / "loop.json")
+    places = sorted(folder.glob("round-*"), key=lambda p: (len(p.name), p.name))
+    for number, place in enumerate(places, 1):
+        done = any(place.glob("weights.*"))
+        games = sum(1 for _ in place.glob("games/*"))
+        learns = (place / "run").is_dir()
+        newest = max((_changed(file) for file in place.rglob("*")), default=0.0)
+        updated = max(updated, newest)
+        rounds.append(
+            LoopRound(
+                number=number,
+                state="done" if done else "running",
+                stage="" if done else "learning" if learns else "games",
+                facts={"game_files": games, "updated": newest},
+            )
+        )
+    alive = time.time() - updated < ALIVE_S
+    return LoopInfo(
+        name=name,
+        settings=finite(_read_json(folder / "loop.json")),
+        rounds=rounds,
+        is_running=alive and any(r.state == "running" for r in rounds),
+        updated=updated,
+    )
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+def finite(value: Any) -> Any:
+    """JSON values without infinities and NaN, which no browser reads."""
+    if isinstance(value, dict):
+        return {key: finite(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [finite(item) for item in value]
+    return _finite(value) if isinstance(value, float) else value

@@ -1,0 +1,80 @@
+"""Records as pages send them: any format, any encoding."""
+
+from __future__ import annotations
+
+from pathlib import Path, PurePosixPath
+
+import numpy as np
+
+from komadori.records import FORMATS, Game, GameReader, RecordError
+from komadori.rules import RulesError
+from komadori.web.errors import RefusedError
+
+#: Formats that a page may send.
+TEXT_FORMATS = ("csa", "kif", "ki2", "jkf", "usi")
+#: Games of one upload.
+MOST_GAMES = 500
+#: Parts left out that are told one by one.
+MOST_TOLD = 20
+
+
+def read_upload(data: bytes, name: str = "") -> tuple[str, list[Game], list[str]]:
+    """The format, the games and, one line each, what was left out. Raises RefusedError.
+
+    `name` only says the format, by its suffix; without one the content does.
+    """
+    format = _format(data, name)
+    reader = GameReader(Path(f"upload.{format}"), format, data=np.frombuffer(data, np.uint8).copy())
+    games: list[Game] = []
+    problems: list[str] = []
+    try:
+        for game in reader:
+            try:
+                game.final_board()
+            except RulesError as error:
+                problems.append(str(error))
+                continue
+            games.append(game)
+            if len(games) > MOST_GAMES:
+                raise RefusedError("too_many", f"more than {MOST_GAMES} games")
+    except (RecordError, RulesError, UnicodeError) as error:
+        raise RefusedError("bad_position", f"not a record in {format}: {error}") from error
+    problems += [f"byte {skipped.offset}: {skipped.reason}" for skipped in reader.skipped]
+    if len(problems) > MOST_TOLD:
+        problems[MOST_TOLD:] = [f"and {len(problems) - MOST_TOLD} more"]
+    if not games and not problems:
+        problems = ["no game in it"]
+    return format, games, problems
+
+
+def _format(data: bytes, name: str) -> str:
+    suffix = PurePosixPath(name.lower()).suffix
+    for known in TEXT_FORMATS:
+        if suffix in FORMATS[known].suffixes and suffix != ".txt":
+            return known
+    if suffix not in ("", ".txt"):
+        raise RefusedError("bad_position", f"no record format has the suffix {suffix!r}")
+    return _format_by_content(data)
+
+
+def _format_by_content(data: bytes) -> str:
+    text = data[:4000].decode("cp932", "ignore").lstrip("\ufeff \t\r\n")
+    if data.startswith(b"\xef\xbb\xbf"):
+        text = data[3:4000].decode("utf-8", "ignore").lstrip()
+    if text.startswith(("{", "[")):
+        return "jkf"
+    if text.startswith(("startpos", "sfen ", "position ")):
+        return "usi"
+    first = next((line for line in text.splitlines() if line and line[0] != "'"), "")
+    if first.startswith(("V2", "V3", "N+", "N-", "$", "PI", "P1", "+", "-", "CSA")):
+        return "csa"
+    if any(line.startswith(("▲", "△", "☗", "☖")) for line in _decoded(data).splitlines()):
+        return "ki2"
+    return "kif"
+
+
+def _decoded(data: bytes) -> str:
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("cp932", "ignore")

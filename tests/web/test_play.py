@@ -1,0 +1,190 @@
+"""Games in the browser: turns, clocks, taking back, ends."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import pytest
+from web_pages import Page, Server
+
+HUMAN = {"kind": "human", "name": "me"}
+RANDOM = {"kind": "engine", "player": "model:random:3", "playouts": 8}
+MATE_IN_ONE = "sfen 4k4/9/4G4/9/9/9/9/9/4K4 b G 1"
+REPEATING = ["5i5h", "5a5b", "5h5i", "5b5a"]
+KINGS = "sfen 4k4/9/9/9/9/9/9/9/4K4 b P 1"
+CAN_DECLARE = "sfen 4K4/+R+R+B+BGGSS1/LP7/9/9/9/9/9/4k4 b 2G2S4N3L17P 1"
+
+
+def start(page: Page, **fields: Any) -> tuple[int, dict[str, Any]]:
+    request = page.send("game_start", **{"black": HUMAN, "white": HUMAN, **fields})
+    return request, page.until("game", id=request)["game"]
+
+
+def state(page: Page, request: int, **wanted: Any) -> dict[str, Any]:
+    while True:
+        game: dict[str, Any] = page.until("game", id=request)["game"]
+        if wanted.items() <= game.items():
+            return game
+
+
+def test_an_engine_answers_and_the_game_is_kept(server: Server) -> None:
+    with server.page() as page:
+        request, game = start(page, white=RANDOM)
+        assert (game["turn"], game["phase"]) == ("black", "playing")
+        page.ask("game_move", "ok", game=game["game"], move="7g7f")
+        answered = state(page, request, turn="black", thinking=None)
+        while len(answered["moves"]) < 2:
+            answered = state(page, request, turn="black", thinking=None)
+        assert answered["moves"][0] == "7g7f"
+        assert answered["last_thought"]["color"] == "white"
+        kept = server.http.get(f"/api/games/{game['game']}").json()
+        assert kept["moves"] == answered["moves"]
+        page.send("game_action", game=game["game"], action="resign")
+        over = state(page, request, phase="over")
+        assert over["result"] == {"winner": "white", "reason": "resignation", "detail": ""}
+        kept = server.http.get(f"/api/games/{game['game']}").json()
+        assert kept["result"]["reason"] == "resignation"
+        assert kept["summary"]["source"] == "played"
+
+
+def test_taking_back_undoes_the_engines_move_too(server: Server) -> None:
+    with server.page() as page:
+        request, game = start(page, white=RANDOM)
+        page.send("game_move", game=game["game"], move="7g7f")
+        while len(state(page, request)["moves"]) < 2:
+            pass
+        page.send("game_action", game=game["game"], action="take_back")
+        assert state(page, request, moves=[])["turn"] == "black"
+        refused = page.ask("game_action", "error", game=game["game"], action="take_back")
+        assert refused["code"] == "not_possible"
+
+
+def test_taking_back_while_the_engine_thinks(server: Server) -> None:
+    with server.page() as page:
+        slow = {**RANDOM, "playouts": 1_000_000}
+        request, game = start(page, white=slow)
+        page.send("game_move", game=game["game"], move="7g7f")
+        state(page, request, thinking="white")
+        page.send("game_action", game=game["game"], action="take_back")
+        assert state(page, request, moves=[])["thinking"] is None
+        page.send("game_move", game=game["game"], move="2g2f")
+        assert state(page, request, thinking="white")["moves"] == ["2g2f"]
+        page.send("game_action", game=game["game"], action="stop")
+        assert state(page, request, phase="over")["result"]["reason"] == "interrupted"
+
+
+def test_checkmate_ends_the_game(server: Server) -> None:
+    with server.page() as page:
+        request, game = start(page, position=MATE_IN_ONE)
+        page.send("game_move", game=game["game"], move="G*5b")
+        over = state(page, request, phase="over")
+        assert over["result"]["reason"] == "checkmate"
+        assert over["result"]["winner"] == "black"
+        assert over["is_check"]
+
+
+def test_sennichite_is_told_and_counted(server: Server) -> None:
+    with server.page() as page:
+        request, game = start(page, position=KINGS)
+        seen = []
+        for move in REPEATING * 3:
+            page.send("game_move", game=game["game"], move=move)
+            now = state(page, request)
+            seen.append(now["occurrences"])
+        assert seen[3::4] == [2, 3, 4]
+        assert now["result"] == {"winner": "draw", "reason": "repetition", "detail": ""}
+
+
+def test_a_win_is_declared(server: Server) -> None:
+    with server.page() as page:
+        request, game = start(page, position=CAN_DECLARE)
+        assert game["can_declare"]
+        page.send("game_action", game=game["game"], action="declare")
+        assert state(page, request, phase="over")["result"]["reason"] == "declaration"
+        request, game = start(page)
+        assert not game["can_declare"]
+        page.send("game_action", game=game["game"], action="declare")
+        over = state(page, request, phase="over")
+        assert over["result"] == {"winner": "white", "reason": "false_declaration", "detail": ""}
+
+
+def test_time_runs_out_for_a_person(server: Server) -> None:
+    with server.page() as page:
+        began = time.monotonic()
+        request, _ = start(page, clock={"main_ms": 200})
+        over = state(page, request, phase="over")
+        assert over["result"]["reason"] == "time"
+        assert over["result"]["winner"] == "white"
+        assert time.monotonic() - began < 3
+
+
+def test_clocks_count_for_the_side_to_move(server: Server) -> None:
+    with server.page() as page:
+        request, game = start(page, clock={"main_ms": 60_000, "increment_ms": 5_000})
+        assert game["clock"]["running"] == "black"
+        page.send("game_move", game=game["game"], move="7g7f")
+        after = state(page, request, turn="white")["clock"]
+        assert 60_000 < after["black_ms"] <= 65_000
+        assert after["running"] == "white"
+        page.send("game_action", game=game["game"], action="pause")
+        assert state(page, request, phase="paused")["clock"]["running"] is None
+        page.send("game_action", game=game["game"], action="resume")
+        assert state(page, request, phase="playing")["clock"]["running"] == "white"
+
+
+def test_two_engines_play_to_watch(server: Server) -> None:
+    with server.page() as page:
+        request, game = start(page, black=RANDOM, white=RANDOM, max_plies=6, pace_ms=0)
+        over = state(page, request, phase="over")
+        assert over["result"]["reason"] == "max_plies"
+        assert len(over["moves"]) == 6
+        refused = page.ask("game_action", "error", game=game["game"], action="resign")
+        assert refused["code"] == "not_possible"
+
+
+def test_a_handicap_game_is_not_resigned_at_the_start(server: Server) -> None:
+    players = server.http.get("/api/players").json()
+    ten = next(h["position"] for h in players["handicaps"] if h["name"] == "ten-piece")
+    with server.page() as page:
+        request, game = start(page, position=ten, white=RANDOM)
+        assert game["turn"] == "white"
+        while not (now := state(page, request))["moves"]:
+            pass
+        assert now["phase"] == "playing"
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"white": {"kind": "engine", "player": "usi:/bin/sh"}}, "unknown_name"),
+        ({"white": {"kind": "engine", "player": "model:../../x"}}, "unknown_model"),
+        ({"white": {**RANDOM, "elo": 1500.0}}, "not_possible"),
+        ({"position": "startpos moves 1a1b"}, "bad_position"),
+        ({"clock": {"main_ms": 1, "byoyomi_ms": 1, "increment_ms": 1}}, "not_possible"),
+    ],
+)
+def test_a_wrong_start_is_refused(server: Server, fields: dict[str, Any], code: str) -> None:
+    with server.page() as page:
+        given = {"black": HUMAN, "white": HUMAN, **fields}
+        assert page.ask("game_start", "error", **given)["code"] == code
+
+
+def test_illegal_moves_and_strange_games_are_refused(server: Server) -> None:
+    with server.page() as page:
+        _, game = start(page)
+        number = game["game"]
+        assert page.ask("game_move", "error", game=number, move="7g7e")["code"] == "illegal_move"
+        assert page.ask("game_move", "error", game=999, move="7g7f")["code"] == "unknown_name"
+        hint = page.ask("hint", "hint", game=number, nodes=20)
+        assert hint["lines"]
+
+
+def test_a_page_that_comes_back_finds_its_game(server: Server) -> None:
+    with server.page() as page:
+        _, game = start(page)
+        session = page.welcome["session"]
+        with server.page() as other:
+            joined = other.ask("game_join", "game", game=game["game"])
+            assert joined["game"]["game"] == game["game"]
+    assert session

@@ -1,0 +1,106 @@
+"""Whole games analysed, kept, and taken up again."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web_pages import Page, Server, make_server
+
+GAME = "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*5e 2b3c"
+
+
+def study(page: Page, **fields: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Any]:
+    """All that was found, the mistakes, and the last message."""
+    request = page.send("study", **{"games": [{"position": GAME}], "nodes": 30, **fields})
+    found, mistakes = [], []
+    while True:
+        message = page.until("study", id=request)
+        found += message["found"]
+        mistakes += message["mistakes"]
+        if message["state"] != "running":
+            return found, mistakes, message
+
+
+def test_every_position_is_found_once(server: Server) -> None:
+    with server.page() as page:
+        found, mistakes, last = study(page)
+    assert last["state"] == "done"
+    assert sorted(one["ply"] for one in found) == list(range(7))
+    assert (last["done"], last["total"]) == (7, 7)
+    assert all(one["visits"] >= 30 or one["lines"][0]["mate_plies"] for one in found)
+    assert all(mistake["loss"] >= 0.05 for mistake in mistakes)
+    number = last["games"][0]["game"]
+    kept = server.http.get(f"/api/games/{number}/study").json()
+    assert sorted(kept["found"], key=lambda f: f["ply"]) == sorted(found, key=lambda f: f["ply"])
+    assert kept["mistakes"] == mistakes
+
+
+def test_several_games_share_a_study(server: Server) -> None:
+    with server.page() as page:
+        games = [{"position": GAME}, {"position": "startpos moves 2g2f 8c8d"}]
+        found, _, last = study(page, games=games)
+    assert {one["game"] for one in found} == {one["game"] for one in last["games"]}
+    assert last["total"] == 10
+
+
+def test_what_is_known_is_taken_up_by_another_server(tmp_path: Path) -> None:
+    with make_server(tmp_path) as client, Server(client).page() as page:
+        first, _, _ = study(page)
+    with make_server(tmp_path) as client, Server(client).page() as page:
+        again = page.ask("study", "study", games=[{"position": GAME}], nodes=30)
+        while again["state"] == "running" and not again["found"]:
+            again = page.until("study")
+        assert len(again["found"]) == 7  # all at once: nothing was searched
+        assert [f["lines"] for f in sorted(again["found"], key=lambda f: f["ply"])] == [
+            f["lines"] for f in sorted(first, key=lambda f: f["ply"])
+        ]
+
+
+def test_a_study_is_stopped_and_what_was_found_stays(server: Server) -> None:
+    moves = " ".join(["4i4h", "6a6b", "4h4i", "6b6a"] * 20)
+    with server.page() as page:
+        games = [{"position": f"startpos moves 2g2f 8c8d {moves}"}]
+        request = page.send("study", games=games, nodes=100_000)
+        running = page.until("study", id=request)
+        page.send("study_stop", study=running["study"])
+        while (last := page.until("study", id=request))["state"] == "running":
+            pass
+        assert last["state"] == "stopped"
+        assert last["done"] < last["total"]
+
+
+def test_the_record_and_the_report_hold_what_was_found(server: Server) -> None:
+    with server.page() as page:
+        _, _, last = study(page)
+    number = last["games"][0]["game"]
+    kif = server.http.get(f"/api/games/{number}/record?format=kif&studied=true")
+    assert "評価値=" in kif.content.decode()
+    assert "attachment" in kif.headers["content-disposition"]
+    csa = server.http.get(f"/api/games/{number}/record?format=csa&studied=true").content.decode()
+    assert "'** " in csa
+    shift_jis = server.http.get(f"/api/games/{number}/record?encoding=cp932").content
+    assert "手数" in shift_jis.decode("cp932")
+    report = server.http.get(f"/api/games/{number}/report.html")
+    assert report.status_code == 200
+    assert "sandbox" in report.headers["content-security-policy"]
+
+
+@pytest.mark.parametrize(
+    ("fields", "code"),
+    [
+        ({"nodes": 5, "seconds": 1.0}, "not_possible"),
+        ({"model": "nothing"}, "unknown_model"),
+    ],
+)
+def test_a_wrong_study_is_refused(server: Server, fields: dict[str, Any], code: str) -> None:
+    with server.page() as page:
+        given = {"games": [{"position": GAME}], "nodes": 5, **fields}
+        assert page.ask("study", "error", **given)["code"] == code
+
+
+def test_a_game_that_is_not_there_fails_the_study_in_words(server: Server) -> None:
+    with server.page() as page:
+        _, _, last = study(page, games=[{"game": 4711}])
+    assert (last["state"], last["message"]) == ("failed", "no game 4711")
