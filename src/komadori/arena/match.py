@@ -202,7 +202,7 @@ def play_match(
             for record in run_jobs(sources, conditions, jobs, concurrency):
                 record.names = shown if record.first_is_black else (shown[1], shown[0])
                 if store:
-                    store.append(record)
+                    store.add(record)
                     store.write_records(record, suffixes)
                 result.add(record)
                 if on_game:

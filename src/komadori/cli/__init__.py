@@ -28,6 +28,8 @@ SUBCOMMANDS: dict[str, str] = {
     "install-engine": "Write a launcher that a GUI can register.",
     "book": "Make an opening book from games, or look into one.",
     "match": "Play two players against each other: Elo with its error.",
+    "ladder": "Keep players and results in one file: ratings with their errors.",
+    "tune": "Tune an engine's options by games against itself (SPSA).",
     "csa": "Play on a CSA server such as floodgate.",
     "doctor": "Tell what works on this machine and what to install for the rest.",
 }

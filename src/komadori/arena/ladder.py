@@ -1,0 +1,387 @@
+"""Players and all their games in one SQLite file, from which ratings are fitted.
+
+    settings   what all games are played under, as JSON by key
+    players    name, specification, fingerprint of its files, fixed rating of an anchor, note
+    games      who had Black and White, the result, and the whole game as JSON
+
+A game is stored the moment it ends, so that a ladder may be stopped at any time and several
+processes may add to one file.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import sqlite3
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from komadori.arena.game import Conditions, GameRecord
+from komadori.arena.openings import Opening, choose, random_openings, read_openings
+from komadori.arena.ratings import LOGIT, Fit, Tally, fit
+from komadori.arena.workers import Job, run_jobs
+
+FORMAT = 1
+
+_SCHEMA = """
+CREATE TABLE settings (key TEXT PRIMARY KEY, value TEXT NOT NULL);
+CREATE TABLE players (
+    id INTEGER PRIMARY KEY, name TEXT NOT NULL UNIQUE, spec TEXT NOT NULL, files TEXT NOT NULL,
+    anchor_elo REAL, note TEXT NOT NULL, added TEXT NOT NULL
+);
+CREATE TABLE games (
+    id INTEGER PRIMARY KEY, black INTEGER NOT NULL REFERENCES players (id),
+    white INTEGER NOT NULL REFERENCES players (id), winner TEXT NOT NULL, reason TEXT NOT NULL,
+    plies INTEGER NOT NULL, played TEXT NOT NULL, conditions TEXT NOT NULL, source TEXT UNIQUE,
+    record TEXT NOT NULL
+);
+CREATE INDEX games_by_players ON games (black, white);
+"""
+
+#: How many openings a ladder goes through with each pair of players before one comes again.
+RANDOM_OPENINGS = 500
+
+
+class LadderError(ValueError):
+    """A ladder that can't be used, or a player that it hasn't. The message says which."""
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a ladder's games are played under, fixed when it is made."""
+
+    conditions: Conditions = field(default_factory=Conditions)
+    openings: tuple[Opening, ...] = ()
+    opening_source: str = ""
+
+
+@dataclass(frozen=True)
+class LadderPlayer:
+    """A player of a ladder."""
+
+    id: int
+    name: str
+    spec: str
+    files: dict[str, str]
+    anchor_elo: float | None
+    note: str
+    added: str
+
+
+def make_settings(
+    conditions: Conditions, openings: str = "", opening_plies: int = 8, seed: int = 0
+) -> Settings:
+    """Settings with openings from a file or `sample`, or of random moves. Raises OpeningError."""
+    if openings:
+        read = read_openings(openings, opening_plies)
+        chosen = choose(read, min(len(read), RANDOM_OPENINGS), seed)
+        return Settings(conditions, tuple(chosen), f"{Path(openings).name}, {opening_plies} plies")
+    made = random_openings(RANDOM_OPENINGS, opening_plies, seed)
+    return Settings(conditions, tuple(made), f"{opening_plies} random plies, seed {seed}")
+
+
+class Ladder:
+    """A ladder's file, and a context manager."""
+
+    def __init__(self, path: Path | str) -> None:
+        """Open a ladder. Raises LadderError for a file that is none."""
+        self.path = Path(path)
+        if not self.path.is_file():
+            raise LadderError(f"{path}: no such ladder; `komadori ladder new` makes one")
+        self._database = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+        self._database.row_factory = sqlite3.Row
+        try:
+            self._database.execute("PRAGMA foreign_keys = ON")
+            rows = self._database.execute("SELECT key, value FROM settings").fetchall()
+            found = {row["key"]: json.loads(row["value"]) for row in rows}
+            if found["format"] != FORMAT:
+                raise LadderError(f"{path}: a ladder of format {found['format']}, not {FORMAT}")
+            self.settings = Settings(
+                Conditions(**found["conditions"]),
+                tuple(Opening(sfen, tuple(moves)) for sfen, moves in found["openings"]),
+                found["opening_source"],
+            )
+        except (sqlite3.DatabaseError, KeyError, TypeError, ValueError) as error:
+            self._database.close()
+            if isinstance(error, LadderError):
+                raise
+            raise LadderError(f"{path}: not a ladder ({error})") from error
+
+    @classmethod
+    def create(cls, path: Path | str, settings: Settings) -> Ladder:
+        """Make a ladder's file. Raises LadderError where there is a file already."""
+        path = Path(path)
+        if path.exists():
+            raise LadderError(f"{path} exists already")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        temporary = path.with_name(f".{path.name}.new")
+        temporary.unlink(missing_ok=True)
+        with contextlib.closing(sqlite3.connect(temporary)) as database, database:
+            database.executescript(_SCHEMA)
+            values = {
+                "format": FORMAT,
+                "conditions": asdict(settings.conditions),
+                "openings": [[o.sfen, o.moves] for o in settings.openings],
+                "opening_source": settings.opening_source,
+            }
+            rows = [(key, json.dumps(value)) for key, value in values.items()]
+            database.executemany("INSERT INTO settings VALUES (?, ?)", rows)
+        temporary.rename(path)
+        return cls(path)
+
+    def __enter__(self) -> Ladder:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._database.close()
+
+    # ---- players
+
+    def add(
+        self, name: str, spec: str, anchor_elo: float | None = None, note: str = ""
+    ) -> LadderPlayer:
+        """Add a player. Raises PlayerSpecError, or LadderError where the name is taken."""
+        from komadori.players import PlayerSpec, fingerprint
+
+        if not name.strip() or not name.isprintable():
+            raise LadderError(f"{name!r} is no name: it must be printable and not blank")
+        if anchor_elo is not None and not math.isfinite(anchor_elo):
+            raise LadderError(f"{name}: a rating is a finite number")
+        PlayerSpec.parse(spec)
+        files = json.dumps(fingerprint(spec))
+        self._insert_player(name, spec, files, anchor_elo, note)
+        return self.player(name)
+
+    def _insert_player(
+        self, name: str, spec: str, files: str, anchor_elo: float | None, note: str
+    ) -> None:
+        try:
+            self._database.execute(
+                "INSERT INTO players (name, spec, files, anchor_elo, note, added) "
+                "VALUES (?, ?, ?, ?, ?, ?)",
+                (name, spec, files, anchor_elo, note, _now()),
+            )
+        except sqlite3.IntegrityError:
+            raise LadderError(f"{self.path} has a player {name!r} already") from None
+
+    def players(self) -> list[LadderPlayer]:
+        """All players in the order they were added."""
+        rows = self._database.execute("SELECT * FROM players ORDER BY id").fetchall()
+        return [LadderPlayer(**{**dict(row), "files": json.loads(row["files"])}) for row in rows]
+
+    def player(self, name: str) -> LadderPlayer:
+        """A player by name. Raises LadderError."""
+        for player in self.players():
+            if player.name == name:
+                return player
+        names = ", ".join(player.name for player in self.players()) or "nobody yet"
+        raise LadderError(f"{self.path} has no player {name!r}; it has {names}")
+
+    # ---- games
+
+    def insert(self, record: GameRecord, conditions: str, source: str | None = None) -> bool:
+        """Store a finished game; False where it is there already. Raises LadderError."""
+        black, white = (self.player(name).id for name in record.names)
+        cursor = self._database.execute(
+            "INSERT OR IGNORE INTO games "
+            "(black, white, winner, reason, plies, played, conditions, source, record) "
+            "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            (
+                black,
+                white,
+                record.winner,
+                record.reason,
+                len(record.moves),
+                _now(),
+                conditions,
+                source,
+                json.dumps(record.to_json(), ensure_ascii=False),
+            ),
+        )
+        return cursor.rowcount == 1
+
+    def games(self, player: str | None = None) -> Iterator[GameRecord]:
+        """All games, or a player's, in the order they were stored."""
+        names = {p.id: p.name for p in self.players()}
+        who = self.player(player).id if player else None
+        query = "SELECT black, white, record FROM games"
+        if who is not None:
+            query += " WHERE ? IN (black, white)"
+        rows = self._database.execute(query + " ORDER BY id", () if who is None else (who,))
+        for row in rows:
+            record = GameRecord.from_json(json.loads(row["record"]))
+            record.names = (names[row["black"]], names[row["white"]])
+            yield record
+
+    def tallies(self) -> list[Tally]:
+        """Results by Black and White."""
+        rows = self._database.execute(
+            "SELECT b.name AS black, w.name AS white, SUM(winner = 'black') AS black_wins, "
+            "SUM(winner = 'draw') AS draws, SUM(winner = 'white') AS white_wins FROM games "
+            "JOIN players b ON b.id = black JOIN players w ON w.id = white "
+            "GROUP BY black, white ORDER BY black, white"
+        )
+        return [Tally(**dict(row)) for row in rows]
+
+    def conditions(self) -> list[tuple[str, int]]:
+        """Under what games were played, and how many."""
+        rows = self._database.execute(
+            "SELECT conditions, COUNT(*) FROM games GROUP BY conditions ORDER BY COUNT(*) DESC"
+        )
+        return [(row[0], row[1]) for row in rows]
+
+    def fit(self) -> Fit:
+        """Ratings from all games."""
+        players = self.players()
+        anchors = {p.name: p.anchor_elo for p in players if p.anchor_elo is not None}
+        return fit([player.name for player in players], self.tallies(), anchors)
+
+    def import_match(self, folder: Path | str) -> tuple[int, int]:
+        """Take over the games of a match's folder; (new games, games that were there already).
+
+        Its players are added under their names in the match where the ladder lacks them. Raises
+        LadderError, MatchStoreError.
+        """
+        terms, records = read_match(Path(folder))
+        names = {name for record in records for name in record.names}
+        known = {player.name for player in self.players()}
+        for record in records[:1]:
+            first = 0 if record.first_is_black else 1
+            for name, spec, files in zip(
+                (record.names[first], record.names[1 - first]),
+                terms["players"],
+                terms.get("files", ({}, {})),
+                strict=True,
+            ):
+                if name in names - known:
+                    self._insert_player(name, spec, json.dumps(files), None, f"from {folder}")
+        conditions = str(Conditions(**terms["conditions"]))
+        key = json.dumps(terms, sort_keys=True)
+        new = 0
+        for record in records:
+            from komadori.arena.match import short_digest
+
+            source = f"{short_digest(key)} {record.index} {short_digest(' '.join(record.moves))}"
+            new += self.insert(record, conditions, source)
+        return new, len(records) - new
+
+    # ---- play
+
+    def next_pairing(
+        self, among: Sequence[str] = (), against: Sequence[str] = ()
+    ) -> tuple[str, str]:
+        """The two players whose next game tells most about the ratings.
+
+        That is where a result is open and the difference uncertain. With `among` at least one of
+        the two is named there, with `against` the other one there. Raises LadderError without two
+        players.
+        """
+        fitted = self.fit()
+        names = [player.name for player in self.players()]
+        for name in (*among, *against):
+            self.player(name)
+        played = {(t.black, t.white): t.games for t in self.tallies()}
+        best: tuple[float, int, tuple[str, str]] | None = None
+        for i, a in enumerate(names):
+            for b in names[i + 1 :]:
+                if not _is_wanted(a, b, among, against) and not _is_wanted(b, a, among, against):
+                    continue
+                gap = (fitted.of(a).elo - fitted.of(b).elo) / LOGIT
+                open_share = 1.0 / (2.0 + math.exp(gap) + math.exp(-gap))  # p (1 - p)
+                spread = (fitted.difference_error(a, b) / LOGIT) ** 2
+                games = played.get((a, b), 0) + played.get((b, a), 0)
+                gain = math.log1p(open_share * spread)
+                if best is None or (gain, -games) > best[:2]:
+                    best = (gain, -games, (a, b))
+        if best is None:
+            raise LadderError(f"{self.path} has no two players to play")
+        return best[2]
+
+    def play(
+        self,
+        games: int,
+        *,
+        among: Sequence[str] = (),
+        against: Sequence[str] = (),
+        block: int = 10,
+        concurrency: int = 1,
+        on_game: Callable[[GameRecord, int], None] | None = None,
+    ) -> int:
+        """Play `games` more games, `block` between two players before the next pairing is chosen.
+
+        Games come in pairs (one opening, both colours). Each is stored as it ends; `on_game` is
+        called with it and the number played. Returns the number played. Raises LadderError where a
+        player's files have changed since it was added.
+        """
+        if games < 2 or games % 2 or block < 2 or block % 2:
+            raise LadderError("games come in pairs: even numbers above zero")
+        done = 0
+        while done < games:
+            pair = self.next_pairing(among, against)
+            count = min(block, games - done)
+            for record in self._play_block(pair, count, concurrency):
+                self.insert(record, str(self.settings.conditions))
+                done += 1
+                if on_game:
+                    on_game(record, done)
+        return done
+
+    def _play_block(
+        self, pair: tuple[str, str], games: int, concurrency: int
+    ) -> Iterator[GameRecord]:
+        from komadori.players import fingerprint
+
+        a, b = (self.player(name) for name in pair)
+        for player in (a, b):
+            now = fingerprint(player.spec)
+            for path in sorted(now.keys() | player.files.keys()):
+                if now.get(path) != player.files.get(path):
+                    raise LadderError(
+                        f"{path} has changed since {player.name!r} was added: "
+                        "add it under a new name"
+                    )
+        (played,) = self._database.execute(
+            "SELECT COUNT(*) FROM games WHERE (black, white) IN (VALUES (?, ?), (?, ?))",
+            (a.id, b.id, b.id, a.id),
+        ).fetchone()
+        jobs = []
+        for i in range(games):
+            number = played // 2 + i // 2
+            opening = self.settings.openings[number % len(self.settings.openings)]
+            jobs.append(Job(2 * number + i % 2, number, opening, i % 2 == 0, 2 * number + i % 2))
+        workers = min(concurrency, games)
+        for record in run_jobs((a.spec, b.spec), self.settings.conditions, jobs, workers):
+            record.names = pair if record.first_is_black else (pair[1], pair[0])
+            yield record
+
+
+def read_match(folder: Path) -> tuple[dict[str, Any], list[GameRecord]]:
+    """The terms and games of a match's folder. Raises LadderError."""
+    path = folder / "games.jsonl"
+    try:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        terms = json.loads(lines[0])
+        records = [GameRecord.from_json(json.loads(line)) for line in lines[1:]]
+        Conditions(**terms["conditions"])
+        if len(terms["players"]) != 2:
+            raise ValueError("a match has two players")
+    except OSError as error:
+        raise LadderError(f"{path}: {error.strerror}") from error
+    except (ValueError, TypeError, KeyError, IndexError) as error:
+        raise LadderError(f"{path}: not a match ({error})") from error
+    return terms, records
+
+
+def _is_wanted(a: str, b: str, among: Sequence[str], against: Sequence[str]) -> bool:
+    return (not among or a in among) and (not against or b in against)
+
+
+def _now() -> str:
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())

@@ -1,0 +1,120 @@
+"""Simultaneous perturbation stochastic approximation over an engine's options.
+
+At iteration k every parameter is moved by its perturbation c_k, up or down by a fair coin, all at
+once; one engine plays with these values, the other with the mirrored ones, and the result (wins
+less losses of the first in a pair of games) moves the parameters along the coins:
+
+    theta += a_k / c_k * result * coin,   c_k = c / (k + 1)^gamma,   a_k = a / (A + k + 1)^alpha
+
+`step` is c at the last iteration and `rate` is a_k / c_k^2 there, as in fishtest, which engine
+authors know. Source: J. C. Spall, "An overview of the simultaneous perturbation method for
+efficient optimization" (1998); fishtest's `Creating my first test`, section SPSA.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """An option to tune. `step` and `rate` hold at the last iteration."""
+
+    name: str
+    start: float
+    min: float
+    max: float
+    step: float
+    """How far from the current value is tried."""
+    rate: float = 0.002
+    """By how many steps times steps a won game moves the value."""
+    is_integer: bool = True
+
+    def __post_init__(self) -> None:
+        for key in ("start", "min", "max", "step", "rate"):
+            if not math.isfinite(getattr(self, key)):
+                raise ValueError(f"{self.name}: {key} is not finite")
+        if not self.min < self.max:
+            raise ValueError(f"{self.name}: min {self.min:g} isn't below max {self.max:g}")
+        if not self.min <= self.start <= self.max:
+            raise ValueError(
+                f"{self.name}: start {self.start:g} isn't in [{self.min:g}, {self.max:g}]"
+            )
+        if self.step <= 0 or self.rate <= 0:
+            raise ValueError(f"{self.name}: step and rate must be above 0")
+
+    def clip(self, value: float) -> float:
+        """The nearest value in the range."""
+        return min(self.max, max(self.min, value))
+
+    def text(self, value: float, chance: random.Random) -> str:
+        """The value as an option's: whole numbers are rounded up or down by their fraction."""
+        if self.is_integer:
+            return str(int(self.clip(math.floor(value + chance.random()))))
+        return f"{self.clip(value):.6g}"
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What one iteration plays: the coins, and both sides' values as options."""
+
+    iteration: int
+    coins: dict[str, int]
+    plus: dict[str, str]
+    minus: dict[str, str]
+
+
+@dataclass
+class Spsa:
+    """The state of a tuning: where the parameters are.
+
+    The coins and roundings of an iteration depend on `seed` and its number alone.
+    """
+
+    parameters: Sequence[Parameter]
+    iterations: int
+    seed: int = 0
+    alpha: float = 0.602
+    gamma: float = 0.101
+    stability: float = 0.1
+    """A as a share of all iterations."""
+    theta: dict[str, float] = field(init=False)
+
+    def __post_init__(self) -> None:
+        if not self.parameters:
+            raise ValueError("there is no parameter to tune")
+        if self.iterations < 1:
+            raise ValueError(f"iterations must be at least 1, not {self.iterations}")
+        self.theta = {p.name: p.start for p in self.parameters}
+        if len(self.theta) < len(self.parameters):
+            raise ValueError("a parameter is named twice")
+
+    def _perturbation(self, parameter: Parameter, k: int) -> float:
+        return parameter.step * math.pow(self.iterations / (k + 1), self.gamma)
+
+    def _gain(self, parameter: Parameter, k: int) -> float:
+        """a_k / c_k."""
+        delay = self.stability * self.iterations
+        a_last = parameter.rate * parameter.step**2
+        a_k = a_last * math.pow((delay + self.iterations) / (delay + k + 1), self.alpha)
+        return a_k / self._perturbation(parameter, k)
+
+    def trial(self, k: int) -> Trial:
+        """What iteration `k` (from 0) plays around the current values."""
+        chance = random.Random(f"spsa {self.seed} {k}")
+        coins = {p.name: chance.choice((1, -1)) for p in self.parameters}
+        plus, minus = {}, {}
+        for p in self.parameters:
+            shift = self._perturbation(p, k) * coins[p.name]
+            plus[p.name] = p.text(self.theta[p.name] + shift, chance)
+            minus[p.name] = p.text(self.theta[p.name] - shift, chance)
+        return Trial(k, coins, plus, minus)
+
+    def update(self, k: int, coins: Mapping[str, int], result: float) -> None:
+        """Move by the result of iteration `k`: wins less losses of the plus side."""
+        for p in self.parameters:
+            moved = self.theta[p.name] + self._gain(p, k) * result * coins[p.name]
+            self.theta[p.name] = p.clip(moved)

@@ -1,0 +1,318 @@
+"""Tuning an engine's options by games against itself (SPSA), on disk and resumable.
+
+    tune.jsonl    first line the terms, then one finished pair of games per line: the coins, both
+                  sides' values, the result, and where the parameters are after it
+    index.html    the page: the path of each parameter
+
+A pair of games that wasn't finished is played again.
+"""
+
+from __future__ import annotations
+
+import random
+import threading
+import time
+import tomllib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from komadori.arena.game import Conditions, GameRecord
+from komadori.arena.journal import Journal
+from komadori.arena.openings import Opening, choose, random_openings, read_openings
+from komadori.arena.page import fill_template
+from komadori.arena.spsa import Parameter, Spsa, Trial
+from komadori.arena.workers import Job, WorkerError, run_jobs
+from komadori.atomic import write_text
+
+#: So many failures of the engine in a row end a tuning: its options are unusable.
+MAX_FAILURES = 20
+
+#: Seconds between pages.
+PAGE_EVERY_S = 60.0
+
+
+class TuneConfigError(ValueError):
+    """A file of parameters that can't be used. The message names the key."""
+
+
+@dataclass(frozen=True)
+class TuneConfig:
+    """What is tuned and how, as the TOML file says."""
+
+    parameters: tuple[Parameter, ...]
+    pairs: int = 1000
+    """Iterations; each plays one opening with both colours."""
+    conditions: Conditions = field(default_factory=Conditions)
+    openings: str = ""
+    """A file, `sample`, or empty: random moves."""
+    opening_plies: int = 8
+    seed: int = 0
+    alpha: float = 0.602
+    gamma: float = 0.101
+    stability: float = 0.1
+
+
+def read_config(path: Path, parse_clock: Callable[[str], dict[str, int]]) -> TuneConfig:
+    """Read a file of parameters. Raises TuneConfigError, OSError.
+
+    `parse_clock` turns `clock = "10+0.1"` into fields of Conditions.
+    """
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise TuneConfigError(f"{path}: {error}") from error
+    try:
+        return _config(data, parse_clock)
+    except (ValueError, TypeError) as error:
+        raise TuneConfigError(f"{path}: {error}") from error
+
+
+def _config(data: dict[str, Any], parse_clock: Callable[[str], dict[str, int]]) -> TuneConfig:
+    tables = data.pop("parameters", {})
+    if not isinstance(tables, dict) or not tables:
+        raise ValueError("expected a table [parameters.NAME] for each option")
+    parameters = tuple(_parameter(name, table) for name, table in tables.items())
+    given = data.pop("conditions", {})
+    if "clock" in given:
+        given |= parse_clock(str(given.pop("clock")))
+    conditions = Conditions(**_known(given, Conditions, "conditions"))
+    spsa = _known(data.pop("spsa", {}), ("alpha", "gamma", "stability"), "spsa")
+    keys = ("pairs", "openings", "opening_plies", "seed")
+    rest = _known(data, keys, "")
+    for key in ("pairs", "opening_plies", "seed"):
+        if key in rest and (not isinstance(rest[key], int) or not 0 <= rest[key] < 1 << 31):
+            raise ValueError(f"{key} is {rest[key]!r}, no whole number from 0 on")
+    if rest.get("pairs") == 0:
+        raise ValueError("pairs must be at least 1")
+    for key, value in spsa.items():
+        if not isinstance(value, int | float) or not 0 <= value <= 10:
+            raise ValueError(f"spsa.{key} is {value!r}, no number from 0 to 10")
+    return TuneConfig(parameters, conditions=conditions, **rest, **spsa)
+
+
+def _known(table: Any, known: Any, where: str) -> dict[str, Any]:
+    names = known if isinstance(known, tuple) else tuple(known.__dataclass_fields__)
+    if not isinstance(table, dict):
+        raise ValueError(f"{where} isn't a table")
+    for key in table:
+        if key not in names:
+            raise ValueError(f"{where + '.' if where else ''}{key} is unknown: {', '.join(names)}")
+    return dict(table)
+
+
+def _parameter(name: str, table: Any) -> Parameter:
+    keys = ("start", "min", "max", "step", "rate", "type")
+    given = _known(table, keys, f"parameters.{name}")
+    for key in ("start", "min", "max"):
+        if key not in given:
+            raise ValueError(f"parameters.{name}: {key} is missing")
+    kind = given.pop("type", None)
+    if kind not in (None, "int", "float"):
+        raise ValueError(f"parameters.{name}.type is {kind!r}, neither int nor float")
+    for key, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, int | float):
+            raise ValueError(f"parameters.{name}.{key} is {value!r}, no number")
+    whole = all(isinstance(given[key], int) for key in ("start", "min", "max"))
+    given.setdefault("step", (given["max"] - given["min"]) / 20)
+    return Parameter(name, **given, is_integer=kind == "int" or (kind is None and whole))
+
+
+@dataclass
+class Tuning:
+    """A tuning under way."""
+
+    player: str
+    config: TuneConfig
+    spsa: Spsa
+    paths: list[tuple[int, dict[str, float]]] = field(default_factory=list)
+    """(pairs finished, values), from the start on."""
+    wins: int = 0
+    losses: int = 0
+    draws: int = 0
+    failures: int = 0
+    """Games that ended because the engine failed; their pairs move nothing."""
+    iterations: set[int] = field(default_factory=set)
+
+    @property
+    def finished(self) -> int:
+        return len(self.iterations)
+
+    def best(self) -> dict[str, str]:
+        """The values now, as options."""
+        return {p.name: _nearest(p, self.spsa.theta[p.name]) for p in self.config.parameters}
+
+    def specification(self) -> str:
+        """The player with the values now."""
+        options = "&".join(f"{name}={value}" for name, value in self.best().items())
+        return f"{self.player}{'&' if '?' in self.player else '?'}{options}"
+
+
+def _nearest(parameter: Parameter, value: float) -> str:
+    return str(round(value)) if parameter.is_integer else f"{value:.6g}"
+
+
+OnPair = Callable[[Tuning], None]
+
+
+def tune(
+    player: str,
+    config: TuneConfig,
+    out: Path | str,
+    *,
+    concurrency: int = 1,
+    on_pair: OnPair | None = None,
+) -> Tuning:
+    """Tune `player`'s options as `config` says, in the folder `out`; resumes what is there.
+
+    `on_pair` is called in this thread after each pair of games. Raises ValueError, EngineError and
+    what the arena raises.
+    """
+    if concurrency < 1:
+        raise ValueError(f"concurrency must be at least 1, not {concurrency}")
+    spsa = Spsa(
+        config.parameters, config.pairs, config.seed, config.alpha, config.gamma, config.stability
+    )
+    tuning = Tuning(player, config, spsa, [(0, dict(spsa.theta))])
+    openings = _openings(config)
+    folder = Path(out)
+    with Journal(folder, "tune.jsonl", _terms(player, config, openings)) as journal:
+        for row in journal.rows():
+            _replay(tuning, row)
+        _play(tuning, openings, journal, concurrency, on_pair, folder / "index.html")
+        write_page(folder / "index.html", tuning)
+    return tuning
+
+
+def _openings(config: TuneConfig) -> list[Opening]:
+    if config.openings:
+        read = read_openings(config.openings, config.opening_plies)
+        return choose(read, config.pairs, config.seed)
+    return random_openings(config.pairs, config.opening_plies, config.seed)
+
+
+def _terms(player: str, config: TuneConfig, openings: Sequence[Opening]) -> dict[str, Any]:
+    from komadori.arena.match import short_digest
+    from komadori.players import fingerprint
+
+    return {
+        "player": player,
+        "files": [fingerprint(player)],
+        "conditions": asdict(config.conditions),
+        "parameters": [asdict(parameter) for parameter in config.parameters],
+        "pairs": config.pairs,
+        "seed": config.seed,
+        "spsa": [config.alpha, config.gamma, config.stability],
+        "openings": [short_digest("\n".join(map(str, openings)))],
+    }
+
+
+def _replay(tuning: Tuning, row: Mapping[str, Any]) -> None:
+    tuning.iterations.add(int(row["iteration"]))
+    tuning.spsa.theta = {p.name: float(row["theta"][p.name]) for p in tuning.config.parameters}
+    tuning.wins += int(row["wins"])
+    tuning.losses += int(row["losses"])
+    tuning.draws += int(row["draws"])
+    tuning.failures += int(row["failures"])
+    tuning.paths.append((tuning.finished, dict(tuning.spsa.theta)))
+
+
+def _play(
+    tuning: Tuning,
+    openings: Sequence[Opening],
+    journal: Journal,
+    concurrency: int,
+    on_pair: OnPair | None,
+    page: Path,
+) -> None:
+    lock = threading.Lock()
+    trials: dict[int, Trial] = {}
+    chance = random.Random(f"games {tuning.config.seed}")
+    seeds = [chance.getrandbits(31) for _ in range(2 * tuning.config.pairs)]
+
+    def jobs() -> Iterator[Job]:
+        """Each pair is drawn around the values of the moment."""
+        for k in range(tuning.config.pairs):
+            if k in tuning.iterations:
+                continue
+            with lock:
+                trial = trials[k] = tuning.spsa.trial(k)
+            sides = (trial.plus, trial.minus)
+            for half in range(2):
+                index = 2 * k + half
+                yield Job(index, k, openings[k], half == 0, seeds[index], sides)
+
+    halves: dict[int, GameRecord] = {}
+    failed_in_a_row = 0
+    written = time.monotonic()
+    sources = (tuning.player, tuning.player)
+    for record in run_jobs(sources, tuning.config.conditions, jobs(), concurrency):
+        k = record.index // 2
+        other = halves.pop(k, None)
+        if other is None:
+            halves[k] = record
+            continue
+        with lock:
+            row = _finish(tuning, trials.pop(k), (other, record))
+        journal.append(row)
+        failed_in_a_row = failed_in_a_row + row["failures"] if row["failures"] else 0
+        if failed_in_a_row >= MAX_FAILURES:
+            reason = next(g.detail for g in (record, other) if g.reason == "engine_failure")
+            raise WorkerError(f"{tuning.player}: {failed_in_a_row} failures in a row: {reason}")
+        if on_pair:
+            on_pair(tuning)
+        if time.monotonic() - written > PAGE_EVERY_S:
+            write_page(page, tuning)
+            written = time.monotonic()
+
+
+def _finish(tuning: Tuning, trial: Trial, games: tuple[GameRecord, GameRecord]) -> dict[str, Any]:
+    """Count a pair, move the parameters, and give the journal's row."""
+    points = [game.points for game in games]
+    wins, losses, draws = points.count(1.0), points.count(0.0), points.count(0.5)
+    failures = sum(game.reason == "engine_failure" for game in games)
+    if not failures:
+        tuning.spsa.update(trial.iteration, trial.coins, wins - losses)
+    row = {
+        **asdict(trial),
+        "wins": wins,
+        "losses": losses,
+        "draws": draws,
+        "failures": failures,
+        "theta": dict(tuning.spsa.theta),
+    }
+    _replay(tuning, row)
+    return row
+
+
+#: Points of a parameter's path on the page.
+MAX_POINTS = 500
+
+
+def write_page(path: Path, tuning: Tuning) -> None:
+    """Write the tuning's page, whole or not at all."""
+    step = max(1, len(tuning.paths) // MAX_POINTS)
+    kept = tuning.paths[::step]
+    if kept[-1] is not tuning.paths[-1]:
+        kept.append(tuning.paths[-1])
+    data = {
+        "title": f"tuning {tuning.player}",
+        "summary": [
+            f"{tuning.finished} of {tuning.config.pairs} pairs of games: {tuning.wins} won by the "
+            f"plus side, {tuning.losses} by the minus side, {tuning.draws} drawn"
+            + (f"; {tuning.failures} games failed" if tuning.failures else ""),
+            f"Conditions: {tuning.config.conditions}.",
+            f"The player now: {tuning.specification()}",
+        ],
+        "parameters": [
+            {
+                **asdict(parameter),
+                "now": tuning.spsa.theta[parameter.name],
+                "option": tuning.best()[parameter.name],
+                "path": [[n, values[parameter.name]] for n, values in kept],
+            }
+            for parameter in tuning.config.parameters
+        ],
+    }
+    write_text(path, fill_template("tune.html", f"tuning {tuning.player}", data))

@@ -1,0 +1,158 @@
+"""The options that say what games are played under, shared by match, ladder and tune."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+import click
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+
+WIN_FIELDS = ("adjudicate_cp", "adjudicate_moves")
+DRAW_FIELDS = ("adjudicate_draw_cp", "adjudicate_draw_moves", "adjudicate_draw_ply")
+
+#: No clock runs longer than a week.
+MAX_CLOCK_MS = 7 * 24 * 3600 * 1000
+
+
+def parse_clock(text: str) -> dict[str, int]:
+    """MAIN, MAIN+INCREMENT or MAIN/BYOYOMI in seconds as fields of `arena.Conditions`.
+
+    Raises ValueError.
+    """
+    sign = "+" if "+" in text else "/"
+    main, _, extra = text.partition(sign)
+    try:
+        main_ms, extra_ms = (round(1000 * float(part or 0)) for part in (main, extra))
+        if not (0 <= main_ms <= MAX_CLOCK_MS and 0 <= extra_ms <= MAX_CLOCK_MS):
+            raise ValueError
+    except (ValueError, OverflowError):
+        raise ValueError(
+            f"{text!r}: expected MAIN, MAIN+INCREMENT or MAIN/BYOYOMI in seconds"
+        ) from None
+    return {"main_ms": main_ms, "increment_ms" if sign == "+" else "byoyomi_ms": extra_ms}
+
+
+class _Clock(click.ParamType["dict[str, int]"]):
+    name = "clock"
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> dict[str, int]:
+        try:
+            return parse_clock(str(value))
+        except ValueError as error:
+            self.fail(str(error))
+
+
+class _Numbers(click.ParamType["tuple[int, ...]"]):
+    """Whole numbers with slashes between them, the later ones optional."""
+
+    def __init__(self, name: str, most: int) -> None:
+        self.name = name
+        self._most = most
+
+    def convert(
+        self, value: object, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, ...]:
+        parts = str(value).split("/")
+        if len(parts) > self._most or not all(re.fullmatch(r"[0-9]{1,6}", part) for part in parts):
+            self.fail(f"{value!r}: expected {self.name}, whole numbers")
+        return tuple(map(int, parts))
+
+
+_OPTIONS = (
+    click.option("--nodes", type=click.IntRange(1), help="Nodes per move, for searching players."),
+    click.option("--depth", type=click.IntRange(1), help="Depth per move in plies."),
+    click.option("--movetime", type=click.IntRange(1), help="Milliseconds per move."),
+    click.option("--clock", type=_Clock(), help="Seconds: MAIN, MAIN+INCREMENT or MAIN/BYOYOMI."),
+    click.option(
+        "--margin",
+        default=0,
+        show_default=True,
+        type=click.IntRange(0),
+        help="Milliseconds forgiven on the clock.",
+    ),
+    click.option(
+        "--max-plies",
+        default=320,
+        show_default=True,
+        type=click.IntRange(1),
+        help="Then the game is drawn; told to players that can know (Draw_Ply).",
+    ),
+    click.option(
+        "--adjudicate",
+        type=_Numbers("CP[/MOVES]", 2),
+        help="Score a game as won once both players agree on CP for MOVES (5) moves of each.",
+    ),
+    click.option(
+        "--adjudicate-draw",
+        type=_Numbers("CP[/MOVES[/PLY]]", 3),
+        help="Score a game as drawn once both stay within CP for MOVES (20) moves, from PLY (160).",
+    ),
+)
+
+
+def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the options above; it is called with `conditions`, an `arena.Conditions`."""
+
+    @functools.wraps(function)
+    def command(
+        *arguments: Any,
+        nodes: int | None,
+        depth: int | None,
+        movetime: int | None,
+        clock: dict[str, int] | None,
+        margin: int,
+        max_plies: int,
+        adjudicate: tuple[int, ...] | None,
+        adjudicate_draw: tuple[int, ...] | None,
+        **others: Any,
+    ) -> None:
+        from komadori.arena import Conditions
+
+        judged: dict[str, Any] = {
+            **dict(zip(WIN_FIELDS, adjudicate or (), strict=False)),
+            **dict(zip(DRAW_FIELDS, adjudicate_draw or (), strict=False)),
+            **(clock or {}),
+        }
+        try:
+            conditions = Conditions(
+                nodes=nodes,
+                depth=depth,
+                movetime_ms=movetime,
+                margin_ms=margin,
+                max_plies=max_plies,
+                **judged,
+            )
+        except ValueError as error:
+            raise click.ClickException(str(error)) from error
+        function(*arguments, conditions=conditions, **others)
+
+    made: Callable[..., None] = command
+    for option in reversed(_OPTIONS):
+        made = option(made)
+    return made
+
+
+def game_progress(console: Console) -> Progress:
+    """A bar of games with the time left; its text is never markup."""
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+        console=console,
+    )

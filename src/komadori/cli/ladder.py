@@ -1,0 +1,269 @@
+"""`komadori ladder`: players and all their games in one file, ratings with errors."""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+import math
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from komadori.cli import interruptible
+from komadori.cli.game_options import game_progress, with_conditions
+
+if TYPE_CHECKING:
+    from komadori.arena import Conditions, GameRecord
+    from komadori.arena.ladder import Ladder
+    from komadori.arena.ratings import Fit
+
+
+@click.group()
+def command() -> None:
+    """Keep players and results in one file (SQLite): ratings with their errors.
+
+    \b
+      komadori ladder new strength.db --movetime 1000
+      komadori ladder add strength.db ours "model:my.onnx?UCT_Threads=1"
+      komadori ladder add strength.db gpsfish "usi:/opt/gpsfish" --elo 0
+      komadori ladder play strength.db --games 200 -j 2
+      komadori ladder show strength.db
+    """
+
+
+@contextlib.contextmanager
+def _errors() -> Iterator[None]:
+    """What goes wrong as one line."""
+    from komadori.arena import MatchStoreError, WorkerError
+    from komadori.usi.client import EngineError
+
+    try:
+        yield
+    except (ValueError, EngineError, WorkerError, MatchStoreError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
+    """A subcommand on a ladder's file, its errors as one line."""
+
+    def decorate(function: Callable[..., None]) -> click.Command:
+        @functools.wraps(function)
+        def wrapped(*arguments: Any, **options: Any) -> None:
+            with _errors():
+                function(*arguments, **options)
+
+        path = click.argument("ladder", type=click.Path(path_type=Path, dir_okay=False))
+        return command.command(name)(path(wrapped))
+
+    return decorate
+
+
+@_subcommand("new")
+@with_conditions
+@click.option("--openings", default="", help="File of SFENs, USI moves or games; or `sample`.")
+@click.option("--opening-plies", default=8, show_default=True, help="Random plies, or of records.")
+@click.option("--seed", default=0, show_default=True)
+def new(ladder: Path, conditions: Conditions, openings: str, opening_plies: int, seed: int) -> None:
+    """Make a ladder. Its conditions and openings hold for all its games.
+
+    A player's own limits (`?nodes=`, `?movetime=`) go before the ladder's.
+    """
+    from komadori.arena.ladder import Ladder, make_settings
+
+    Ladder.create(ladder, make_settings(conditions, openings, opening_plies, seed)).close()
+    click.echo(f"{ladder}: {conditions}")
+
+
+@_subcommand("add")
+@click.argument("name")
+@click.argument("spec")
+@click.option("--elo", type=float, help="Fix this player's rating: the others are relative to it.")
+@click.option("--note", default="", help="Shown in no table.")
+def add(ladder: Path, name: str, spec: str, elo: float | None, note: str) -> None:
+    """Add a player, a specification as in `komadori match`."""
+    from komadori.arena.ladder import Ladder
+
+    with Ladder(ladder) as opened:
+        opened.add(name, spec, elo, note)
+
+
+@_subcommand("play")
+@click.option("--games", "-g", default=100, show_default=True, help="Even: openings are paired.")
+@click.option("--player", "-p", "among", multiple=True, help="Only games of these players.")
+@click.option("--against", "-a", multiple=True, help="Only against these.")
+@click.option("--block", default=10, show_default=True, help="Games before the next pairing.")
+@click.option(
+    "--concurrency",
+    "-j",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Games at a time.",
+)
+def play(
+    ladder: Path,
+    games: int,
+    among: tuple[str, ...],
+    against: tuple[str, ...],
+    block: int,
+    concurrency: int,
+) -> None:
+    """Play more games, each time between the two players whose result tells most."""
+    from komadori.arena.ladder import Ladder
+
+    console = Console()
+    with game_progress(console) as bar:
+        task = bar.add_task("", total=games)
+
+        def show(record: GameRecord, done: int) -> None:
+            bar.update(task, completed=done, description=" – ".join(sorted(record.names)))
+
+        def work() -> None:
+            with Ladder(ladder) as opened:  # SQLite's connections belong to one thread
+                opened.play(
+                    games,
+                    among=among,
+                    against=against,
+                    block=block,
+                    concurrency=concurrency,
+                    on_game=show,
+                )
+
+        interruptible.run(work, "The games that ended are kept.", bar.stop)
+    with Ladder(ladder) as opened:
+        _show(console, opened)
+
+
+@_subcommand("import")
+@click.argument("matches", nargs=-1, required=True, type=click.Path(path_type=Path))
+def import_(ladder: Path, matches: tuple[Path, ...]) -> None:
+    """Take over the games of matches played with `komadori match --out`."""
+    from komadori.arena.ladder import Ladder
+
+    with Ladder(ladder) as opened:
+        for folder in matches:
+            new_games, known = opened.import_match(folder)
+            click.echo(f"{folder}: {new_games} new games, {known} known")
+
+
+@_subcommand("show")
+@click.option("--pairs", is_flag=True, help="A row per pair of players.")
+@click.option("--markdown", is_flag=True, help="As Markdown tables.")
+def show(ladder: Path, pairs: bool, markdown: bool) -> None:
+    """Show the ratings with their 95 % errors, or the results of each pair of players."""
+    from komadori.arena.ladder import Ladder
+
+    with Ladder(ladder) as opened:
+        if markdown:
+            click.echo(_markdown(*(_pair_rows(opened) if pairs else _rating_rows(opened.fit()))))
+        elif pairs:
+            _print(Console(), *_pair_rows(opened))
+        else:
+            _show(Console(), opened)
+
+
+@_subcommand("games")
+@click.option("--player", "-p", help="Only this player's games.")
+@click.option(
+    "--output", "-o", required=True, type=click.Path(path_type=Path), help="kif, csa, usi, ..."
+)
+def games(ladder: Path, player: str | None, output: Path) -> None:
+    """Write games to one file of records."""
+    from komadori.arena.ladder import Ladder
+    from komadori.arena.store import to_game
+    from komadori.records import write_games
+
+    if output.exists():
+        raise click.ClickException(f"{output} exists already")
+    with Ladder(ladder) as opened:
+        count = write_games(output, (to_game(record) for record in opened.games(player)))
+    click.echo(f"{output}: {count} games")
+
+
+Rows = tuple[list[str], list[list[str]]]
+
+
+def _rating_rows(fit: Fit) -> Rows:
+    """LOS: the chance that a player is stronger than the next one down."""
+    head = ["", "player", "Elo", "±", "games", "won", "drawn", "lost", "score", "LOS"]
+    rows = []
+    for i, rating in enumerate(fit.ratings):
+        los = ""
+        if i + 1 < len(fit.ratings):
+            los = f"{100 * fit.superiority(rating.name, fit.ratings[i + 1].name):.0f} %"
+        rows.append(
+            [
+                str(i + 1),
+                rating.name,
+                f"{rating.elo:+.0f}",
+                f"{rating.error:.0f}" if rating.error else "fixed",
+                str(rating.games),
+                str(rating.wins),
+                str(rating.draws),
+                str(rating.losses),
+                f"{100 * rating.score:.1f} %",
+                los,
+            ]
+        )
+    return head, rows
+
+
+def _pair_rows(ladder: Ladder) -> Rows:
+    from komadori.arena.elo import trinomial
+
+    counts: dict[tuple[str, str], list[int]] = {}
+    for tally in ladder.tallies():
+        a, b = tally.black, tally.white
+        if (b, a) in counts:
+            row, flip = counts[b, a], True
+        else:
+            row, flip = counts.setdefault((a, b), [0, 0, 0]), False
+        won, lost = tally.black_wins, tally.white_wins
+        for i, count in enumerate((lost, tally.draws, won) if flip else (won, tally.draws, lost)):
+            row[i] += count
+    head = ["A", "B", "games", "A won", "drawn", "B won", "A's score", "Elo (95 %)"]
+    rows = []
+    for (a, b), (won, drawn, lost) in counts.items():
+        total = won + drawn + lost
+        estimate = str(trinomial(won, drawn, lost)).replace(" (95 %)", "")
+        score = f"{100 * (won + drawn / 2) / total:.1f} %"
+        rows.append([a, b, *map(str, (total, won, drawn, lost)), score, estimate])
+    return head, rows
+
+
+def _print(console: Console, head: list[str], rows: list[list[str]]) -> None:
+    table = Table()
+    for i, name in enumerate(head):
+        table.add_column(
+            name, justify="left" if name in ("player", "A", "B") and i < 2 else "right"
+        )
+    for row in rows:
+        table.add_row(*map(Text, row))
+    console.print(table)
+
+
+def _show(console: Console, ladder: Ladder) -> None:
+    fit = ladder.fit()
+    _print(console, *_rating_rows(fit))
+    lines = [f"{count} games under {text}" for text, count in ladder.conditions()]
+    lines.append(f"openings: {ladder.settings.opening_source}")
+    if math.isfinite(fit.first_move_elo) and ladder.conditions():
+        lines.append(
+            f"Black is worth {fit.first_move_elo:+.0f} Elo; equals draw "
+            f"{100 * fit.draw_share:.1f} % of their games"
+        )
+    for line in lines:
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _markdown(head: list[str], rows: list[list[str]]) -> str:
+    def line(cells: list[str]) -> str:
+        return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+
+    rule = "|" + "|".join("---" if n in ("player", "A", "B") else "---:" for n in head) + "|"
+    return "\n".join([line(head), rule, *map(line, rows)])

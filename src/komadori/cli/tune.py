@@ -1,0 +1,133 @@
+"""`komadori tune PLAYER PARAMETERS.toml`: an engine's options tuned by games (SPSA)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+from rich.console import Console, Group
+from rich.live import Live
+from rich.table import Table
+from rich.text import Text
+
+from komadori.cli import interruptible
+from komadori.cli.game_options import game_progress, parse_clock
+
+if TYPE_CHECKING:
+    from komadori.arena.tune import Tuning
+
+EXAMPLE = """\
+# komadori tune "model:my.onnx" this-file.toml --out runs/tune
+pairs = 2000              # of games; each plays one opening with both colours
+openings = ""             # a file of openings or games, "sample"; empty: random moves
+opening_plies = 8
+seed = 0
+
+[conditions]              # as in komadori match
+nodes = 800
+# movetime_ms = 100
+# clock = "10+0.1"
+max_plies = 320
+
+[spsa]                    # fishtest's defaults
+alpha = 0.602
+gamma = 0.101
+stability = 0.1
+
+[parameters.C_init]       # an option as the engine declares it
+start = 144
+min = 50
+max = 400
+step = 20                 # tried so far from the value at the end; default (max - min) / 20
+rate = 0.002              # how much a won game moves the value at the end
+type = "int"              # or "float"; by default int where start, min and max are whole
+
+[parameters.C_fpu_reduction]
+start = 27
+min = 0
+max = 100
+"""
+
+
+@click.command()
+@click.argument("player", required=False)
+@click.argument("parameters", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--out", type=click.Path(path_type=Path), help="Folder for results and page; resumes there."
+)
+@click.option(
+    "--concurrency",
+    "-j",
+    default=1,
+    show_default=True,
+    type=click.IntRange(1),
+    help="Games at a time.",
+)
+@click.option("--example", is_flag=True, help="Print a file of parameters and stop.")
+def command(
+    player: str | None, parameters: Path | None, out: Path | None, concurrency: int, example: bool
+) -> None:
+    """Tune PLAYER's options by games of PLAYER against itself (SPSA).
+
+    PLAYER is any player with options, as in `komadori match`: a network's search, alphabeta, or a
+    USI engine. PARAMETERS.toml names the options with their ranges; --example prints one. Each pair
+    of games plays one opening with both colours. The folder --out holds every pair and a page with
+    the parameters' paths; the same command resumes there.
+    """
+    if example:
+        click.echo(EXAMPLE, nl=False)
+        return
+    if player is None or parameters is None or out is None:
+        raise click.UsageError("give PLAYER, PARAMETERS.toml and --out FOLDER (or --example)")
+    from komadori import arena
+    from komadori.arena.tune import read_config, tune
+    from komadori.players import PlayerSpec
+    from komadori.usi.client import EngineError
+
+    console = Console()
+    try:
+        PlayerSpec.parse(player)
+        config = read_config(parameters, parse_clock)
+        bar = game_progress(console)
+        task = bar.add_task("pairs", total=config.pairs)
+        with Live(console=console, refresh_per_second=2) as live:
+
+            def show(tuning: Tuning) -> None:
+                bar.update(task, completed=tuning.finished)
+                live.update(Group(_table(tuning), bar))
+
+            tuning = interruptible.run(
+                lambda: tune(player, config, out, concurrency=concurrency, on_pair=show),
+                "The same command resumes.",
+                live.stop,
+            )
+            show(tuning)
+        if not console.is_terminal:
+            console.print()
+    except (ValueError, EngineError, arena.WorkerError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    for line in (
+        f"{tuning.finished} pairs: {tuning.wins} won by the plus side, {tuning.losses} by the "
+        f"minus side, {tuning.draws} drawn",
+        f"page: {out / 'index.html'}",
+        f'now compare: komadori match "{tuning.specification()}" "{player}"',
+    ):
+        console.print(line, markup=False, highlight=False, soft_wrap=True)
+
+
+def _table(tuning: Tuning) -> Table:
+    table = Table()
+    table.add_column("option")
+    for name in ("start", "now", "moved", "range"):
+        table.add_column(name, justify="right")
+    for p in tuning.config.parameters:
+        now = tuning.spsa.theta[p.name]
+        table.add_row(
+            Text(p.name),
+            f"{p.start:g}",
+            f"{now:.4g}",
+            f"{(now - p.start) / p.step:+.2f} steps",
+            f"{p.min:g} to {p.max:g}",
+        )
+    return table

@@ -1,0 +1,135 @@
+"""Ladders: players and games in one file, and the command."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from komadori import arena
+from komadori.arena.ladder import Ladder, LadderError, make_settings
+from komadori.cli._group import group
+from komadori.records import read_games
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(group, ["ladder", *map(str, arguments)])
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    path = tmp_path / "ladder.db"
+    result = run("new", path, "--max-plies", 120, "--opening-plies", 4)
+    assert result.exit_code == 0, result.output
+    for name, spec in (("mat", "material"), ("rnd", "random?name=x"), ("rnd[/] 2", "random")):
+        assert run("add", path, name, spec).exit_code == 0
+    return path
+
+
+def test_games_are_played_rated_and_kept(path: Path, tmp_path: Path) -> None:
+    result = run("play", path, "--games", 24, "--block", 4, "-j", 2)
+    assert result.exit_code == 0, result.output
+    assert "rnd[/] 2" in result.output
+    with Ladder(path) as ladder:
+        fitted = ladder.fit()
+        assert fitted.ratings[0].name == "mat"
+        assert sum(rating.games for rating in fitted.ratings) == 48
+        assert min(rating.games for rating in fitted.ratings) >= 8  # everybody gets games
+        games = list(ladder.games())
+        openings = {(g.names, tuple(g.moves[: g.opening_plies])) for g in games}
+        assert len(openings) == 24
+        assert {g.names for g in ladder.games("mat")} <= {g.names for g in games}
+    again = run("show", path, "--markdown")
+    assert again.output.startswith("|  | player | Elo | ± |")
+    assert "| 1 | mat |" in again.output
+    assert "A won" in run("show", path, "--pairs").output
+    out = tmp_path / "games.kif"
+    assert run("games", path, "-p", "mat", "-o", out).exit_code == 0
+    assert len(read_games(out)) == fitted.of("mat").games
+    assert run("games", path, "-o", out).exit_code != 0
+
+
+def test_only_the_players_named_play(path: Path) -> None:
+    result = run("play", path, "--games", 4, "-p", "mat", "-a", "rnd[/] 2")
+    assert result.exit_code == 0, result.output
+    with Ladder(path) as ladder:
+        assert {name for game in ladder.games() for name in game.names} == {"mat", "rnd[/] 2"}
+    assert "no player 'nobody'" in run("play", path, "-p", "nobody").output
+
+
+def test_a_match_is_taken_over_once(path: Path, tmp_path: Path) -> None:
+    match = tmp_path / "match"
+    arena.play_match("material?name=mat", "random?name=new one", games=6, out=match)
+    assert "6 new games, 0 known" in run("import", path, match).output
+    assert "0 new games, 6 known" in run("import", path, match).output
+    arena.play_match("material?name=mat", "random?name=new one", games=8, out=match)
+    with Ladder(path) as ladder:
+        assert ladder.player("new one").spec == "random?name=new one"
+        assert ladder.player("mat").spec == "material"
+        before = len(list(ladder.games()))
+        ladder.import_match(match)
+        assert len(list(ladder.games())) == before + 2
+        black = sum(t.black_wins for t in ladder.tallies())
+        assert black == sum(game.winner == "black" for game in ladder.games())
+    assert (
+        "not a match" in run("import", path, write(tmp_path / "x" / "games.jsonl", "[]\n")).output
+    )
+
+
+def write(path: Path, text: str) -> Path:
+    path.parent.mkdir()
+    path.write_text(text)
+    return path.parent
+
+
+def test_bad_input_is_one_line(path: Path, tmp_path: Path) -> None:
+    for result, message in (
+        (run("new", path), "exists already"),
+        (run("add", path, "mat", "random"), "has a player 'mat' already"),
+        (run("add", path, "", "random"), "no name"),
+        (run("add", path, "x", "nonsense:"), "is no player"),
+        (run("add", path, "x", "random", "--elo", "nan"), "finite"),
+        (run("show", tmp_path / "none.db"), "no such ladder"),
+        (run("show", write(tmp_path / "y" / "z.db", "junk" * 999) / "z.db"), "not a ladder"),
+        (run("play", path, "--games", 3), "pairs"),
+    ):
+        assert result.exit_code != 0
+        assert message in result.output
+        assert "Traceback" not in result.output
+
+
+def test_a_ladder_of_a_later_format_is_refused(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE settings SET value = '99' WHERE key = 'format'")
+    with pytest.raises(LadderError, match="format 99"):
+        Ladder(path)
+
+
+def test_a_player_whose_files_change_plays_no_more(path: Path, tmp_path: Path) -> None:
+    weights = tmp_path / "w.npz"
+    weights.write_bytes(b"1")
+    with Ladder(path) as ladder:
+        ladder.add("w", f"alphabeta?weights={weights}")
+        weights.write_bytes(b"2")
+        with pytest.raises(LadderError, match=r"w\.npz has changed since 'w'"):
+            ladder.play(2, among=["w"])
+
+
+def test_the_next_pairing_is_where_most_is_learned(tmp_path: Path) -> None:
+    settings = make_settings(arena.Conditions(), opening_plies=0)
+    with Ladder.create(tmp_path / "l.db", settings) as ladder:
+        for name in "abc":
+            ladder.add(name, "random")
+        seen = set()
+        for index in range(3):
+            pair = ladder.next_pairing()
+            seen.add(pair)
+            for half in range(2):
+                names = pair if half == 0 else pair[::-1]
+                record = arena.GameRecord(
+                    2 * index + half, index, names, half == 0, "", [], 0, "black", "resignation"
+                )
+                ladder.insert(record, "")
+        assert {name for pair in seen for name in pair} == set("abc")

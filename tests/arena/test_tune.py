@@ -1,0 +1,182 @@
+"""SPSA: its arithmetic on a known slope, and tunings of engines on disk."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from komadori.arena import MatchStoreError, WorkerError
+from komadori.arena.spsa import Parameter, Spsa
+from komadori.arena.tune import TuneConfig, TuneConfigError, Tuning, read_config, tune
+from komadori.cli._group import group
+from komadori.cli.game_options import parse_clock
+from komadori.cli.tune import EXAMPLE
+
+#: Resigns at once in (100 - Skill) per cent of its games, otherwise shuffles its rook.
+ENGINE = """
+import random, sys
+skill, chance, moves, resigns = 50, random.Random(1), 0, False
+if len(sys.argv) > 1: sys.exit("no weights")
+for line in sys.stdin:
+    words = line.split()
+    if words == ["usi"]:
+        print("option name Skill type spin default 50 min 0 max 100")
+        print("option name Idle type spin default 5 min 0 max 10\\nusiok", flush=True)
+    elif words[:2] == ["setoption", "name"] and words[2] == "Skill": skill = int(words[4])
+    elif words == ["isready"]: print("readyok", flush=True)
+    elif words == ["usinewgame"]: resigns = chance.random() * 100 >= skill
+    elif words[:1] == ["position"]: moves = len(words) - 3 if "moves" in words else 0
+    elif words[:1] == ["go"]:
+        rook = ["2h3h", "8b7b", "3h2h", "7b8b"][moves % 4]
+        print("bestmove", "resign" if resigns and moves < 2 else rook, flush=True)
+    elif words == ["quit"]: break
+"""
+
+
+@pytest.fixture
+def engine(tmp_path: Path) -> str:
+    path = tmp_path / "engine.py"
+    path.write_text(ENGINE)
+    return f"usi:{sys.executable} {path}"
+
+
+def skill(pairs: int, **changes: float) -> TuneConfig:
+    values = {"start": 50, "min": 0, "max": 100, "step": 20, "rate": 0.05, **changes}
+    return TuneConfig(
+        (Parameter("Skill", **values), Parameter("Idle", 5, 0, 10, 1)),
+        pairs=pairs,
+        opening_plies=0,
+    )
+
+
+def test_a_known_slope_is_climbed() -> None:
+    """Elo falls with the square of the distance from (30, 0.7)."""
+    parameters = (Parameter("a", 80, 0, 100, 5, 0.02), Parameter("b", 0.2, 0, 1, 0.05, 0.02, False))
+    spsa = Spsa(parameters, 4000, seed=3)
+    chance = random.Random(5)
+
+    def loss(values: dict[str, str]) -> float:
+        return 400 * ((float(values["a"]) - 30) / 50) ** 2 + 400 * (float(values["b"]) - 0.7) ** 2
+
+    for k in range(spsa.iterations):
+        trial = spsa.trial(k)
+        won = 1 / (1 + 10 ** ((loss(trial.plus) - loss(trial.minus)) / 400))
+        result = sum(1 if chance.random() < won else -1 for _ in range(2))
+        spsa.update(k, trial.coins, result)
+    assert spsa.theta["a"] == pytest.approx(30, abs=10)
+    assert spsa.theta["b"] == pytest.approx(0.7, abs=0.15)
+
+
+def test_step_and_rate_hold_at_the_last_iteration() -> None:
+    """One won game moves by rate * step then."""
+    spsa = Spsa((Parameter("a", 50, 0, 100, 4, 0.01, False),), 500)
+    trial = spsa.trial(499)
+    gap = abs(float(trial.plus["a"]) - float(trial.minus["a"]))
+    assert gap == pytest.approx(8)
+    spsa.update(499, {"a": 1}, 1)
+    assert spsa.theta["a"] - 50 == pytest.approx(4 * 0.01, rel=1e-9)
+    first = Spsa((Parameter("a", 50, 0, 100, 4, 0.01, False),), 500).trial(0)
+    wider = abs(float(first.plus["a"]) - float(first.minus["a"]))
+    assert wider == pytest.approx(8 * math.pow(500, 0.101), rel=1e-4)
+
+
+def test_whole_numbers_are_rounded_by_their_fraction_and_ranges_hold() -> None:
+    chance = random.Random(0)
+    p = Parameter("a", 0, 0, 3, 1)
+    drawn = [p.text(1.25, chance) for _ in range(4000)]
+    assert set(drawn) == {"1", "2"}
+    assert 0.22 < drawn.count("2") / 4000 < 0.28
+    assert {p.text(9.0, chance), p.text(-4.0, chance)} == {"3", "0"}
+
+
+def test_an_engine_is_tuned_by_games_and_resumes(engine: str, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    seen: list[int] = []
+
+    def cut(tuning: Tuning) -> None:
+        seen.append(tuning.finished)
+        if len(seen) == 20:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        tune(engine, skill(60), out, on_pair=cut)
+    with (out / "tune.jsonl").open("a") as file:
+        file.write('{"iteration": 20, "wi')  # the power failed here
+    tuning = tune(engine, skill(60), out, concurrency=2, on_pair=lambda t: seen.append(t.finished))
+    assert seen[19:22] == [20, 21, 22]
+    assert tuning.finished == 60
+    assert tuning.spsa.theta["Skill"] > 65
+    rows = [json.loads(line) for line in (out / "tune.jsonl").read_text().splitlines()[1:]]
+    assert sorted(row["iteration"] for row in rows) == list(range(60))
+    assert rows[-1]["theta"] == tuning.spsa.theta
+    assert tuning.specification() == f"{engine}?Skill={round(rows[-1]['theta']['Skill'])}&Idle=5"
+    assert tune(engine, skill(60), out).spsa.theta == tuning.spsa.theta
+    page = (out / "index.html").read_text()
+    data = json.loads(page.split('id="data">')[1].split("</script>")[0])
+    assert len(data["parameters"][0]["path"]) == 61
+    with pytest.raises(MatchStoreError, match="another tuning: its parameters"):
+        tune(engine, skill(60, start=40), out)
+
+
+def test_our_own_searchers_take_options_between_games(tmp_path: Path) -> None:
+    config = TuneConfig((Parameter("C_init", 144, 10, 400, 60),), pairs=3, opening_plies=2)
+    tuning = tune("model:random:1?nodes=8", config, tmp_path / "a")
+    assert tuning.wins + tuning.losses + tuning.draws == 6
+    other = TuneConfig((Parameter("ResignValue", 3000, 100, 9000, 60),), pairs=2, opening_plies=2)
+    assert tune("alphabeta?Eval=material&depth=1", other, tmp_path / "b").finished == 2
+    for name, message in (("C_int", "no option"), ("UCT_Threads", "only options of the search")):
+        wrong = TuneConfig((Parameter(name, 2, 1, 9, 1),), pairs=2)
+        with pytest.raises(ValueError, match=message):
+            tune("model:random:1?nodes=8", wrong, tmp_path / name)
+    with pytest.raises(ValueError, match="no options that can change"):
+        tune("random", config, tmp_path / "c")
+
+
+def test_an_engine_that_cannot_start_ends_the_tuning(engine: str, tmp_path: Path) -> None:
+    with pytest.raises((WorkerError, RuntimeError), match="no weights"):
+        tune(f"{engine} x", skill(4), tmp_path / "out")
+
+
+def test_the_example_is_a_file_of_parameters(tmp_path: Path) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(CliRunner().invoke(group, ["tune", "--example"]).output)
+    assert path.read_text() == EXAMPLE
+    config = read_config(path, parse_clock)
+    assert [p.name for p in config.parameters] == ["C_init", "C_fpu_reduction"]
+    assert config.conditions.nodes == 800
+    assert config.parameters[1].step == 5
+    path.write_text(EXAMPLE.replace("nodes = 800", 'clock = "10+0.1"'))
+    assert read_config(path, parse_clock).conditions.increment_ms == 100
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("", "parameters.NAME"),
+        ("pairs = 0\n[parameters.a]\nstart=1\nmin=0\nmax=2", "pairs must be at least 1"),
+        ("pears = 1\n[parameters.a]\nstart=1\nmin=0\nmax=2", "pears is unknown"),
+        ("[parameters.a]\nstart=1\nmin=0", "max is missing"),
+        ("[parameters.a]\nstart=9\nmin=0\nmax=2", r"start 9 isn't in \[0, 2\]"),
+        ("[parameters.a]\nstart='9'\nmin=0\nmax=2", "no number"),
+        ("[parameters.a]\nstart=nan\nmin=0\nmax=2", "not finite"),
+        ("[parameters.a]\nstart=1\nmin=0\nmax=2\nstep=0", "above 0"),
+        ("[conditions]\nclock='x'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "MAIN"),
+        ("[conditions]\nnodez=1\n[parameters.a]\nstart=1\nmin=0\nmax=2", "conditions.nodez"),
+        ("[spsa]\nalpha='x'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "spsa.alpha"),
+        ("x = [", "p.toml"),
+    ],
+)
+def test_bad_files_of_parameters_are_one_line(tmp_path: Path, text: str, message: str) -> None:
+    path = tmp_path / "p.toml"
+    path.write_text(text)
+    with pytest.raises(TuneConfigError, match=message):
+        read_config(path, parse_clock)
+    result = CliRunner().invoke(group, ["tune", "random", str(path), "--out", str(tmp_path / "o")])
+    assert result.exit_code == 1
+    assert "Traceback" not in result.output
