@@ -192,12 +192,24 @@ void bind_tree(nb::module_& m) {
             nb::arg("root"), nb::arg("moves"), "Search these moves (move16) only; empty: all.")
         .def(
             "collect",
-            [](Tree& t, int root, BoundBatch& b, int rows, int playouts) {
-                return t.collect(root, b.batch, rows, playouts);
+            [](Tree& t, int root, BoundBatch& b, int rows, int playouts, std::uint16_t first) {
+                return t.collect(root, b.batch, rows, playouts, first);
             },
-            nb::arg("root"), nb::arg("batch"), nb::arg("rows"), nb::arg("playouts") = 0, free,
+            nb::arg("root"), nb::arg("batch"), nb::arg("rows"), nb::arg("playouts") = 0,
+            nb::arg("first") = 0, free,
             "Add up to `rows` leaves to the batch, ending up to `playouts` playouts (0: no bound); "
-            "returns how many were added.")
+            "returns how many were added. `first`: the move (move16) that every playout begins "
+            "with; 0: any.")
+        .def(
+            "set_root_priors",
+            [](Tree& t, int root, const Moves& moves, const std::vector<float>& priors) {
+                if (moves.size() != priors.size()) {
+                    throw nb::value_error("as many priors as moves are needed");
+                }
+                t.set_root_priors(root, moves, priors);
+            },
+            nb::arg("root"), nb::arg("moves"), nb::arg("priors"),
+            "Give moves (move16) of an evaluated root other priors, as noise does.")
         .def("expand", &expand_batch, nb::arg("batch"), nb::arg("policy"), nb::arg("value"),
              "Take the outputs of a batch's rows: logits [rows, labels], win probability [rows].")
         .def(

@@ -14,6 +14,7 @@ from komadori.cli import analyse
 from komadori.cli.analyse import command
 from komadori.inference.synthetic import write_random_resnet
 from komadori.records import Game, GameWriter, Winner, read_games
+from komadori.search import many
 
 FIRST = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e", "8d8e", "6i7h", "4a3b"]
 SECOND = ["7g7f", "8c8d", "2g2f", "8d8e", "8h7g"]
@@ -58,7 +59,7 @@ def test_games_of_two_files(tmp_path: Path) -> None:
 def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "one.kif", FIRST)
     searched: list[str] = []
-    begin = positions.PositionAnalyser._begin
+    begin = many.ManySearch._begin
     limit = 4
 
     def counting(self: object, key: str, board: object) -> object:
@@ -67,8 +68,7 @@ def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
         searched.append(key)
         return begin(self, key, board)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(positions.PositionAnalyser, "_begin", counting)
-    monkeypatch.setattr(positions, "ROOTS", 2)
+    monkeypatch.setattr(many.ManySearch, "_begin", counting)
     monkeypatch.setattr(positions.PositionAnalyser.__init__, "__defaults__", (None, 2))
     broken = run(path)
     assert broken.exit_code == 1

@@ -9,7 +9,7 @@ import numpy as np
 from komadori._core.tree import Tree, TreeOptions
 from komadori.inference import Evaluator
 from komadori.rules import Board, Move
-from komadori.search.puct import make_batch
+from komadori.search.pipeline import slot_batches
 
 MEMORY = 16 << 20
 
@@ -30,7 +30,7 @@ class Driver:
         self.evaluator = evaluator
         self.tree = Tree(memory, options(**changes))
         self.root = self.tree.add_root()
-        self.batches = [make_batch(evaluator, slot) for slot in range(evaluator.slots)]
+        self.batches = slot_batches(evaluator)
         self.place(board)
 
     def place(self, board: Board) -> int:

@@ -13,7 +13,7 @@ from komadori.inference.synthetic import write_random_resnet
 from komadori.players import make
 from komadori.players.searching import SearcherBuilder, SearchPlayer
 from komadori.search import search
-from komadori.search.puct import score_cp
+from komadori.search.lines import score_cp
 from komadori.usi.models import ModelDefaultsError, defaults_file, read_defaults
 from komadori.usi.options import OptionTable, option_table
 

@@ -1,6 +1,7 @@
 #include "komadori/alphabeta/engine.h"
 
 #include <algorithm>
+#include <system_error>
 
 #include "komadori/rules/errors.h"
 
@@ -29,11 +30,13 @@ void Engine::set_options(const Options& options) {
     result();
     bool resized = std::size_t(options.hash_mb) << 20 != shared_.table.bytes();
     bool rethreaded = std::size_t(options.threads) != workers_.size();
-    shared_.options = options;
     if (resized) shared_.table.resize(std::size_t(options.hash_mb));
+    shared_.options = options;
     if (rethreaded) {
-        workers_.clear();
-        for (int i = 0; i < options.threads; ++i) workers_.push_back(factory_(shared_, i));
+        workers_.resize(std::min(workers_.size(), std::size_t(options.threads)));
+        while (workers_.size() < std::size_t(options.threads)) {
+            workers_.push_back(factory_(shared_, int(workers_.size())));
+        }
     }
 }
 
@@ -99,7 +102,12 @@ void Engine::start(const Position& position, const Limits& limits) {
     result_ = {};
     searching_.store(true, std::memory_order_release);
     if (thread_.joinable()) thread_.join();
-    thread_ = std::thread([this, copy = position]() mutable { run(std::move(copy)); });
+    try {
+        thread_ = std::thread([this, copy = position]() mutable { run(std::move(copy)); });
+    } catch (...) {
+        searching_.store(false, std::memory_order_release);
+        throw;
+    }
 }
 
 void Engine::run(Position position) {
@@ -122,8 +130,11 @@ void Engine::run(Position position) {
     if (!root_moves.empty() && !found.declares_win) {
         shared_.table.new_search();
         std::vector<std::thread> helpers;
-        for (std::size_t i = 1; i < workers_.size(); ++i) {
-            helpers.emplace_back([&, i] { workers_[i]->think(position, root_moves); });
+        try {
+            for (std::size_t i = 1; i < workers_.size(); ++i) {
+                helpers.emplace_back([&, i] { workers_[i]->think(position, root_moves); });
+            }
+        } catch (const std::system_error&) {  // no more threads: those that there are search
         }
         workers_[0]->think(position, root_moves);
         // An unbounded search that has nothing left to do still waits to be stopped.

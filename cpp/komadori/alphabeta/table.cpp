@@ -20,9 +20,7 @@ Bound bound_of(std::uint64_t data) { return Bound(data >> 56 & 3); }
 void TranspositionTable::resize(std::size_t megabytes) {
     std::size_t bytes = std::max<std::size_t>(megabytes, 1) << 20;
     if (bytes != this->bytes()) {
-        lines_.reset();
-        count_ = 0;
-        lines_ = allocate_large<Line[]>(bytes / sizeof(Line));
+        lines_ = allocate_large<Line[]>(bytes / sizeof(Line));  // the old one stays if this fails
         count_ = bytes / sizeof(Line);
     }
     clear();

@@ -6,6 +6,12 @@
 
 namespace komadori {
 
+namespace {
+
+constexpr float VALUE_SLACK = 1e-3f;  // rounding of short floats beyond [0, 1]
+
+}  // namespace
+
 void Tree::expand(Batch& batch, const float* policy, const float* value) {
     const std::lock_guard guard(lock_);
     const Flight& flight = *batch.flight;
@@ -14,7 +20,7 @@ void Tree::expand(Batch& batch, const float* policy, const float* value) {
     for (std::size_t row = 0; row < rows; ++row) {
         const Flight::Leaf& leaf = flight.leaves[row];
         Node& node = store_[leaf.node];
-        bool valid = std::isfinite(value[row]);
+        bool valid = value[row] >= -VALUE_SLACK && value[row] <= 1.0f + VALUE_SLACK;
         node.value = valid ? std::clamp(value[row], 0.0f, 1.0f) : 0.5f;
         valid &= write_priors(node, batch, leaf, policy + row * labels);
         if (!valid) ++stats_.invalid;

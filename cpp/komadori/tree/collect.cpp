@@ -38,7 +38,7 @@ Move full_move(const Position& position, std::uint16_t move16) {
 
 }  // namespace
 
-int Tree::collect(int root_number, Batch& batch, int rows, int playouts) {
+int Tree::collect(int root_number, Batch& batch, int rows, int playouts, std::uint16_t first) {
     const std::lock_guard guard(lock_);
     Root& root = roots_.at(std::size_t(root_number));
     rows = std::min(rows, batch.capacity - batch.rows());
@@ -51,13 +51,15 @@ int Tree::collect(int root_number, Batch& batch, int rows, int playouts) {
     // Some playouts need no row; this many attempts are made for those that do.
     const int attempts = 8 * rows + 16;
     make_room(attempts);
+    const auto allowed = first ? std::span<const std::uint16_t>(&first, 1)
+                               : std::span<const std::uint16_t>(root.search_moves);
     int added = 0;
     int backed_up = 0;
     int dropped = 0;
     for (int i = 0; i < attempts && added < rows && dropped <= 4 * rows; ++i) {
         if (playouts > 0 && added + backed_up >= playouts) break;
         if (!store_.has_room(1, MAX_LEGAL_MOVES)) break;
-        const End end = playout(root, batch);
+        const End end = playout(root, batch, allowed);
         if (end == End::STUCK) break;
         if (end == End::QUEUED) ++added;
         if (end == End::BACKED_UP) ++backed_up;
@@ -73,7 +75,7 @@ int Tree::collect(int root_number, Batch& batch, int rows, int playouts) {
 
 // One walk from the root to a leaf. The order of the rules along the way is dlshogi's: draw by
 // the ply limit, repetition, mate in one, declaration, network.
-Tree::End Tree::playout(Root& root, Batch& batch) {
+Tree::End Tree::playout(Root& root, Batch& batch, std::span<const std::uint16_t> allowed) {
     Position& position = root.position;
     path_.clear();
     path_keys_.clear();
@@ -89,10 +91,8 @@ Tree::End Tree::playout(Root& root, Batch& batch) {
         Node& node = store_[index];
         if (node.visits > MAX_VISITS - VISIT_MARGIN) break;
         const bool at_root = path_.empty();
-        const Selected selected = select(node,
-                                         at_root ? std::span<const std::uint16_t>(root.search_moves)
-                                                 : std::span<const std::uint16_t>(),
-                                         at_root);
+        const Selected selected =
+            select(node, at_root ? allowed : std::span<const std::uint16_t>(), at_root);
         if (selected.ordinal < 0) break;
         const Edge& chosen = store_.edges(node)[std::size_t(selected.ordinal)];
         if (chosen.has_child()) store_.prefetch(chosen.child);

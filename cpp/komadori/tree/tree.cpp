@@ -1,6 +1,7 @@
 #include "komadori/tree/tree.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 namespace komadori {
 
@@ -104,6 +105,22 @@ void Tree::set_search_moves(int number, std::span<const std::uint16_t> moves) {
     root.whole = NO_NODE;
     root.search_moves = std::move(sorted);
     if (!root.search_moves.empty() && root.node != NO_NODE) restrict_root(root);
+}
+
+void Tree::set_root_priors(int number, std::span<const std::uint16_t> moves,
+                           std::span<const float> priors) {
+    const std::lock_guard guard(lock_);
+    const Root& root = roots_.at(std::size_t(number));
+    if (root.node == NO_NODE || store_[root.node].state != NodeState::EXPANDED) {
+        throw std::logic_error("set_root_priors: the root has not been evaluated");
+    }
+    Node& node = store_[root.node];
+    for (Edge& edge : store_.edges(node)) {
+        const auto found = std::ranges::find(moves, edge.move16());
+        if (found == moves.end()) continue;
+        edge.prior = encode_prior(priors[std::size_t(found - moves.begin())]);
+    }
+    node.front = 0;
 }
 
 bool Tree::reclaim(double fullness) {

@@ -33,7 +33,7 @@ struct TreeStats {
     std::uint64_t repeated = 0;    // of `terminal`, ended by a repetition
     std::uint64_t transposed = 0;  // met a node known from another path, took its mean
     std::uint64_t dropped = 0;     // met a leaf in flight and were undone
-    std::uint64_t invalid = 0;     // rows whose outputs weren't numbers (taken as even)
+    std::uint64_t invalid = 0;     // rows with NaN or values outside [0, 1] (taken as even)
     std::uint64_t reclaims = 0;    // times that memory was short
     std::uint64_t depth = 0;       // plies of the longest playout since a root was set
 };
@@ -83,7 +83,12 @@ class Tree {
     // Adds up to `rows` leaves to the batch, fewer where playouts run into leaves in flight, and
     // ends up to `playouts` playouts with and without a row (0: no bound). Returns how many rows
     // were added. Does nothing once the root is solved or MAX_VISITS is near.
-    int collect(int root, Batch& batch, int rows, int playouts = 0);
+    // With `first` (move16) every playout begins with that move.
+    int collect(int root, Batch& batch, int rows, int playouts = 0, std::uint16_t first = 0);
+    // Gives moves of the root other priors, as self-play's noise does; later visits of the position
+    // on other paths see them too. Precondition: the root has been evaluated.
+    void set_root_priors(int root, std::span<const std::uint16_t> moves,
+                         std::span<const float> priors);
     // Takes the network's outputs: policy [rows, labels.size()] logits, value [rows] in [0, 1],
     // the side to move's. Empties the batch.
     void expand(Batch& batch, const float* policy, const float* value);
@@ -136,7 +141,7 @@ class Tree {
     std::vector<NodeIndex> root_nodes() const;
 
     // collect.cpp
-    End playout(Root& root, Batch& batch);
+    End playout(Root& root, Batch& batch, std::span<const std::uint16_t> allowed);
     End backup_repetition(Root& root, NodeIndex index, const Selected& selected,
                           Repetition repetition);
     Step visit(NodeIndex index, const Selected& selected);

@@ -214,10 +214,13 @@ class Tree:
     def set_search_moves(self, root: int, moves: Sequence[int]) -> None:
         """Search these moves (move16) only; empty: all."""
 
-    def collect(self, root: int, batch: Batch, rows: int, playouts: int = 0) -> int:
+    def collect(self, root: int, batch: Batch, rows: int, playouts: int = 0, first: int = 0) -> int:
         """
-        Add up to `rows` leaves to the batch, ending up to `playouts` playouts (0: no bound); returns how many were added.
+        Add up to `rows` leaves to the batch, ending up to `playouts` playouts (0: no bound); returns how many were added. `first`: the move (move16) that every playout begins with; 0: any.
         """
+
+    def set_root_priors(self, root: int, moves: Sequence[int], priors: Sequence[float]) -> None:
+        """Give moves (move16) of an evaluated root other priors, as noise does."""
 
     def expand(self, batch: Batch, policy: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """

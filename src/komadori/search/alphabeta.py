@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 from komadori._core import alphabeta as core
 from komadori.rules import Board, Move
 from komadori.search.options import DECLARATION_POINTS
-from komadori.search.protocol import Info, Limits, SearchResult
+from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
 
 if TYPE_CHECKING:
     from komadori.inference import Evaluator
@@ -219,6 +219,7 @@ class AlphaBetaSearcher:
         on_info: Callable[[Info], None] | None = None,
         stop: threading.Event | None = None,
     ) -> SearchResult:
+        check_searchmoves(limits, self._board)
         engine = self._engine
         engine.start(self._board, _core_limits(limits))
         poll_ms = _PATIENT_POLL_MS if stop is None else _POLL_MS

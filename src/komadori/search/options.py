@@ -57,6 +57,10 @@ class PuctOptions:
     """Time between analysis lines; 0: only at the end."""
     resign_threshold: float = 0.01
     """Resign below this win rate; 0: never."""
+    resign_moves: int = 3
+    """After so many own moves in a row below it; a proven mate needs one."""
+    resign_ply: int = 20
+    """Never resign before this move of the game."""
     random_plies: int = 0
     """Moves up to this number of the game are drawn by visits^(1 / temperature), for variety."""
     random_temperature: float = 1.0

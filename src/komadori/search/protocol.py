@@ -49,6 +49,15 @@ class Limits:
         return self.infinite or self.ponder
 
 
+def check_searchmoves(limits: Limits, board: Board) -> None:
+    """Raise ValueError where `searchmoves` names moves and none of them is legal."""
+    if limits.searchmoves and board.legal_moves:
+        legal = set(board.legal_moves)
+        if not any(move in legal for move in limits.searchmoves):
+            names = " ".join(move.usi() for move in limits.searchmoves)
+            raise ValueError(f"searchmoves: none of {names} is legal in {board.sfen()}")
+
+
 @dataclass(frozen=True)
 class Info:
     """One line of analysis, from the view of the side to move."""

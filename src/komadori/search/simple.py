@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from komadori.encoding import encode_boards, move_probabilities
 from komadori.inference import Evaluator, evaluate
 from komadori.rules import Board, Move, Repetition
+from komadori.search.lines import score_cp
 from komadori.search.options import EVAL_COEF
-from komadori.search.protocol import Info, Limits, SearchResult
-from komadori.search.puct import score_cp
+from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
 
 #: (board, legal moves) -> a score for each move, the larger the better, in [0, 1].
 Judge: TypeAlias = Callable[[Board, list[Move]], NDArray[np.float32]]
@@ -64,6 +64,7 @@ class _OneLook:
     ) -> SearchResult:
         began = time.perf_counter()
         board = self._board
+        check_searchmoves(limits, board)
         moves = [m for m in board.legal_moves if not limits.searchmoves or m in limits.searchmoves]
         if board.can_declare_win():
             return SearchResult(None, declare_win=True)

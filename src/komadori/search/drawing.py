@@ -1,0 +1,32 @@
+"""Moves drawn by their visits, for variety in the opening."""
+
+from __future__ import annotations
+
+import random
+
+from komadori._core.tree import Proof, RootMove
+from komadori.search.options import PuctOptions
+
+
+def draw_move(
+    moves: list[RootMove], ply: int, options: PuctOptions, source: random.Random
+) -> int | None:
+    """The move16 to play in place of the best one, by visits^(1 / temperature) among those whose
+    win rate is near its own; None: play the best one.
+    """
+    temperature = options.random_temperature - options.random_temperature_drop * (ply - 1)
+    if ply > options.random_plies or temperature <= 0 or not moves:
+        return None
+    best = moves[0]
+    if best.proof in (Proof.WIN, Proof.LOSS):
+        return None
+    near = [
+        m
+        for m in moves
+        if m.visits and m.proof == Proof.NONE and m.value >= best.value - options.random_cutoff
+    ]
+    if not near:
+        return None
+    most = max(m.visits for m in near)
+    weights = [(m.visits / most) ** (1 / temperature) for m in near]
+    return source.choices(near, weights)[0].move16

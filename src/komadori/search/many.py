@@ -1,0 +1,239 @@
+"""Many positions searched at once: their leaves share the network's batches."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
+from komadori._core.tree import Tree
+from komadori.inference import Evaluator
+from komadori.inference.protocol import Floats
+from komadori.mate import MateSolver
+from komadori.rules import Board, Move
+from komadori.search.lines import RootLine, root_lines
+from komadori.search.options import DECLARATION_POINTS, PuctOptions, batch_rows
+from komadori.search.pipeline import Pipeline, slot_batches
+from komadori.search.puct import invalid_outputs, tree_options
+from komadori.search.stopping import Condition, Conditions, Hints, MateFound, Progress, VisitCount
+
+Key = TypeVar("Key")
+
+#: Moves of the mate search per playout of the position's search, and at most.
+MATE_MOVES_PER_PLAYOUT = 20
+MATE_MOVES_MOST = 200_000
+#: The same where the effort is time: per second.
+MATE_MOVES_PER_SECOND = 100_000
+
+#: Positions searched at once.
+ROOTS = 16
+
+
+@dataclass(frozen=True)
+class Effort:
+    """What a position gets: playouts, or its share of the time, in seconds."""
+
+    nodes: int | None = None
+    seconds: float | None = None
+
+    def __post_init__(self) -> None:
+        if (self.nodes is None) == (self.seconds is None):
+            raise ValueError("an effort is either nodes or seconds")
+        if (self.nodes is not None and self.nodes < 1) or (
+            self.seconds is not None and not 0 < self.seconds < math.inf
+        ):
+            raise ValueError("an effort is more than nothing")
+
+    @property
+    def mate_moves(self) -> int:
+        if self.nodes is not None:
+            return min(self.nodes * MATE_MOVES_PER_PLAYOUT, MATE_MOVES_MOST)
+        assert self.seconds is not None
+        return min(int(self.seconds * MATE_MOVES_PER_SECOND) + 1, MATE_MOVES_MOST)
+
+    def __str__(self) -> str:
+        return f"{self.nodes} nodes" if self.nodes is not None else f"{self.seconds:g} s"
+
+
+@dataclass(frozen=True)
+class Searched:
+    """What was found of a position, in the view of the side to move."""
+
+    win_rate: float
+    visits: int
+    lines: tuple[RootLine, ...] = ()
+    """Best first; empty where the game is over or the side to move may declare a win."""
+    declares: bool = False
+    """The side to move may declare a win."""
+
+
+class TimeShare:
+    """The position has had its share of the time."""
+
+    drains = True
+
+    def __init__(self, seconds: float) -> None:
+        self._seconds = seconds
+        self.used = 0.0
+
+    def is_met(self, progress: Progress, hints: Hints) -> bool:
+        hints.planned_ms = hints.deadline_ms = max(self._seconds - self.used, 0.0) * 1000
+        return self.used >= self._seconds
+
+
+class _Position(Generic[Key]):
+    """A position under search."""
+
+    def __init__(self, key: Key, tree: Tree, root: int, effort: Effort, mate: tuple[Move, ...]):
+        self.key = key
+        self.root = root
+        self.mate = mate
+        self.progress = Progress(tree, root)
+        self.share = TimeShare(effort.seconds) if effort.seconds is not None else None
+        conditions: list[Condition] = [MateFound(lambda: bool(mate))]
+        if effort.nodes is not None:
+            conditions.append(VisitCount(effort.nodes))
+        if self.share is not None:
+            conditions.append(self.share)
+        self.conditions = Conditions(conditions)
+        self.rows = 0  # in flight
+        self.is_stuck = False
+
+    def has_enough(self) -> bool:
+        """Whether it has had its effort or needs no more."""
+        self.progress.update()
+        is_met = self.conditions.first_met(self.progress) is not None
+        tree = self.progress.tree
+        return self.progress.visits > 0 and (is_met or tree.root_solved(self.root))
+
+    def allowed_rows(self, options: PuctOptions) -> int:
+        """Rows of the next batch; young searches aren't spoiled by many rows."""
+        hints, visits = self.conditions.hints, self.progress.visits
+        expected = float(visits + hints.playouts)
+        if self.share is not None:
+            used_ms = max(self.share.used * 1000, 1.0)
+            expected = visits * (1 + hints.planned_ms / used_ms)
+        rows = batch_rows(options, visits, expected, is_timed=hints.is_timed)
+        return min(rows, hints.playouts - self.rows)
+
+
+class ManySearch(Generic[Key]):
+    """Searches positions, several at once, on one evaluator and one tree (a `Source`)."""
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        effort: Effort,
+        options: PuctOptions | None = None,
+        roots: int = ROOTS,
+    ) -> None:
+        """`options.multipv` is how many lines are kept of each position."""
+        self._evaluator = evaluator
+        self._effort = effort
+        self._options = options or PuctOptions()
+        self._tree = Tree(self._options.memory_mb << 20, tree_options(self._options))
+        self._batches = slot_batches(evaluator)
+        self._free_roots = [self._tree.add_root() for _ in range(roots)]
+        self._mates = MateSolver(self._options.mate_memory_mb)
+        self._active: deque[_Position[Key]] = deque()
+        self._parts: dict[int, list[tuple[_Position[Key], int]]] = {}  # of the batch in a slot
+
+    def search(self, positions: Iterable[tuple[Key, Board]]) -> Iterator[tuple[Key, Searched]]:
+        """What is found of each position, in the order in which they are finished.
+
+        A board's path counts for repetitions. The iteration may be left at any time. Raises
+        InferenceError where the network fails or its outputs aren't what they should be.
+        """
+        source = iter(positions)
+        pipeline = Pipeline(self._evaluator, self)
+        invalid = self._tree.stats.invalid
+        try:
+            while True:
+                while self._free_roots and (task := next(source, None)) is not None:
+                    key, board = task
+                    over = self._by_rules(board)
+                    if over is not None:
+                        yield key, over
+                        continue
+                    self._active.append(self._begin(key, board))
+                began = time.perf_counter()
+                pipeline.fill()
+                if not pipeline.take() and not self._active:
+                    return
+                if self._tree.stats.invalid > invalid:
+                    raise invalid_outputs(self._evaluator)
+                seconds = (time.perf_counter() - began) / max(len(self._active), 1)
+                for position in self._active:
+                    if position.share is not None:
+                        position.share.used += seconds
+                for position in [p for p in self._active if not p.rows]:
+                    if position.is_stuck or position.has_enough():
+                        self._active.remove(position)
+                        yield position.key, self._found(position)
+                        self._free_roots.append(position.root)
+        finally:
+            pipeline.abandon()
+            self._free_roots += [position.root for position in self._active]
+            self._active.clear()
+
+    def _by_rules(self, board: Board) -> Searched | None:
+        """The answer where the rules give it."""
+        if not board.legal_moves:
+            return Searched(0.0, 0)
+        points = DECLARATION_POINTS[self._options.declaration]
+        if points[0] and board.can_declare_win(*points):
+            return Searched(1.0, 0, declares=True)
+        return None
+
+    def _begin(self, key: Key, board: Board) -> _Position[Key]:
+        root = self._free_roots.pop()
+        self._tree.set_root(root, board)
+        mate: tuple[Move, ...] = ()
+        if self._options.root_mate_plies:
+            mate = self._mates.solve(board, self._effort.mate_moves).moves
+        return _Position(key, self._tree, root, self._effort, mate)
+
+    def _found(self, position: _Position[Key]) -> Searched:
+        options, root = self._options, position.root
+        lines = root_lines(self._tree, root, options.multipv, options.eval_coef, position.mate)
+        return Searched(lines[0].win_rate, self._tree.root_visits(root), tuple(lines))
+
+    # -- the source of the pipeline
+
+    def collect(self, slot: int) -> int:
+        """Collect leaves of the positions in turn, each a part of the batch."""
+        batch, limit = self._batches[slot], self._evaluator.max_batch
+        parts = self._parts[slot] = []
+        in_flight = sum(position.rows for position in self._active)
+        for _ in range(len(self._active)):
+            position = self._active[0]
+            self._active.rotate(-1)
+            if position.has_enough():
+                continue
+            rows = min(limit - batch.rows, position.allowed_rows(self._options))
+            if rows <= 0:
+                continue
+            added = self._tree.collect(position.root, batch, rows)
+            # Its leaves may be in flight for another position; with none in flight it is stuck.
+            position.is_stuck = not (added or batch.rows or in_flight)
+            if added:
+                position.rows += added
+                parts.append((position, added))
+            if batch.rows >= limit:
+                break
+        return batch.rows
+
+    def expand(self, slot: int, policy: Floats, value: Floats) -> None:
+        self._tree.expand(self._batches[slot], policy, value)
+        self._return_rows(slot)
+
+    def cancel(self, slot: int) -> None:
+        self._tree.cancel(self._batches[slot])
+        self._return_rows(slot)
+
+    def _return_rows(self, slot: int) -> None:
+        for position, rows in self._parts.pop(slot):
+            position.rows -= rows

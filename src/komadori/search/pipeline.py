@@ -1,0 +1,201 @@
+"""Collect, infer, expand: a network kept busy with leaves of search trees.
+
+A `Source` says where the leaves come from and what becomes of the network's answers; the
+`Pipeline` moves its batches through the evaluator's slots, one in the network while the next is
+collected. A search of one position (`RootSource`), of many positions, and self-play differ in
+their source alone.
+"""
+
+from __future__ import annotations
+
+import bisect
+import contextlib
+import math
+import time
+from collections import deque
+from collections.abc import Sequence
+from typing import Protocol
+
+from komadori._core.tree import Batch, Tree
+from komadori.inference import Evaluator, InferenceError, Polled, batch_sizes
+from komadori.inference.protocol import Floats
+from komadori.search.options import PuctOptions, batch_rows
+from komadori.search.stopping import Conditions, Progress
+
+#: Batches of the size allowed that may be in flight: more only hide delays once batches are full.
+MAX_BATCHES = 3
+#: Assumed duration of a search without an end.
+OPEN_MS = 5000
+#: How much the latest batch counts in the mean time of a batch.
+BATCH_TIME_RATE = 0.2
+
+
+class Source(Protocol):
+    """Where a pipeline's rows come from. Slots are the evaluator's."""
+
+    def collect(self, slot: int) -> int:
+        """Write rows into the slot's inputs; how many, 0 to begin no batch now."""
+        ...
+
+    def expand(self, slot: int, policy: Floats, value: Floats) -> None:
+        """Take the outputs of the slot's rows."""
+        ...
+
+    def cancel(self, slot: int) -> None:
+        """Undo what was collected into the slot."""
+        ...
+
+
+class Pipeline:
+    """Batches of a source on their way through an evaluator."""
+
+    def __init__(self, evaluator: Evaluator, source: Source) -> None:
+        self._evaluator = evaluator
+        self._polled = evaluator if isinstance(evaluator, Polled) else None
+        self._source = source
+        self._free = deque(range(evaluator.slots))
+        self._flying: list[int] = []
+        self._started = [0.0] * evaluator.slots
+        self._has_news = True
+        self.batch_ms = 0.0
+        """Mean time from a batch's start to its outputs."""
+
+    @property
+    def is_busy(self) -> bool:
+        """Whether a batch is in flight."""
+        return bool(self._flying)
+
+    @property
+    def can_drop(self) -> bool:
+        """Whether batches in flight can be given up without waiting for them."""
+        return self._polled is not None
+
+    def fill(self) -> None:
+        """Begin as many batches as there are slots and rows for.
+
+        Only what a batch brings back changes a tree: nothing is collected between two looks at a
+        slow network, or the result would depend on how often that happens.
+        """
+        if not self._has_news and self._flying:
+            return
+        while self._free:
+            slot = self._free[0]
+            rows = self._source.collect(slot)
+            if not rows:
+                break
+            try:
+                self._evaluator.start(slot, rows)
+            except BaseException:
+                self._source.cancel(slot)
+                raise
+            self._started[slot] = time.perf_counter()
+            self._flying.append(self._free.popleft())
+        self._has_news = not self._flying
+
+    def take(self, patience_s: float | None = None) -> bool:
+        """Take the outputs of one batch; False where none came in time (or none is in flight).
+
+        `patience_s` holds for evaluators that can be asked (`inference.Polled`).
+        """
+        if not self._flying:
+            return False
+        slot = self._flying[0]
+        if self._polled is not None:
+            done = self._polled.first_done(self._flying, patience_s)
+            if done is None:
+                return False
+            slot = done
+        policy, value = self._evaluator.wait(slot)
+        took_ms = (time.perf_counter() - self._started[slot]) * 1000
+        self.batch_ms += BATCH_TIME_RATE * (took_ms - self.batch_ms)
+        self._has_news = True
+        self._source.expand(slot, policy, value)
+        self._flying.remove(slot)
+        self._free.append(slot)
+        return True
+
+    def drop(self) -> None:
+        """Give up what is in flight: at once where the evaluator can, else when it is done."""
+        for slot in self._flying:
+            if self._polled is not None:
+                self._polled.drop(slot)
+            else:
+                with contextlib.suppress(InferenceError):
+                    self._evaluator.wait(slot)
+            self._source.cancel(slot)
+        self._forget()
+
+    def abandon(self) -> None:
+        """After an error: wait for what is in flight, and undo it."""
+        for slot in self._flying:
+            with contextlib.suppress(InferenceError):
+                self._evaluator.wait(slot)
+            self._source.cancel(slot)
+        self._forget()
+
+    def _forget(self) -> None:
+        self._free.extend(self._flying)
+        self._flying.clear()
+        self._has_news = True
+
+
+def slot_batches(evaluator: Evaluator) -> list[Batch]:
+    """A batch over the whole inputs of each of the evaluator's slots."""
+    return [
+        Batch(evaluator.inputs(slot), evaluator.features, evaluator.labels)
+        for slot in range(evaluator.slots)
+    ]
+
+
+class RootSource:
+    """Leaves of one root, in batches that are a small part of the search."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        root: int,
+        evaluator: Evaluator,
+        batches: Sequence[Batch],
+        options: PuctOptions,
+        progress: Progress,
+        usual_speed: float,
+    ) -> None:
+        """`usual_speed`: playouts per millisecond expected before any has ended."""
+        self._tree, self._root, self._batches = tree, root, batches
+        self._sizes = batch_sizes(evaluator.max_batch)
+        self._options = options
+        self._progress = progress
+        self._usual_speed = usual_speed
+        self._rows = 0  # in flight
+        self.conditions: Conditions | None = None
+        """Their hints say how much is to come."""
+
+    def collect(self, slot: int) -> int:
+        assert self.conditions is not None
+        hints, progress = self.conditions.hints, self._progress
+        since = self._tree.playouts() - progress.playouts
+        left = hints.playouts - since - self._rows
+        if left <= 0:
+            return 0
+        to_come = float(hints.playouts)
+        if hints.is_timed:
+            planned_ms = OPEN_MS if math.isinf(hints.planned_ms) else hints.planned_ms
+            to_come = min(to_come, max(progress.speed(), self._usual_speed) * planned_ms)
+        allowed = batch_rows(
+            self._options, progress.visits, progress.visits + to_come, is_timed=hints.is_timed
+        )
+        rows = self._sizes[bisect.bisect_right(self._sizes, allowed) - 1]
+        if self._rows + rows > MAX_BATCHES * allowed:
+            return 0  # rather wait than begin a smaller one
+        added = self._tree.collect(self._root, self._batches[slot], min(rows, left), left)
+        self._rows += added
+        return added
+
+    def expand(self, slot: int, policy: Floats, value: Floats) -> None:
+        batch = self._batches[slot]
+        self._rows -= batch.rows
+        self._tree.expand(batch, policy, value)
+
+    def cancel(self, slot: int) -> None:
+        self._rows -= self._batches[slot].rows
+        self._tree.cancel(self._batches[slot])

@@ -1,0 +1,38 @@
+"""Memory freed while the opponent thinks."""
+
+from __future__ import annotations
+
+import threading
+
+from komadori._core.tree import Tree
+from komadori.rules import Board
+
+#: From here on what a move has made unreachable is freed.
+FULLNESS = 0.5
+
+
+class Reclaimer:
+    """Frees in the background what a game can't come back to."""
+
+    def __init__(self) -> None:
+        self._thread: threading.Thread | None = None
+
+    def start(self, tree: Tree, root: int, board: Board) -> bool:
+        """Move the root to the position and free the rest, if memory is getting short; whether it
+        is. Until `wait` returns the tree must be left alone.
+        """
+        if tree.fullness < FULLNESS:
+            return False
+
+        def work() -> None:
+            tree.set_root(root, board)
+            tree.reclaim(0.0)
+
+        self._thread = threading.Thread(target=work, name="reclaim", daemon=True)
+        self._thread.start()
+        return True
+
+    def wait(self) -> None:
+        if self._thread is not None:
+            self._thread.join()
+            self._thread = None

@@ -1,0 +1,61 @@
+"""When a lost game is given up: from a move number on, after several moves in a row."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from komadori.rules import Board
+
+#: Pieces of an even game; a start with fewer is a handicap.
+ALL_PIECES = 40
+
+
+@dataclass(frozen=True)
+class ResignRule:
+    """What a searcher needs before it resigns."""
+
+    moves: int = 3
+    """So many own moves in a row below the threshold. A mate that is proven needs one."""
+    ply: int = 20
+    """Never before this move of the game."""
+
+
+class Resigning:
+    """The low moves of one game so far."""
+
+    def __init__(self) -> None:
+        self._last_ply = 0
+        self._count = 0
+
+    def new_game(self) -> None:
+        self._last_ply = self._count = 0
+
+    def resigns(self, board: Board, rule: ResignRule, *, is_low: bool, is_mated: bool) -> bool:
+        """Whether to give up the position. Called once for each move of one side.
+
+        A side that has given a handicap resigns to a proven mate alone: its value is low from the
+        first move on.
+        """
+        if not (is_low or is_mated):
+            self._count = 0
+            return False
+        if board.ply == self._last_ply + 2:
+            self._count += 1
+        elif board.ply != self._last_ply:
+            self._count = 1
+        self._last_ply = board.ply
+        if board.ply < rule.ply:
+            return False
+        return is_mated or (self._count >= rule.moves and not self._is_handicap(board))
+
+    def _is_handicap(self, board: Board) -> bool:
+        start = board.copy()
+        while start.moves:
+            start.pop()
+        return piece_count(start) < ALL_PIECES
+
+
+def piece_count(board: Board) -> int:
+    """Pieces on the board and in both hands."""
+    on_board = sum(board.piece_code(square) != 0 for square in range(81))
+    return on_board + sum(board.hand(side, kind) for side in (0, 1) for kind in range(1, 8))

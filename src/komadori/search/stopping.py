@@ -1,0 +1,277 @@
+"""When a search ends: conditions that are asked between batches.
+
+Each condition is a small object with a name of its own, as lc0's stoppers are
+(github.com/LeelaChessZero/lc0, src/search/classic/stoppers). It says whether the search ends, and
+leaves hints for those who plan the next batch.
+"""
+
+from __future__ import annotations
+
+import math
+import threading
+import time
+from collections.abc import Callable, Sequence
+from typing import Protocol
+
+from komadori._core.tree import RootMove, Tree
+from komadori.search.clock import TimeBudget
+from komadori.search.lines import MAX_PV
+from komadori.search.protocol import Limits
+
+#: Playouts to come where nothing counts them.
+UNCOUNTED = 1 << 30
+#: Costly questions are asked this often at most.
+LOOK_S = 0.005
+#: A best move with fewer visits than this many times the second's is doubtful.
+CLEAR_LEAD = 1.5
+
+
+class Progress:
+    """Counts and clock of a search under way."""
+
+    def __init__(self, tree: Tree, root: int) -> None:
+        self.tree = tree
+        self.root = root
+        self.playouts = self._first = self._clock_first = tree.playouts()
+        self.visits = tree.root_visits(root)
+        """Finished visits of the root, kept ones included."""
+        self.may_look = True
+        """Whether costly questions may be asked now."""
+        self._started = self._clock_started = time.perf_counter()
+        self._next_look = self._started
+        self._moves: list[RootMove] | None = None
+
+    def update(self) -> None:
+        """Take the tree's counts."""
+        self.playouts = self.tree.playouts()
+        self.visits = self.tree.root_visits(self.root)
+        self._moves = None
+        now = time.perf_counter()
+        self.may_look = now >= self._next_look
+        if self.may_look:
+            self._next_look = now + LOOK_S
+
+    def restart_clock(self) -> None:
+        """Nodes and time count from now, as after `ponderhit`."""
+        self._clock_first = self.tree.playouts()
+        self._clock_started = time.perf_counter()
+
+    @property
+    def nodes(self) -> int:
+        """Playouts that ended since the clock began."""
+        return self.playouts - self._clock_first
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether any playout has ended since the search began."""
+        return self.playouts > self._first
+
+    def elapsed_ms(self) -> float:
+        """Since the clock began."""
+        return (time.perf_counter() - self._clock_started) * 1000
+
+    def speed(self) -> float:
+        """Playouts per millisecond, over the whole search."""
+        elapsed = (time.perf_counter() - self._started) * 1000
+        return (self.playouts - self._first) / max(elapsed, 1.0)
+
+    def root_moves(self) -> list[RootMove]:
+        """The root's moves, best first, as they were at the last update or later."""
+        if self._moves is None:
+            self._moves = self.tree.root_moves(self.root)
+        return self._moves
+
+    def depth(self) -> int:
+        """Plies of the principal variation."""
+        moves = self.root_moves()
+        return len(self.tree.variation(self.root, moves[0].move16, MAX_PV)) if moves else 0
+
+
+class Hints:
+    """What the conditions say of the rest of the search."""
+
+    def __init__(self) -> None:
+        self.playouts = UNCOUNTED
+        """At most so many are to come."""
+        self.planned_ms = math.inf
+        """To the planned end."""
+        self.deadline_ms = math.inf
+        """Until the search must have ended."""
+
+    @property
+    def is_timed(self) -> bool:
+        """Whether anything but a count ends the search."""
+        return self.deadline_ms < math.inf or self.playouts >= UNCOUNTED
+
+
+class Condition(Protocol):
+    """One reason to end a search."""
+
+    drains: bool
+    """Whether batches in flight still count. Where they do, the result doesn't depend on timing."""
+
+    def is_met(self, progress: Progress, hints: Hints) -> bool: ...
+
+
+class Stopped:
+    """`stop` was set."""
+
+    drains = False
+
+    def __init__(self, stop: threading.Event) -> None:
+        self._stop = stop
+
+    def is_met(self, progress: Progress, hints: Hints) -> bool:
+        return self._stop.is_set()
+
+
+class NodeCount:
+    """So many new playouts."""
+
+    drains = True
+
+    def __init__(self, nodes: int) -> None:
+        self._nodes = nodes
+
+    def is_met(self, progress: Progress, hints: Hints) -> bool:
+        left = self._nodes - progress.nodes
+        hints.playouts = min(hints.playouts, left)
+        return left <= 0
+
+
+class VisitCount:
+    """So many visits of the root, those kept from earlier searches included."""
+
+    drains = True
+
+    def __init__(self, visits: int) -> None:
+        self._visits = visits
+
+    def is_met(self, progress: Progress, hints: Hints) -> bool:
+        left = self._visits - progress.visits
+        hints.playouts = min(hints.playouts, left)
+        return left <= 0
+
+
+class MateFound:
+    """A mate search beside this one has found a mate."""
+
+    drains = False
+
+    def __init__(self, has_mate: Callable[[], bool]) -> None:
+        self._has_mate = has_mate
+
+    def is_met(self, progress: Progress, hints: Hints) -> bool:
+        return self._has_mate()
+
+
+class Clock:
+    """The time is up: the planned time, or where the choice is doubtful then the longest."""
+
+    drains = False
+
+    def __init__(self, times: TimeBudget, slack_ms: Callable[[], float]) -> None:
+        """`slack_ms`: how long an answer takes after the decision to give it."""
+        assert times.optimum_ms is not None
+        assert times.maximum_ms is not None
+        self._minimum, self._optimum = times.minimum_ms, times.optimum_ms
+        self._maximum = times.maximum_ms
+        self._slack_ms = slack_ms
+        self._is_extended = False
+
+    def is_met(self, progress: Progress, hints: Hints) -> bool:
+        elapsed = progress.elapsed_ms()
+        if elapsed + self._slack_ms() >= self._maximum:
+            return True
+        if elapsed >= max(self._optimum, self._minimum) and not self._is_extended:
+            if not is_doubtful(progress.root_moves()):
+                return True
+            self._is_extended = True
+        end = self._maximum if self._is_extended else self._optimum
+        hints.planned_ms = max(end - elapsed, 0.0)
+        hints.deadline_ms = self._maximum - elapsed
+        return False
+
+
+class Lead:
+    """The second move can't catch up in the time planned (lc0's smart pruning), or is none."""
+
+    drains = False
+
+    def __init__(self, minimum_ms: float) -> None:
+        """Asked after `Clock`. `minimum_ms`: not before."""
+        self._minimum = minimum_ms
+
+    def is_met(self, progress: Progress, hints: Hints) -> bool:
+        if not progress.may_look or progress.elapsed_ms() < self._minimum:
+            return False
+        moves = progress.root_moves()
+        if len(moves) == 1:
+            return moves[0].visits > 0
+        to_come = progress.speed() * hints.planned_ms
+        return progress.has_begun and moves[0].visits - moves[1].visits > to_come
+
+
+class Depth:
+    """The principal variation is so long."""
+
+    drains = False
+
+    def __init__(self, plies: int) -> None:
+        self._plies = plies
+
+    def is_met(self, progress: Progress, hints: Hints) -> bool:
+        return progress.may_look and self.holds(progress)
+
+    def holds(self, progress: Progress) -> bool:
+        return progress.depth() >= self._plies
+
+
+class Conditions:
+    """Any of these ends the search. Ask those that drain last: the others end it at once."""
+
+    def __init__(self, conditions: Sequence[Condition]) -> None:
+        self._conditions = conditions
+        self.hints = Hints()
+
+    def first_met(self, progress: Progress) -> Condition | None:
+        """The first condition that holds; none: `hints` are those of now."""
+        self.hints = hints = Hints()
+        for condition in self._conditions:
+            if condition.is_met(progress, hints):
+                return condition
+        return None
+
+
+def conditions_of(
+    limits: Limits,
+    times: TimeBudget,
+    stop: threading.Event,
+    has_mate: Callable[[], bool],
+    *,
+    stops_early: bool,
+    slack_ms: Callable[[], float],
+) -> Conditions:
+    """The conditions that limits stand for. While pondering only `stop` and a mate end a search."""
+    found: list[Condition] = [Stopped(stop), MateFound(has_mate)]
+    if not limits.ponder:
+        if times.maximum_ms is not None:
+            found.append(Clock(times, slack_ms))
+            if stops_early and limits.has_clock and not (limits.movetime_ms or limits.mate):
+                found.append(Lead(times.minimum_ms))
+        if limits.depth is not None:
+            found.append(Depth(limits.depth))
+        if limits.nodes is not None:
+            found.append(NodeCount(limits.nodes))
+        if limits.playouts is not None:
+            found.append(VisitCount(limits.playouts))
+    return Conditions(found)
+
+
+def is_doubtful(moves: Sequence[RootMove]) -> bool:
+    """Whether the best move hardly leads, or another one is valued higher."""
+    visited = [m for m in moves[:4] if m.visits]
+    if len(visited) < 2:
+        return False
+    best, second = visited[0], visited[1]
+    return best.visits < CLEAR_LEAD * second.visits or any(m.value > best.value for m in visited)
