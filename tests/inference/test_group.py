@@ -14,7 +14,7 @@ from komadori.inference.fakes import RandomEvaluator
 from komadori.inference.openvino_import import import_openvino
 from komadori.inference.protocol import Floats
 from komadori.inference.synthetic import write_random_resnet
-from komadori.players.searching import load_evaluator
+from komadori.players.evaluators import load_evaluator
 from komadori.rules import Board
 from komadori.search import Limits, PuctOptions, PuctSearcher
 from komadori.usi.options import option_table

@@ -14,7 +14,7 @@ from komadori.linear import NnueWeights, WeightsError
 from komadori.rules import Board
 from komadori.search import Limits
 from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
-from komadori.usi.options import ALPHABETA_OPTIONS
+from komadori.usi.option_tables import ALPHABETA_OPTIONS
 from komadori.usi.protocol import GoCommand
 
 MIDDLE = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"

@@ -14,7 +14,7 @@ from komadori.linear.orbits import FEATURES
 from komadori.rules import BLACK, WHITE, Board
 from komadori.search import Limits
 from komadori.search.alphabeta import EVALUATIONS, AlphaBetaSearcher
-from komadori.usi.options import ALPHABETA_OPTIONS
+from komadori.usi.option_tables import ALPHABETA_OPTIONS
 
 
 @pytest.fixture(scope="module")

@@ -7,7 +7,7 @@ import random
 import pytest
 from usi_fakes import Gui
 
-from komadori.players.searching import SearcherBuilder
+from komadori.players.searchers import SearcherBuilder
 from komadori.usi.options import option_table
 
 WORDS = (

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 import shlex
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
-import click
 import pytest
 from click.testing import CliRunner
 
-from komadori.cli.install_engine import command, launcher_text
+from komadori import __version__
+from komadori.cli.install_engine import command, script, windows_program
 from komadori.inference.synthetic import write_random_resnet
 from komadori.usi.client import EngineDiedError, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand
@@ -36,6 +38,11 @@ def test_the_model_stands_with_its_full_path(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     Path("net.onnx").write_bytes(b"")
+    broken = CliRunner().invoke(command, ["net.onnx"])
+    assert broken.exit_code == 1
+    assert "the engine wouldn't start: net.onnx" in broken.output.replace(f"{tmp_path}/", "")
+    assert [p.name for p in tmp_path.iterdir()] == ["net.onnx"]
+    write_random_resnet(Path("net.onnx"), 1, 8)
     done = CliRunner().invoke(command, ["net.onnx"])
     assert done.exit_code == 0, done.output
     (script,) = tmp_path.glob("komadori-net.*")
@@ -92,11 +99,52 @@ def test_files_are_found_beside_the_launcher_and_options_name_them_whole(
         UsiEngine([str(target)], {"DNN_Model": "n.onnx"})
 
 
-def test_the_script_of_each_platform() -> None:
-    words = [sys.executable, "--model", "/a b/it's 100%.onnx"]
-    assert shlex.split(launcher_text(words, "linux").splitlines()[-1]) == ["exec", *words]
-    batch = launcher_text(words, "win32")
-    assert batch.splitlines()[2] == 'set "KOMADORI_LAUNCHER_FOLDER=%~dp0"'
-    assert batch.endswith('"--model" "/a b/it\'s 100%%.onnx"\r\n')
-    with pytest.raises(click.ClickException, match="batch"):
-        launcher_text(['a"b'], "win32")
+def test_the_shell_script_quotes_what_it_names() -> None:
+    words = ["--model", "/a b/it's 100%.onnx"]
+    last = shlex.split(script(words).splitlines()[-1])
+    assert last == ["exec", sys.executable, "-m", "komadori", "usi", *words]
+
+
+def test_the_windows_program_starts_the_engine() -> None:
+    """Its archive is run by this Python; the launcher's own code needs Windows."""
+    arguments = ["--player", "material", "--option", "NodesLimit=5"]
+    data = windows_program(arguments, r"C:\Program Files\Python\python.exe", "AMD64")
+    assert data.startswith(b"MZ")
+    assert b'#!"C:\\Program Files\\Python\\python.exe"\r\nPK' in data
+    with tempfile.TemporaryDirectory() as folder:
+        program = Path(folder) / "engine.exe"
+        program.write_bytes(data)
+        with UsiEngine([sys.executable, str(program)]) as engine:
+            assert engine.declared["NodesLimit"].default == "5"
+            assert engine.think(STARTPOS, [], GoCommand(byoyomi_ms=1000), 20.0).best.move
+
+
+def test_launchers_differ_in_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_random_resnet(Path("net.onnx"), 1, 8)
+    write_random_resnet(Path("other.onnx"), 1, 8)
+    Path("other.json").write_text('{"name": "The  Other"}')
+    for arguments in (
+        ["net.onnx"],
+        ["net.onnx", "--player", "policy"],
+        ["other.onnx"],
+        ["net.onnx", "--name", "Fast/1", "--option", "NodesLimit=10"],
+        ["--player", "alphabeta"],
+    ):
+        done = CliRunner().invoke(command, arguments)
+        assert done.exit_code == 0, done.output
+    names = {}
+    for launcher in tmp_path.glob("*.sh"):
+        with subprocess.Popen(
+            [str(launcher)], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        ) as process:
+            out, _ = process.communicate("usi\nquit\n", timeout=30)
+        names[launcher.name] = out.splitlines()[0].removeprefix("id name ")
+    own = f"komadori {__version__}"
+    assert names == {
+        "komadori-net.sh": f"net ({own})",
+        "komadori-net-policy.sh": f"net ({own} policy)",
+        "komadori-other.sh": f"The Other ({own})",
+        "Fast-1.sh": "Fast/1",
+        "komadori-alphabeta.sh": f"{own} alphabeta",
+    }

@@ -11,7 +11,8 @@ from usi_fakes import Gui
 from komadori.inference import card_of
 from komadori.inference.synthetic import write_random_resnet
 from komadori.players import make
-from komadori.players.searching import SearcherBuilder, SearchPlayer
+from komadori.players.searchers import SearcherBuilder
+from komadori.players.searching import SearchPlayer
 from komadori.search import search
 from komadori.search.lines import score_cp
 from komadori.usi.models import ModelDefaultsError, defaults_file, read_defaults

@@ -1,4 +1,4 @@
-"""A searcher that does as it is told, and a front on a pair of pipes to try it with."""
+"""A searcher that does as it is told, and a server on a pair of pipes to try it with."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import Any
 
 from komadori.rules import Board
 from komadori.search.protocol import Info, Limits, SearchResult
-from komadori.usi.engine import Front
-from komadori.usi.options import DRAW_OPTIONS, MODEL_OPTIONS, SEARCH_OPTIONS, OptionTable
+from komadori.usi.engine import UsiServer
+from komadori.usi.options import OptionTable, option_table
 
 
 def an_info(board: Board, multipv: int = 1, **changes: Any) -> Info:
@@ -51,6 +51,8 @@ class FakeSearcher:
         self.multipv = 1
         self.result: Callable[[Board], SearchResult] | None = None
         self.fails = False
+        self.error: Exception | None = None
+        self.told: list[Info] = []
 
     def set_position(self, board: Board) -> None:
         self.board = board
@@ -68,6 +70,11 @@ class FakeSearcher:
         assert stop is not None
         if self.fails:
             raise RuntimeError("the network melted")
+        if self.error is not None:
+            raise self.error
+        for info in self.told:
+            assert on_info is not None
+            on_info(info)
         if self.result is not None:
             return self.result(board)
         moves = list(board.legal_moves)
@@ -80,7 +87,7 @@ class FakeSearcher:
             time.sleep(1.0)
         elif not limits.infinite and not limits.ponder and limits.nodes is not None:
             stop.wait(limits.nodes / 100_000)
-        else:  # after a hit too: the front's watch knows the clock
+        else:  # after a hit too: the server's watch knows the clock
             stop.wait(None)
         return SearchResult(moves[0], infos=[an_info(board, 1, nodes=200)])
 
@@ -122,7 +129,7 @@ class FakeSource:
 
 
 class Gui:
-    """The other side of a front: sends lines, expects lines. Use as a context."""
+    """The other side of a server: sends lines, expects lines. Use as a context."""
 
     def __init__(self, source: Any | None = None, options: OptionTable | None = None) -> None:
         self.source = source or FakeSource()
@@ -131,8 +138,8 @@ class Gui:
         self._input = os.fdopen(input_end, "wb", buffering=0)
         self._output = os.fdopen(output_end, "rb")
         self._engine_output = os.fdopen(from_engine, "wb")
-        table = options or OptionTable((*MODEL_OPTIONS, *SEARCH_OPTIONS, *DRAW_OPTIONS))
-        self.front = Front(
+        table = options or option_table("model")
+        self.server = UsiServer(
             self.source, table, "test", "tester", os.fdopen(to_engine, "rb"), self._engine_output
         )
         self.status: int | None = None
@@ -146,7 +153,7 @@ class Gui:
             thread.start()
 
     def _run(self) -> None:
-        self.status = self.front.run()
+        self.status = self.server.run()
         with contextlib.suppress(OSError):
             self._engine_output.close()
 
@@ -197,7 +204,7 @@ class Gui:
 
     def join(self, within_s: float = 5.0) -> int | None:
         self._threads[0].join(within_s)
-        assert not self._threads[0].is_alive(), "the front goes on"
+        assert not self._threads[0].is_alive(), "the server goes on"
         return self.status
 
     def __enter__(self) -> Gui:

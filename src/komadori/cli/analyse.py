@@ -254,7 +254,7 @@ def _keys(game: Game) -> list[str]:
 def _load(model: str, threads: int) -> tuple[Evaluator, OptionTable, dict[str, str]]:
     """The network, the options that it brings, and what it is: results hold for this one only."""
     from komadori import inference
-    from komadori.players.searching import load_evaluator
+    from komadori.players.evaluators import load_evaluator
     from komadori.usi.models import ModelDefaultsError, find_model
     from komadori.usi.options import option_table
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import io
+import os
+import platform
+import re
 import shlex
 import stat
 import sys
+import zipfile
+from importlib import resources
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from komadori.atomic import write_text
+from komadori.atomic import atomic_writer, write_text
 from komadori.cli.usi import PLAYERS
 from komadori.usi.models import LAUNCHER_FOLDER
+
+if TYPE_CHECKING:
+    from komadori.usi.options import OptionTable
 
 
 @click.command()
@@ -27,69 +37,125 @@ from komadori.usi.models import LAUNCHER_FOLDER
     help="As in `komadori usi`.",
 )
 @click.option("--option", multiple=True, metavar="NAME=VALUE", help="Another default; repeatable.")
-@click.option("--force", is_flag=True, help="Replace a file that is there.")
+@click.option("--name", default="", help="The name that GUIs show. [default: by the model]")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
 def command(
-    model: str | None, out: Path | None, player: str, option: tuple[str, ...], force: bool
+    model: str | None,
+    out: Path | None,
+    player: str,
+    option: tuple[str, ...],
+    name: str,
+    force: bool,
 ) -> None:
     """Write a launcher that ShogiHome, Shogidokoro and ShogiGUI can register.
 
     GUIs start an engine's file without arguments, in that file's folder. The launcher starts this
     installation of komadori with MODEL (the package's network where left out) and the options
-    given, files by their full paths: it goes on working wherever it is moved, as long as they
-    stay where they are. Models and books that a GUI names without a path are looked for beside
-    the launcher first.
+    given, files by their full paths: it works wherever it is moved, as long as they stay where
+    they are. The model is loaded once first, so that a broken one is noticed. Models and books
+    that a GUI names without a path are looked for beside the launcher first.
     """
     from komadori.usi.options import option_table
 
     arguments = ["--player", player]
     table = option_table(player)
     files = {line.name.lower() for line in table.declared() if line.kind == "filename"}
-    for pair in option:
-        name, sign, value = pair.partition("=")
-        if not sign:
-            raise click.ClickException(f"--option {pair}: expected NAME=VALUE")
-        try:
-            table.preset({name: value})
-        except ValueError as error:
-            raise click.ClickException(str(error)) from error
-        if value and table.canonical(name).lower() in files and Path(value).exists():
-            pair = f"{name}={Path(value).resolve()}"
-        arguments += ["--option", pair]
     if model is not None:
         path = Path(model)
         if not path.exists():
             raise click.ClickException(f"no model {model}")
         arguments += ["--model", str(path.resolve())]
-    suffix = ".bat" if sys.platform == "win32" else ".sh"
-    target = out or Path(f"{_name(model, player)}{suffix}")
+        _preset(table, "DNN_Model", str(path.resolve()))
+    for pair in option:
+        option_name, sign, value = pair.partition("=")
+        if not sign:
+            raise click.ClickException(f"--option {pair}: expected NAME=VALUE")
+        is_file = table.canonical(option_name).lower() in files
+        if value and is_file and Path(value).exists():
+            value = str(Path(value).resolve())
+        _preset(table, option_name, value)
+        arguments += ["--option", f"{option_name}={value}"]
+    if name:
+        arguments += ["--name", name]
+    suffix = ".exe" if sys.platform == "win32" else ".sh"
+    target = out or Path(f"{_name(name, model, player)}{suffix}")
     if target.exists() and not force:
-        raise click.ClickException(f"{target} is there already; --force replaces it")
-    write_launcher(target, [sys.executable, "-m", "komadori", "usi", *arguments])
+        raise click.ClickException(f"{target} exists; --force replaces it")
+    _try_out(player, table, target)
+    write_launcher(target, arguments)
     click.echo(f"Register this file as an engine: {target.resolve()}")
 
 
-def _name(model: str | None, player: str) -> str:
+def _preset(table: OptionTable, name: str, value: str) -> None:
+    try:
+        table.preset({name: value})
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def _try_out(player: str, table: OptionTable, target: Path) -> None:
+    """Load what the launcher will load, so that a broken model is noticed now."""
+    from komadori.players.searchers import SearcherBuilder
+
+    before = os.environ.get(LAUNCHER_FOLDER)
+    os.environ[LAUNCHER_FOLDER] = str(target.resolve().parent)
+    builder = SearcherBuilder(player)
+    try:
+        builder.build(table).close()
+    except (OSError, ValueError, RuntimeError, MemoryError) as error:
+        raise click.ClickException(f"the engine wouldn't start: {error}") from error
+    finally:
+        builder.close()
+        if before is None:
+            del os.environ[LAUNCHER_FOLDER]
+        else:
+            os.environ[LAUNCHER_FOLDER] = before
+
+
+def _name(name: str, model: str | None, player: str) -> str:
     """Of the launcher, without its suffix."""
+    if name:
+        return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "komadori"
+    words = ["komadori"]
     if model is not None:
-        return f"komadori-{Path(model).stem}"
-    return "komadori" if player == "model" else f"komadori-{player}"
+        words.append(Path(model).stem)
+    if player != "model":
+        words.append(player)
+    return "-".join(words)
 
 
-def launcher_text(words: list[str], platform: str) -> str:
-    """A script that runs the words, by the manner of the platform."""
-    if platform == "win32":
-        for word in words:
-            if any(character in word for character in '"\r\n'):
-                raise click.ClickException(f"{word!r} can't stand in a batch file")
-        line = " ".join(f'"{word.replace("%", "%%")}"' for word in words)
-        folder = f'set "{LAUNCHER_FOLDER}=%~dp0"'
-        return f"@echo off\r\nchcp 65001 >nul\r\n{folder}\r\n{line}\r\n"
+def script(arguments: list[str]) -> str:
+    """A POSIX shell script that starts this installation's engine."""
     folder = f'export {LAUNCHER_FOLDER}="$(cd "$(dirname "$0")" && pwd)"'
+    words = [sys.executable, "-m", "komadori", "usi", *arguments]
     return f"#!/bin/sh\n{folder}\nexec {shlex.join(words)}\n"
 
 
-def write_launcher(target: Path, words: list[str]) -> None:
-    """Write the script whole or not at all, and let it be started."""
-    text = launcher_text(words, sys.platform)
-    write_text(target, text)
+def windows_program(arguments: list[str], python: str, machine: str) -> bytes:
+    """An .exe that starts this installation's engine: ShogiHome (Electron) starts no .bat files.
+
+    It is distlib's launcher, as pip's console scripts are: the launcher's own code, a line that
+    names the interpreter, a zip archive with `__main__.py`.
+    """
+    name = "t64-arm.exe" if machine.lower() in ("arm64", "aarch64") else "t64.exe"
+    launcher = resources.files("distlib").joinpath(name).read_bytes()
+    archive = io.BytesIO()
+    with zipfile.ZipFile(archive, "w") as file:
+        file.writestr(
+            "__main__.py",
+            "import os, sys\n"
+            f"os.environ[{LAUNCHER_FOLDER!r}] = os.path.dirname(os.path.abspath(sys.argv[0]))\n"
+            "from komadori.cli.usi import main\n"
+            f"sys.exit(main({arguments!r}))\n",
+        )
+    return launcher + f'#!"{python}"\r\n'.encode() + archive.getvalue()
+
+
+def write_launcher(target: Path, arguments: list[str]) -> None:
+    """Write the launcher whole or not at all, and let it be started."""
+    if sys.platform == "win32":
+        with atomic_writer(target) as file:
+            file.write(windows_program(arguments, sys.executable, platform.machine()))
+        return
+    write_text(target, script(arguments))
     target.chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)

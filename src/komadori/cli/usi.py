@@ -1,7 +1,7 @@
 """`komadori usi` and `komadori-usi`: the engine for GUIs and match runners.
 
 A GUI gives an engine ten seconds for its handshake, on a cold disk too: this module imports
-the standard library and the front alone, argparse in place of click. Everything else is
+the standard library and the server alone, argparse in place of click. Everything else is
 imported when the model is loaded, at `isready`.
 """
 
@@ -9,20 +9,22 @@ from __future__ import annotations
 
 import argparse
 import os
+import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from komadori import __version__
-from komadori.usi.engine import Front
+from komadori.usi.engine import UsiServer
+from komadori.usi.models import engine_name
+from komadori.usi.option_tables import OPTIONS_BY_KIND
 from komadori.usi.options import option_table
 
 if TYPE_CHECKING:
-    from komadori.players.searching import SearcherBuilder
+    from komadori.players.searchers import SearcherBuilder
     from komadori.search.protocol import Searcher
     from komadori.usi.options import OptionTable
 
-PLAYERS = ("model", "policy", "one-ply", "alphabeta", "material", "random")
+PLAYERS = tuple(OPTIONS_BY_KIND)
 
 _DESCRIPTION = """\
 Play as a USI engine: the lines of the protocol come on standard input, answers go to
@@ -53,16 +55,21 @@ def main(argv: list[str] | None = None) -> int:
         return 2
     sink = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # what libraries print must not mix with the protocol
-    front = Front(
+    values = options.values()
+    server = UsiServer(
         _Source(arguments.player),
         options,
-        f"komadori {__version__}",
+        arguments.name or engine_name(arguments.player, values),
         "the komadori developers",
         sys.stdin.buffer,
         sink,
         leave=_leave,
     )
-    status = front.run()
+    try:
+        status = server.run()
+    except KeyboardInterrupt:
+        signal.signal(signal.SIGINT, signal.SIG_IGN)
+        status = 130
     sys.stderr.flush()
     # Threads of a backend, or a search that doesn't heed, must not keep the process.
     os._exit(status)
@@ -77,7 +84,7 @@ class _Source:
 
     def _imported(self) -> SearcherBuilder:
         if self._builder is None:
-            from komadori.players.searching import SearcherBuilder
+            from komadori.players.searchers import SearcherBuilder
 
             self._builder = SearcherBuilder(self._kind)
         return self._builder
@@ -103,6 +110,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--player", choices=PLAYERS, default="model", help="default: model")
     parser.add_argument("--eval", help="the evaluation of --player alphabeta")
     parser.add_argument("--weights", help="the evaluation's file")
+    parser.add_argument("--name", help="the name that GUIs show; default: by the model")
     parser.add_argument(
         "--option",
         action="append",

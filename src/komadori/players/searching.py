@@ -1,24 +1,23 @@
-"""Searchers as players, and the searchers that the USI front is given."""
+"""Searchers as players, and players as searchers."""
 
 from __future__ import annotations
 
-import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from komadori.players.evaluators import load_evaluator, load_policy
 from komadori.players.player import Decision, Player, effective_limits
+from komadori.players.searchers import SEARCHERS
 from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.protocol import Info, Limits, Searcher, SearchResult
-from komadori.usi.models import defaults_file, find_model, is_fake, read_defaults
+from komadori.usi.limits import search_limits
 from komadori.usi.options import OptionTable, Scope, option_table
 from komadori.usi.protocol import GoCommand
 
 if TYPE_CHECKING:
-    from komadori.inference import Evaluator
     from komadori.rules import Board
 
 #: Nodes a move where neither the match nor the player says how long to think.
@@ -26,38 +25,6 @@ DEFAULT_NODES = 100
 
 #: Memory of a player's tree where its options don't say; games have few nodes a move.
 PLAYER_HASH_MB = 64
-
-#: Environment variable: threads of a network where the options leave them open. A match sets
-#: it for its processes, so that they share the processors.
-THREADS_VARIABLE = "KOMADORI_THREADS"
-
-#: Short names in a player's specification.
-_SHORT = {
-    "backend": "DNN_Backend",
-    "threads": "UCT_Threads",
-    "batch": "DNN_Batch_Size",
-    "precision": "DNN_Precision",
-}
-_SHORT_ALPHABETA = {
-    "eval": "Eval",
-    "weights": "EvalFile",
-    "hash": "USI_Hash",
-    "policy": "PolicyModel",
-}
-
-
-def to_limits(go: GoCommand) -> Limits:
-    """A `go` as a searcher's limits; searchmoves are left to the USI front."""
-    return Limits(
-        nodes=go.nodes,
-        depth=go.depth,
-        movetime_ms=go.movetime_ms,
-        btime_ms=go.btime_ms,
-        wtime_ms=go.wtime_ms,
-        byoyomi_ms=go.byoyomi_ms,
-        binc_ms=go.binc_ms,
-        winc_ms=go.winc_ms,
-    )
 
 
 class SearchPlayer:
@@ -97,7 +64,7 @@ class SearchPlayer:
         if go == GoCommand():
             go = GoCommand(nodes=DEFAULT_NODES)
         self._searcher.set_position(board)
-        result = self._searcher.search(to_limits(go))
+        result = self._searcher.search(search_limits(go))
         info = result.infos[0] if result.infos else None
         return Decision(
             move=result.best_move,
@@ -130,9 +97,11 @@ def _set_wishes(options: OptionTable, kind: str, values: Mapping[str, str]) -> N
 
 
 def _configurator(
-    kind: str, searcher: Searcher, options: OptionTable, short: Mapping[str, str]
+    kind: str, searcher: Searcher, options: OptionTable
 ) -> Callable[[Mapping[str, str]], None]:
     """What changes a player's options between games, those that need no new searcher."""
+
+    short = SEARCHERS[kind].short
 
     def configure(values: Mapping[str, str]) -> None:
         for name, value in values.items():
@@ -142,7 +111,7 @@ def _configurator(
             raise PlayerSpecError(
                 f"{kind}: {', '.join(values)}: only options of the search change between games"
             )
-        SearcherBuilder(kind).configure(searcher, options)
+        SEARCHERS[kind].configure(searcher, options)
 
     options.take_changes()
     return configure
@@ -221,171 +190,20 @@ class PlayerSearcher:
         self._player.close()
 
 
-def _take_model_defaults(model: str, options: OptionTable) -> Callable[[], None]:
-    """The options' values that a model brings: its card's coefficient, then its .ini. Returns what
-    undoes it.
-    """
-    from komadori.inference import card_of
-
-    values: dict[str, str] = {}
-    source = Path(model).name
-    if not is_fake(model):
-        path = Path(model)
-        coefficient = card_of(path).get("eval_coef")
-        if coefficient and options.has("Eval_Coef"):
-            values["Eval_Coef"] = str(round(coefficient))
-        if file := defaults_file(path):
-            source = file.name
-            values |= read_defaults(file)
-    return options.take_model_defaults(values, source)
-
-
-def load_evaluator(options: OptionTable) -> Evaluator:
-    """The network that the model options name, which take the defaults that it brings. Raises what
-    `inference.load` raises, and `usi.models.ModelDefaultsError`.
-    """
-
-    model = find_model(options.value("DNN_Model"))
-    undo = _take_model_defaults(model, options)
-    try:
-        return _load_evaluator(model, options)
-    except BaseException:
-        undo()
-        raise
-
-
-def _load_evaluator(model: str, options: OptionTable) -> Evaluator:
-    from komadori import inference
-
-    settings: dict[str, Any] = {"precision": options.value("DNN_Precision")}
-    if batch := options.number("DNN_Batch_Size"):
-        settings["max_batch"] = batch
-    threads = options.number("UCT_Threads") or int(os.environ.get(THREADS_VARIABLE) or 0)
-    backend = options.value("DNN_Backend")
-    devices = [name.strip() for name in options.value("DNN_Device").split(",") if name.strip()]
-    if is_fake(model) or devices in ([], ["auto"]):
-        if threads and not is_fake(model):
-            settings["threads"] = threads
-        return inference.load(model, backend=backend, **settings)
-    return _on_devices(model, backend, devices, threads, settings)
-
-
-def _on_devices(
-    model: str, backend: str, devices: list[str], threads: int, settings: dict[str, Any]
-) -> Evaluator:
-    """The network on each of these devices; the processor named several times is shared out."""
-    from komadori import inference
-
-    processors = devices.count("cpu")
-    loaded: list[Evaluator] = []
-    try:
-        for number, device in enumerate(devices):
-            options = dict(settings, device=device)
-            if device == "cpu":
-                share, rest = divmod(threads or inference.available_threads(), processors)
-                options["threads"] = max(1, share + (devices[:number].count("cpu") < rest))
-            loaded.append(inference.load(model, backend=backend, **options))
-        return loaded[0] if len(loaded) == 1 else inference.EvaluatorGroup(loaded)
-    except BaseException:
-        for evaluator in loaded:
-            evaluator.close()
-        raise
-
-
-class SearcherBuilder:
-    """Builds the searcher of a kind of player for the USI front (a `usi.SearcherSource`)."""
-
-    def __init__(self, kind: str) -> None:
-        """`kind`: model, policy, one-ply, alphabeta, material or random."""
-        self._kind = kind
-        self._evaluator: Evaluator | None = None
-
-    def build(self, options: OptionTable) -> Searcher:
-        if self._kind in ("material", "random"):
-            from komadori import players
-
-            return PlayerSearcher(players.make(self._kind))
-        evaluator: Evaluator | None
-        with contextlib.ExitStack() as undo:
-            if self._kind == "alphabeta":
-                if evaluator := load_policy(options):
-                    undo.callback(evaluator.close)
-                searcher = alphabeta_searcher(options, evaluator)
-            else:
-                evaluator = load_evaluator(options)
-                undo.callback(evaluator.close)
-                searcher = _searcher(self._kind, evaluator, options)
-            undo.pop_all()
-        if self._evaluator is not None:
-            self._evaluator.close()
-        self._evaluator = evaluator
-        return searcher
-
-    def configure(self, searcher: Searcher, options: OptionTable) -> Searcher:
-        if self._kind == "alphabeta":
-            from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
-
-            if isinstance(searcher, AlphaBetaSearcher):
-                searcher.options = AlphaBetaOptions(**options.settings())  # type: ignore[arg-type]
-            return searcher
-        from komadori.search import OnePlySearcher, PolicySearcher, PuctOptions, PuctSearcher
-
-        if isinstance(searcher, PuctSearcher):
-            searcher.options = PuctOptions(**options.settings())  # type: ignore[arg-type]
-        elif isinstance(searcher, (PolicySearcher, OnePlySearcher)):
-            searcher.eval_coef = options.number("Eval_Coef")
-        return searcher
-
-
-def _searcher(kind: str, evaluator: Evaluator, options: OptionTable) -> Searcher:
-    from komadori import search
-
-    if kind == "policy":
-        return search.PolicySearcher(evaluator, eval_coef=options.number("Eval_Coef"))
-    if kind == "one-ply":
-        return search.OnePlySearcher(evaluator, eval_coef=options.number("Eval_Coef"))
-    settings = search.PuctOptions(**options.settings())  # type: ignore[arg-type]
-    return search.PuctSearcher(evaluator, settings)
-
-
-def load_policy(options: OptionTable) -> Evaluator | None:
-    """The network that orders the moves of alpha-beta, where the options name one."""
-    if not (name := options.value("PolicyModel")):
-        return None
-    from komadori import inference
-
-    model = find_model(name)
-    threads = int(os.environ.get(THREADS_VARIABLE) or 0)
-    settings: dict[str, Any] = {"threads": threads} if threads and not is_fake(model) else {}
-    return inference.load(model, max_batch=1, **settings)
-
-
-def alphabeta_searcher(options: OptionTable, policy: Evaluator | None = None) -> Searcher:
-    """The alpha-beta searcher that the options describe. Raises ValueError or OSError."""
-    from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
-
-    weights = options.value("EvalFile") or None
-    settings = AlphaBetaOptions(**options.settings())  # type: ignore[arg-type]
-    return AlphaBetaSearcher(
-        options.value("Eval"),
-        weights,
-        settings,
-        fv_scale=int(options.value("FV_SCALE")),
-        policy=policy,
-    )
-
-
 def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
     """Build an `alphabeta` player."""
     options = option_table("alphabeta")
     options.set("USI_Hash", str(PLAYER_HASH_MB))
-    own = {_SHORT_ALPHABETA.get(name, name): value for name, value in spec.own_options.items()}
+    own = {
+        SEARCHERS["alphabeta"].short.get(name, name): value
+        for name, value in spec.own_options.items()
+    }
     if "PolicyModel" in own:
         own["PolicyModel"] = _as_seen_from_here(own["PolicyModel"])
     _set_wishes(options, "alphabeta", own)
     policy = load_policy(options)
     try:
-        searcher = alphabeta_searcher(options, policy)
+        searcher = SEARCHERS["alphabeta"].make(policy, options)
     except BaseException as error:
         if policy is not None:
             policy.close()
@@ -399,7 +217,7 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
         spec.limits,
         on_close,
         _names_draw_ply(options, own),
-        _configurator("alphabeta", searcher, options, _SHORT_ALPHABETA),
+        _configurator("alphabeta", searcher, options),
     )
 
 
@@ -411,17 +229,19 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
     if spec.kind == "model":
         options.set("USI_Hash", str(PLAYER_HASH_MB))
     options.set("DNN_Model", _as_seen_from_here(spec.argument))
-    _set_wishes(options, spec.kind, {_SHORT.get(name, name): own[name] for name in own})
+    _set_wishes(
+        options, spec.kind, {SEARCHERS[spec.kind].short.get(name, name): own[name] for name in own}
+    )
     evaluator = load_evaluator(options)
     if spec.kind == "model":
-        searcher = _searcher("model", evaluator, options)
+        searcher = SEARCHERS["model"].make(evaluator, options)
         return SearchPlayer(
             searcher,
             spec.name,
             spec.limits,
             evaluator.close,
             _names_draw_ply(options, own),
-            _configurator("model", searcher, options, _SHORT),
+            _configurator("model", searcher, options),
         )
 
     from komadori import search

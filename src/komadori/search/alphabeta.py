@@ -11,15 +11,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from komadori._core import alphabeta as core
+from komadori.encoding import score_from_win_rate, win_rate_from_score
+from komadori.encoding.value import ELMO_COEF
 from komadori.rules import Board, Move
+from komadori.search.clock import LEAST_MARGIN_MS, available_ms, margin_ms
+from komadori.search.memory import check_memory
 from komadori.search.options import DECLARATION_POINTS
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
+from komadori.search.resigning import Resigning, ResignRule
 
 if TYPE_CHECKING:
     from komadori.inference import Evaluator
-
-#: Centipawns a unit of log odds, in elmo's and this engine's evaluations.
-EVAL_COEF = 600.0
 
 #: Evaluations there are, and the weights that come with the package; None: none come with it.
 EVALUATIONS: dict[str, str | None] = {
@@ -58,8 +60,12 @@ class AlphaBetaOptions:
     resign_value: int = 99999
     """Resign when the score falls to minus this (centipawns); a mate that is seen counts as
     32,000 less its plies."""
-    network_delay_ms: int = 20
-    """Kept back from the clock at every move."""
+    resign_moves: int = 3
+    """After so many own moves in a row at that score; a proven mate needs one."""
+    resign_ply: int = 20
+    """Never resign before this move of the game."""
+    time_margin_ms: int | None = None
+    """Kept back from every move's time; None: a tenth of it, 35 to 500 ms."""
     minimum_thinking_ms: int = 0
     """Think at least this long under a clock, where there is as much."""
     slow_mover: int = 100
@@ -79,7 +85,7 @@ class AlphaBetaOptions:
             ("hash_mb", 1),
             ("multipv", 1),
             ("draw_ply", 0),
-            ("network_delay_ms", 0),
+            ("resign_moves", 1),
             ("minimum_thinking_ms", 0),
             ("slow_mover", 1),
             ("policy_depth", 1),
@@ -96,11 +102,15 @@ class AlphaBetaOptions:
         if unknown := self.without - set(PARTS):
             raise ValueError(f"the search has no part {', '.join(sorted(unknown))}")
 
-    def to_core(self, *, has_policy: bool = False) -> core.Options:
+    def to_core(
+        self, *, has_policy: bool = False, margin_ms: int = LEAST_MARGIN_MS
+    ) -> core.Options:
+        """`margin_ms`: what is kept back from the clock of the next search."""
         options = core.Options()
+        options.network_delay_ms = margin_ms
         options.policy_depth = self.policy_depth if has_policy else 0
         options.policy_nodes = self.policy_nodes
-        for name in ("threads", "hash_mb", "network_delay_ms", "minimum_thinking_ms", "slow_mover"):
+        for name in ("threads", "hash_mb", "minimum_thinking_ms", "slow_mover"):
             setattr(options, name, getattr(self, name))
         options.multi_pv = self.multipv
         options.max_ply = self.draw_ply
@@ -117,14 +127,8 @@ class AlphaBetaOptions:
 
 
 def score_of(win_rate: float) -> float:
-    """Centipawns of a win rate: 600 * log odds, within +-6,000."""
-    p = min(max(win_rate, 1e-9), 1 - 1e-9)
-    return min(max(EVAL_COEF * math.log(p / (1 - p)), -6000.0), 6000.0)
-
-
-def win_rate_of(score_cp: int) -> float:
-    """The inverse of `score_of`, for every score."""
-    return 1.0 / (1.0 + math.exp(min(max(-score_cp / EVAL_COEF, -50.0), 50.0)))
+    """Centipawns of a win rate, within +-6,000."""
+    return score_from_win_rate(win_rate, ELMO_COEF, limit_cp=6000.0)
 
 
 class AlphaBetaSearcher:
@@ -157,6 +161,8 @@ class AlphaBetaSearcher:
             _check_policy(policy)
         self.evaluation = evaluation
         self._options = options or AlphaBetaOptions()
+        check_memory("the transposition table", self._options.hash_mb)
+        self._resigning = Resigning()
         self._policy = policy
         self._engine = _engine(evaluation, weights, fv_scale, self._core_options())
         self._board = Board()
@@ -168,15 +174,27 @@ class AlphaBetaSearcher:
 
     @options.setter
     def options(self, options: AlphaBetaOptions) -> None:
-        self._options = options
-        self._engine.set_options(self._core_options())
+        check_memory("the transposition table", options.hash_mb)
+        before, self._options = self._options, options
+        try:
+            self._engine.set_options(self._core_options())
+        except BaseException:
+            self._options = before
+            raise
 
     def set_option(self, **changes: Any) -> None:
         """Change some settings by name."""
         self.options = replace(self._options, **changes)
 
-    def _core_options(self) -> core.Options:
-        return self._options.to_core(has_policy=self._policy is not None)
+    def _core_options(self, margin_ms: int = LEAST_MARGIN_MS) -> core.Options:
+        return self._options.to_core(has_policy=self._policy is not None, margin_ms=margin_ms)
+
+    def _keep_margin(self, limits: Limits) -> None:
+        """Keep back what `search.clock` says of the clock, if there is one."""
+        if limits.has_clock:
+            available = available_ms(limits, self._board.turn)
+            margin = round(margin_ms(available, self._options.time_margin_ms))
+            self._engine.set_options(self._core_options(margin))
 
     @property
     def engine(self) -> core.Engine:
@@ -200,6 +218,7 @@ class AlphaBetaSearcher:
 
     def new_game(self) -> None:
         self._engine.new_game()
+        self._resigning.new_game()
 
     def close(self) -> None:
         self._engine.stop()
@@ -221,6 +240,7 @@ class AlphaBetaSearcher:
     ) -> SearchResult:
         check_searchmoves(limits, self._board)
         engine = self._engine
+        self._keep_margin(limits)
         engine.start(self._board, _core_limits(limits))
         poll_ms = _PATIENT_POLL_MS if stop is None else _POLL_MS
         try:
@@ -266,7 +286,13 @@ class AlphaBetaSearcher:
         return SearchResult(
             best_move=Move.from_move16(found.best),
             ponder=None if found.ponder is None else Move.from_move16(found.ponder),
-            resign=found.lines[0].score_cp <= -self._options.resign_value,
+            resign=self._resigning.resigns(
+                self._board,
+                ResignRule(self._options.resign_moves, self._options.resign_ply),
+                is_low=found.lines[0].score_cp <= -self._options.resign_value,
+                is_mated=(infos[0].mate_plies or 0) < 0
+                and found.lines[0].score_cp <= -self._options.resign_value,
+            ),
             infos=infos,
         )
 
@@ -299,7 +325,7 @@ def _info(line: core.Info) -> Info:
         multipv=line.multipv,
         score_cp=None if mate is not None else line.score_cp,
         mate_plies=mate,
-        win_rate=win_rate_of(line.score_cp),
+        win_rate=win_rate_from_score(line.score_cp, ELMO_COEF),
         pv=[Move.from_move16(m) for m in line.pv],
         visits=line.nodes,
     )

@@ -1,11 +1,18 @@
-"""How much of its time a search uses."""
+"""How much of its time a search uses: every margin kept back from a clock stands here."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from komadori.rules import BLACK
 from komadori.search.protocol import Limits
+
+#: Kept back of the time planned for a move: a share of it, within these bounds (milliseconds).
+MARGIN_SHARE, LEAST_MARGIN_MS, MOST_MARGIN_MS = 0.1, 35, 500
+#: A search that plans otherwise is ended so long before its clock runs out.
+HARD_MARGIN_MS = (20.0, 400.0)
+#: Kept back from the time of `go mate`.
+MATE_MARGIN_MS = 20
 
 
 @dataclass(frozen=True)
@@ -16,7 +23,7 @@ class TimeBudget:
     optimum_ms: float | None = None
     """Stop here unless the choice is doubtful."""
     maximum_ms: float | None = None
-    """Never go on beyond."""
+    """Never search beyond."""
 
 
 def margin_ms(available_ms: float, setting_ms: int | None) -> float:
@@ -25,7 +32,25 @@ def margin_ms(available_ms: float, setting_ms: int | None) -> float:
     """
     if setting_ms is not None:
         return setting_ms
-    return min(max(available_ms / 10, 35.0), 500.0)
+    return min(max(available_ms * MARGIN_SHARE, LEAST_MARGIN_MS), MOST_MARGIN_MS)
+
+
+def own_clock(limits: Limits, turn: int) -> tuple[int, int, int]:
+    """Remaining time, increment and byoyomi of the side to move, milliseconds."""
+    is_black = turn == BLACK
+    remaining = (limits.btime_ms if is_black else limits.wtime_ms) or 0
+    increment = (limits.binc_ms if is_black else limits.winc_ms) or 0
+    return remaining, increment, limits.byoyomi_ms or 0
+
+
+def available_ms(limits: Limits, turn: int) -> int:
+    """What could be used up in this move without losing on time.
+
+    An increment is added after the move on some servers: it is planned with, and relied on only
+    where there is nothing else.
+    """
+    remaining, increment, byoyomi = own_clock(limits, turn)
+    return remaining + byoyomi or increment
 
 
 def budget(
@@ -49,15 +74,57 @@ def budget(
         return TimeBudget(0, limits.mate, limits.mate)
     if limits.infinite or not limits.has_clock:
         return TimeBudget()
-    remaining = (limits.btime_ms if turn == BLACK else limits.wtime_ms) or 0
-    increment = (limits.binc_ms if turn == BLACK else limits.winc_ms) or 0
-    byoyomi = limits.byoyomi_ms or 0
-    # An increment is added after the move on some servers: it is planned with, and relied on only
-    # where there is nothing else.
-    available = remaining + byoyomi or increment
+    remaining, increment, byoyomi = own_clock(limits, turn)
+    available = available_ms(limits, turn)
     setting = byoyomi_margin_ms if byoyomi and not remaining else time_margin_ms
     margin = margin_ms(available, setting)
     maximum = max(available - margin, 1.0)
     spread = remaining / (14 + max(0, 30 - ply)) + increment
     optimum = min(max(spread, byoyomi - margin, minimum_ms, 1.0), maximum)
     return TimeBudget(min(minimum_ms, maximum), optimum, min(2 * optimum, maximum))
+
+
+def hard_limit_ms(limits: Limits, turn: int) -> float | None:
+    """When to end a search that hasn't ended itself; None: nothing in the limits bounds its
+    time.
+    """
+    if limits.infinite or limits.ponder:
+        return None
+    if limits.movetime_ms is not None:
+        return float(limits.movetime_ms)
+    if not limits.has_clock:
+        return None
+    remaining, increment, byoyomi = own_clock(limits, turn)
+    # The clock told may hold the increment already: it isn't counted on top of it.
+    time_ms = max(remaining, increment) + byoyomi
+    least, most = HARD_MARGIN_MS
+    return max(1.0, time_ms - min(max(time_ms * MARGIN_SHARE, least), most))
+
+
+def delayed(limits: Limits, delay_ms: int) -> Limits:
+    """The limits with every clock less a delay between the engine and whoever keeps time.
+
+    The increment is less it where there is nothing else. A clock that runs keeps a millisecond, so
+    that it is still one.
+    """
+
+    def less(time_ms: int | None) -> int | None:
+        return time_ms if not time_ms else max(1, time_ms - delay_ms)
+
+    if not delay_ms:
+        return limits
+    byoyomi = limits.byoyomi_ms
+    return replace(
+        limits,
+        movetime_ms=less(limits.movetime_ms),
+        btime_ms=less(limits.btime_ms),
+        wtime_ms=less(limits.wtime_ms),
+        byoyomi_ms=less(byoyomi),
+        binc_ms=limits.binc_ms if limits.btime_ms or byoyomi else less(limits.binc_ms),
+        winc_ms=limits.winc_ms if limits.wtime_ms or byoyomi else less(limits.winc_ms),
+    )
+
+
+def mate_time_ms(limit_ms: int | None) -> int:
+    """The time for a mate search of `go mate`; 0: without a bound."""
+    return 0 if limit_ms is None else max(1, limit_ms - MATE_MARGIN_MS)

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: Centipawns of a win rate: coef * ln(p / (1 - p)); dlshogi's coefficient.
-EVAL_COEF = 756.0864962951762
-
+from komadori.encoding.value import DLSHOGI_COEF
 
 #: However long a search will be, its batches begin with a row for this many visits.
 EARLY_GROWTH = 4
@@ -70,7 +68,8 @@ class PuctOptions:
     """Only moves whose win rate is at most this much below the best one's are drawn."""
     random_seed: int | None = None
     """Of the draws; None: another in each process."""
-    eval_coef: float = EVAL_COEF
+    eval_coef: float = DLSHOGI_COEF
+    """Centipawns per unit of log odds: score = coef * ln(p / (1 - p))."""
     early_stop: bool = True
     """Under a clock, stop when the second move can't catch up."""
     time_margin_ms: int | None = None

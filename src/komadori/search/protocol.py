@@ -41,7 +41,8 @@ class Limits:
     @property
     def has_clock(self) -> bool:
         """Whether time is measured by a game clock."""
-        return self.btime_ms is not None or self.wtime_ms is not None or bool(self.byoyomi_ms)
+        has_main = self.btime_ms is not None or self.wtime_ms is not None
+        return has_main or bool(self.byoyomi_ms or self.binc_ms or self.winc_ms)
 
     @property
     def waits(self) -> bool:

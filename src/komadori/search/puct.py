@@ -15,6 +15,7 @@ from komadori.rules import Board, Move
 from komadori.search.clock import TimeBudget, budget
 from komadori.search.drawing import draw_move
 from komadori.search.lines import root_lines
+from komadori.search.memory import check_memory
 from komadori.search.options import DECLARATION_POINTS, PuctOptions
 from komadori.search.pipeline import Pipeline, RootSource, slot_batches
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
@@ -44,6 +45,7 @@ class PuctSearcher:
         """Playouts per millisecond of the last search under a clock."""
         self.reclaimer = Reclaimer()
         self._options = options or PuctOptions()
+        check_memory("the tree", self._options.memory_mb)
         self._tree = Tree(self._options.memory_mb << 20, tree_options(self._options))
         self._root = self._tree.add_root()
         self._mate = RootMate(self._options.mate_memory_mb)
@@ -62,13 +64,15 @@ class PuctSearcher:
     def options(self, options: PuctOptions) -> None:
         self.reclaimer.wait()
         if options.memory_mb != self._options.memory_mb:
+            check_memory("the tree", options.memory_mb)
             self._tree = Tree(options.memory_mb << 20, tree_options(options))
             self._root = self._tree.add_root()
         else:
             self._tree.options = tree_options(options)
         if options.mate_memory_mb != self._options.mate_memory_mb:
+            mate = RootMate(options.mate_memory_mb)
             self._mate.forget()
-            self._mate = RootMate(options.mate_memory_mb)
+            self._mate = mate
         if options.random_seed != self._options.random_seed:
             self._random.seed(options.random_seed)
         self._options = options

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 
 from komadori.mate import MateResult, MateSolver, StopFlag
-from komadori.rules import Board, Move
+from komadori.rules import Board, Move, PositionError
+from komadori.search.memory import check_memory
 
 #: `root_mate_plies` from which on a mate may be of any length.
 ANY_LENGTH = 1000
@@ -19,7 +21,7 @@ MOST_MOVES = 500_000
 #: How long `solve` goes without a look at `stop`.
 PATIENCE_S = 0.01
 
-#: Share of a processor for the mate search where the network uses them all.
+#: Share of a CPU for the mate search where the network uses them all.
 CROWDED_SHARE = 0.02
 
 
@@ -27,6 +29,7 @@ class RootMate:
     """The mate search of one position at a time: in a thread of its own, or at once."""
 
     def __init__(self, memory_mb: int) -> None:
+        check_memory("the mate search", memory_mb)
         self._solver = MateSolver(memory_mb)
         self._stop = StopFlag()
         self._thread: threading.Thread | None = None
@@ -62,7 +65,9 @@ class RootMate:
         self._thread.start()
 
     def _solve(self, board: Board, moves: int, plies: int, share: float, stop: StopFlag) -> None:
-        self._result = self._solver.solve(board, moves, _max_ply(plies), share=share, stop=stop)
+        # Without a king of the other side, or without memory, there is no mate to be found.
+        with contextlib.suppress(PositionError, MemoryError):
+            self._result = self._solver.solve(board, moves, _max_ply(plies), share=share, stop=stop)
 
     @property
     def moves(self) -> tuple[Move, ...]:

@@ -1,4 +1,4 @@
-"""Players' brains without a tree: the policy alone, and the value one ply ahead."""
+"""Searchers without a tree: the policy alone, and the value one ply ahead."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.encoding import encode_boards, move_probabilities
+from komadori.encoding.value import DLSHOGI_COEF
 from komadori.inference import Evaluator, evaluate
 from komadori.rules import Board, Move, Repetition
 from komadori.search.lines import score_cp
-from komadori.search.options import EVAL_COEF
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
 
 #: (board, legal moves) -> a score for each move, the larger the better, in [0, 1].
@@ -35,7 +35,7 @@ class _OneLook:
         *,
         temperature: float = 0.0,
         seed: int | None = None,
-        eval_coef: float = EVAL_COEF,
+        eval_coef: float = DLSHOGI_COEF,
     ) -> None:
         self.evaluator = evaluator
         self.temperature = temperature

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import sys
+from collections.abc import Mapping
 from pathlib import Path
+
+from komadori import __version__
 
 #: Names that aren't files: fakes of `komadori.inference`.
 FAKES = ("uniform", "random", "fixed")
@@ -14,6 +18,36 @@ ENVIRONMENT = "KOMADORI_MODEL"
 
 #: The environment variable that a launcher sets to its own folder.
 LAUNCHER_FOLDER = "KOMADORI_LAUNCHER_FOLDER"
+
+
+def engine_name(kind: str, values: Mapping[str, str]) -> str:
+    """The name that a GUI shows for a kind of searcher with these options.
+
+    A network's is the one in its card, as `komadori export --name` wrote it, or its file's.
+    """
+    own = f"komadori {__version__}"
+    if kind in ("material", "random"):
+        return f"{own} {kind}"
+    file = values.get("EvalFile" if kind == "alphabeta" else "DNN_Model", "")
+    name = file if is_fake(file) else _model_name(file)
+    if kind != "model":
+        own = f"{own} {kind}"
+    return f"{name} ({own})" if name else own
+
+
+def _model_name(model: str) -> str:
+    """What a model is called; "" for the package's own."""
+    if not model:
+        model = os.environ.get(ENVIRONMENT, "")
+    if model in ("", "default"):
+        return ""
+    try:
+        path = Path(find_model(model))
+        card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
+        name = card.get("name") if isinstance(card, dict) else None
+    except (OSError, ValueError):
+        name = None
+    return " ".join(str(name or Path(model).stem).split())
 
 
 class ModelDefaultsError(ValueError):
@@ -43,7 +77,7 @@ def model_folders() -> list[Path]:
 
 
 def user_folder() -> Path:
-    """The user's own folder for this package's data, by the manner of the platform."""
+    """The user's own folder for this package's data, by the convention of the platform."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":

@@ -1,12 +1,10 @@
-"""The engine's options by the names that GUIs know, and their values.
+"""The engine's options: how they are declared, set and read. The tables: `usi.option_tables`.
 
-The tables are data; what an option does is its scope:
+Who heeds an option is its scope:
 
-- FRONT    the front itself heeds it
+- SERVER   the server of the protocol (`ServerOptions`)
 - SEARCHER a setting of the searcher, taken over before the next search
 - BUILD    takes effect when the searcher is built, at the next `isready`
-
-Names are dlshogi's and YaneuraOu's, which GUIs translate; so are units and defaults.
 """
 
 from __future__ import annotations
@@ -14,33 +12,52 @@ from __future__ import annotations
 import enum
 import threading
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from komadori.usi.protocol import OptionLine, quote
 
-#: Sent by GUIs whether declared or not; unknown names of this family are no mistake.
-ALWAYS_SENT = ("usi_hash", "usi_ponder", "usi_ownbook", "usi_multipv", "multipv")
-
-#: Ends of ranges that have no natural one.
-MANY = 2**31 - 1
-DAY_MS = 86_400_000
+#: Sent by GUIs whether declared or not: unknown, they are no mistake.
+ALWAYS_SENT = ("usi_hash", "usi_ponder")
 
 
 class Scope(enum.Enum):
-    FRONT = "front"
+    SERVER = "server"
     SEARCHER = "searcher"
     BUILD = "build"
 
 
 @dataclass(frozen=True)
-class EngineOption:
-    """An option as it is declared, who heeds it, and the searcher's setting it stands for.
+class ServerOptions:
+    """The options that the server of the protocol heeds; limits of 0 are none."""
 
-    The setting `field` is the value divided by `divisor`; a spin below zero means None there. A
-    combo's choices stand for `meanings`, one each, or for themselves.
+    nodes_limit: int = 0
+    depth_limit: int = 0
+    visit_limit: int = 0
+    constant_playouts: int = 0
+    network_delay_ms: int = 0
+    stochastic_ponder: bool = False
+    mate_memory_mb: int = 64
+    own_book: bool = False
+    book_file: str = ""
+    best_book_move: bool = False
+    book_moves: int = 0
+
+
+_SERVER_FIELDS = frozenset(field.name for field in fields(ServerOptions))
+
+
+@dataclass(frozen=True)
+class EngineOption:
+    """An option as it is declared, who heeds it, and the setting it stands for.
+
+    The setting `field` (of the searcher's options, or of `ServerOptions`) is the value divided by
+    `divisor`; a spin below zero means None there. A combo's choices stand for `meanings`, one
+    each, or for themselves.
     """
 
     line: OptionLine
+    help: str
     scope: Scope
     field: str = ""
     divisor: int = 1
@@ -65,135 +82,63 @@ class EngineOption:
 
 
 def spin(
-    name: str, default: int, low: int, high: int, scope: Scope, field: str = "", divisor: int = 1
+    name: str,
+    default: int,
+    low: int,
+    high: int,
+    help: str,
+    scope: Scope = Scope.SERVER,
+    field: str = "",
+    divisor: int = 1,
 ) -> EngineOption:
-    return EngineOption(OptionLine(name, "spin", str(default), low, high), scope, field, divisor)
+    line = OptionLine(name, "spin", str(default), low, high)
+    return EngineOption(line, help, scope, field, divisor)
 
 
-def check(name: str, default: bool, scope: Scope, field: str = "") -> EngineOption:
-    return EngineOption(OptionLine(name, "check", str(default).lower()), scope, field)
+def check(
+    name: str, default: bool, help: str, scope: Scope = Scope.SERVER, field: str = ""
+) -> EngineOption:
+    return EngineOption(OptionLine(name, "check", str(default).lower()), help, scope, field)
 
 
 def combo(
     name: str,
     default: str,
     choices: tuple[str, ...],
+    help: str,
     scope: Scope,
     field: str = "",
     meanings: tuple[str, ...] = (),
 ) -> EngineOption:
     line = OptionLine(name, "combo", default, choices=choices)
-    return EngineOption(line, scope, field, meanings=meanings)
+    return EngineOption(line, help, scope, field, meanings=meanings)
 
 
-def filename(name: str, default: str, scope: Scope) -> EngineOption:
-    return EngineOption(OptionLine(name, "filename", default), scope)
+def filename(name: str, default: str, help: str, field: str = "") -> EngineOption:
+    """A file that the server reads where it has a field, else one that a searcher is built of."""
+    scope = Scope.SERVER if field else Scope.BUILD
+    return EngineOption(OptionLine(name, "filename", default), help, scope, field)
 
 
-def string(name: str, default: str, scope: Scope) -> EngineOption:
-    return EngineOption(OptionLine(name, "string", default), scope)
+def string(name: str, default: str, help: str, scope: Scope) -> EngineOption:
+    return EngineOption(OptionLine(name, "string", default), help, scope)
 
-
-#: Heeded by the front, whatever searches.
-FRONT_OPTIONS = (
-    check("USI_Ponder", False, Scope.FRONT),  # for the GUI, which sends `go ponder` or doesn't
-    spin("NodesLimit", 0, 0, MANY, Scope.FRONT),  # ShogiHome sends neither nodes nor depth
-    spin("DepthLimit", 0, 0, 1000, Scope.FRONT),
-    spin("NetworkDelay", 0, 0, 10_000, Scope.FRONT),  # ms kept back on every move
-    check("Stochastic_Ponder", False, Scope.FRONT),  # ponder on every reply, not one
-    spin("DfPn_Hash", 64, 1, 1 << 16, Scope.FRONT),  # MiB, of go mate
-    check("OwnBook", False, Scope.FRONT),
-    filename("Book_File", "", Scope.FRONT),  # YaneuraOu's text format
-    check("Best_Book_Move", False, Scope.FRONT),  # else drawn by the moves' counts
-    spin("Book_Moves", 0, 0, 10_000, Scope.FRONT),  # plies played from the book; 0: all
-)
-
-#: Of everything that uses a network.
-MODEL_OPTIONS = (
-    filename("DNN_Model", "", Scope.BUILD),
-    spin("DNN_Batch_Size", 0, 0, 4096, Scope.BUILD),  # 0: what suits the network
-    combo("DNN_Backend", "auto", ("auto", "openvino", "onnxruntime", "torch"), Scope.BUILD),
-    combo(
-        "DNN_Precision", "auto", ("auto", "float32", "bfloat16", "float16", "int8"), Scope.BUILD
-    ),  # of what isn't int8 in the file
-    string("DNN_Device", "auto", Scope.BUILD),  # "cuda:0,cuda:1": both work on one tree
-    spin("UCT_Threads", 0, 0, 512, Scope.BUILD),  # of the network; 0: all processors
-)
-
-#: Centipawns a unit of log odds; a model's card may bring another default.
-EVAL_COEF_OPTION = spin("Eval_Coef", 756, 1, 10_000, Scope.SEARCHER, "eval_coef")
-
-#: Settings of the PUCT search (`komadori.search.PuctOptions`).
-SEARCH_OPTIONS = (
-    spin("USI_Hash", 512, 1, 1 << 20, Scope.SEARCHER, "memory_mb"),
-    # As among the front's, and of the mate search beside the search too.
-    spin("DfPn_Hash", 64, 1, 1 << 16, Scope.SEARCHER, "mate_memory_mb"),
-    spin("Mate_Root_Search", 1000, 0, 1000, Scope.SEARCHER, "root_mate_plies"),  # plies; 1000: any
-    spin("MultiPV", 1, 1, 593, Scope.SEARCHER, "multipv"),
-    spin("UCT_NodeLimit", 0, 0, MANY, Scope.FRONT),  # playouts of the root, kept ones too; 0: none
-    spin("Const_Playout", 0, 0, MANY, Scope.FRONT),  # new playouts whatever the clock; 0: off
-    spin("Random_Ply", 0, 0, 10_000, Scope.SEARCHER, "random_plies"),  # moves drawn by visits
-    spin("Random_Temperature", 1000, 0, 100_000, Scope.SEARCHER, "random_temperature", 1000),
-    spin("Random_Temperature_Drop", 0, 0, 100_000, Scope.SEARCHER, "random_temperature_drop", 1000),
-    spin("Random_Cutoff", 15, 0, 1000, Scope.SEARCHER, "random_cutoff", 1000),
-    spin("Softmax_Temperature", 174, 1, 10_000, Scope.SEARCHER, "temperature", 100),
-    spin("C_init", 144, 0, 10_000, Scope.SEARCHER, "c_init", 100),
-    spin("C_base", 28288, 1, MANY, Scope.SEARCHER, "c_base"),
-    spin("C_fpu_reduction", 27, 0, 100, Scope.SEARCHER, "fpu_reduction", 100),
-    spin("C_init_root", 116, 0, 10_000, Scope.SEARCHER, "c_init_root", 100),
-    spin("C_base_root", 25617, 1, MANY, Scope.SEARCHER, "c_base_root"),
-    spin("C_fpu_reduction_root", 0, 0, 100, Scope.SEARCHER, "fpu_reduction_root", 100),
-    EVAL_COEF_OPTION,
-    spin("Resign_Threshold", 10, 0, 1000, Scope.SEARCHER, "resign_threshold", 1000),
-    spin("Draw_Value_Black", 500, 0, 1000, Scope.SEARCHER, "draw_value_black", 1000),
-    spin("Draw_Value_White", 500, 0, 1000, Scope.SEARCHER, "draw_value_white", 1000),
-    check("Repetition_Check", True, Scope.SEARCHER, "repetition"),  # off only to measure it
-    spin("PV_Interval", 500, 0, DAY_MS, Scope.SEARCHER, "pv_interval_ms"),
-    check("ReuseSubtree", True, Scope.SEARCHER, "reuse_subtree"),
-    spin("Time_Margin", -1, -1, DAY_MS, Scope.SEARCHER, "time_margin_ms"),
-    spin("Byoyomi_Margin", -1, -1, DAY_MS, Scope.SEARCHER, "byoyomi_margin_ms"),
-    spin("MinimumThinkingTime", 0, 0, DAY_MS, Scope.SEARCHER, "minimum_time_ms"),
-)
-
-#: Settings of the alpha-beta search (`komadori.search.alphabeta.AlphaBetaOptions`).
-ALPHABETA_OPTIONS = (
-    combo("Eval", "nnue", ("material", "two-piece", "kpp", "nnue"), Scope.BUILD),
-    filename("EvalFile", "", Scope.BUILD),
-    filename("PolicyModel", "", Scope.BUILD),  # a network that orders the moves
-    spin("Policy_Depth", 8, 1, 200, Scope.SEARCHER, "policy_depth"),  # remaining, from which on
-    spin("Policy_Nodes", 20_000, 0, MANY, Scope.SEARCHER, "policy_nodes"),  # a question in so many
-    spin("FV_SCALE", 16, 1, 128, Scope.BUILD),  # of an NNUE network, what its output is divided by
-    spin("Threads", 1, 1, 512, Scope.SEARCHER, "threads"),
-    spin("USI_Hash", 256, 1, 1 << 20, Scope.SEARCHER, "hash_mb"),
-    spin("MultiPV", 1, 1, 593, Scope.SEARCHER, "multipv"),
-    spin("Draw_Value_Black", 500, 0, 1000, Scope.SEARCHER, "draw_value_black", 1000),
-    spin("Draw_Value_White", 500, 0, 1000, Scope.SEARCHER, "draw_value_white", 1000),
-    spin("ResignValue", 99999, 0, 99999, Scope.SEARCHER, "resign_value"),
-    spin("MinimumThinkingTime", 0, 0, DAY_MS, Scope.SEARCHER, "minimum_thinking_ms"),
-    spin("SlowMover", 100, 1, 1000, Scope.SEARCHER, "slow_mover"),
-    combo(
-        "EnteringKingRule",
-        "CSARule27",
-        ("NoEnteringKing", "CSARule24", "CSARule27"),
-        Scope.SEARCHER,
-        "declaration",
-        ("none", "24", "27"),
-    ),
-    check("GenerateAllLegalMoves", False, Scope.SEARCHER, "all_moves"),
-)
-
-#: ShogiArena refuses an engine that has neither.
-DRAW_OPTIONS = (spin("Draw_Ply", 0, 0, 10_000, Scope.SEARCHER, "draw_ply"),)
 
 #: Other names for an option, which GUIs or match runners may send.
-SYNONYMS = {"maxmovestodraw": "draw_ply", "threads": "uct_threads", "bookfile": "book_file"}
+SYNONYMS = {
+    "maxmovestodraw": "draw_ply",
+    "threads": "uct_threads",
+    "bookfile": "book_file",
+    "usi_ownbook": "ownbook",
+    "usi_multipv": "multipv",
+}
 
 
 class OptionTable:
     """Declared options and their values. Safe to use from several threads."""
 
     def __init__(self, options: Iterable[EngineOption] = ()) -> None:
-        self._options = {option.name.lower(): option for option in (*FRONT_OPTIONS, *options)}
+        self._options = {option.name.lower(): option for option in options}
         self._values = {key: option.line.default for key, option in self._options.items()}
         self._declared = dict(self._values)
         self._lock = threading.Lock()
@@ -224,7 +169,7 @@ class OptionTable:
         for name, value in values.items():
             key = self._key(name)
             option = self._options.get(key)
-            if option is None or option.scope is Scope.FRONT or key == "dnn_model":
+            if option is None or option.scope is Scope.SERVER or key == "dnn_model":
                 self._notes.append(f"{source}: {quote(name)} is no option that a model can set")
                 continue
             value, problem = _checked(option.line, value)
@@ -311,8 +256,20 @@ class OptionTable:
             return {
                 option.field: option.setting(self._values[key])
                 for key, option in self._options.items()
-                if option.field and self._values[key] != self._declared[key]
+                if option.field
+                and option.scope is not Scope.SERVER
+                and self._values[key] != self._declared[key]
             }
+
+    def server_options(self) -> ServerOptions:
+        """The values that the server heeds."""
+        with self._lock:
+            settings: dict[str, Any] = {
+                option.field: option.setting(self._values[key])
+                for key, option in self._options.items()
+                if option.field in _SERVER_FIELDS
+            }
+        return ServerOptions(**settings)
 
     def take_changes(self) -> frozenset[Scope]:
         """The scopes in which a value changed since this was last asked."""
@@ -345,11 +302,7 @@ def _checked(line: OptionLine, value: str) -> tuple[str, str]:
 
 
 def option_table(kind: str) -> OptionTable:
-    """What a kind of player (model, policy, alphabeta, ...) lets its user set."""
-    if kind == "model":
-        return OptionTable((*MODEL_OPTIONS, *SEARCH_OPTIONS, *DRAW_OPTIONS))
-    if kind == "alphabeta":
-        return OptionTable((*ALPHABETA_OPTIONS, *DRAW_OPTIONS))
-    if kind in ("policy", "one-ply"):
-        return OptionTable((*MODEL_OPTIONS, EVAL_COEF_OPTION, *DRAW_OPTIONS))
-    return OptionTable(DRAW_OPTIONS)
+    """What a kind of searcher (model, policy, alphabeta, ...) lets its user set."""
+    from komadori.usi.option_tables import OPTIONS_BY_KIND, SERVER_OPTIONS
+
+    return OptionTable((*SERVER_OPTIONS, *OPTIONS_BY_KIND[kind]))

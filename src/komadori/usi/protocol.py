@@ -119,6 +119,9 @@ _GO_NUMBERS = {
 }
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z")
+_WHOLE = re.compile(r"[+-]?[0-9]+\Z")
+#: Numbers of `go` beyond this count as this: 30 years in milliseconds.
+MOST = 10**12
 
 
 def parse_go(arguments: str) -> GoCommand:
@@ -144,8 +147,8 @@ def parse_go(arguments: str) -> GoCommand:
             values["mate"] = True
             if i < len(words) and words[i] == "infinite":
                 i += 1
-            elif i < len(words) and _NUMBER.match(words[i]):
-                values["mate_ms"] = max(0, int(words[i]))
+            elif i < len(words) and _WHOLE.match(words[i]):
+                values["mate_ms"] = max(0, _number("go mate", words[i]))
                 i += 1
         elif word == "searchmoves":
             moves = tuple(words[i:])
@@ -160,9 +163,11 @@ def parse_go(arguments: str) -> GoCommand:
 
 
 def _number(where: str, text: str) -> int:
-    if not _NUMBER.match(text):
+    if not _WHOLE.match(text):
         raise UsiSyntaxError(f"{where}: expected a number, found {quote(text)}")
-    return int(text)
+    if not _NUMBER.match(text):  # too long for any clock
+        return -MOST if text[0] == "-" else MOST
+    return max(-MOST, min(int(text), MOST))
 
 
 def parse_setoption(arguments: str) -> tuple[str, str]:

@@ -15,7 +15,7 @@ from komadori.encoding import encode_boards
 from komadori.inference import Evaluator, InferenceError, ModelError, digest, evaluate
 from komadori.inference.protocol import Floats
 from komadori.inference.shared import SharedEvaluator
-from komadori.players.searching import load_evaluator
+from komadori.players.evaluators import load_evaluator
 from komadori.rules import Board
 from komadori.search import PuctOptions
 from komadori.usi.models import ModelDefaultsError, find_model, is_fake

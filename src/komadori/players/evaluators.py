@@ -1,0 +1,101 @@
+"""Networks as the options name them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from komadori.usi.models import defaults_file, find_model, is_fake, read_defaults
+from komadori.usi.options import OptionTable
+
+if TYPE_CHECKING:
+    from komadori.inference import Evaluator
+
+#: Environment variable: threads of a network where the options leave them open. A match sets
+#: it for its processes, so that they share the CPUs.
+THREADS_VARIABLE = "KOMADORI_THREADS"
+
+
+def _take_model_defaults(model: str, options: OptionTable) -> Callable[[], None]:
+    """The options' values that a model brings: its card's coefficient, then its .ini. Returns what
+    undoes it.
+    """
+    from komadori.inference import card_of
+
+    values: dict[str, str] = {}
+    source = Path(model).name
+    if not is_fake(model):
+        path = Path(model)
+        coefficient = card_of(path).get("eval_coef")
+        if coefficient and options.has("Eval_Coef"):
+            values["Eval_Coef"] = str(round(coefficient))
+        if file := defaults_file(path):
+            source = file.name
+            values |= read_defaults(file)
+    return options.take_model_defaults(values, source)
+
+
+def load_evaluator(options: OptionTable) -> Evaluator:
+    """The network that the model options name, which take the defaults that it brings. Raises what
+    `inference.load` raises, and `usi.models.ModelDefaultsError`.
+    """
+
+    model = find_model(options.value("DNN_Model"))
+    undo = _take_model_defaults(model, options)
+    try:
+        return _load_evaluator(model, options)
+    except BaseException:
+        undo()
+        raise
+
+
+def _load_evaluator(model: str, options: OptionTable) -> Evaluator:
+    from komadori import inference
+
+    settings: dict[str, Any] = {"precision": options.value("DNN_Precision")}
+    if batch := options.number("DNN_Batch_Size"):
+        settings["max_batch"] = batch
+    threads = options.number("UCT_Threads") or int(os.environ.get(THREADS_VARIABLE) or 0)
+    backend = options.value("DNN_Backend")
+    devices = [name.strip() for name in options.value("DNN_Device").split(",") if name.strip()]
+    if is_fake(model) or devices in ([], ["auto"]):
+        if threads and not is_fake(model):
+            settings["threads"] = threads
+        return inference.load(model, backend=backend, **settings)
+    return _on_devices(model, backend, devices, threads, settings)
+
+
+def _on_devices(
+    model: str, backend: str, devices: list[str], threads: int, settings: dict[str, Any]
+) -> Evaluator:
+    """The network on each of these devices; the CPU named several times is shared out."""
+    from komadori import inference
+
+    processors = devices.count("cpu")
+    loaded: list[Evaluator] = []
+    try:
+        for number, device in enumerate(devices):
+            options = dict(settings, device=device)
+            if device == "cpu":
+                share, rest = divmod(threads or inference.available_threads(), processors)
+                options["threads"] = max(1, share + (devices[:number].count("cpu") < rest))
+            loaded.append(inference.load(model, backend=backend, **options))
+        return loaded[0] if len(loaded) == 1 else inference.EvaluatorGroup(loaded)
+    except BaseException:
+        for evaluator in loaded:
+            evaluator.close()
+        raise
+
+
+def load_policy(options: OptionTable) -> Evaluator | None:
+    """The network that orders the moves of alpha-beta, where the options name one."""
+    if not (name := options.value("PolicyModel")):
+        return None
+    from komadori import inference
+
+    model = find_model(name)
+    threads = int(os.environ.get(THREADS_VARIABLE) or 0)
+    settings: dict[str, Any] = {"threads": threads} if threads and not is_fake(model) else {}
+    return inference.load(model, max_batch=1, **settings)

@@ -1,0 +1,22 @@
+"""Bounds on the memory that options may ask for."""
+
+from __future__ import annotations
+
+import os
+
+
+def check_memory(name: str, megabytes: int) -> None:
+    """Raise MemoryError where so many MiB are more than the machine has."""
+    present = _physical_mb()
+    if present and megabytes > present:
+        raise MemoryError(
+            f"{name}: {megabytes} MiB are more than this machine's memory ({present} MiB)"
+        )
+
+
+def _physical_mb() -> int:
+    """0 where the system doesn't say."""
+    try:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
+    except (AttributeError, OSError, ValueError):
+        return 0

@@ -1,0 +1,42 @@
+"""A searcher's reports and results as lines of the protocol."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from komadori.usi.protocol import BestMove, InfoLine, Score
+
+if TYPE_CHECKING:
+    from komadori.search.protocol import Info, SearchResult
+
+RESIGN = BestMove("resign")
+
+
+def best_move(result: SearchResult) -> BestMove:
+    """A searcher's result as the answer to `go`."""
+    if result.declare_win:
+        return BestMove("win")
+    if result.resign or result.best_move is None:
+        return RESIGN
+    return BestMove(result.best_move.usi(), result.ponder.usi() if result.ponder else "")
+
+
+def info_line(info: Info) -> InfoLine:
+    """A searcher's report as an `info` line, side to move's view."""
+    if info.mate_plies is not None:
+        score = Score(mate_plies=info.mate_plies)
+    elif info.score_cp is not None:
+        score = Score(cp=round(info.score_cp))
+    else:
+        score = None
+    return InfoLine(
+        depth=info.depth,
+        seldepth=info.seldepth,
+        nodes=info.nodes,
+        nps=info.nps,
+        time_ms=info.time_ms,
+        hashfull=info.hashfull,
+        multipv=info.multipv,
+        score=score,
+        pv=tuple(move.usi() for move in info.pv),
+    )

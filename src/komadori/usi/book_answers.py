@@ -1,0 +1,60 @@
+"""Answers from an opening book."""
+
+from __future__ import annotations
+
+import random
+from typing import TYPE_CHECKING
+
+from komadori.usi.job import Job
+from komadori.usi.options import ServerOptions
+from komadori.usi.protocol import BestMove, InfoLine, Score
+
+if TYPE_CHECKING:
+    from komadori.usi.book import Book
+
+
+class BookAnswers:
+    """The book that the options name, opened when it is first asked."""
+
+    def __init__(self) -> None:
+        self._path = ""
+        self._book: Book | None = None
+        self._random = random.Random()
+
+    def find(self, job: Job, options: ServerOptions) -> tuple[list[InfoLine], BestMove | None]:
+        """The book's moves as lines of analysis and the one to play; None where it has none.
+
+        A book that can't be read is reported once, in a line of its own.
+        """
+        go, limit = job.go, options.book_moves
+        if (
+            not (options.own_book and options.book_file)
+            or go.infinite
+            or go.ponder
+            or go.searchmoves
+            or (limit and job.board.ply > limit)
+        ):
+            return [], None
+        from komadori.usi.book import Book, BookError, draw
+
+        if self._path != options.book_file:
+            self._path, self._book = options.book_file, None
+            try:
+                self._book = Book.find(options.book_file)
+            except (BookError, OSError) as error:
+                return [InfoLine(string=f"error: {error}; playing without a book")], None
+        moves = self._book.moves(job.board) if self._book is not None else []
+        if not moves:
+            return [], None
+        lines = [
+            InfoLine(
+                depth=move.depth,
+                multipv=number,
+                score=None if move.score_cp is None else Score(cp=move.score_cp),
+                pv=(move.usi, *([move.ponder] if move.ponder else [])),
+            )
+            for number, move in enumerate(moves, 1)
+        ]
+        lines.append(InfoLine(string=f"book: {len(moves)} moves"))
+        chosen = moves[0] if options.best_book_move else draw(moves, self._random)
+        return lines, BestMove(chosen.usi, chosen.ponder or "")

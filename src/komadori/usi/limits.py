@@ -1,0 +1,40 @@
+"""`go` as a searcher's limits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from komadori.rules import Move
+from komadori.search.clock import delayed
+from komadori.search.protocol import Limits
+from komadori.usi.options import ServerOptions
+from komadori.usi.protocol import GoCommand
+
+
+def search_limits(
+    go: GoCommand, options: ServerOptions | None = None, searchmoves: Sequence[Move] = ()
+) -> Limits:
+    """The limits of a `go` under the options that bear on them.
+
+    `searchmoves`: the legal ones of those that the command names.
+    """
+    options = options or ServerOptions()
+    if options.constant_playouts and not (go.infinite or go.ponder):
+        return Limits(nodes=options.constant_playouts, searchmoves=tuple(searchmoves))
+    return delayed(
+        Limits(
+            nodes=options.nodes_limit or None if go.nodes is None else go.nodes,
+            playouts=options.visit_limit or None,
+            depth=options.depth_limit or None if go.depth is None else go.depth,
+            movetime_ms=go.movetime_ms,
+            btime_ms=go.btime_ms,
+            wtime_ms=go.wtime_ms,
+            byoyomi_ms=go.byoyomi_ms,
+            binc_ms=go.binc_ms,
+            winc_ms=go.winc_ms,
+            infinite=go.infinite,
+            ponder=go.ponder,
+            searchmoves=tuple(searchmoves),
+        ),
+        options.network_delay_ms,
+    )

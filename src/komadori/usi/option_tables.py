@@ -1,0 +1,202 @@
+"""The engine's options as tables: name, default, range, who heeds it, and its help text.
+
+Names, units and defaults are dlshogi's and YaneuraOu's, which GUIs know and translate. The tables
+of docs/concepts/usi.md are made from these (tools/docs_tables.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from komadori.usi.options import EngineOption, Scope, check, combo, filename, spin, string
+
+#: Ends of ranges that have no natural one.
+MANY = 2**31 - 1
+DAY_MS = 86_400_000
+MOST_MB = 1 << 20
+
+#: Heeded by the server of the protocol, whatever searches: fields of `ServerOptions`.
+SERVER_OPTIONS = (
+    check("USI_Ponder", False, "for the GUI, which sends `go ponder` or doesn't"),
+    spin("NodesLimit", 0, 0, MANY, "nodes per move where `go` names none; 0: no limit",
+         field="nodes_limit"),
+    spin("DepthLimit", 0, 0, 1000, "the same for the depth", field="depth_limit"),
+    spin("NetworkDelay", 0, 0, 10_000, "ms taken off every clock, and off the increment where "
+         "there is nothing else", field="network_delay_ms"),
+    check("Stochastic_Ponder", False, "ponder before the opponent's reply, on all replies at once",
+          field="stochastic_ponder"),
+    spin("DfPn_Hash", 64, 1, MOST_MB, "MiB of the mate search's table", field="mate_memory_mb"),
+    check("OwnBook", False, "play from the book; `USI_OwnBook` is the same", field="own_book"),
+    filename("Book_File", "", "the book, in YaneuraOu's text format; looked up as models are",
+             field="book_file"),
+    check("Best_Book_Move", False, "play the book's most played move; else one drawn by counts",
+          field="best_book_move"),
+    spin("Book_Moves", 0, 0, 10_000, "plies played from the book; 0: all", field="book_moves"),
+)  # fmt: skip
+
+#: Of everything that uses a network.
+MODEL_OPTIONS = (
+    filename("DNN_Model", "", "the network: an ONNX file; empty: `$KOMADORI_MODEL`, a "
+             "`default.onnx` in the folders above, else the package's own, which `default` names; "
+             "`uniform` and `random:SEED` are fakes for trying out"),
+    spin("DNN_Batch_Size", 0, 0, 4096, "positions per batch at most; 0: what suits the network's "
+         "size, 8 to 64 on a CPU", Scope.BUILD),
+    combo("DNN_Backend", "auto", ("auto", "openvino", "onnxruntime", "torch"), "what runs the "
+          "network", Scope.BUILD),
+    combo("DNN_Precision", "auto", ("auto", "float32", "bfloat16", "float16", "int8"),
+          "auto: the int8 form beside the model, else the fastest on this machine", Scope.BUILD),
+    string("DNN_Device", "auto", "where the network runs, `cpu`, `cuda:1`, or several: "
+           "`cuda:0,cuda:1` work on one tree, `cpu,cpu` share the CPUs (GPUs are untested)",
+           Scope.BUILD),
+    spin("UCT_Threads", 0, 0, 512, "threads of the network (also `Threads`); 0: all CPUs",
+         Scope.BUILD),
+)  # fmt: skip
+
+EVAL_COEF_OPTION = spin(
+    "Eval_Coef", 756, 1, 10_000, "centipawns per unit of log odds; a model's card brings its own",
+    Scope.SEARCHER, "eval_coef",
+)  # fmt: skip
+
+RESIGN_OPTIONS = (
+    spin("Resign_Moves", 3, 1, 1000, "own moves in a row below the threshold before it resigns; a "
+         "mate that is proven needs one", Scope.SEARCHER, "resign_moves"),
+    spin("Resign_Ply", 20, 1, 10_000, "never resign before this move; the side that gave a "
+         "handicap resigns to a proven mate alone", Scope.SEARCHER, "resign_ply"),
+)  # fmt: skip
+
+#: Settings of the PUCT search (`komadori.search.PuctOptions`).
+SEARCH_OPTIONS = (
+    spin("USI_Hash", 512, 1, MOST_MB, "MiB of the tree", Scope.SEARCHER, "memory_mb"),
+    spin("DfPn_Hash", 64, 1, MOST_MB, "MiB of the mate search beside the search, and of `go mate`",
+         Scope.SEARCHER, "mate_memory_mb"),
+    spin("Mate_Root_Search", 1000, 0, 1000, "plies of the mate that df-pn looks for beside the "
+         "search; 1000: any length, 0: off", Scope.SEARCHER, "root_mate_plies"),
+    spin("MultiPV", 1, 1, 593, "lines of analysis (also `USI_MultiPV`)", Scope.SEARCHER,
+         "multipv"),
+    spin("UCT_NodeLimit", 0, 0, MANY, "playouts of the root at most, those kept from before "
+         "included, of `go infinite` too; 0: no limit", field="visit_limit"),
+    spin("Const_Playout", 0, 0, MANY, "new playouts per move, whatever the clock; 0: off",
+         field="constant_playouts"),
+    spin("Random_Ply", 0, 0, 10_000, "moves up to this number of the game are drawn by their "
+         "visits", Scope.SEARCHER, "random_plies"),
+    spin("Random_Temperature", 1000, 0, 100_000, "temperature of the draw, thousandths",
+         Scope.SEARCHER, "random_temperature", 1000),
+    spin("Random_Temperature_Drop", 0, 0, 100_000, "taken off it per move, thousandths",
+         Scope.SEARCHER, "random_temperature_drop", 1000),
+    spin("Random_Cutoff", 15, 0, 1000, "only moves at most so far below the best win rate are "
+         "drawn, per mille", Scope.SEARCHER, "random_cutoff", 1000),
+    spin("Softmax_Temperature", 174, 1, 10_000, "temperature of the policy, hundredths",
+         Scope.SEARCHER, "temperature", 100),
+    spin("C_init", 144, 0, 10_000, "PUCT's exploration constant, hundredths", Scope.SEARCHER,
+         "c_init", 100),
+    spin("C_base", 28288, 1, MANY, "visits at which exploration grows", Scope.SEARCHER, "c_base"),
+    spin("C_fpu_reduction", 27, 0, 100, "first-play urgency, hundredths", Scope.SEARCHER,
+         "fpu_reduction", 100),
+    spin("C_init_root", 116, 0, 10_000, "`C_init` at the root", Scope.SEARCHER, "c_init_root",
+         100),
+    spin("C_base_root", 25617, 1, MANY, "`C_base` at the root", Scope.SEARCHER, "c_base_root"),
+    spin("C_fpu_reduction_root", 0, 0, 100, "`C_fpu_reduction` at the root", Scope.SEARCHER,
+         "fpu_reduction_root", 100),
+    EVAL_COEF_OPTION,
+    spin("Resign_Threshold", 10, 0, 1000, "resign below this win rate, per mille; 0: never",
+         Scope.SEARCHER, "resign_threshold", 1000),
+    *RESIGN_OPTIONS,
+    spin("Draw_Value_Black", 500, 0, 1000, "a draw's worth to Black, per mille", Scope.SEARCHER,
+         "draw_value_black", 1000),
+    spin("Draw_Value_White", 500, 0, 1000, "a draw's worth to White, per mille", Scope.SEARCHER,
+         "draw_value_white", 1000),
+    check("Repetition_Check", True, "look for repetitions; off only to measure what it is worth",
+          Scope.SEARCHER, "repetition"),
+    spin("PV_Interval", 500, 0, DAY_MS, "ms between lines of analysis; 0: only at the end",
+         Scope.SEARCHER, "pv_interval_ms"),
+    check("ReuseSubtree", True, "keep what the last search found", Scope.SEARCHER,
+          "reuse_subtree"),
+    spin("Time_Margin", -1, -1, DAY_MS, "ms kept back from main time; -1: a tenth of the time, 35 "
+         "to 500 ms", Scope.SEARCHER, "time_margin_ms"),
+    spin("Byoyomi_Margin", -1, -1, DAY_MS, "the same for byoyomi", Scope.SEARCHER,
+         "byoyomi_margin_ms"),
+    spin("MinimumThinkingTime", 0, 0, DAY_MS, "ms to think at least, where the clock allows",
+         Scope.SEARCHER, "minimum_time_ms"),
+)  # fmt: skip
+
+#: Settings of the alpha-beta search (`komadori.search.alphabeta.AlphaBetaOptions`).
+ALPHABETA_OPTIONS = (
+    combo("Eval", "nnue", ("material", "two-piece", "kpp", "nnue"), "the evaluation",
+          Scope.BUILD),
+    filename("EvalFile", "", "its file of weights; empty: the package's"),
+    filename("PolicyModel", "", "a network that [orders the moves]"
+             "(alphabeta.md#ordered-by-a-policy-network)"),
+    spin("Policy_Depth", 8, 1, 200, "it is asked from so many remaining plies on", Scope.SEARCHER,
+         "policy_depth"),
+    spin("Policy_Nodes", 20_000, 0, MANY, "and once in so many nodes at most", Scope.SEARCHER,
+         "policy_nodes"),
+    spin("FV_SCALE", 16, 1, 128, "what an NNUE network's output is divided by", Scope.BUILD),
+    spin("Threads", 1, 1, 512, "threads that search together", Scope.SEARCHER, "threads"),
+    spin("USI_Hash", 256, 1, MOST_MB, "MiB of the transposition table", Scope.SEARCHER,
+         "hash_mb"),
+    spin("MultiPV", 1, 1, 593, "lines of analysis (also `USI_MultiPV`)", Scope.SEARCHER,
+         "multipv"),
+    spin("Draw_Value_Black", 500, 0, 1000, "a draw's worth to the engine as Black, per mille",
+         Scope.SEARCHER, "draw_value_black", 1000),
+    spin("Draw_Value_White", 500, 0, 1000, "a draw's worth to the engine as White, per mille",
+         Scope.SEARCHER, "draw_value_white", 1000),
+    spin("ResignValue", 99999, 0, 99999, "resign at minus this, centipawns", Scope.SEARCHER,
+         "resign_value"),
+    *RESIGN_OPTIONS,
+    spin("Time_Margin", -1, -1, DAY_MS, "ms kept back from every move; -1: a tenth of the time, 35 "
+         "to 500 ms", Scope.SEARCHER, "time_margin_ms"),
+    spin("MinimumThinkingTime", 0, 0, DAY_MS, "ms to think at least, where the clock allows",
+         Scope.SEARCHER, "minimum_thinking_ms"),
+    spin("SlowMover", 100, 1, 1000, "per cent of the usual share of the clock", Scope.SEARCHER,
+         "slow_mover"),
+    combo("EnteringKingRule", "CSARule27", ("NoEnteringKing", "CSARule24", "CSARule27"),
+          "the rule of declarations", Scope.SEARCHER, "declaration", ("none", "24", "27")),
+    check("GenerateAllLegalMoves", False, "try non-promotions of pawns, bishops, rooks and lances "
+          "everywhere", Scope.SEARCHER, "all_moves"),
+)  # fmt: skip
+
+#: ShogiArena refuses an engine that has neither this nor its synonym.
+DRAW_OPTIONS = (
+    spin("Draw_Ply", 0, 0, 10_000, "the game is drawn after so many plies (also "
+         "`MaxMovesToDraw`); 0: never", Scope.SEARCHER, "draw_ply"),
+)  # fmt: skip
+
+#: What each kind of searcher lets its user set, beside SERVER_OPTIONS.
+OPTIONS_BY_KIND: Mapping[str, tuple[EngineOption, ...]] = {
+    "model": (*MODEL_OPTIONS, *SEARCH_OPTIONS, *DRAW_OPTIONS),
+    "policy": (*MODEL_OPTIONS, EVAL_COEF_OPTION, *DRAW_OPTIONS),
+    "one-ply": (*MODEL_OPTIONS, EVAL_COEF_OPTION, *DRAW_OPTIONS),
+    "alphabeta": (*ALPHABETA_OPTIONS, *DRAW_OPTIONS),
+    "material": DRAW_OPTIONS,
+    "random": DRAW_OPTIONS,
+}
+
+
+def markdown() -> str:
+    """The tables of docs/concepts/usi.md."""
+    sections = (
+        ("Every player", SERVER_OPTIONS),
+        ("Players with a network", MODEL_OPTIONS),
+        ("The tree search (`model`)", (*SEARCH_OPTIONS, *DRAW_OPTIONS)),
+        ("`alphabeta`", (*ALPHABETA_OPTIONS, *DRAW_OPTIONS)),
+    )
+    lines = []
+    for title, options in sections:
+        lines += [
+            f"### {title}",
+            "",
+            "| name | default | range | what it does |",
+            "|---|---|---|---|",
+        ]
+        lines += [_row(option) for option in options]
+        lines.append("")
+    return "\n".join(lines)
+
+
+def _row(option: EngineOption) -> str:
+    line = option.line
+    if line.kind == "spin":
+        span = f"{line.min} to {line.max}"
+    else:
+        span = ", ".join(line.choices) if line.choices else line.kind
+    return f"| `{line.name}` | {line.default} | {span} | {option.help} |"

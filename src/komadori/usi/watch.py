@@ -1,0 +1,44 @@
+"""A watch over a search: it ends with its time, and a deaf searcher is answered for."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+
+from komadori.usi.job import Job
+
+#: A searcher that hasn't answered this long after `stop` is answered for with its last line.
+STOP_PATIENCE_S = 1.0
+
+
+class Watch:
+    """Watches one search of a job."""
+
+    def __init__(self, job: Job, on_deaf: Callable[[], None]) -> None:
+        """`on_deaf`: called where the search goes on after it should have ended."""
+        self._job = job
+        self._halt = job.halt
+        self._finished = threading.Event()
+        self._on_deaf = on_deaf
+
+    def start(self, limit_ms: float | None) -> None:
+        """Halt the search so long after its clock began; None: only look whether it heeds
+        `stop`. Again after `ponderhit`.
+        """
+        threading.Thread(
+            target=self._watch, args=(limit_ms,), name="usi watch", daemon=True
+        ).start()
+
+    def finish(self) -> None:
+        """The search has ended."""
+        self._finished.set()
+        self._halt.set()  # the watch goes home
+
+    def _watch(self, limit_ms: float | None) -> None:
+        if limit_ms is None:
+            self._halt.wait()
+        else:
+            self._halt.wait(max(0.0, limit_ms / 1000.0 - self._job.elapsed_s()))
+            self._halt.set()
+        if not self._finished.wait(STOP_PATIENCE_S) and self._job.released.is_set():
+            self._on_deaf()
