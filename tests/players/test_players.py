@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from komadori.players import PlayerSpec, PlayerSpecError, make, searching
+from komadori.players import PlayerSpec, PlayerSpecError, evaluators, make
 from komadori.players.searching import SearchPlayer
 from komadori.players.simple import PIECE_CP, gain_cp, material_cp
 from komadori.rules import Board, Move
@@ -203,10 +203,10 @@ def test_a_match_shares_the_processors(
     monkeypatch.chdir(tmp_path)
     # What find_model gives back, which may be relative where the user's folder is.
     monkeypatch.setattr(
-        searching, "find_model", lambda _: "tiny.onnx" if as_seen == "relative" else str(path)
+        evaluators, "find_model", lambda _: "tiny.onnx" if as_seen == "relative" else str(path)
     )
     monkeypatch.setenv("KOMADORI_THREADS", "1")
-    evaluator = searching.load_evaluator(option_table("model"))
+    evaluator = evaluators.load_evaluator(option_table("model"))
     assert evaluator.slots == 3  # those of one stream
     evaluator.close()
 
