@@ -8,12 +8,14 @@ import sys
 from pathlib import Path
 
 from komadori.encoding.tables import features_markdown, labels_markdown
+from komadori.usi.option_tables import markdown as options_markdown
 from komadori.web.reference import messages_markdown
 
 CONCEPTS = Path(__file__).resolve().parent.parent / "docs" / "concepts"
 PAGES = {
     "encoding.md": features_markdown,
     "labels.md": labels_markdown,
+    "usi.md": options_markdown,
     "web.md": messages_markdown,
 }
 BEGIN, END = "<!-- tables -->", "<!-- /tables -->"

@@ -190,7 +190,7 @@ def markdown() -> str:
         ]
         lines += [_row(option) for option in options]
         lines.append("")
-    return "\n".join(lines)
+    return "\n".join(lines).rstrip()
 
 
 def _row(option: EngineOption) -> str:
