@@ -12,7 +12,7 @@ CXX_FILES := $(shell find cpp -name '*.cpp' -o -name '*.h')
 PY_FOLDERS := src tests bench tools
 BUILD_INPUTS := $(CXX_FILES) CMakeLists.txt cpp/cmake/variants.cmake pyproject.toml
 
-.PHONY: web quickstart test check lint install dev resolve stubs sanitize arm64 format clean
+.PHONY: web quickstart test check lint install dev wheel docs docs-build resolve stubs sanitize arm64 format clean
 
 quickstart: $(if $(wildcard $(VENV)/.dev),dev,install)
 	$(BIN)/komadori quickstart
@@ -59,6 +59,39 @@ $(VENV)/.dev: $(VENV)/.tools $(BUILD_INPUTS)
 web: dev
 	$(BIN)/python web/tools/protocol_types.py
 	npm --prefix web run build
+
+$(VENV)/.wheels: $(VENV)/.created pyproject.toml
+	$(INSTALL) --group wheels
+	touch $@
+
+# A wheel of this Python and platform, repaired so that it runs on other machines of the platform.
+wheel: $(VENV)/.wheels
+	rm -rf build/wheel && mkdir -p dist
+	$(PIP) wheel -q --no-deps --build-constraint constraints.txt -w build/wheel .
+	if [ "$$(uname)" = Linux ]; then \
+	  PATH="$(abspath $(BIN)):$$PATH" $(BIN)/python -m auditwheel repair -w dist build/wheel/*.whl; \
+	else cp build/wheel/*.whl dist/; fi
+	ls -l dist
+
+$(VENV)/.docs: $(VENV)/.created pyproject.toml
+	$(INSTALL) --group docs
+	touch $@
+
+# The documentation site in site/; `make docs` also serves it. What it shows needs no network:
+# diagrams are drawn by mermaid, which npm brings once (without npm they stay text).
+MERMAID := docs/assets/mermaid.min.js
+$(MERMAID):
+	mkdir -p build/mermaid docs/assets
+	if command -v npm >/dev/null; then cd build/mermaid && npm pack -s mermaid@11.17.2 && \
+	  tar xzf mermaid-*.tgz package/dist/mermaid.min.js && \
+	  cp package/dist/mermaid.min.js $(abspath docs/assets); \
+	else echo "no npm: diagrams stay text"; fi
+
+docs-build: dev $(VENV)/.docs $(MERMAID)
+	NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs build -q --strict
+
+docs: docs-build
+	$(BIN)/python -m http.server --directory site --bind 127.0.0.1 8000
 
 # That everything optional can be installed side by side (nothing is installed; Python 3.11).
 resolve: $(VENV)/.created

@@ -1,0 +1,139 @@
+"""The examples of the documentation run, its links lead somewhere, its site is complete."""
+
+from __future__ import annotations
+
+import importlib
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+DOCS = ROOT / "docs"
+PAGES = sorted(path for path in DOCS.rglob("*.md") if "```python" in path.read_text("utf-8"))
+
+#: What is made smaller so that a page takes seconds.
+SMALLER = {
+    "loop.max_seconds=60": "loop.max_steps=2",
+    "games=60": "games=2",
+    "nodes=50": "nodes=2",
+    "nodes=800": "nodes=40",
+    "nodes=100_000": "nodes=2_000",
+    "hash_mb=256": "hash_mb=16",
+}
+
+
+def examples(path: Path) -> list[str]:
+    blocks = re.findall(r"```python\n(.*?)```", path.read_text("utf-8"), re.DOTALL)
+    for long, short in SMALLER.items():
+        blocks = [block.replace(long, short) for block in blocks]
+    return blocks
+
+
+@pytest.fixture(scope="module")
+def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with what the pages suppose: games of every format, a model, the experiments."""
+    from komadori import records
+    from komadori.inference.synthetic import write_random_resnet
+
+    folder = tmp_path_factory.mktemp("docs")
+    games = []
+    for game in records.read_games(records.sample_path()):
+        games.append(game)
+        if len(games) == 8:
+            break
+    for name in ("games.hcpe3", "games.hcpe3.xz", "games.csa"):
+        records.write_games(folder / name, games)
+    short = records.Game.from_usi(games[0].usi_moves()[:12])
+    records.write_games(folder / "game.kif", [short])
+    write_random_resnet(folder / "model.onnx", 1, 8)
+    shutil.copytree(ROOT / "experiments", folder / "experiments")
+    return folder
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda path: str(path.relative_to(DOCS)))
+def test_examples_run(page: Path, workplace: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    if any(
+        word in page.read_text("utf-8") for word in ("import torch", "komadori.nets", "training")
+    ):
+        pytest.importorskip("torch")
+    monkeypatch.chdir(workplace)
+    space: dict[str, object] = {}
+    for block in examples(page):
+        exec(compile(block, str(page), "exec"), space)
+
+
+def links(path: Path) -> list[str]:
+    text = re.sub(r"```.*?```", "", path.read_text("utf-8"), flags=re.DOTALL)
+    return re.findall(r"\]\(([^)\s]+)\)", re.sub(r"`[^`\n]*`", "", text))
+
+
+def anchors(path: Path) -> set[str]:
+    heads = re.findall(r"^#+ (.+)$", path.read_text("utf-8"), re.MULTILINE)
+    plain = [re.sub(r"[^\w\s-]", "", head.lower()).strip() for head in heads]
+    return {re.sub(r"[\s]+", "-", head) for head in plain}
+
+
+def test_links_lead_somewhere() -> None:
+    broken = []
+    for page in [*DOCS.rglob("*.md"), ROOT / "CONTRIBUTING.md", ROOT / "ARCHITECTURE.md"]:
+        for link in links(page):
+            if link.startswith(("http:", "https:", "mailto:")):
+                continue
+            target, _, anchor = link.partition("#")
+            path = (page.parent / target).resolve() if target else page
+            if not path.exists() or (
+                anchor and path.suffix == ".md" and anchor not in anchors(path)
+            ):
+                broken.append(f"{page.relative_to(ROOT)}: {link}")
+    assert broken == []
+
+
+def test_every_package_has_an_api_page() -> None:
+    packages = {
+        path.parent.name
+        for path in (ROOT / "src/komadori").glob("*/__init__.py")
+        if not path.parent.name.startswith("_") and path.parent.name not in ("cli", "data")
+    }
+    pages = {path.stem for path in (DOCS / "api").glob("*.md")} - {"index"}
+    assert packages <= pages
+
+
+@pytest.mark.slow
+def test_the_site_is_complete(tmp_path: Path) -> None:
+    """Every page in the navigation, every public name with its members, nothing from elsewhere."""
+    pytest.importorskip("mkdocs")
+    pytest.importorskip("mkdocstrings")
+    done = subprocess.run(
+        [sys.executable, "-m", "mkdocs", "build", "-q", "--strict", "-d", str(tmp_path / "site")],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=600,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+    index = (tmp_path / "site/index.html").read_text("utf-8")
+    for page in DOCS.rglob("*.md"):
+        name = page.relative_to(DOCS).with_suffix("")
+        folder = name.parent if name.name == "index" else name
+        assert f'href="{folder}/"' in index or str(folder) == ".", page
+    missing = []
+    for page in (DOCS / "api").glob("*.md"):
+        if page.stem == "index":
+            continue
+        html = (tmp_path / "site/api" / page.stem / "index.html").read_text("utf-8")
+        module = importlib.import_module(f"komadori.{page.stem}")
+        for name in getattr(module, "__all__", ()):
+            if f'id="komadori.{page.stem}.{name}"' not in html:
+                missing.append(f"{page.stem}.{name}")
+    assert missing == []
+    rules = (tmp_path / "site/api/rules/index.html").read_text("utf-8")
+    for name in ("Board.push", "Board.legal_moves", "Board.kif", "Move.usi"):
+        assert f'id="komadori.rules.{name}"' in rules
+    loaded = re.compile(r'<(?:script|link rel="stylesheet"|img)[^>]*(?:src|href)="https?://')
+    for html_page in (tmp_path / "site").rglob("*.html"):
+        assert not loaded.search(html_page.read_text("utf-8")), html_page
