@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.interrupt import interrupt_sets
+from komadori.shipped import experiment_path
 
 if TYPE_CHECKING:
     from komadori.lab.experiment import Experiment
@@ -18,7 +19,8 @@ _FOLDER = click.option(
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("experiments/lab"),
-    show_default=True,
+    show_default="experiments/lab, or the package's",
+    callback=lambda _context, _option, value: experiment_path(value),
     help="Folder of the experiments.",
 )
 _RESULTS = click.option(

@@ -28,11 +28,17 @@ def command(
 ) -> None:
     """Write RUN/report/index.html: curves, accuracy by ply and phase, calibration, and the
     positions with the largest loss as boards; each plot as SVG and PNG beside it.
+
+    RUN is a training run's folder, or one that holds one, such as runs/quickstart.
     """
     from komadori import nets, training
     from komadori.cli.sample_files import load_samples, load_shares
     from komadori.lab.run_report import write_run_report
+    from komadori.records import sample_path
 
+    run, is_quickstart = _run_inside(run)
+    if is_quickstart and not data:
+        data = (str(sample_path()),)
     try:
         saved = json.loads((training.resolve(run) / "model.json").read_text(encoding="utf-8"))
         config = saved.get("training", {}).get("config", {})
@@ -60,3 +66,19 @@ def command(
     ) as error:
         raise click.ClickException(str(error)) from error
     click.echo(f"page: {page}")
+
+
+def _run_inside(folder: Path) -> tuple[Path, bool]:
+    """The run meant, and whether it is a quickstart's, which learns from the bundled sample."""
+    from komadori import training
+
+    try:
+        training.resolve(folder)
+    except training.CheckpointError:
+        inside = [path for path in folder.iterdir() if (path / "checkpoints").is_dir()]
+        if len(inside) == 1:
+            return inside[0], (folder / "summary.json").exists() and inside[0].name == "training"
+        if inside:
+            names = ", ".join(sorted(path.name for path in inside))
+            raise click.ClickException(f"{folder} holds several runs; name one: {names}") from None
+    return folder, (folder.parent / "summary.json").exists() and folder.name == "training"

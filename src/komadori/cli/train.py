@@ -7,14 +7,23 @@ import shlex
 import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import click
 
 from komadori.cli.interrupt import interrupt_sets
+from komadori.shipped import experiment_path
+
+
+class ConfigPath(click.Path):
+    """A file, or an experiment of the package by its name."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        return super().convert(experiment_path(Path(value)), param, ctx)
 
 
 @click.command()
-@click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("config", type=ConfigPath(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "--data",
     multiple=True,
@@ -54,7 +63,8 @@ def command(
     begin_with: Path | None,
 ) -> None:
     """Train the network that CONFIG describes: a run's settings, or an experiment of the
-    laboratory and one of its variants, at the size of `komadori lab run`.
+    laboratory and one of its variants, at the size of `komadori lab run`. CONFIG is a file or the
+    name of a configuration that the package brings, such as resnet5x64.
 
     Ctrl-C ends the run after a checkpoint; `--resume` goes on from there. Several processes or
     GPUs: torchrun --nproc-per-node 2 -m komadori train CONFIG.
