@@ -25,4 +25,6 @@ NB_MODULE(KOMADORI_MODULE, m) {
     bind_linear_nnue(linear);
     bind_linear_kpp(linear);
     bind_linear_nnue_model(linear);
+    nb::module_ generate = m.def_submodule("generate");
+    bind_generate(generate);
 }

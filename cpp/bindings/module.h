@@ -8,6 +8,7 @@ namespace nb = nanobind;
 void bind_rules(nb::module_& m);
 void bind_alphabeta(nb::module_& m);
 void bind_attention(nb::module_& m);
+void bind_generate(nb::module_& m);
 void bind_linear(nb::module_& m);
 void bind_linear_kpp(nb::module_& m);
 void bind_linear_loss(nb::module_& m);

@@ -88,7 +88,7 @@ void Engine::apply_time(const Limits& limits) {
     shared_.infinite = limits.infinite;
 }
 
-void Engine::start(const Position& position, const Limits& limits) {
+void Engine::prepare(const Position& position, const Limits& limits) {
     result();
     constexpr std::size_t MOST_PRIORS = 100'000;
     if (shared_.policy.size() > MOST_PRIORS) shared_.policy.forget();
@@ -101,6 +101,16 @@ void Engine::start(const Position& position, const Limits& limits) {
     unread_.clear();
     result_ = {};
     searching_.store(true, std::memory_order_release);
+}
+
+const Result& Engine::search(const Position& position, const Limits& limits) {
+    prepare(position, limits);
+    run(position);
+    return result_;
+}
+
+void Engine::start(const Position& position, const Limits& limits) {
+    prepare(position, limits);
     if (thread_.joinable()) thread_.join();
     try {
         thread_ = std::thread([this, copy = position]() mutable { run(std::move(copy)); });

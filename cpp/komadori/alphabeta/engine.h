@@ -108,6 +108,8 @@ class Engine {
 
     // Begins a search in the background; the position is copied.
     void start(const Position& position, const Limits& limits);
+    // The same search on the calling thread, which costs no thread's start; helpers get theirs.
+    const Result& search(const Position& position, const Limits& limits);
     // Waits until there are new lines, positions that wait for a policy, or the search has ended,
     // at most this long. Takes the lines.
     std::vector<Info> wait(std::int64_t timeout_ms);
@@ -130,8 +132,10 @@ class Engine {
 
     std::uint64_t nodes() const;
     std::size_t table_bytes() const { return shared_.table.bytes(); }
+    const TranspositionTable& table() const { return shared_.table; }
 
   private:
+    void prepare(const Position& position, const Limits& limits);
     void run(Position position);
     void apply_time(const Limits& limits);
 

@@ -1,0 +1,177 @@
+// komadori._core.generate: teacher games.
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/string_view.h>
+#include <nanobind/stl/tuple.h>
+#include <nanobind/stl/vector.h>
+
+#include <tuple>
+
+#include "komadori/generate/games.h"
+#include "komadori/rules/errors.h"
+#include "komadori/rules/notation.h"
+#include "module.h"
+
+using namespace komadori;
+using namespace komadori::generate;
+using namespace nb::literals;
+
+namespace {
+
+nb::bytes to_bytes(const std::string& s) { return nb::bytes(s.data(), s.size()); }
+
+// A game that owns what it refers to.
+struct OwnedGame {
+    Settings settings;
+    Openings openings;
+    TeacherGame game;
+
+    OwnedGame(const Settings& s, const Openings& o, std::uint64_t number)
+        : settings(s), openings(o), game(settings, openings, number) {}
+    OwnedGame(const OwnedGame&) = delete;
+};
+
+std::vector<std::string> path_of(const Position& position) {
+    std::vector<std::string> moves;
+    for (int i = 0; i < position.path_length(); ++i) {
+        moves.push_back(to_usi(position.path_move(i).move16()));
+    }
+    return moves;
+}
+
+}  // namespace
+
+void bind_generate(nb::module_& m) {
+    m.attr("CANDIDATE_VISITS") = CANDIDATE_VISITS;
+    m.attr("MATE_SCORE_CP") = MATE_SCORE_CP;
+
+    nb::class_<SearchBounds>(m, "SearchBounds", "Bounds of every search of a game; 0 is none.")
+        .def(
+            "__init__",
+            [](SearchBounds* self, int depth, std::uint64_t nodes, double weight) {
+                new (self) SearchBounds{depth, nodes, weight};
+            },
+            "depth"_a, "nodes"_a, "weight"_a)
+        .def_ro("depth", &SearchBounds::depth)
+        .def_ro("nodes", &SearchBounds::nodes)
+        .def_ro("weight", &SearchBounds::weight);
+
+    nb::class_<Settings>(m, "Settings", "How teacher games are played.")
+        .def(nb::init<>())
+        .def_rw("seed", &Settings::seed)
+        .def_rw("searches", &Settings::searches)
+        .def_rw("opening_share", &Settings::opening_share)
+        .def_rw("opening_min_plies", &Settings::opening_min_plies)
+        .def_rw("opening_max_plies", &Settings::opening_max_plies)
+        .def_rw("random_moves", &Settings::random_moves)
+        .def_rw("multi_pv", &Settings::multi_pv)
+        .def_rw("sampled_plies", &Settings::sampled_plies)
+        .def_rw("sample_temperature_cp", &Settings::sample_temperature_cp)
+        .def_rw("sample_window_cp", &Settings::sample_window_cp)
+        .def_rw("candidate_share", &Settings::candidate_share)
+        .def_rw("candidate_temperature_cp", &Settings::candidate_temperature_cp)
+        .def_rw("opponent_share", &Settings::opponent_share)
+        .def_rw("opponent_searches", &Settings::opponent_searches)
+        .def_rw("resign_cp", &Settings::resign_cp)
+        .def_rw("resign_plies", &Settings::resign_plies)
+        .def_rw("play_on_share", &Settings::play_on_share)
+        .def_rw("repetitions", &Settings::repetitions)
+        .def_rw("max_plies", &Settings::max_plies)
+        .def_rw("inner_share", &Settings::inner_share)
+        .def_rw("inner_depth", &Settings::inner_depth);
+
+    nb::class_<Openings>(m, "Openings", "Lines that games begin with.")
+        .def(nb::init<>())
+        .def("__len__", &Openings::size)
+        .def(
+            "add",
+            [](Openings& o, const std::string& sfen, const std::vector<std::string>& moves) {
+                Position position;
+                position.set_sfen(sfen);
+                position.hcp();  // throws where the format of games can't hold it
+                std::vector<std::uint16_t> line;
+                for (const std::string& text : moves) {
+                    const Move move = require_legal(position, parse_usi_move(text));
+                    line.push_back(move.move16());
+                    position.do_move(move);
+                }
+                o.sfen.push_back(position.path_length() ? sfen : position.sfen());
+                o.moves.insert(o.moves.end(), line.begin(), line.end());
+                o.first.push_back(std::uint32_t(o.moves.size()));
+            },
+            "sfen"_a, "moves"_a,
+            "A line of USI moves. Raises RulesError where it can't be played or hcp can't hold "
+            "the position.");
+
+    nb::class_<GameFacts>(m, "GameFacts", "What is known of a finished game besides its moves.")
+        .def_ro("number", &GameFacts::number)
+        .def_ro("digest", &GameFacts::digest, "Of the initial position and the moves.")
+        .def_prop_ro("winner", [](const GameFacts& f) { return int(f.winner); })
+        .def_prop_ro("end", [](const GameFacts& f) { return int(f.end); })
+        .def_ro("plies", &GameFacts::plies)
+        .def_ro("scored", &GameFacts::scored, "Plies to be learnt from.")
+        .def_ro("differing", &GameFacts::differing, "Scored plies whose move isn't the best.")
+        .def_ro("with_candidates", &GameFacts::with_candidates, "Plies with several candidates.")
+        .def_prop_ro(
+            "foreseen", [](const GameFacts& f) { return int(f.foreseen); },
+            "Whom resignation would have made the winner of a game that was played on.")
+        .def_ro("nodes", &GameFacts::nodes);
+
+    nb::class_<FinishedGame>(m, "FinishedGame", "A game that has ended, in hcpe3.")
+        .def_ro("facts", &FinishedGame::facts)
+        .def_prop_ro("hcpe3", [](const FinishedGame& g) { return to_bytes(g.hcpe3); })
+        .def_prop_ro(
+            "inner", [](const FinishedGame& g) { return to_bytes(g.inner); },
+            "Positions inside its searches, each as a game of one ply.");
+
+    nb::class_<Request>(m, "Request", "The search that a game waits for.")
+        .def_prop_ro("depth", [](const Request& r) { return r.bounds.depth; })
+        .def_prop_ro("nodes", [](const Request& r) { return r.bounds.nodes; })
+        .def_ro("multi_pv", &Request::multi_pv)
+        .def_ro("by_opponent", &Request::by_opponent);
+
+    nb::class_<OwnedGame>(m, "TeacherGame",
+                          "A game that asks for searches and is told what they found.")
+        .def(nb::init<const Settings&, const Openings&, std::uint64_t>(), "settings"_a,
+             "openings"_a, "number"_a)
+        .def_prop_ro("is_over", [](const OwnedGame& g) { return g.game.is_over(); })
+        .def_prop_ro("initial_sfen", [](const OwnedGame& g) { return g.game.initial_sfen(); })
+        .def_prop_ro(
+            "moves", [](const OwnedGame& g) { return path_of(g.game.position()); }, "As USI.")
+        .def_prop_ro("position", [](const OwnedGame& g) { return g.game.position(); })
+        .def(
+            "request", [](OwnedGame& g) { return g.game.request(); },
+            "To be called once before each answer.")
+        .def(
+            "answer",
+            [](OwnedGame& g, const std::vector<std::tuple<std::string, int>>& lines,
+               std::uint64_t nodes, bool declares_win) {
+                std::vector<ScoredMove> found;
+                for (const auto& [text, score] : lines) {
+                    found.push_back(
+                        {require_legal(g.game.position(), parse_usi_move(text)), score});
+                }
+                g.game.answer(std::move(found), nodes, declares_win);
+            },
+            "lines"_a, "nodes"_a, "declares_win"_a = false,
+            "(USI move, centipawns of the side to move), the best first; none: it resigns. Raises "
+            "RulesError for an illegal move.")
+        .def(
+            "finished",
+            [](const OwnedGame& g) {
+                return FinishedGame{g.game.facts(), g.game.to_hcpe3(), g.game.inner_to_hcpe3()};
+            },
+            "The game that is over.");
+
+    nb::class_<TeacherGames>(m, "TeacherGames", "Teacher games in threads, one for each engine.")
+        .def(nb::init<std::vector<alphabeta::Engine*>, std::vector<alphabeta::Engine*>, Settings,
+                      Openings>(),
+             "engines"_a, "opponents"_a, "settings"_a, "openings"_a, nb::keep_alive<1, 2>(),
+             nb::keep_alive<1, 3>())
+        .def("add", &TeacherGames::add, "numbers"_a, "Games to be played, in this order.")
+        .def_prop_ro("waiting", &TeacherGames::waiting, "Of those, how many aren't finished.")
+        .def("take", &TeacherGames::take, "timeout_ms"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "Games that have ended since the last call; waits for one so long.")
+        .def("stop", &TeacherGames::stop, nb::call_guard<nb::gil_scoped_release>(),
+             "Ends the threads at once; games in play are lost.")
+        .def_prop_ro("nodes", &TeacherGames::nodes, "Searched for the finished games.");
+}
