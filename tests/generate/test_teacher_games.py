@@ -1,4 +1,4 @@
-"""Teacher games: how they begin and end, that they can be repeated and gone on with."""
+"""Teacher games: how they begin and end, what they keep, that nothing else decides about them."""
 
 from __future__ import annotations
 
@@ -8,84 +8,322 @@ import numpy as np
 import pytest
 
 from komadori import records
-from komadori.generate import TeacherSettings, play_teacher_game, teacher, teacher_games
+from komadori._core import generate as core
+from komadori.arena.openings import OpeningError
+from komadori.generate import (
+    BuiltinGames,
+    Evaluation,
+    GameFolder,
+    Lines,
+    SearchBounds,
+    TeacherSettings,
+    folder_statistics,
+    generate_games,
+    segment_files,
+    teacher_card,
+)
 from komadori.records import NO_SCORE, End, Winner
-from komadori.rules import BLACK, Repetition
-from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
+from komadori.rules import BLACK, Board, Repetition, RulesError
 
-SETTINGS = TeacherSettings(games=12, nodes=120, hash_mb=1)
-
-
-def searcher() -> AlphaBetaSearcher:
-    return AlphaBetaSearcher("two-piece", options=AlphaBetaOptions(hash_mb=1))
+SETTINGS = TeacherSettings(
+    searches=(SearchBounds(nodes=120),), hash_mb=1, play_on_share=0.2, resign_cp=1500
+)
+TWO_PIECE = Evaluation("two-piece")
 
 
-def test_games_end_by_the_rules_of_teacher_games() -> None:
-    engine = searcher()
+def play(folder, settings=SETTINGS, games=12, *, threads=2, lines=None, opponent=None, segment=6):
+    lines = lines or Lines()
+    card = teacher_card(settings, lines, {"player": TWO_PIECE.card()})
+    with GameFolder(folder, card, segment) as held:
+        source = BuiltinGames(settings, lines, TWO_PIECE, opponent, threads)
+        assert generate_games(held, source, games, threads=threads)
+    return segment_files(folder)
+
+
+def games_of(files) -> list[records.Game]:
+    return [game for path in files for game in records.read_games(path)]
+
+
+def single(settings, number=0, lines=None) -> core.FinishedGame:
+    """One game by the core alone, whose ends hcpe3 doesn't lose."""
+    game = core.TeacherGame(settings.to_core(), (lines or Lines()).core, number)
+    from komadori.search import Limits
+    from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
+
+    searcher = AlphaBetaSearcher("two-piece", options=AlphaBetaOptions(hash_mb=1))
+    while not game.is_over:
+        request = game.request()
+        searcher.set_position(Board.from_usi(f"sfen {game.initial_sfen}"))
+        board = Board(game.initial_sfen)
+        board.push_all(game.moves)
+        searcher.set_position(board)
+        found = searcher.search(Limits(nodes=request.nodes or None, depth=request.depth or None))
+        lines_ = [] if found.best_move is None else [(found.best_move.usi(), _score(found))]
+        game.answer(lines_, searcher.nodes, found.declare_win)
+    return game.finished()
+
+
+def _score(found) -> int:
+    info = found.infos[0]
+    return info.score_cp if info.mate_plies is None else (30000 if info.mate_plies > 0 else -30000)
+
+
+def test_a_game_is_what_its_moves_say(tmp_path) -> None:
+    files = play(tmp_path, games=30, segment=30)
     random_moves = set()
-    for number in range(SETTINGS.games):
-        game = play_teacher_game(engine, SETTINGS, number)
+    for game in games_of(files):
         assert game.candidates is not None
         drawn = int((game.candidates.count == 0).sum())
         random_moves.add(drawn)
-        assert drawn <= 6
-        assert np.all(game.scores_cp[:drawn] == NO_SCORE)
-        assert np.all(np.abs(game.scores_cp[drawn:]) <= 3000)
-        assert len(game) <= 400
+        assert drawn <= SETTINGS.random_moves
+        assert (game.candidates.count[drawn:] == 1).all()
+        assert (game.candidates.move16 == game.moves[drawn:]).all()
         board = game.final_board()
+        mated = Winner.WHITE if board.turn == BLACK else Winner.BLACK
         if game.end == End.SENNICHITE:
             assert board.repetition(2) == Repetition.DRAW
             assert game.winner == Winner.DRAW
-        elif game.end == End.ADJUDICATION:
-            engine.set_position(board)
-            assert board.legal_moves
-            assert game.winner in (Winner.BLACK, Winner.WHITE)
-        elif game.end == End.MATE:
-            assert not board.legal_moves
-            assert game.winner == (Winner.WHITE if board.turn == BLACK else Winner.BLACK)
-    assert len(random_moves) > 2
+        elif game.end == End.UNKNOWN and not board.legal_moves:
+            assert game.winner == mated
+        elif game.end == End.UNKNOWN:  # the loser was to move and saw it, as the winner did before
+            assert game.winner == mated
+            assert game.scores_cp[-1] >= SETTINGS.resign_cp
+    assert len(random_moves) > 3
+    counts = folder_statistics(tmp_path).counts
+    assert set(counts.ends) <= {"resign", "mate", "sennichite", "perpetual_check", "max_moves"}
+    assert counts.ends["resign"] > 10
+    assert counts.ends["mate"] > 0, "some games are played on"
+    assert counts.played_on > 0
 
 
-def test_a_game_can_be_repeated() -> None:
-    first, second = play_teacher_game(searcher(), SETTINGS, 3), None
-    engine = searcher()
-    play_teacher_game(engine, SETTINGS, 4)
-    second = play_teacher_game(engine, SETTINGS, 3)
-    assert first == second
-    assert play_teacher_game(engine, replace(SETTINGS, seed=2), 3) != first
+def test_nothing_but_seed_number_and_settings_decides(tmp_path) -> None:
+    settings = replace(
+        SETTINGS, multipv=3, sampled_plies=10, candidate_share=0.3, inner_share=0.1, seed=5
+    )
+    one = play(tmp_path / "one", settings, threads=1)
+    three = play(tmp_path / "three", settings, threads=3)
+    assert [path.name for path in one] == ["000000.hcpe3.xz", "000001.hcpe3.xz"]
+    assert [path.read_bytes() for path in one] == [path.read_bytes() for path in three]
+    inner = [sorted((tmp_path / name).glob("inner-*")) for name in ("one", "three")]
+    assert [path.read_bytes() for path in inner[0]] == [path.read_bytes() for path in inner[1]]
+    other = play(tmp_path / "other", replace(settings, seed=6))
+    assert {path.read_bytes() for path in one}.isdisjoint(path.read_bytes() for path in other)
+
+
+def test_the_state_machine_and_the_threads_play_the_same(tmp_path) -> None:
+    files = play(tmp_path, games=4, segment=4)
+    ours = [single(SETTINGS, number).hcpe3 for number in range(4)]
+    import lzma
+
+    assert lzma.decompress(files[0].read_bytes()) == b"".join(ours)
+
+
+def test_candidates_are_a_softmax_of_scores_and_the_best_is_learnt(tmp_path) -> None:
+    settings = replace(SETTINGS, multipv=4, sampled_plies=30, candidate_share=0.5)
+    games = games_of(play(tmp_path, settings, games=8))
+    counts = np.concatenate([game.candidates.count for game in games])
+    assert set(np.unique(counts)) <= {0, 1, 2, 3, 4}
+    assert (counts > 1).mean() > 0.4
+    differing = 0
+    for game in games:
+        first = np.concatenate(([0], np.cumsum(game.candidates.count, dtype=np.int64)))
+        for ply in np.flatnonzero(game.candidates.count):
+            visits = game.candidates.visits[first[ply] : first[ply + 1]].astype(int)
+            assert (np.diff(visits) <= 0).all(), "the best comes first"
+            assert visits.sum() == 1 or abs(visits.sum() - core.CANDIDATE_VISITS) <= 2
+            differing += game.candidates.move16[first[ply]] != game.moves[ply]
+    assert differing > 10
+    statistics = folder_statistics(tmp_path)
+    assert statistics.counts.differing == differing
+    assert any("several candidates" in line for line in statistics.lines())
+
+
+def test_visits_are_the_scores_softmax() -> None:
+    settings = replace(SETTINGS, multipv=3, candidate_share=1.0, random_moves=0, play_on_share=1)
+    game = core.TeacherGame(settings.to_core(), Lines().core, 0)
+    game.request()
+    game.answer([("7g7f", 100), ("2g2f", 0), ("9g9f", -5000)], 10)
+    while not game.is_over:
+        game.request()
+        game.answer([], 0)
+    (read,) = _games_in(game.finished().hcpe3)
+    assert read.candidates.of_ply(0) == [("7g7f", 731), ("2g2f", 269)]
+    assert read.scores_cp[0] == 100
+
+
+def _games_in(hcpe3: bytes) -> list[records.Game]:
+    from pathlib import Path
+    from tempfile import TemporaryDirectory
+
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "a.hcpe3"
+        path.write_bytes(hcpe3)
+        return list(records.read_games(path))
+
+
+def test_sampling_stays_within_the_window() -> None:
+    settings = replace(
+        SETTINGS, multipv=3, sampled_plies=60, sample_window_cp=100, random_moves=0, max_plies=1
+    )
+    played = set()
+    for number in range(300):
+        game = core.TeacherGame(settings.to_core(), Lines().core, number)
+        game.request()
+        game.answer([("7g7f", 50), ("2g2f", -20), ("9g9f", -51)], 1)
+        assert game.is_over
+        played.add(game.moves[0])
+    assert played == {"7g7f", "2g2f"}
+
+
+def test_a_weaker_opponent_has_one_side_and_isnt_learnt_from(tmp_path) -> None:
+    settings = replace(SETTINGS, opponent_share=1.0, opponent_searches=(SearchBounds(depth=1),))
+    games = games_of(play(tmp_path, settings, games=16, opponent=Evaluation("material")))
+    assert {game.opponent for game in games} == {1, 2}
+    lost = 0
+    for game in games:
+        opponent = game.opponent - 1
+        drawn = int(np.flatnonzero(game.candidates.count)[0])
+        turns = (np.arange(len(game)) + game.first_turn) % 2
+        assert (game.candidates.count[turns == opponent] == 0).all()
+        assert (game.candidates.count[drawn:][turns[drawn:] != opponent] > 0).all()
+        lost += game.winner == (Winner.WHITE if opponent == BLACK else Winner.BLACK)
+    assert lost >= 12
+
+
+def test_one_of_several_searches_is_drawn_per_game() -> None:
+    searches = (SearchBounds(nodes=100, weight=3), SearchBounds(depth=2))
+    settings = replace(SETTINGS, searches=searches)
+    drawn = [
+        core.TeacherGame(settings.to_core(), Lines().core, number).request()
+        for number in range(400)
+    ]
+    deep = sum(request.depth == 2 and request.nodes == 0 for request in drawn)
+    assert sum(request.nodes == 100 for request in drawn) == 400 - deep
+    assert 70 <= deep <= 130
+
+
+def test_openings_of_every_kind(tmp_path) -> None:
+    text = tmp_path / "lines.sfen"
+    text.write_text(
+        "startpos moves 7g7f 3c3d 2g2f\n"
+        "sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1 moves 2g2f\n"
+        "4k4/9/4P4/9/9/9/9/9/4K4 b RB2G2SN2L9Prb2g2s3n2l8p 1\n"
+    )
+    games = tmp_path / "games.hcpe3"
+    records.write_games(
+        games, [records.Game.from_usi(["7g7f", "8c8d", "2g2f"], winner=Winner.DRAW)]
+    )
+    lines = Lines([text, games])
+    assert len(lines) == 4
+    settings = replace(SETTINGS, random_moves=0, opening_plies=(0, 9))
+    begun = set()
+    for number in range(200):
+        game = core.TeacherGame(settings.to_core(), lines.core, number)
+        begun.add((game.initial_sfen.split()[0], *game.moves))
+    start = Board().sfen().split()[0]
+    assert (start,) in begun
+    assert (start, "7g7f", "3c3d", "2g2f") in begun
+    assert (start, "7g7f", "8c8d", "2g2f") in begun
+    assert ("4k4/9/4P4/9/9/9/9/9/4K4",) in begun
+    assert len(begun) == 8
+    half = replace(settings, opening_share=0.0, opening_plies=(1, 9))
+    game = core.TeacherGame(half.to_core(), lines.core, 1)
+    assert game.moves == []
+    assert lines.fingerprint != Lines([text]).fingerprint
+
+
+def test_bad_openings_are_named(tmp_path) -> None:
+    path = tmp_path / "bad.sfen"
+    path.write_text("startpos moves 7g7f\nstartpos moves 7g7f 7g7f\n")
+    with pytest.raises(OpeningError, match=r"bad\.sfen, line 2"):
+        Lines([path])
+    path.write_text("sfen lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1\n")
+    with pytest.raises(OpeningError, match=r"bad\.sfen, opening 1: .*box"):
+        Lines([path])
+    with pytest.raises(OpeningError, match=r"none\.sfen"):
+        Lines([tmp_path / "none.sfen"])
+    mated = tmp_path / "mated.sfen"
+    mated.write_text("sfen 4k4/4G4/4P4/9/9/9/9/9/4K4 w RB3G4S4N4L17Prb 1\n")
+    with pytest.raises(ValueError, match="nothing to play"):
+        core.TeacherGame(replace(SETTINGS).to_core(), Lines([mated]).core, 0)
+
+
+def test_positions_inside_the_search(tmp_path) -> None:
+    files = play(tmp_path, replace(SETTINGS, inner_share=0.5), games=6)
+    inner = games_of(sorted(tmp_path.glob("inner-*")))
+    scored = records.load_samples(files)
+    assert 0.2 * len(scored) < len(inner) < 0.6 * len(scored)
+    in_games = {bytes(row) for row in scored.hcp}
+    outside = sum(game.board().hcp() not in in_games for game in inner)
+    assert outside > 0.8 * len(inner)
+    assert all(len(game) == 1 for game in inner)
+
+
+def test_duplicates_are_dropped_and_counted(tmp_path) -> None:
+    files = play(tmp_path, replace(SETTINGS, random_moves=0, max_plies=30), games=9, segment=4)
+    assert len(games_of(files)) == 1
+    statistics = folder_statistics(tmp_path)
+    assert (statistics.counts.games, statistics.counts.duplicates) == (1, 8)
+    assert statistics.distinct == statistics.positions == 30
 
 
 def test_the_limit_of_moves_is_a_draw() -> None:
-    game = play_teacher_game(searcher(), replace(SETTINGS, max_plies=9), 0)
-    assert (len(game), game.winner, game.end) == (9, Winner.DRAW, End.MAX_MOVES)
+    finished = single(replace(SETTINGS, max_plies=9, random_moves=2))
+    assert (finished.facts.plies, finished.facts.winner) == (9, Winner.DRAW)
+    assert finished.facts.end == End.MAX_MOVES
 
 
-def test_files_are_kept_and_gone_on_with(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(teacher, "PART_GAMES", 4)
-    counts: list[int] = []
-    begun = teacher_games(
-        searcher, SETTINGS, tmp_path, progress=counts.append, stop=lambda: max(counts) >= 6
-    )
-    assert [path.name for path in begun] == ["00000.hcpe3"]
-    before = begun[0].read_bytes()
-    counts.clear()
-    whole = teacher_games(searcher, SETTINGS, tmp_path, concurrency=2, progress=counts.append)
-    assert (counts[0], counts[-1]) == (4, 12)
-    assert [path.name for path in whole] == ["00000.hcpe3", "00001.hcpe3", "00002.hcpe3"]
-    assert begun[0].read_bytes() == before
-    again = teacher_games(searcher, SETTINGS, tmp_path / "again", concurrency=1)
-    assert [path.read_bytes() for path in again] == [path.read_bytes() for path in whole]
-
-    samples = records.load_samples(whole)
-    assert samples.ply.min() >= 1
-    assert np.abs(samples.score_cp).max() <= 3000
-    starts = samples.ply[np.r_[True, np.diff(samples.game) > 0]]
-    assert starts.max() > 1, "random moves are nothing to learn from"
-    for game in records.read_games(whole[0]):
-        assert game.winner != Winner.UNKNOWN
+def test_a_declaration_wins(tmp_path) -> None:
+    path = tmp_path / "entered.sfen"
+    path.write_text("sfen 4K4/+P+P+P+P+P+P+P+P+P/+P8/9/9/9/9/9/4k4 b 2R2B4g4s4n4l8p 1\n")
+    finished = single(replace(SETTINGS, random_moves=0), lines=Lines([path]))
+    assert (finished.facts.winner, finished.facts.end) == (Winner.BLACK, End.DECLARATION)
+    assert finished.hcpe3 == b""
 
 
-@pytest.mark.parametrize("change", [{"nodes": 0}, {"games": 0}, {"random_moves": -1}])
-def test_settings_are_checked(change) -> None:
-    with pytest.raises(ValueError, match=next(iter(change))):
+def test_an_illegal_answer_is_refused_and_changes_nothing() -> None:
+    game = core.TeacherGame(replace(SETTINGS, random_moves=0).to_core(), Lines().core, 0)
+    game.request()
+    with pytest.raises(RulesError):
+        game.answer([("5e5d", 0)], 1)
+    game.answer([("7g7f", 0)], 1)
+    assert game.moves == ["7g7f"]
+
+
+def test_scores_are_those_of_the_side_to_move(tmp_path) -> None:
+    (game, *_) = games_of(play(tmp_path, games=3))
+    last = game.scores_cp[-2:]
+    known = last[last != NO_SCORE]
+    winner_moves_last = (len(game) - 1 + game.first_turn) % 2 == (game.winner == Winner.WHITE)
+    assert known[-1] > 1000 if winner_moves_last else known[-1] < -1000
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"searches": ()}, "searches: at least one"),
+        ({"random_moves": -1}, "random_moves is -1"),
+        ({"max_plies": 514}, "hcpe3 holds at most 513"),
+        ({"candidate_share": 0.5}, "multipv is 1"),
+        ({"opening_plies": (5, 3)}, "opening_plies is 5 to 3"),
+        ({"inner_share": 1.5}, "inner_share is 1.5"),
+        ({"declaration": "23"}, "declaration is '23'"),
+    ],
+)
+def test_settings_are_checked(change, message) -> None:
+    with pytest.raises(ValueError, match=message):
         TeacherSettings(**change)
+
+
+def test_settings_from_a_table() -> None:
+    read = TeacherSettings.from_mapping(
+        {"searches": ["nodes=1500,weight=3", {"depth": 8}], "opening_plies": [2, 5], "seed": 3}
+    )
+    assert read.searches == (SearchBounds(nodes=1500, weight=3), SearchBounds(depth=8))
+    assert read.opening_plies == (2, 5)
+    with pytest.raises(ValueError, match="no setting is called sed"):
+        TeacherSettings.from_mapping({"sed": 1})
+    with pytest.raises(ValueError, match="seed is '1', int is needed"):
+        TeacherSettings.from_mapping({"seed": "1"})
+    with pytest.raises(ValueError, match="nodes=N"):
+        SearchBounds.parse("node=3")

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
-#include "komadori/encoding/record_hcpe3.h"
+#include "komadori/records/hcpe3.h"
 #include "komadori/rules/notation.h"
 
 namespace komadori::generate {

@@ -3,9 +3,9 @@
 
 #include <optional>
 
-#include "komadori/encoding/record_game.h"
 #include "komadori/generate/random.h"
 #include "komadori/generate/settings.h"
+#include "komadori/records/game.h"
 #include "komadori/rules/position.h"
 
 namespace komadori::generate {

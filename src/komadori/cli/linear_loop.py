@@ -72,15 +72,21 @@ def command(
     from komadori.cli.linear_data import progress_bar
     from komadori.cli.linear_settings import read_settings
     from komadori.cli.sample_files import find_files
-    from komadori.generate import TeacherSettings
+    from komadori.generate import SearchBounds, TeacherSettings
     from komadori.generate.linear_loop import LEARNERS, LinearLoop, LoopSettings
 
     console = Console()
     threads = threads or os.cpu_count() or 1
     settings = read_settings(
-        LoopSettings, {"evaluation": evaluation, "rounds": rounds, "window": window}, ()
+        LoopSettings,
+        {"evaluation": evaluation, "rounds": rounds, "games": games, "window": window},
+        (),
     )
-    teacher = read_settings(TeacherSettings, {"games": games, "nodes": nodes, "depth": depth}, ())
+    try:
+        bounds = SearchBounds(nodes=5000 if nodes is None else nodes, depth=depth or 0)
+    except ValueError as error:
+        raise click.ClickException(str(error)) from error
+    teacher = TeacherSettings(searches=(bounds,))
     learner = read_settings(LEARNERS[evaluation].settings, {"threads": threads}, overrides)
     stop = threading.Event()
     try:

@@ -1,5 +1,25 @@
 """Games made to learn from, and the loop that learns from them."""
 
-from komadori.generate.teacher import TeacherSettings, play_teacher_game, teacher_games
+from komadori.generate.folder import FolderError, GameFolder, segment_files
+from komadori.generate.openings import Lines
+from komadori.generate.settings import SearchBounds, TeacherSettings
+from komadori.generate.sources import BuiltinGames, Evaluation, GameSource
+from komadori.generate.statistics import Statistics, folder_statistics
+from komadori.generate.teacher import Progress, generate_games, teacher_card
 
-__all__ = ["TeacherSettings", "play_teacher_game", "teacher_games"]
+__all__ = [
+    "BuiltinGames",
+    "Evaluation",
+    "FolderError",
+    "GameFolder",
+    "GameSource",
+    "Lines",
+    "Progress",
+    "SearchBounds",
+    "Statistics",
+    "TeacherSettings",
+    "folder_statistics",
+    "generate_games",
+    "segment_files",
+    "teacher_card",
+]

@@ -21,11 +21,15 @@ import numpy as np
 
 from komadori import records, training
 from komadori.atomic import atomic_writer, write_text
-from komadori.generate.teacher import TeacherSettings, file_count, teacher_games
+from komadori.generate.folder import GameFolder, differences, segment_files
+from komadori.generate.openings import Lines
+from komadori.generate.settings import TeacherSettings
+from komadori.generate.sources import BuiltinGames, Evaluation
+from komadori.generate.teacher import Progress as Played
+from komadori.generate.teacher import generate_games, teacher_card
 from komadori.linear import kpp, nnue, two_piece
 from komadori.linear.regression import Positions
 from komadori.run_lock import RunLock
-from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
 from komadori.training import Part
 
 
@@ -35,6 +39,8 @@ class LoopSettings:
 
     evaluation: str = "two-piece"
     rounds: int = 2
+    games: int = 1000
+    """Of a round."""
     window: int = 3
     """Rounds whose games are learned from, the latest ones."""
     test_share: float = 0.02
@@ -44,7 +50,7 @@ class LoopSettings:
         if self.evaluation not in LEARNERS:
             names = ", ".join(LEARNERS)
             raise ValueError(f"evaluation is {self.evaluation!r}, one of {names} is needed")
-        for name in ("rounds", "window"):
+        for name in ("rounds", "games", "window"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
 
@@ -216,11 +222,10 @@ class LinearLoop:
         suffix = LEARNERS[self.settings.evaluation].suffix
         return self.folder / f"round-{number}" / f"weights.{suffix}"
 
-    def _searcher(self, weights: Path | None) -> AlphaBetaSearcher:
-        options = AlphaBetaOptions(hash_mb=self.teacher.hash_mb)
+    def _evaluation(self, weights: Path | None) -> Evaluation:
         if weights is None and self.settings.evaluation == "kpp":
-            return AlphaBetaSearcher("material", options=options)
-        return AlphaBetaSearcher(self.settings.evaluation, weights, options)
+            return Evaluation("material")
+        return Evaluation(self.settings.evaluation, weights)
 
     def _play(
         self,
@@ -233,19 +238,23 @@ class LinearLoop:
     ) -> bool:
         # Rounds play different games even where the weights are the same.
         teacher = replace(self.teacher, seed=self.teacher.seed * 1_000_003 + number)
-        what = f"round {number}: games"
-        paths = teacher_games(
-            lambda: self._searcher(weights),
-            teacher,
-            self.games(number),
-            concurrency=concurrency,
-            progress=lambda done: progress(Stage(number, what, done, teacher.games)),
-            stop=stop,
-        )
-        if len(paths) < file_count(teacher):
-            return False
-        samples = records.load_samples(paths)
-        show(f"round {number}: {teacher.games:,} games, {len(samples):,} positions")
+        what, games = f"round {number}: games", self.settings.games
+        evaluation, lines = self._evaluation(weights), Lines()
+
+        def report(at: Played) -> None:
+            progress(Stage(number, what, at.games, games))
+
+        card = teacher_card(teacher, lines, {"player": evaluation.card()})
+        with GameFolder(self.games(number), card) as folder:
+            if folder.games < games:
+                progress(Stage(number, what, folder.games, games))
+                source = BuiltinGames(teacher, lines, evaluation, threads=concurrency)
+                if not generate_games(
+                    folder, source, games, threads=concurrency, on_progress=report, stop=stop
+                ):
+                    return False
+        samples = records.load_samples(segment_files(self.games(number)))
+        show(f"round {number}: {games:,} games, {len(samples):,} positions")
         return True
 
     def _learn(
@@ -258,7 +267,7 @@ class LinearLoop:
     ) -> bool:
         paths = list(self.data)
         for one in range(max(1, number - self.settings.window + 1), number + 1):
-            paths += sorted(self.games(one).glob("*.hcpe3"))
+            paths += segment_files(self.games(one))
         samples = records.load_samples(paths)
         moved = np.flatnonzero(samples.move16 != 0).astype(np.int64)
         seed = self.teacher.seed
@@ -296,21 +305,10 @@ def _is_begun(folder: Path) -> bool:
 
 def _check(folder: Path, begun: Mapping[str, Any], asked: Mapping[str, Any]) -> None:
     """Raises ValueError where the two differ in more than the number of rounds."""
-    old, new = (_flat(json.loads(json.dumps(card))) for card in (begun, asked))
     other = [
-        f"{name} was {old.get(name)!r}, is {new.get(name)!r}"
-        for name in sorted(old.keys() | new.keys())
-        if old.get(name) != new.get(name) and name not in ("loop.rounds", "learner.threads")
+        difference
+        for difference in differences(begun, asked)
+        if difference.split(" ", 1)[0] not in ("loop.rounds", "learner.threads")
     ]
     if other:
         raise ValueError(f"{folder}: was begun with other settings: {'; '.join(other)}")
-
-
-def _flat(card: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    flat: dict[str, Any] = {}
-    for name, value in card.items():
-        if isinstance(value, dict):
-            flat |= _flat(value, f"{before}{name}.")
-        else:
-            flat[before + name] = value
-    return flat

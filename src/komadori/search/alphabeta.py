@@ -341,28 +341,56 @@ def _check_policy(policy: Evaluator) -> None:
         )
 
 
+def make_engines(
+    evaluation: str,
+    weights: Path | str | None,
+    options: AlphaBetaOptions,
+    count: int,
+    *,
+    fv_scale: int = 16,
+) -> list[core.Engine]:
+    """So many engines of the compiled core over the same weights, which are in memory once.
+
+    Raises as `AlphaBetaSearcher`.
+    """
+    make = _engine_factory(evaluation, weights, fv_scale)
+    return [make(options.to_core()) for _ in range(count)]
+
+
 def _engine(
     evaluation: str, weights: Path | str | None, fv_scale: int, options: core.Options
 ) -> core.Engine:
+    return _engine_factory(evaluation, weights, fv_scale)(options)
+
+
+def _engine_factory(
+    evaluation: str, weights: Path | str | None, fv_scale: int
+) -> Callable[[core.Options], core.Engine]:
+    if evaluation not in EVALUATIONS:
+        names = ", ".join(EVALUATIONS)
+        raise ValueError(f"evaluation is {evaluation!r}, one of {names} is needed")
     if evaluation == "material":
-        return core.Engine(evaluation, options)
+        return lambda options: core.Engine(evaluation, options)
     if weights is not None:
-        return _engine_of(evaluation, weights, fv_scale, options)
+        return _factory_of(evaluation, weights, fv_scale)
     shipped = EVALUATIONS[evaluation]
     if shipped is None:
         raise ValueError(f"the evaluation {evaluation} needs a file of weights")
     with resources.as_file(resources.files("komadori") / "data" / shipped) as path:
-        return _engine_of(evaluation, path, fv_scale, options)
+        return _factory_of(evaluation, path, fv_scale)
 
 
-def _engine_of(
-    evaluation: str, weights: Path | str, fv_scale: int, options: core.Options
-) -> core.Engine:
+def _factory_of(
+    evaluation: str, weights: Path | str, fv_scale: int
+) -> Callable[[core.Options], core.Engine]:
     from komadori import linear
     from komadori._core import linear as linear_core
 
     if evaluation == "two-piece":
-        return linear_core.two_piece_engine(linear.TwoPieceWeights.load(weights).core(), options)
+        two_piece = linear.TwoPieceWeights.load(weights).core()
+        return lambda options: linear_core.two_piece_engine(two_piece, options)
     if evaluation == "kpp":
-        return linear_core.kpp_engine(linear.KppWeights.load(weights).core(), options)
-    return linear_core.nnue_engine(linear.NnueWeights.load(weights, fv_scale).core(), options)
+        kpp = linear.KppWeights.load(weights).core()
+        return lambda options: linear_core.kpp_engine(kpp, options)
+    nnue = linear.NnueWeights.load(weights, fv_scale).core()
+    return lambda options: linear_core.nnue_engine(nnue, options)

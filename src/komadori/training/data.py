@@ -9,6 +9,8 @@ from typing import Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from komadori.records.keys import position_keys
+
 #: Positions uint8 [N, 32] to their mirror images, left to right.
 Mirror = Callable[[NDArray[np.uint8]], NDArray[np.uint8]]
 
@@ -163,18 +165,6 @@ def keys_of(part: Part, mirror: Mirror | None = None) -> NDArray[np.uint64]:
         if mirror is not None:
             found = np.minimum(found, position_keys(mirror(hcp)))
         keys[begin : begin + len(hcp)] = found
-    return keys
-
-
-def position_keys(hcp: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """uint64 [N] from uint8 [N, 32]: equal positions (board, hands, turn) get equal keys."""
-    words = np.ascontiguousarray(hcp).view("<u8").astype(np.uint64)
-    keys = np.zeros(len(words), np.uint64)
-    for column in range(words.shape[1]):  # splitmix64's finaliser after each word
-        keys = (keys ^ words[:, column]) + np.uint64(0x9E3779B97F4A7C15)
-        keys = (keys ^ (keys >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-        keys = (keys ^ (keys >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-        keys ^= keys >> np.uint64(31)
     return keys
 
 

@@ -1,0 +1,285 @@
+from collections.abc import Sequence
+
+import komadori._core.alphabeta
+import komadori._core.rules
+
+
+CANDIDATE_VISITS: int = 1000
+
+MATE_SCORE_CP: int = 30000
+
+class SearchBounds:
+    """Bounds of every search of a game; 0 is none."""
+
+    def __init__(self, depth: int, nodes: int, weight: float) -> None: ...
+
+    @property
+    def depth(self) -> int: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def weight(self) -> float: ...
+
+class Settings:
+    """How teacher games are played."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @seed.setter
+    def seed(self, arg: int, /) -> None: ...
+
+    @property
+    def searches(self) -> list[SearchBounds]: ...
+
+    @searches.setter
+    def searches(self, arg: Sequence[SearchBounds], /) -> None: ...
+
+    @property
+    def opening_share(self) -> float: ...
+
+    @opening_share.setter
+    def opening_share(self, arg: float, /) -> None: ...
+
+    @property
+    def opening_min_plies(self) -> int: ...
+
+    @opening_min_plies.setter
+    def opening_min_plies(self, arg: int, /) -> None: ...
+
+    @property
+    def opening_max_plies(self) -> int: ...
+
+    @opening_max_plies.setter
+    def opening_max_plies(self, arg: int, /) -> None: ...
+
+    @property
+    def random_moves(self) -> int: ...
+
+    @random_moves.setter
+    def random_moves(self, arg: int, /) -> None: ...
+
+    @property
+    def multi_pv(self) -> int: ...
+
+    @multi_pv.setter
+    def multi_pv(self, arg: int, /) -> None: ...
+
+    @property
+    def sampled_plies(self) -> int: ...
+
+    @sampled_plies.setter
+    def sampled_plies(self, arg: int, /) -> None: ...
+
+    @property
+    def sample_temperature_cp(self) -> float: ...
+
+    @sample_temperature_cp.setter
+    def sample_temperature_cp(self, arg: float, /) -> None: ...
+
+    @property
+    def sample_window_cp(self) -> int: ...
+
+    @sample_window_cp.setter
+    def sample_window_cp(self, arg: int, /) -> None: ...
+
+    @property
+    def candidate_share(self) -> float: ...
+
+    @candidate_share.setter
+    def candidate_share(self, arg: float, /) -> None: ...
+
+    @property
+    def candidate_temperature_cp(self) -> float: ...
+
+    @candidate_temperature_cp.setter
+    def candidate_temperature_cp(self, arg: float, /) -> None: ...
+
+    @property
+    def opponent_share(self) -> float: ...
+
+    @opponent_share.setter
+    def opponent_share(self, arg: float, /) -> None: ...
+
+    @property
+    def opponent_searches(self) -> list[SearchBounds]: ...
+
+    @opponent_searches.setter
+    def opponent_searches(self, arg: Sequence[SearchBounds], /) -> None: ...
+
+    @property
+    def resign_cp(self) -> int: ...
+
+    @resign_cp.setter
+    def resign_cp(self, arg: int, /) -> None: ...
+
+    @property
+    def resign_plies(self) -> int: ...
+
+    @resign_plies.setter
+    def resign_plies(self, arg: int, /) -> None: ...
+
+    @property
+    def play_on_share(self) -> float: ...
+
+    @play_on_share.setter
+    def play_on_share(self, arg: float, /) -> None: ...
+
+    @property
+    def repetitions(self) -> int: ...
+
+    @repetitions.setter
+    def repetitions(self, arg: int, /) -> None: ...
+
+    @property
+    def max_plies(self) -> int: ...
+
+    @max_plies.setter
+    def max_plies(self, arg: int, /) -> None: ...
+
+    @property
+    def inner_share(self) -> float: ...
+
+    @inner_share.setter
+    def inner_share(self, arg: float, /) -> None: ...
+
+    @property
+    def inner_depth(self) -> int: ...
+
+    @inner_depth.setter
+    def inner_depth(self, arg: int, /) -> None: ...
+
+class Openings:
+    """Lines that games begin with."""
+
+    def __init__(self) -> None: ...
+
+    def __len__(self) -> int: ...
+
+    def add(self, sfen: str, moves: Sequence[str]) -> None:
+        """
+        A line of USI moves. Raises RulesError where it can't be played or hcp can't hold the position.
+        """
+
+class GameFacts:
+    """What is known of a finished game besides its moves."""
+
+    @property
+    def number(self) -> int: ...
+
+    @property
+    def digest(self) -> int:
+        """Of the initial position and the moves."""
+
+    @property
+    def winner(self) -> int: ...
+
+    @property
+    def end(self) -> int: ...
+
+    @property
+    def plies(self) -> int: ...
+
+    @property
+    def scored(self) -> int:
+        """Plies to be learnt from."""
+
+    @property
+    def differing(self) -> int:
+        """Scored plies whose move isn't the best."""
+
+    @property
+    def with_candidates(self) -> int:
+        """Plies with several candidates."""
+
+    @property
+    def foreseen(self) -> int:
+        """
+        Whom resignation would have made the winner of a game that was played on.
+        """
+
+    @property
+    def nodes(self) -> int: ...
+
+class FinishedGame:
+    """A game that has ended, in hcpe3."""
+
+    @property
+    def facts(self) -> GameFacts: ...
+
+    @property
+    def hcpe3(self) -> bytes: ...
+
+    @property
+    def inner(self) -> bytes:
+        """Positions inside its searches, each as a game of one ply."""
+
+class Request:
+    """The search that a game waits for."""
+
+    @property
+    def depth(self) -> int: ...
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def multi_pv(self) -> int: ...
+
+    @property
+    def by_opponent(self) -> bool: ...
+
+class TeacherGame:
+    """A game that asks for searches and is told what they found."""
+
+    def __init__(self, settings: Settings, openings: Openings, number: int) -> None: ...
+
+    @property
+    def is_over(self) -> bool: ...
+
+    @property
+    def initial_sfen(self) -> str: ...
+
+    @property
+    def moves(self) -> list[str]:
+        """As USI."""
+
+    @property
+    def position(self) -> komadori._core.rules.Position: ...
+
+    def request(self) -> Request:
+        """To be called once before each answer."""
+
+    def answer(self, lines: Sequence[tuple[str, int]], nodes: int, declares_win: bool = False) -> None:
+        """
+        (USI move, centipawns of the side to move), the best first; none: it resigns. Raises RulesError for an illegal move.
+        """
+
+    def finished(self) -> FinishedGame:
+        """The game that is over."""
+
+class TeacherGames:
+    """Teacher games in threads, one for each engine."""
+
+    def __init__(self, engines: Sequence[komadori._core.alphabeta.Engine], opponents: Sequence[komadori._core.alphabeta.Engine], settings: Settings, openings: Openings) -> None: ...
+
+    def add(self, numbers: Sequence[int]) -> None:
+        """Games to be played, in this order."""
+
+    @property
+    def waiting(self) -> int:
+        """Of those, how many aren't finished."""
+
+    def take(self, timeout_ms: int) -> list[FinishedGame]:
+        """Games that have ended since the last call; waits for one so long."""
+
+    def stop(self) -> None:
+        """Ends the threads at once; games in play are lost."""
+
+    @property
+    def nodes(self) -> int:
+        """Searched for the finished games."""

@@ -1,0 +1,49 @@
+"""`komadori generate`: data to learn from."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from komadori.cli import generate_teacher
+
+
+@click.group()
+def command() -> None:
+    """Make data to learn from: games of engines, and what is in them."""
+
+
+command.add_command(generate_teacher.command)
+
+
+@command.command("stats")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+def stats(folder: Path, as_json: bool) -> None:
+    """Count what a folder of generated games holds.
+
+    Reads every game: about five seconds per million positions.
+    """
+    import json
+
+    from rich.console import Console
+
+    from komadori.cli.linear_data import progress_bar
+    from komadori.generate.folder import FolderError
+    from komadori.generate.statistics import folder_statistics
+    from komadori.records import RecordError
+
+    console = Console(stderr=True)
+    try:
+        with progress_bar(console) as bar:
+            task = bar.add_task("reading", total=None)
+            found = folder_statistics(
+                folder, lambda done, total: bar.update(task, completed=done, total=total)
+            )
+    except (FolderError, RecordError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if as_json:
+        click.echo(json.dumps(found.to_json(), indent=2))
+    else:
+        click.echo("\n".join(found.lines()))

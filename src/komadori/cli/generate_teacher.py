@@ -1,0 +1,175 @@
+"""`komadori generate teacher`: games of an alpha-beta search or a USI engine against itself."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from komadori.generate.settings import SearchBounds
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+_SHARE = click.FloatRange(0, 1)
+
+
+class _Plies(click.ParamType[tuple[int, int]]):
+    name = "N[:M]"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> tuple[int, int]:
+        if isinstance(value, tuple):
+            return value
+        first, _, last = str(value).partition(":")
+        try:
+            return (int(first), int(last)) if last else (int(first), int(first))
+        except ValueError:
+            self.fail(f"{value!r}: N or N:M is needed", param, ctx)
+
+
+class _Bounds(click.ParamType["SearchBounds"]):
+    name = "BOUNDS"
+
+    def convert(
+        self, value: Any, param: click.Parameter | None, ctx: click.Context | None
+    ) -> SearchBounds:
+        from komadori.generate.settings import SearchBounds
+
+        if isinstance(value, SearchBounds):
+            return value
+        try:
+            return SearchBounds.parse(str(value))
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
+
+
+@click.command("teacher")
+@click.option(
+    "-o", "--folder", required=True, type=click.Path(file_okay=False, path_type=Path), help="Of it."
+)
+@click.option(
+    "--games", type=click.IntRange(min=0), default=1000, show_default=True, help="0: until stopped."
+)
+@click.option("--threads", type=click.IntRange(min=1), help="Games at once; all cores if left out.")
+@click.option("--seed", type=click.IntRange(min=0))
+# who plays
+@click.option(
+    "--eval",
+    "evaluation",
+    type=click.Choice(["nnue", "two-piece", "kpp", "material"]),
+    help="Of the built-in search; nnue if left out.",
+)
+@click.option("--weights", type=_FILE, help="Its weights; the package's if left out.")
+@click.option("--fv-scale", type=click.IntRange(min=1), help="Of an NNUE file; 16 if left out.")
+@click.option("--hash", "hash_mb", type=click.IntRange(min=1), help="MiB of each engine's table.")
+# how deep
+@click.option("--nodes", type=click.IntRange(min=1), help="Of each search.")
+@click.option("--depth", type=click.IntRange(min=1), help="Of each search.")
+@click.option(
+    "--search",
+    "searches",
+    type=_Bounds(),
+    multiple=True,
+    help="nodes=N, depth=N, weight=X with commas between; one of several is drawn per game.",
+)
+# diversity
+@click.option(
+    "--openings", type=_FILE, multiple=True, help="USI or SFEN lines, or games of any format."
+)
+@click.option("--opening-share", type=_SHARE, help="Games that begin with one of them.")
+@click.option("--opening-plies", type=_Plies(), help="How many of an opening's moves are played.")
+@click.option("--random-moves", type=click.IntRange(min=0), help="At most, after the opening.")
+@click.option("--multipv", type=click.IntRange(min=1), help="Lines to sample from and to keep.")
+@click.option("--sample-plies", "sampled_plies", type=click.IntRange(min=0), help="At most.")
+@click.option(
+    "--sample-temperature", "sample_temperature_cp", type=click.FloatRange(min=0, min_open=True)
+)
+@click.option("--sample-window", "sample_window_cp", type=click.IntRange(min=0))
+@click.option(
+    "--candidates", "candidate_share", type=_SHARE, help="Other plies that keep all lines."
+)
+@click.option(
+    "--candidate-temperature",
+    "candidate_temperature_cp",
+    type=click.FloatRange(min=0, min_open=True),
+)
+@click.option("--opponent-share", type=_SHARE, help="Games with the opponent on one side.")
+@click.option(
+    "--opponent-eval", type=click.Choice(["nnue", "two-piece", "kpp", "material"]), help="Its."
+)
+@click.option("--opponent-weights", type=_FILE, help="An older or weaker network, for example.")
+@click.option("--opponent-search", "opponent_searches", type=_Bounds(), multiple=True)
+@click.option("--inner", "inner_share", type=_SHARE, help="Plies with a position of their search.")
+@click.option("--inner-depth", type=click.IntRange(min=1), help="How far below the ply at most.")
+# ends
+@click.option("--resign", "resign_cp", type=click.IntRange(min=1), help="Centipawns.")
+@click.option("--resign-plies", type=click.IntRange(min=1), help="In a row, of both sides.")
+@click.option("--play-on", "play_on_share", type=_SHARE, help="Games that nobody resigns.")
+@click.option("--repetitions", type=click.IntRange(2, 4), help="That end a game.")
+@click.option("--declaration", type=click.Choice(["27", "24", "none"]))
+@click.option("--max-plies", type=click.IntRange(1, 513))
+@click.option(
+    "--segment-games", type=click.IntRange(min=1), default=1000, show_default=True, help="A file's."
+)
+def command(
+    folder: Path,
+    games: int,
+    threads: int | None,
+    evaluation: str | None,
+    weights: Path | None,
+    fv_scale: int | None,
+    nodes: int | None,
+    depth: int | None,
+    searches: tuple[SearchBounds, ...],
+    openings: tuple[Path, ...],
+    opponent_eval: str | None,
+    opponent_weights: Path | None,
+    opponent_searches: tuple[SearchBounds, ...],
+    segment_games: int,
+    **given: Any,
+) -> None:
+    """Play games to learn from: the built-in search against itself.
+
+    The same command goes on with a folder; a finished game is never lost. Ctrl-C ends it within
+    a second.
+    """
+    import os
+
+    from komadori.arena.openings import OpeningError
+    from komadori.cli.generate_run import run
+    from komadori.generate.folder import GameFolder
+    from komadori.generate.openings import Lines
+    from komadori.generate.settings import SearchBounds, TeacherSettings
+    from komadori.generate.sources import BuiltinGames, Evaluation
+    from komadori.generate.teacher import teacher_card
+    from komadori.linear.weights_file import WeightsError
+
+    if nodes or depth:
+        if searches:
+            raise click.UsageError("--search stands for --nodes and --depth: give one or the other")
+        searches = (SearchBounds(nodes=nodes or 0, depth=depth or 0),)
+    given |= {"searches": searches or None, "opponent_searches": opponent_searches or None}
+    threads = threads or os.cpu_count() or 1
+    try:
+        settings = TeacherSettings.from_mapping(
+            {name: value for name, value in given.items() if value is not None}
+        )
+        if settings.opponent_share and not (opponent_eval or opponent_weights or opponent_searches):
+            raise click.UsageError(
+                "--opponent-share: name the opponent by --opponent-eval, --opponent-weights or "
+                "--opponent-search"
+            )
+        player = Evaluation(evaluation or "nnue", weights, fv_scale or 16)
+        opponent = None
+        if opponent_eval or opponent_weights:
+            opponent = Evaluation(opponent_eval or player.name, opponent_weights, player.fv_scale)
+        lines = Lines(openings)
+        players = {"player": player.card(), "opponent": opponent and opponent.card()}
+        card = teacher_card(settings, lines, players)
+        with GameFolder(folder, card, segment_games) as held:
+            source = BuiltinGames(settings, lines, player, opponent, threads)
+            run(held, source, games, threads)
+    except (ValueError, OpeningError, WeightsError, OSError) as error:
+        raise click.ClickException(str(error)) from error

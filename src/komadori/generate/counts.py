@@ -1,0 +1,110 @@
+"""What is counted of generated games while they are made."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Self
+
+from komadori.records import End, Winner
+
+if TYPE_CHECKING:
+    from komadori.generate.folder import Facts
+
+#: Lengths of games are counted by so many plies.
+LENGTH_STEP = 20
+
+
+@dataclass
+class Counts:
+    """Of the games of some segments; duplicates are counted as such and in nothing else."""
+
+    is_full: bool = True
+    games: int = 0
+    duplicates: int = 0
+    empty: int = 0
+    """Games that ended before a ply to learn from."""
+    plies: int = 0
+    scored: int = 0
+    differing: int = 0
+    with_candidates: int = 0
+    nodes: int = 0
+    played_on: int = 0
+    """Games that nobody resigned although the rule said so."""
+    wrongly_resigned: int = 0
+    """Those of them that whom it would have made the winner didn't win."""
+    results: Counter[str] = field(default_factory=Counter)
+    ends: Counter[str] = field(default_factory=Counter)
+    lengths: Counter[int] = field(default_factory=Counter)
+    digests: list[int] = field(default_factory=list)
+
+    def add(self, facts: Facts, *, is_duplicate: bool) -> None:
+        self.digests.append(facts.digest)
+        self.nodes += facts.nodes
+        if is_duplicate:
+            self.duplicates += 1
+            return
+        if facts.scored == 0:
+            self.empty += 1
+            return
+        self.games += 1
+        self.plies += facts.plies
+        self.scored += facts.scored
+        self.differing += facts.differing
+        self.with_candidates += facts.with_candidates
+        if facts.foreseen != Winner.UNKNOWN:
+            self.played_on += 1
+            self.wrongly_resigned += facts.foreseen != facts.winner
+        self.results[Winner(facts.winner).name.lower()] += 1
+        self.ends[End(facts.end).name.lower()] += 1
+        self.lengths[facts.plies // LENGTH_STEP * LENGTH_STEP] += 1
+
+    @classmethod
+    def total(cls, parts: Iterable[Counts]) -> Self:
+        """Of all of them together, without the digests."""
+        total = cls()
+        for part in parts:
+            for name in _NUMBERS:
+                setattr(total, name, getattr(total, name) + getattr(part, name))
+            total.results += part.results
+            total.ends += part.ends
+            total.lengths += part.lengths
+        return total
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "is_full": self.is_full,
+            **{name: getattr(self, name) for name in _NUMBERS},
+            "results": dict(sorted(self.results.items())),
+            "ends": dict(sorted(self.ends.items())),
+            "lengths": {str(length): n for length, n in sorted(self.lengths.items())},
+            "digests": "".join(f"{digest:016x}" for digest in self.digests),
+        }
+
+    @classmethod
+    def from_json(cls, data: dict[str, Any]) -> Self:
+        """Raises KeyError, TypeError or ValueError for anything else."""
+        text = data["digests"]
+        return cls(
+            is_full=bool(data["is_full"]),
+            **{name: int(data[name]) for name in _NUMBERS},
+            results=Counter(data["results"]),
+            ends=Counter(data["ends"]),
+            lengths=Counter({int(length): n for length, n in data["lengths"].items()}),
+            digests=[int(text[i : i + 16], 16) for i in range(0, len(text), 16)],
+        )
+
+
+_NUMBERS = (
+    "games",
+    "duplicates",
+    "empty",
+    "plies",
+    "scored",
+    "differing",
+    "with_candidates",
+    "nodes",
+    "played_on",
+    "wrongly_resigned",
+)

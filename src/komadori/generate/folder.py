@@ -1,0 +1,417 @@
+"""A folder of generated games.
+
+    settings.json        what the games are made with, its fingerprint
+    000000.hcpe3.xz ...  segments: the games of so many numbers, in order, without duplicates
+    inner-000000.hcpe3.xz  positions inside that segment's searches, where asked for
+    000000.json ...      what is known of a segment's games; written last, it makes it count
+    000012.journal ...   finished games of segments that aren't full yet, as they ended
+
+A finished game is in its journal at once, so a killed run loses the games in play alone. A journal
+lasts until its segment is full; where a run ends before, its games are in a segment file as well,
+which the next run replaces.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import struct
+import zlib
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+import numpy as np
+
+from komadori.atomic import write_text
+from komadori.generate.counts import Counts
+from komadori.records.files import atomic_writer
+from komadori.records.parts import PositionSet
+from komadori.run_lock import RunLock
+
+FORMAT = "komadori-games"
+FORMAT_VERSION = 1
+SUFFIX = ".hcpe3.xz"
+
+
+class Facts(Protocol):
+    """What is known of a finished game besides its moves (`_core.generate.GameFacts`)."""
+
+    @property
+    def number(self) -> int: ...
+    @property
+    def digest(self) -> int: ...
+    @property
+    def winner(self) -> int: ...
+    @property
+    def end(self) -> int: ...
+    @property
+    def foreseen(self) -> int: ...
+    @property
+    def plies(self) -> int: ...
+    @property
+    def scored(self) -> int: ...
+    @property
+    def differing(self) -> int: ...
+    @property
+    def with_candidates(self) -> int: ...
+    @property
+    def nodes(self) -> int: ...
+
+
+class FinishedGame(Protocol):
+    """A game that has ended, as hcpe3; empty where nothing is to be learnt from it."""
+
+    @property
+    def facts(self) -> Facts: ...
+    @property
+    def hcpe3(self) -> bytes: ...
+    @property
+    def inner(self) -> bytes: ...
+
+
+class FolderError(ValueError):
+    """A folder that can't be gone on with. The message says why."""
+
+
+# ---- journals
+
+_FRAME = struct.Struct("<4sII")  # magic, bytes that follow, their crc32
+_MAGIC = b"KGJ1"
+_FACTS = struct.Struct("<QQBBBHHHHQII")
+
+
+@dataclass(frozen=True)
+class StoredFacts:
+    number: int
+    digest: int
+    winner: int
+    end: int
+    foreseen: int
+    plies: int
+    scored: int
+    differing: int
+    with_candidates: int
+    nodes: int
+
+
+@dataclass(frozen=True)
+class StoredGame:
+    """A finished game as a journal holds it."""
+
+    facts: StoredFacts
+    hcpe3: bytes
+    inner: bytes
+
+
+def _frame(game: FinishedGame) -> bytes:
+    f = game.facts
+    hcpe3, inner = game.hcpe3, game.inner
+    body = (
+        _FACTS.pack(
+            f.number,
+            f.digest,
+            f.winner,
+            f.end,
+            f.foreseen,
+            f.plies,
+            f.scored,
+            f.differing,
+            f.with_candidates,
+            f.nodes,
+            len(hcpe3),
+            len(inner),
+        )
+        + hcpe3
+        + inner
+    )
+    return _FRAME.pack(_MAGIC, len(body), zlib.crc32(body)) + body
+
+
+def read_journal(path: Path) -> tuple[list[StoredGame], int]:
+    """The games up to the first frame that isn't whole, and the bytes up to there."""
+    data = path.read_bytes()
+    games: list[StoredGame] = []
+    at = 0
+    while at + _FRAME.size <= len(data):
+        magic, size, crc = _FRAME.unpack_from(data, at)
+        body = data[at + _FRAME.size : at + _FRAME.size + size]
+        if magic != _MAGIC or len(body) < size or zlib.crc32(body) != crc:
+            break
+        *facts, hcpe3_size, inner_size = _FACTS.unpack_from(body)
+        begin = _FACTS.size
+        hcpe3 = body[begin : begin + hcpe3_size]
+        inner = body[begin + hcpe3_size : begin + hcpe3_size + inner_size]
+        games.append(StoredGame(StoredFacts(*facts), hcpe3, inner))
+        at += _FRAME.size + size
+    return games, at
+
+
+class Journal:
+    """The finished games of one segment, appended to one after the other."""
+
+    def __init__(self, path: Path) -> None:
+        """A torn end, of a run that was killed while it wrote, is cut off."""
+        self.path = path
+        games, self._size = read_journal(path) if path.exists() else ([], 0)
+        self.numbers = {game.facts.number for game in games}
+        self._file = os.open(path, os.O_WRONLY | os.O_CREAT, 0o666)
+        os.ftruncate(self._file, self._size)
+
+    def append(self, game: FinishedGame) -> None:
+        """Written whole or, where OSError is raised, not at all."""
+        frame = _frame(game)
+        written = 0
+        try:
+            while written < len(frame):
+                written += os.pwrite(self._file, frame[written:], self._size + written)
+        except OSError as error:
+            os.ftruncate(self._file, self._size)
+            raise OSError(error.errno, error.strerror, str(self.path)) from error
+        self._size += len(frame)
+        self.numbers.add(game.facts.number)
+
+    def games(self) -> list[StoredGame]:
+        return read_journal(self.path)[0]
+
+    def close(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+            self._file = -1
+
+
+# ---- the folder
+
+
+def fingerprint(card: Mapping[str, Any]) -> str:
+    """Equal for equal settings."""
+    return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()[:16]
+
+
+def flatten(card: Mapping[str, Any], before: str = "") -> dict[str, Any]:
+    """{"a": {"b": 1}} as {"a.b": 1}."""
+    flat: dict[str, Any] = {}
+    for name, value in card.items():
+        if isinstance(value, Mapping):
+            flat |= flatten(value, f"{before}{name}.")
+        else:
+            flat[before + name] = value
+    return flat
+
+
+def differences(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
+    """Which settings differ, as "NAME was A, is B"."""
+    old, new = (flatten(json.loads(json.dumps(card))) for card in (begun, asked))
+    return [
+        f"{name} was {old.get(name)!r}, is {new.get(name)!r}"
+        for name in sorted(old.keys() | new.keys())
+        if old.get(name) != new.get(name)
+    ]
+
+
+class GameFolder:
+    """One run's hold on a folder of games. A context manager: it is locked until the end."""
+
+    def __init__(self, path: Path, card: Mapping[str, Any], segment_games: int = 1000) -> None:
+        """`card`: everything that games depend on, as JSON. Raises FolderError where the folder
+        was begun with another card, InUseError where another run writes there, OSError.
+        """
+        self.path = path
+        self._lock = RunLock(path)
+        self._lock.acquire()
+        try:
+            self.segment_games = self._begin(card, segment_games)
+            self._seen = PositionSet()
+            self._journals: dict[int, Journal] = {}
+            self._counts: dict[int, Counts] = {}
+            self._next = 0  # the first segment that isn't full
+            while (counts := read_counts(self._facts_path(self._next))) and counts.is_full:
+                self._counts[self._next] = counts
+                self._see(counts.digests)
+                self._next += 1
+            for journal in sorted(path.glob("*.journal")):
+                self._open_journal(journal)
+            self._fill()
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def _begin(self, card: Mapping[str, Any], segment_games: int) -> int:
+        path = self.path / "settings.json"
+        if not path.exists():
+            about = {
+                "format": FORMAT,
+                "format_version": FORMAT_VERSION,
+                "fingerprint": fingerprint(card),
+                "segment_games": segment_games,
+                "settings": card,
+            }
+            write_text(path, json.dumps(about, indent=2) + "\n")
+            return segment_games
+        begun = read_settings(self.path)
+        if other := differences(begun["settings"], card):
+            raise FolderError(
+                f"{self.path}: was begun with other settings: {'; '.join(other)}; "
+                "go on with those, or choose another folder"
+            )
+        return int(begun["segment_games"])
+
+    def _open_journal(self, path: Path) -> None:
+        try:
+            number = int(path.stem)
+        except ValueError:
+            return
+        if number < self._next:
+            path.unlink()  # the run ended between the segment and this
+        else:
+            self._journals[number] = Journal(path)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Give the folder back; journals stay as they are."""
+        for journal in self._journals.values():
+            journal.close()
+        self._journals.clear()
+        self._lock.release()
+
+    # -- what is there
+
+    @property
+    def games(self) -> int:
+        """Games that are finished, duplicates included."""
+        full = self._next * self.segment_games
+        return full + sum(len(journal.numbers) for journal in self._journals.values())
+
+    def missing(self, games: int) -> Iterator[int]:
+        """Numbers below `games` (0: without end) of games that aren't finished, ascending."""
+        number = self._next * self.segment_games
+        done = {n for journal in self._journals.values() for n in journal.numbers}
+        while not games or number < games:
+            if number not in done:
+                yield number
+            number += 1
+
+    def counts(self) -> Counts:
+        """Of all segments there are."""
+        return Counts.total(self._counts.values())
+
+    # -- adding
+
+    def add(self, games: Iterable[FinishedGame]) -> None:
+        """Keep finished games; segments that have become full are written."""
+        for game in games:
+            segment = game.facts.number // self.segment_games
+            if segment not in self._journals:
+                self._journals[segment] = Journal(self.path / f"{segment:06}.journal")
+            if game.facts.number not in self._journals[segment].numbers:
+                self._journals[segment].append(game)
+        self._fill()
+
+    def _fill(self) -> None:
+        # In their order, so that which of two duplicates is dropped depends on nothing else.
+        while (journal := self._journals.get(self._next)) and len(
+            journal.numbers
+        ) >= self.segment_games:
+            games = sorted(journal.games(), key=lambda game: game.facts.number)
+            fresh = self._see([game.facts.digest for game in games])
+            self._write(self._next, games, fresh, is_full=True)
+            journal.close()
+            journal.path.unlink()
+            del self._journals[self._next]
+            self._next += 1
+
+    def write_partial(self) -> None:
+        """Write the games of segments that aren't full too; their journals stay."""
+        seen: set[int] = set()
+        for segment, journal in sorted(self._journals.items()):
+            games = sorted(journal.games(), key=lambda game: game.facts.number)
+            fresh = []
+            for game in games:
+                digest = game.facts.digest
+                known = bool(self._seen.contains(_rows([digest]))[0]) or digest in seen
+                fresh.append(not known)
+                seen.add(digest)
+            self._write(segment, games, fresh, is_full=False)
+
+    def _see(self, digests: Iterable[int]) -> list[bool]:
+        rows = _rows(digests)
+        return [bool(is_new) for is_new in self._seen.add(rows)] if len(rows) else []
+
+    def _write(
+        self, segment: int, games: list[StoredGame], fresh: list[bool], *, is_full: bool
+    ) -> None:
+        counts = Counts(is_full=is_full)
+        kept: list[StoredGame] = []
+        for game, is_new in zip(games, fresh, strict=True):
+            counts.add(game.facts, is_duplicate=not is_new)
+            if is_new and game.hcpe3:
+                kept.append(game)
+        self._write_games(self.path / f"{segment:06}{SUFFIX}", [g.hcpe3 for g in kept])
+        self._write_games(self.path / f"inner-{segment:06}{SUFFIX}", [g.inner for g in kept])
+        write_text(self._facts_path(segment), json.dumps(counts.to_json()) + "\n")
+        self._counts[segment] = counts
+
+    def _write_games(self, path: Path, games: list[bytes]) -> None:
+        if not any(games):
+            path.unlink(missing_ok=True)
+            return
+        with atomic_writer(path) as file:
+            for game in games:
+                file.write(game)
+
+    def _facts_path(self, segment: int) -> Path:
+        return self.path / f"{segment:06}.json"
+
+
+def read_settings(folder: Path) -> dict[str, Any]:
+    """The folder's settings.json. Raises FolderError where it isn't one."""
+    path = folder / "settings.json"
+    try:
+        about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+        if about["format"] != FORMAT or about["format_version"] != FORMAT_VERSION:
+            raise FolderError(
+                f"{path}: format {about['format']} {about['format_version']}, "
+                f"{FORMAT} {FORMAT_VERSION} is needed"
+            )
+        if not isinstance(about["settings"], dict) or about["segment_games"] < 1:
+            raise FolderError(f"{path}: damaged")
+    except FileNotFoundError as error:
+        raise FolderError(f"{folder}: holds no generated games (no settings.json)") from error
+    except (KeyError, TypeError, UnicodeDecodeError, json.JSONDecodeError) as error:
+        raise FolderError(f"{path}: damaged: {error!r}") from error
+    return about
+
+
+def read_counts(path: Path) -> Counts | None:
+    """None where there are none. Raises FolderError where they are damaged."""
+    try:
+        return Counts.from_json(json.loads(path.read_text(encoding="utf-8")))
+    except FileNotFoundError:
+        return None
+    except (KeyError, TypeError, ValueError) as error:
+        raise FolderError(f"{path}: damaged: {error!r}") from error
+
+
+def segment_files(folder: Path) -> list[Path]:
+    """The files of games in a folder, in their order."""
+    return sorted(folder.glob(f"[0-9]*{SUFFIX}"))
+
+
+def _rows(digests: Iterable[int]) -> np.ndarray[Any, np.dtype[np.uint8]]:
+    column = np.fromiter(digests, np.uint64)
+    rows = np.zeros((len(column), 4), np.uint64)
+    rows[:, 0] = column
+    return rows.view(np.uint8)

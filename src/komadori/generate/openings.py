@@ -1,0 +1,52 @@
+"""What games begin with: lines of opening files, SFENs, positions of other games."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from pathlib import Path
+
+from komadori._core import generate as _core
+from komadori.arena.openings import TEXT_SUFFIXES, Opening, OpeningError, read_openings
+from komadori.records import RecordError, read_games
+from komadori.rules import RulesError
+
+#: The whole game: where a game is left is drawn from it.
+_WHOLE_GAME = 1 << 16
+
+
+class Lines:
+    """The openings as the core takes them, and what tells them from others.
+
+    A text file gives its lines as `arena.read_openings` reads them, a file of games all moves of
+    each. How many of a line's moves are played is the settings' `opening_plies`.
+    """
+
+    def __init__(self, files: Iterable[Path | str] = ()) -> None:
+        """Raises OpeningError, which names file and line, for what can't be played."""
+        self.core = _core.Openings()
+        self.files = [str(path) for path in files]
+        digest = hashlib.sha256()
+        for path in map(Path, self.files):
+            for number, opening in enumerate(_read(path), 1):
+                try:
+                    self.core.add(opening.sfen, list(opening.moves))
+                except RulesError as error:
+                    raise OpeningError(f"{path}, opening {number}: {error}") from error
+                digest.update(str(opening).encode() + b"\n")
+        self.fingerprint = digest.hexdigest()[:16] if self.files else ""
+
+    def __len__(self) -> int:
+        return len(self.core)
+
+
+def _read(path: Path) -> list[Opening]:
+    if path.suffix.lower() in TEXT_SUFFIXES:
+        return read_openings(path)
+    try:
+        games = read_games(path)
+    except (OSError, RecordError) as error:
+        raise OpeningError(f"{path}: {error}") from error
+    if not games:
+        raise OpeningError(f"{path}: holds no game")
+    return [Opening(game.initial_sfen, tuple(game.usi_moves()[:_WHOLE_GAME])) for game in games]

@@ -1,0 +1,99 @@
+"""Where finished games come from."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import resources
+from pathlib import Path
+from typing import Any, Protocol
+
+from komadori._core import generate as _core
+from komadori.generate.folder import FinishedGame
+from komadori.generate.openings import Lines
+from komadori.generate.settings import TeacherSettings
+from komadori.search.alphabeta import EVALUATIONS, AlphaBetaOptions, make_engines
+
+
+class GameSource(Protocol):
+    """Plays numbered games."""
+
+    def add(self, numbers: Sequence[int]) -> None:
+        """Games to be played, in this order."""
+
+    @property
+    def waiting(self) -> int:
+        """Games of those that aren't finished."""
+
+    def take(self, timeout_ms: int) -> Sequence[FinishedGame]:
+        """Games that have ended since the last call; waits for one so long."""
+
+    def stop(self) -> None:
+        """End at once; games in play are lost."""
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """One of the alpha-beta search's evaluations. weights: None for what comes with the package."""
+
+    name: str = "nnue"
+    weights: Path | None = None
+    fv_scale: int = 16
+
+    def card(self) -> dict[str, Any]:
+        """What tells it from others: the content of its weights, wherever they lie."""
+        return {"evaluation": self.name, "weights": self._digest(), "fv_scale": self.fv_scale}
+
+    def _digest(self) -> str | None:
+        shipped = EVALUATIONS.get(self.name)
+        if self.weights is not None:
+            content = self.weights.read_bytes()
+        elif shipped is not None:
+            content = (resources.files("komadori") / "data" / shipped).read_bytes()
+        else:
+            return None
+        return hashlib.sha256(content).hexdigest()[:16]
+
+
+class BuiltinGames:
+    """The built-in alpha-beta search, a thread per game in play (a `GameSource`)."""
+
+    def __init__(
+        self,
+        settings: TeacherSettings,
+        lines: Lines,
+        evaluation: Evaluation,
+        opponent: Evaluation | None = None,
+        threads: int = 1,
+    ) -> None:
+        """`opponent`: of the games that have one (`opponent_share`); None: as `evaluation`, with
+        `opponent_searches`. Raises ValueError or OSError where weights can't be read.
+        """
+        options = AlphaBetaOptions(
+            threads=1,
+            hash_mb=settings.hash_mb,
+            declaration=settings.declaration,
+            draw_ply=settings.max_plies,
+        )
+
+        def engines(of: Evaluation) -> list[Any]:
+            return make_engines(of.name, of.weights, options, threads, fv_scale=of.fv_scale)
+
+        opponents = engines(opponent) if opponent and settings.opponent_share else []
+        self._games = _core.TeacherGames(
+            engines(evaluation), opponents, settings.to_core(), lines.core
+        )
+
+    def add(self, numbers: Sequence[int]) -> None:
+        self._games.add(list(numbers))
+
+    @property
+    def waiting(self) -> int:
+        return int(self._games.waiting)
+
+    def take(self, timeout_ms: int) -> Sequence[FinishedGame]:
+        return self._games.take(timeout_ms)
+
+    def stop(self) -> None:
+        self._games.stop()

@@ -1,0 +1,241 @@
+"""Folders of games: what survives, who may write, what is refused."""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from komadori import records
+from komadori.cli.generate import command
+from komadori.generate import FolderError, GameFolder, segment_files
+from komadori.generate.folder import StoredFacts, read_journal
+from komadori.generate.statistics import DistinctPositions, folder_statistics
+from komadori.records import End, Winner
+from komadori.run_lock import InUseError
+
+ARGUMENTS = ["teacher", "--eval", "two-piece", "--nodes", "60", "--hash", "1", "--resign", "800"]
+
+
+@dataclass(frozen=True)
+class Game:
+    facts: StoredFacts
+    hcpe3: bytes
+    inner: bytes = b""
+
+
+def game(number: int, digest: int | None = None, scored: int = 2) -> Game:
+    digest = number + 1000 if digest is None else digest
+    facts = StoredFacts(number, digest, Winner.BLACK, End.MATE, 3, 2, scored, 0, 0, 100)
+    first = ["7g7f", "2g2f", "9g9f", "1g1f"][number % 4]
+    moves = records.Game.from_usi([first, "3c3d"], winner=Winner.BLACK, scores_cp=[10, -10])
+    from komadori.records.table import table_of
+
+    return Game(facts, bytes(table_of([moves]).hcpe3(0)) if scored else b"")
+
+
+def test_segments_are_in_order_whatever_the_order_of_the_games(tmp_path) -> None:
+    with GameFolder(tmp_path, {"a": 1}, 3) as folder:
+        folder.add([game(4), game(1), game(5), game(3)])
+        assert segment_files(tmp_path) == []
+        assert folder.games == 4
+        assert list(folder.missing(8)) == [0, 2, 6, 7]
+        folder.add([game(0), game(2)])
+        assert [path.name for path in segment_files(tmp_path)] == [
+            "000000.hcpe3.xz",
+            "000001.hcpe3.xz",
+        ]
+        assert not list(tmp_path.glob("*.journal"))
+    first = [g.usi_moves()[0] for g in records.read_games(tmp_path / "000000.hcpe3.xz")]
+    assert first == ["7g7f", "2g2f", "9g9f"]
+
+
+def test_a_torn_journal_loses_its_last_game_alone(tmp_path) -> None:
+    with GameFolder(tmp_path, {}, 10) as folder:
+        folder.add([game(0), game(1), game(2)])
+    (path,) = tmp_path.glob("*.journal")
+    whole = path.read_bytes()
+    for cut in (1, 40, 60):
+        path.write_bytes(whole[:-cut])
+        assert [g.facts.number for g in read_journal(path)[0]] == [0, 1]
+    damaged = bytearray(whole)
+    damaged[-5] ^= 1
+    path.write_bytes(damaged)
+    with GameFolder(tmp_path, {}, 10) as folder:
+        assert list(folder.missing(4)) == [2, 3]
+        folder.add([game(2)])
+    assert path.read_bytes() == whole
+
+
+def test_a_full_disk_leaves_what_was_there(tmp_path, monkeypatch) -> None:
+    write = os.pwrite
+
+    def fails(file: int, data: bytes, at: int) -> int:
+        if len(data) > 20:
+            return write(file, data[:20], at)
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with GameFolder(tmp_path, {}, 10) as folder:
+        folder.add([game(0)])
+        monkeypatch.setattr(os, "pwrite", fails)
+        with pytest.raises(OSError, match=r"No space left.*000000\.journal"):
+            folder.add([game(1)])
+        monkeypatch.undo()
+    with GameFolder(tmp_path, {}, 10) as folder:
+        assert list(folder.missing(2)) == [1]
+
+
+def test_unfinished_segments_can_be_read_and_are_completed_later(tmp_path) -> None:
+    with GameFolder(tmp_path, {}, 4) as folder:
+        folder.add([game(0), game(2), game(3, digest=1000)])
+        folder.write_partial()
+        assert folder.counts().games == 2
+        assert folder.counts().duplicates == 1
+    (path,) = segment_files(tmp_path)
+    assert len(records.read_games(path)) == 2
+    with GameFolder(tmp_path, {}, 4) as folder:
+        assert list(folder.missing(4)) == [1]
+        folder.add([game(1)])
+    assert len(records.read_games(path)) == 3
+    assert not list(tmp_path.glob("*.journal"))
+    with GameFolder(tmp_path, {}, 4) as folder:
+        folder.add([game(n, digest=1001) for n in range(4, 8)])
+        assert folder.counts().duplicates == 5
+    assert [p.name for p in segment_files(tmp_path)] == ["000000.hcpe3.xz"]
+
+
+def test_games_without_a_ply_to_learn_from_are_counted(tmp_path) -> None:
+    with GameFolder(tmp_path, {}, 2) as folder:
+        folder.add([game(0, scored=0), game(1)])
+        assert (folder.counts().empty, folder.counts().games) == (1, 1)
+
+
+def test_other_settings_are_refused_by_name(tmp_path) -> None:
+    GameFolder(tmp_path, {"seed": 1, "players": {"eval": "nnue"}}).close()
+    with pytest.raises(FolderError, match=r"players\.eval was 'nnue', is 'kpp'; seed was 1, is 2"):
+        GameFolder(tmp_path, {"seed": 2, "players": {"eval": "kpp"}})
+    GameFolder(tmp_path, {"seed": 1, "players": {"eval": "nnue"}}).close()
+    (tmp_path / "settings.json").write_text("{")
+    with pytest.raises(FolderError, match=r"settings\.json: damaged"):
+        GameFolder(tmp_path, {})
+
+
+def test_two_runs_in_one_folder_are_refused(tmp_path) -> None:
+    with GameFolder(tmp_path, {}), pytest.raises(InUseError, match="in use by process"):
+        GameFolder(tmp_path, {})
+
+
+def start(folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [
+            *(sys.executable, "-m", "komadori", "generate", *ARGUMENTS, "-o", str(folder)),
+            *("--threads", "2", "--segment-games", "10", *arguments),
+        ],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+def wait_for_games(folder: Path, games: int, process: subprocess.Popen[str]) -> None:
+    deadline = time.monotonic() + 60
+    while process.poll() is None and time.monotonic() < deadline:
+        if sum(len(read_journal(p)[0]) for p in folder.glob("*.journal")) >= games:
+            return
+        if segment_files(folder):
+            return
+        time.sleep(0.01)
+    pytest.fail(f"no games in time: {process.communicate()}")
+
+
+def test_killed_it_loses_only_games_in_play_and_goes_on(tmp_path) -> None:
+    process = start(tmp_path / "killed", "--games", "0")
+    wait_for_games(tmp_path / "killed", 3, process)
+    process.kill()
+    process.communicate()
+    with GameFolder(tmp_path / "killed", _card(tmp_path / "killed")) as folder:
+        kept = folder.games
+        total = max(30, kept // 10 * 10 + 10)
+        missing = list(folder.missing(kept))
+        assert len(missing) <= 2, "two threads had a game each in play"
+    arguments = ["--games", str(total), "--segment-games", "10", "--threads", "2"]
+    for name in ("killed", "whole"):
+        result = CliRunner().invoke(command, [*ARGUMENTS, "-o", str(tmp_path / name), *arguments])
+        assert result.exit_code == 0, result.output
+    killed, whole = (segment_files(tmp_path / name) for name in ("killed", "whole"))
+    assert [p.read_bytes() for p in killed] == [p.read_bytes() for p in whole]
+
+
+def _card(folder: Path) -> dict:
+    return json.loads((folder / "settings.json").read_text())["settings"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_a_signal_ends_it_within_a_second(tmp_path, number) -> None:
+    process = start(tmp_path, "--games", "0", "--search", "depth=30", "--nodes", "1")
+    process.communicate()
+    assert process.returncode == 2, "nodes and searches exclude each other"
+    process = start(tmp_path, "--games", "0")
+    wait_for_games(tmp_path, 1, process)
+    process.send_signal(number)
+    _, errors = process.communicate(timeout=30)
+    assert process.returncode == 128 + number
+    assert "the same command goes on" in errors
+    games = sum(len(records.read_games(path)) for path in segment_files(tmp_path))
+    assert f"{games:,} games are kept" in errors
+    assert games >= 1
+
+
+def test_the_command_its_statistics_and_its_refusals(tmp_path) -> None:
+    folder = str(tmp_path / "games")
+    run = [*ARGUMENTS, "-o", folder, "--games", "6", "--threads", "1"]
+    result = CliRunner().invoke(command, run)
+    assert result.exit_code == 0, result.output
+    assert "games      6 of" in result.output
+    again = CliRunner().invoke(command, ["stats", folder])
+    assert again.output.splitlines()[-1] in result.output
+    as_json = json.loads(CliRunner().invoke(command, ["stats", folder, "--json"]).stdout)
+    assert as_json["games"] == 6
+    assert as_json["positions"] == len(records.load_samples(segment_files(tmp_path / "games")))
+
+    for change, message in (
+        (["--nodes", "61"], "searches was [{'nodes': 60"),
+        (["--eval", "material"], "players.player.evaluation was 'two-piece', is 'material'"),
+        (["--candidates", "0.5"], "multipv is 1"),
+        (["--opponent-share", "0.5"], "name the opponent"),
+        (["--weights", __file__, "-o", str(tmp_path / "new")], "test_game_folder.py"),
+    ):
+        refused = CliRunner().invoke(command, [*run, *change])
+        assert refused.exit_code != 0
+        assert message in refused.output
+        assert len(refused.output.strip().splitlines()[-1]) < 500
+    assert CliRunner().invoke(command, ["stats", str(tmp_path)]).exit_code == 1
+
+
+def test_distinct_positions_are_estimated_beyond_the_limit() -> None:
+    rows = np.random.default_rng(1).integers(0, 256, (40_000, 32), np.uint8)
+    exact, sampled = DistinctPositions(), DistinctPositions(limit=5000)
+    for begin in range(0, 40_000, 8000):
+        for counted in (exact, sampled):
+            counted.add(rows[begin : begin + 8000])
+            counted.add(rows[:1000])
+    assert len(exact) == 40_000
+    assert exact.is_exact
+    assert not sampled.is_exact
+    assert abs(len(sampled) - 40_000) < 3000
+
+
+def test_statistics_tell_of_games_in_journals(tmp_path) -> None:
+    with GameFolder(tmp_path, {}, 4) as folder:
+        folder.add([game(0), game(1), game(2), game(3), game(4)])
+    found = folder_statistics(tmp_path)
+    assert (found.counts.games, found.journal_games) == (4, 1)
