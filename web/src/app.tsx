@@ -18,7 +18,14 @@ import type { Notation } from './shogi/notation';
 const isSettingsOpen = signal(false);
 
 /** Screens other than the first are fetched when they are first shown. */
-const LATER: Partial<Record<Screen, () => Promise<ComponentType>>> = {};
+const LATER: Partial<Record<Screen, () => Promise<ComponentType>>> = {
+  network: () => import('./network/Network').then(m => m.Network),
+  play: () => import('./play/Play').then(m => m.Play),
+  library: () => import('./library/Library').then(m => m.Library),
+  train: () => import('./train/Train').then(m => m.Train),
+  matches: () => import('./train/Matches').then(m => m.Matches),
+  lab: () => import('./train/Lab').then(m => m.Lab),
+};
 
 const loaded: Partial<Record<Screen, ComponentType>> = { analyse: Analyse };
 
@@ -91,7 +98,7 @@ function Header() {
 export function App() {
   useEffect(() => listenForRecords(), []);
   const current = screen();
-  const needsSearch = current === 'analyse';
+  const needsSearch = current === 'analyse' || current === 'network';
   useEffect(() => (needsSearch ? followPosition() : undefined), [needsSearch]);
   return (
     <>

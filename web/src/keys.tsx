@@ -17,7 +17,7 @@ interface Binding {
   run: () => void;
 }
 
-const onBoard = (): boolean => screen() === 'analyse';
+const onBoard = (): boolean => screen() === 'analyse' || screen() === 'network';
 
 const ANALYSIS: readonly Binding[] = [
   { keys: ['ArrowLeft', 'j'], text: 'go.back', run: analysis.back },
@@ -56,6 +56,12 @@ const ANALYSIS: readonly Binding[] = [
 const EVERYWHERE: readonly Binding[] = [
   { keys: ['?', 'h', 'F1'], text: 'help.keys', run: () => (isHelpOpen.value = !isHelpOpen.value) },
   { keys: ['Alt+1'], text: 'nav.analyse', run: () => open('analyse') },
+  { keys: ['Alt+2'], text: 'nav.network', run: () => open('network') },
+  { keys: ['Alt+3'], text: 'nav.play', run: () => open('play') },
+  { keys: ['Alt+4'], text: 'nav.library', run: () => open('library') },
+  { keys: ['Alt+5'], text: 'nav.train', run: () => open('train') },
+  { keys: ['Alt+6'], text: 'nav.matches', run: () => open('matches') },
+  { keys: ['Alt+7'], text: 'nav.lab', run: () => open('lab') },
 ];
 
 function nameOf(e: KeyboardEvent): string {

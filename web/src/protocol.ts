@@ -1,4 +1,4 @@
-// The messages of the server, written by tools/protocol_types.py from komadori.web.protocol.
+// The messages of the server, written by tools/protocol_types.py from komadori.web.
 // Don't edit by hand.
 
 
@@ -159,6 +159,11 @@ export interface GameAction {
   action: 'take_back' | 'resign' | 'declare' | 'pause' | 'resume' | 'stop';
 }
 
+export interface GameList {
+  games: GameSummary[];
+  total: number;
+}
+
 export interface GameMove {
   id: number;
   type: 'game_move';
@@ -199,6 +204,25 @@ export interface GameState {
   last_thought: Thought | null;
 }
 
+export interface GameSummary {
+  game: number;
+  black: string;
+  white: string;
+  source: 'played' | 'imported' | 'saved' | 'studied';
+  winner: 'black' | 'white' | 'draw' | 'none';
+  end: string;
+  plies: number;
+  started: string;
+  is_studied: boolean;
+  title: string;
+}
+
+export interface HandicapInfo {
+  name: string;
+  kif: string;
+  position: string;
+}
+
 export interface Hint {
   type: 'hint';
   id: number;
@@ -217,6 +241,19 @@ export interface JoinGame {
   game: number;
 }
 
+export interface LabPage {
+  name: string;
+  title: string;
+}
+
+export interface Level {
+  label: string;
+  playouts: number | null;
+  temperature: number;
+  elo: number | null;
+  elo_error: number | null;
+}
+
 export interface Line {
   multipv: number;
   win_rate: number;
@@ -225,6 +262,58 @@ export interface Line {
   visits: number;
   depth: number;
   pv: string[];
+}
+
+export interface LogPart {
+  name: string;
+  since: number;
+  entries: Record<string, unknown>[];
+  total: number;
+  is_running: boolean;
+}
+
+export interface LoopInfo {
+  name: string;
+  settings: Record<string, unknown>;
+  rounds: LoopRound[];
+  is_running: boolean;
+  updated: number;
+}
+
+export interface LoopRound {
+  number: number;
+  state: 'done' | 'running' | 'waiting';
+  stage: string;
+  facts: Record<string, unknown>;
+}
+
+export interface MatchGame {
+  index: number;
+  black: string;
+  white: string;
+  sfen: string;
+  moves: string[];
+  scores_cp: (number | null)[];
+  times_ms: number[];
+  opening_plies: number;
+  winner: 'black' | 'white' | 'draw';
+  reason: string;
+}
+
+export interface MatchInfo {
+  name: string;
+  players: string[];
+  is_running: boolean;
+  games: number;
+  planned: number | null;
+  wins: number;
+  draws: number;
+  losses: number;
+  elo: number | null;
+  elo_error: number | null;
+  los: number | null;
+  conditions: string;
+  updated: number;
 }
 
 export interface Mistake {
@@ -303,9 +392,78 @@ export interface Planes {
   total: number;
 }
 
+export interface PlayerInfo {
+  id: string;
+  name: string;
+  kind: string;
+  takes_playouts: boolean;
+  takes_temperature: boolean;
+  levels: Level[];
+}
+
+export interface Players {
+  players: PlayerInfo[];
+  handicaps: HandicapInfo[];
+}
+
 export interface PolicyMove {
   move: string;
   p: number;
+}
+
+export interface Problem {
+  code: string;
+  detail: string;
+}
+
+export interface ReadGame {
+  black: string;
+  white: string;
+  headers: Record<string, string>;
+  sfen: string;
+  moves: string[];
+  times_ms: (number | null)[];
+  scores_cp: (number | null)[];
+  comments: Record<string, string>;
+  winner: 'black' | 'white' | 'draw' | 'none';
+  end: string;
+  game: number | null;
+}
+
+export interface ReadGames {
+  format: string;
+  games: ReadGame[];
+  skipped: string[];
+}
+
+export interface RunInfo {
+  name: string;
+  title: string;
+  is_running: boolean;
+  step: number;
+  steps: number | null;
+  net: string;
+  started: number | null;
+  updated: number;
+  last: Record<string, unknown>;
+  checkpoints: string[];
+  has_report: boolean;
+}
+
+export interface SaveGame {
+  position: string;
+  black: string;
+  white: string;
+  title: string;
+  winner: 'black' | 'white' | 'draw' | 'none';
+  end: string;
+  comments: Record<string, string>;
+  headers: Record<string, string>;
+  record: string;
+}
+
+export interface Saved {
+  game: number;
 }
 
 export interface SeatState {
@@ -335,6 +493,28 @@ export interface StopStudy {
   id: number;
   type: 'study_stop';
   study: string;
+}
+
+export interface StoredGame {
+  summary: GameSummary;
+  sfen: string;
+  moves: string[];
+  times_ms: (number | null)[];
+  scores_cp: (number | null)[];
+  comments: Record<string, string>;
+  headers: Record<string, string>;
+  result: GameResult | null;
+  record: string;
+}
+
+export interface StoredStudy {
+  game: number;
+  model: string;
+  effort: string;
+  done: number;
+  total: number;
+  found: Found[];
+  mistakes: Mistake[];
 }
 
 export interface Study {

@@ -1,7 +1,7 @@
 // Which screen is shown, by the address after #.
 import { signal } from '@preact/signals';
 
-export const SCREENS = ['analyse'] as const;
+export const SCREENS = ['analyse', 'network', 'play', 'library', 'train', 'matches', 'lab'] as const;
 export type Screen = (typeof SCREENS)[number];
 
 const read = (): string[] => location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);

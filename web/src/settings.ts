@@ -41,10 +41,8 @@ export const arrows = setting('arrows', 3, among(0, 1, 2, 3));
 export const multipv = setting('multipv', 3, v => Number.isInteger(v) && (v as number) >= 1 && (v as number) <= 10);
 export const showThreats = setting('threats', false);
 export const showEvalBar = setting('evalBar', true);
-export const showNetwork = setting('network', true);
 export const modelId = setting('model', '');
 export const studyNodes = setting('studyNodes', 800);
-export const sound = setting('sound', false);
 export const openPanels = setting<Record<string, boolean>>('panels', {}, v => typeof v === 'object' && v !== null);
 
 export const notation = (): Notation =>

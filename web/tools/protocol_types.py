@@ -1,12 +1,15 @@
-"""Writes src/protocol.ts, the TypeScript of the server's messages, from `komadori.web.protocol`."""
+"""Writes src/protocol.ts, the TypeScript of what the server takes and gives, from
+`komadori.web.protocol` and `komadori.web.http_shapes`.
+"""
 
 from pathlib import Path
 from typing import Any
 
-from komadori.web import protocol
+from komadori.web import http_shapes, protocol
+from komadori.web.shapes import Shape
 
 OUT = Path(__file__).parent.parent / "src/protocol.ts"
-HEAD = """// The messages of the server, written by tools/protocol_types.py from komadori.web.protocol.
+HEAD = """// The messages of the server, written by tools/protocol_types.py from komadori.web.
 // Don't edit by hand.
 """
 
@@ -57,9 +60,19 @@ def union(name: str, schema: dict[str, Any]) -> str:
     return f"export type {name} =\n" + "\n".join(f"  | {ts(s)}" for s in schema["oneOf"]) + ";"
 
 
+def http_definitions() -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for model in vars(http_shapes).values():
+        if isinstance(model, type) and issubclass(model, Shape) and model is not Shape:
+            schema = model.model_json_schema(mode="serialization")
+            found |= schema.pop("$defs", {}) | {model.__name__: schema}
+    return found
+
+
 def text() -> str:
     both = protocol.json_schema()
     client, server = both["client"]["$defs"], both["server"]["$defs"]
+    server = http_definitions() | server
     parts = [HEAD, f"export const VERSION = {protocol.VERSION};"]
     parts += [
         interface(n, s, n not in server)

@@ -30,3 +30,51 @@ export const SHOTS = {
   'analyse-landscape-en': { size: 'landscape', run: searchedGame },
   'analyse-western': { settings: { pieces: 'western' }, run: searchedGame },
 };
+
+const inside = async (page, tools) => {
+  await tools.openRecord(RECORD);
+  await page.keyboard.press('ArrowDown');
+  for (let i = 0; i < 20; i++) await page.keyboard.press('ArrowLeft');
+  await page.evaluate(() => (location.hash = '#/network'));
+  await page.waitForSelector('.candidates');
+  await page.locator('.inside-bar .search-toggle').click();
+  await page.waitForTimeout(4_000);
+};
+
+const insideAll = async (page, tools) => {
+  await inside(page, tools);
+  for (const name of ['tree', 'checkpoints', 'compare', 'planes', 'attention']) await page.locator(`[data-panel=${name}] h2 button`).click();
+  await page.waitForTimeout(5_000);
+};
+
+const playing = async page => {
+  await page.evaluate(() => (location.hash = '#/play'));
+  await page.waitForSelector('.strength');
+  await page.getByRole('radio', { name: /Byoyomi|秒読み/ }).click();
+  await page.locator('.new-game .primary').click();
+  await page.waitForSelector('.seat');
+  await page.locator('#typed-move').fill('7g7f');
+  await page.keyboard.press('Enter');
+  await page.waitForTimeout(4_000);
+};
+
+Object.assign(SHOTS, {
+  'network-en': { run: inside },
+  'network-ja-dark': { language: 'ja', theme: 'dark', run: insideAll, full: true },
+  'network-wide': { size: 'wide', run: insideAll, full: true },
+  'network-portrait': { size: 'portrait', language: 'ja', run: inside, full: true },
+  'play-new-en': { hash: '#/play' },
+  'play-new-ja-portrait': { hash: '#/play', size: 'portrait', language: 'ja', theme: 'dark' },
+  'play-game-ja': { language: 'ja', run: playing },
+  'play-game-portrait': { size: 'portrait', run: playing },
+  'play-game-landscape': { size: 'landscape', language: 'ja', theme: 'dark', run: playing },
+  'library-en': { hash: '#/library' },
+  'train-ja': { hash: '#/train', language: 'ja', run: page => page.waitForTimeout(5_000), full: true },
+  'train-portrait': { hash: '#/train', size: 'portrait', run: page => page.waitForTimeout(3_000) },
+  'matches-en-dark': { hash: '#/matches', theme: 'dark', run: page => page.waitForTimeout(1_000) },
+  'lab-en': { hash: '#/lab', run: page => page.waitForTimeout(2_000) },
+  'setup-ja': { language: 'ja', run: async page => page.getByRole('button', { name: /局面編集/ }).click() },
+  'open-en': { run: async page => page.getByRole('button', { name: /^Open/ }).click() },
+  'help-ja-dark': { language: 'ja', theme: 'dark', run: page => page.keyboard.press('?') },
+  'settings-en': { run: async page => page.getByRole('button', { name: 'Settings' }).last().click() },
+});

@@ -44,6 +44,7 @@ const Row = memo(function Row({ line, sfen, lastUsi, onPlay, isThreat }: RowProp
   return (
     <li class={isThreat ? 'line threat' : 'line'}>
       <span class="line-rate" title={t('winRate')}>
+        <i aria-hidden="true">{(turnOf(sfen) === 'sente') ? '▲' : '△'}</i>
         {percent(line.win_rate, 1)}
       </span>
       <span class="line-score" title={t('score')}>

@@ -2,7 +2,7 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Shogiground } from 'shogiground';
 import type { Api } from 'shogiground/api';
-import { FORSYTH, PROMOTES } from '../board/Board';
+import { coordinates, FORSYTH, PROMOTES } from '../board/Board';
 import { t, word } from '../i18n';
 import { HANDICAPS } from '../shogi/handicaps';
 import { HAND_ROLES, sfenProblem, START, type Color } from '../shogi/position';
@@ -36,6 +36,7 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
       {
         sfen: { board: b, hands: h },
         orientation: 'sente',
+        coordinates: coordinates(),
         activeColor: 'both',
         turnColor: 'sente',
         scaleDownPieces: false,

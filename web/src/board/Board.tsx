@@ -41,7 +41,7 @@ export const PROMOTES: Config['promotion'] = {
   unpromotesTo: role => unpromote('standard')(role as Role),
 };
 
-function coordinates(): Config['coordinates'] {
+export function coordinates(): Config['coordinates'] {
   return { enabled: true, files: 'numeric', ranks: language.value === 'ja' ? 'japanese' : 'engine' };
 }
 

@@ -27,13 +27,14 @@ interface CurvesProps {
   curves: readonly { name: string; values: readonly (number | null)[] }[];
   format?: (v: number) => string;
   formatX?: (v: number) => string;
+  labelX?: string;
   onPoint?: (index: number) => void;
   height?: number;
   range?: [number, number];
 }
 
 /** Curves over a common x, with a legend that says the values under the cursor. */
-export function Curves({ label, x, curves, format = v => v.toPrecision(4), formatX = String, onPoint, height = 200, range }: CurvesProps) {
+export function Curves({ label, x, curves, format = v => v.toPrecision(4), formatX = String, labelX = '', onPoint, height = 200, range }: CurvesProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
   const latest = useRef(onPoint);
@@ -58,7 +59,7 @@ export function Curves({ label, x, curves, format = v => v.toPrecision(4), forma
           { ...axis, size: 52, values: (_, at) => at.map(v => format(v)) },
         ],
         series: [
-          { label: '', value: (_, v) => (v === null ? '' : formatX(v)) },
+          { label: labelX || 'x', value: (_, v) => (v === null ? '–' : formatX(v)) },
           ...curves.map((c, i) => ({
             label: c.name,
             stroke: color(CURVE_COLORS[i % CURVE_COLORS.length]),

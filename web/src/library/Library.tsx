@@ -1,0 +1,199 @@
+// The library: games played here, imported, kept, analysed.
+import { signal } from '@preact/signals';
+import { useEffect, useRef, useState } from 'preact/hooks';
+import { addGames, node, noteScore, positionText, scored } from '../analyse/state';
+import { ENDINGS } from '../analyse/Open';
+import { address, get, send } from '../http';
+import { t, word } from '../i18n';
+import type { Found, GameList, GameSummary, ReadGames, StoredGame, StoredStudy } from '../protocol';
+import { open } from '../router';
+import type { GameTree } from '../shogi/tree';
+import { treeOf } from '../train/Matches';
+import { tell } from '../ui/notices';
+import { Button, Choice, Switch } from '../ui/parts';
+
+const PAGE = 50;
+
+const query = signal({ q: '', player: '', winner: '', source: '', here: false });
+
+/** A game of the library with its variations, comments, scores and analysis. */
+export async function loadGame(number: number): Promise<GameTree> {
+  const stored = await get<StoredGame>(`games/${number}`);
+  const { summary } = stored;
+  let tree: GameTree | undefined;
+  if (stored.record) {
+    const { readGames } = await import('../shogi/records');
+    try {
+      [tree] = readGames(stored.record, summary.title);
+    } catch {
+      // The moves are there all the same.
+    }
+  }
+  tree ??= treeOf({ ...stored, black: summary.black, white: summary.white });
+  const line = tree.mainLine();
+  for (const [ply, comment] of Object.entries(stored.comments)) {
+    const at = line[Number(ply)];
+    if (at && !at.comment) at.comment = comment;
+  }
+  tree.headers = { black: summary.black, white: summary.white, date: summary.started, ...tree.headers };
+  tree.name = summary.title || `${summary.black}-${summary.white}`;
+  tree.ending ||= summary.end && summary.end !== 'interrupted' ? word('reason', summary.end) : '';
+  if (summary.is_studied) {
+    const study = await get<StoredStudy>(`games/${number}/study`).catch(() => undefined);
+    for (const found of (study?.found ?? []) as unknown as Found[]) {
+      const at = line[found.ply];
+      if (at) noteScore(at, found.lines[0], found.win_rate, found.visits);
+    }
+    scored.value++;
+  }
+  return tree;
+}
+
+async function show(number: number): Promise<void> {
+  try {
+    addGames([await loadGame(number)]);
+    open('analyse');
+  } catch (e) {
+    tell((e as Error).message, 'bad');
+  }
+}
+
+function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
+  return (
+    <tr class="link" onClick={e => !(e.target as HTMLElement).closest('button, a') && void show(g.game)}>
+      <th scope="row">
+        <button type="button" class="move-link" onClick={() => void show(g.game)}>
+          <span class={g.winner === 'black' ? 'won' : ''}>▲ {g.black || '?'}</span> <span class={g.winner === 'white' ? 'won' : ''}>△ {g.white || '?'}</span>
+        </button>
+        {g.title && <small> {g.title}</small>}
+      </th>
+      <td>
+        {t(`winner.${g.winner}`)}
+        {g.end && <small> {word('reason', g.end)}</small>}
+      </td>
+      <td class="n">{g.plies}</td>
+      <td>{g.started.slice(0, 16).replace('T', ' ')}</td>
+      <td>
+        <small>
+          {t(`source.${g.source}`)}
+          {g.is_studied ? ` · ${t('library.studied')}` : ''}
+        </small>
+      </td>
+      <td class="n actions">
+        <a class="button" href={address(`games/${g.game}/record`, { format: 'kif', studied: g.is_studied ? 'true' : undefined })} download aria-label={`${t('save.kif')}: ${g.black} – ${g.white}`}>
+          KIF
+        </a>
+        <Button
+          icon="trash"
+          label={`${t('delete')}: ${g.black} – ${g.white}`}
+          onClick={async () => {
+            if (!confirm(t('library.confirmDelete'))) return;
+            await send('DELETE', `games/${g.game}`).catch((e: Error) => tell(e.message, 'bad'));
+            onRemoved();
+          }}
+        />
+      </td>
+    </tr>
+  );
+}
+
+export function Library() {
+  const [list, setList] = useState<GameList>({ games: [], total: 0 });
+  const [error, setError] = useState('');
+  const [offset, setOffset] = useState(0);
+  const [stamp, setStamp] = useState(0);
+  const input = useRef<HTMLInputElement>(null);
+  const wanted = query.value;
+  const position = wanted.here ? positionText(node.value) : undefined;
+  const set = (change: Partial<typeof wanted>) => {
+    setOffset(0);
+    query.value = { ...wanted, ...change };
+  };
+  useEffect(() => {
+    const { q, player, winner, source } = wanted;
+    let isOver = false;
+    const timer = setTimeout(() => {
+      get<GameList>('games', { q, player, winner, source, position, offset, limit: PAGE }).then(
+        found => !isOver && (setList(found), setError('')),
+        (e: Error) => !isOver && setError(e.message),
+      );
+    }, 150);
+    return () => {
+      isOver = true;
+      clearTimeout(timer);
+    };
+  }, [wanted, offset, stamp, position]);
+
+  const importFiles = async (files: File[]) => {
+    for (const file of files) {
+      try {
+        const read = await send<ReadGames>('POST', `records?name=${encodeURIComponent(file.name)}&keep=true`, file);
+        tell(t('library.imported', { n: read.games.length, name: file.name }));
+        for (const line of read.skipped.slice(0, 3)) tell(line, 'bad');
+      } catch (e) {
+        tell(t('open.failed', { name: file.name, reason: (e as Error).message }), 'bad');
+      }
+    }
+    setStamp(n => n + 1);
+  };
+
+  return (
+    <main class="screen column">
+      <h1 class="unseen">{t('nav.library')}</h1>
+      <section class="card">
+        <div class="row library-bar" role="search">
+          <input type="search" aria-label={t('library.search')} placeholder={t('library.search')} value={wanted.q} onInput={e => set({ q: e.currentTarget.value })} />
+          <input aria-label={t('player')} placeholder={t('player')} value={wanted.player} onInput={e => set({ player: e.currentTarget.value })} />
+          <Choice isHidden label={t('library.winner')} value={wanted.winner} options={[['', t('library.anyResult')], ['black', t('winner.black')], ['white', t('winner.white')], ['draw', t('winner.draw')]]} onChange={winner => set({ winner })} />
+          <Choice
+            isHidden
+            label={t('library.source')}
+            value={wanted.source}
+            options={[['', t('library.anySource')], ['played', t('source.played')], ['imported', t('source.imported')], ['saved', t('source.saved')], ['studied', t('source.studied')]]}
+            onChange={source => set({ source })}
+          />
+          <Switch label={t('library.here')} checked={wanted.here} onChange={here => set({ here })} />
+          <input ref={input} type="file" class="unseen" multiple accept={ENDINGS} aria-label={t('library.import')} onChange={e => void importFiles([...(e.currentTarget.files ?? [])])} />
+          <Button icon="open" isWide label={t('library.import')} onClick={() => input.current?.click()} />
+        </div>
+        {error && <p class="problem">{error}</p>}
+        {list.games.length ? (
+          <div class="table-wrap">
+            <table class="table library">
+              <thead>
+                <tr>
+                  <th scope="col">{t('library.players')}</th>
+                  <th scope="col">{t('library.winner')}</th>
+                  <th scope="col" class="n">
+                    {t('plies')}
+                  </th>
+                  <th scope="col">{t('headers.date')}</th>
+                  <th scope="col">{t('library.source')}</th>
+                  <th scope="col">
+                    <span class="unseen">{t('more')}</span>
+                  </th>
+                </tr>
+              </thead>
+              <tbody>
+                {list.games.map(g => (
+                  <GameRow key={g.game} g={g} onRemoved={() => setStamp(n => n + 1)} />
+                ))}
+              </tbody>
+            </table>
+          </div>
+        ) : (
+          !error && <p class="empty">{t('library.none')}</p>
+        )}
+        {list.total > PAGE && (
+          <div class="row pager">
+            <Button icon="back" label={t('page.previous')} disabled={!offset} onClick={() => setOffset(Math.max(0, offset - PAGE))} />
+            <span>
+              {offset + 1}–{Math.min(offset + PAGE, list.total)} / {list.total}
+            </span>
+            <Button icon="forward" label={t('page.next')} disabled={offset + PAGE >= list.total} onClick={() => setOffset(offset + PAGE)} />
+          </div>
+        )}
+      </section>
+    </main>
+  );
+}

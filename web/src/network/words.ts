@@ -1,0 +1,32 @@
+// What the policy and the search say, in words.
+import type { Candidate, NetworkAnswer } from '../protocol';
+import { percent, t } from '../i18n';
+
+export interface Said {
+  /** Short: do they agree? */
+  head: string;
+  parts: string[];
+}
+
+/** Sentences about a position. `name` writes a move; candidates come most visited first. */
+export function inWords(network: NetworkAnswer | undefined, candidates: readonly Candidate[], winRate: number | undefined, visits: number, name: (usi: string) => string): Said | undefined {
+  const favourite = network?.policy[0];
+  if (!network || !favourite) return undefined;
+  const parts = [t('words.policy', { move: name(favourite.move), p: percent(favourite.p), value: percent(network.value) })];
+  const second = network.policy[1];
+  if (second && favourite.p < 0.35) parts.push(t('words.open', { move: name(second.move), p: percent(second.p), n: network.policy.filter(m => m.p >= 0.05).length }));
+  else if (favourite.p > 0.85) parts.push(t('words.clear'));
+  const best = candidates.find(c => c.visits > 0);
+  if (!best || winRate === undefined || visits < 2) return { head: t('words.noSearch'), parts };
+  const share = percent(best.visits / visits);
+  const shift = winRate - network.value;
+  if (Math.abs(shift) >= 0.05) parts.push(t(shift > 0 ? 'words.better' : 'words.worse', { n: Math.round(100 * Math.abs(shift)), value: percent(winRate) }));
+  else parts.push(t('words.same', { value: percent(winRate) }));
+  if (best.move === favourite.move) return { head: t('words.agree', { move: name(best.move) }), parts: [...parts, t('words.agreed', { share, visits })] };
+  const liked = candidates.find(c => c.move === favourite.move);
+  const prior = network.policy.find(m => m.move === best.move)?.p ?? best.prior;
+  parts.push(t('words.found', { move: name(best.move), p: percent(prior, prior < 0.01 ? 1 : 0), share, q: best.value === null ? '–' : percent(best.value, 1) }));
+  if (liked && liked.value !== null && best.value !== null && liked.visits)
+    parts.push(t('words.refuted', { move: name(favourite.move), q: percent(liked.value, 1), visits: liked.visits }));
+  return { head: t('words.disagree', { policy: name(favourite.move), search: name(best.move) }), parts };
+}

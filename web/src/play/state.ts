@@ -1,0 +1,131 @@
+// A game against an engine, or between two: what the server says of it, and what to tell the server.
+import { batch, computed, signal } from '@preact/signals';
+import type { GameState, Line, StartGame } from '../protocol';
+import { parsePosition, play as playSfen, START, type Color } from '../shogi/position';
+import { connection } from '../socket';
+import { tell } from '../ui/notices';
+
+export const current = signal<GameState | undefined>(undefined);
+/** When the state came: clocks run on from there. */
+export const since = signal(0);
+export const hints = signal<Line[]>([]);
+export const isAsking = signal(false);
+/** The ply looked at; undefined: the newest. */
+export const lookedAt = signal<number | undefined>(undefined);
+/** A move made here that the server hasn't confirmed yet. */
+export const pending = signal<string | undefined>(undefined);
+export const orientation = signal<Color>('sente');
+
+let listener = 0;
+
+const sfenOf = (text: string): string => (text === 'startpos' || !text ? START : text.replace(/^sfen /, ''));
+
+/** The positions of the game, its start first. */
+export const positions = computed<{ sfen: string; usi: string }[]>(() => {
+  const game = current.value;
+  if (!game) return [{ sfen: START, usi: '' }];
+  const found = [{ sfen: sfenOf(game.sfen), usi: '' }];
+  for (const usi of pending.value ? [...game.moves, pending.value] : game.moves) {
+    const sfen = playSfen(found.at(-1)!.sfen, usi);
+    if (!sfen) break;
+    found.push({ sfen, usi });
+  }
+  return found;
+});
+
+export const shown = computed(() => {
+  const all = positions.value;
+  return all[Math.min(lookedAt.value ?? all.length - 1, all.length - 1)];
+});
+
+export const human = computed<Color | 'both' | undefined>(() => {
+  const game = current.value;
+  if (!game) return undefined;
+  const [black, white] = [game.black.kind === 'human', game.white.kind === 'human'];
+  return black && white ? 'both' : black ? 'sente' : white ? 'gote' : undefined;
+});
+
+/** Whether the person may move now. */
+export const mayMove = computed(() => {
+  const game = current.value;
+  return (
+    !!game && game.phase === 'playing' && !pending.value && lookedAt.value === undefined && !!parsePosition(shown.value.sfen) && game[game.turn].kind === 'human'
+  );
+});
+
+function receive(game: GameState): void {
+  batch(() => {
+    const last = current.peek();
+    const isNew = last?.game !== game.game;
+    if (isNew || last.moves.length !== game.moves.length) hints.value = [];
+    pending.value = undefined;
+    current.value = game;
+    since.value = performance.now();
+    if (isNew) {
+      lookedAt.value = undefined;
+      const side = human.value;
+      orientation.value = side === 'gote' ? 'gote' : 'sente';
+    }
+  });
+}
+
+type Body<T> = Omit<T, 'id'>;
+
+function listen(message: Body<StartGame> | { type: 'game_join'; game: number }): void {
+  if (listener) connection.forget(listener);
+  listener = connection.request(message, answer => {
+    if (answer.type === 'game') receive(answer.game);
+    else if (answer.type === 'error') {
+      isAsking.value = false;
+      tell(answer.message, 'bad');
+    }
+  });
+}
+
+export const start = (message: Body<StartGame>): void => listen(message);
+export const join = (game: number): void => listen({ type: 'game_join', game });
+
+export function move(usi: string): void {
+  const game = current.value;
+  if (!game || !mayMove.value) return;
+  pending.value = usi;
+  connection.ask({ type: 'game_move', game: game.game, move: usi }, 'ok').catch((e: Error) => {
+    pending.value = undefined;
+    tell(e.message, 'bad');
+  });
+}
+
+export function act(action: 'take_back' | 'resign' | 'declare' | 'pause' | 'resume' | 'stop'): void {
+  const game = current.value;
+  if (!game) return;
+  connection.ask({ type: 'game_action', game: game.game, action }, 'ok').catch((e: Error) => tell(e.message, 'bad'));
+}
+
+export async function askHint(): Promise<void> {
+  const game = current.value;
+  if (!game || isAsking.value) return;
+  isAsking.value = true;
+  try {
+    const answer = await connection.ask({ type: 'hint', game: game.game, nodes: 400 }, 'hint');
+    if (current.value?.game === answer.game) hints.value = answer.lines;
+  } catch (e) {
+    tell((e as Error).message, 'bad');
+  } finally {
+    isAsking.value = false;
+  }
+}
+
+/** Milliseconds a side has left now, and whether byoyomi runs. */
+export function timeLeft(game: GameState, side: 'black' | 'white', now: number): { ms: number; isByoyomi: boolean } | undefined {
+  const { clock } = game;
+  if (!clock) return undefined;
+  const main = side === 'black' ? clock.black_ms : clock.white_ms;
+  const isRunning = clock.running === side && game.phase === 'playing';
+  const used = isRunning ? now - since.value : 0;
+  if (clock.in_byoyomi.includes(side) || (clock.byoyomi_ms && used > main)) {
+    // In byoyomi the server sends what is left of the period as the side's time.
+    const whole = clock.in_byoyomi.includes(side) ? (isRunning ? main : clock.byoyomi_ms) : main + clock.byoyomi_ms;
+    return { ms: Math.max(0, (whole || clock.byoyomi_ms) - used), isByoyomi: true };
+  }
+  return { ms: Math.max(0, main - used), isByoyomi: false };
+}

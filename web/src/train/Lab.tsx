@@ -1,0 +1,34 @@
+// The laboratory's pages, shown as they are.
+import { address } from '../http';
+import { t } from '../i18n';
+import { href, route } from '../router';
+import { labPages, useFresh } from './data';
+
+export function Lab() {
+  useFresh(labPages);
+  const name = route.value[1] ?? labPages.value[0]?.name;
+  const page = labPages.value.find(p => p.name === name);
+  return (
+    <main class="screen two-panes">
+      <h1 class="unseen">{t('nav.lab')}</h1>
+      <aside class="card">
+        <h2>{t('nav.lab')}</h2>
+        {labPages.error.value && <p class="problem">{labPages.error.value}</p>}
+        {labPages.value.length ? (
+          <ol class="list">
+            {labPages.value.map(p => (
+              <li key={p.name}>
+                <a href={href('lab', p.name)} aria-current={p === page ? 'page' : undefined}>
+                  {p.title}
+                </a>
+              </li>
+            ))}
+          </ol>
+        ) : (
+          <p class="empty">{t('lab.none')}</p>
+        )}
+      </aside>
+      {page && <iframe class="lab-page" title={page.title} src={address(`lab/${encodeURIComponent(page.name)}`)} sandbox="allow-scripts allow-popups" />}
+    </main>
+  );
+}
