@@ -27,9 +27,15 @@ Winner = Literal["", "black", "white", "draw", "none"]
 GameNumber = Annotated[int, Path(ge=1, lt=1 << 62)]
 Name = Annotated[str, Path(max_length=300)]
 
+_PROBLEM = {"application/json": {"schema": shapes.Problem.model_json_schema()}}
 _PROBLEMS: dict[int | str, dict[str, Any]] = {
-    404: {"model": shapes.Problem, "description": "There is none of this name"},
-    422: {"description": "The request isn't valid"},
+    status: {"description": text, "content": _PROBLEM}
+    for status, text in (
+        (400, "The body can't be read"),
+        (404, "There is none of this name"),
+        (413, "Too large, or too many"),
+        (422, "The request isn't valid"),
+    )
 }
 #: For pages that come from elsewhere (reports, the laboratory): they may do nothing but look.
 _SANDBOX = {

@@ -8,7 +8,9 @@ from contextlib import asynccontextmanager
 from pathlib import Path
 
 from fastapi import FastAPI, Request, WebSocket
+from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse, PlainTextResponse
+from starlette.exceptions import HTTPException
 from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 from starlette.types import ASGIApp, Scope
@@ -48,6 +50,18 @@ def make_app(hub: Hub, access: Access | None = None, static: Path = STATIC) -> A
     async def refused(_: Request, error: RefusedError) -> JSONResponse:
         problem = Problem(code=error.code, detail=str(error))
         return JSONResponse(problem.model_dump(), _STATUS.get(error.code, 422))
+
+    @app.exception_handler(RequestValidationError)
+    async def invalid(_: Request, error: RequestValidationError) -> JSONResponse:
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"])
+        problem = Problem(code="bad_message", detail=f"{where}: {first['msg']}"[:300])
+        return JSONResponse(problem.model_dump(), 422)
+
+    @app.exception_handler(HTTPException)
+    async def failed(_: Request, error: HTTPException) -> JSONResponse:
+        problem = Problem(code="bad_message", detail=str(error.detail))
+        return JSONResponse(problem.model_dump(), error.status_code, headers=error.headers)
 
     @app.websocket("/ws")
     async def connect(socket: WebSocket, session: str = "") -> None:

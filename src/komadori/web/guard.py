@@ -13,6 +13,7 @@ from http.cookies import CookieError, SimpleCookie
 from urllib.parse import parse_qs, urlsplit
 
 from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -46,8 +47,11 @@ class Access:
         return cls(_LOCAL | frozenset(addresses), token)
 
 
-class TooLargeError(Exception):
+class TooLargeError(HTTPException):
     """The body of a request went beyond the limit."""
+
+    def __init__(self) -> None:
+        super().__init__(413, f"more than {MOST_BYTES >> 20} MB")
 
 
 class Guard:

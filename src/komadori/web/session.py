@@ -147,7 +147,7 @@ class Session:
             self._refuse(None, "bad_message", "the message is too long")
             return
         try:
-            request = protocol.CLIENT_MESSAGE.validate_json(text)
+            request = protocol.CLIENT_MESSAGE.validate_json(text, strict=True)
         except ValidationError as error:
             self._refuse(_id_in(text), "bad_message", _brief(error))
             return

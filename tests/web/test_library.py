@@ -1,0 +1,145 @@
+"""The library: kept, found, changed, removed; records of every kind read."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from web_pages import Server
+
+from komadori.records import FORMATS, End, Game, Winner
+from komadori.web.library import Entry, Library
+
+MOVES = ["7g7f", "3c3d", "2g2f", "8c8d", "2f2e"]
+
+
+def game() -> Game:
+    return Game.from_usi(
+        MOVES,
+        winner=Winner.BLACK,
+        end=End.RESIGN,
+        headers={"black": "先手の人", "white": "後手の人"},
+    )
+
+
+@pytest.mark.parametrize("format", ["csa", "kif", "ki2", "jkf", "usi"])
+@pytest.mark.parametrize("encoding", ["utf-8", "cp932"])
+@pytest.mark.parametrize("named", [True, False])
+def test_records_of_every_format_are_read(
+    server: Server, format: str, encoding: str, named: bool
+) -> None:
+    write = FORMATS[format].write
+    assert write is not None
+    name = f"game.{format}" if named else ""
+    answer = server.http.post(
+        "/api/records", params={"name": name}, content=write(game(), encoding)
+    ).json()
+    assert answer["format"] == format
+    assert answer["skipped"] == []
+    assert answer["games"][0]["moves"] == MOVES
+    if format != "usi":
+        assert answer["games"][0]["black"] == "先手の人"
+
+
+def test_what_cannot_be_read_is_told(server: Server) -> None:
+    answer = server.http.post("/api/records", params={"name": "x.kif"}, content=b"1 7g7f?\n")
+    assert answer.status_code in (200, 422)
+    answer = server.http.post("/api/records", content="   1 ９九歩(88)\n".encode())
+    told = answer.json()
+    assert told.get("skipped") or told.get("detail")
+
+
+def test_a_kept_game_is_found_by_player_result_and_position(server: Server) -> None:
+    write = FORMATS["kif"].write
+    assert write is not None
+    data = write(game(), "utf-8")
+    first = server.http.post("/api/records?keep=true&name=a.kif", content=data).json()
+    again = server.http.post("/api/records?keep=true&name=a.kif", content=data).json()
+    number = first["games"][0]["game"]
+    assert again["games"][0]["game"] == number  # kept once
+    other = {"position": "startpos moves 2g2f 3c3d 7g7f", "black": "100%", "winner": "draw"}
+    transposed = server.http.post("/api/games", json=other).json()["game"]
+
+    def found(**query: str) -> set[int]:
+        answer = server.http.get("/api/games", params=query).json()
+        assert answer["total"] == len(answer["games"])
+        return {row["game"] for row in answer["games"]}
+
+    assert found() == {number, transposed}
+    assert found(player="先手") == {number}
+    assert found(q="100%") == {transposed}
+    assert found(q="%") == {transposed}  # as it stands
+    assert found(winner="black") == {number}
+    assert found(source="imported") == {number}
+    # By another order of moves too.
+    assert found(position="startpos moves 7g7f 3c3d 2g2f") == {number, transposed}
+    assert found(position="startpos moves 7g7f 3c3d 2g2f 8c8d") == {number}
+    assert found(position="startpos moves 9g9f") == set()
+
+
+def test_a_game_is_changed_and_removed(server: Server) -> None:
+    made = {"position": "startpos moves 7g7f", "title": "a", "comments": {"1": "角道"}}
+    number = server.http.post("/api/games", json=made).json()["game"]
+    changed = {**made, "position": "startpos moves 7g7f 3c3d", "record": "# KIF"}
+    assert server.http.put(f"/api/games/{number}", json=changed).status_code == 200
+    kept = server.http.get(f"/api/games/{number}").json()
+    assert kept["moves"] == ["7g7f", "3c3d"]
+    assert kept["comments"] == {"1": "角道"}
+    assert kept["record"] == "# KIF"
+    query = {"position": "startpos moves 7g7f 3c3d"}
+    assert server.http.get("/api/games", params=query).json()["total"] == 1
+    assert server.http.delete(f"/api/games/{number}").status_code == 204
+    assert server.http.get(f"/api/games/{number}").status_code == 404
+    assert server.http.delete(f"/api/games/{number}").status_code == 404
+    assert server.http.get("/api/games", params=query).json()["total"] == 0
+
+
+def test_an_index_of_other_keys_is_made_anew(tmp_path: Path) -> None:
+    library = Library(tmp_path)
+    library.add(Entry("startpos", ["7g7f"]))
+    with library._writing() as database:
+        database.execute("UPDATE facts SET value='0'")
+        database.execute("DELETE FROM positions")
+    library.close()
+    from komadori.rules import Board
+
+    library = Library(tmp_path)
+    assert library.search(position=Board.from_usi("startpos moves 7g7f"))[1] == 1
+    library.close()
+
+
+WRITER = """
+import sys
+from pathlib import Path
+from komadori.web.library import Entry, Library
+library = Library(Path(sys.argv[1]))
+entry = Entry("startpos", [])
+number = library.add(entry)
+board_moves = ["4i4h", "6a6b", "4h4i", "6b6a"]
+for ply in range(100_000):
+    entry.moves.append(board_moves[ply % 4])
+    library.replace(number, entry)
+    print(len(entry.moves), flush=True)
+"""
+
+
+def test_a_killed_process_loses_no_move(tmp_path: Path) -> None:
+    writer = subprocess.Popen(
+        [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    assert writer.stdout is not None
+    told = 0
+    while told < 30:
+        told = int(writer.stdout.readline())
+    os.kill(writer.pid, signal.SIGKILL)
+    told = max([told, *(int(line) for line in writer.stdout)])
+    writer.wait()
+    library = Library(tmp_path)
+    games, total = library.search()
+    assert total == 1
+    assert games[0].plies >= told
+    library.close()

@@ -1,0 +1,150 @@
+"""The real server in a process of its own: it starts, it ends, it survives being killed."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("uvicorn")
+from websockets.sync.client import ClientConnection, connect
+
+
+def long_game(plies: int = 80) -> str:
+    board = Board()
+    for ply in range(plies):
+        moves = list(board.legal_moves)
+        board.push(moves[7 * ply % len(moves)])
+    return "startpos moves " + " ".join(move.usi() for move in board.moves)
+
+
+GAME = long_game()
+
+
+class Process:
+    """`komadori web` on a port of its own."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "komadori", "web", str(folder), "--no-browser"),
+                *("--port", "0", "--model", "random:3", "--library", str(folder / "library")),
+                *options,
+            ],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        assert self.process.stdout is not None
+        line = self.process.stdout.readline()
+        found = re.search(r"http://127\.0\.0\.1:(\d+)/(\?token=\S+)?", line)
+        assert found, line + self.process.stdout.read()
+        self.host, self.query = f"127.0.0.1:{found[1]}", found[2] or ""
+
+        self.pages = contextlib.ExitStack()
+
+    def page(self) -> ClientConnection:
+        origin: Any = f"http://{self.host}"
+        page = self.pages.enter_context(connect(f"ws://{self.host}/ws{self.query}", origin=origin))
+        assert json.loads(page.recv())["type"] == "welcome"
+        return page
+
+    def get(self, path: str) -> Any:
+        with urllib.request.urlopen(f"http://{self.host}{path}{self.query}") as answer:
+            return json.load(answer)
+
+
+@contextlib.contextmanager
+def running(folder: Path, *options: str) -> Iterator[Process]:
+    server = Process(folder, *options)
+    try:
+        yield server
+    finally:
+        server.process.kill()
+        server.process.wait()
+        server.pages.close()
+
+
+def send(page: ClientConnection, **fields: Any) -> None:
+    page.send(json.dumps(fields))
+
+
+def until(page: ClientConnection, type: str) -> dict[str, Any]:
+    while True:
+        message: dict[str, Any] = json.loads(page.recv(timeout=60))
+        assert message["type"] != "error", message
+        if message["type"] == type:
+            return message
+
+
+@pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
+def test_it_ends_within_a_second_whatever_it_does(tmp_path: Path, sig: signal.Signals) -> None:
+    with running(tmp_path) as server:
+        page = server.page()
+        send(page, type="analyse", id=1, position="startpos")
+        send(page, type="study", id=2, games=[{"position": GAME}], nodes=100_000)
+        until(page, "analysis")
+        began = time.monotonic()
+        server.process.send_signal(sig)
+        server.process.wait(10)
+        assert time.monotonic() - began < 2.5  # a second, on a machine with nothing else to do
+
+
+def test_killed_in_mid_analysis_it_has_lost_nothing(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        page = server.page()
+        human = {"kind": "human"}
+        send(page, type="game_start", id=1, black=human, white=human)
+        game = until(page, "game")["game"]["game"]
+        for number, move in enumerate(["7g7f", "3c3d", "2g2f"], 2):
+            send(page, type="game_move", id=number, game=game, move=move)
+            until(page, "ok")
+        send(page, type="study", id=9, games=[{"position": GAME}], nodes=400)
+        found: list[dict[str, Any]] = []
+        while len(found) < 10:
+            message = until(page, "study")
+            assert message["state"] == "running"
+            found += message["found"]
+        studied = message["games"][0]["game"]
+        server.process.kill()
+        server.process.wait()
+    with running(tmp_path) as server:
+        kept = server.get(f"/api/games/{game}")
+        assert kept["moves"] == ["7g7f", "3c3d", "2g2f"]
+        stored = server.get(f"/api/games/{studied}/study")
+        by_ply = {one["ply"]: one for one in stored["found"]}
+        assert all(by_ply[one["ply"]]["lines"] == one["lines"] for one in found)
+        page = server.page()
+        send(page, type="study", id=1, games=[{"game": studied}], nodes=400)
+        first = until(page, "study")
+        while first["total"] == 0 or not first["found"]:
+            first = until(page, "study")
+        assert len(first["found"]) >= len(found)
+
+
+def test_on_the_lan_the_token_is_needed(tmp_path: Path) -> None:
+    with running(tmp_path, "--lan") as server:
+        assert server.query.startswith("?token=")
+        assert server.get("/api/models")
+        with pytest.raises(urllib.error.HTTPError, match="401"):
+            urllib.request.urlopen(f"http://{server.host}/api/models")
+
+
+def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "komadori", "web", "--model", "nothing.onnx", "--no-browser"]
+    done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
+    assert done.returncode == 1
+    assert "nothing.onnx" in done.stderr
