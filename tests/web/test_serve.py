@@ -21,6 +21,8 @@ import pytest
 pytest.importorskip("uvicorn")
 from websockets.sync.client import ClientConnection, connect
 
+from komadori.rules import Board
+
 
 def long_game(plies: int = 80) -> str:
     board = Board()
