@@ -1,0 +1,315 @@
+"""`komadori web` under load, in one run: how fast a page's search is beside `komadori bench search`,
+how twenty pages at once are answered, and what a thousand positions leave in memory.
+
+    python bench/web.py                     # all of it, about two minutes
+    python bench/web.py --pages 50 speed
+
+Limits: nodes/s of a page's search at least 0.95 of the searcher's own; with twenty pages the median
+answer to a move under 200 ms; at least 5 analysis updates per second; no growth of memory.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import contextlib
+import json
+import os
+import random
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import AsyncIterator
+from pathlib import Path
+from typing import Any
+
+from websockets.asyncio.client import ClientConnection, connect
+
+from komadori.rules import Board
+from komadori.search.measure import POSITIONS
+
+ROUNDS = 4
+
+
+class Page:
+    """A page's end of the WebSocket; messages are kept with the time they came."""
+
+    def __init__(self, socket: ClientConnection) -> None:
+        self._socket = socket
+        self._number = 0
+
+    async def send(self, **fields: Any) -> int:
+        self._number += 1
+        await self._socket.send(json.dumps({"id": self._number, **fields}))
+        return self._number
+
+    async def receive(self) -> dict[str, Any]:
+        message: dict[str, Any] = json.loads(await self._socket.recv())
+        if message["type"] == "error":
+            raise RuntimeError(message)
+        return message
+
+    async def until(self, type: str, request: int) -> dict[str, Any]:
+        while True:
+            message = await self.receive()
+            if message["type"] == type and message.get("id") == request:
+                return message
+
+
+class Server:
+    """A `komadori web` process."""
+
+    def __init__(self, model: str) -> None:
+        self._folder = tempfile.TemporaryDirectory()
+        self.process = subprocess.Popen(
+            [
+                *(sys.executable, "-m", "komadori", "web", self._folder.name, "--no-browser"),
+                *("--port", "0", "--library", self._folder.name, "--model", model),
+            ],
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, "PYTHONUNBUFFERED": "1"},
+        )
+        assert self.process.stdout is not None
+        found = re.search(r"http://([^/]+)/", self.process.stdout.readline())
+        assert found
+        self.host = found[1]
+
+    @contextlib.asynccontextmanager
+    async def page(self) -> AsyncIterator[Page]:
+        origin: Any = f"http://{self.host}"
+        async with connect(f"ws://{self.host}/ws", origin=origin, max_size=None) as socket:
+            page = Page(socket)
+            await page.receive()
+            yield page
+
+    def rss_mb(self) -> float:
+        text = Path(f"/proc/{self.process.pid}/status").read_text()
+        found = re.search(r"VmRSS:\s+(\d+)", text)
+        assert found
+        return int(found[1]) / 1024
+
+    def close(self) -> None:
+        self.process.terminate()
+        self.process.wait()
+        self._folder.cleanup()
+
+
+def searcher_speed(model: str, sfen: str, seconds: float) -> float:
+    """Nodes/s of the searcher itself, in a process of its own, as `komadori bench search` runs it."""
+    code = (
+        "import sys, time, threading\n"
+        "from komadori.players.searching import load_evaluator\n"
+        "from komadori.rules import Board\n"
+        "from komadori.search import Limits, PuctOptions, PuctSearcher\n"
+        "from komadori.usi.options import option_table\n"
+        "options = option_table('model'); options.set('DNN_Model', sys.argv[1])\n"
+        "s = PuctSearcher(load_evaluator(options), PuctOptions())\n"
+        "board = Board(sys.argv[2])\n"
+        "s.set_position(board); s.search(Limits(movetime_ms=300)); s.new_game()\n"
+        "s.set_position(board)\n"
+        "stop = threading.Event(); threading.Timer(float(sys.argv[3]), stop.set).start()\n"
+        "began = time.perf_counter(); n = s.search(Limits(infinite=True), None, stop).infos[0].nodes\n"
+        "print(n / (time.perf_counter() - began))\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", code, model, sfen, str(seconds)],
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return float(done.stdout.split()[-1])
+
+
+async def page_speed(page: Page, sfen: str, seconds: float) -> tuple[float, float]:
+    """Nodes/s of a page's analysis, and updates per second."""
+    position = "startpos" if sfen == "startpos" else f"sfen {sfen}"
+    request = await page.send(type="analyse", position=position, multipv=3, candidates=20)
+    began = time.perf_counter()
+    updates = 0
+    while time.perf_counter() - began < seconds:
+        await page.until("analysis", request)
+        updates += 1
+    took = time.perf_counter() - began
+    await page.send(type="stop")
+    while (last := await page.until("analysis", request))["state"] != "done":
+        pass
+    return last["nodes"] / (last["time_ms"] / 1000), updates / took
+
+
+async def measure_speed(model: str, seconds: float) -> None:
+    """Turn by turn: the searcher alone, a page's analysis."""
+    ratios, rates = [], []
+    names = list(POSITIONS)[: 2 * ROUNDS : 2]
+    print(f"{'position':<22}{'searcher':>10}{'page':>8}{'ratio':>7}{'updates/s':>11}")
+    for name in names:
+        sfen = POSITIONS[name]
+        before = searcher_speed(model, sfen, seconds)
+        server = Server(model)
+        try:
+            async with server.page() as page:
+                await page_speed(page, sfen, 0.3)  # the network is loaded
+                far = await page.send(type="analyse", position="startpos moves 9g9f", nodes=1)
+                await page.until("analysis", far)
+            async with server.page() as page:
+                speed, rate = await page_speed(page, sfen, seconds)
+        finally:
+            server.close()
+        after = searcher_speed(model, sfen, seconds)
+        alone = (before + after) / 2
+        ratios.append(speed / alone)
+        rates.append(rate)
+        print(f"{name:<22}{alone:>10,.0f}{speed:>8,.0f}{speed / alone:>7.3f}{rate:>11.1f}")
+    print(
+        f"median ratio {statistics.median(ratios):.3f} (limit 0.95), "
+        f"median updates {statistics.median(rates):.1f}/s (limit 5)\n"
+    )
+
+
+async def play(
+    server: Server, number: int, seconds: float, playouts: int, pause_s: float
+) -> list[float]:
+    """A page that plays against the network and thinks in between: times to each answer, ms."""
+    rng = random.Random(number)
+    answers = []
+    async with server.page() as page:
+        engine = {"kind": "engine", "player": "model:default", "playouts": playouts}
+        request = await page.send(type="game_start", black={"kind": "human"}, white=engine)
+        game = (await page.until("game", request))["game"]
+        end = time.perf_counter() + seconds
+        while time.perf_counter() < end and game["phase"] == "playing":
+            await asyncio.sleep(rng.expovariate(1 / pause_s))
+            board = Board.from_usi(
+                "startpos moves " + " ".join(game["moves"]) if game["moves"] else "startpos"
+            )
+            move = rng.choice(list(board.legal_moves)).usi()
+            began = time.perf_counter()
+            await page.send(type="game_move", game=game["game"], move=move)
+            plies = len(game["moves"]) + 2
+            while True:
+                game = (await page.until("game", request))["game"]
+                if len(game["moves"]) >= plies or game["phase"] != "playing":
+                    break
+            if game["phase"] == "playing":
+                answers.append(1000 * (time.perf_counter() - began))
+    return answers
+
+
+async def look(
+    server: Server, number: int, seconds: float, pause_s: float
+) -> tuple[list[float], float]:
+    """A page that goes from position to position: times to the first line of each, ms, and updates
+    per second.
+    """
+    rng = random.Random(number)
+    firsts, updates = [], 0
+    async with server.page() as page:
+        board = Board()
+        began = time.perf_counter()
+        while (elapsed := time.perf_counter() - began) < seconds:
+            moves = " ".join(move.usi() for move in board.moves)
+            position = f"startpos moves {moves}" if moves else "startpos"
+            sent = time.perf_counter()
+            request = await page.send(type="analyse", position=position, multipv=3, candidates=10)
+            left = rng.expovariate(1 / pause_s)
+            first = True
+            while time.perf_counter() - sent < left or first:
+                with contextlib.suppress(TimeoutError):
+                    await asyncio.wait_for(page.until("analysis", request), max(left, 5))
+                    updates += 1
+                    if first:
+                        firsts.append(1000 * (time.perf_counter() - sent))
+                        first = False
+            if len(board.moves) > 60 or not board.legal_moves:
+                board = Board()
+            board.push(rng.choice(list(board.legal_moves)))
+    return firsts, updates / elapsed
+
+
+async def measure_pages(model: str, pages: int, seconds: float, playouts: int) -> None:
+    """Pages at once: all playing; then half playing, half analysing."""
+    server = Server(model)
+    try:
+        async with server.page() as page:
+            request = await page.send(type="analyse", position="startpos", nodes=1)
+            await page.until("analysis", request)
+        for players in (pages, pages // 2):
+            tasks = [play(server, n, seconds, playouts, 3.0) for n in range(players)]
+            lookers = [look(server, n, seconds, 3.0) for n in range(players, pages)]
+            played, looked = await asyncio.gather(asyncio.gather(*tasks), asyncio.gather(*lookers))
+            answers = sorted(ms for one in played for ms in one)
+            print(
+                f"{players} pages play ({playouts} playouts), {pages - players} analyse: "
+                f"{len(answers)} moves, median answer {statistics.median(answers):.0f} ms "
+                f"(limit 200), 90 % {answers[int(0.9 * len(answers))]:.0f} ms"
+            )
+            if looked:
+                firsts = sorted(ms for one, _ in looked for ms in one)
+                rates = [rate for _, rate in looked]
+                print(
+                    f"  analysis: first line after {statistics.median(firsts):.0f} ms (median), "
+                    f"updates {statistics.median(rates):.1f}/s per page"
+                )
+        print()
+    finally:
+        server.close()
+
+
+async def measure_memory(model: str, positions: int) -> None:
+    """Many positions on one page, with sessions that come and go."""
+    server = Server(model)
+    rng = random.Random(1)
+    try:
+        marks = []
+        board = Board()
+        done = 0
+        while done < positions:
+            async with server.page() as page:
+                for _ in range(50):
+                    if len(board.moves) > 120 or not board.legal_moves:
+                        board = Board()
+                    moves = " ".join(move.usi() for move in board.moves)
+                    position = f"startpos moves {moves}" if moves else "startpos"
+                    request = await page.send(
+                        type="analyse", position=position, nodes=60, multipv=3
+                    )
+                    while (await page.until("analysis", request))["state"] != "done":
+                        pass
+                    if board.legal_moves:
+                        board.push(rng.choice(list(board.legal_moves)))
+                    done += 1
+            await asyncio.sleep(0.2)
+            marks.append(server.rss_mb())
+        early = marks[len(marks) // 4]
+        print(
+            f"{done} positions: {marks[0]:.0f} MB after 50, {early:.0f} MB after "
+            f"{50 * (len(marks) // 4 + 1)}, {marks[-1]:.0f} MB at the end "
+            f"({1024 * (marks[-1] - early) / (0.75 * done):+.1f} kB per position)"
+        )
+    finally:
+        server.close()
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("parts", nargs="*", help="speed, pages, memory; all without any")
+    parser.add_argument("--model", default="default")
+    parser.add_argument("--pages", type=int, default=20)
+    parser.add_argument("--playouts", type=int, default=50)
+    parser.add_argument("--seconds", type=float, default=4.0, help="of a measurement of speed")
+    parser.add_argument("--positions", type=int, default=1000)
+    arguments = parser.parse_args()
+    parts = arguments.parts or ["speed", "pages", "memory"]
+    if "speed" in parts:
+        await measure_speed(arguments.model, arguments.seconds)
+    if "pages" in parts:
+        await measure_pages(arguments.model, arguments.pages, 20.0, arguments.playouts)
+    if "memory" in parts:
+        await measure_memory(arguments.model, arguments.positions)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
