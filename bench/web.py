@@ -1,4 +1,4 @@
-"""`komadori web` under load, in one run: how fast a page's search is beside `komadori bench search`,
+"""`komadori web` under load, in one run: how fast a page searches beside `komadori bench search`,
 how twenty pages at once are answered, and what a thousand positions leave in memory.
 
     python bench/web.py                     # all of it, about two minutes
@@ -99,7 +99,7 @@ class Server:
 
 
 def searcher_speed(model: str, sfen: str, seconds: float) -> float:
-    """Nodes/s of the searcher itself, in a process of its own, as `komadori bench search` runs it."""
+    """Nodes/s of the searcher itself in a process of its own, as in `komadori bench search`."""
     code = (
         "import sys, time, threading\n"
         "from komadori.players.searching import load_evaluator\n"
@@ -112,7 +112,8 @@ def searcher_speed(model: str, sfen: str, seconds: float) -> float:
         "s.set_position(board); s.search(Limits(movetime_ms=300)); s.new_game()\n"
         "s.set_position(board)\n"
         "stop = threading.Event(); threading.Timer(float(sys.argv[3]), stop.set).start()\n"
-        "began = time.perf_counter(); n = s.search(Limits(infinite=True), None, stop).infos[0].nodes\n"
+        "began = time.perf_counter()\n"
+        "n = s.search(Limits(infinite=True), None, stop).infos[0].nodes\n"
         "print(n / (time.perf_counter() - began))\n"
     )
     done = subprocess.run(
