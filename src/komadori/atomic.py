@@ -1,36 +1,62 @@
-"""Files that appear whole or not at all, whatever kills the process."""
+"""Files that appear whole or not at all, whatever kills the process.
+
+What is written goes to `.NAME.tmp` beside the file and takes its name at the end. The temporary
+file is locked while it is written, so one that a killed process left is known as such and used
+again by the next who writes NAME. Pipes, devices and standard output are written through; of a
+link the file it points to is replaced, the link stays.
+"""
 
 from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
+import re
+import stat
+import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import BinaryIO
+from typing import Any, BinaryIO
+
+#: Temporary files tried before giving up: more than that many writers of one file at a time.
+_MOST_WRITERS = 100
+_DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
+_STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
+
+#: Temporary files being written by this process.
+_unfinished: set[str] = set()
 
 
 @contextlib.contextmanager
 def atomic_writer(path: Path) -> Iterator[BinaryIO]:
     """A binary file that takes the place of `path` when the block ends without an error.
 
-    The data is on the disk before the name changes. An error, a full disk for one,
-    leaves the old file as it was and no temporary one behind.
+    The data is fsynced before the name changes, and the folder after it. An error, a full disk
+    for one, leaves the old file as it was and no temporary one behind; OSError names `path`.
+    A file that is replaced keeps its permissions.
     """
-    path.parent.mkdir(parents=True, exist_ok=True)
-    handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    if is_stream(path):
+        with _named(path), _open_stream(path) as stream:
+            yield stream
+        return
+    target = Path(os.path.realpath(path))  # resolve() fails in a loop of links
+    with _named(path):
+        _make_folder(target.parent)
+        file, temporary = _open_temporary(target)
+    _unfinished.add(temporary)
     try:
-        with os.fdopen(handle, "wb") as file:
+        with _named(path), file:
             yield file
             file.flush()
+            _copy_mode(target, file)
             os.fsync(file.fileno())
-        os.chmod(temporary, 0o666 & ~_umask())  # noqa: PTH101
-        os.replace(temporary, path)  # noqa: PTH105
+            if sys.platform == "win32":  # which renames no open file
+                file.close()
+            os.replace(temporary, target)  # noqa: PTH105
+            _unfinished.discard(temporary)
     except BaseException:
-        with contextlib.suppress(OSError):
-            os.unlink(temporary)  # noqa: PTH108
+        _discard(temporary)
         raise
-    sync_folder(path.parent)
+    sync_folder(target.parent)
 
 
 def write_text(path: Path, text: str) -> None:
@@ -39,8 +65,19 @@ def write_text(path: Path, text: str) -> None:
         file.write(text.encode())
 
 
+def is_stream(path: Path | str) -> bool:
+    """Whether the path names a pipe, a device or an open descriptor, which can't be replaced."""
+    if _descriptor(path) is not None:
+        return True
+    try:
+        mode = os.stat(path).st_mode  # noqa: PTH116
+    except (OSError, ValueError):
+        return False
+    return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
+
+
 def sync_folder(folder: Path) -> None:
-    """Bring the folder's names to the disk, where the system can."""
+    """Fsync the folder, so that its names survive a power failure, where the system can."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -49,7 +86,121 @@ def sync_folder(folder: Path) -> None:
             os.close(handle)
 
 
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
+def discard_unfinished() -> None:
+    """Remove the temporary files of this process, which is about to end without unwinding."""
+    for temporary in list(_unfinished):
+        _discard(temporary)
+
+
+def _discard(temporary: str) -> None:
+    if temporary in _unfinished:
+        _unfinished.discard(temporary)
+        with contextlib.suppress(OSError):
+            os.unlink(temporary)  # noqa: PTH108
+
+
+def _descriptor(path: Path | str) -> int | None:
+    text = str(path)
+    match = _DESCRIPTOR.fullmatch(text)
+    return int(match[1]) if match else _STANDARD.get(text)
+
+
+def _open_stream(path: Path) -> BinaryIO:
+    descriptor = _descriptor(path)
+    if descriptor is None:
+        return path.open("wb")
+    # Opened anew, a file that standard output was sent to would lose what is in it.
+    return os.fdopen(os.dup(descriptor), "wb")
+
+
+@contextlib.contextmanager
+def _named(path: Path) -> Iterator[None]:
+    """Let errors of the file or its temporary one name the path that the caller knows."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is None or not _is_of(error.filename, path):
+            raise
+        raise OSError(error.errno, error.strerror, str(path)) from error
+
+
+def _is_of(name: object, path: Path) -> bool:
+    """Whether an error's file name is that of a temporary file of the path; errors of reading and
+    writing have none."""
+    if name is None:
+        return True
+    last = Path(os.fsdecode(name) if isinstance(name, bytes) else str(name)).name
+    return last.startswith(f".{Path(os.path.realpath(path)).name}.") and last.endswith(".tmp")
+
+
+def _make_folder(folder: Path) -> None:
+    """Create the folder and those above it, each brought to the disk."""
+    if folder.is_dir():
+        return
+    _make_folder(folder.parent)
+    folder.mkdir(exist_ok=True)
+    sync_folder(folder.parent)
+
+
+def _open_temporary(target: Path) -> tuple[BinaryIO, str]:
+    """A new file beside the target, with the permissions that the umask leaves, and its path."""
+    for number in range(_MOST_WRITERS):
+        name = f".{target.name}{f'.{number}' * bool(number)}.tmp"
+        temporary = str(target.with_name(name))
+        file = _claim(temporary)
+        if file is not None:
+            return file, temporary
+    raise OSError(f"{target}: written by {_MOST_WRITERS} others at once")
+
+
+def _claim(temporary: str) -> BinaryIO | None:
+    """The file, new or left by a process that died; None where another process writes it."""
+    if sys.platform == "win32":
+        with contextlib.suppress(FileNotFoundError):
+            try:
+                os.unlink(temporary)  # noqa: PTH108
+            except PermissionError:  # open in another process
+                return None
+        try:
+            return Path(temporary).open("xb")
+        except FileExistsError:
+            return None
+    import fcntl
+
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC
+    try:
+        handle, is_new = os.open(temporary, flags | os.O_EXCL, 0o666), True
+    except FileExistsError:
+        handle, is_new = os.open(temporary, flags, 0o666), False
+    try:
+        if not _lock(handle, fcntl) and not is_new:
+            raise BlockingIOError
+        if not os.path.samestat(os.fstat(handle), os.stat(temporary)):  # noqa: PTH116
+            raise FileNotFoundError
+        os.ftruncate(handle, 0)
+    except (BlockingIOError, FileNotFoundError):  # it is written, or was renamed just now
+        os.close(handle)
+        return None
+    except BaseException:
+        os.close(handle)
+        raise
+    return os.fdopen(handle, "wb")
+
+
+def _lock(handle: int, fcntl: Any) -> bool:
+    """False on file systems without locks. Raises BlockingIOError where another has the lock."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        raise
+    except OSError:
+        return False
+    return True
+
+
+def _copy_mode(target: Path, file: BinaryIO) -> None:
+    """Keep the permissions of the file that is replaced."""
+    if sys.platform == "win32":
+        return
+    with contextlib.suppress(OSError):
+        os.fchmod(file.fileno(), stat.S_IMODE(target.stat().st_mode))

@@ -1,0 +1,154 @@
+"""Files appear whole or not at all; pipes, links and what a killed process left are seen to."""
+
+from __future__ import annotations
+
+import errno
+import os
+import resource
+import signal
+import stat
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from komadori.atomic import atomic_writer, discard_unfinished, write_text
+
+
+def names(folder: Path) -> set[str]:
+    return {entry.name for entry in folder.iterdir()}
+
+
+def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
+    path = tmp_path / "a.txt"
+    write_text(path, "old")
+
+    def fail() -> None:
+        with atomic_writer(path) as file:
+            file.write(b"new")
+            raise RuntimeError
+
+    with pytest.raises(RuntimeError):
+        fail()
+    assert path.read_text() == "old"
+    assert names(tmp_path) == {"a.txt"}
+
+
+def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
+    (tmp_path / "there").mkdir()
+    link = tmp_path / "link"
+    link.symlink_to("there/file")  # which doesn't exist yet
+    for text in ("one", "two"):
+        write_text(link, text)
+        assert link.is_symlink()
+        assert (tmp_path / "there" / "file").read_text() == text
+
+
+def test_a_fifo_is_written_through(tmp_path: Path) -> None:
+    fifo = tmp_path / "fifo"
+    os.mkfifo(fifo)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(fifo.read_text()))
+    reader.start()
+    write_text(fifo, "through")
+    reader.join()
+    assert found == ["through"]
+    assert stat.S_ISFIFO(fifo.stat().st_mode)
+
+
+def test_standard_output_is_written_through_and_appended_to(tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    out.write_text("before\n")
+    code = (
+        "from pathlib import Path; from komadori.atomic import write_text;"
+        "write_text(Path('/dev/stdout'), 'after\\n')"
+    )
+    with out.open("a") as file:
+        subprocess.run([sys.executable, "-c", code], stdout=file, check=True)
+    assert out.read_text() == "before\nafter\n"
+
+
+def test_permissions_follow_the_umask_or_the_file_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    before = os.umask(0o027)
+    try:
+        write_text(path, "")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o640
+        path.chmod(0o600)
+        write_text(path, "again")
+        assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    finally:
+        os.umask(before)
+
+
+def test_the_umask_is_never_changed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "umask", lambda _: pytest.fail("the umask was set"))
+    write_text(tmp_path / "a", "")
+
+
+_WRITE_AND_WAIT = """
+import sys
+from pathlib import Path
+from komadori.atomic import atomic_writer
+with atomic_writer(Path(sys.argv[1])) as file:
+    file.write(b"half")
+    file.flush()
+    print("writing", flush=True)
+    sys.stdin.read()
+"""
+
+
+def test_what_a_killed_process_left_is_used_again(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    write_text(path, "old")
+    process = subprocess.Popen(
+        [sys.executable, "-c", _WRITE_AND_WAIT, str(path)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    write_text(path, "other")  # while it is being written: another temporary file
+    assert names(tmp_path) == {"a", ".a.tmp"}
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+    assert path.read_text() == "other"
+    write_text(path, "new")
+    assert path.read_text() == "new"
+    assert names(tmp_path) == {"a"}
+
+
+def test_a_full_disk_names_the_file_and_leaves_it(tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    write_text(path, "old")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (10_000, hard))
+    try:
+        with pytest.raises(OSError, match=r"File too large: '.*/a'$") as caught:
+            write_text(path, "x" * 100_000)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert caught.value.errno == errno.EFBIG
+    assert path.read_text() == "old"
+    assert names(tmp_path) == {"a"}
+
+
+def test_a_folder_that_cannot_be_made_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(OSError, match="/file") as caught:
+        write_text(tmp_path / "file" / "b" / "c", "")
+    assert ".tmp" not in str(caught.value)
+
+
+def test_unfinished_files_can_be_discarded_without_unwinding(tmp_path: Path) -> None:
+    with atomic_writer(tmp_path / "a") as file:
+        file.write(b"x")
+        assert names(tmp_path) == {".a.tmp"}
+        discard_unfinished()
+        assert names(tmp_path) == set()
+        write_text(tmp_path / "b", "")
+        os.link(tmp_path / "b", tmp_path / ".a.tmp")  # so that the block can end
