@@ -11,7 +11,7 @@ from rich.cells import cell_len
 
 from komadori.analysis import AnalysedGame, Found, Line, positions
 from komadori.cli import analyse
-from komadori.cli.analyse import command
+from komadori.cli._group import group
 from komadori.inference.synthetic import write_random_resnet
 from komadori.records import Game, GameWriter, Winner, read_games
 from komadori.search import many
@@ -29,7 +29,7 @@ def write(path: Path, *games: list[str]) -> Path:
 
 def run(*arguments: str | Path) -> Result:
     fixed = ["--model", "random:1", "--nodes", "40"]
-    return CliRunner().invoke(command, [*map(str, arguments), *fixed])
+    return CliRunner().invoke(group, ["analyse", *map(str, arguments), *fixed])
 
 
 def test_games_of_two_files(tmp_path: Path) -> None:
@@ -71,8 +71,8 @@ def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(many.ManySearch, "_begin", counting)
     monkeypatch.setattr(positions.PositionAnalyser.__init__, "__defaults__", (None, 2))
     broken = run(path)
-    assert broken.exit_code == 1
-    assert "resumes here" in broken.output
+    assert broken.exit_code == 130
+    assert "the same command resumes" in broken.output
     assert not (tmp_path / "one.html").exists()
     kept = len((tmp_path / "one.analysis.jsonl").read_text().splitlines()) - 1
     assert 1 <= kept <= limit
@@ -96,7 +96,9 @@ def test_another_network_of_the_same_name_begins_anew(tmp_path: Path) -> None:
     pages = []
     for seed in (1, 2, 2):
         model = write_random_resnet(tmp_path / "m.onnx", 1, 8, seed=seed)
-        done = CliRunner().invoke(command, [str(path), "--model", str(model), "--nodes", "10"])
+        done = CliRunner().invoke(
+            group, ["analyse", str(path), "--model", str(model), "--nodes", "10"]
+        )
         assert done.exit_code == 0, done.output
         assert ("positions known" in done.output) == (len(pages) == 2)
         pages.append((tmp_path / "one.html").read_text())
@@ -119,10 +121,10 @@ def test_what_can_not_be_analysed_is_named(tmp_path: Path) -> None:
     empty = write(tmp_path / "empty.kif", [])
     assert "no game with moves" in run(empty).output
     path = write(tmp_path / "one.kif", FIRST)
-    missing = CliRunner().invoke(command, [str(path), "--model", "nowhere.onnx"])
+    missing = CliRunner().invoke(group, ["analyse", str(path), "--model", "nowhere.onnx"])
     assert missing.exit_code == 1
     assert "nowhere.onnx" in missing.output
-    nan = CliRunner().invoke(command, [str(path), "--time", "nan"])
+    nan = CliRunner().invoke(group, ["analyse", str(path), "--time", "nan"])
     assert nan.exit_code == 2
     assert "more than nothing" in nan.output
     both = run(path, "--time", "1")
@@ -157,12 +159,11 @@ def test_languages_and_styles(tmp_path: Path) -> None:
 def test_comments_show_themselves_again(tmp_path: Path, style: str) -> None:
     path = write(tmp_path / "one.kif", FIRST)
     run(path, "--comments", style)
-    shown = CliRunner().invoke(
-        command, [str(tmp_path / "one.analysed.kif"), "--from-comments", "-o", str(tmp_path / "o")]
-    )
+    record, folder = str(tmp_path / "one.analysed.kif"), str(tmp_path / "o")
+    shown = CliRunner().invoke(group, ["analyse", record, "--from-comments", "-o", folder])
     assert shown.exit_code == 0, shown.output
     assert [path.name for path in (tmp_path / "o").iterdir()] == ["one.analysed.html"]
-    nothing = CliRunner().invoke(command, [str(path), "--from-comments"])
+    nothing = CliRunner().invoke(group, ["analyse", str(path), "--from-comments"])
     assert "no comment holds a score" in nothing.output
 
 

@@ -48,7 +48,7 @@ def folder(tmp_path_factory):
 @pytest.fixture(scope="module")
 def run(folder):
     done = invoke(
-        train, folder / "tiny.toml", "--data", folder / "games.hcpe3", "--run", folder / "run"
+        train, folder / "tiny.toml", "--data", folder / "games.hcpe3", "--out", folder / "run"
     )
     assert done.exit_code == 0, done.output
     return done
@@ -66,14 +66,14 @@ def test_train(run, folder):
 
 
 def test_resume_with_a_changed_setting(run, folder):
-    arguments = ("--data", folder / "games.hcpe3", "--run", folder / "run", "--resume")
+    arguments = ("--data", folder / "games.hcpe3", "--out", folder / "run", "--resume")
     done = invoke(train, folder / "tiny.toml", *arguments, "--set", "loop.max_steps=8")
     assert done.exit_code == 0, done.output
     assert "8 steps, 256 samples" in done.output
 
 
 def test_another_run_begins_with_its_weights(run, folder):
-    arguments = ("--data", folder / "games.hcpe3", "--run", folder / "second")
+    arguments = ("--data", folder / "games.hcpe3", "--out", folder / "second")
     done = invoke(train, folder / "tiny.toml", *arguments, "--from", folder / "run")
     assert done.exit_code == 0, done.output
     saved = json.loads((folder / "second" / "config.json").read_text())
@@ -123,7 +123,7 @@ def test_train_on_visits_and_a_damaged_file(run, folder):
     torn.write_bytes((folder / "games.hcpe3").read_bytes()[:-50])
     options = ("--set", "loss.policy_target=visits", "--set", "data.duplicates=average")
     target = folder / "visits"
-    done = invoke(train, folder / "tiny.toml", "--data", torn, "--run", target, *options)
+    done = invoke(train, folder / "tiny.toml", "--data", torn, "--out", target, *options)
     assert done.exit_code == 0, done.output
     assert f"skipped: {torn}" in done.output
     data = next(e for e in training.read_log(target) if e["kind"] == "data")
@@ -135,7 +135,7 @@ def test_visits_are_learnt_from_a_cache_as_from_memory(folder):
     for cache in ("", folder / "cache"):
         target = folder / f"visits-{'mapped' if cache else 'loaded'}"
         settings = ["--set", "loss.policy_target=visits", "--set", f"data.cache={cache}"]
-        common = ["--data", folder / "games.hcpe3", "--run", target]
+        common = ["--data", folder / "games.hcpe3", "--out", target]
         done = invoke(train, folder / "tiny.toml", *common, *settings)
         assert done.exit_code == 0, done.output
         logs.append([e["loss"] for e in training.read_log(target) if e["kind"] == "train"])
@@ -150,7 +150,7 @@ def test_errors_are_one_line(run, folder):
         ((folder / "tiny.toml",), "no games: give --data or set data.train"),
         ((folder / "tiny.toml", "--data", folder / "none*.hcpe3"), "no such file"),
         ((folder / "tiny.toml", "--data", sample, "--set", "loop.x=1"), "unknown key 'loop.x'"),
-        ((folder / "tiny.toml", "--data", sample, "--run", folder / "run"), "holds a run already"),
+        ((folder / "tiny.toml", "--data", sample, "--out", folder / "run"), "holds a run already"),
         (
             (folder / "tiny.toml", "--data", sample, "--set", "device.device=cuda:77"),
             "device.device = 'cuda:77' can't be used",
@@ -186,7 +186,7 @@ def test_every_shipped_config_trains(path, folder):
     )
     settings = [part for override in overrides for part in ("--set", override)]
     target = folder / f"shipped-{path.stem}"
-    done = invoke(train, path, "--data", folder / "games.hcpe3", "--run", target, *settings)
+    done = invoke(train, path, "--data", folder / "games.hcpe3", "--out", target, *settings)
     assert done.exit_code == 0, done.output
     assert "2 steps, 8 samples" in done.output
 

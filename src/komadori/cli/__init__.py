@@ -42,6 +42,8 @@ def main() -> None:
         from komadori.cli.usi import main as usi_main
 
         sys.exit(usi_main(sys.argv[2:]))
-    from komadori.cli._group import group
-
-    group(prog_name="komadori")
+    try:
+        from komadori.cli._group import run
+    except KeyboardInterrupt:
+        sys.exit(130)
+    run()

@@ -2,12 +2,37 @@
 
 from __future__ import annotations
 
+import contextlib
 import importlib
 import keyword
+import os
+import shutil
+import sys
+from collections.abc import Sequence
+from typing import Any, NoReturn
 
 import click
 
-from komadori.cli import SUBCOMMANDS
+from komadori.cli import SUBCOMMANDS, interrupt
+from komadori.cli.console import say
+
+#: Other spellings of a subcommand.
+ALIASES = {"analyze": "analyse"}
+#: Options by their earlier names.
+_OPTION_ALIASES = {"output": "out", "run": "out"}
+#: Which extra brings a package.
+_EXTRAS = {
+    "torch": "train",
+    "onnx": "train",
+    "onnxruntime": "train",
+    "tensorboard": "train",
+    "matplotlib": "train",
+    "jinja2": "train",
+    "nncf": "quantize",
+    "shogiarena": "arena",
+}
+#: Widest help text, in characters.
+_HELP_WIDTH = 100
 
 
 class _LazyGroup(click.Group):
@@ -15,6 +40,7 @@ class _LazyGroup(click.Group):
         return list(SUBCOMMANDS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        cmd_name = ALIASES.get(cmd_name, cmd_name)
         if cmd_name not in SUBCOMMANDS:
             return None
         name = cmd_name.replace("-", "_") + "_" * keyword.iskeyword(cmd_name)
@@ -26,8 +52,112 @@ class _LazyGroup(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl(list(SUBCOMMANDS.items()))
 
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        **extra: Any,
+    ) -> Any:
+        """Every error is one line, every interrupt ends with its signal's status."""
+        call = (args, prog_name, complete_var)
+        if not standalone_mode:
+            return super().main(*call, standalone_mode=False, **extra)
+        try:
+            status = super().main(*call, standalone_mode=False, **extra)
+        except (KeyboardInterrupt, click.Abort):
+            _end(str(interrupt.InterruptError()), interrupt.status())
+        except interrupt.InterruptError as end:
+            _end(str(end), interrupt.status())
+        except click.ClickException as error:
+            if isinstance(error, click.UsageError) and error.ctx is not None:
+                say(error.ctx.get_usage(), err=True)
+                say(f"Try '{error.ctx.command_path} --help' for help.\n", err=True)
+            _end(f"Error: {_message(error)}", error.exit_code)
+        except Exception as error:
+            if "KOMADORI_DEBUG" in os.environ:
+                raise
+            _end(f"Error: {describe(error)}", 1)
+        sys.exit(status if isinstance(status, int) else 0)
 
-@click.group(cls=_LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+
+def describe(error: BaseException) -> str:
+    """An exception that no command expected, in one line."""
+    if isinstance(error, OSError):
+        return _of_system(error)
+    if isinstance(error, MemoryError):
+        return "not enough memory" + (f": {error}" if str(error) else "")
+    if isinstance(error, ModuleNotFoundError) and error.name:
+        package = error.name.partition(".")[0]
+        extra = _EXTRAS.get(package)
+        wanted = f"'komadori[{extra}]'" if extra else package
+        return f"this needs the package {package}: pip install {wanted}"
+    text = " ".join(str(error).split())
+    if text and type(error).__module__.startswith("komadori."):  # an error that names its cause
+        return text
+    return (
+        f"unexpected {type(error).__name__}{': ' + text if text else ''} "
+        "(a fault of komadori; KOMADORI_DEBUG=1 shows where)"
+    )
+
+
+def _of_system(error: OSError) -> str:
+    if error.strerror is None or error.errno is None:
+        return str(error) or type(error).__name__
+    if error.filename is None:
+        return error.strerror
+    second = f" -> {error.filename2}" if error.filename2 is not None else ""
+    return f"{error.filename}{second}: {error.strerror}"
+
+
+def _message(error: click.ClickException) -> str:
+    """The message; where it is a system error's own, the path first and no error number."""
+    cause = error.__cause__
+    if isinstance(cause, OSError) and error.message == str(cause):
+        return _of_system(cause)
+    return error.format_message()
+
+
+def _end(text: str, status: int) -> NoReturn:
+    say(text, err=True)
+    sys.exit(status)
+
+
+def _option_name(name: str) -> str:
+    return _OPTION_ALIASES.get(name, name)
+
+
+@click.group(
+    cls=_LazyGroup,
+    context_settings={
+        "help_option_names": ["-h", "--help"],
+        "max_content_width": min(shutil.get_terminal_size().columns, _HELP_WIDTH),
+        "token_normalize_func": _option_name,
+    },
+)
 @click.version_option(package_name="komadori")
 def group() -> None:
     """A deep-learning shogi laboratory and engine."""
+
+
+def run(arguments: Sequence[str] | None = None) -> NoReturn:
+    """The command of this process: signals are handled, and no thread outlives it."""
+    for stream in (sys.stdout, sys.stderr):
+        # Names of files needn't be UTF-8, and terminals needn't know all characters.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    interrupt.install()
+    status: Any = 0
+    try:
+        group(list(arguments) if arguments is not None else None, prog_name="komadori")
+    except SystemExit as end:
+        status = end.code
+    if status in (130, 143):
+        # Threads that play on or engines that don't quit must not keep the process.
+        interrupt.finish()
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError):
+                stream.flush()
+        os._exit(status)
+    sys.exit(status)

@@ -13,6 +13,8 @@ from typing import TYPE_CHECKING, Literal
 import click
 
 from komadori.atomic import write_text
+from komadori.cli import interrupt
+from komadori.cli.console import console, progress, say
 from komadori.rules import BLACK, Board
 
 if TYPE_CHECKING:
@@ -87,7 +89,8 @@ class _Output:
 @click.option("--threads", default=0, type=click.IntRange(min=0), help="Of the network.")
 @click.option(
     "-o",
-    "--output",
+    "--out",
+    "output",
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder to write to. [default: beside each file]",
 )
@@ -172,7 +175,7 @@ def command(
         for game in games:
             _print(game, settings.own_language)
         wrote = f"{record.page}" if from_comments else f"{record.annotated} and {record.page}"
-        click.echo(f"wrote {wrote}")
+        say(f"wrote {wrote}")
     if len(chosen) > 1:
         _write_index(chosen, analysed, note, settings)
 
@@ -185,7 +188,7 @@ def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
     skipped = len(files) - len(kept)
     if skipped:
         several = "files" if skipped > 1 else "file"
-        click.echo(f"skipped {skipped} {several} that this command wrote (*.analysed.*)", err=True)
+        say(f"skipped {skipped} {several} that this command wrote (*.analysed.*)", err=True)
     if not kept:
         raise click.ClickException(
             "only files that this command wrote; see --from-comments to show what they hold"
@@ -225,7 +228,7 @@ def _read(path: Path, output: Path | None) -> _Record:
     except (records.RecordError, OSError) as error:
         raise click.ClickException(str(error)) from error
     for skipped in games.skipped:
-        click.echo(f"skipped: {skipped}", err=True)
+        say(f"skipped: {skipped}", err=True)
     usable = [game for game in games if len(game)]
     if not usable:
         raise click.ClickException(f"{path}: no game with moves")
@@ -282,16 +285,6 @@ def _search(
     fresh: bool,
 ) -> dict[str, Found]:
     """What is found of every position of every file; each result is kept at once."""
-    from rich.console import Console
-    from rich.progress import (
-        BarColumn,
-        MofNCompleteColumn,
-        Progress,
-        TextColumn,
-        TimeElapsedColumn,
-        TimeRemainingColumn,
-    )
-
     from komadori.analysis import Journal, PositionAnalyser
     from komadori.search import PuctOptions
 
@@ -303,36 +296,23 @@ def _search(
         for record in chosen:
             journal = journals.enter_context(Journal(record.journal, settings, fresh=fresh))
             if journal.known:
-                click.echo(f"{record.path.name}: {len(journal.known):,} positions known", err=True)
+                say(f"{record.path.name}: {len(journal.known):,} positions known", err=True)
             found |= journal.known
             for key in {key for keys in record.keys for key in keys} - journal.known.keys():
                 wanted.setdefault(key, []).append(journal)
         for key in wanted.keys() & found.keys():  # known from another file
             for journal in wanted.pop(key):
                 journal.add(key, found[key])
+        interrupt.hint("the same command resumes")
         search = PuctOptions(**{**own, "multipv": LINES})  # type: ignore[arg-type]
         analyser = PositionAnalyser(evaluator, effort, search)
-        console = Console(stderr=True)
-        with Progress(
-            TextColumn("positions"),
-            BarColumn(),
-            MofNCompleteColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=console,
-            disable=not console.is_terminal,
-        ) as progress:
-            task = progress.add_task("", total=len(wanted))
-            try:
-                for key, result in analyser.analyse(_positions(chosen, set(wanted))):
-                    found[key] = result
-                    for journal in wanted[key]:
-                        journal.add(key, result)
-                    progress.advance(task)
-            except KeyboardInterrupt:
-                click.echo("interrupted; the same command resumes here", err=True)
-                raise
+        with progress(console(err=True)) as bar:
+            task = bar.add_task("positions", total=len(wanted))
+            for key, result in analyser.analyse(_positions(chosen, set(wanted))):
+                found[key] = result
+                for journal in wanted[key]:
+                    journal.add(key, result)
+                bar.advance(task)
     return found
 
 
@@ -406,17 +386,16 @@ def _write_index(
     ]
     index = folder / _INDEX
     write_text(index, html_index(entries, "komadori", note, options=_page_options(settings)))
-    click.echo(f"wrote {index}")
+    say(f"wrote {index}")
 
 
 def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
     """The table of mistakes and a line for each side."""
-    from rich.console import Console
     from rich.table import Table
     from rich.text import Text
 
     game = analysed.game
-    console = Console()
+    terminal = console()
     table = Table(
         title=Text(f"▲ {game.black or '?'} - △ {game.white or '?'}, {game.result_text()}")
     )
@@ -424,15 +403,14 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
         side = "right" if name in ("move", "lost") else "left"
         table.add_column(name, justify=side, no_wrap=True)  # type: ignore[arg-type]
     for mistake in analysed.mistakes():
-        table.add_row(*map(Text, _row(analysed, mistake, language, console.width)))
-    console.print(table)
+        table.add_row(*map(Text, _row(analysed, mistake, language, terminal.width)))
+    terminal.print(table)
     for turn in (0, 1):
         side_ = analysed.side(turn)
         same, made = analysed.agreement(turn)
-        console.print(
+        terminal.print(
             f"{'▲' if turn == BLACK else '△'} {same} of {made} moves were the search's own; "
             f"{100 * side_.mean_loss:.1f} points lost per move; accuracy {side_.accuracy:.0f}%",
-            highlight=False,
         )
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 from komadori.cli.bench_alphabeta import command as alphabeta
+from komadori.cli.console import say
 from komadori.inference import Evaluator
 from komadori.inference.measure import Setting, compare, recommend
 
@@ -76,7 +77,7 @@ def _int8_of(path: Path) -> Iterator[Path]:
     samples = records.load_samples(records.sample_path())
     with tempfile.TemporaryDirectory() as folder:
         output = Path(folder) / f"{path.stem}-int8.xml"
-        click.echo("quantising ...", err=True)
+        say("quantising ...", err=True)
         try:
             # Speed alone is measured, whatever the accuracy.
             quantize(path, output, samples, calibration=64, held_out=64, tolerance=100)
@@ -120,9 +121,9 @@ def inference(
     speeds: dict[Setting, float] = {}
     with ExitStack() as files:
         path = files.enter_context(_model_file(model, net, channels2))
-        click.echo(f"{path.name}, {available_threads()} threads, positions/s")
+        say(f"{path.name}, {available_threads()} threads, positions/s")
         header = "".join(f"{f'batch {n}':>12}" for n in sizes)
-        click.echo(f"{'backend':<13}{'precision':<11}{'streams':<9}{header}")
+        say(f"{'backend':<13}{'precision':<11}{'streams':<9}{header}")
         rows = [(path, *variant) for variant in _variants(path)]
         if with_int8 and path.suffix != ".xml":
             rows.append((files.enter_context(_int8_of(path)), "openvino", "int8"))
@@ -134,8 +135,8 @@ def inference(
     if not speeds:
         raise click.ClickException("nothing could be measured")
     chosen = recommend(speeds)
-    click.echo(f"fastest: {max(speeds, key=lambda s: speeds[s])}: {max(speeds.values()):,.0f}")
-    click.echo(f"recommended: {chosen}: {speeds[chosen]:,.0f} positions/s")
+    say(f"fastest: {max(speeds, key=lambda s: speeds[s])}: {max(speeds.values()):,.0f}")
+    say(f"recommended: {chosen}: {speeds[chosen]:,.0f} positions/s")
 
 
 def _variants(path: Path) -> list[tuple[str, str]]:
@@ -165,9 +166,9 @@ def _row(
         with _loaded(path, settings) as evaluators:
             speeds = compare(evaluators, seconds)
     except (ModelError, ValueError) as error:
-        click.echo(f"{label}{error}")
+        say(f"{label}{error}")
         return {}
-    click.echo(label + "".join(f"{speeds[setting]:>12,.0f}" for setting in settings))
+    say(label + "".join(f"{speeds[setting]:>12,.0f}" for setting in settings))
     return speeds
 
 
@@ -238,18 +239,18 @@ def search(
         batch = evaluator.max_batch
         best = _best_raw(path, replace(setting, batch=batch))
         raw = files.enter_context(_loaded(path, [best]))[best]
-        click.echo(
+        say(
             f"{path.name}, {found}: search by {backend}, batch {batch}, {evaluator.slots} slots; "
             f"alone by {replace(best, precision=found)}; {seconds:g} s a position"
         )
-        click.echo(
+        say(
             f"{'position':<22}{'nodes/s':>9}{'raw/s':>9}{'ratio':>7}{'nodes':>9}"
             f"{'terminal':>10}{'transposed':>12}{'dropped':>9}{'df-pn moves':>13}"
         )
         speeds = []
         for s in measure_search(evaluator, PuctOptions(), seconds, chosen, raw):
             speeds.append(s)
-            click.echo(
+            say(
                 f"{s.name:<22}{s.nodes_per_second:>9,.0f}{s.raw:>9,.0f}{s.ratio:>7.3f}"
                 f"{s.evaluated:>9,}{s.terminal:>10,}{s.transposed:>12,}{s.dropped:>9,}"
                 f"{s.mate_nodes:>13,}"
@@ -257,7 +258,7 @@ def search(
         nodes = sum(s.evaluated for s in speeds) / sum(s.seconds for s in speeds)
         alone = sum(s.raw for s in speeds) / len(speeds)
         median = statistics.median(s.ratio for s in speeds)
-        click.echo(
+        say(
             f"{'all':<22}{nodes:>9,.0f}{alone:>9,.0f}{nodes / alone:>7.3f}"
             f"  median of the ratios {median:.3f}"
         )
@@ -285,7 +286,7 @@ def _beside_onnxruntime(path: Path, nodes_per_second: float, seconds: float) -> 
     with _loaded(path, settings) as evaluators:
         speeds = compare(evaluators, seconds)
     best = max(speeds, key=lambda s: speeds[s])
-    click.echo(
+    say(
         f"{best} alone: {speeds[best]:,.0f} positions/s; the search's nodes/s are "
         f"{nodes_per_second / speeds[best]:.2f} times that"
     )

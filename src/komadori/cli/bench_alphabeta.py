@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from komadori.cli.console import say
+
 if TYPE_CHECKING:
     from komadori.usi.client import ExternalEngine
 
@@ -42,7 +44,7 @@ def command(
         if peer:
             stack.callback(peer.close)
         head = f"{'position':<14}{'depth':>6}{'nodes':>13}{'nodes/s':>13}{'by the wall':>13}"
-        click.echo(head + (f"{'peer nodes/s':>14}{'ratio':>8}" if peer else ""))
+        say(head + (f"{'peer nodes/s':>14}{'ratio':>8}" if peer else ""))
         own, theirs = _Sum(), _Sum()
         try:
             for speed in measure(nodes, evaluation, weights, threads):
@@ -51,10 +53,10 @@ def command(
                 peer_line = _search(peer, speed.position, max(nodes // 4, 1000)) if peer else None
                 if peer_line:
                     theirs.add(peer_line)
-                click.echo(_row(speed.position, str(speed.depth), line, peer_line))
+                say(_row(speed.position, str(speed.depth), line, peer_line))
         except (ValueError, OSError) as error:
             raise click.ClickException(str(error)) from error
-        click.echo(_row("all", "", own, theirs if peer else None))
+        say(_row("all", "", own, theirs if peer else None))
 
 
 @dataclass
@@ -86,7 +88,7 @@ def _start_yardstick() -> ExternalEngine | None:
     try:
         return adapters.start("fairy-stockfish", {"Hash": "64"})
     except EngineError as error:
-        click.echo(f"no yardstick: {error}", err=True)
+        say(f"no yardstick: {error}", err=True)
         return None
 
 

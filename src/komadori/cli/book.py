@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from komadori.cli.console import say
 from komadori.cli.record_inputs import Inputs, with_inputs
 from komadori.rules import Board, RulesError
 
@@ -19,7 +20,8 @@ def command() -> None:
 @with_inputs
 @click.option(
     "-o",
-    "--output",
+    "--out",
+    "output",
     required=True,
     type=click.Path(dir_okay=False, path_type=Path),
     help="The book, in YaneuraOu's text format.",
@@ -51,7 +53,7 @@ def make(inputs: Inputs, output: Path, plies: int, min_count: int, winner: bool)
     if not maker.games:
         return  # the inputs tell why
     positions, moves = write_book(output, maker.entries(min_count))
-    click.echo(f"wrote {output}: {positions:,} positions, {moves:,} moves of {maker.games:,} games")
+    say(f"wrote {output}: {positions:,} positions, {moves:,} moves of {maker.games:,} games")
 
 
 @command.command()
@@ -67,8 +69,6 @@ def show(book: Path, position: tuple[str, ...]) -> None:
     except (BookError, RulesError) as error:
         raise click.ClickException(str(error)) from error
     if not moves:
-        click.echo("not in the book")
+        say("not in the book")
     for move in moves:
-        click.echo(
-            f"{move.usi:<6}{move.count:>8,}  {move.score_cp or 0:>+6} cp  {move.ponder or '-'}"
-        )
+        say(f"{move.usi:<6}{move.count:>8,}  {move.score_cp or 0:>+6} cp  {move.ponder or '-'}")

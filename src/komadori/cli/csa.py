@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import logging
-import os
 from pathlib import Path
 
 import click
 
-from komadori.cli.interruptible import INTERRUPTED
+from komadori.cli.console import say
+from komadori.cli.interrupt import InterruptError
 
 
 @click.command()
@@ -54,7 +54,7 @@ def command(
         tally[game.outcome] = tally.get(game.outcome, 0) + 1
         score = ", ".join(f"{count} {outcome}" for outcome, count in tally.items())
         black, white = (one_line(name, 60) for name in game.summary.names)
-        click.echo(
+        say(
             f"{black} - {white}: {game.outcome} ({game.reason.lower() or 'no reason given'}), "
             f"{len(game.moves)} moves; so far {score}"
         )
@@ -69,5 +69,4 @@ def command(
     except (ValueError, EngineError, CsaLoginError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
-        click.echo("Interrupted. The games that ended are kept.", err=True)
-        os._exit(INTERRUPTED)  # a search in another thread must not hold up the end
+        raise InterruptError("the games that ended are kept") from None

@@ -18,6 +18,8 @@ from typing import Literal
 
 import click
 
+from komadori.cli.console import clean, console, say
+
 Status = Literal["ok", "missing", "broken"]
 
 #: Engines from Debian's packages that the adapters drive: program -> package.
@@ -215,18 +217,26 @@ def examine() -> list[Finding]:
 
 
 def _print(findings: list[Finding]) -> None:
-    from rich.console import Console
-    from rich.table import Table
+    from rich.text import Text
 
-    marks = {"ok": "[green]ok[/]", "missing": "[yellow]--[/]", "broken": "[red]!![/]"}
-    table = Table(box=None, pad_edge=False, show_header=False)
+    marks = {
+        "ok": Text("ok", "green"),
+        "missing": Text("--", "yellow"),
+        "broken": Text("!!", "red"),
+    }
+    terminal = console()
+    sections = max(len(finding.section) for finding in findings)
+    names = max(len(finding.name) for finding in findings)
     section = ""
     for finding in findings:
         heading = finding.section if finding.section != section else ""
         section = finding.section
-        detail = finding.detail + (f"\n[dim]-> {finding.remedy}[/]" if finding.remedy else "")
-        table.add_row(f"[bold]{heading}[/]", marks[finding.status], finding.name, detail)
-    Console().print(table)
+        name = f"{clean(finding.name):<{names}}  {clean(finding.detail)}"
+        line = Text.assemble((f"{heading:<{sections}}", "bold"), "  ", marks[finding.status], "  ")
+        terminal.print(line.append(name), soft_wrap=True)
+        if finding.remedy:
+            indent = " " * (sections + names + 8)
+            terminal.print(Text(f"{indent}-> {finding.remedy}", "dim"), soft_wrap=True)
 
 
 @click.command()
@@ -238,7 +248,7 @@ def command(as_json: bool) -> None:
     """
     findings = examine()
     if as_json:
-        click.echo(json.dumps([asdict(finding) for finding in findings], indent=1))
+        say(json.dumps([asdict(finding) for finding in findings], indent=1))
     else:
         _print(findings)
     if any(finding.required and finding.status != "ok" for finding in findings):

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from komadori.cli.console import say
+
 if TYPE_CHECKING:
     from komadori.training import Metrics, Samples
 
@@ -51,7 +53,7 @@ def command(
         raise click.ClickException(str(error)) from error
     seconds = time.monotonic() - began
     if as_json:
-        click.echo(json.dumps(metrics.to_dict()))
+        say(json.dumps(metrics.to_dict()))
     else:
         from komadori.cli.training_display import metrics_table, print_rich
 

@@ -10,12 +10,15 @@ from pathlib import Path
 
 import click
 
+from komadori.cli.console import say
+
 
 @click.command()
 @click.argument("source", type=click.Path(exists=True, path_type=Path))
 @click.option(
     "-o",
-    "--output",
+    "--out",
+    "output",
     type=click.Path(dir_okay=False, path_type=Path),
     help="The file to write; where left out SOURCE's name with .onnx, or -int8.xml "
     "(beside a file, where the engine finds it).",
@@ -82,8 +85,8 @@ def _export_onnx(source: Path, output: Path, name: str) -> None:
         result = training.export(source, output, name=name)
     except (training.CheckpointError, training.ExportError, ModelFileError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"wrote {result.path} and its card {result.card_path}")
-    click.echo(
+    say(f"wrote {result.path} and its card {result.card_path}")
+    say(
         f"largest difference between torch and {result.checked_with}: "
         f"policy {result.policy_difference:.1e}, value {result.value_difference:.1e}"
     )
@@ -112,8 +115,8 @@ def _export_int8(
     samples = load_samples(data or [str(records.sample_path())])
     began = time.monotonic()
 
-    def say(step: str) -> None:
-        click.echo(f"{time.monotonic() - began:6.1f} s  {step}", err=True)
+    def tell(step: str) -> None:
+        say(f"{time.monotonic() - began:6.1f} s  {step}", err=True)
 
     try:
         with _as_file(source, name) as model:
@@ -124,13 +127,13 @@ def _export_int8(
                 calibration=calibration,
                 held_out=held_out,
                 threads=available_threads(),
-                on_step=say,
+                on_step=tell,
             )
     except (QuantizationError, ModelError, InferenceError, ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     size = sum(result.path.with_suffix(suffix).stat().st_size for suffix in (".xml", ".bin"))
     kept = f", the {' and the '.join(result.kept)} in float" if result.kept else ""
-    click.echo(f"wrote {result.path} and its .bin ({size / 1e6:.1f} MB{kept})")
-    click.echo(str(result.accuracy))
+    say(f"wrote {result.path} and its .bin ({size / 1e6:.1f} MB{kept})")
+    say(str(result.accuracy))
     if result.accuracy.top1_lost > TOP1_TOLERANCE:
-        click.echo(f"warning: more than {TOP1_TOLERANCE} points of top-1 are lost", err=True)
+        say(f"warning: more than {TOP1_TOLERANCE} points of top-1 are lost", err=True)

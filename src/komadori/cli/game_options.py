@@ -9,14 +9,9 @@ from typing import Any
 
 import click
 from rich.console import Console
-from rich.progress import (
-    BarColumn,
-    MofNCompleteColumn,
-    Progress,
-    TextColumn,
-    TimeElapsedColumn,
-    TimeRemainingColumn,
-)
+from rich.progress import Progress
+
+from komadori.cli.console import progress
 
 WIN_FIELDS = ("adjudicate_cp", "adjudicate_moves")
 DRAW_FIELDS = ("adjudicate_draw_cp", "adjudicate_draw_moves", "adjudicate_draw_ply")
@@ -145,14 +140,6 @@ def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
     return made
 
 
-def game_progress(console: Console) -> Progress:
-    """A bar of games with the time left; its text is never markup."""
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-        console=console,
-    )
+def game_progress(on: Console) -> Progress:
+    """A bar of games with the time left."""
+    return progress(on)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from komadori.cli import generate_teacher
+from komadori.cli.console import console, say
 
 
 @click.group()
@@ -27,16 +28,13 @@ def stats(folder: Path, as_json: bool) -> None:
     """
     import json
 
-    from rich.console import Console
-
     from komadori.cli.linear_data import progress_bar
     from komadori.generate.folder import FolderError
     from komadori.generate.statistics import folder_statistics
     from komadori.records import RecordError
 
-    console = Console(stderr=True)
     try:
-        with progress_bar(console) as bar:
+        with progress_bar(console(err=True)) as bar:
             task = bar.add_task("reading", total=None)
             found = folder_statistics(
                 folder, lambda done, total: bar.update(task, completed=done, total=total)
@@ -44,6 +42,6 @@ def stats(folder: Path, as_json: bool) -> None:
     except (FolderError, RecordError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if as_json:
-        click.echo(json.dumps(found.to_json(), indent=2))
+        say(json.dumps(found.to_json(), indent=2))
     else:
-        click.echo("\n".join(found.lines()))
+        say("\n".join(found.lines()))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import contextlib
-import signal
 import threading
 import time
 from collections.abc import Iterator
-from types import FrameType
 from typing import TYPE_CHECKING
 
 import click
+
+from komadori.cli.console import console, counted, progress, say
+from komadori.cli.interrupt import InterruptError, interrupt_sets
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -23,50 +24,20 @@ if TYPE_CHECKING:
 LINE_SECONDS = 60.0
 
 
-class Signals:
-    """Which of SIGINT and SIGTERM has come; the second one interrupts as usual."""
-
-    def __init__(self) -> None:
-        self.stop = threading.Event()
-        self.number = 0
-
-    @contextlib.contextmanager
-    def caught(self) -> Iterator[None]:
-        def handle(number: int, _frame: FrameType | None) -> None:
-            if self.stop.is_set():
-                raise KeyboardInterrupt
-            self.number = number
-            self.stop.set()
-
-        old = {number: signal.signal(number, handle) for number in (signal.SIGINT, signal.SIGTERM)}
-        try:
-            yield
-        finally:
-            for number, handler in old.items():
-                signal.signal(number, handler)
-
-    @property
-    def exit_code(self) -> int:
-        """As a shell reports a process that the signal ended."""
-        return 128 + self.number
-
-
 def run(folder: GameFolder, source: GameSource, games: int, threads: int) -> None:
     """Generate, show how far it is, and what the folder holds at the end.
 
     Ends the process with 130 or 143 where a signal came.
     """
-    from rich.console import Console
-
     from komadori.generate.statistics import folder_statistics
     from komadori.generate.teacher import generate_games
 
-    console = Console(stderr=True)
+    terminal = console(err=True)
     begun = folder.games
     if begun:
-        console.print(f"{folder.path}: goes on, {begun:,} games are there")
-    signals = Signals()
-    with signals.caught(), _display(console, begun) as show:
+        terminal.print(f"{folder.path}: resumes with {counted(begun, 'game')}", soft_wrap=True)
+    stop = threading.Event()
+    with interrupt_sets(stop), _display(terminal, begun) as show:
         try:
             is_done = generate_games(
                 folder,
@@ -74,38 +45,29 @@ def run(folder: GameFolder, source: GameSource, games: int, threads: int) -> Non
                 games,
                 threads=threads,
                 on_progress=show,
-                stop=signals.stop.is_set,
+                stop=stop.is_set,
             )
         except OSError as error:
             raise click.ClickException(
-                f"{error}; {folder.games:,} games are kept, the same command goes on with them"
+                f"{error}; {counted(folder.games, 'game')} kept; the same command resumes"
             ) from error
     if not is_done:
-        console.print(
-            f"interrupted: {folder.games:,} games are kept in {folder.path}; the same command "
-            "goes on with them",
-            soft_wrap=True,
-        )
-        raise SystemExit(signals.exit_code)
+        kept = counted(folder.games, "game")
+        raise InterruptError(f"{kept} kept in {folder.path}; the same command resumes")
     for line in folder_statistics(folder.path).lines():
-        click.echo(line)
+        say(line)
 
 
 @contextlib.contextmanager
-def _display(console: Console, begun: int) -> Iterator[_Show]:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+def _display(terminal: Console, begun: int) -> Iterator[_Show]:
+    from rich.progress import BarColumn, TimeRemainingColumn
 
-    if not console.is_terminal:
-        yield _Lines(console)
+    if not terminal.is_terminal:
+        yield _Lines(terminal)
         return
-    with Progress(
-        TextColumn("games"),
-        BarColumn(),
-        TextColumn("{task.completed:,}/{task.fields[asked]}"),
-        TextColumn("{task.fields[speed]}"),
-        TimeRemainingColumn(),
-        console=console,
-    ) as bar:
+    count = "{task.completed:,}/{task.fields[asked]}"
+    columns = "games", BarColumn(), count, "{task.fields[speed]}", TimeRemainingColumn()
+    with progress(terminal, *columns) as bar:
         yield _Bar(bar, begun)
 
 
@@ -133,8 +95,8 @@ class _Bar(_Show):
 
 
 class _Lines(_Show):
-    def __init__(self, console: Console) -> None:
-        self._console = console
+    def __init__(self, on: Console) -> None:
+        self._console = on
         self._last = time.monotonic()
         self._begun: int | None = None
 
@@ -151,9 +113,7 @@ class _Lines(_Show):
             seconds = (progress.asked - progress.games) * progress.seconds / done
             left = f", {seconds / 60:,.0f} minutes left"
         asked = f"/{progress.asked:,}" if progress.asked else ""
-        self._console.print(
-            f"{progress.games:,}{asked} games, {_speed(progress)}{left}", highlight=False
-        )
+        self._console.print(f"{progress.games:,}{asked} games, {_speed(progress)}{left}")
 
 
 def _speed(progress: Progress) -> str:

@@ -6,12 +6,15 @@ from pathlib import Path
 
 import click
 
+from komadori.cli.console import say
+
 
 @click.command()
 @click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.option(
     "-o",
-    "--output",
+    "--out",
+    "output",
     type=click.Path(file_okay=False, path_type=Path),
     help="The model folder to write; the file's name without its ending where left out.",
 )
@@ -54,8 +57,8 @@ def command(
         nets.save_model(folder, network, card)
     except (nets.ModelFileError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(
+    say(
         f"{nets.short_name(card.net)}, {nets.parameter_count(network):,} parameters, "
         f"{card.features} planes: {folder}"
     )
-    click.echo(f"next: komadori export {folder} -o {source.stem}.onnx")
+    say(f"next: komadori export {folder} -o {source.stem}.onnx")

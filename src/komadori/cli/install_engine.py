@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.atomic import atomic_writer, write_text
+from komadori.cli.console import say
 from komadori.cli.usi import PLAYERS
 from komadori.usi.models import LAUNCHER_FOLDER
 
@@ -83,7 +84,7 @@ def command(
         raise click.ClickException(f"{target} exists; --force replaces it")
     _try_out(player, table, target)
     write_launcher(target, arguments)
-    click.echo(f"Register this file as an engine: {target.resolve()}")
+    say(f"Register this file as an engine: {target.resolve()}")
 
 
 def _preset(table: OptionTable, name: str, value: str) -> None:

@@ -1,25 +1,161 @@
-"""Ctrl-C as a wish that long work may heed."""
+"""Ctrl-C and SIGTERM: every command ends within a second or two and says how to resume.
+
+The first signal raises KeyboardInterrupt in the main thread, or sets an event where long work
+watches one. A thread of its own sees the signal at once: where the main thread stays in compiled
+code, or in cleaning up, it removes unfinished files and ends the process.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import os
 import signal
+import socket
+import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import FrameType
+from typing import TypeVar
+
+from komadori import atomic
+
+T = TypeVar("T")
+
+#: Seconds until a process that doesn't get to handle the signal is ended ...
+_UNHANDLED_SECONDS = 0.8
+#: ... and one that handles it: time for engines to quit and for files to be closed.
+_UNWINDING_SECONDS = 3.0
+_SIGNALS = (signal.SIGINT, signal.SIGTERM)
+
+_last_signal = signal.SIGINT
+_hint = ""
+_handled, _is_over = threading.Event(), threading.Event()
+#: Whether work that watches an event was told, and may take its time to end.
+_is_graceful = False
+
+
+class InterruptError(Exception):
+    """Ends the command with `status()`; `hint` says how to resume, or what was kept."""
+
+    def __init__(self, hint: str = "") -> None:
+        super().__init__(hint)
+        self.hint = hint or _hint
+
+    def __str__(self) -> str:
+        return _sentence(self.hint)
+
+
+def status() -> int:
+    """The exit status that names the signal: 130 after Ctrl-C, 143 after SIGTERM."""
+    return 128 + int(_last_signal)
+
+
+def hint(text: str) -> None:
+    """What a command that is interrupted from now on says besides: how to resume, what is kept."""
+    global _hint
+    _hint = text
+
+
+def install() -> None:
+    """Handle the signals from now on; one that the caller's shell ignores stays ignored."""
+    for number in _SIGNALS:
+        if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
+            signal.signal(number, _interrupt)
+    reader, writer = socket.socketpair()
+    writer.setblocking(False)
+    signal.set_wakeup_fd(writer.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(reader, writer), name="signals", daemon=True).start()
+
+
+def finish() -> None:
+    """The command has ended: nothing needs to be forced any more."""
+    _is_over.set()
 
 
 @contextlib.contextmanager
 def interrupt_sets(event: threading.Event) -> Iterator[None]:
-    """The first Ctrl-C sets the event, the second one interrupts as usual."""
+    """The first signal sets the event, the second interrupts as usual."""
 
-    def handle(_signal: int, _frame: FrameType | None) -> None:
+    def handle(number: int, frame: FrameType | None) -> None:
+        global _is_graceful
         if event.is_set():
-            raise KeyboardInterrupt
+            _is_graceful = False
+            _interrupt(number, frame)
+        _note(number)
+        _is_graceful = True
         event.set()
 
-    old = signal.signal(signal.SIGINT, handle)
+    old = {number: signal.signal(number, handle) for number in _SIGNALS}
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, old)
+        for number, handler in old.items():
+            signal.signal(number, handler)
+
+
+def in_thread(work: Callable[[], T], advice: str = "") -> T:
+    """What `work` returns or raises. A signal leaves it running and ends the command with `advice`.
+
+    Only for work that may be killed at any moment: it isn't told that it ends.
+    """
+    results: list[T] = []
+    errors: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            results.append(work())
+        except BaseException as error:
+            errors.append(error)
+
+    thread = threading.Thread(target=run, daemon=True)
+    thread.start()
+    try:
+        while thread.is_alive():
+            thread.join(1.0)
+    except KeyboardInterrupt:
+        raise InterruptError(advice) from None
+    if errors:
+        raise errors[0]
+    return results[0]
+
+
+def _note(number: int) -> None:
+    global _last_signal
+    _last_signal = signal.Signals(number)
+    _handled.set()
+
+
+def _sentence(hint: str) -> str:
+    word = "terminated" if _last_signal == signal.SIGTERM else "interrupted"
+    return f"{word}; {hint}" if hint else word
+
+
+def _interrupt(number: int, _frame: FrameType | None) -> None:
+    _note(number)
+    raise KeyboardInterrupt
+
+
+def _watch(reader: socket.socket, _writer: socket.socket) -> None:
+    while data := reader.recv(1):
+        if data[0] not in _SIGNALS or signal.getsignal(data[0]) == signal.SIG_IGN:
+            continue
+        handled = _handled.wait(_UNHANDLED_SECONDS)
+        if _is_graceful:
+            _handled.clear()
+            continue
+        if handled and _is_over.wait(_UNWINDING_SECONDS):
+            return
+        if not _is_over.is_set():
+            if not handled:
+                _note(data[0])
+            _force()
+
+
+def _force() -> None:
+    atomic.discard_unfinished()
+    text = _sentence(_hint) + "\n"
+    with contextlib.suppress(OSError, ValueError):
+        if sys.stderr.isatty():
+            text = "\x1b[?25h\n" + text  # the cursor that a progress bar has hidden
+        os.write(2, text.encode(errors="replace"))
+    os._exit(status())

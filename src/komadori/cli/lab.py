@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.cli.interrupt import interrupt_sets
+from komadori.cli.console import say
+from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.shipped import experiment_path
 
 if TYPE_CHECKING:
@@ -173,9 +174,8 @@ def run(
     except (LabError, training.TrainingError, training.ConfigError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if not is_complete:
-        click.echo("stopped early; the same command goes on from here")
-        raise SystemExit(130)
-    click.echo(f"next: komadori lab report --results {results}")
+        raise InterruptError("the same command resumes")
+    say(f"next: komadori lab report --results {results}")
 
 
 @command.command()
@@ -218,7 +218,7 @@ def speed(
     )
     tasks = [Task(experiment, variant, 1) for variant in experiment.variants]
     try:
-        found = measure_int8(laboratory, experiment.name, tasks, on_step=click.echo)
+        found = measure_int8(laboratory, experiment.name, tasks, on_step=say)
     except (
         LabError,
         QuantizationError,
@@ -229,7 +229,7 @@ def speed(
     ) as error:
         raise click.ClickException(str(error)) from error
     for variant, microseconds in found.items():
-        click.echo(f"{variant}: {microseconds:.1f} µs a position")
+        say(f"{variant}: {microseconds:.1f} µs a position")
 
 
 @command.command()
@@ -254,7 +254,7 @@ def report(out: Path, how: str, machine: str, folder: Path, results: Path) -> No
         pages = write_report(_load(folder), Store(results), out, how, machine)
     except (LabError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"{len(pages)} pages: {out / 'index.md'}")
+    say(f"{len(pages)} pages: {out / 'index.md'}")
 
 
 def _sample() -> list[str]:

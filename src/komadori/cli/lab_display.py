@@ -5,9 +5,9 @@ from __future__ import annotations
 import math
 import time
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn
 
+from komadori.cli.console import console, progress
 from komadori.cli.training_display import clock
 from komadori.lab.learner import Progress as RunProgress
 from komadori.lab.report import format_measure
@@ -19,13 +19,13 @@ class Display(Observer):
     """A context manager; the bar tells the current run, and the time left for all."""
 
     def __init__(self) -> None:
-        self.console = Console()
-        self._progress = Progress(
-            TextColumn("{task.description}"),
+        self.console = console()
+        self._progress = progress(
+            self.console,
+            "{task.description}",
             BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.fields[state]}"),
-            console=self.console,
+            "{task.percentage:>3.0f}%",
+            "{task.fields[state]}",
         )
         self._bar = self._progress.add_task("", total=1.0, state="")
         self._title = ""

@@ -14,7 +14,8 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from komadori.cli import interruptible
+from komadori.cli import interrupt
+from komadori.cli.console import console, counted, say
 from komadori.cli.game_options import game_progress, with_conditions
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def new(ladder: Path, conditions: Conditions, openings: str, opening_plies: int,
     from komadori.arena.ladder import Ladder, make_settings
 
     Ladder.create(ladder, make_settings(conditions, openings, opening_plies, seed)).close()
-    click.echo(f"{ladder}: {conditions}")
+    say(f"{ladder}: {conditions}")
 
 
 @_subcommand("add")
@@ -116,8 +117,8 @@ def play(
     """Play more games, each time between the two players whose result tells most."""
     from komadori.arena.ladder import Ladder
 
-    console = Console()
-    with game_progress(console) as bar:
+    terminal = console()
+    with game_progress(terminal) as bar:
         task = bar.add_task("", total=games)
 
         def show(record: GameRecord, done: int) -> None:
@@ -134,9 +135,9 @@ def play(
                     on_game=show,
                 )
 
-        interruptible.run(work, "The games that ended are kept.", bar.stop)
+        interrupt.in_thread(work, "the games that ended are kept")
     with Ladder(ladder) as opened:
-        _show(console, opened)
+        _show(terminal, opened)
 
 
 @_subcommand("import")
@@ -148,7 +149,7 @@ def import_(ladder: Path, matches: tuple[Path, ...]) -> None:
     with Ladder(ladder) as opened:
         for folder in matches:
             new_games, known = opened.import_match(folder)
-            click.echo(f"{folder}: {new_games} new games, {known} known")
+            say(f"{folder}: {new_games} new games, {known} known")
 
 
 @_subcommand("show")
@@ -160,17 +161,22 @@ def show(ladder: Path, pairs: bool, markdown: bool) -> None:
 
     with Ladder(ladder) as opened:
         if markdown:
-            click.echo(_markdown(*(_pair_rows(opened) if pairs else _rating_rows(opened.fit()))))
+            say(_markdown(*(_pair_rows(opened) if pairs else _rating_rows(opened.fit()))))
         elif pairs:
-            _print(Console(), *_pair_rows(opened))
+            _print(console(), *_pair_rows(opened))
         else:
-            _show(Console(), opened)
+            _show(console(), opened)
 
 
 @_subcommand("games")
 @click.option("--player", "-p", help="Only this player's games.")
 @click.option(
-    "--output", "-o", required=True, type=click.Path(path_type=Path), help="kif, csa, usi, ..."
+    "-o",
+    "--out",
+    "output",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="kif, csa, usi, ...",
 )
 def games(ladder: Path, player: str | None, output: Path) -> None:
     """Write games to one file of records."""
@@ -182,7 +188,7 @@ def games(ladder: Path, player: str | None, output: Path) -> None:
         raise click.ClickException(f"{output} exists already")
     with Ladder(ladder) as opened:
         count = write_games(output, (to_game(record) for record in opened.games(player)))
-    click.echo(f"{output}: {count} games")
+    say(f"{output}: {counted(count, 'game')}")
 
 
 Rows = tuple[list[str], list[list[str]]]
@@ -236,7 +242,7 @@ def _pair_rows(ladder: Ladder) -> Rows:
     return head, rows
 
 
-def _print(console: Console, head: list[str], rows: list[list[str]]) -> None:
+def _print(terminal: Console, head: list[str], rows: list[list[str]]) -> None:
     table = Table()
     for i, name in enumerate(head):
         table.add_column(
@@ -244,12 +250,12 @@ def _print(console: Console, head: list[str], rows: list[list[str]]) -> None:
         )
     for row in rows:
         table.add_row(*map(Text, row))
-    console.print(table)
+    terminal.print(table)
 
 
-def _show(console: Console, ladder: Ladder) -> None:
+def _show(terminal: Console, ladder: Ladder) -> None:
     fit = ladder.fit()
-    _print(console, *_rating_rows(fit))
+    _print(terminal, *_rating_rows(fit))
     lines = [f"{count} games under {text}" for text, count in ladder.conditions()]
     lines.append(f"openings: {ladder.settings.opening_source}")
     if math.isfinite(fit.first_move_elo) and ladder.conditions():
@@ -258,7 +264,7 @@ def _show(console: Console, ladder: Ladder) -> None:
             f"{100 * fit.draw_share:.1f} % of their games"
         )
     for line in lines:
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        terminal.print(line, soft_wrap=True)
 
 
 def _markdown(head: list[str], rows: list[list[str]]) -> str:

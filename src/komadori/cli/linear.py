@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli import linear_loop, linear_nnue
+from komadori.cli.console import console
 from komadori.cli.linear_data import data_options, load_split, progress_bar
 from komadori.cli.linear_kpp import kpp
 
@@ -53,12 +54,10 @@ def two_piece(
     """
     import os
 
-    from rich.console import Console
-
     from komadori.cli.linear_settings import read_settings
     from komadori.linear.two_piece import Learner, Records, Settings
 
-    console = Console()
+    terminal = console()
     settings = read_settings(
         Settings,
         {
@@ -70,11 +69,11 @@ def two_piece(
     )
     train, test = (
         Records(part.hcp, part.move16)
-        for part in load_split(console, data, test_share, test_limit, settings.seed)
+        for part in load_split(terminal, data, test_share, test_limit, settings.seed)
     )
     try:
         learner = Learner(settings, train, test, folder, resume=resume)
-        with progress_bar(console) as bar:
+        with progress_bar(terminal) as bar:
             task = bar.add_task(
                 "learning", total=settings.iterations, completed=learner.state.iteration
             )
@@ -86,8 +85,8 @@ def two_piece(
             learner.run(show)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    console.print(f"weights: {folder / 'weights.npz'}")
-    console.print(
+    terminal.print(f"weights: {folder / 'weights.npz'}")
+    terminal.print(
         f"next: komadori match 'alphabeta?Eval=two-piece&EvalFile={folder}/weights.npz' "
         "'alphabeta?Eval=material'",
         soft_wrap=True,

@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, TypeVar
 
 import click
 
+from komadori.cli.console import progress
+
 if TYPE_CHECKING:
     from rich.console import Console
     from rich.progress import Progress
@@ -29,7 +31,7 @@ def data_options(
         ),
         click.option(
             "-o",
-            "--run",
+            "--out",
             "folder",
             default=Path(folder),
             show_default=True,
@@ -55,7 +57,7 @@ def data_options(
 
 
 def load_split(
-    console: Console, data: Iterable[str], test_share: float, test_limit: int, seed: int
+    terminal: Console, data: Iterable[str], test_share: float, test_limit: int, seed: int
 ) -> tuple[Positions, Positions]:
     """(to learn from, held out): whole games on one side or the other, no position on both."""
     import numpy as np
@@ -69,7 +71,7 @@ def load_split(
     moved = np.flatnonzero(samples.move16 != 0).astype(np.int64)
     parts = training.split_by_game(Part(samples, moved), test_share, seed)
     split = training.make_split(*parts, test_limit=test_limit, seed=seed)
-    console.print(
+    terminal.print(
         f"{len(split.train):,} positions of {split.train_games:,} games to learn from, "
         f"{len(split.test):,} of {split.test_games:,} games held out "
         f"({split.removed_seen:,} removed as seen, {split.common_positions:,} in both)",
@@ -78,17 +80,12 @@ def load_split(
     return Positions.of(samples, split.train.rows), Positions.of(samples, split.test.rows)
 
 
-def progress_bar(console: Console) -> Progress:
+def progress_bar(terminal: Console) -> Progress:
     """With the time left."""
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, TimeRemainingColumn
 
-    return Progress(
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TextColumn("{task.completed}/{task.total}"),
-        TimeRemainingColumn(),
-        console=console,
-    )
+    count = "{task.completed}/{task.total}"
+    return progress(terminal, "{task.description}", BarColumn(), count, TimeRemainingColumn())
 
 
 def megabytes(count: int) -> str:

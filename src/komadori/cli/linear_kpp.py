@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from komadori.cli.console import console
 from komadori.cli.linear_data import (
     EpochTable,
     data_options,
@@ -47,13 +48,11 @@ def kpp(
     import os
     import threading
 
-    from rich.console import Console
-
-    from komadori.cli.interrupt import interrupt_sets
+    from komadori.cli.interrupt import InterruptError, interrupt_sets
     from komadori.cli.linear_settings import read_settings
     from komadori.linear.kpp import Learner, Settings
 
-    console = Console()
+    terminal = console()
     settings = read_settings(
         Settings,
         {
@@ -66,17 +65,17 @@ def kpp(
         overrides,
     )
     least, most = Learner.memory_bytes()
-    console.print(
+    terminal.print(
         f"memory: {megabytes(least)} for the weights, up to {megabytes(most)} as positions touch "
         "them, besides the data",
         soft_wrap=True,
     )
-    train, test = load_split(console, data, test_share, test_limit, settings.seed)
+    train, test = load_split(terminal, data, test_share, test_limit, settings.seed)
     stop = threading.Event()
     try:
         learner = Learner(settings, train, test, folder, resume=resume)
         updates = learner.updates
-        with interrupt_sets(stop), progress_bar(console) as bar:
+        with interrupt_sets(stop), progress_bar(terminal) as bar:
             done = learner.state.epoch * updates + learner.state.update
             task = bar.add_task("learning", total=settings.epochs * updates, completed=done)
 
@@ -100,9 +99,9 @@ def kpp(
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if stop.is_set() and learner.state.epoch < settings.epochs:
-        raise click.ClickException(f"interrupted; --resume goes on ({folder})")
-    console.print(f"weights: {folder / 'weights.npz'}")
-    console.print(
+        raise InterruptError(f"--resume goes on ({folder})")
+    terminal.print(f"weights: {folder / 'weights.npz'}")
+    terminal.print(
         f"next: komadori match 'alphabeta?Eval=kpp&EvalFile={folder}/weights.npz' "
         "'alphabeta?Eval=two-piece'",
         soft_wrap=True,

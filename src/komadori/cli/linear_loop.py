@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
+from komadori.cli.console import console
+
 if TYPE_CHECKING:
     from komadori.generate.linear_loop import Stage
 
@@ -31,7 +33,7 @@ if TYPE_CHECKING:
 )
 @click.option(
     "-o",
-    "--run",
+    "--out",
     "folder",
     default=Path("runs/loop"),
     show_default=True,
@@ -66,16 +68,14 @@ def command(
     import os
     import threading
 
-    from rich.console import Console
-
-    from komadori.cli.interrupt import interrupt_sets
+    from komadori.cli.interrupt import InterruptError, interrupt_sets
     from komadori.cli.linear_data import progress_bar
     from komadori.cli.linear_settings import read_settings
     from komadori.cli.sample_files import find_files
     from komadori.generate import SearchBounds, TeacherSettings
     from komadori.generate.linear_loop import LEARNERS, LinearLoop, LoopSettings
 
-    console = Console()
+    terminal = console()
     threads = threads or os.cpu_count() or 1
     settings = read_settings(
         LoopSettings,
@@ -99,7 +99,7 @@ def command(
             weights=weights,
             resume=resume,
         )
-        with interrupt_sets(stop), progress_bar(console) as bar:
+        with interrupt_sets(stop), progress_bar(terminal) as bar:
             tasks = {}
 
             def progress(stage: Stage) -> None:
@@ -116,5 +116,5 @@ def command(
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if made is None:
-        raise click.ClickException(f"interrupted; --resume goes on ({folder})")
-    console.print(f"weights: {made}")
+        raise InterruptError(f"--resume goes on ({folder})")
+    terminal.print(f"weights: {made}")

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from komadori.cli.console import console
 from komadori.cli.linear_data import (
     EpochTable,
     data_options,
@@ -53,14 +54,12 @@ def command(
     import os
     import threading
 
-    from rich.console import Console
-
-    from komadori.cli.interrupt import interrupt_sets
+    from komadori.cli.interrupt import InterruptError, interrupt_sets
     from komadori.cli.linear_settings import read_settings
     from komadori.linear.nnue import Learner, Settings, bytes_needed
     from komadori.linear.weights_file import WeightsError
 
-    console = Console()
+    terminal = console()
     stop = threading.Event()
     settings = read_settings(
         Settings,
@@ -72,11 +71,11 @@ def command(
         },
         overrides,
     )
-    train, test = load_split(console, data, test_share, test_limit, settings.seed)
-    console.print(f"memory: {megabytes(bytes_needed(settings, len(train)))}")
+    train, test = load_split(terminal, data, test_share, test_limit, settings.seed)
+    terminal.print(f"memory: {megabytes(bytes_needed(settings, len(train)))}")
     try:
         learner = Learner(settings, train, test, folder, resume=resume, begin_with=begin_with)
-        with interrupt_sets(stop), progress_bar(console) as bar:
+        with interrupt_sets(stop), progress_bar(terminal) as bar:
             size = len(learner.train)
             task = bar.add_task(
                 "learning", total=settings.epochs * size, completed=learner.epoch * size
@@ -96,9 +95,9 @@ def command(
         raise click.ClickException(str(error)) from error
     if not learner.is_done:
         kept = f"--resume goes on ({folder})" if learner.epoch else "no epoch was done"
-        raise click.ClickException(f"interrupted; {kept}")
-    console.print(f"best (*): epoch {learner.best_epoch}, {folder / 'nn.bin'}")
-    console.print(
+        raise InterruptError(kept)
+    terminal.print(f"best (*): epoch {learner.best_epoch}, {folder / 'nn.bin'}")
+    terminal.print(
         f"next: komadori match 'alphabeta?Eval=nnue&EvalFile={folder}/nn.bin' "
         "'alphabeta?Eval=two-piece'",
         soft_wrap=True,

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 import click
 from rich.console import Console
 
-from komadori.cli import interruptible
+from komadori.cli import interrupt
+from komadori.cli.console import console
 from komadori.cli.game_options import game_progress, with_conditions
 
 if TYPE_CHECKING:
@@ -63,19 +64,19 @@ def command(
     from komadori.players import PlayerSpec
     from komadori.usi.client import EngineError
 
-    console = Console()
+    terminal = console()
     try:
         for spec in (a, b):
             PlayerSpec.parse(spec)
         read = arena.read_openings(openings, opening_plies) if openings else None
         test = arena.Sprt(*sprt) if sprt else None
-        with game_progress(console) as bar:
+        with game_progress(terminal) as bar:
             task = bar.add_task("", total=games)
 
             def show(record: arena.GameRecord, result: arena.MatchResult) -> None:
                 bar.update(task, completed=result.played, description=_running(result))
 
-            result = interruptible.run(
+            result = interrupt.in_thread(
                 lambda: arena.play_match(
                     a,
                     b,
@@ -90,12 +91,11 @@ def command(
                     records=records,
                     sprt=test,
                 ),
-                "The same command resumes." if out else "With --out a match can be resumed.",
-                bar.stop,
+                "the same command resumes" if out else "with --out a match can be resumed",
             )
     except (ValueError, EngineError, arena.WorkerError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    _report(console, result, seed, str(openings or f"{opening_plies} random plies"), out)
+    _report(terminal, result, seed, str(openings or f"{opening_plies} random plies"), out)
 
 
 def _running(result: arena.MatchResult) -> str:
@@ -103,7 +103,7 @@ def _running(result: arena.MatchResult) -> str:
 
 
 def _report(
-    console: Console, result: arena.MatchResult, seed: int, openings: str, out: Path | None
+    terminal: Console, result: arena.MatchResult, seed: int, openings: str, out: Path | None
 ) -> None:
     reasons = ", ".join(f"{name.replace('_', ' ')} {n}" for name, n in result.reasons.most_common())
     whites = result.played - result.draws - result.black_wins
@@ -122,4 +122,4 @@ def _report(
     if out:
         lines.append(f"page: {out / 'index.html'}")
     for line in lines:
-        console.print(line, highlight=False, soft_wrap=True, markup=False)
+        terminal.print(line, soft_wrap=True)

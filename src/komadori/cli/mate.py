@@ -7,7 +7,11 @@ from pathlib import Path
 
 import click
 
+from komadori.cli.console import counted, say
+from komadori.cli.positions import board_of
 from komadori.mate import MateResult, MateSolver, MateStatus, StopFlag
+from komadori.records import RecordError
+from komadori.records.files import content
 from komadori.rules import Board, RulesError
 
 _WORDS = {
@@ -21,20 +25,17 @@ def _problems(path: Path) -> list[str]:
     """The lines of a file that hold an SFEN, each cut down to it (other columns by tabs)."""
     found = []
     try:
-        text = path.read_text(encoding="utf-8-sig")
+        text = content(path).tobytes().decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise click.ClickException(f"{path}: not UTF-8 text: {error}") from error
+    except RecordError as error:
+        raise click.ClickException(str(error)) from error
     for line in text.splitlines():
         if not line.strip() or line.lstrip().startswith("#"):
             continue
         columns = [column for column in line.split("\t") if "/" in column]
         found.append((columns[0] if columns else line).strip())
     return found
-
-
-def _board(sfen: str) -> Board:
-    words = sfen.split() or [""]
-    return Board.from_usi(sfen) if words[0] in ("sfen", "startpos", "position") else Board(sfen)
 
 
 def _solve_interruptibly(
@@ -68,11 +69,12 @@ def _solve_interruptibly(
     "--plies", default=0, type=click.IntRange(min=0), help="Look for mates no longer than this."
 )
 @click.option(
-    "--time-ms",
-    default=60_000,
+    "--time",
+    "seconds_each",
+    default=60.0,
     show_default=True,
-    type=click.IntRange(min=0),
-    help="Give up on a problem after so many milliseconds; 0: never.",
+    type=click.FloatRange(min=0, max=1e6),
+    help="Give up on a problem after so many seconds; 0: never.",
 )
 @click.option("--shortest", is_flag=True, help="Look for the shortest mate.")
 @click.option(
@@ -88,14 +90,14 @@ def command(
     files: tuple[Path, ...],
     nodes: int,
     plies: int,
-    time_ms: int,
+    seconds_each: float,
     shortest: bool,
     hash_mb: float,
     quiet: bool,
 ) -> None:
     """Find the mate by the side to move in each SFEN given, or in files of problems.
 
-    An SFEN may be followed by moves, as USI's `position` has it. Every mate printed was replayed.
+    An SFEN may be followed by moves, as in USI's `position`. Every mate printed was replayed.
     """
     problems = [*sfens, *(sfen for path in files for sfen in _problems(path))]
     if not problems:
@@ -104,18 +106,19 @@ def command(
         solver = MateSolver(hash_mb)
     except (ValueError, MemoryError) as error:
         raise click.UsageError(f"--hash-mb {hash_mb:g}: {error or 'no such memory'}") from error
+    time_ms = round(1000 * seconds_each)
     counts = dict.fromkeys(_WORDS, 0)
     refused = 0
     seconds = 0.0
     for number, sfen in enumerate(problems, 1):
         try:
-            board = _board(sfen)
+            board = board_of(sfen)
             found = _solve_interruptibly(solver, board, nodes, plies, time_ms, shortest)
         except MemoryError as error:
             raise click.ClickException(f"--hash-mb {hash_mb:g}: no such memory") from error
         except RulesError as error:
             refused += 1
-            click.echo(f"{number}\trefused\t{sfen}\t{error}", err=True)
+            say(f"{number}\trefused\t{sfen}\t{error}", err=True)
             continue
         counts[found.status] += 1
         seconds += found.seconds
@@ -124,13 +127,13 @@ def command(
         line = " ".join(move.usi() for move in found.moves)
         length = f" in {len(found.moves)}" if found.is_mate else ""
         exact = " (shortest)" if found.is_shortest else ""
-        click.echo(
+        say(
             f"{number}\t{_WORDS[found.status]}{length}{exact}\t{found.nodes:,} nodes"
             f"\t{found.seconds * 1000:.1f} ms\t{line or sfen}"
         )
     parts = [f"{count} {_WORDS[status]}" for status, count in counts.items() if count]
     if refused:
         parts.append(f"{refused} refused")
-    click.echo(f"{len(problems)} problems: {', '.join(parts)}; {seconds:.3f} s")
+    say(f"{counted(len(problems), 'problem')}: {', '.join(parts)}; {seconds:.3f} s")
     if refused:
         raise SystemExit(1)

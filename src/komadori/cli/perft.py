@@ -3,15 +3,27 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import click
 
-from komadori.rules import Board, RulesError
+from komadori.cli.console import say
+from komadori.cli.interrupt import in_thread
+from komadori.cli.positions import board_of
+from komadori.rules import RulesError
+
+#: No machine gets there.
+MAX_DEPTH = 30
 
 
 @click.command()
-@click.argument("depth", type=click.IntRange(min=0))
-@click.option("--sfen", default="startpos", help="The root position.", show_default=True)
+@click.argument("depth", type=click.IntRange(min=0, max=MAX_DEPTH))
+@click.option(
+    "--sfen",
+    default="startpos",
+    help="The root: an SFEN, or as in USI's `position`: startpos moves 7g7f.",
+    show_default=True,
+)
 @click.option("--divide", is_flag=True, help="Print the count below each move of the root.")
 @click.option(
     "--repeat",
@@ -26,7 +38,7 @@ def command(depth: int, sfen: str, divide: bool, repeat: int) -> None:
     The last ply is counted, not made (bulk counting), as public engines do.
     """
     try:
-        board = Board(sfen)
+        board = board_of(sfen)
     except RulesError as error:
         raise click.BadParameter(str(error), param_hint="--sfen") from error
     seconds = []
@@ -36,13 +48,13 @@ def command(depth: int, sfen: str, divide: bool, repeat: int) -> None:
             nodes = 0
             for move in board.legal_moves:
                 board.push(move)
-                below = board.perft(depth - 1)
+                below = in_thread(partial(board.perft, depth - 1))
                 board.pop()
                 nodes += below
-                click.echo(f"{move.usi():<6}{below:>16,}")
+                say(f"{move.usi():<6}{below:>16,}")
         else:
-            nodes = board.perft(depth)
+            nodes = in_thread(partial(board.perft, depth))
         seconds.append(time.perf_counter() - start)
     best = min(seconds)
-    click.echo(f"perft({depth}) = {nodes:,}")
-    click.echo(f"{best:.3f} s, {nodes / best:,.0f} nodes/s")
+    say(f"perft({depth}) = {nodes:,}")
+    say(f"{best:.3f} s, {nodes / best:,.0f} nodes/s")

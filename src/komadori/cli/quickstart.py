@@ -6,9 +6,12 @@ from pathlib import Path
 
 import click
 
+from komadori.cli.console import say
+
 
 @click.command()
 @click.option(
+    "-o",
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("runs/quickstart"),
@@ -55,11 +58,11 @@ def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> Non
             outcome = run(out, Settings(seconds, games, nodes, seed), display)
     except OSError as error:
         raise click.ClickException(str(error)) from error
-    click.echo()
-    click.echo(f"page: {outcome.page}   time: {outcome.seconds:.0f} s")
-    click.echo("next:")
+    say()
+    say(f"page: {outcome.page}   time: {outcome.seconds:.0f} s")
+    say("next:")
     for purpose, line in next_commands(outcome.model):
-        click.echo(f"  {line}\n      {purpose}")
+        say(f"  {line}\n      {purpose}")
     if not outcome.passed:
-        click.echo("The network did not beat both opponents with p < 0.05.", err=True)
+        say("The network did not beat both opponents with p < 0.05.", err=True)
         raise SystemExit(1)

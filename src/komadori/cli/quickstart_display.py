@@ -5,10 +5,11 @@ from __future__ import annotations
 import time
 from contextlib import ExitStack
 
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn, Progress
+from rich.text import Text
 
 from komadori.arena import MatchResult
+from komadori.cli.console import console, progress
 from komadori.cli.training_display import TrainingBar, clock
 from komadori.lab.quickstart import Observer
 from komadori.training import Report
@@ -18,7 +19,7 @@ class Display(Observer):
     """Prints each stage and its results; while a stage lasts, one line that moves."""
 
     def __init__(self) -> None:
-        self._console = Console(highlight=False)
+        self._console = console()
         self._live = ExitStack()
         self._training: TrainingBar | None = None
         self._games: Progress | None = None
@@ -32,7 +33,7 @@ class Display(Observer):
 
     def stage(self, text: str) -> None:
         self._end_live()
-        self._console.print(f"[bold]{text}[/]")
+        self._console.print(Text(text, "bold"))
         self._since = time.monotonic()
 
     def say(self, text: str) -> None:
@@ -46,12 +47,12 @@ class Display(Observer):
 
     def game(self, so_far: MatchResult, total: int) -> None:
         if self._games is None:
-            self._games = Progress(
-                TextColumn("playing"),
+            self._games = progress(
+                self._console,
+                "playing",
                 BarColumn(),
-                TextColumn("{task.percentage:>3.0f}%"),
-                TextColumn("{task.fields[state]}"),
-                console=self._console,
+                "{task.percentage:>3.0f}%",
+                "{task.fields[state]}",
             )
             self._live.enter_context(self._games)
             self._games.add_task("playing", total=total, state="")

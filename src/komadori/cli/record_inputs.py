@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import functools
 import re
 import sys
@@ -11,16 +12,15 @@ from pathlib import Path
 from typing import Any
 
 import click
-from rich.console import Console
 from rich.progress import (
     BarColumn,
     DownloadColumn,
     Progress,
-    TextColumn,
     TimeElapsedColumn,
     TimeRemainingColumn,
 )
 
+from komadori.cli.console import console, progress, say
 from komadori.records import FORMATS, Game, GameReader, RecordError, SampleReader, Samples, Skipped
 from komadori.records.formats import Format, find_format, guess_format
 from komadori.records.selection import RESULTS, Selection, find_files
@@ -29,6 +29,12 @@ from komadori.records.selection import RESULTS, Selection, find_files
 SOME_SKIPPED, NOTHING_USABLE = 1, 2
 #: How many places a reason is told for, unless all are asked for.
 PLACES = 3
+
+
+class WriteError(click.ClickException):
+    """The output can't be written; ends with the status of a command that came to nothing."""
+
+    exit_code = NOTHING_USABLE
 
 
 class Inputs:
@@ -57,7 +63,7 @@ class Inputs:
         self.left_out = 0
         self.notes: list[str] = []
         self.skipped: list[Skipped] = []
-        self.console = Console(stderr=True)
+        self.console = console(err=True)
 
     def format_of(self, path: Path) -> Format:
         """The format that a file is read in."""
@@ -65,14 +71,14 @@ class Inputs:
 
     def __iter__(self) -> Iterator[Game | Samples]:
         total = sum(path.stat().st_size for path in self.files)
-        with self._progress() as progress:
-            task = progress.add_task("reading", total=total)
+        with self._progress() as bar:
+            task = bar.add_task("reading", total=total)
             done = 0
             for path in self.files:
                 size = path.stat().st_size
 
                 def show(share: float, done: int = done, size: int = size) -> None:
-                    progress.update(task, completed=done + share * size)
+                    bar.update(task, completed=done + share * size)
 
                 try:
                     yield from self._read(path, show)
@@ -80,7 +86,7 @@ class Inputs:
                     text = str(error).removeprefix(f"{path}: ")
                     self.skipped.append(Skipped(path, 0, size, 0, text))
                 done += size
-                progress.update(task, completed=done)
+                bar.update(task, completed=done)
 
     def games(self) -> Iterator[Game]:
         """As iteration, of games alone; a file of positions counts as skipped."""
@@ -136,38 +142,30 @@ class Inputs:
             raise RecordError("an empty file")
 
     def _progress(self) -> Progress:
-        return Progress(
-            TextColumn("{task.description}"),
-            BarColumn(),
-            DownloadColumn(),
-            TimeElapsedColumn(),
-            TextColumn("left"),
-            TimeRemainingColumn(),
-            console=self.console,
-            transient=True,
-            disable=not self.console.is_terminal,
-        )
+        timing = TimeElapsedColumn(), "left", TimeRemainingColumn()
+        columns = ("{task.description}", BarColumn(), DownloadColumn(), *timing)
+        return progress(self.console, *columns, transient=True)
 
     def finish(self) -> None:
         """Tell what was left out and why, and end the program with the status that says so."""
         for note in self.notes:
-            click.echo(note, err=True)
+            say(note, err=True)
         if self.left_out:
-            click.echo(f"{self.left_out:,} left out by the conditions", err=True)
+            say(f"{self.left_out:,} left out by the conditions", err=True)
         groups: dict[str, list[Skipped]] = defaultdict(list)
         for skip in self.skipped:
             groups[_kind(skip.reason)].append(skip)
         if self.skipped:
             total = sum(skip.count for skip in self.skipped)
-            click.echo(f"{total:,} skipped:", err=True)
+            say(f"{total:,} skipped:", err=True)
         for kind, skips in sorted(groups.items(), key=lambda item: -len(item[1])):
-            click.echo(f"  {sum(skip.count for skip in skips):,} x {kind}", err=True)
+            say(f"  {sum(skip.count for skip in skips):,} x {kind}", err=True)
             for skip in skips if self.verbose else skips[:PLACES]:
-                click.echo(f"    {skip}", err=True)
+                say(f"    {skip}", err=True)
             if not self.verbose and len(skips) > PLACES:
-                click.echo(f"    ... and {len(skips) - PLACES:,} more (--verbose)", err=True)
+                say(f"    ... and {len(skips) - PLACES:,} more (--verbose)", err=True)
         if not self.used and not self.left_out:
-            click.echo("no usable game in the files", err=True)
+            say("no usable game in the files", err=True)
             sys.exit(NOTHING_USABLE)
         if self.skipped:
             sys.exit(SOME_SKIPPED)
@@ -226,8 +224,12 @@ def with_inputs(function: Callable[..., None]) -> Callable[..., None]:
         inputs = Inputs(paths, source_format, selection, verbose)
         try:
             function(inputs, **options)
-        except (RecordError, OSError) as error:
+        except RecordError as error:
             raise click.UsageError(str(error)) from error
+        except OSError as error:
+            if error.errno == errno.EPIPE:  # who reads our output has seen enough
+                raise
+            raise WriteError(str(error)) from error
         inputs.finish()
 
     return wrapper

@@ -11,6 +11,9 @@ import click
 import numpy as np
 from numpy.typing import NDArray
 
+from komadori.atomic import is_stream
+from komadori.cli import interrupt
+from komadori.cli.console import counted, say
 from komadori.cli.record_inputs import Inputs, with_inputs
 from komadori.records import (
     FORMATS,
@@ -38,7 +41,7 @@ from komadori.rules import Board, RulesError
 ENCODINGS = {"utf-8": "utf-8", "shift-jis": "cp932"}
 
 _output = click.option(
-    "--output", "-o", required=True, type=click.Path(path_type=Path), help="File to write."
+    "--out", "-o", "output", required=True, type=click.Path(path_type=Path), help="File to write."
 )
 _to = click.option(
     "--to",
@@ -100,8 +103,9 @@ class Output:
 
     def summary(self) -> str:
         if isinstance(self.writer, GameWriter):
-            return f"{self.path}: {self.writer.games:,} games, {self.writer.plies:,} plies"
-        return f"{self.path}: {self.writer.records:,} positions"
+            plies = counted(self.writer.plies, "ply", "plies")
+            return f"{self.path}: {counted(self.writer.games, 'game')}, {plies}"
+        return f"{self.path}: {counted(self.writer.records, 'position')}"
 
 
 def _format_of(path: Path, name: str | None) -> Format:
@@ -110,12 +114,13 @@ def _format_of(path: Path, name: str | None) -> Format:
 
 @contextlib.contextmanager
 def _opened(*outputs: Output) -> Iterator[None]:
+    interrupt.hint("nothing was written")
     with ExitStack() as stack:
         for output in outputs:
             stack.enter_context(output.writer)
         yield
     for output in outputs:
-        click.echo(output.summary())
+        say(output.summary(), err=is_stream(output.path))
 
 
 @command.command()
@@ -130,7 +135,7 @@ def stats(inputs: Inputs, distinct: bool) -> None:
         else:
             counts.add_samples(item)
     for line in _told(counts, len(inputs.files)):
-        click.echo(line)
+        say(line)
 
 
 def _told(counts: Counts, files: int) -> Iterator[str]:
@@ -269,7 +274,7 @@ def split(
                 parts[1].write(inputs, piece.take(~known))
         _refuse_nothing(inputs)
     what = "dropped" if disjoint else "shared: --disjoint drops them"
-    click.echo(f"{shared:,} of the {total:,} positions for tests are in the training part, {what}")
+    say(f"{shared:,} of the {total:,} positions for tests are in the training part, {what}")
 
 
 def _games_of(samples: Samples, first: int) -> list[tuple[int, Game | Samples]]:
@@ -332,7 +337,7 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, by: str) -> None:
             else:
                 repeats += 1
         _refuse_nothing(inputs)
-    click.echo(f"{repeats:,} repeated {by}s dropped")
+    say(f"{repeats:,} repeated {by}s dropped")
 
 
 @command.command()
@@ -345,11 +350,11 @@ def head(inputs: Inputs, number: int, ply: int | None) -> None:
     for item in inputs:
         if isinstance(item, Game):
             for line in _shown_game(item, ply):
-                click.echo(line)
+                say(line)
             shown += 1
         else:
             for line in _shown_positions(item, number - shown):
-                click.echo(line)
+                say(line)
             shown += min(number - shown, len(item))
         if shown >= number:
             break

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from komadori.cli.console import say
+
 
 @click.command()
 @click.argument("run", type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -65,7 +67,7 @@ def command(
         OSError,
     ) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"page: {page}")
+    say(f"page: {page}")
 
 
 def _run_inside(folder: Path) -> tuple[Path, bool]:

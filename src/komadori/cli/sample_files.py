@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori import records
+from komadori.cli.console import say
 from komadori.records.selection import match_files
 
 if TYPE_CHECKING:
@@ -42,7 +43,7 @@ def load_shares(patterns: Iterable[str], cache: str = "") -> Part:
 
 def _tell_skipped(samples: records.Samples) -> None:
     for skipped in samples.skipped:
-        click.echo(f"skipped: {skipped}", err=True)
+        say(f"skipped: {skipped}", err=True)
 
 
 def find_files(patterns: Iterable[str]) -> list[Path]:

@@ -11,7 +11,8 @@ from typing import Any
 
 import click
 
-from komadori.cli.interrupt import interrupt_sets
+from komadori.cli.console import console
+from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.shipped import experiment_path
 
 
@@ -40,7 +41,7 @@ class ConfigPath(click.Path):
 @click.option("--variant", help="Of an experiment's file, which variant to train.")
 @click.option(
     "-o",
-    "--run",
+    "--out",
     "run_dir",
     type=click.Path(file_okay=False, path_type=Path),
     help="The run's folder; runs/NAME of the config where left out.",
@@ -69,8 +70,6 @@ def command(
     Ctrl-C ends the run after a checkpoint; `--resume` goes on from there. Several processes or
     GPUs: torchrun --nproc-per-node 2 -m komadori train CONFIG.
     """
-    from rich.console import Console
-
     from komadori import nets, training
     from komadori.cli.sample_files import load_samples, load_shares
     from komadori.cli.training_display import TrainingBar, metrics_table
@@ -104,7 +103,7 @@ def command(
         load = load_shares if wants_visits else load_samples
         samples: training.Samples | training.Part = load(train_files, files.cache)
         test_samples = load_samples(test_files, files.cache) if test_files else None
-        with TrainingBar(Console(quiet=not is_first)) as bar, interrupt_sets(stop):
+        with TrainingBar(console(quiet=not is_first)) as bar, interrupt_sets(stop):
             result = training.train(
                 settings,
                 samples,
@@ -147,6 +146,5 @@ def command(
         ]
         words += ["--variant", variant] if variant else []
         again = shlex.join(["komadori", "train", *words, "-o", str(run_dir), "--resume"])
-        bar.console.print(f"stopped early; go on with: {again}", soft_wrap=True)
-        raise SystemExit(130)
-    bar.console.print(f"next: komadori export {run_dir} -o {run_dir.name}.onnx")
+        raise InterruptError(f"resume with: {again}")
+    bar.console.print(f"next: komadori export {run_dir} -o {run_dir.name}.onnx", soft_wrap=True)

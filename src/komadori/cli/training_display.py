@@ -6,9 +6,10 @@ import math
 from typing import Any
 
 from rich.console import Console
-from rich.progress import BarColumn, Progress, TextColumn
+from rich.progress import BarColumn
 from rich.table import Table
 
+from komadori.cli.console import console, progress
 from komadori.training import SHARES, Metrics, Report
 
 _ROWS = {
@@ -32,14 +33,14 @@ class TrainingBar:
     Test measures are printed above it as they come.
     """
 
-    def __init__(self, console: Console | None = None) -> None:
-        self.console = console or Console()
-        self._progress = Progress(
-            TextColumn("training"),
+    def __init__(self, on: Console | None = None) -> None:
+        self.console = on or console()
+        self._progress = progress(
+            self.console,
+            "training",
             BarColumn(),
-            TextColumn("{task.percentage:>3.0f}%"),
-            TextColumn("{task.fields[state]}"),
-            console=self.console,
+            "{task.percentage:>3.0f}%",
+            "{task.fields[state]}",
         )
         self._task = self._progress.add_task("training", total=1.0, state="starting")
 
@@ -96,7 +97,7 @@ def clock(seconds: float) -> str:
 
 def print_rich(what: object) -> None:
     """Print to the terminal; long lines are left to it."""
-    Console().print(what, soft_wrap=True)
+    console().print(what, soft_wrap=True)
 
 
 def _number(value: float | None) -> str:

@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
-from rich.console import Console, Group
+from rich.console import Group
 from rich.live import Live
 from rich.table import Table
 from rich.text import Text
 
-from komadori.cli import interruptible
+from komadori.cli import interrupt
+from komadori.cli.console import console, say
 from komadori.cli.game_options import game_progress, parse_clock
 
 if TYPE_CHECKING:
@@ -76,7 +77,7 @@ def command(
     the parameters' paths; the same command resumes there.
     """
     if example:
-        click.echo(EXAMPLE, nl=False)
+        say(EXAMPLE.rstrip())
         return
     if player is None or parameters is None or out is None:
         raise click.UsageError("give PLAYER, PARAMETERS.toml and --out FOLDER (or --example)")
@@ -85,26 +86,25 @@ def command(
     from komadori.players import PlayerSpec
     from komadori.usi.client import EngineError
 
-    console = Console()
+    terminal = console()
     try:
         PlayerSpec.parse(player)
         config = read_config(parameters, parse_clock)
-        bar = game_progress(console)
+        bar = game_progress(terminal)
         task = bar.add_task("pairs", total=config.pairs)
-        with Live(console=console, refresh_per_second=2) as live:
+        with Live(console=terminal, refresh_per_second=2) as live:
 
             def show(tuning: Tuning) -> None:
                 bar.update(task, completed=tuning.finished)
                 live.update(Group(_table(tuning), bar))
 
-            tuning = interruptible.run(
+            tuning = interrupt.in_thread(
                 lambda: tune(player, config, out, concurrency=concurrency, on_pair=show),
-                "The same command resumes.",
-                live.stop,
+                "the same command resumes",
             )
             show(tuning)
-        if not console.is_terminal:
-            console.print()
+        if not terminal.is_terminal:
+            terminal.print()
     except (ValueError, EngineError, arena.WorkerError, OSError) as error:
         raise click.ClickException(str(error)) from error
     for line in (
@@ -113,7 +113,7 @@ def command(
         f"page: {out / 'index.html'}",
         f'now compare: komadori match "{tuning.specification()}" "{player}"',
     ):
-        console.print(line, markup=False, highlight=False, soft_wrap=True)
+        terminal.print(line, soft_wrap=True)
 
 
 def _table(tuning: Tuning) -> Table:

@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from komadori.cli.console import say
+
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path))
@@ -61,5 +63,5 @@ def command(
         address = bind(port, lan)
     except OSError as error:
         raise click.ClickException(f"port {port}: {error.strerror or error}") from error
-    serve(hub, address, not no_browser, click.echo)
+    serve(hub, address, not no_browser, say)
     os._exit(0)  # threads of a backend must not keep the process

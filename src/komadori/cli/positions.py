@@ -1,0 +1,20 @@
+"""Positions as users write them."""
+
+from __future__ import annotations
+
+from komadori.rules import Board
+
+
+def board_of(text: str) -> Board:
+    """An SFEN, or what follows USI's `position`: `startpos moves 7g7f`, `sfen ... moves ...`.
+
+    An SFEN may be followed by moves without the word `sfen`. Raises RulesError.
+    """
+    words = text.split()
+    if words[:1] == ["position"]:
+        del words[0]
+    if words[:1] in (["startpos"], ["sfen"]):
+        return Board.from_usi(" ".join(words))
+    if "moves" in words:
+        return Board.from_usi(" ".join(["sfen", *words]))
+    return Board(" ".join(words))

@@ -1,0 +1,124 @@
+"""What every command has in common: one line for each error, text of others as it is."""
+
+from __future__ import annotations
+
+import ast
+import errno
+from pathlib import Path
+
+import click
+import pytest
+from click.testing import CliRunner, Result
+
+from komadori import cli
+from komadori.cli import _group
+from komadori.cli._group import describe, group
+from komadori.cli.console import clean, console, counted, progress
+from komadori.records import RecordError
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(group, [str(word) for word in words])
+
+
+@pytest.mark.parametrize(
+    ("error", "text"),
+    [
+        (OSError(errno.ENOSPC, "No space left on device", "a/b"), "a/b: No space left on device"),
+        (OSError(errno.ENOSPC, "No space left on device"), "No space left on device"),
+        (OSError("said by us"), "said by us"),
+        (MemoryError(), "not enough memory"),
+        (RecordError("x.csa: damaged"), "x.csa: damaged"),
+        (
+            ModuleNotFoundError("No module named 'torch.x'", name="torch.x"),
+            "this needs the package torch: pip install 'komadori[train]'",
+        ),
+        (
+            ZeroDivisionError("division\nby zero"),
+            "unexpected ZeroDivisionError: division by zero "
+            "(a fault of komadori; KOMADORI_DEBUG=1 shows where)",
+        ),
+    ],
+)
+def test_any_exception_is_one_line(
+    error: Exception, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    @click.command()
+    def fails() -> None:
+        raise error
+
+    monkeypatch.setattr(_group._LazyGroup, "get_command", lambda *_: fails)
+    result = run("fails")
+    assert result.output == f"Error: {text}\n"
+    assert result.exit_code == 1
+    assert describe(error) == text
+
+
+def test_a_system_error_that_a_command_passes_on_names_the_file_first(tmp_path: Path) -> None:
+    result = run("install-engine", "--out", "/proc/nowhere/engine.sh")
+    assert result.output == "Error: /proc/nowhere: No such file or directory\n"
+    assert result.exit_code == 1
+
+
+def test_analyze_is_an_alias() -> None:
+    assert (
+        run("analyze", "--help").output.splitlines()[1:]
+        == (run("analyse", "--help").output.splitlines()[1:])
+    )
+    assert "analyze" not in run("--help").output
+
+
+def test_every_command_writes_to_out(tmp_path: Path) -> None:
+    """One name for one thing; the earlier names are understood."""
+
+    def options(command: click.Command) -> set[str]:
+        found = {name for p in command.params for name in p.opts}
+        if isinstance(command, click.Group):
+            context = click.Context(command)
+            for name in command.list_commands(context):
+                below = command.get_command(context, name)
+                assert below is not None
+                found |= options(below)
+        return found
+
+    assert not {"--output", "--run"} & options(group)
+    game = tmp_path / "a.usi"
+    game.write_text("startpos moves 7g7f 3c3d\n")
+    for name in ("--out", "--output", "-o"):
+        result = run("records", "convert", game, name, tmp_path / f"b{name}.kif")
+        assert result.exit_code == 0, result.output
+        assert "1 game, 2 plies" in result.output
+
+
+def test_foreign_text_is_neither_markup_nor_a_terminal_command() -> None:
+    assert clean("a\x1b[31m\x07b\tc\n\u202ed\udce9") == "a␛[31m␇b\tc\n\ufffdd\ufffd"
+    terminal = console()
+    with terminal.capture() as shown:
+        terminal.print("[red]A[/] [/x] :smile: \x1b[1m")
+    assert shown.get() == "[red]A[/] [/x] :smile: ␛[1m\n"
+    bar = progress(terminal, "{task.description}", "{task.fields[state]}")
+    bar.add_task("[/b]", state="[red]x\x1b")
+    with terminal.capture() as shown:
+        terminal.print(bar.get_renderable())
+    assert shown.get().strip() == "[/b] [red]x␛"
+
+
+def test_counts_agree() -> None:
+    assert counted(1, "game") == "1 game"
+    assert counted(2000, "game") == "2,000 games"
+    assert counted(0, "ply", "plies") == "0 plies"
+
+
+def test_commands_print_through_the_one_console() -> None:
+    """rich's own classes read markup by default; `cli.console` is where they may be made."""
+    folder = Path(cli.__file__).parent
+    for path in folder.glob("*.py"):
+        if path.name == "console.py":
+            continue
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Call):
+                name = ast.unparse(node.func)
+                where = f"{path.name}:{node.lineno}: {name}"
+                last = name.rpartition(".")[2]
+                assert last not in ("Console", "Progress", "TextColumn"), where
+                assert name not in ("click.echo", "click.secho", "Text.from_markup"), where

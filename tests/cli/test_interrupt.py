@@ -1,0 +1,133 @@
+"""Signals end every command, with the status that names them and a word on what was kept."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from komadori.records import sample_path
+
+KOMADORI = [sys.executable, "-m", "komadori"]
+NUMBERS = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminated")}
+
+
+def stop(
+    process: subprocess.Popen[str], number: signal.Signals, after: float
+) -> tuple[int, str, float]:
+    """The status and the messages of a command that gets a signal, and the seconds it took."""
+    time.sleep(after)
+    assert process.poll() is None, process.communicate()
+    began = time.monotonic()
+    process.send_signal(number)
+    _, messages = process.communicate(timeout=60)
+    return process.returncode, messages, time.monotonic() - began
+
+
+def start(*words: str | Path) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [*KOMADORI, *map(str, words)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_compiled_code_does_not_keep_a_command(number: signal.Signals) -> None:
+    status, messages, seconds = stop(start("perft", "7"), number, after=1.5)
+    expected, word = NUMBERS[number]
+    assert (status, messages) == (expected, f"{word}\n")
+    assert seconds < 3  # on a loaded machine; far below a second on an idle one
+
+
+_STUCK = """
+import sys, time, threading
+from pathlib import Path
+from komadori.atomic import atomic_writer
+from komadori.cli import _group, interrupt
+import click
+
+@click.command()
+def stuck():
+    interrupt.hint("nothing is lost")
+    with atomic_writer(Path(sys.argv[1])) as file:
+        file.write(b"half")
+        file.flush()
+        print("ready", flush=True)
+        while True:
+            try:
+                time.sleep(60)
+            except KeyboardInterrupt:
+                pass  # as a library might
+
+_group._LazyGroup.get_command = lambda *_: stuck
+_group.run(["stuck"])
+"""
+
+
+def test_a_command_that_swallows_the_interrupt_is_ended_and_leaves_no_file(tmp_path: Path) -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _STUCK, str(tmp_path / "a")],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    status, messages, seconds = stop(process, signal.SIGINT, after=0)
+    assert (status, messages) == (130, "interrupted; nothing is lost\n")
+    assert seconds < 6
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_a_conversion_leaves_the_old_file_and_no_temporary_one(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    out = tmp_path / "out.csa"
+    out.write_text("PI\n+\n%CHUDAN\n")
+    process = start("records", "convert", *[sample_path()] * 40, "-o", out)
+    while not (tmp_path / ".out.csa.tmp").exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.01)
+    status, messages, _ = stop(process, number, after=0)
+    assert status == NUMBERS[number][0]
+    assert messages.endswith(f"{NUMBERS[number][1]}; nothing was written\n")
+    assert out.read_text() == "PI\n+\n%CHUDAN\n"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.csa"]
+
+
+@pytest.mark.parametrize("number", NUMBERS)
+def test_training_ends_with_a_checkpoint_and_the_command_that_resumes(
+    number: signal.Signals, tmp_path: Path
+) -> None:
+    config = tmp_path / "run.toml"
+    config.write_text('[model]\nnet = "resnet1x8"\n[loop]\nepochs = 100\nbatch_size = 16\n')
+    run = tmp_path / "run"
+    process = start("train", config, "--data", sample_path(), "-o", run)
+    while not (run / "log.jsonl").exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    status, messages, _ = stop(process, number, after=1)
+    expected, word = NUMBERS[number]
+    assert status == expected, messages
+    assert f"{word}; resume with: komadori train {config} --data" in messages
+    assert messages.rstrip().endswith(f"-o {run} --resume")
+    assert len(list(run.glob("**/model.json"))) == 1
+
+
+def test_an_ignored_signal_stays_ignored() -> None:
+    """As of a command that a shell script runs in the background."""
+    code = (
+        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
+        "from komadori.cli import main; import sys; sys.argv[1:] = ['perft', '5']; main()"
+    )
+    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
+    time.sleep(0.4)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(timeout=60) == 0
