@@ -164,6 +164,9 @@ void bind_alphabeta(nb::module_& m) {
              nb::arg("steps"), nb::arg("seed"), nb::call_guard<nb::gil_scoped_release>())
         .def("start", &Engine::start, nb::arg("position"), nb::arg("limits"),
              nb::call_guard<nb::gil_scoped_release>())
+        .def("search", &Engine::search, nb::arg("position"), nb::arg("limits"), nb::rv_policy::copy,
+             nb::call_guard<nb::gil_scoped_release>(),
+             "The same on the calling thread; returns what was found.")
         .def("wait", &Engine::wait, nb::arg("timeout_ms"), nb::call_guard<nb::gil_scoped_release>())
         .def(
             "step",

@@ -64,6 +64,24 @@ class _Bounds(click.ParamType["SearchBounds"]):
 @click.option("--weights", type=_FILE, help="Its weights; the package's if left out.")
 @click.option("--fv-scale", type=click.IntRange(min=1), help="Of an NNUE file; 16 if left out.")
 @click.option("--hash", "hash_mb", type=click.IntRange(min=1), help="MiB of each engine's table.")
+# or another engine
+@click.option(
+    "--engine", "engine_command", metavar="COMMAND", help="A USI engine in place of the built-in."
+)
+@click.option("--option", "engine_options", multiple=True, metavar="NAME=VALUE", help="Its option.")
+@click.option(
+    "--go", metavar="WORDS", help='What it is sent after "go", instead of nodes or depth.'
+)
+@click.option(
+    "--engine-timeout",
+    "limit_s",
+    type=click.FloatRange(min=0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="Seconds without a move after which it counts as hung.",
+)
+@click.option("--opponent-engine", metavar="COMMAND", help="On one side of --opponent-share games.")
+@click.option("--opponent-option", "opponent_options", multiple=True, metavar="NAME=VALUE")
 # how deep
 @click.option("--nodes", type=click.IntRange(min=1), help="Of each search.")
 @click.option("--depth", type=click.IntRange(min=1), help="Of each search.")
@@ -124,13 +142,19 @@ def command(
     depth: int | None,
     searches: tuple[SearchBounds, ...],
     openings: tuple[Path, ...],
+    engine_command: str | None,
+    engine_options: tuple[str, ...],
+    go: str | None,
+    limit_s: float,
+    opponent_engine: str | None,
+    opponent_options: tuple[str, ...],
     opponent_eval: str | None,
     opponent_weights: Path | None,
     opponent_searches: tuple[SearchBounds, ...],
     segment_games: int,
     **given: Any,
 ) -> None:
-    """Play games to learn from: the built-in search against itself.
+    """Play games to learn from: the built-in search, or a USI engine, against itself.
 
     The same command goes on with a folder; a finished game is never lost. Ctrl-C ends it within
     a second.
@@ -142,34 +166,72 @@ def command(
     from komadori.generate.folder import GameFolder
     from komadori.generate.openings import Lines
     from komadori.generate.settings import SearchBounds, TeacherSettings
-    from komadori.generate.sources import BuiltinGames, Evaluation
+    from komadori.generate.sources import BuiltinGames, Evaluation, GameSource
     from komadori.generate.teacher import teacher_card
+    from komadori.generate.usi_games import EngineSpec, UsiGames, check_engine
     from komadori.linear.weights_file import WeightsError
+    from komadori.usi.client import EngineError
 
     if nodes or depth:
         if searches:
             raise click.UsageError("--search stands for --nodes and --depth: give one or the other")
         searches = (SearchBounds(nodes=nodes or 0, depth=depth or 0),)
+    if engine_command and (evaluation or weights or opponent_eval or opponent_weights):
+        raise click.UsageError("--engine takes no --eval and no --weights")
+    if opponent_engine and not engine_command:
+        raise click.UsageError("--opponent-engine: the built-in search plays built-in opponents")
+    has_opponent = opponent_eval or opponent_weights or opponent_searches or opponent_engine
+    if given["opponent_share"] and not has_opponent:
+        raise click.UsageError(
+            "--opponent-share: name the opponent by --opponent-eval, --opponent-weights, "
+            "--opponent-engine or --opponent-search"
+        )
     given |= {"searches": searches or None, "opponent_searches": opponent_searches or None}
     threads = threads or os.cpu_count() or 1
     try:
         settings = TeacherSettings.from_mapping(
             {name: value for name, value in given.items() if value is not None}
         )
-        if settings.opponent_share and not (opponent_eval or opponent_weights or opponent_searches):
-            raise click.UsageError(
-                "--opponent-share: name the opponent by --opponent-eval, --opponent-weights or "
-                "--opponent-search"
-            )
-        player = Evaluation(evaluation or "nnue", weights, fv_scale or 16)
-        opponent = None
-        if opponent_eval or opponent_weights:
-            opponent = Evaluation(opponent_eval or player.name, opponent_weights, player.fv_scale)
         lines = Lines(openings)
-        players = {"player": player.card(), "opponent": opponent and opponent.card()}
-        card = teacher_card(settings, lines, players)
-        with GameFolder(folder, card, segment_games) as held:
-            source = BuiltinGames(settings, lines, player, opponent, threads)
-            run(held, source, games, threads)
-    except (ValueError, OpeningError, WeightsError, OSError) as error:
+        if engine_command:
+            engine = EngineSpec(engine_command, _pairs(engine_options), go, limit_s)
+            other = None
+            if opponent_engine:
+                other = EngineSpec(opponent_engine, _pairs(opponent_options), go, limit_s)
+            players = {
+                "player": engine.card(check_engine(engine, settings.multipv)),
+                "opponent": None if other is None else other.card(check_engine(other, 1)),
+            }
+
+            def source() -> GameSource:
+                return UsiGames(settings, lines, engine, other, threads)
+
+        else:
+            player = Evaluation(evaluation or "nnue", weights, fv_scale or 16)
+            opponent = None
+            if opponent_eval or opponent_weights:
+                opponent = Evaluation(
+                    opponent_eval or player.name, opponent_weights, player.fv_scale
+                )
+            players = {
+                "player": player.card(),
+                "opponent": None if opponent is None else opponent.card(),
+            }
+
+            def source() -> GameSource:
+                return BuiltinGames(settings, lines, player, opponent, threads)
+
+        with GameFolder(folder, teacher_card(settings, lines, players), segment_games) as held:
+            run(held, source(), games, threads)
+    except (ValueError, OpeningError, WeightsError, EngineError, OSError) as error:
         raise click.ClickException(str(error)) from error
+
+
+def _pairs(options: tuple[str, ...]) -> dict[str, str]:
+    pairs = {}
+    for option in options:
+        name, equals, value = option.partition("=")
+        if not equals:
+            raise click.UsageError(f"--option {option}: NAME=VALUE is needed")
+        pairs[name] = value
+    return pairs

@@ -23,6 +23,8 @@ class Counts:
     is_full: bool = True
     games: int = 0
     duplicates: int = 0
+    failed: int = 0
+    """Games dropped because an engine crashed, hung or made an illegal move."""
     empty: int = 0
     """Games that ended before a ply to learn from."""
     plies: int = 0
@@ -40,8 +42,11 @@ class Counts:
     digests: list[int] = field(default_factory=list)
 
     def add(self, facts: Facts, *, is_duplicate: bool) -> None:
-        self.digests.append(facts.digest)
         self.nodes += facts.nodes
+        if facts.winner == Winner.UNKNOWN:
+            self.failed += 1
+            return
+        self.digests.append(facts.digest)
         if is_duplicate:
             self.duplicates += 1
             return
@@ -99,6 +104,7 @@ class Counts:
 _NUMBERS = (
     "games",
     "duplicates",
+    "failed",
     "empty",
     "plies",
     "scored",

@@ -28,6 +28,7 @@ import numpy as np
 
 from komadori.atomic import write_text
 from komadori.generate.counts import Counts
+from komadori.records import Winner
 from komadori.records.files import atomic_writer
 from komadori.records.parts import PositionSet
 from komadori.run_lock import RunLock
@@ -230,7 +231,7 @@ class GameFolder:
             self._next = 0  # the first segment that isn't full
             while (counts := read_counts(self._facts_path(self._next))) and counts.is_full:
                 self._counts[self._next] = counts
-                self._see(counts.digests)
+                self._seen.add(_rows(counts.digests))
                 self._next += 1
             for journal in sorted(path.glob("*.journal")):
                 self._open_journal(journal)
@@ -326,8 +327,7 @@ class GameFolder:
             journal.numbers
         ) >= self.segment_games:
             games = sorted(journal.games(), key=lambda game: game.facts.number)
-            fresh = self._see([game.facts.digest for game in games])
-            self._write(self._next, games, fresh, is_full=True)
+            self._write(self._next, games, self._see(games), is_full=True)
             journal.close()
             journal.path.unlink()
             del self._journals[self._next]
@@ -341,14 +341,19 @@ class GameFolder:
             fresh = []
             for game in games:
                 digest = game.facts.digest
+                if game.facts.winner == Winner.UNKNOWN:
+                    fresh.append(True)
+                    continue
                 known = bool(self._seen.contains(_rows([digest]))[0]) or digest in seen
                 fresh.append(not known)
                 seen.add(digest)
             self._write(segment, games, fresh, is_full=False)
 
-    def _see(self, digests: Iterable[int]) -> list[bool]:
-        rows = _rows(digests)
-        return [bool(is_new) for is_new in self._seen.add(rows)] if len(rows) else []
+    def _see(self, games: list[StoredGame]) -> list[bool]:
+        """Which of the games are new; failed ones have no moves to tell them apart."""
+        played = [game for game in games if game.facts.winner != Winner.UNKNOWN]
+        fresh = iter(self._seen.add(_rows(game.facts.digest for game in played)))
+        return [game.facts.winner == Winner.UNKNOWN or bool(next(fresh)) for game in games]
 
     def _write(
         self, segment: int, games: list[StoredGame], fresh: list[bool], *, is_full: bool

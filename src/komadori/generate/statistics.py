@@ -107,6 +107,8 @@ class Statistics:
             f"ends       {_shares(c.ends, games)}",
             "lengths    " + _histogram(c.lengths),
         ]
+        if c.failed:
+            lines.append(f"dropped    {c.failed:,} games in which an engine failed")
         if c.played_on:
             wrong = 100 * c.wrongly_resigned / c.played_on
             lines.append(

@@ -344,9 +344,9 @@ class UsiEngine:
                     raise EngineError(f"{self.name}: {error}") from error
                 return BestMove(self.drop_in(best.move), self.drop_in(best.ponder))
 
-    def close(self) -> None:
-        """Quit, or be killed. May be called twice."""
-        self._process.close()
+    def close(self, grace_s: float = 2.0) -> None:
+        """Quit, or be killed after that time. May be called twice."""
+        self._process.close(grace_s=grace_s)
 
     def __enter__(self) -> UsiEngine:
         return self

@@ -1,0 +1,282 @@
+"""Teacher games of USI engines: several processes, each with a game in play."""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from komadori._core import generate as _core
+from komadori.generate.folder import FinishedGame, StoredFacts, StoredGame
+from komadori.generate.openings import Lines
+from komadori.generate.settings import TeacherSettings
+from komadori.records import End, Winner
+from komadori.rules import RulesError
+from komadori.usi import adapters
+from komadori.usi.client import EngineError, ExternalEngine, Thought, UsiEngine
+from komadori.usi.protocol import GoCommand, InfoLine, Score, UsiSyntaxError, parse_go
+
+#: Games in a row, over all processes, that may fail before the run ends.
+MOST_FAILURES = 10
+#: How long an engine gets to quit when the run ends.
+_GRACE_S = 0.3
+
+
+@dataclass(frozen=True)
+class EngineSpec:
+    """How an engine is started and asked.
+
+    command  a command line, or the name of an adapter (`komadori.usi.adapters`)
+    go       the words after `go`, in place of the settings' nodes or depth: for engines that are
+             limited by an option or know neither
+    limit_s  after so long without a move the engine counts as hung
+    """
+
+    command: str
+    options: Mapping[str, str] = field(default_factory=dict)
+    go: str | None = None
+    limit_s: float = 60.0
+
+    def __post_init__(self) -> None:
+        if self.go is not None:
+            parse_go(self.go)  # raises UsiSyntaxError, a ValueError
+        if not self.limit_s > 0:
+            raise ValueError(f"limit_s is {self.limit_s}, more than 0 is needed")
+
+    def start(self) -> ExternalEngine:
+        """Raises EngineError where it can't be brought to its first `readyok`."""
+        if self.command in adapters.ADAPTERS:
+            return adapters.start(self.command, dict(self.options))
+        return UsiEngine(self.command, dict(self.options))
+
+    def card(self, name: str) -> dict[str, Any]:
+        return {
+            "engine": name,
+            "command": self.command,
+            "options": dict(self.options),
+            "go": self.go,
+        }
+
+    def request(self, nodes: int, depth: int) -> GoCommand:
+        if self.go is not None:
+            return parse_go(self.go)
+        return GoCommand(nodes=nodes or None, depth=depth or None)
+
+
+def check_engine(spec: EngineSpec, multipv: int) -> str:
+    """Start and stop the engine; its name. Raises EngineError, which says what is wrong."""
+    engine = spec.start()
+    try:
+        if multipv > 1 and not (isinstance(engine, UsiEngine) and "MultiPV" in engine.declared):
+            raise EngineError(f"{engine.name} has no option MultiPV: multipv has to be 1")
+        return engine.name
+    finally:
+        engine.close()
+
+
+class UsiGames:
+    """Plays with engines' processes, one a game in play (a `GameSource`).
+
+    An engine that crashes, hangs, says no score or makes an illegal move is started anew, and its
+    game is dropped and counted as failed.
+    """
+
+    def __init__(
+        self,
+        settings: TeacherSettings,
+        lines: Lines,
+        engine: EngineSpec,
+        opponent: EngineSpec | None = None,
+        processes: int = 1,
+    ) -> None:
+        if settings.inner_share:
+            raise ValueError("inner_share: only the built-in search shows what it searched")
+        self._settings, self._lines = settings.to_core(), lines.core
+        self._specs = (engine, opponent or engine) if settings.opponent_share else (engine,)
+        self._lock = threading.Lock()
+        self._changed = threading.Condition(self._lock)
+        self._numbers: deque[int] = deque()
+        self._unfinished = 0
+        self._finished: list[FinishedGame] = []
+        self._failure: BaseException | None = None
+        self._failed_in_row = 0
+        self._stopping = False
+        self._engines: set[ExternalEngine] = set()
+        self._threads = [
+            threading.Thread(target=self._run, name=f"engine {i}", daemon=True)
+            for i in range(processes)
+        ]
+        for thread in self._threads:
+            thread.start()
+
+    # -- the source
+
+    def add(self, numbers: Sequence[int]) -> None:
+        with self._changed:
+            self._numbers.extend(numbers)
+            self._unfinished += len(numbers)
+            self._changed.notify_all()
+
+    @property
+    def waiting(self) -> int:
+        return self._unfinished
+
+    def take(self, timeout_ms: int) -> Sequence[FinishedGame]:
+        """Raises EngineError where games fail one after the other."""
+        with self._changed:
+            self._changed.wait_for(
+                lambda: self._finished or self._failure or not self._unfinished, timeout_ms / 1000
+            )
+            if self._failure and not self._finished:
+                failure, self._failure = self._failure, None
+                raise failure
+            games, self._finished = self._finished, []
+            return games
+
+    def stop(self) -> None:
+        with self._changed:
+            self._stopping = True
+            engines = list(self._engines)
+            self._changed.notify_all()
+        closing = [threading.Thread(target=_close, args=(engine,)) for engine in engines]
+        for thread in closing:
+            thread.start()
+        for thread in closing + self._threads:
+            thread.join(3 * _GRACE_S)
+
+    # -- a thread
+
+    def _run(self) -> None:
+        engines: list[ExternalEngine] = []
+        try:
+            while (number := self._next()) is not None:
+                try:
+                    if not engines:
+                        engines = self._start()
+                    game = self._play(number, engines)
+                except (EngineError, RulesError, UsiSyntaxError) as error:
+                    self._discard(engines)
+                    engines = []
+                    if self._stopping:
+                        return
+                    self._note_failure(number, error)
+                else:
+                    self._note(game, 0)
+        except BaseException as error:  # handed to the thread that takes
+            with self._changed:
+                self._failure = self._failure or error
+                self._changed.notify_all()
+        finally:
+            self._discard(engines)
+
+    def _next(self) -> int | None:
+        with self._changed:
+            self._changed.wait_for(lambda: self._numbers or self._stopping or self._failure)
+            return None if self._stopping or self._failure else self._numbers.popleft()
+
+    def _start(self) -> list[ExternalEngine]:
+        engines: list[ExternalEngine] = []
+        for spec in self._specs:
+            engine = spec.start()
+            engines.append(engine)
+            with self._lock:
+                self._engines.add(engine)
+        return engines
+
+    def _discard(self, engines: list[ExternalEngine]) -> None:
+        for engine in engines:
+            with self._lock:
+                self._engines.discard(engine)
+            _close(engine)
+
+    def _note(self, game: FinishedGame, failed_in_row: int) -> None:
+        with self._changed:
+            self._failed_in_row = failed_in_row
+            self._finished.append(game)
+            self._unfinished -= 1
+            self._changed.notify_all()
+
+    def _note_failure(self, number: int, error: Exception) -> None:
+        failed = self._failed_in_row + 1
+        facts = StoredFacts(
+            number, 0, Winner.UNKNOWN, End.INTERRUPTED, Winner.UNKNOWN, 0, 0, 0, 0, 0
+        )
+        self._note(StoredGame(facts, b"", b""), failed)
+        if failed >= MOST_FAILURES:
+            raise EngineError(f"{failed} games in a row failed, the last: {error}") from error
+
+    def _play(self, number: int, engines: list[ExternalEngine]) -> FinishedGame:
+        game = _core.TeacherGame(self._settings, self._lines, number)
+        for engine in engines:
+            engine.new_game()
+        lines_asked = [0] * len(engines)
+        while not game.is_over:
+            request = game.request()
+            side = 1 if request.by_opponent and len(engines) > 1 else 0
+            engine, spec = engines[side], self._specs[side]
+            if lines_asked[side] != request.multi_pv:
+                if isinstance(engine, UsiEngine) and "MultiPV" in engine.declared:
+                    engine.set_option("MultiPV", str(request.multi_pv))
+                lines_asked[side] = request.multi_pv
+            go = spec.request(request.nodes, request.depth)
+            thought = engine.think(game.initial_sfen, game.moves, go, spec.limit_s)
+            if thought.time_ms > 1000 * spec.limit_s:
+                raise EngineError(f"{engine.name} gave no answer within {spec.limit_s:g} s")
+            _answer(game, thought, engine.name)
+        return game.finished()
+
+
+def _answer(game: _core.TeacherGame, thought: Thought, name: str) -> None:
+    nodes = max((info.nodes or 0 for info in thought.infos), default=0)
+    move = thought.best.move
+    if move == "resign":
+        game.answer([], nodes)
+    elif move == "win":
+        if not game.position.can_declare_win():
+            raise EngineError(f"{name} declared a win that the rules don't give it")
+        game.answer([], nodes, True)
+    else:
+        lines = _lines(thought.infos)
+        best = thought.last_info
+        if best is None or best.score is None:
+            raise EngineError(
+                f"{name} said no score for {move}; books and quick replies have to be switched off"
+            )
+        scored = {move: _cp(best.score)}
+        for text, score in lines.items():
+            scored.setdefault(text, min(score, scored[move]))
+        first, *others = scored.items()
+        game.answer([first, *sorted(others, key=lambda line: -line[1])], nodes)
+
+
+def _lines(infos: Sequence[InfoLine]) -> dict[str, int]:
+    """Move and score of the last lines of each rank; exact ones where there are any."""
+    by_rank: dict[int, InfoLine] = {}
+    for info in infos:
+        if info.score is not None and info.pv:
+            rank = info.multipv or 1
+            known = by_rank.get(rank)
+            is_bound = bool(info.score.bound)
+            if known is None or not is_bound or known.depth != info.depth:
+                by_rank[rank] = info
+    return {
+        info.pv[0]: _cp(info.score) for _, info in sorted(by_rank.items()) if info.score is not None
+    }
+
+
+def _cp(score: Score) -> int:
+    if score.mate_plies is not None:
+        return _core.MATE_SCORE_CP if score.mate_plies > 0 else -_core.MATE_SCORE_CP
+    if score.mate_sign:
+        return _core.MATE_SCORE_CP * score.mate_sign
+    cp = score.cp or 0
+    return max(-_core.MATE_SCORE_CP, min(_core.MATE_SCORE_CP, cp))
+
+
+def _close(engine: ExternalEngine) -> None:
+    if isinstance(engine, UsiEngine):
+        engine.close(grace_s=_GRACE_S)
+    else:
+        engine.close()
