@@ -280,6 +280,9 @@ class Engine:
 
     def start(self, position: komadori._core.rules.Position, limits: Limits) -> None: ...
 
+    def search(self, position: komadori._core.rules.Position, limits: Limits) -> Result:
+        """The same on the calling thread; returns what was found."""
+
     def wait(self, timeout_ms: int) -> list[Info]: ...
 
     def step(self) -> list[tuple[int, bytes]]:

@@ -45,6 +45,13 @@ class SampleMoves:
             )
         return cls(_edges(count), known.move16, known.visits)
 
+    def take(self, rows: NDArray[np.int64]) -> SampleMoves:
+        """The moves of the chosen rows, in that order."""
+        begin, count = self.first[rows], np.diff(self.first)[rows]
+        edges = _edges(count)
+        place = np.repeat(begin - edges[:-1], count) + np.arange(edges[-1])
+        return SampleMoves(edges, self.move16[place], self.visits[place])
+
     @classmethod
     def concatenate(cls, parts: Sequence[SampleMoves]) -> SampleMoves:
         """The rows of one after the other's."""

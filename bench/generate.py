@@ -1,0 +1,168 @@
+"""Teacher games beside the bare search of the same positions on as many threads.
+
+    python bench/generate.py [--threads 2] [--eval nnue] [--weights FILE] [--games 40]
+    python bench/generate.py --engine fairy-stockfish --nodes 1500
+
+Plays games into a folder as `komadori generate teacher` does, then searches their positions again
+with the same bounds and nothing around it. The ratio is of nodes per second of processor time,
+which other programs disturb least (by the clock beside it); positions per second are by the clock.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, replace
+from pathlib import Path
+from statistics import median
+
+from komadori import records
+from komadori._core import alphabeta as core
+from komadori.generate import (
+    BuiltinGames,
+    Evaluation,
+    GameFolder,
+    Lines,
+    SearchBounds,
+    TeacherSettings,
+    generate_games,
+    segment_files,
+)
+from komadori.generate.usi_games import EngineSpec, UsiGames
+from komadori.rules import Board
+from komadori.search.alphabeta import AlphaBetaOptions, make_engines
+
+
+@dataclass
+class Speed:
+    nodes: int
+    seconds: float
+    processor_seconds: float
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.wall, self.processor = time.perf_counter(), time.process_time()
+
+    def speed(self, nodes: int) -> Speed:
+        return Speed(nodes, time.perf_counter() - self.wall, time.process_time() - self.processor)
+
+
+def play(folder: Path, make, settings: TeacherSettings, games: int, threads: int):
+    """The speed of the whole generator, the files written and the positions scored."""
+    with GameFolder(folder, {}, games) as held:
+        source = make(settings)
+        clock = Clock()
+        generate_games(held, source, games, threads=threads)
+        counts = held.counts()
+        return clock.speed(counts.nodes), counts.scored
+
+
+def boards_of(folder: Path) -> list[list[Board]]:
+    games = []
+    for path in segment_files(folder):
+        for game in records.read_games(path):
+            scored = game.candidates.count > 0
+            games.append(
+                [b.copy() for (b, _), s in zip(game.positions(), scored, strict=True) if s]
+            )
+    return games
+
+
+def search_again(games, settings, evaluation: Evaluation, threads: int) -> Speed:
+    options = AlphaBetaOptions(threads=1, hash_mb=settings.hash_mb, draw_ply=settings.max_plies)
+    engines = make_engines(evaluation.name, evaluation.weights, options, threads)
+    limits = core.Limits()
+    limits.nodes, limits.depth = settings.searches[0].nodes, settings.searches[0].depth
+    waiting = list(games)
+    lock = threading.Lock()
+
+    def run(engine) -> int:
+        nodes = 0
+        while True:
+            with lock:
+                if not waiting:
+                    return nodes
+                boards = waiting.pop()
+            for board in boards:
+                engine.search(board, limits)
+                nodes += engine.nodes
+
+    clock = Clock()
+    with ThreadPoolExecutor(threads) as pool:
+        nodes = sum(pool.map(run, engines))
+    return clock.speed(nodes)
+
+
+def ask_again(games, spec: EngineSpec, nodes: int) -> Speed:
+    """One process of the engine, by its own clock."""
+    engine = spec.start()
+    total = spent = 0
+    clock = Clock()
+    for boards in games:
+        engine.new_game()
+        for board in boards:
+            moves = [move.usi() for move in board.moves]
+            thought = engine.think(board.root().sfen(), moves, spec.request(nodes, 0), 60)
+            best = thought.last_info
+            total += (best.nodes if best else 0) or 0
+            spent += thought.time_ms / 1000
+    engine.close()
+    return Speed(total, spent, clock.speed(0).seconds)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--threads", type=int, default=2)
+    parser.add_argument("--games", type=int, default=12, help="for 1,500 nodes; fewer for more")
+    parser.add_argument("--eval", default="nnue")
+    parser.add_argument("--weights", type=Path)
+    parser.add_argument("--nodes", type=int, nargs="*", default=[1000, 1500, 6000])
+    parser.add_argument("--rounds", type=int, default=7, help="of so many games each")
+    parser.add_argument("--engine")
+    arguments = parser.parse_args()
+    evaluation = Evaluation(arguments.eval, arguments.weights)
+    spec = EngineSpec(arguments.engine) if arguments.engine else None
+    for nodes in arguments.nodes:
+        settings = TeacherSettings(searches=(SearchBounds(nodes=nodes),))
+        games = max(2 * arguments.threads, arguments.games * 1500 // nodes)
+
+        def make(settings: TeacherSettings):
+            if spec:
+                return UsiGames(settings, Lines(), spec, processes=arguments.threads)
+            return BuiltinGames(settings, Lines(), evaluation, threads=arguments.threads)
+
+        ratios, clocks, per_core, by_clock, alone = [], [], [], [], []
+        for round_ in range(arguments.rounds):
+            settings = replace(settings, seed=1 + round_)
+            with tempfile.TemporaryDirectory() as folder:
+                whole, positions = play(Path(folder), make, settings, games, arguments.threads)
+                boards = boards_of(Path(folder))
+            by_clock.append(positions / whole.seconds)
+            if spec:
+                bare = ask_again(boards, spec, nodes)
+                clocks.append(whole.nodes / whole.seconds / arguments.threads)
+                alone.append(bare.nodes / bare.seconds)
+                ratios.append(clocks[-1] / alone[-1])
+                continue
+            bare = search_again(boards, settings, evaluation, arguments.threads)
+            per_core.append(positions / whole.processor_seconds)
+            alone.append(bare.nodes / bare.processor_seconds)
+            ratios.append(whole.nodes / whole.processor_seconds / alone[-1])
+            clocks.append(whole.nodes / whole.seconds * bare.seconds / bare.nodes)
+        text = f"{nodes:>6} nodes: {median(by_clock):8,.0f} positions/s by the clock"
+        if per_core:
+            text += f", {median(per_core):,.0f} per second of a core"
+        spread = f"{min(ratios):.3f} to {max(ratios):.3f}"
+        print(
+            f"{text}; generator / bare search {median(ratios):.3f} (of {len(ratios)}: {spread}), "
+            f"{median(alone) / 1000:,.0f} knodes/s bare",
+            flush=True,
+        )
+
+
+if __name__ == "__main__":
+    main()

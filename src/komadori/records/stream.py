@@ -1,0 +1,200 @@
+"""Positions of many files, more than memory holds: a window of them at a time.
+
+    files of an epoch in random order --> decoded until a window is full --> shuffled, shown, dropped
+
+How far the shuffle reaches: every position is shown once an epoch, in a random order within its
+window. Positions of one file share a window (two where the window's end falls into the file), so
+windows should hold many files; which files share one is drawn anew in each epoch. In memory are the
+window that is shown and the one that is decoded meanwhile.
+"""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori.records.errors import RecordError
+from komadori.records.keys import position_keys
+from komadori.records.sample_moves import SampleMoves, load_sample_moves
+from komadori.records.samples import Samples, load_samples
+
+__all__ = ["SampleStream", "Window", "split_files"]
+
+#: Positions of a window where nobody says: about 100 MB.
+WINDOW = 2_000_000
+
+
+@dataclass(frozen=True)
+class Window:
+    """Some positions of an epoch, in the files' order.
+
+    first: how many positions of the epoch came before. moves: of the samples, where asked for.
+    """
+
+    samples: Samples
+    first: int
+    moves: SampleMoves | None = None
+
+    def __len__(self) -> int:
+        return len(self.samples)
+
+
+class SampleStream:
+    """The positions of files, window by window, in an order that seed and epoch decide."""
+
+    def __init__(
+        self,
+        paths: Iterable[Path | str],
+        window: int = WINDOW,
+        *,
+        seed: int = 1,
+        with_moves: bool = False,
+        leave_out: NDArray[np.uint64] | None = None,
+        threads: int = 1,
+    ) -> None:
+        """`leave_out`: `position_keys` of positions to pass over, those of a test part.
+        Raises RecordError where there is no file.
+        """
+        self.paths = [Path(path) for path in paths]
+        if not self.paths:
+            raise RecordError("no record files given")
+        if window < 1:
+            raise ValueError(f"window is {window}, at least 1 is needed")
+        self.window = window
+        self.seed = seed
+        self.with_moves = with_moves
+        self.threads = threads
+        self._leave_out = None if leave_out is None else np.unique(leave_out)
+        self._positions: int | None = None
+
+    def __len__(self) -> int:
+        """Positions of an epoch. The first call decodes all files once, to count them."""
+        if self._positions is None:
+            with ThreadPoolExecutor(self.threads) as pool:
+                self._positions = sum(pool.map(self._count, self.paths))
+        return self._positions
+
+    def _count(self, path: Path) -> int:
+        return len(self._read(path)[0])
+
+    def order(self, epoch: int) -> list[Path]:
+        """The files in the epoch's order."""
+        order = np.random.default_rng([self.seed, epoch, 0x57BEA]).permutation(len(self.paths))
+        return [self.paths[i] for i in order]
+
+    def windows(self, epoch: int, start: int = 0) -> Iterator[Window]:
+        """The epoch's windows from the position of that number on, the next one decoded meanwhile.
+
+        `start`: the `first` of a window. Raises what `load_samples` raises.
+        """
+        ready: queue.Queue[Window | BaseException | None] = queue.Queue(maxsize=1)
+        ended = threading.Event()
+
+        def put(item: Window | BaseException | None) -> bool:
+            while not ended.is_set():
+                try:
+                    ready.put(item, timeout=0.1)
+                except queue.Full:
+                    continue
+                return True
+            return False
+
+        def decode() -> None:
+            try:
+                for window in self._windows(epoch):
+                    if window.first >= start and not put(window):
+                        return
+                put(None)
+            except BaseException as error:  # raised by the reader
+                put(error)
+
+        worker = threading.Thread(target=decode, name="decode", daemon=True)
+        worker.start()
+        try:
+            while (item := ready.get()) is not None:
+                if isinstance(item, BaseException):
+                    raise item
+                yield item
+        finally:
+            ended.set()
+            worker.join()
+
+    def _windows(self, epoch: int) -> Iterator[Window]:
+        held: list[tuple[Samples, SampleMoves | None]] = []
+        count = first = 0
+        for samples, moves in self._decoded(self.order(epoch)):
+            begin = 0
+            while begin < len(samples):
+                end = min(len(samples), begin + self.window - count)
+                held.append(_slice(samples, moves, begin, end))
+                count += end - begin
+                begin = end
+                if count == self.window:
+                    yield _join(held, first)
+                    first += count
+                    held, count = [], 0
+        if held:
+            yield _join(held, first)
+
+    def _decoded(self, paths: Sequence[Path]) -> Iterator[tuple[Samples, SampleMoves | None]]:
+        if self.threads == 1:
+            yield from map(self._read, paths)
+            return
+        with ThreadPoolExecutor(self.threads) as pool:
+            for begin in range(0, len(paths), self.threads):
+                yield from pool.map(self._read, paths[begin : begin + self.threads])
+
+    def _read(self, path: Path) -> tuple[Samples, SampleMoves | None]:
+        samples, moves = load_sample_moves(path) if self.with_moves else (load_samples(path), None)
+        if self._leave_out is None:
+            return samples, moves
+        keep = ~np.isin(position_keys(samples.hcp), self._leave_out)
+        if keep.all():
+            return samples, moves
+        return samples.take(keep), None if moves is None else moves.take(np.flatnonzero(keep))
+
+
+def _slice(
+    samples: Samples, moves: SampleMoves | None, begin: int, end: int
+) -> tuple[Samples, SampleMoves | None]:
+    if begin == 0 and end == len(samples):
+        return samples, moves
+    rows = np.arange(begin, end)
+    return samples.take(slice(begin, end)), None if moves is None else moves.take(rows)
+
+
+def _join(parts: list[tuple[Samples, SampleMoves | None]], first: int) -> Window:
+    games = 0
+    for samples, _ in parts:
+        samples.game = samples.game + games
+        games = int(samples.game[-1]) + 1 if len(samples) else games
+    whole = Samples.concatenate([samples for samples, _ in parts])
+    known = [moves for _, moves in parts if moves is not None]
+    return Window(whole, first, SampleMoves.concatenate(known) if known else None)
+
+
+def split_files(
+    paths: Iterable[Path | str],
+    test_share: float,
+    seed: int,
+    show: Callable[[str], None] = lambda _: None,
+) -> tuple[list[Path], list[Path]]:
+    """(train, test): whole files, drawn by the seed, at least one for each where there are two."""
+    files = sorted(Path(path) for path in paths)
+    if test_share <= 0 or len(files) < 2:
+        if test_share > 0:
+            show("one file: nothing is held out")
+        return files, []
+    count = min(max(1, round(test_share * len(files))), len(files) - 1)
+    chosen = set(np.random.default_rng([seed, 0x7E57]).permutation(len(files))[:count].tolist())
+    return (
+        [path for i, path in enumerate(files) if i not in chosen],
+        [path for i, path in enumerate(files) if i in chosen],
+    )
