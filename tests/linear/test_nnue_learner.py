@@ -305,3 +305,34 @@ def test_the_command(tmp_path: Path) -> None:
     again = CliRunner().invoke(command, [*arguments, *options])
     assert again.exit_code == 1
     assert "holds a run already" in again.output
+
+
+def test_windows_of_a_stream_are_learnt_one_after_the_other(tmp_path) -> None:
+    """Stopped and gone on with, it comes to the same as in one go."""
+    games = records.read_games(records.sample_path())[:24]
+    for i in range(6):
+        records.write_games(tmp_path / f"{i}.hcpe3.xz", games[4 * i : 4 * i + 4])
+    arguments = ["train", "nnue", "--data", str(tmp_path / "*.xz"), "--test-share", "0.2"]
+    arguments += ["--window", "500", "--epochs", "2", "--threads", "1", "--set", "leaves_every=2"]
+    result = CliRunner().invoke(command, [*arguments, "-o", str(tmp_path / "whole")])
+    assert result.exit_code == 0, result.output
+    assert "windows" in result.output
+    log = (tmp_path / "whole/log.jsonl").read_text().splitlines()
+    from komadori.linear.windows import PositionWindows
+    from komadori.records.stream import SampleStream, split_files
+
+    train, test = split_files(sorted(tmp_path.glob("*.xz")), 0.2, 1)
+    stream = SampleStream(train, 500, seed=1)
+    assert len(log) == 2 * PositionWindows(stream).per_epoch or len(log) > 5
+    held_out = records.load_samples(test)
+    positions = Positions.of(held_out, np.flatnonzero(held_out.move16 != 0))
+    settings = Settings(epochs=2, threads=1, leaves="root", patience=0)
+    parts = Learner(settings, PositionWindows(stream), positions, tmp_path / "p", resume=False)
+    parts.run(stop=lambda: parts.epoch >= 3)
+    assert not parts.is_done
+    on = Learner(settings, PositionWindows(stream), positions, tmp_path / "p", resume=True)
+    on.run()
+    one = Learner(settings, PositionWindows(stream), positions, tmp_path / "o", resume=False)
+    one.run()
+    assert on.epoch == one.epoch == 2 * PositionWindows(stream).per_epoch
+    assert (np.asarray(on.model.parameters) == np.asarray(one.model.parameters)).all()

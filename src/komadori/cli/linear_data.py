@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
     from komadori.linear.regression import Loss, Positions
+    from komadori.linear.windows import PositionWindows
 
 T = TypeVar("T")
 
@@ -78,6 +79,54 @@ def load_split(
         soft_wrap=True,
     )
     return Positions.of(samples, split.train.rows), Positions.of(samples, split.test.rows)
+
+
+def load_windows(
+    terminal: Console,
+    data: Iterable[str],
+    test_share: float,
+    test_limit: int,
+    seed: int,
+    window: int,
+    threads: int,
+) -> tuple[PositionWindows, Positions]:
+    """(to learn from, held out): whole files on one side or the other, no position on both."""
+    import numpy as np
+
+    from komadori import records
+    from komadori.cli.sample_files import find_files
+    from komadori.linear.regression import Positions
+    from komadori.linear.windows import PositionWindows
+    from komadori.records.keys import position_keys
+    from komadori.records.stream import SampleStream, split_files
+
+    train_files, test_files = split_files(find_files(data), test_share, seed)
+    if not test_files:
+        raise click.ClickException("--window: nothing is held out; at least two files are needed")
+    try:
+        samples = records.load_samples(test_files)
+        rows = np.flatnonzero(samples.move16 != 0).astype(np.int64)
+        if len(rows) > test_limit:
+            rows = np.sort(np.random.default_rng(seed).choice(rows, test_limit, replace=False))
+        held_out = Positions.of(samples, rows)
+        stream = SampleStream(
+            train_files,
+            window,
+            seed=seed,
+            leave_out=position_keys(held_out.hcp),
+            threads=threads,
+        )
+        windows = PositionWindows(stream)
+        with terminal.status("counting positions"):
+            count = len(windows)
+    except (records.RecordError, OSError, ValueError) as error:
+        raise click.ClickException(str(error)) from error
+    terminal.print(
+        f"{count:,} positions of {len(train_files):,} files to learn from, in {windows.per_epoch} "
+        f"windows; {len(held_out):,} of {len(test_files):,} files held out, none of them in both",
+        soft_wrap=True,
+    )
+    return windows, held_out
 
 
 def progress_bar(terminal: Console) -> Progress:

@@ -12,12 +12,15 @@ from komadori.cli.linear_data import (
     EpochTable,
     data_options,
     load_split,
+    load_windows,
     megabytes,
     progress_bar,
 )
 
 if TYPE_CHECKING:
     from komadori.linear.nnue import Report
+    from komadori.linear.regression import Positions
+    from komadori.linear.windows import PositionWindows
 
 
 @click.command("nnue")
@@ -31,6 +34,11 @@ if TYPE_CHECKING:
 )
 @click.option("--epochs", type=click.IntRange(min=1), help="Times that all positions are seen.")
 @click.option(
+    "--window",
+    type=click.IntRange(min=1),
+    help="Positions in memory at once, for files that don't fit; each window counts as an epoch.",
+)
+@click.option(
     "--lambda", "teacher_weight", type=click.FloatRange(min=0), help="The teacher's weight."
 )
 def command(
@@ -42,6 +50,7 @@ def command(
     resume: bool,
     begin_with: Path | None,
     epochs: int | None,
+    window: int | None,
     teacher_weight: float | None,
     threads: int | None,
     overrides: tuple[str, ...],
@@ -71,14 +80,21 @@ def command(
         },
         overrides,
     )
-    train, test = load_split(terminal, data, test_share, test_limit, settings.seed)
-    terminal.print(f"memory: {megabytes(bytes_needed(settings, len(train)))}")
+    train: Positions | PositionWindows
+    if window:
+        train, test = load_windows(
+            terminal, data, test_share, test_limit, settings.seed, window, settings.threads
+        )
+    else:
+        train, test = load_split(terminal, data, test_share, test_limit, settings.seed)
+    held = min(window or len(train), len(train))
+    terminal.print(f"memory: {megabytes(bytes_needed(settings, held))}")
     try:
         learner = Learner(settings, train, test, folder, resume=resume, begin_with=begin_with)
         with interrupt_sets(stop), progress_bar(terminal) as bar:
-            size = len(learner.train)
+            size = held if learner.train is None else len(learner.train)
             task = bar.add_task(
-                "learning", total=settings.epochs * size, completed=learner.epoch * size
+                "learning", total=learner.epochs * size, completed=learner.epoch * size
             )
 
             table = EpochTable(("learning", "held out", "in integers"), ("    s",))

@@ -33,6 +33,7 @@ from komadori.linear.regression import (
 )
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import TwoPieceWeights
+from komadori.linear.windows import PositionWindows
 
 LEAVES = ("own", "root")
 _AGREEMENT_POSITIONS = 2000
@@ -119,24 +120,29 @@ class Learner:
     def __init__(
         self,
         settings: Settings,
-        train: Positions,
+        train: Positions | PositionWindows,
         test: Positions,
         folder: Path,
         *,
         resume: bool,
         begin_with: Path | None = None,
     ) -> None:
-        """`begin_with`: a run whose weights a new run begins with. Raises ValueError as `RunFolder`
+        """`train` in windows: each counts as an epoch, and there are as many more of them.
+        `begin_with`: a run whose weights a new run begins with. Raises ValueError as `RunFolder`
         does, and where there is nothing to learn from or nothing held out.
         """
         self.settings, self.folder = settings, folder
-        self.train, self.test = (with_draws(part, settings) for part in (train, test))
+        self.windows = train if isinstance(train, PositionWindows) else None
+        self.train = with_draws(train, settings) if isinstance(train, Positions) else None
+        self.test = with_draws(test, settings)
+        #: Epochs in all.
+        self.epochs = settings.epochs * (self.windows.per_epoch if self.windows else 1)
         self.model = _core.NnueModel(settings.architecture, settings.seed, settings.threads)
         self.epoch, self.best, self.best_epoch = 0, math.inf, 0
         self._has_weights = begin_with is not None
         #: nn.bin that the leaves were found with, so that a resumed run finds the same.
         self._leaf_weights = b""
-        data = {"train": self.train.fingerprint(), "test": self.test.fingerprint()}
+        data = {"train": (self.train or train).fingerprint(), "test": self.test.fingerprint()}
         self._folder = RunFolder(
             folder, "nnue", asdict(settings), data, resume=resume, may_differ=MAY_DIFFER
         )
@@ -149,7 +155,7 @@ class Learner:
     def is_done(self) -> bool:
         patience = self.settings.patience
         waited = self.epoch - self.best_epoch
-        return self.epoch >= self.settings.epochs or (0 < patience <= waited and self.epoch > 0)
+        return self.epoch >= self.epochs or (0 < patience <= waited and self.epoch > 0)
 
     def weights(self) -> NnueWeights:
         """The network as it is now, rounded."""
@@ -167,7 +173,11 @@ class Learner:
         The epoch in which it is stopped is lost: a learner that resumes begins it anew.
         """
         with self._folder.lock:
-            self._run(on_epoch, on_positions, stop)
+            try:
+                self._run(on_epoch, on_positions, stop)
+            finally:
+                if self.windows:
+                    self.windows.close()
 
     def _run(
         self,
@@ -181,8 +191,8 @@ class Learner:
             renews = self._renews_leaves()
             if renews:
                 self._leaf_weights = self.weights().content if self._has_weights else b""
-            if train is None or renews:
-                train = self._data(self.train, self._leaf_weights)[0]
+            if train is None or renews or self.windows:
+                train = self._data(self._positions(), self._leaf_weights)[0]
             leaf_seconds = time.monotonic() - began
             report = self._epoch(train, leaf_seconds, on_positions, stop)
             if report is None:
@@ -193,6 +203,13 @@ class Learner:
             self._folder.log(asdict(report))
             if on_epoch:
                 on_epoch(report)
+
+    def _positions(self) -> Positions:
+        """What this epoch learns from."""
+        if self.windows is None:
+            assert self.train is not None
+            return self.train
+        return with_draws(self.windows.window(self.epoch), self.settings)
 
     def _renews_leaves(self) -> bool:
         settings = self.settings
@@ -232,7 +249,7 @@ class Learner:
         for step, batch in enumerate(self._batches(len(train))):
             if stop():
                 return None
-            rate = settings.rate_at((self.epoch + step / steps) / settings.epochs)
+            rate = settings.rate_at((self.epoch + step / steps) / self.epochs)
             sums += model.step(train, batch, rate=rate, decay=settings.decay, **self._loss())
             if on_positions:
                 on_positions(len(batch))

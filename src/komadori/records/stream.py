@@ -1,9 +1,9 @@
 """Positions of many files, more than memory holds: a window of them at a time.
 
-    files of an epoch in random order --> decoded until a window is full --> shuffled, shown, dropped
+    files of an epoch in random order -> decoded until a window is full -> shown, dropped
 
-How far the shuffle reaches: every position is shown once an epoch, in a random order within its
-window. Positions of one file share a window (two where the window's end falls into the file), so
+How far the shuffle reaches: a trainer shuffles within the window, every position is shown once an
+epoch. Positions of one file share a window (two where the window's end falls into the file), so
 windows should hold many files; which files share one is drawn anew in each epoch. In memory are the
 window that is shown and the one that is decoded meanwhile.
 """

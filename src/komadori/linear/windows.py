@@ -1,0 +1,51 @@
+"""More positions than memory holds, for a learner that takes one window of them after another."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+
+from komadori.linear.regression import Positions
+from komadori.records.stream import SampleStream, Window
+
+
+class PositionWindows:
+    """A stream's windows as `Positions`, epoch after epoch, numbered without end."""
+
+    def __init__(self, stream: SampleStream) -> None:
+        self.stream = stream
+        self._iterator: Iterator[Window] | None = None
+        self._next = -1
+
+    def __len__(self) -> int:
+        """Positions of an epoch."""
+        return len(self.stream)
+
+    @property
+    def per_epoch(self) -> int:
+        return -(-len(self) // self.stream.window)
+
+    def window(self, number: int) -> Positions:
+        """Cheap when asked for in turn; otherwise the epoch is decoded up to there."""
+        epoch, inside = divmod(number, self.per_epoch)
+        if number != self._next or self._iterator is None or inside == 0:
+            self.close()
+            self._iterator = self.stream.windows(epoch, inside * self.stream.window)
+        found = next(self._iterator)
+        self._next = number + 1
+        samples = found.samples
+        return Positions(samples.hcp, samples.score_cp, samples.result, samples.move16)
+
+    def fingerprint(self) -> str:
+        """Equal for equal files (by size), seed and window."""
+        digest = hashlib.blake2b(digest_size=8)
+        for path in self.stream.paths:
+            digest.update(f"{path.name} {path.stat().st_size}\n".encode())
+        digest.update(f"{self.stream.seed} {self.stream.window}".encode())
+        return digest.hexdigest()
+
+    def close(self) -> None:
+        """End the thread that decodes."""
+        if self._iterator is not None:
+            self._iterator.close()  # type: ignore[attr-defined]
+            self._iterator = None
