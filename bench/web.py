@@ -31,7 +31,8 @@ from websockets.asyncio.client import ClientConnection, connect
 from komadori.rules import Board
 from komadori.search.measure import POSITIONS
 
-ROUNDS = 4
+#: Measurements of each of a pair, taken in turns.
+TURNS = 3
 
 
 class Page:
@@ -98,31 +99,48 @@ class Server:
         self._folder.cleanup()
 
 
-def searcher_speed(model: str, sfen: str, seconds: float) -> float:
-    """Nodes/s of the searcher itself in a process of its own, as in `komadori bench search`."""
-    code = (
-        "import sys, time, threading\n"
-        "from komadori.players.searching import load_evaluator\n"
-        "from komadori.rules import Board\n"
-        "from komadori.search import Limits, PuctOptions, PuctSearcher\n"
-        "from komadori.usi.options import option_table\n"
-        "options = option_table('model'); options.set('DNN_Model', sys.argv[1])\n"
-        "s = PuctSearcher(load_evaluator(options), PuctOptions())\n"
-        "board = Board(sys.argv[2])\n"
-        "s.set_position(board); s.search(Limits(movetime_ms=300)); s.new_game()\n"
-        "s.set_position(board)\n"
-        "stop = threading.Event(); threading.Timer(float(sys.argv[3]), stop.set).start()\n"
-        "began = time.perf_counter()\n"
-        "n = s.search(Limits(infinite=True), None, stop).infos[0].nodes\n"
-        "print(n / (time.perf_counter() - began))\n"
-    )
-    done = subprocess.run(
-        [sys.executable, "-c", code, model, sfen, str(seconds)],
-        capture_output=True,
-        text=True,
-        check=True,
-    )
-    return float(done.stdout.split()[-1])
+class Searcher:
+    """The searcher itself in a process of its own, as `komadori bench search` runs it."""
+
+    CODE = """
+import sys, threading, time
+from komadori.players.searching import load_evaluator
+from komadori.rules import Board
+from komadori.search import Limits, PuctOptions, PuctSearcher
+from komadori.usi.options import option_table
+options = option_table("model")
+options.set("DNN_Model", sys.argv[1])
+searcher = PuctSearcher(load_evaluator(options), PuctOptions())
+for line in sys.stdin:
+    seconds, sfen = line.strip().split(" ", 1)
+    searcher.new_game()
+    searcher.set_position(Board(sfen))
+    stop = threading.Event()
+    threading.Timer(float(seconds), stop.set).start()
+    began = time.perf_counter()
+    nodes = searcher.search(Limits(infinite=True), None, stop).infos[0].nodes
+    print(nodes / (time.perf_counter() - began), flush=True)
+"""
+
+    def __init__(self, model: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", self.CODE, model],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def speed(self, sfen: str, seconds: float) -> float:
+        """Nodes/s from scratch."""
+        assert self._process.stdin is not None
+        assert self._process.stdout is not None
+        self._process.stdin.write(f"{seconds} {sfen}\n")
+        self._process.stdin.flush()
+        return float(self._process.stdout.readline())
+
+    def close(self) -> None:
+        self._process.kill()
+        self._process.wait()
 
 
 async def page_speed(page: Page, sfen: str, seconds: float) -> tuple[float, float]:
@@ -142,28 +160,31 @@ async def page_speed(page: Page, sfen: str, seconds: float) -> tuple[float, floa
 
 
 async def measure_speed(model: str, seconds: float) -> None:
-    """Turn by turn: the searcher alone, a page's analysis."""
+    """Turn by turn: the searcher alone, a page's analysis from scratch."""
     ratios, rates = [], []
-    names = list(POSITIONS)[: 2 * ROUNDS : 2]
+    searcher, server = Searcher(model), Server(model)
     print(f"{'position':<22}{'searcher':>10}{'page':>8}{'ratio':>7}{'updates/s':>11}")
-    for name in names:
-        sfen = POSITIONS[name]
-        before = searcher_speed(model, sfen, seconds)
-        server = Server(model)
-        try:
-            async with server.page() as page:
-                await page_speed(page, sfen, 0.3)  # the network is loaded
-                far = await page.send(type="analyse", position="startpos moves 9g9f", nodes=1)
-                await page.until("analysis", far)
-            async with server.page() as page:
-                speed, rate = await page_speed(page, sfen, seconds)
-        finally:
-            server.close()
-        after = searcher_speed(model, sfen, seconds)
-        alone = (before + after) / 2
-        ratios.append(speed / alone)
-        rates.append(rate)
-        print(f"{name:<22}{alone:>10,.0f}{speed:>8,.0f}{speed / alone:>7.3f}{rate:>11.1f}")
+    try:
+        searcher.speed("startpos", 0.5)
+        async with server.page() as page:
+            await page_speed(page, "startpos", 0.5)
+        for name, sfen in POSITIONS.items():
+            alone, paged = [], []
+            for _ in range(TURNS):
+                alone.append(searcher.speed(sfen, seconds))
+                async with server.page() as page:  # a new page has an empty tree
+                    speed, rate = await page_speed(page, sfen, seconds)
+                paged.append(speed)
+                rates.append(rate)
+            both = statistics.median(alone), statistics.median(paged)
+            ratios.append(both[1] / both[0])
+            print(
+                f"{name:<22}{both[0]:>10,.0f}{both[1]:>8,.0f}{ratios[-1]:>7.3f}"
+                f"{statistics.median(rates[-TURNS:]):>11.1f}"
+            )
+    finally:
+        searcher.close()
+        server.close()
     print(
         f"median ratio {statistics.median(ratios):.3f} (limit 0.95), "
         f"median updates {statistics.median(rates):.1f}/s (limit 5)\n"
@@ -300,7 +321,7 @@ async def main() -> None:
     parser.add_argument("--model", default="default")
     parser.add_argument("--pages", type=int, default=20)
     parser.add_argument("--playouts", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=4.0, help="of a measurement of speed")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of a measurement of speed")
     parser.add_argument("--positions", type=int, default=1000)
     arguments = parser.parse_args()
     parts = arguments.parts or ["speed", "pages", "memory"]
