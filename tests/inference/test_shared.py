@@ -119,7 +119,7 @@ def test_a_dropped_batch_is_not_evaluated() -> None:
     first, second = shared.lane(), shared.lane()
     counting.gate.clear()
     first.start(0, 2)
-    while shared._waiting:  # the worker has taken it, and waits at the gate
+    while shared._others:  # the worker has taken it, and waits at the gate
         pass
     second.start(0, 5)
     second.drop(0)
@@ -129,3 +129,36 @@ def test_a_dropped_batch_is_not_evaluated() -> None:
     second.wait(0)
     shared.close()
     assert counting.rows == [2, 1]
+
+
+def test_urgent_requests_go_first() -> None:
+    counting = _Counting(slots=1)
+    shared = SharedEvaluator(counting)  # type: ignore[arg-type]
+    long = [shared.lane() for _ in range(4)]
+    short = shared.lane(slots=1, max_batch=1, urgent=True)
+    counting.gate.clear()
+    for lane in long:
+        lane.start(0, 16)
+    short.start(0, 1)
+    counting.gate.set()
+    short.wait(0)
+    for lane in long:
+        lane.wait(0)
+    shared.close()
+    assert counting.rows.index(1) <= 1  # behind the one that had begun
+    assert sorted(counting.rows) == [1, 16, 16, 16, 16]
+
+
+def test_urgent_requests_without_end_hold_up_the_others_for_a_while_only() -> None:
+    shared = SharedEvaluator(inference.load("random:5", max_batch=4))
+    short, long = shared.lane(urgent=True), shared.lane()
+    long.start(0, 4)
+    is_done = threading.Event()
+    threading.Thread(target=lambda: (long.wait(0), is_done.set())).start()
+    for _ in range(5000):
+        short.start(0, 1)
+        short.wait(0)
+        if is_done.is_set():
+            break
+    assert is_done.wait(5)
+    shared.close()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Sequence
 from concurrent.futures import Future, wait
@@ -13,6 +14,11 @@ from komadori.encoding import LABELS
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.protocol import Evaluator, Floats, InferenceError, Planes
 
+#: After an urgent request the others wait so long for the next one of the same short search,
+HOLD_S = 0.015
+#: but never longer than this for their turn.
+MOST_HOLD_S = 0.1
+
 
 class SharedEvaluator:
     """Serves any number of lanes, each an `Evaluator` for one searcher, from one evaluator.
@@ -21,11 +27,23 @@ class SharedEvaluator:
     requests off its front as fit into a batch. So a lone lane runs as it would on the evaluator
     itself, but for a copy of its rows, and many small requests cost about as much as the batches
     they fill.
+
+    Lanes are urgent or not. A short search that someone waits for asks for few rows at a time,
+    many times: were each request to queue behind the full batches of long searches, it would take
+    seconds. Urgent requests go first, and between two of them the others pause.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
         self.evaluator = evaluator
-        self._waiting: deque[_Request] = deque()
+        self._urgent: deque[_Request] = deque()
+        self._others: deque[_Request] = deque()
+        self._others_flying = 0
+        # One batch beyond those that are computed is enough to keep the network busy.
+        self._most_flying = min(
+            int(getattr(evaluator, "streams", evaluator.slots)) + 1, evaluator.slots
+        )
+        self._hold_until = 0.0
+        self._others_taken_at = 0.0
         self._changed = threading.Condition()
         self._is_closed = False
         self._workers = [
@@ -35,17 +53,23 @@ class SharedEvaluator:
         for worker in self._workers:
             worker.start()
 
-    def lane(self, slots: int | None = None, max_batch: int | None = None) -> Lane:
+    def lane(
+        self, slots: int | None = None, max_batch: int | None = None, *, urgent: bool = False
+    ) -> Lane:
         """A new evaluator for one searcher, with the network's slots and rows where none are
-        given; close it when the searcher is closed.
+        given; close it when the searcher is closed. `urgent`: for short searches only.
         """
-        return Lane(self, slots, max_batch)
+        return Lane(self, slots, max_batch, urgent=urgent)
 
     def submit(self, request: _Request) -> None:
         with self._changed:
             if self._is_closed:
                 raise InferenceError("the shared network is closed")
-            self._waiting.append(request)
+            if request.is_urgent:
+                self._urgent.append(request)
+                self._hold_until = time.monotonic() + HOLD_S
+            else:
+                self._others.append(request)
             self._changed.notify()
 
     def close(self) -> None:
@@ -71,6 +95,7 @@ class SharedEvaluator:
                     rows = end
                 self.evaluator.start(slot, rows)
                 policy, value = self.evaluator.wait(slot)
+                self._give_turn(taken)
                 rows = 0
                 for request in taken:
                     end = rows + request.n
@@ -81,34 +106,67 @@ class SharedEvaluator:
                     )
                     rows = end
             except BaseException as error:
+                self._give_turn(taken)
                 for request in taken:
                     if not request.future.done():
                         request.future.set_exception(error)
 
+    def _give_turn(self, done: list[_Request]) -> None:
+        """A batch is computed: the next may begin."""
+        if done[0].is_counted:
+            done[0].is_counted = False
+            with self._changed:
+                self._others_flying -= 1
+                self._changed.notify()
+        elif done[0].is_urgent:
+            self._hold_until = time.monotonic() + HOLD_S
+
     def _take(self) -> list[_Request]:
         """The next batch's requests; [] once closed and nothing waits."""
+        with self._changed:
+            while True:
+                if taken := self._fill(self._urgent):
+                    return taken
+                now = time.monotonic()
+                held_s = min(self._hold_until, self._others_taken_at + MOST_HOLD_S) - now
+                may_take = held_s <= 0 and self._others_flying < self._most_flying
+                if may_take and (taken := self._fill(self._others)):
+                    self._others_taken_at = now
+                    self._others_flying += 1
+                    taken[0].is_counted = True
+                    return taken
+                if self._is_closed and not self._others:
+                    return []
+                waits = held_s > 0 and bool(self._others) and not self._is_closed
+                self._changed.wait(held_s if waits else None if not self._is_closed else 0.001)
+
+    def _fill(self, waiting: deque[_Request]) -> list[_Request]:
+        """As many requests off the front as fit into a batch, those that were dropped aside."""
         taken: list[_Request] = []
         room = self.evaluator.max_batch
-        with self._changed:
-            while not taken:
-                while not self._waiting:
-                    if self._is_closed:
-                        return []
-                    self._changed.wait()
-                while self._waiting and self._waiting[0].n <= room:
-                    request = self._waiting.popleft()
-                    if request.future.set_running_or_notify_cancel():
-                        taken.append(request)
-                        room -= request.n
+        while waiting and waiting[0].n <= room:
+            request = waiting.popleft()
+            if request.future.set_running_or_notify_cancel():
+                taken.append(request)
+                room -= request.n
         return taken
 
 
 class _Request:
     """Rows that a lane wants evaluated, and where the outputs go."""
 
-    __slots__ = ("future", "inputs", "n", "policy", "value")
+    __slots__ = ("future", "inputs", "is_counted", "is_urgent", "n", "policy", "value")
 
-    def __init__(self, inputs: tuple[Planes, ...], outputs: tuple[Floats, Floats], n: int) -> None:
+    def __init__(
+        self,
+        inputs: tuple[Planes, ...],
+        outputs: tuple[Floats, Floats],
+        n: int,
+        *,
+        is_urgent: bool,
+    ) -> None:
+        self.is_urgent = is_urgent
+        self.is_counted = False
         self.inputs = inputs
         self.policy, self.value = outputs
         self.n = n
@@ -119,7 +177,12 @@ class Lane(FutureSlots):
     """A searcher's share of a `SharedEvaluator`."""
 
     def __init__(
-        self, shared: SharedEvaluator, slots: int | None = None, max_batch: int | None = None
+        self,
+        shared: SharedEvaluator,
+        slots: int | None = None,
+        max_batch: int | None = None,
+        *,
+        urgent: bool = False,
     ) -> None:
         evaluator = shared.evaluator
         rows = min(max_batch or evaluator.max_batch, evaluator.max_batch)
@@ -129,6 +192,7 @@ class Lane(FutureSlots):
         self.threads = int(getattr(evaluator, "threads", 0))
         super().__init__("lane", rows, slots or evaluator.slots, workers=1)
         self._shared = shared
+        self._is_urgent = urgent
         inputs = evaluator.inputs(0)
         labels = LABELS[evaluator.labels].size
         self._inputs: list[tuple[Planes, ...]] = [
@@ -150,7 +214,7 @@ class Lane(FutureSlots):
         return slots[0] if done else None
 
     def _submit(self, slot: int, n: int) -> Future[tuple[Floats, Floats]]:
-        request = _Request(self._inputs[slot], self._outputs[slot], n)
+        request = _Request(self._inputs[slot], self._outputs[slot], n, is_urgent=self._is_urgent)
         self._shared.submit(request)
         return request.future
 

@@ -42,8 +42,9 @@ Send = Callable[[Shape, str | None], None]
 class PageSearcher:
     """A searcher on a shared network, made when it is first needed."""
 
-    def __init__(self, models: Models, memory_mb: int) -> None:
+    def __init__(self, models: Models, memory_mb: int, *, is_short: bool = False) -> None:
         self._models = models
+        self._is_short = is_short
         self._memory_mb = memory_mb
         self._engine: Engine | None = None
         self._searcher: PuctSearcher | None = None
@@ -57,7 +58,8 @@ class PageSearcher:
             engine = self._models.acquire(info.id)
             self._engine, self.model = engine, info.id
             self._searcher = PuctSearcher(
-                engine.shared.lane(), engine.search_options(memory_mb=self._memory_mb, **options)
+                engine.shared.lane(urgent=self._is_short),
+                engine.search_options(memory_mb=self._memory_mb, **options),
             )
         else:
             wanted = self._engine.search_options(memory_mb=self._memory_mb, **options)
@@ -82,7 +84,7 @@ class Analysis:
 
     def __init__(self, models: Models, pool: ThreadPoolExecutor, send: Send) -> None:
         self._page = PageSearcher(models, MEMORY_MB)
-        self._short = PageSearcher(models, SHORT_MEMORY_MB)
+        self._short = PageSearcher(models, SHORT_MEMORY_MB, is_short=True)
         self._pool = pool
         self._send = send
         self._stop = threading.Event()
@@ -155,7 +157,7 @@ class Analysis:
             nonlocal expected
             if info.multipv == 1:
                 gathered.clear()
-                expected = min(request.multipv, told.known_lines())
+                expected = min(request.multipv, told.look())
             gathered.append(info)
             if len(gathered) == expected:
                 tell(gathered)
@@ -257,16 +259,19 @@ class _Told:
         self._outcome = outcome_of(board)
         self._ended = ended_win_rate(board)
         self._is_over = not board.legal_moves
+        self._rows: list[RootMove] = []
 
-    def known_lines(self) -> int:
-        """Lines that the search can tell by now."""
-        rows = self._searcher.tree.root_moves(0)
-        return max(1, sum(bool(m.visits) or m.proof != Proof.NONE for m in rows))
+    def look(self) -> int:
+        """Take in the root's moves, for the next message; how many lines the search has by now."""
+        self._rows = self._searcher.tree.root_moves(0)
+        return max(1, sum(bool(m.visits) or m.proof != Proof.NONE for m in self._rows))
 
     def message(self, infos: Sequence[Info], state: Any) -> protocol.Analysis:
         first = infos[0] if infos else None
         tree = self._searcher.tree
-        rows = [] if self._is_over else tree.root_moves(0)[: self._request.candidates]
+        if state == "done" and not self._is_over:
+            self.look()
+        rows = self._rows[: self._request.candidates]
         return protocol.Analysis(
             id=self._request.id,
             state=state,

@@ -42,7 +42,7 @@ class Engine:
     used_at: float = field(default_factory=time.monotonic)
 
     def __post_init__(self) -> None:
-        self._single = self.shared.lane(slots=1, max_batch=1)
+        self._single = self.shared.lane(slots=1, max_batch=1, urgent=True)
         self._single_lock = threading.Lock()
 
     def evaluate(self, board: Board) -> tuple[Floats, float]:

@@ -30,6 +30,9 @@ from komadori.web.shapes import Opponent
 #: Megabytes of a player's tree.
 MEMORY_MB = 64
 
+#: A search of so many playouts goes before the searches that have no end.
+SHORT_PLAYOUTS = 400
+
 #: Strengths offered of a network with search: label, playouts, temperature.
 LEVELS: tuple[tuple[str, int | None, float], ...] = (
     ("10 playouts, varied", 10, 1.0),
@@ -201,7 +204,8 @@ class Opponents:
         self, kind: str, model: str, playouts: int | None, temperature: float, wanted: Opponent
     ) -> SeatedPlayer:
         engine = self._models.acquire(model)
-        lane = engine.shared.lane()
+        is_short = kind != "model" or (playouts is not None and playouts <= SHORT_PLAYOUTS)
+        lane = engine.shared.lane(urgent=is_short)
 
         def give_back() -> None:
             lane.close()
