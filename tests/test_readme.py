@@ -1,95 +1,241 @@
-"""The README's commands run, and both READMEs name the same ones."""
+"""Every command of the READMEs and the documentation runs as written, in order."""
 
+from __future__ import annotations
+
+import os
 import re
 import shlex
 import shutil
+import signal
 import subprocess
 import sys
+import unicodedata
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+BIN = Path(sys.executable).parent
 
-#: What is added to a README command so that the test takes seconds; later options win.
-SHORTENED = {
-    "perft": [],
-    "train": [
-        "--set=loop.max_steps=2",
-        "--set=loop.batch_size=16",
-        "--set=data.test_limit=64",
-    ],
-    "match": ["--games", "2", "--nodes", "2", "--max-plies", "20"],
-    "quickstart": ["--help"],
+_TINY = ("--set=loop.max_steps=2", "--set=loop.batch_size=16", "--set=data.test_limit=64",
+         "--set=data.train_limit=2000")  # fmt: skip
+#: What is added to a command so that the test takes seconds; later options win.
+SHORTENED: dict[str, tuple[str, ...]] = {
+    "train": _TINY,
+    "match": ("--games", "2", "--nodes", "2", "--max-plies", "20"),
+    "quickstart": ("--help",),
+    "analyse": ("--nodes", "2"),
+    "bench alphabeta": ("--nodes", "2000"),
+    "lab run": ("--positions", "600", "--width", "8", "--test-positions", "200", "--seeds", "1"),
+    "linear train two-piece": ("--help",),
+    "linear train kpp": ("--help",),
+    "linear train nnue": ("--help",),
+    "linear loop": ("--help",),
+}
+#: Parts of a command that would take long, and what stands for them.
+REPLACED = {
+    "--time 2": "--time 0.05",
+    "--nodes 5000": "--nodes 3",
+    "--nodes 20000": "--nodes 20",
+    "movetime=50": "movetime=5",
+    "--device cuda": "--device cpu",
+    "--all": "hand-input/1x1",
+    "sample games.hcpe3": "sample games.hcpe3 --games 30",
+}
+#: Commands that the test can't run, and why.
+LEFT_OUT = {
+    "make ": "the build itself",
+    "git clone": "needs the repository's address",
+    "cd ": "follows git clone",
+    "pip install": "test_wheel.py installs",
+    "komadori csa": "plays on a public server",
+    "komadori web": "tests/web has its own",
+    "komadori import": "needs weights of dlshogi",
+    "komadori export model ": "follows import",
+    "gnushogi": "an external engine",
+    "torchrun": "tests/training has its own",
+    "python bench/": "measures for minutes",
+    "python -m komadori.training": "tests/training has its own",
+    "--help": "",
 }
 #: The USI engine waits for a GUI: this is one that leaves at once.
 STANDARD_INPUT = {"usi": "usi\nquit\n"}
+#: Pages whose commands run; some suppose files of the reader's own, which the workplace has.
+DOCS = (
+    "docs/start.md",
+    "docs/concepts/analysis.md",
+    "docs/concepts/records.md",
+    "docs/concepts/training.md",
+    "docs/concepts/laboratory.md",
+    "docs/concepts/matches.md",
+    "docs/concepts/alphabeta.md",
+    "docs/concepts/linear.md",
+    "docs/concepts/nnue.md",
+    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/tutorial").glob("*.md")),
+)
 
 
-def commands(readme: str) -> list[str]:
-    """The lines after `$ ` in the console blocks, comments removed."""
-    blocks = re.findall(r"```console\n(.*?)```", (ROOT / readme).read_text(), re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines()]
+def commands(page: str) -> list[str]:
+    """The lines after `$ ` in the console blocks, comments removed, broken lines joined."""
+    blocks = re.findall(r"```console\n(.*?)```", (ROOT / page).read_text("utf-8"), re.DOTALL)
+    lines = [line for block in blocks for line in block.replace("\\\n", " ").splitlines()]
     return [re.sub(r"\s+#.*", "", line[2:]) for line in lines if line.startswith("$ ")]
 
 
 def test_the_japanese_readme_names_the_same_commands() -> None:
     assert commands("README.ja.md") == commands("README.md")
+    english, japanese = (
+        re.findall(r"```python\n(.*?)```", (ROOT / name).read_text("utf-8"), re.DOTALL)
+        for name in ("README.md", "README.ja.md")
+    )
+    assert english == japanese
+
+
+def test_the_japanese_readme_reads_as_one() -> None:
+    """Full-width punctuation between Japanese characters, polite sentences, the agreed words."""
+    text = (ROOT / "README.ja.md").read_text("utf-8")
+    prose = re.sub(r"```.*?```|`[^`]*`|\]\([^)]*\)", "", text, flags=re.DOTALL)
+    for line in prose.splitlines():
+        for left, mark, right in zip(line, line[1:], line[2:], strict=False):
+            if mark in ",.():;!?" and all(
+                unicodedata.east_asian_width(c) == "W" for c in left + right
+            ):
+                pytest.fail(f"half-width {mark!r}: {line}")
+    sentences = re.findall(r"[^。\n]+。", prose)
+    assert len(sentences) >= 8
+    for sentence in sentences:
+        assert re.search(
+            r"(です|ます|ました|ません|ください|付き|学習)(（[^）]*）)?。$", sentence
+        ), sentence
+    for words in ("ネットワークを学習させ", "棋力を測定できます", "エンジン同士の対局棋譜",
+                  "駒得だけを見る1手読みのプレイヤー"):  # fmt: skip
+        assert words in text.replace("\n", ""), words
 
 
 def test_make_targets_exist() -> None:
-    targets = re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.MULTILINE)
-    named = [line.split()[1] for line in commands("README.md") if line.startswith("make ")]
-    assert named
+    text = (ROOT / "Makefile").read_text("utf-8")
+    targets = re.findall(r"^([\w-]+):", text, re.MULTILINE)
+    pages = ["README.md", "docs/start.md"]
+    named = [line.split()[1] for page in pages for line in commands(page) if line[:5] == "make "]
+    named += re.findall(r"`make ([\w-]+)`", (ROOT / "README.md").read_text("utf-8"))
+    assert {"quickstart", "test", "docs", "wheel"} <= set(named)
     assert set(named) <= set(targets)
 
 
 def test_links_lead_somewhere() -> None:
     for readme in ("README.md", "README.ja.md"):
-        for target in re.findall(r"\]\(([^)#:]+)\)", (ROOT / readme).read_text()):
+        targets = re.findall(r"\]\(([^)#:]+)\)", (ROOT / readme).read_text("utf-8"))
+        assert len(targets) >= 10
+        for target in targets:
             assert (ROOT / target).exists(), f"{readme}: {target}"
+
+
+def test_commands_are_quoted_for_zsh() -> None:
+    """zsh refuses a word with brackets, ? or * that matches no file."""
+    for page in ("README.md", "README.ja.md", *DOCS):
+        for line in commands(page):
+            bare = re.sub(r"'[^']*'|\"[^\"]*\"", "", line)
+            assert not re.search(r"[\[\]?]", bare), f"{page}: {line}"
+            assert "*" not in bare or re.search(r"(\*\.csa|games/\*)", bare), f"{page}: {line}"
 
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the README supposes: game files, and the repository's experiments."""
+    """A folder after `make quickstart`, with a reader's own games for the pages on those."""
     from komadori import records
+    from komadori.inference.synthetic import write_random_resnet
 
     folder = tmp_path_factory.mktemp("readme")
+    shutil.copytree(ROOT / "experiments", folder / "experiments")
+    (folder / "runs/quickstart").mkdir(parents=True)
+    for name in ("runs/quickstart/model.onnx", "my.onnx"):
+        write_random_resnet(folder / name, 1, 8)
     games = []
     for game in records.read_games(records.sample_path()):
         games.append(game)
-        if len(games) == 12:
+        if len(games) == 24:
             break
-    records.write_games(folder / "games.hcpe3", games)
-    records.write_games(folder / "games.csa", games[:3])
-    shutil.copytree(ROOT / "experiments", folder / "experiments")
+    for name in ("games", "floodgate"):
+        (folder / name).mkdir()
+    records.write_games(folder / "games/own.hcpe3.xz", games)
+    records.write_games(folder / "floodgate/own.csa", games)
+    for name in ("games.csa", "new.hcpe3", "other.hcpe3"):
+        records.write_games(folder / name, games)
+    rated = games[0]
+    rated.headers = {"black_rating": "3100", "white_rating": "3200"}
+    records.write_games(folder / "floodgate/rated.csa", [rated])
     return folder
 
 
-def test_console_commands_run(workplace: Path) -> None:
-    pytest.importorskip("torch")
-    program = Path(sys.executable).with_name("komadori")
-    lines = [shlex.split(line) for line in commands("README.md") if line.startswith("komadori ")]
-    assert len(lines) >= 8
-    for words in lines:
-        name = words[1]
-        done = subprocess.run(
-            [str(program), *words[1:], *SHORTENED.get(name, [])],
-            cwd=workplace,
-            input=STANDARD_INPUT.get(name, ""),
-            capture_output=True,
-            text=True,
-            timeout=240,
-            check=False,
+def run(line: str, workplace: Path) -> None:
+    for long, short in REPLACED.items():
+        line = line.replace(long, short)
+    words = []
+    for word in shlex.split(line):
+        found = (
+            sorted(str(p.relative_to(workplace)) for p in workplace.glob(word))
+            if "*" in word
+            else []
         )
-        assert done.returncode == 0, f"{words}\n{done.stdout}\n{done.stderr}"
-        if name == "usi":
-            assert "usiok" in done.stdout
+        words += [word] if f"'{word}'" in line or not found else found
+    program, *rest = words
+    assert program == "komadori", line
+    for length in (3, 2, 1):
+        name = " ".join(rest[:length])
+        if name in SHORTENED:
+            rest += SHORTENED[name]
+            break
+    environment = {**os.environ, "NO_COLOR": "1", "COLUMNS": "100"}
+    process = subprocess.Popen(
+        [str(BIN / program), *rest],
+        cwd=workplace,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=environment,
+        start_new_session=True,
+    )
+    try:
+        output, _ = process.communicate(STANDARD_INPUT.get(rest[0], ""), timeout=300)
+    except subprocess.TimeoutExpired:
+        os.killpg(process.pid, signal.SIGKILL)
+        raise
+    assert process.returncode == 0, f"{line}\n{output[-3000:]}"
+    assert "Traceback" not in output, output
+    if rest[0] == "usi":
+        assert "usiok" in output
+
+
+def test_readme_commands_run(workplace: Path) -> None:
+    pytest.importorskip("torch")
+    lines = [line for line in commands("README.md") if line.startswith("komadori ")]
+    assert len(lines) >= 10
+    for line in lines:
+        run(line, workplace)
+    assert (workplace / "game.html").is_file()
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("page", DOCS)
+def test_documented_commands_run(page: str, workplace: Path) -> None:
+    pytest.importorskip("torch")
+    if not (workplace / "games.hcpe3").exists():  # the README comes first
+        for line in commands("README.md"):
+            if line.startswith("komadori records sample"):
+                run(line, workplace)
+    for line in commands(page):
+        if not any(part in line for part in LEFT_OUT):
+            run(line, workplace)
 
 
 def test_python_example_runs(capsys: pytest.CaptureFixture[str]) -> None:
-    example = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    for text in example:
+    examples = re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text("utf-8"), re.DOTALL
+    )
+    assert examples
+    for text in examples:
         exec(compile(text, "README.md", "exec"), {})
-    assert "30" in capsys.readouterr().out
+    printed = capsys.readouterr().out.splitlines()
+    assert printed[-2].endswith(" 30")
+    assert re.fullmatch(r"[1-9][a-i][1-9][a-i]\+?|[PLNSGBR]\*[1-9][a-i]", printed[-1])

@@ -47,7 +47,7 @@ nb::list move_list(const Position& position) {
     PyObject* list = PyList_New(n);
     if (!list) throw nb::python_error();
     for (int i = 0; i < n; ++i) {
-        PyList_SET_ITEM(list, i, move_object(moves[i].move16()).release().ptr());
+        NB_LIST_SET_ITEM(list, i, move_object(moves[i].move16()).release().ptr());
     }
     return nb::steal<nb::list>(list);
 }

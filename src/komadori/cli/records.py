@@ -15,6 +15,7 @@ from komadori.atomic import is_stream
 from komadori.cli import interrupt
 from komadori.cli.console import counted, say
 from komadori.cli.record_inputs import Inputs, with_inputs
+from komadori.cli.records_sample import sample
 from komadori.records import (
     FORMATS,
     NO_SCORE,
@@ -358,6 +359,9 @@ def head(inputs: Inputs, number: int, ply: int | None) -> None:
             shown += min(number - shown, len(item))
         if shown >= number:
             break
+
+
+command.add_command(sample)
 
 
 def _shown_game(game: Game, ply: int | None) -> Iterator[str]:

@@ -1,0 +1,34 @@
+"""`komadori records sample`: the games that the package brings, to try things with."""
+
+from __future__ import annotations
+
+from itertools import islice
+from pathlib import Path
+
+import click
+
+
+@click.command()
+@click.argument("output", type=click.Path(dir_okay=False, path_type=Path))
+@click.option("--games", type=click.IntRange(min=1), help="Only the first ones. [default: all]")
+@click.option("--force", is_flag=True, help="Replace an existing file.")
+def sample(output: Path, games: int | None, force: bool) -> None:
+    """Write the bundled games of engines to OUTPUT, in the format of its suffix.
+
+    Game records: .csa, .kif, .ki2, .jkf, .usi, .hcpe3; for training .hcpe3.
+    """
+    from komadori import records
+
+    if output.exists() and not force:
+        raise click.ClickException(f"{output} exists; --force replaces it")
+    bundled = islice(iter(records.GameReader(records.sample_path())), games)
+    try:
+        with records.GameWriter(output) as writer:
+            count = 0
+            for game in bundled:
+                if isinstance(game, records.Game):
+                    writer.write(game)
+                    count += 1
+    except (records.RecordError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    click.echo(f"{output}: {count:,} {'game' if count == 1 else 'games'}")
