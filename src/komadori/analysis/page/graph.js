@@ -36,7 +36,7 @@ export function createGraph(game, labels, onPly) {
     game.phases.forEach((phase, ply) => {
       if (ply && phase !== game.phases[ply - 1]) {
         view.append(s("path", { class: "phase", d: `M${x(ply)} ${TOP}V${bottom}` }));
-        view.append(s("text", { class: "phase-name", x: x(ply) + 4, y: TOP + 11 }, labels.phases[phase]));
+        view.append(s("text", { class: "phase-name", x: x(ply) + 4, y: bottom - 5 }, labels.phases[phase]));
       }
     });
     for (const part of [0, 25, 50, 75, 100]) {

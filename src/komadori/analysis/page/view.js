@@ -14,7 +14,7 @@ const ENDS = { DRAW: 0, BLACK: 1, WHITE: 2 };
  * data: what komadori.analysis.page.page_data (or an index) gives.
  * options: assets {texts, symbols, grids}; language "auto", "ja" or "en"; pieces "kanji",
  * "western" or null; onPosition(game, ply, sfen), called when the board changes.
- * Returns {go(ply), openGame(index), update(data)}.
+ * Returns {go(ply), openGame(index, ply), update(data)}. The address #g2p31 opens game 2 after 31 moves.
  */
 export function mount(element, data, options) {
   const { assets } = options;
@@ -201,7 +201,7 @@ export function mount(element, data, options) {
     const button = parts.moves.querySelector(`[data-ply="${ply}"]`);
     if (button) {
       button.setAttribute("aria-current", "step");
-      const box = parts.moves, top = button.offsetTop - box.offsetTop;
+      const box = parts.moves, top = button.offsetTop;  // .moves is its offset parent
       if (top < box.scrollTop || top + button.offsetHeight > box.scrollTop + box.clientHeight) box.scrollTop = top - box.clientHeight / 2;
     }
   }
@@ -304,9 +304,9 @@ export function mount(element, data, options) {
     render();
   }
 
-  function openGame(index) {
+  function openGame(index, at = 0) {
     number = index;
-    ply = 0;
+    ply = Math.min(at, game().moves.length);
     preview = null;
     parts.inGame = true;
     render();
@@ -319,8 +319,10 @@ export function mount(element, data, options) {
   }
 
   function fromHash() {
-    const match = /^#g(\d+)$/.exec(location.hash);
-    if (match && data.games && data.games[match[1] - 1]) openGame(match[1] - 1);
+    const match = /^#(?:g(\d+))?(?:p(\d+))?$/.exec(location.hash);
+    if (!match || !data.games || !(match[1] || match[2])) return;
+    const index = Number(match[1] || 1) - 1;
+    if (data.games[index]) openGame(index, Number(match[2] || 0));
   }
 
   element.addEventListener("click", (event) => {
