@@ -25,6 +25,7 @@ class Lines:
     def __init__(self, files: Iterable[Path | str] = ()) -> None:
         """Raises OpeningError, which names file and line, for what can't be played."""
         self.core = _core.Openings()
+        self.openings: list[Opening] = []
         self.files = [str(path) for path in files]
         digest = hashlib.sha256()
         for path in map(Path, self.files):
@@ -33,6 +34,7 @@ class Lines:
                     self.core.add(opening.sfen, list(opening.moves))
                 except RulesError as error:
                     raise OpeningError(f"{path}, opening {number}: {error}") from error
+                self.openings.append(opening)
                 digest.update(str(opening).encode() + b"\n")
         self.fingerprint = digest.hexdigest()[:16] if self.files else ""
 

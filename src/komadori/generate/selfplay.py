@@ -1,0 +1,167 @@
+"""Self-play: hundreds of games at once over one evaluator.
+
+Each game has a tree of its own and one leaf in a batch at most, so that no playout has to guess
+what another will find. The pipeline is that of every other search; the source of its rows is
+here.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Any
+
+from komadori._core.tree import Batch, Tree
+from komadori.arena.openings import Opening
+from komadori.generate.folder import FinishedGame, StoredGame
+from komadori.generate.openings import Lines
+from komadori.generate.selfplay_game import SelfPlayGame
+from komadori.generate.selfplay_settings import SelfPlaySettings
+from komadori.inference import Evaluator
+from komadori.inference.protocol import Floats
+from komadori.mate import MateSolver
+from komadori.search.pipeline import Pipeline
+from komadori.search.puct import invalid_outputs
+
+#: Games at once for each row that may be in the network: others are collected meanwhile.
+GAMES_PER_ROW = 2
+#: MiB of the mate search, which all games share.
+MATE_MEMORY_MB = 16
+
+
+def selfplay_card(settings: SelfPlaySettings, lines: Lines, model: str) -> dict[str, Any]:
+    """What a folder of self-play games depends on. model: the network's digest."""
+    return {
+        "kind": "selfplay",
+        **asdict(settings),
+        "openings": lines.fingerprint,
+        "model": model,
+    }
+
+
+class SelfPlayGames:
+    """Plays numbered games against itself (a `GameSource`, and the `Source` of its pipeline).
+
+    Used by one thread: the games are played inside `take`.
+    """
+
+    def __init__(
+        self,
+        evaluator: Evaluator,
+        settings: SelfPlaySettings,
+        openings: Sequence[Opening] = (),
+        games_at_once: int | None = None,
+    ) -> None:
+        """`games_at_once`: twice the rows of all slots where None."""
+        rows = evaluator.slots * evaluator.max_batch
+        self.games_at_once = games_at_once or GAMES_PER_ROW * rows
+        self.playouts = 0
+        """Of all games so far."""
+        self.evaluated = 0
+        """Those of them that the network was asked about."""
+        self._evaluator, self._settings, self._openings = evaluator, settings, openings
+        self._mates = MateSolver(MATE_MEMORY_MB)
+        self._numbers: deque[int] = deque()
+        self._ready: deque[SelfPlayGame] = deque()
+        self._in_flight: list[list[SelfPlayGame]] = [[] for _ in range(evaluator.slots)]
+        self._playing = 0
+        self._free_trees: list[Tree] = []
+        self._finished: list[StoredGame] = []
+        self._rows = [_rows(evaluator, slot) for slot in range(evaluator.slots)]
+        self._pipeline = Pipeline(evaluator, self)
+
+    # -- the source of games
+
+    def add(self, numbers: Sequence[int]) -> None:
+        self._numbers.extend(numbers)
+
+    @property
+    def waiting(self) -> int:
+        return len(self._numbers) + self._playing
+
+    def take(self, timeout_ms: int) -> Sequence[FinishedGame]:
+        """Play for so long; the games that have ended. Raises InferenceError."""
+        end = time.monotonic() + timeout_ms / 1000
+        try:
+            while timeout_ms and self.waiting:
+                self._pipeline.fill()
+                self._pipeline.take()
+                if time.monotonic() >= end:
+                    break
+        except BaseException:
+            self._pipeline.abandon()
+            raise
+        finished, self._finished = self._finished, []
+        return finished
+
+    def pause(self) -> None:
+        """Wait for what is in the network; `take` plays on."""
+        while self._pipeline.take():
+            pass
+
+    def stop(self) -> None:
+        self._pipeline.drop()
+        self._ready.clear()
+        self._numbers.clear()
+        self._playing = 0
+
+    # -- the source of rows
+
+    def collect(self, slot: int) -> int:
+        games, rows = self._in_flight[slot], self._rows[slot]
+        games.clear()
+        for batch in rows:
+            while game := self._next_game():
+                before = game.playouts
+                is_waiting = game.collect(batch)
+                self.playouts += game.playouts - before
+                if is_waiting:
+                    games.append(game)
+                    break
+                self._end(game)
+            else:
+                break
+        return len(games)
+
+    def expand(self, slot: int, policy: Floats, value: Floats) -> None:
+        rows, ready = self._rows[slot], self._ready
+        for row, game in enumerate(self._in_flight[slot]):
+            game.tree.expand(rows[row], policy[row : row + 1], value[row : row + 1])
+            ready.append(game)
+        games = self._in_flight[slot]
+        self.evaluated += len(games)
+        if games and games[0].tree.stats.invalid:
+            raise invalid_outputs(self._evaluator)
+        games.clear()
+
+    def cancel(self, slot: int) -> None:
+        for row, game in enumerate(self._in_flight[slot]):
+            game.tree.cancel(self._rows[slot][row])
+            self._ready.append(game)
+        self._in_flight[slot].clear()
+
+    def _next_game(self) -> SelfPlayGame | None:
+        if self._numbers and self._playing < self.games_at_once:
+            tree = self._free_trees.pop() if self._free_trees else None
+            self._playing += 1
+            return SelfPlayGame(
+                self._numbers.popleft(), self._settings, self._openings, self._mates, tree
+            )
+        return self._ready.popleft() if self._ready else None
+
+    def _end(self, game: SelfPlayGame) -> None:
+        assert game.finished is not None
+        self._finished.append(game.finished)
+        self._free_trees.append(game.tree)
+        self._playing -= 1
+
+
+def _rows(evaluator: Evaluator, slot: int) -> list[Batch]:
+    """A batch of one row for each row of the slot's inputs."""
+    inputs = evaluator.inputs(slot)
+    return [
+        Batch([array[row : row + 1] for array in inputs], evaluator.features, evaluator.labels)
+        for row in range(evaluator.max_batch)
+    ]

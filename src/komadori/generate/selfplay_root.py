@@ -1,0 +1,259 @@
+"""Root policies of self-play: which move a playout begins with, what is played, what is learnt."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori._core.tree import Proof, RootMove, Tree
+from komadori.generate.selfplay_settings import SelfPlaySettings
+from komadori.search.options import PuctOptions
+
+#: Visits that a ply's candidates have together in hcpe3, at most about.
+CANDIDATE_VISITS = 1000
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What a search at the root came to."""
+
+    move16: int
+    best16: int
+    """The move that it likes best; `move16` may be another, for variety."""
+    win_rate: float
+    """Of the side to move."""
+    candidates: tuple[tuple[int, int], ...] = ()
+    """(move16, visits) to learn from, the most visited first; none where the ply isn't learnt."""
+
+
+class RootSearch(Protocol):
+    """One search of a game's position."""
+
+    def next_move(self) -> int | None:
+        """The move16 that the next playout begins with, 0 for any; None: the search is over."""
+        ...
+
+    def choose(self) -> Choice:
+        """Precondition: the root has been evaluated."""
+        ...
+
+
+def make_root(
+    tree: Tree,
+    settings: SelfPlaySettings,
+    options: PuctOptions,
+    rng: np.random.Generator,
+    ply: int,
+) -> RootSearch:
+    """The search of the position at the tree's root 0 after so many plies of the game."""
+    is_full = bool(rng.random() < settings.full_share)
+    if settings.root == "gumbel":
+        return GumbelRoot(tree, settings, rng, ply, is_full)
+    return NoisyRoot(tree, settings, options, rng, ply, is_full)
+
+
+class NoisyRoot:
+    """AlphaZero's: noise on the root's priors of a full search, moves drawn by visits."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        settings: SelfPlaySettings,
+        options: PuctOptions,
+        rng: np.random.Generator,
+        ply: int,
+        is_full: bool,
+    ) -> None:
+        self._tree, self._settings, self._options = tree, settings, options
+        self._rng, self._ply, self._is_full = rng, ply, is_full
+        self._target = settings.playouts if is_full else settings.fast_playouts
+        self._priors: dict[int, float] | None = None
+        """Without noise."""
+
+    def next_move(self) -> int | None:
+        visits = self._tree.root_visits(0)
+        if self._priors is None and visits:
+            self._add_noise()
+        return 0 if visits < self._target else None
+
+    def _add_noise(self) -> None:
+        moves = self._tree.root_moves(0)
+        self._priors = {m.move16: m.prior for m in moves}
+        share = self._settings.noise_share
+        if not self._is_full or not share:
+            return
+        alpha = self._settings.noise_alpha / len(moves)
+        noise = self._rng.dirichlet(np.full(len(moves), alpha))
+        mixed = [(1 - share) * m.prior + share * x for m, x in zip(moves, noise, strict=True)]
+        self._tree.set_root_priors(0, [m.move16 for m in moves], mixed)
+
+    def choose(self) -> Choice:
+        if self._priors is None:
+            self._add_noise()
+        moves = self._tree.root_moves(0)
+        best = moves[0]
+        visited = [m for m in moves if m.visits and m.proof != Proof.LOSS]
+        win_rate = (
+            best.value if best.visits or best.proof != Proof.NONE else (self._tree.root_value(0))
+        )
+        move16 = best.move16
+        temperature = self._settings.temperature_at(self._ply)
+        if best.proof != Proof.WIN and temperature > 0 and len(visited) > 1:
+            weights = np.array([m.visits for m in visited], float)
+            weights = (weights / weights.max()) ** (1 / temperature)
+            move16 = visited[int(self._rng.choice(len(visited), p=weights / weights.sum()))].move16
+        candidates: tuple[tuple[int, int], ...] = ()
+        if self._is_full:
+            visits = (
+                self._pruned(moves)
+                if self._settings.prune_targets
+                else {m.move16: m.visits for m in moves}
+            )
+            candidates = as_candidates(visits, best.move16)
+        return Choice(move16, best.move16, win_rate, candidates)
+
+    def _pruned(self, moves: Sequence[RootMove]) -> dict[int, int]:
+        """Visits less those that the priors without noise wouldn't have brought: of every move
+        but the best one as many as its PUCT score stays below the best one's without.
+        """
+        assert self._priors is not None
+        best, o = moves[0], self._options
+        total = sum(m.visits for m in moves)
+        c = math.log((total + o.c_base_root + 1) / o.c_base_root) + o.c_init_root
+        bonus = c * math.sqrt(max(total, 1))
+        limit = best.value + bonus * self._priors[best.move16] / (1 + best.visits)
+        kept = {best.move16: best.visits}
+        for m in moves[1:]:
+            if not m.visits:
+                continue
+            room = limit - m.value
+            enough = bonus * self._priors[m.move16] / room - 1 if room > 0 else m.visits
+            visits = min(m.visits, max(math.ceil(enough), 0))
+            if visits > 1:
+                kept[m.move16] = visits
+        return kept
+
+
+class GumbelRoot:
+    """Sequential halving over moves sampled by Gumbel's trick, improved policy as the target."""
+
+    def __init__(
+        self,
+        tree: Tree,
+        settings: SelfPlaySettings,
+        rng: np.random.Generator,
+        ply: int,
+        is_full: bool,
+    ) -> None:
+        self._tree, self._settings = tree, settings
+        self._rng, self._ply, self._is_full = rng, ply, is_full
+        self._left = settings.playouts if is_full else settings.fast_playouts
+        self._moves: list[int] = []
+        self._logits: NDArray[np.float64] = np.empty(0)
+        self._gumbel: NDArray[np.float64] = np.empty(0)
+        self._considered: list[int] = []
+        """Numbers of the moves still in the race."""
+        self._plan: list[int] = []
+        """Moves of the coming playouts, the next one last."""
+
+    def next_move(self) -> int | None:
+        if not self._moves:
+            if not self._tree.root_visits(0):
+                return 0
+            self._sample()
+        if not self._plan and not self._next_round():
+            return None
+        self._left -= 1
+        return self._plan.pop()
+
+    def _sample(self) -> None:
+        moves = sorted(self._tree.root_moves(0), key=lambda m: m.move16)
+        self._moves = [m.move16 for m in moves]
+        self._logits = np.log(np.maximum([m.prior for m in moves], 1e-9))
+        scale = self._settings.temperature_at(self._ply)
+        self._gumbel = self._rng.gumbel(size=len(moves)) * scale
+        count = min(self._settings.gumbel_moves, max(self._left, 1), len(moves))
+        self._considered = np.argsort(-(self._gumbel + self._logits), kind="stable")[
+            :count
+        ].tolist()
+        self._rounds = max(1, math.ceil(math.log2(count))) if count > 1 else 1
+        self._per_round = self._left / self._rounds
+        self._is_first = True
+
+    def _next_round(self) -> bool:
+        """Plan the playouts of the next round; False where nothing is left to do."""
+        if self._left <= 0:
+            return False
+        by_move = {m.move16: m for m in self._tree.root_moves(0)}
+        if not self._is_first and len(self._considered) > 1:
+            scores = self._scores(by_move)
+            half = math.ceil(len(self._considered) / 2)
+            self._considered = sorted(self._considered, key=lambda i: -scores[i])[:half]
+        self._is_first = False
+        # Proven losses take no more visits; a proven win ends the search.
+        open_moves = [i for i in self._considered if by_move[self._moves[i]].proof == Proof.NONE]
+        if not open_moves:
+            return False
+        each = max(1, int(self._per_round / len(self._considered)))
+        plan = [self._moves[i] for _ in range(each) for i in open_moves][: self._left]
+        self._plan = plan[::-1]
+        return True
+
+    def _scores(self, by_move: dict[int, RootMove]) -> NDArray[np.float64]:
+        """g + logits + sigma(q) of every move."""
+        return self._gumbel + self._logits + self._sigma(by_move)
+
+    def _sigma(self, by_move: dict[int, RootMove]) -> NDArray[np.float64]:
+        moves = [by_move[move16] for move16 in self._moves]
+        visits = np.array([m.visits for m in moves], float)
+        known = np.array([m.visits > 0 or m.proof != Proof.NONE for m in moves])
+        q = np.array([m.value for m in moves], float)
+        # What isn't known is taken as the mixed value (appendix D of the paper).
+        prior = np.exp(self._logits)
+        mixed = self._tree.root_value(0)
+        if known.any():
+            mean = float((prior * q)[known].sum() / prior[known].sum())
+            mixed = (mixed + visits.sum() * mean) / (1 + visits.sum())
+        q[~known] = mixed
+        settings = self._settings
+        scale: float = (settings.gumbel_visits + visits.max()) * settings.gumbel_scale
+        return scale * q
+
+    def choose(self) -> Choice:
+        if not self._moves:
+            self._sample()
+        by_move = {m.move16: m for m in self._tree.root_moves(0)}
+        ordered = self._tree.root_moves(0)
+        sigma = self._sigma(by_move)
+        improved = self._logits + sigma
+        best = max(self._considered, key=lambda i: improved[i])
+        if ordered[0].proof == Proof.WIN:
+            played = best = self._moves.index(ordered[0].move16)
+        else:
+            race = self._considered
+            most = max(by_move[self._moves[i]].visits for i in race)
+            scores = self._gumbel + improved
+            finalists = [i for i in race if by_move[self._moves[i]].visits == most]
+            played = max(finalists, key=lambda i: scores[i])
+        found = by_move[self._moves[best]]
+        known = found.visits > 0 or found.proof != Proof.NONE
+        win_rate = found.value if known else self._tree.root_value(0)
+        candidates: tuple[tuple[int, int], ...] = ()
+        if self._is_full:
+            weights = np.exp(improved - improved.max())
+            weights = np.round(weights / weights.sum() * CANDIDATE_VISITS)
+            visits = {m: int(w) for m, w in zip(self._moves, weights, strict=True)}
+            candidates = as_candidates(visits, self._moves[best])
+        return Choice(self._moves[played], self._moves[best], win_rate, candidates)
+
+
+def as_candidates(visits: dict[int, int], best16: int) -> tuple[tuple[int, int], ...]:
+    """The moves with visits, the most visited first; the best move with one at least."""
+    kept = {move16: n for move16, n in visits.items() if n > 0}
+    kept.setdefault(best16, 1)
+    return tuple(sorted(kept.items(), key=lambda item: (-item[1], item[0])))
