@@ -303,7 +303,7 @@ async def measure_memory(model: str, positions: int) -> None:
                     if board.legal_moves:
                         board.push(rng.choice(list(board.legal_moves)))
                     done += 1
-            await asyncio.sleep(0.2)
+            await asyncio.sleep(1.5)  # the memory of closed pages is given back after a second
             marks.append(server.rss_mb())
         early = marks[len(marks) // 4]
         print(

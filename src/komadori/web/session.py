@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import logging
 import secrets
 import time
@@ -36,6 +37,8 @@ T = TypeVar("T")
 
 #: How long what belongs to a page is kept after its connection broke.
 KEPT_S = 60.0
+#: Memory is tidied so long after a page has closed.
+TRIM_S = 1.0
 #: Messages that may wait for a slow page before it is cut off.
 MOST_WAITING = 2000
 #: Requests of one page that may be under way.
@@ -358,6 +361,7 @@ class Hub:
         self.studies = Studies(models, library, self.pool)
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
+        self._trims = False
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         """The result of work that blocks."""
@@ -388,6 +392,15 @@ class Hub:
     async def _drop(self, session: Session) -> None:
         self._sessions.pop(session.key, None)
         await session.close()
+        if not self._trims:
+            self._trims = True
+            asyncio.get_running_loop().call_later(TRIM_S, self.pool.submit, self._trim)
+
+    def _trim(self) -> None:
+        """Give the memory of closed pages back to the system, which glibc would keep."""
+        self._trims = False
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).malloc_trim(0)
 
     async def close(self) -> None:
         if self._sweeper is not None:

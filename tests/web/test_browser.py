@@ -1,0 +1,302 @@
+"""Every screen in a real browser: desktop and phone, Japanese and English, by keyboard alone, and
+checked by axe.
+
+Needs Chromium as Debian packages it. With KOMADORI_SCREENSHOTS=FOLDER pictures of the screens are
+put there; docs/images/web was made so.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytest.importorskip("playwright")
+from demo import make_demo
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+from test_serve import Process, running
+
+from komadori.web.app import STATIC
+
+CHROMIUM = shutil.which("chromium")
+REPOSITORY = Path(__file__).parents[2]
+PICTURES = os.environ.get("KOMADORI_SCREENSHOTS", "")
+#: A folder that `demo.py` made, to spare making one.
+DEMO = os.environ.get("KOMADORI_DEMO", "")
+PATIENCE_MS = 30_000
+expect.set_options(timeout=PATIENCE_MS)
+
+SIZES: dict[str, dict[str, Any]] = {
+    "desktop": {"viewport": {"width": 1440, "height": 900}},
+    "phone": {
+        "viewport": {"width": 390, "height": 844},
+        "has_touch": True,
+        "is_mobile": True,
+        "device_scale_factor": 2,
+    },
+    "landscape": {
+        "viewport": {"width": 844, "height": 390},
+        "has_touch": True,
+        "is_mobile": True,
+        "device_scale_factor": 2,
+    },
+}
+SCREENS = ("analyse", "network", "play", "library", "train", "matches", "lab")
+RECORD = """先手：佐藤
+後手：鈴木
+   1 ７六歩(77)
+   2 ３四歩(33)
+   3 ２六歩(27)
+   4 ８四歩(83)
+   5 ２五歩(26)
+   6 ８五歩(84)
+   7 ７八金(69)
+   8 ３二金(41)
+   9 ２四歩(25)
+  10 同　歩(23)
+  11 同　飛(28)
+  12 ９九歩打
+"""
+
+pytestmark = [
+    pytest.mark.skipif(CHROMIUM is None, reason="needs Debian's package chromium"),
+    pytest.mark.skipif(not (STATIC / "index.html").is_file(), reason="the pages aren't built"),
+]
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
+    folder = Path(DEMO) if DEMO else tmp_path_factory.mktemp("demo")
+    if not DEMO:
+        pytest.importorskip("torch")
+        make_demo(folder, steps=12)
+    library = tmp_path_factory.mktemp("library")
+    options = [str(REPOSITORY / "docs" / "results"), "--library", str(library)]
+    model = ["--model", "default"] if PICTURES else []
+    with running(folder, *options, *model) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with sync_playwright() as playwright:
+        launched = playwright.chromium.launch(
+            executable_path=CHROMIUM,
+            args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+        )
+        yield launched
+        launched.close()
+
+
+Open = Callable[..., Page]
+
+
+@pytest.fixture
+def visit(browser: Browser, site: Process) -> Iterator[Open]:
+    """Opens a screen; fails where the page complained in its console."""
+    complaints: list[str] = []
+    contexts = []
+
+    def opened(
+        screen: str = "", size: str = "desktop", language: str = "en", theme: str = "light"
+    ) -> Page:
+        context = browser.new_context(
+            **SIZES[size], color_scheme=theme, locale={"ja": "ja-JP", "en": "en-GB"}[language]
+        )
+        context.set_default_timeout(PATIENCE_MS)
+        contexts.append(context)
+        page = context.new_page()
+        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on(
+            "console",
+            lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None,
+        )
+        page.goto(f"http://{site.host}/#/{screen}")
+        page.locator("main").first.wait_for()
+        expect(page.locator(".status.open")).to_be_attached(timeout=PATIENCE_MS)
+        expect(page.locator("main[aria-busy]")).to_have_count(0)
+        return page
+
+    yield opened
+    for context in contexts:
+        context.close()
+    assert complaints == []
+
+
+def picture(page: Page, name: str) -> None:
+    if PICTURES:
+        Path(PICTURES).mkdir(parents=True, exist_ok=True)
+        page.screenshot(path=Path(PICTURES) / f"{name}.png")
+
+
+def paste(page: Page, text: str) -> None:
+    """As Ctrl-V of a record."""
+    page.evaluate(
+        """text => {
+            const data = new DataTransfer();
+            data.setData('text/plain', text);
+            document.body.dispatchEvent(
+                new ClipboardEvent('paste', { clipboardData: data, bubbles: true }));
+        }""",
+        text,
+    )
+
+
+def record(page: Page) -> None:
+    """A game is open, at its end."""
+    paste(page, RECORD.rsplit("  12", 1)[0])
+    expect(page.locator(".moves, main").first).to_contain_text("11")
+    expect(page.get_by_role("button", name=re.compile("^11 "))).to_be_visible()
+    page.keyboard.press("End")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", ["en", "ja"])
+@pytest.mark.parametrize("size", list(SIZES))
+@pytest.mark.parametrize("screen", SCREENS)
+def test_every_screen_fits_and_is_accessible(
+    visit: Open, screen: str, size: str, language: str
+) -> None:
+    from axe_playwright_python.sync_playwright import Axe
+
+    page = visit(screen, size, language)
+    assert page.locator("html").get_attribute("lang") == language
+    page.wait_for_timeout(300)
+    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+    assert wide <= 0, f"{wide} px to the side"
+    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
+    found = Axe().run(page, options=options)
+    told = [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found.response["violations"]]
+    assert told == []
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_a_position_is_analysed_live(visit: Open, language: str) -> None:
+    page = visit("analyse", language=language)
+    record(page)
+    page.keyboard.press("l")
+    lines = page.locator(".line-rate")
+    expect(lines.first).to_be_visible()
+    page.wait_for_timeout(4_000 if PICTURES else 300)
+    picture(page, f"analyse-{language}")
+    before = page.locator(".line").first.inner_text()
+    notation = (
+        "[１-９同][一二三四五六七八九　]" if language == "ja" else r"[A-Z](-|x|\*)?[1-9][a-i]"
+    )
+    assert re.search(notation, before), before
+    page.keyboard.press("ArrowLeft")  # the search follows
+    expect(lines.first).to_be_visible()
+    page.keyboard.press("l")
+
+
+def test_a_whole_game_is_analysed_and_its_report_kept(visit: Open) -> None:
+    page = visit("analyse")
+    record(page)
+    page.get_by_role("button", name="Analyse the game").click()
+    expect(page.locator(".study-bar .button.primary")).to_be_visible(timeout=240_000)
+    expect(page.locator("canvas, svg.graph, .uplot").first).to_be_visible()
+    picture(page, "study")
+
+
+def test_the_inside_of_the_network_is_shown(visit: Open) -> None:
+    page = visit("network")
+    page.locator(".candidates").first.wait_for()
+    page.locator(".inside-bar .search-toggle").click()
+    expect(page.locator(".candidates tbody tr").first).to_be_visible()
+    for name in ("tree", "checkpoints", "compare", "planes", "attention"):
+        page.locator(f"[data-panel={name}] h2 button").click()
+    expect(page.locator("[data-panel=checkpoints] .uplot").first).to_be_visible()
+    expect(page.locator("[data-panel=attention] [aria-busy=true]")).to_have_count(0)
+    page.wait_for_timeout(4_000 if PICTURES else 300)
+    if PICTURES:
+        page.screenshot(path=Path(PICTURES) / "network.png", full_page=True)
+
+
+def test_a_game_is_played_by_keyboard_alone(visit: Open) -> None:
+    page = visit("play")
+    picture(page, "play-new")
+    focused = "document.activeElement.textContent + document.activeElement.className"
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if "primary" in page.evaluate(focused):
+            break
+    page.keyboard.press("Enter")
+    expect(page.locator(".seat").first).to_be_visible()
+    expect(page.locator("#typed-move")).to_be_attached()
+    for _ in range(80):
+        page.keyboard.press("Tab")
+        if page.evaluate("document.activeElement.id") == "typed-move":
+            break
+    page.keyboard.type("7g7f")
+    page.keyboard.press("Enter")
+    page.wait_for_timeout(3_000 if PICTURES else 500)
+    picture(page, "play")
+
+
+def test_the_phone_plays(visit: Open) -> None:
+    page = visit("play", "phone", "ja", "dark")
+    page.locator(".new-game .primary").click()
+    expect(page.locator(".seat").first).to_be_visible()
+    page.wait_for_timeout(500)
+    picture(page, "play-phone-ja-dark")
+
+
+def test_phone_analysis(visit: Open) -> None:
+    page = visit("analyse", "phone", "ja")
+    record(page)
+    page.get_by_role("switch").first.click()
+    expect(page.locator(".line-rate").first).to_be_visible()
+    page.wait_for_timeout(3_000 if PICTURES else 200)
+    picture(page, "analyse-phone-ja")
+
+
+def test_the_library_finds_what_was_played(visit: Open, site: Process) -> None:
+    games = site.get("/api/games")["games"]
+    page = visit("library")
+    if games:
+        expect(page.locator("main")).to_contain_text(games[0]["black"] or games[0]["white"])
+    picture(page, "library")
+
+
+def test_trainings_and_matches_are_shown(visit: Open) -> None:
+    page = visit("train")
+    expect(page.locator(".uplot").first).to_be_visible()
+    page.wait_for_timeout(1_500)
+    picture(page, "train")
+    page = visit("matches", language="ja", theme="dark")
+    expect(page.locator("main")).to_contain_text("material")
+    picture(page, "matches-ja-dark")
+    page = visit("lab")
+    expect(page.locator("main")).to_contain_text("laboratory")
+    page.wait_for_timeout(500)
+    picture(page, "lab")
+
+
+def test_the_keys_are_listed(visit: Open) -> None:
+    page = visit("analyse", language="ja")
+    page.keyboard.press("?")
+    expect(page.get_by_role("dialog")).to_be_visible()
+    assert page.locator("kbd").count() > 30
+    picture(page, "keys-ja")
+    page.keyboard.press("Escape")
+    expect(page.get_by_role("dialog")).to_have_count(0)
+
+
+def test_screens_are_reached_by_keys(visit: Open) -> None:
+    page = visit("analyse")
+    for number, screen in enumerate(SCREENS, 1):
+        page.keyboard.press(f"Alt+{number}")
+        page.wait_for_url(f"**/#/{screen}")
+
+
+def test_a_lost_connection_is_told_and_healed(visit: Open) -> None:
+    page = visit("analyse")
+    page.context.set_offline(True)
+    page.evaluate("dispatchEvent(new Event('offline'))")
+    page.context.set_offline(False)
+    expect(page.locator(".status.open")).to_be_attached()
