@@ -5,7 +5,7 @@ export const en = {
   'nav.library': 'Library',
   'nav.train': 'Training',
   'nav.matches': 'Matches',
-  'nav.lab': 'Laboratory',
+  'nav.lab': 'Lab',
   screens: 'Screens',
   skip: 'Skip to content',
   outdated: 'The server is of another version than this page. Reload the page.',

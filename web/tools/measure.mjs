@@ -1,0 +1,94 @@
+// How fast and how steady the page is, measured in headless Chromium against a running server:
+// node tools/measure.mjs http://127.0.0.1:8624
+// First paint; updates a second and long tasks during ten seconds of analysis; memory over 1,000
+// positions visited while the search runs.
+import { chromium } from 'playwright-core';
+
+const [base] = process.argv.slice(2);
+const browser = await chromium.launch({ executablePath: '/usr/bin/chromium', args: ['--no-sandbox', '--disable-gpu', '--disable-background-networking'] });
+const context = await browser.newContext({ viewport: { width: 1440, height: 900 } });
+await context.addInitScript(() => {
+  localStorage.setItem('komadori', JSON.stringify({ language: 'ja', multipv: 5 }));
+});
+const page = await context.newPage();
+const client = await context.newCDPSession(page);
+await client.send('Performance.enable');
+
+async function paint() {
+  await page.goto(`${base}/`);
+  await page.waitForSelector('sg-pieces piece');
+  return page.evaluate(() => performance.getEntriesByName('first-contentful-paint')[0]?.startTime ?? NaN);
+}
+const paints = [];
+for (let i = 0; i < 5; i++) paints.push(await paint());
+console.log(`first contentful paint: ${paints.map(p => p.toFixed(0)).join(', ')} ms (the first with an empty cache)`);
+
+/** Tasks of the page's main thread while something runs: wall time and the processor's own time,
+ * which other programs on the machine don't lengthen. */
+async function traced(run) {
+  const events = [];
+  const collect = e => events.push(...e.value);
+  client.on('Tracing.dataCollected', collect);
+  await client.send('Tracing.start', { transferMode: 'ReportEvents', traceConfig: { includedCategories: ['toplevel', 'devtools.timeline', 'disabled-by-default-devtools.timeline', '__metadata'] } });
+  const result = await run();
+  await Promise.all([new Promise(resolve => client.once('Tracing.tracingComplete', resolve)), client.send('Tracing.end')]);
+  client.off('Tracing.dataCollected', collect);
+  const names = events.filter(e => e.name === 'thread_name' && e.args.name === 'CrRendererMain').map(e => `${e.pid}:${e.tid}`);
+  const tasks = events.filter(e => e.ph === 'X' && /RunTask$/.test(e.name) && names.includes(`${e.pid}:${e.tid}`));
+  const own = tasks.map(e => (e.tdur ?? e.dur) / 1000);
+  const wall = tasks.map(e => e.dur / 1000);
+  const long = times => times.filter(t => t > 50);
+  const most = times => (times.length ? Math.max(...times).toFixed(0) : '0');
+  console.log(`  main thread: ${own.reduce((a, b) => a + b, 0).toFixed(0)} ms of processor time; tasks over 50 ms: ${long(own).length} by processor time (longest ${most(own)} ms), ${long(wall).length} by the clock (longest ${most(wall)} ms)`);
+  return result;
+}
+
+await page.getByRole('switch').first().click();
+await page.waitForSelector('.line-rate');
+await page.waitForTimeout(1_000);
+const updates = await traced(() =>
+  page.evaluate(
+    () =>
+      new Promise(resolve => {
+        let updates = 0;
+        const observer = new MutationObserver(() => updates++);
+        observer.observe(document.querySelector('.numbers'), { characterData: true, childList: true, subtree: true });
+        setTimeout(() => {
+          observer.disconnect();
+          resolve(updates);
+        }, 10_000);
+      }),
+  ),
+);
+console.log(`analysis, 5 lines, 10 s: ${(updates / 10).toFixed(1)} updates/s`);
+
+const heap = async () => {
+  await client.send('HeapProfiler.collectGarbage');
+  const { metrics } = await client.send('Performance.getMetrics');
+  const value = name => metrics.find(m => m.name === name).value;
+  return { mb: value('JSHeapUsedSize') / 2 ** 20, nodes: value('Nodes'), listeners: value('JSEventListeners') };
+};
+// A game of 200 plies in which rooks go to and fro, walked through again and again.
+const round = ['2h3h', '8b7b', '3h2h', '7b8b', '2h4h', '8b6b', '4h2h', '6b8b'];
+const moves = Array.from({ length: 200 }, (_, i) => round[i % 8]).join(' ');
+await page.evaluate(text => {
+  const data = new DataTransfer();
+  data.setData('text/plain', text);
+  document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true }));
+}, `position startpos moves ${moves}`);
+await page.waitForTimeout(800);
+const seen = [];
+for (let walk = 0; walk <= 5; walk++) {
+  const walkOnce = async () => {
+    for (let i = 0; i < 200; i++) {
+      await page.keyboard.press(walk % 2 ? 'ArrowLeft' : 'ArrowRight');
+      await page.waitForTimeout(25);
+    }
+  };
+  await (walk === 5 ? traced(walkOnce) : walkOnce());
+  const now = await heap();
+  seen.push(now);
+  console.log(`${200 * (walk + 1)} positions visited: ${now.mb.toFixed(1)} MB of heap, ${now.nodes} nodes, ${now.listeners} listeners`);
+}
+console.log(`growth over the last 1,000 positions: ${(seen[5].mb - seen[0].mb).toFixed(1)} MB, ${seen[5].nodes - seen[0].nodes} nodes`);
+await browser.close();
