@@ -158,14 +158,12 @@ def _backends() -> Iterator[Finding]:
     yield _attempt("core", "encoding", _core_planes, "reinstall komadori", required=True)
     yield _attempt("network", "openvino", _openvino, "pip install openvino", required=True)
     yield _attempt("network", "onnxruntime", _onnxruntime, "pip install onnxruntime")
-    yield _attempt("network", "torch", _torch, "pip install 'komadori[train]'")
-    yield _attempt("training", "onnx", _package("onnx"), "pip install 'komadori[train]'")
-    yield _attempt(
-        "training", "tensorboard", _package("tensorboard"), "pip install 'komadori[train]'"
-    )
-    yield _attempt("training", "nncf", _package("nncf"), "pip install 'komadori[quantize]'")
+    yield _attempt("network", "torch", _torch, "pip install torch")
+    yield _attempt("training", "onnx", _package("onnx"), "pip install onnx")
+    for name in ("tensorboard", "matplotlib", "jinja2", "nncf"):
+        yield _attempt("training", name, _package(name), f"pip install {name}")
     yield _attempt("records", "rsshogi", _package("rsshogi"), "pip install rsshogi", required=True)
-    yield _attempt("matches", "shogiarena", _package("shogiarena"), "pip install 'komadori[arena]'")
+    yield _attempt("matches", "shogiarena", _package("shogiarena"), "pip install shogiarena")
 
 
 def _gpu() -> Finding:

@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.extras import install_line
 
 
 @click.command()
@@ -77,7 +78,7 @@ def _export_onnx(source: Path, output: Path, name: str) -> None:
         from komadori import training
     except ModuleNotFoundError as error:
         raise click.ClickException(
-            f"a run or a checkpoint needs the package {error.name}: pip install 'komadori[train]'"
+            f"a run or a checkpoint needs the package {error.name}: {install_line('train')}"
         ) from error
     from komadori.nets import ModelFileError
 

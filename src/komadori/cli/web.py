@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.extras import install_line
 
 
 @click.command()
@@ -42,7 +43,7 @@ def command(
         from komadori.web.serve import bind, serve
     except ModuleNotFoundError as error:
         raise click.ClickException(
-            f"the package {error.name} is missing: pip install 'komadori[web]'"
+            f"the package {error.name} is missing: {install_line('web')}"
         ) from error
     from komadori.players import PlayerSpecError
     from komadori.web.folders import Folders

@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori import encoding
+from komadori.extras import install_line
 from komadori.inference.loading import load
 from komadori.inference.model_file import OUTPUTS, digest, input_names, read_card
 from komadori.inference.openvino_import import import_openvino
@@ -253,7 +254,7 @@ def _nncf() -> Any:
         import nncf
     except ModuleNotFoundError as error:
         raise QuantizationError(
-            f"int8 needs the package {error.name}: pip install 'komadori[quantize]'"
+            f"int8 needs the package {error.name}: {install_line('quantize')}"
         ) from None
     nncf.set_log_level(logging.ERROR)
     return nncf

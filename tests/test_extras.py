@@ -1,0 +1,39 @@
+"""The lines that tell people what to install name packages, not an extra of an unpublished one."""
+
+from __future__ import annotations
+
+import shlex
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from komadori.extras import install_line
+
+SRC = Path(__file__).resolve().parent.parent / "src"
+
+
+@pytest.mark.parametrize(
+    ("extra", "package"), [("quantize", "nncf"), ("train", "torch"), ("web", "fastapi")]
+)
+def test_a_line_names_the_packages(extra: str, package: str) -> None:
+    words = shlex.split(install_line(extra))
+    assert words[:2] == ["pip", "install"]
+    assert any(word.startswith(package) for word in words[2:])
+    assert "komadori" not in " ".join(words)
+
+
+def test_an_unknown_extra() -> None:
+    assert install_line("nosuch") == "pip install '.[nosuch]'"
+
+
+def test_no_message_names_an_extra_of_an_index() -> None:
+    texts = [path.read_text("utf-8") for path in SRC.rglob("*.py")]
+    assert not any("komadori[" in text.replace("komadori[extra]", "") for text in texts)
+
+
+@pytest.mark.slow
+def test_pip_understands_the_lines() -> None:
+    line = shlex.split(install_line("quantize"))[1:]
+    subprocess.run([sys.executable, "-m", "pip", *line, "--dry-run", "-q"], check=True, timeout=120)
