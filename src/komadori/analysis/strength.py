@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from dataclasses import dataclass
 from importlib import resources
@@ -10,7 +11,9 @@ from importlib import resources
 from komadori.records import Game
 from komadori.rules import BLACK, COLORS
 
-#: A player rated higher, on floodgate's scale or a server's, is taken for a strong one.
+#: The rating of GPSfish from which the diary counts (その49, 2017).
+GPSFISH_RATING = 2800.0
+#: A player rated higher may be stronger, where the engine's own rating isn't known.
 STRONG_RATING = 2500.0
 
 #: Professionals by their titles and ranks, and programs known to be among the strongest.
@@ -53,6 +56,17 @@ class Strength:
     player_japanese: str
     matches: tuple[Match, ...]
 
+    @property
+    def rating(self) -> float | None:
+        """Where GPSfish is put at 2800, from all matches against it; None without any."""
+        against = [match for match in self.matches if match.opponent == "GPSfish"]
+        games = sum(match.games for match in against)
+        if not games:
+            return None
+        points = sum(match.won + match.drawn / 2 for match in against)
+        score = min(max(points / games, 1 / (2 * games)), 1 - 1 / (2 * games))
+        return GPSFISH_RATING - 400 * math.log10(1 / score - 1)
+
 
 def measured() -> Strength:
     """The measured matches of the package's network, from `data/strength.json`."""
@@ -83,10 +97,21 @@ def told(strength: Strength | None = None) -> dict[str, str]:
             f"{match.opponent}に一手{match.seconds:g}秒・各{match.threads}スレッドで"
             f"{match.won}勝{match.lost}敗{drawn}"
         )
+    rating = strength.rating
+    about = (
+        ""
+        if rating is None
+        else f" That is about R{round(rating, -1):.0f} where GPSfish is put at 2800."
+    )
+    about_japanese = (
+        ""
+        if rating is None
+        else f"GPSfishのレートを2800とすると、R{round(rating, -1):.0f}程度です。"
+    )
     return {
-        "en": f"Measured strength of {strength.player}: {'; '.join(english)}. "
+        "en": f"Measured strength of {strength.player}: {'; '.join(english)}.{about} "
         "Differences of a few points, and positions far from its training games, are uncertain.",
-        "ja": f"{strength.player_japanese}の棋力の実測：{'、'.join(japanese)}。"
+        "ja": f"{strength.player_japanese}の棋力の実測：{'、'.join(japanese)}。{about_japanese}"
         "数ポイントの差や、学習した対局から離れた局面の評価は不確かです。",
     }
 
@@ -105,10 +130,11 @@ class Stronger:
 def stronger_players(game: Game) -> list[Stronger]:
     """The players whose verdict may be better than the engine's, by what the record says."""
     found = []
+    threshold = measured().rating or STRONG_RATING
     for turn in COLORS:
         name = game.black if turn == BLACK else game.white
         rating = game.rating(turn)
-        if rating is not None and rating >= STRONG_RATING:
+        if rating is not None and rating >= threshold:
             found.append(Stronger(turn, name, "rating", rating))
         elif _PROFESSIONAL.search(name.strip()):
             found.append(Stronger(turn, name, "professional"))

@@ -287,12 +287,12 @@ export function mount(element, data, options) {
     parts.lines = h("div", { class: "lines", "aria-live": "polite" });
     parts.where = h("output", { class: "where" });
     parts.moves = h("ol", { class: "moves" }, h("li", {}, h("button", { class: "move", "data-ply": 0, onclick: () => go(0) }, h("span", { class: "number" }, "0"), h("span", { class: "text" }, t().start))), one.moves.map((_, i) => moveButton(i)));
-    parts.graph = createGraph(one, { title: t().graph, phases: [t().opening, t().middlegame, t().endgame] }, go);
+    parts.graph = createGraph(one, { title: format(t().graph, sideNames(one)[0]), phases: [t().opening, t().middlegame, t().endgame] }, go);
     element.replaceChildren(bar(), ...heading().filter(Boolean), players(one), headers(one),
       h("div", { class: "stage" },
         h("div", { class: "left" }, h("div", { class: "board-row" }, parts.gauge, parts.board), parts.where, controls()),
         h("div", { class: "right" }, parts.lines, h("h3", {}, t().moves), parts.moves)),
-      h("section", {}, h("h3", {}, t().graph), parts.graph.element, h("p", { class: "soft no-print" }, `${t().graphHelp} ${t().keys}`)),
+      h("section", {}, h("h3", {}, format(t().graph, sideNames(one)[0])), parts.graph.element, h("p", { class: "soft no-print" }, `${t().graphHelp} ${t().keys}`)),
       drawSummary(one, data, sideNames(one), gradeName, t()),
       h("h2", {}, t().turning), h("div", { class: "turning" }, turningPoints()), trust(one) || "");
     drawCurrent();
