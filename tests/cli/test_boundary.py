@@ -14,6 +14,7 @@ from komadori import cli
 from komadori.cli import _group
 from komadori.cli._group import describe, group
 from komadori.cli.console import clean, console, counted, progress
+from komadori.extras import install_line
 from komadori.records import RecordError
 
 
@@ -31,7 +32,7 @@ def run(*words: str | Path) -> Result:
         (RecordError("x.csa: damaged"), "x.csa: damaged"),
         (
             ModuleNotFoundError("No module named 'torch.x'", name="torch.x"),
-            "this needs the package torch: pip install 'komadori[train]'",
+            f"this needs the package torch: {install_line('train')}",
         ),
         (
             ZeroDivisionError("division\nby zero"),

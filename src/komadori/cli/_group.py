@@ -15,6 +15,7 @@ import click
 
 from komadori.cli import SUBCOMMANDS, interrupt
 from komadori.cli.console import say
+from komadori.extras import install_line
 
 #: Other spellings of a subcommand.
 ALIASES = {"analyze": "analyse"}
@@ -30,6 +31,8 @@ _EXTRAS = {
     "jinja2": "train",
     "nncf": "quantize",
     "shogiarena": "arena",
+    "fastapi": "web",
+    "uvicorn": "web",
 }
 #: Widest help text, in characters.
 _HELP_WIDTH = 100
@@ -91,8 +94,8 @@ def describe(error: BaseException) -> str:
     if isinstance(error, ModuleNotFoundError) and error.name:
         package = error.name.partition(".")[0]
         extra = _EXTRAS.get(package)
-        wanted = f"'komadori[{extra}]'" if extra else package
-        return f"this needs the package {package}: pip install {wanted}"
+        line = install_line(extra) if extra else f"pip install {package}"
+        return f"this needs the package {package}: {line}"
     text = " ".join(str(error).split())
     if text and type(error).__module__.startswith("komadori."):  # an error that names its cause
         return text
