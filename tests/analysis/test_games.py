@@ -168,3 +168,11 @@ def test_a_journal_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
     with Journal(path, {"nodes": 6}) as journal:  # other settings: from the beginning
         assert not journal.is_resumed
         assert journal.known == {}
+
+
+def test_a_game_without_an_end_is_written_without_one(tmp_path: Path) -> None:
+    path = tmp_path / "game.kif"
+    with GameWriter(path) as writer:
+        writer.write(Game.from_usi(MOVES))
+    assert "不詰" not in path.read_text("utf-8")
+    assert read_games(path)[0].usi_moves() == MOVES

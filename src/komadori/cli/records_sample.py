@@ -7,6 +7,8 @@ from pathlib import Path
 
 import click
 
+from komadori.cli.console import counted, say
+
 
 @click.command()
 @click.argument("output", type=click.Path(dir_okay=False, path_type=Path))
@@ -31,4 +33,4 @@ def sample(output: Path, games: int | None, force: bool) -> None:
                     count += 1
     except (records.RecordError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    click.echo(f"{output}: {count:,} {'game' if count == 1 else 'games'}")
+    say(f"{output}: {counted(count, 'game')}")

@@ -82,6 +82,8 @@ def word_of(words: tuple[EndWord, ...], winner: Winner, end: End, turn: int) -> 
     """The word for an end; None where the format has none that says it."""
     if end == End.UNKNOWN and winner == winner_for(Outcome.LOSS, turn):
         end = End.RESIGN
+    if end == End.UNKNOWN and winner == Winner.UNKNOWN:
+        return None  # 不詰, read as no end, isn't one to write
     for row in words:
         if row.end == end and winner_for(row.outcome, turn) == winner:
             return row.word
