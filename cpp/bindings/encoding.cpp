@@ -104,6 +104,32 @@ void legal_mask_into(const std::string& name, const HcpArray& hcps, const Out<bo
     legal_mask(scheme, rows(hcps), reinterpret_cast<std::uint8_t*>(out.data()), threads);
 }
 
+template <class T>
+nb::ndarray<nb::numpy, T, nb::ndim<1>> own(std::vector<T> values) {
+    auto* kept = new std::vector<T>(std::move(values));
+    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+    return {kept->data(), {kept->size()}, owner};
+}
+
+nb::tuple candidates_of(const std::string& name, const HcpArray& hcps,
+                        const In<float, nb::ndim<2>>& logits,
+                        const In<std::uint16_t, nb::ndim<1>>& keep, float temperature, float least,
+                        int total) {
+    const LabelScheme& scheme = scheme_named(name);
+    require(logits.shape(0) == hcps.shape(0) && keep.size() == hcps.shape(0) &&
+                logits.shape(1) == std::size_t(scheme.size()),
+            "arrays differ in length");
+    require(temperature > 0 && total > 0 && total <= 0xffff, "a setting is out of range");
+    PolicyCandidates found;
+    {
+        nb::gil_scoped_release release;
+        policy_candidates(scheme, rows(hcps), logits.data(), keep.data(),
+                          {temperature, least, total}, found);
+    }
+    return nb::make_tuple(own(std::move(found.count)), own(std::move(found.move16)),
+                          own(std::move(found.visits)));
+}
+
 void mirror_into(const HcpArray& hcps, std::optional<In<std::uint16_t, nb::ndim<1>>> moves,
                  const Out<std::uint8_t>& mirrored_hcps,
                  std::optional<Out<std::uint16_t, nb::ndim<1>>> mirrored_moves, int threads) {
@@ -260,5 +286,8 @@ void bind_encoding(nb::module_& m) {
           "mirrored_moves"_a.none(), "threads"_a);
     m.def("label_2187", &label_of, "move16"_a, "turn"_a,
           "dlshogi's label of a board move or drop, as the search computes it.");
+    m.def("policy_candidates", &candidates_of, "scheme"_a, "hcps"_a, "logits"_a, "keep"_a,
+          "temperature"_a, "least"_a, "total"_a,
+          "(count, move16, visits) of the likely moves of each row, one row after another.");
     m.def("legal_mask", &legal_mask_into, "scheme"_a, "hcps"_a, "out"_a, "threads"_a);
 }

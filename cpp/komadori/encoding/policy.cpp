@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "komadori/encoding/errors.h"
+#include "komadori/rules/errors.h"
+
 namespace komadori {
 
 void policy_columns(const LabelScheme& scheme, Move m, Color turn, std::uint16_t* columns) {
@@ -57,6 +60,45 @@ std::vector<float> move_probabilities(const LabelScheme& scheme, const Position&
     move_logits(scheme, columns, row, temperature, probabilities);
     softmax(probabilities, temperature);
     return probabilities;
+}
+
+void policy_candidates(const LabelScheme& scheme, HcpRows hcps, const float* logits,
+                       const std::uint16_t* keep, const CandidateOptions& options,
+                       PolicyCandidates& out) {
+    const std::size_t heads = scheme.heads.size();
+    Position position;
+    Move moves[MAX_LEGAL_MOVES];
+    std::vector<std::uint16_t> columns(MAX_LEGAL_MOVES * heads);
+    std::vector<float> probabilities(MAX_LEGAL_MOVES);
+    for (std::size_t row = 0; row < hcps.count; ++row) {
+        try {
+            position.set_hcp(hcps[row]);
+        } catch (const RulesError& e) {
+            throw RowPositionError(row, e.what());
+        }
+        const auto count = std::size_t(position.legal_moves(moves));
+        for (std::size_t i = 0; i < count; ++i) {
+            policy_columns(scheme, moves[i], position.turn(), &columns[i * heads]);
+        }
+        const std::span<float> shares(probabilities.data(), count);
+        std::uint16_t kept = 0;
+        if (count > 0) {
+            move_logits(scheme, {columns.data(), count * heads},
+                        logits + row * std::size_t(scheme.size()), options.temperature, shares);
+        }
+        if (count > 0 && softmax(shares, options.temperature)) {
+            const float best = std::ranges::max(shares);
+            for (std::size_t i = 0; i < count; ++i) {
+                const std::uint16_t move16 = moves[i].move16();
+                if (shares[i] < std::min(options.least, best) && move16 != keep[row]) continue;
+                const long visits = std::lround(shares[i] * float(options.total));
+                out.move16.push_back(move16);
+                out.visits.push_back(std::uint16_t(std::clamp(visits, 1L, 0xffffL)));
+                ++kept;
+            }
+        }
+        out.count.push_back(kept);
+    }
 }
 
 }  // namespace komadori

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "komadori/encoding/batch.h"
 #include "komadori/encoding/label.h"
 #include "komadori/rules/position.h"
 
@@ -28,5 +29,27 @@ bool softmax(std::span<float> logits, float temperature);
 // The probabilities of position.legal_moves(), in their order. row: [scheme.size()] logits.
 std::vector<float> move_probabilities(const LabelScheme& scheme, const Position& position,
                                       const float* row, float temperature);
+
+// Moves of many positions, those of row i after those of row i - 1: how many each row has, the
+// moves, and their probabilities as whole numbers.
+struct PolicyCandidates {
+    std::vector<std::uint16_t> count;
+    std::vector<std::uint16_t> move16;
+    std::vector<std::uint16_t> visits;
+};
+
+// Which moves of a row are kept, and in what numbers.
+struct CandidateOptions {
+    float temperature = 1;
+    float least = 0;    // probability from which on a move is kept; the best one always is
+    int total = 10000;  // visits = probability * total, at least 1
+};
+
+// Of the rows hcps[count][32] and logits[count][scheme.size()]. The move in keep[i], if it is legal
+// there and not 0, is kept whatever its probability. Throws RowPositionError; a row whose logits
+// aren't finite has no candidates.
+void policy_candidates(const LabelScheme& scheme, HcpRows hcps, const float* logits,
+                       const std::uint16_t* keep, const CandidateOptions& options,
+                       PolicyCandidates& out);
 
 }  // namespace komadori

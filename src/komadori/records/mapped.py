@@ -5,7 +5,7 @@
     FOLDER/KEY-moves/       the same, and the columns of `SampleMoves`: first_move.bin ...
 
 KEY tells the sources with their sizes and times apart, so a changed file is decoded anew. A
-position takes 49 bytes; with moves 8 more, and 4 for each move.
+position takes 49 bytes; with moves 10 more, and 4 for each move.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from komadori.records.games import GameReader
 from komadori.records.sample_moves import SampleMoves, samples_with_moves
 from komadori.records.samples import SampleReader, Samples, few_games, load_samples, samples_of
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 #: Files of games larger than this are decoded a few games at a time.
 LARGE_BYTES = 1 << 28
 
@@ -60,7 +60,8 @@ def map_sample_moves(
     first = _map(place, "first_move", np.dtype("<i8"), (len(samples) + 1,))
     total = (int(first[-1]),)
     codes, visits = (_map(place, name, np.dtype("<u2"), total) for name in ("candidate", "visits"))
-    return samples, SampleMoves(first, codes, visits)
+    played = _map(place, "played", np.dtype("<u2"), (len(samples),))
+    return samples, SampleMoves(first, codes, visits, played)
 
 
 def _places(
@@ -144,6 +145,7 @@ def _write(sources: list[Path], folder: Path, with_moves: bool) -> tuple[int, li
                     write("first_move", of_rows)
                     write("candidate", of_part.move16)
                     write("visits", of_part.visits)
+                    write("played", of_part.played)
                     moves = int(first[-1])
                 rows += len(part)
             if rows == before:

@@ -23,11 +23,13 @@ class SampleMoves:
 
     first  int64 [N + 1]  the moves of row i are first[i] to first[i + 1] - 1
     move16 uint16 [M]     visits uint16 [M]
+    played uint16 [N]     the move that was made in the game
     """
 
     first: NDArray[np.int64]
     move16: NDArray[np.uint16]
     visits: NDArray[np.uint16]
+    played: NDArray[np.uint16]
 
     @classmethod
     def of_game(cls, game: Game, samples: Samples) -> SampleMoves:
@@ -37,13 +39,13 @@ class SampleMoves:
         known = game.candidates
         if known is None:
             ones = np.ones(len(samples), np.uint16)
-            return cls(_edges(ones), samples.move16, ones)
-        count = known.count[known.count > 0]
+            return cls(_edges(ones), samples.move16, ones, samples.move16)
+        count, played = known.count[known.count > 0], game.moves[known.count > 0]
         if len(count) != len(samples):
             raise RecordError(
                 f"{game.source}: {len(count)} plies with candidates, {len(samples)} samples"
             )
-        return cls(_edges(count), known.move16, known.visits)
+        return cls(_edges(count), known.move16, known.visits, played)
 
     def take(self, rows: NDArray[np.int64]) -> SampleMoves:
         """The moves of the chosen rows, in that order."""
@@ -59,6 +61,7 @@ class SampleMoves:
             _edges(np.concatenate([np.diff(part.first) for part in parts])),
             np.concatenate([part.move16 for part in parts]),
             np.concatenate([part.visits for part in parts]),
+            np.concatenate([part.played for part in parts]),
         )
 
 

@@ -103,7 +103,7 @@ class LossConfig:
     eval_coef: centipawns per unit of the teacher's logit; "fit" or 0 fits it to the training
     data's results, and the model card gets the number.
     policy_target: the move, or the visits of each candidate (hcpe3), raised to
-    1 / policy_temperature.
+    1 / policy_temperature. hard_share: of a target of visits, what goes to the move that was made.
     mask_illegal: leave illegal moves out of the policy's softmax. result_weighted: weight a
     position's policy loss by result - teacher + 1/2. entropy_bonus: weight of the entropy of
     the labelled positions.
@@ -117,6 +117,7 @@ class LossConfig:
     eval_coef: float = 756.0864962951762
     policy_target: str = "move"
     policy_temperature: float = 1.0
+    hard_share: float = 0.0
     mask_illegal: bool = False
     result_weighted: bool = False
     entropy_bonus: float = 0.0
@@ -130,6 +131,11 @@ class LossConfig:
         _check(self.value_loss in losses, f"value_loss is one of {', '.join(losses)}")
         _check(self.policy_target in ("move", "visits"), "policy_target is move or visits")
         _check(self.policy_temperature > 0, "policy_temperature is positive")
+        _check(0 <= self.hard_share <= 1, "hard_share is in [0, 1]")
+        _check(
+            not self.hard_share or self.policy_target == "visits",
+            "hard_share needs policy_target = visits: else the whole target is the move made",
+        )
 
     def at(self, course: float) -> LossConfig:
         """The loss at this place of the run, from 0 to 1."""

@@ -45,6 +45,8 @@ class MoveShares:
     move16: uint16 [M]. weight: [M], numbers of any scale such as visits, which make shares
     of 1 in all for each row that has moves; where all of a row are 0 they share alike.
     temperature: shares are taken to the power of its inverse and scaled to 1 in all again.
+    played: uint16 [N], the moves made, of which each then gets `hard` of its row's share; a row
+    whose move made isn't among its moves, or is 0, keeps its shares.
 
     The arrays may be mapped from a file: a row's shares are made when they are asked for.
     """
@@ -53,6 +55,8 @@ class MoveShares:
     move16: NDArray[np.uint16]
     weight: NDArray[np.float32] | NDArray[np.uint16]
     temperature: float = 1.0
+    played: NDArray[np.uint16] | None = None
+    hard: float = 0.0
 
     @classmethod
     def of_weights(
@@ -65,6 +69,10 @@ class MoveShares:
         """These shares, at another temperature on top of their own."""
         return replace(self, temperature=self.temperature * temperature)
 
+    def with_hard(self, hard: float) -> MoveShares:
+        """These shares, mixed with the moves made."""
+        return replace(self, hard=hard)
+
     def rows(
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float32]]:
@@ -76,7 +84,14 @@ class MoveShares:
         share = _normalised(count, self.weight[place])
         if self.temperature != 1:
             share = _normalised(count, share ** np.float32(1 / self.temperature))
-        return count, self.move16[place], share
+        move16 = self.move16[place]
+        if self.hard and self.played is not None:
+            owner = np.repeat(np.arange(len(rows)), count)
+            is_played = move16 == self.played[rows][owner]
+            has = np.bincount(owner, is_played, minlength=len(rows))[owner] > 0
+            mixed = (1 - self.hard) * share + self.hard * is_played
+            share = np.where(has, mixed, share).astype(np.float32)
+        return count, move16, share
 
 
 def _normalised(

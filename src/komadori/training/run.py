@@ -439,6 +439,12 @@ def split_of(
         raise ConfigError("the training data has no positions")
     if config.loss.policy_target == "visits" and train.shares is None:
         raise ConfigError("loss.policy_target = visits: these samples have no candidates")
+    if config.loss.hard_share:
+        if train.shares is None or train.shares.played is None or data.duplicates == "average":
+            raise ConfigError(
+                "loss.hard_share: needs the moves made of games with candidates, not averaged"
+            )
+        train = replace(train, shares=train.shares.with_hard(config.loss.hard_share))
     if data.duplicates == "average":
         train = average_duplicates(train)
     if train.shares is not None:

@@ -20,4 +20,6 @@ def load_visits(paths: Iterable[Path | str], cache: Path | str | None = None) ->
     samples, moves = (
         records.map_sample_moves(paths, cache) if cache else records.load_sample_moves(paths)
     )
-    return Part.whole(samples, MoveShares(moves.first, moves.move16, moves.visits))
+    return Part.whole(
+        samples, MoveShares(moves.first, moves.move16, moves.visits, played=moves.played)
+    )

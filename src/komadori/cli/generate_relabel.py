@@ -1,0 +1,187 @@
+"""`komadori generate relabel`: new policies and values for positions of any files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from komadori.generate.labellers import Labeller
+    from komadori.generate.relabel import Progress
+
+
+@click.command()
+@click.argument(
+    "sources", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
+)
+@click.option("--by", "spec", required=True, metavar="LABELLER", help="Who labels; see above.")
+@click.option(
+    "--out", "-o", required=True, type=click.Path(path_type=Path), help="Folder; resumes there."
+)
+@click.option(
+    "--playouts", type=click.IntRange(1), help="A network's: search so many per position."
+)
+@click.option("--nodes", type=click.IntRange(1), help="An engine's, per position.")
+@click.option("--depth", type=click.IntRange(1), help="An engine's, in place of nodes.")
+@click.option(
+    "--multipv",
+    default=8,
+    show_default=True,
+    type=click.IntRange(1, 593),
+    help="An engine's moves with scores.",
+)
+@click.option(
+    "--score-temperature",
+    default=100.0,
+    show_default=True,
+    help="Centipawns: an engine's policy is the softmax of its scores over this.",
+)
+@click.option(
+    "--temperature", default=1.0, show_default=True, help="Of a network's softmax over the moves."
+)
+@click.option(
+    "--least", default=0.005, show_default=True, help="Smallest share of a move that is kept."
+)
+@click.option(
+    "--eval-coef",
+    default=0.0,
+    help="Centipawns per unit of the value's logit. [default: the model's]",
+)
+@click.option("--device", help="A network's: cpu, cuda, ...")
+@click.option("--backend", default="auto", show_default=True, help="A network's.")
+@click.option("--batch", type=click.IntRange(1), help="A network's.")
+@click.option(
+    "--segment",
+    default=0,
+    type=click.IntRange(0),
+    help="Positions per output file. [default: 100,000 at one visit, 2,000 by search]",
+)
+def command(
+    sources: tuple[Path, ...],
+    spec: str,
+    out: Path,
+    playouts: int | None,
+    nodes: int | None,
+    depth: int | None,
+    multipv: int,
+    score_temperature: float,
+    temperature: float,
+    least: float,
+    eval_coef: float,
+    device: str | None,
+    backend: str,
+    batch: int | None,
+    segment: int,
+) -> None:
+    """Give the positions of SOURCES new soft policies and values, as hcpe3.
+
+    \b
+    LABELLER is
+      PATH or default        a network (ours, or dlshogi's ONNX) at one visit;
+                             with --playouts N its search
+      alphabeta, usi:COMMAND an engine: --nodes or --depth, --multipv
+      python:MODULE:NAME     a function: SFENs to [({move: share}, win rate), ...]
+
+    SOURCES are games or positions in any format. Games keep their moves and results; each ply gets
+    candidates and a score. Train with loss.policy_target = "visits"; loss.hard_share mixes the
+    moves played into the policy, loss.value_lambda the results into the value.
+    """
+    import time
+
+    from rich.console import Console
+
+    from komadori.cli.generate_run import Signals
+    from komadori.generate import labellers
+    from komadori.generate.folder import FolderError
+    from komadori.generate.relabel import LabelFolder, relabel, sources_card
+    from komadori.inference import InferenceError, ModelError
+    from komadori.records import RecordError
+    from komadori.usi.client import EngineError
+
+    console = Console(stderr=True)
+    loading: dict[str, Any] = {"backend": backend, "precision": "auto"}
+    if device:
+        loading["device"] = device
+    if batch:
+        loading["max_batch"] = batch
+
+    def make() -> Labeller:
+        settings = labellers.PolicySettings(temperature, least, eval_coef)
+        kind, _, rest = spec.partition(":")
+        if kind == "python":
+            return labellers.FunctionLabeller(rest, settings)
+        if kind in ("alphabeta", "usi") or spec.startswith("alphabeta?"):
+            engine = labellers.EngineSettings(nodes, depth, multipv, score_temperature)
+            return labellers.EngineLabeller(spec, engine)
+        if playouts:
+            return labellers.SearchLabeller(spec, playouts, settings, **loading)
+        return labellers.NetworkLabeller(spec, settings, **loading)
+
+    signals = Signals()
+    try:
+        labeller = make()
+        try:
+            card = {
+                "kind": "relabel",
+                "sources": sources_card(sources),
+                "labeller": labeller.card(),
+                "segment_positions": segment or labeller.segment_positions,
+            }
+            with LabelFolder(out, card) as folder, signals.caught(), _bar(console) as bar:
+                task = bar.add_task("", total=1.0, speed="")
+                began = time.monotonic()
+
+                def show(progress: Progress) -> None:
+                    fresh = progress.positions - progress.resumed
+                    speed = fresh / max(time.monotonic() - began, 1e-9)
+                    bar.update(
+                        task,
+                        completed=progress.read,
+                        description=f"{progress.positions:,} positions",
+                        speed=f"{speed:,.0f}/s",
+                    )
+
+                counts = relabel(
+                    sources,
+                    folder,
+                    labeller,
+                    segment_positions=segment,
+                    on_progress=show,
+                    stop=signals.stop.is_set,
+                )
+        finally:
+            labeller.close()
+    except (
+        labellers.LabelError,
+        FolderError,
+        ModelError,
+        InferenceError,
+        RecordError,
+        EngineError,
+        ValueError,
+        OSError,
+    ) as error:
+        raise click.ClickException(str(error)) from error
+    if counts is None:
+        console.print(
+            f"Interrupted. What was finished is kept in {out}; the same command resumes.",
+            markup=False,
+            soft_wrap=True,
+        )
+        raise SystemExit(signals.exit_code)
+    for line in counts.lines():
+        click.echo(line)
+
+
+def _bar(console: Any) -> Any:
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    return Progress(
+        TextColumn("{task.description}", markup=False),
+        BarColumn(),
+        TextColumn("{task.fields[speed]}", markup=False),
+        TimeRemainingColumn(),
+        console=console,
+    )

@@ -1,0 +1,294 @@
+"""New labels for old positions: each labeller, every kind of source, resumed runs, training."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+
+from komadori import inference, records
+from komadori.cli._group import group
+from komadori.encoding import encode_boards, move_probabilities, score_from_win_rate
+from komadori.generate.labellers import (
+    LabelError,
+    Labels,
+    NetworkLabeller,
+    PolicySettings,
+    model_coef,
+)
+from komadori.generate.relabel import LabelFolder, read_chunks, relabel, to_hcpe3
+from komadori.records import End, Game, GameReader, Winner, load_sample_moves, read_games
+from komadori.rules import Board
+from komadori.training.config import ConfigError, LossConfig
+from komadori.training.shares import load_visits
+
+MODEL = "random:3"
+
+
+def some_games(count: int, plies: int = 30) -> list[Game]:
+    games = []
+    for number in range(count):
+        board = Board()
+        chance = np.random.default_rng(number)
+        for _ in range(plies):
+            legal = list(board.legal_moves)
+            board.push(legal[chance.integers(len(legal))])
+        winner = (Winner.BLACK, Winner.WHITE, Winner.DRAW)[number % 3]
+        end = (End.RESIGN, End.DECLARATION, End.SENNICHITE)[number % 3]
+        moves = [move.usi() for move in board.moves]
+        games.append(Game.from_usi(moves, winner=winner, end=end))
+    return games
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "games.hcpe3"
+    records.write_games(path, some_games(7))
+    return path
+
+
+def run(*arguments: object) -> Result:
+    return CliRunner().invoke(group, ["generate", "relabel", *map(str, arguments)])
+
+
+def labelled(folder: Path) -> list[Game]:
+    found: list[Game] = []
+    for path in sorted(folder.glob("*.hcpe3.xz")):
+        reader = GameReader(path)
+        found += list(reader)
+        assert not reader.skipped
+    return found
+
+
+def test_games_keep_moves_and_results_and_get_the_networks_opinion(
+    source: Path, tmp_path: Path
+) -> None:
+    result = run(source, "--by", MODEL, "-o", tmp_path / "out", "--least", 0.01)
+    assert result.exit_code == 0, result.output
+    assert "210 positions of 7 games" in result.output
+    before, after = read_games(source), labelled(tmp_path / "out")
+    assert len(after) == 7
+    evaluator = inference.load(MODEL)
+    for old, new in zip(before, after, strict=True):
+        assert new.usi_moves() == old.usi_moves()
+        assert (new.winner, new.end) == (old.winner, old.end)
+        assert new.candidates is not None
+        boards = [board.copy() for board, _ in old.positions()]
+        policy, value = inference.evaluate(evaluator, *encode_boards(boards, "dlshogi"))
+        expected = np.rint(score_from_win_rate(value.astype(float), model_coef(MODEL)))
+        assert np.array_equal(new.scores_cp, expected)
+        for ply in (0, 11, 29):
+            shares = move_probabilities(boards[ply], policy[ply], "2187")
+            legal = [move.usi() for move in boards[ply].legal_moves]
+            by_move = dict(zip(legal, shares, strict=True))
+            kept = dict(new.candidates.of_ply(ply))
+            played = old.usi_moves()[ply]
+            assert kept.keys() == {m for m in legal if by_move[m] >= 0.01 or m == played} | {
+                max(by_move, key=by_move.__getitem__)
+            }
+            for move, visits in kept.items():
+                assert visits == max(1, round(float(by_move[move]) * 10_000))
+
+
+@pytest.mark.parametrize("suffix", ["hcpe", "psv", "csa", "kif"])
+def test_every_kind_of_file_is_a_source(suffix: str, tmp_path: Path) -> None:
+    games = some_games(3)
+    path = tmp_path / f"games.{suffix}"
+    if suffix in ("csa", "kif"):
+        for number, game in enumerate(games if suffix == "csa" else games[:1]):
+            records.write_games(path.with_stem(f"games{number}"), [game])
+    else:
+        with records.SampleWriter(path) as writer:
+            for game in games:
+                writer.write_game(game)
+    sources = sorted(tmp_path.glob(f"*.{suffix}"))
+    result = run(*sources, "--by", MODEL, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    after = labelled(tmp_path / "out")
+    count = 1 if suffix == "kif" else 3
+    assert [game.usi_moves() for game in after] == [game.usi_moves() for game in games[:count]]
+    assert [game.winner for game in after] == [game.winner for game in games[:count]]
+
+
+def test_bytes_are_those_of_the_writer_of_games() -> None:
+    games = some_games(4, 9)
+    samples = records.samples_of(games)
+    ones = np.ones(len(samples), np.uint16)
+    scores = np.zeros(len(samples), np.int32)
+    data = to_hcpe3(samples, Labels(ones, samples.move16, ones, scores))
+    from komadori.records.formats import FORMATS
+
+    write = FORMATS["hcpe3"].write
+    assert write is not None
+    assert data == b"".join(write(game, "utf-8") for game in games)
+
+
+def test_a_run_resumes_after_its_last_segment(source: Path, tmp_path: Path) -> None:
+    whole, cut = tmp_path / "whole", tmp_path / "cut"
+    assert run(source, "--by", MODEL, "-o", whole, "--segment", 60).exit_code == 0
+    assert len(list(whole.glob("*.hcpe3.xz"))) == 4
+    labeller = NetworkLabeller(MODEL, PolicySettings())
+    calls: list[int] = []
+    card = {"kind": "test"}
+    with LabelFolder(cut, card) as folder:
+        found = relabel(
+            [source],
+            folder,
+            labeller,
+            segment_positions=60,
+            on_progress=lambda p: calls.append(p.positions),
+            stop=lambda: calls[-1] > 100,
+        )
+    assert found is None
+    assert len(list(cut.glob("*.json"))) == 2  # settings and the first segment
+    with LabelFolder(cut, card) as folder:
+        found = relabel([source], folder, labeller, segment_positions=60)
+    assert found is not None
+    assert found.positions == 210
+    for path in whole.glob("0*"):
+        assert (cut / path.name).read_bytes() == path.read_bytes()
+
+
+def test_other_settings_in_the_same_folder_are_refused(source: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    assert run(source, "--by", MODEL, "-o", out).exit_code == 0
+    again = run(source, "--by", MODEL, "-o", out)
+    assert again.exit_code == 0
+    assert "210 positions" in again.output
+    other = run(source, "--by", "random:4", "-o", out)
+    assert "labeller.model was 'random:3', is 'random:4'" in other.output
+    assert other.exit_code == 1
+
+
+def test_the_search_gives_its_visits(source: Path, tmp_path: Path) -> None:
+    result = run(source, "--by", MODEL, "--playouts", 20, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    for game in labelled(tmp_path / "out"):
+        assert game.candidates is not None
+        for ply, move in enumerate(game.usi_moves()):
+            kept = dict(game.candidates.of_ply(ply))
+            assert move in kept
+            searched = [visits for visits in kept.values() if visits > 1]
+            assert sum(searched) == pytest.approx(10_000, abs=20)
+            assert len(searched) <= 20
+
+
+def test_an_engine_gives_the_softmax_of_its_scores(source: Path, tmp_path: Path) -> None:
+    options = ("--depth", 2, "--multipv", 3, "--score-temperature", 50)
+    result = run(source, "--by", "alphabeta?Eval=material", *options, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    for game in labelled(tmp_path / "out"):
+        assert game.candidates is not None
+        assert set(game.candidates.count.tolist()) <= {1, 2, 3, 4}
+    without = run(source, "--by", "alphabeta", "-o", tmp_path / "x")
+    assert "nodes or a depth" in without.output
+
+
+USI = """
+import sys
+for line in sys.stdin:
+    words = line.split()
+    if words == ["usi"]:
+        print("option name MultiPV type spin default 1 min 1 max 9\\nusiok", flush=True)
+    elif words == ["isready"]: print("readyok", flush=True)
+    elif words[:1] == ["go"]:
+        print("info multipv 1 score cp 200 pv 7g7f 3c3d\\ninfo multipv 2 score cp 100 pv 2g2f")
+        print("bestmove 7g7f", flush=True)
+    elif words == ["quit"]: break
+"""
+
+
+def test_a_usi_engine_labels(tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(USI)
+    path = tmp_path / "g.hcpe3"
+    records.write_games(path, [Game.from_usi(["6i7h"], winner=Winner.BLACK)])
+    command = f"usi:{sys.executable} {engine}"
+    result = run(path, "--by", command, "--nodes", 100, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    (game,) = labelled(tmp_path / "out")
+    assert game.candidates is not None
+    assert game.candidates.of_ply(0) == [("7g7f", 7311), ("2g2f", 2689), ("6i7h", 1)]
+    assert game.scores_cp.tolist() == [200]
+
+
+def opinion(sfens: Sequence[str]) -> list[tuple[Mapping[str, float], float]]:
+    """What a user's function may look like."""
+    answers: list[tuple[Mapping[str, float], float]] = []
+    for sfen in sfens:
+        moves = [move.usi() for move in Board(sfen).legal_moves]
+        answers.append(({moves[0]: 3.0, moves[-1]: 1.0}, 0.75))
+    return answers
+
+
+def nonsense(sfens: Sequence[str]) -> list[tuple[Mapping[str, float], float]]:
+    return [({"1a1b": 1.0}, 0.5) for _ in sfens]
+
+
+def test_a_function_labels(source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(str(Path(__file__).parent))
+    name = f"python:{Path(__file__).stem}"
+    result = run(source, "--by", f"{name}:opinion", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    game = labelled(tmp_path / "out")[0]
+    assert game.candidates is not None
+    assert sorted(v for _, v in game.candidates.of_ply(0))[-2:] == [2500, 7500]
+    assert set(game.scores_cp.tolist()) == {round(756.0864962951762 * np.log(3))}
+    for function, message in (("nonsense", "1a1b"), ("missing", "MODULE:FUNCTION")):
+        failed = run(source, "--by", f"{name}:{function}", "-o", tmp_path / function)
+        assert failed.exit_code == 1
+        assert message in failed.output
+    with pytest.raises(LabelError):
+        PolicySettings(temperature=0)
+
+
+def test_games_that_cannot_be_labelled_are_counted(tmp_path: Path) -> None:
+    path = tmp_path / "g.csa"
+    good, other = some_games(1, 5)[0], some_games(2, 5)[1]
+    other.winner, other.end = Winner.UNKNOWN, End.INTERRUPTED
+    records.write_games(path, [good, other])
+    result = run(path, "--by", MODEL, "-o", tmp_path / "out")
+    assert "5 positions of 1 games; 1 games left out" in result.output
+    assert len(list(read_chunks([path]))) >= 1
+
+
+def test_the_shipped_network_knows_the_first_moves(tmp_path: Path) -> None:
+    path = tmp_path / "g.hcpe3"
+    records.write_games(path, some_games(1, 8))
+    result = run(path, "--by", "default", "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    (game,) = labelled(tmp_path / "out")
+    assert game.candidates is not None
+    first = dict(game.candidates.of_ply(0))
+    assert {"7g7f", "2g2f"} <= set(sorted(first, key=lambda move: -first[move])[:3])
+    assert abs(int(game.scores_cp[0])) < 300
+
+
+def test_training_mixes_the_moves_made_with_the_candidates(source: Path, tmp_path: Path) -> None:
+    assert run(source, "--by", MODEL, "-o", tmp_path / "out").exit_code == 0
+    files = sorted((tmp_path / "out").glob("*.hcpe3.xz"))
+    _, moves = load_sample_moves(files)
+    games = labelled(tmp_path / "out")
+    assert moves.played.tolist() == [int(m) for game in games for m in game.moves]
+    for cache in (None, tmp_path / "cache"):
+        part = load_visits(files, cache)
+        assert part.shares is not None
+        rows = np.arange(len(part))
+        count, move16, soft = part.shares.rows(rows)
+        _, _, mixed = part.shares.with_hard(0.25).rows(rows)
+        owner = np.repeat(rows, count)
+        hard = move16 == moves.played[owner]
+        assert np.allclose(mixed, 0.75 * soft + 0.25 * hard, atol=1e-6)
+        assert np.allclose(np.bincount(owner, mixed), 1, atol=1e-5)
+
+
+def test_hard_share_is_checked() -> None:
+    with pytest.raises(ValueError, match="policy_target = visits"):
+        LossConfig(hard_share=0.5)
+    with pytest.raises(ValueError, match=r"in \[0, 1\]"):
+        LossConfig(hard_share=1.5, policy_target="visits")
+    assert issubclass(ConfigError, ValueError)
