@@ -1,6 +1,7 @@
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
+#include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
 #include "komadori/encoding/batch.h"
@@ -104,17 +105,19 @@ void legal_mask_into(const std::string& name, const HcpArray& hcps, const Out<bo
     legal_mask(scheme, rows(hcps), reinterpret_cast<std::uint8_t*>(out.data()), threads);
 }
 
-template <class T>
-nb::ndarray<nb::numpy, T, nb::ndim<1>> own(std::vector<T> values) {
-    auto* kept = new std::vector<T>(std::move(values));
-    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
+using Column = nb::ndarray<nb::numpy, std::uint16_t, nb::ndim<1>>;
+
+Column own(std::vector<std::uint16_t> values) {
+    using Values = std::vector<std::uint16_t>;
+    auto* kept = new Values(std::move(values));
+    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Values*>(p); });
     return {kept->data(), {kept->size()}, owner};
 }
 
-nb::tuple candidates_of(const std::string& name, const HcpArray& hcps,
-                        const In<float, nb::ndim<2>>& logits,
-                        const In<std::uint16_t, nb::ndim<1>>& keep, float temperature, float least,
-                        int total) {
+std::tuple<Column, Column, Column> candidates_of(const std::string& name, const HcpArray& hcps,
+                                                 const In<float, nb::ndim<2>>& logits,
+                                                 const In<std::uint16_t, nb::ndim<1>>& keep,
+                                                 float temperature, float least, int total) {
     const LabelScheme& scheme = scheme_named(name);
     require(logits.shape(0) == hcps.shape(0) && keep.size() == hcps.shape(0) &&
                 logits.shape(1) == std::size_t(scheme.size()),
@@ -126,8 +129,8 @@ nb::tuple candidates_of(const std::string& name, const HcpArray& hcps,
         policy_candidates(scheme, rows(hcps), logits.data(), keep.data(),
                           {temperature, least, total}, found);
     }
-    return nb::make_tuple(own(std::move(found.count)), own(std::move(found.move16)),
-                          own(std::move(found.visits)));
+    return {own(std::move(found.count)), own(std::move(found.move16)),
+            own(std::move(found.visits))};
 }
 
 void mirror_into(const HcpArray& hcps, std::optional<In<std::uint16_t, nb::ndim<1>>> moves,

@@ -167,7 +167,7 @@ def mirror(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C
 def label_2187(move16: int, turn: int) -> int:
     """dlshogi's label of a board move or drop, as the search computes it."""
 
-def policy_candidates(scheme: str, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], keep: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], temperature: float, least: float, total: int) -> tuple:
+def policy_candidates(scheme: str, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], keep: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], temperature: float, least: float, total: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))]]:
     """
     (count, move16, visits) of the likely moves of each row, one row after another.
     """
