@@ -107,6 +107,9 @@ class LossConfig:
     mask_illegal: leave illegal moves out of the policy's softmax. result_weighted: weight a
     position's policy loss by result - teacher + 1/2. entropy_bonus: weight of the entropy of
     the labelled positions.
+    soft_policy_weight: of an auxiliary policy head that learns the flattened target, in training
+    only (`training.auxiliary`; KataGo's is 8); 0 for none. surprise: the share of a position's
+    weight that goes by how much its policy target surprises the network (`training.loss`).
     """
 
     policy_weight: float = 1.0
@@ -121,6 +124,8 @@ class LossConfig:
     mask_illegal: bool = False
     result_weighted: bool = False
     entropy_bonus: float = 0.0
+    soft_policy_weight: float = 0.0
+    surprise: float = 0.0
 
     def __post_init__(self) -> None:
         _check(min(self.policy_weight, self.value_weight) >= 0, "weights are not negative")
@@ -131,6 +136,8 @@ class LossConfig:
         _check(self.value_loss in losses, f"value_loss is one of {', '.join(losses)}")
         _check(self.policy_target in ("move", "visits"), "policy_target is move or visits")
         _check(self.policy_temperature > 0, "policy_temperature is positive")
+        _check(self.soft_policy_weight >= 0, "soft_policy_weight is not negative")
+        _check(0 <= self.surprise <= 1, "surprise is in [0, 1]")
         _check(0 <= self.hard_share <= 1, "hard_share is in [0, 1]")
         _check(
             not self.hard_share or self.policy_target == "visits",
@@ -145,8 +152,10 @@ class LossConfig:
 @dataclass(frozen=True)
 class OptimizerConfig:
     """name: sgd (momentum, nesterov), adagrad, rmsprop (alpha: how much of the mean of the squares
-    stays, torch's and Chainer's default), adam or adamw (betas). The decay falls on parameters of
-    more than one dimension: on weights and tables of places, not on biases and norms.
+    stays, torch's and Chainer's default), adam or adamw (betas), or muon: the weights of linear and
+    convolution layers by Muon (`training.muon`, momentum, of which 0.95 is usual), the rest as
+    adamw. The decay falls on parameters of more than one dimension: on weights and tables of
+    places, not on biases and norms.
     """
 
     name: str = "sgd"
@@ -157,7 +166,7 @@ class OptimizerConfig:
     weight_decay: float = 1e-4
 
     def __post_init__(self) -> None:
-        known = ("sgd", "adagrad", "rmsprop", "adam", "adamw")
+        known = ("sgd", "adagrad", "rmsprop", "adam", "adamw", "muon")
         _check(self.name in known, f"name is one of {', '.join(known)}")
         _check(
             len(self.betas) == 2 and all(0 <= beta < 1 for beta in self.betas),

@@ -4,6 +4,12 @@
     policy = CE(policy, move) * (result - teacher + 1/2, if result_weighted) - entropy_bonus * H
     value = (1 - lambda) * BCE(value, result) + lambda * BCE(value, teacher)
     teacher = sigmoid(score / eval_coef)
+    with soft_policy_weight: + soft_policy_weight * CE(auxiliary policy, target^(1/4), scaled to 1)
+    with surprise: each position weighted by 1 - surprise + surprise * KL / mean KL
+
+KL is the divergence of the network's policy from the target, taken as a constant; its mean is over
+the positions that one thread computes. KataGo draws positions by it as often (KataGoMethods.md,
+"Policy surprise weighting", surprise 0.5); a weight does the same without more rows.
 
 elmo's mix (diary, seed 000); illegal moves are masked only where `mask_illegal` asks for it,
 and weight and bonus are those of dlshogi's critic and beta, the bonus of labelled positions only.
@@ -14,13 +20,14 @@ cross entropy is that of the three classes.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 
 import torch
 from torch import Tensor
 from torch.nn import functional as F
 
 from komadori.nets import win_logit
+from komadori.training.auxiliary import flattened
 from komadori.training.config import LossConfig
 from komadori.training.targets import NO_LABEL, Size, TargetArrays, Targets
 
@@ -51,31 +58,57 @@ class Losses:
 
 
 def losses(
-    policy_logits: Tensor, value: Tensor, to: Targets, config: LossConfig, size: Size
+    policy_logits: Tensor,
+    value: Tensor,
+    to: Targets,
+    config: LossConfig,
+    size: Size,
+    soft_policy_logits: Tensor | None = None,
 ) -> Losses:
     """policy_logits: [N, labels]; value: [N] logits or [N, 3] of win, draw and loss; any float
-    type, computed in float32.
+    type, computed in float32. soft_policy_logits: [N, labels], the auxiliary head's.
 
     `size` is that of the whole batch, of which these N positions may be a share: the losses
     of the shares sum to those of the batch, and so do their gradients.
     """
     value = value.float()
     teacher = torch.sigmoid(to.score_cp / config.eval_coef)
-    by_result = _result_loss(value, to, config.value_loss).sum() / size.positions
-    by_score = _value_loss(win_logit(value), teacher, config.value_loss).sum() / size.positions
-    value_loss = (1 - config.value_lambda) * by_result + config.value_lambda * by_score
-
     log_p = log_policy(policy_logits, to)
     each = _policy_loss(log_p, to)
+    weight = _surprise(each, to, config.surprise) if config.surprise else 1.0
+    each_result = _result_loss(value, to, config.value_loss) * weight
+    each_score = _value_loss(win_logit(value), teacher, config.value_loss) * weight
+    by_result, by_score = each_result.sum() / size.positions, each_score.sum() / size.positions
+    value_loss = (1 - config.value_lambda) * by_result + config.value_lambda * by_score
+
     if config.result_weighted:
         each = each * (to.result - teacher + 0.5)
-    policy = each.sum() / max(size.labelled, 1)
+    policy = (each * weight).sum() / max(size.labelled, 1)
     total = config.policy_weight * policy + config.value_weight * value_loss
     if config.entropy_bonus:
         minus_entropies = torch.stack([(part.exp() * part).sum(1) for part in log_p]).sum(0)
         minus_entropy = (minus_entropies * to.has_label).sum() / max(size.labelled, 1)
         total = total + config.policy_weight * config.entropy_bonus * minus_entropy
+    if soft_policy_logits is not None and config.soft_policy_weight:
+        soft = _policy_loss(log_policy(soft_policy_logits, to), _flat(to))
+        total = total + config.soft_policy_weight * (soft * weight).sum() / max(size.labelled, 1)
     return Losses(total, policy, by_result, by_score)
+
+
+def _flat(to: Targets) -> Targets:
+    assert to.share is not None
+    return replace(to, share=flattened(to.share))
+
+
+def _surprise(cross_entropy: Tensor, to: Targets, surprise: float) -> Tensor:
+    """A weight for each position [N], 1 on average over those with a label and 1 without one."""
+    divergence = cross_entropy.detach()
+    if to.share is not None:
+        divergence = divergence + torch.special.xlogy(to.share, to.share).sum(1)
+    divergence = divergence.clamp_min(0) * to.has_label
+    mean = divergence.sum() / to.has_label.sum().clamp_min(1)
+    weight = 1 - surprise + surprise * divergence / mean.clamp_min(1e-12)
+    return torch.where(to.has_label, weight, 1.0)
 
 
 def log_policy(policy_logits: Tensor, to: Targets) -> tuple[Tensor, ...]:

@@ -18,6 +18,7 @@ from komadori import nets
 from komadori.atomic import write_text
 from komadori.nets import ModelCard, Network
 from komadori.training import checkpoint
+from komadori.training.auxiliary import WithSoftPolicy
 from komadori.training.averaging import WeightAverage, estimate_norms
 from komadori.training.config import Config, ConfigError, config_to_dict
 from komadori.training.data import Part, Samples, Split, make_split, split_by_game
@@ -117,7 +118,15 @@ class Run:
                 f"model.labels = {config.model.labels!r}: soft policy targets and averaged "
                 "duplicates need labels of one output"
             )
-        self.trained = self.compute.place(_new_network(config, self.encoder, last is None)).train()
+        network = _new_network(config, self.encoder, last is None)
+        if config.loss.soft_policy_weight and self.split.train.shares is None:
+            raise ConfigError(
+                "loss.soft_policy_weight: a target of one move can't be flattened; it needs "
+                "policy_target = visits or averaged duplicates"
+            )
+        trained = WithSoftPolicy(network) if config.loss.soft_policy_weight else network
+        self.trained = self.compute.place(trained).train()
+        self.network = network
         self.optimizer = make_optimizer(self.trained, config.optimizer)
         self.scaler = self.compute.scaler()
         self.scaler.scale(torch.zeros((), device=self.compute.device))  # made before the threads
@@ -159,10 +168,11 @@ class Run:
 
     @property
     def model(self) -> Network:
-        """What is measured and exported: the weight average where there is one."""
+        """What is measured and exported: the weight average where there is one, without what is
+        for training only."""
         if self.average is not None and self.average.has_begun(self.at.step):
             return self.average.averaged
-        return self.trained
+        return self.network
 
     def count(self, loss: Losses, batch: Batch) -> None:
         """Add a micro-step to the means that the next train entry reports."""
@@ -299,15 +309,15 @@ class Run:
         self._since = time.monotonic()
 
     def _average(self) -> WeightAverage:
-        copy = nets.build(self.config.model.net, self.trained.interface)
+        copy = nets.build(self.config.model.net, self.network.interface)
         copy = self.compute.place(copy).eval().requires_grad_(False)
-        copy.load_state_dict(self.trained.state_dict())
-        return WeightAverage(self.config.loop, self.trained, copy)
+        copy.load_state_dict(self.network.state_dict())
+        return WeightAverage(self.config.loop, self.network, copy)
 
     def _estimate_norms(self) -> None:
         """Statistics for the averaged weights from the first batches of an epoch."""
         count = self.config.loop.norm_batches
-        if not count or self.model is self.trained or self._norms_step == self.at.step:
+        if not count or self.model is self.network or self._norms_step == self.at.step:
             return
         self._norms_step = self.at.step
         # Whole batches, so that several processes come to the same.
@@ -336,7 +346,7 @@ class Run:
     def _facts(self) -> dict[str, Any]:
         return {
             "net": nets.short_name(self.config.model.net),
-            "parameters": nets.parameter_count(self.trained),
+            "parameters": nets.parameter_count(self.network),
             "komadori": komadori.__version__,
             "eval_coef": self.loss.eval_coef,
             "processes": self.world.size,
