@@ -1,8 +1,8 @@
 """An auxiliary policy head that learns a flattened target, in training only.
 
 It sits beside the policy head, on the same input and of the same make, and learns the target
-raised to 1/4 and scaled to 1 in all: what distinguishes the poor moves from the poorer ones, which the
-sharp target says little about, shapes the trunk. The exported network hasn't got it.
+raised to 1/4 and scaled to 1 in all: what tells the poor moves from the poorer ones, of which the
+sharp target says little, shapes the trunk. The exported network hasn't got it.
 
 Source: KataGo, docs/KataGoMethods.md, "Auxiliary soft policy target" (power 1/4, weight 8).
 """

@@ -20,7 +20,7 @@ from komadori.training.targets import Targets
 from komadori.training.workers import Workers
 
 #: A network's outputs of its inputs.
-Forward = Callable[..., tuple[Tensor, Tensor]]
+Forward = Callable[..., tuple[Tensor, ...]]
 #: More threads than this work in groups: each share is to stay a fair batch of its own.
 MOST_REPLICAS = 4
 

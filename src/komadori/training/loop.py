@@ -78,8 +78,9 @@ def _train(
     def micro_step(goal: LossConfig, size: Size, replica: int, share: Batch) -> Losses:
         """The gradient of a share of a batch of this size into the replica's parameters."""
         with compute.autocast():
-            policy, value, *auxiliary = forwards[replica](*compute.inputs(share))
+            outputs = forwards[replica](*compute.inputs(share))
         to = targets(share, compute.device)
+        policy, value, *auxiliary = outputs
         loss = losses(policy, value, to, goal, size, *auxiliary)
         run.scaler.scale(loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
         return loss

@@ -24,7 +24,7 @@ ITERATIONS = 5
 
 
 def orthogonalize(matrix: Tensor, iterations: int = ITERATIONS) -> Tensor:
-    """U V^T of the singular value decomposition U S V^T, nearly: singular values of about 0.7 to 1.2.
+    """Nearly U V^T of the singular value decomposition U S V^T: singular values of 0.7 to 1.2.
 
     matrix: [rows, columns], any float type; computed in bfloat16 on a GPU.
     """
@@ -36,7 +36,8 @@ def orthogonalize(matrix: Tensor, iterations: int = ITERATIONS) -> Tensor:
     for _ in range(iterations):
         gram = x @ x.T
         x = _A * x + (_B * gram + _C * gram @ gram) @ x
-    return (x.T if is_tall else x).to(matrix.dtype)
+    result: Tensor = (x.T if is_tall else x).to(matrix.dtype)
+    return result
 
 
 def matrix_parameters(network: nn.Module) -> list[nn.Parameter]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import torch
 
 from komadori.nets import Network
@@ -41,7 +43,7 @@ def _muon(network: Network, config: OptimizerConfig) -> Muon:
     matrices = matrix_parameters(network)
     chosen = set(map(id, matrices))
     others = [p for p in network.parameters() if id(p) not in chosen]
-    groups = [
+    groups: list[dict[str, Any]] = [
         {"params": matrices, "muon": True, "weight_decay": config.weight_decay},
         {"params": [p for p in others if p.ndim > 1], "weight_decay": config.weight_decay},
         {"params": [p for p in others if p.ndim <= 1]},
