@@ -88,11 +88,11 @@ def command(
     candidates and a score. Train with loss.policy_target = "visits"; loss.hard_share mixes the
     moves played into the policy, loss.value_lambda the results into the value.
     """
+    import threading
     import time
 
-    from rich.console import Console
-
-    from komadori.cli.generate_run import Signals
+    from komadori.cli.console import console, say
+    from komadori.cli.interrupt import InterruptError, interrupt_sets
     from komadori.generate import labellers
     from komadori.generate.folder import FolderError
     from komadori.generate.relabel import LabelFolder, relabel, sources_card
@@ -100,7 +100,7 @@ def command(
     from komadori.records import RecordError
     from komadori.usi.client import EngineError
 
-    console = Console(stderr=True)
+    terminal = console(err=True)
     loading: dict[str, Any] = {"backend": backend, "precision": "auto"}
     if device:
         loading["device"] = device
@@ -119,7 +119,7 @@ def command(
             return labellers.SearchLabeller(spec, playouts, settings, **loading)
         return labellers.NetworkLabeller(spec, settings, **loading)
 
-    signals = Signals()
+    stop = threading.Event()
     try:
         labeller = make()
         try:
@@ -129,7 +129,7 @@ def command(
                 "labeller": labeller.card(),
                 "segment_positions": segment or labeller.segment_positions,
             }
-            with LabelFolder(out, card) as folder, signals.caught(), _bar(console) as bar:
+            with LabelFolder(out, card) as folder, interrupt_sets(stop), _bar(terminal) as bar:
                 task = bar.add_task("", total=1.0, speed="")
                 began = time.monotonic()
 
@@ -149,7 +149,7 @@ def command(
                     labeller,
                     segment_positions=segment,
                     on_progress=show,
-                    stop=signals.stop.is_set,
+                    stop=stop.is_set,
                 )
         finally:
             labeller.close()
@@ -165,23 +165,15 @@ def command(
     ) as error:
         raise click.ClickException(str(error)) from error
     if counts is None:
-        console.print(
-            f"Interrupted. What was finished is kept in {out}; the same command resumes.",
-            markup=False,
-            soft_wrap=True,
-        )
-        raise SystemExit(signals.exit_code)
+        raise InterruptError(f"what was finished is kept in {out}; the same command resumes")
     for line in counts.lines():
-        click.echo(line)
+        say(line)
 
 
-def _bar(console: Any) -> Any:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+def _bar(terminal: Any) -> Any:
+    from rich.progress import BarColumn, TimeRemainingColumn
 
-    return Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(),
-        TextColumn("{task.fields[speed]}", markup=False),
-        TimeRemainingColumn(),
-        console=console,
-    )
+    from komadori.cli.console import progress
+
+    columns = "{task.description}", BarColumn(), "{task.fields[speed]}", TimeRemainingColumn()
+    return progress(terminal, *columns)

@@ -52,7 +52,7 @@ class SampleMoves:
         begin, count = self.first[rows], np.diff(self.first)[rows]
         edges = _edges(count)
         place = np.repeat(begin - edges[:-1], count) + np.arange(edges[-1])
-        return SampleMoves(edges, self.move16[place], self.visits[place])
+        return SampleMoves(edges, self.move16[place], self.visits[place], self.played[rows])
 
     @classmethod
     def concatenate(cls, parts: Sequence[SampleMoves]) -> SampleMoves:
