@@ -23,7 +23,7 @@ import torch
 from komadori import nets, records
 from komadori.training import Compute, DeviceConfig, Loader, LossConfig, Part
 from komadori.training.config import OptimizerConfig
-from komadori.training.device import targets
+from komadori.training.device import targets_on
 from komadori.training.encoder import CoreEncoder
 from komadori.training.loader import Batch
 from komadori.training.loss import Losses, Size, losses
@@ -48,7 +48,7 @@ def samples_per_s(
     def micro_step(size: Size, replica: int, share: Batch) -> Losses:
         with compute.autocast():
             policy, value = forwards[replica](*compute.inputs(share))
-        loss = losses(policy, value, targets(share, compute.device), LossConfig(), size)
+        loss = losses(policy, value, targets_on(share, compute.device), LossConfig(), size)
         loss.total.backward()
         return loss
 

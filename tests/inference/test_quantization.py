@@ -18,9 +18,11 @@ from komadori.encoding import encode_labels, encode_planes, legal_mask
 from komadori.inference import ModelError, evaluate, load
 from komadori.inference.openvino_import import import_openvino
 from komadori.inference.quantization import (
+    Accuracy,
     Answers,
     QuantizationError,
     compare,
+    layer_errors,
     quantize,
     split,
 )
@@ -256,3 +258,40 @@ def test_the_command_refuses_a_file_without_int8(model: Path) -> None:
     done = CliRunner().invoke(command, [str(model)])
     assert done.exit_code == 2
     assert "--int8" in done.output
+
+
+def test_layers_are_compared_by_their_outputs(model: Path, tmp_path: Path) -> None:
+    """Of a network with one changed convolution its layer differs most, those before it nothing."""
+    import onnx
+    from onnx import numpy_helper
+
+    changed = onnx.load(model)
+    weights = [t for t in changed.graph.initializer if len(t.dims) == 4 and t.dims[2:] == [3, 3]]
+    victim = weights[2]
+    array = numpy_helper.to_array(victim)
+    noise = np.random.default_rng(0).normal(0, array.std(), array.shape).astype(np.float32)
+    victim.CopyFrom(numpy_helper.from_array(array + noise, victim.name))
+    (node,) = [n for n in changed.graph.node if victim.name in n.input]
+    path = tmp_path / "changed.onnx"
+    onnx.save(changed, path)
+    planes = encode_planes(records.load_samples(records.sample_path()).hcp[:8])
+    errors = layer_errors(model, path, planes)
+    assert len(errors) >= 6
+    same = [name for name, error in errors.items() if error < 1e-6]
+    assert max(errors, key=errors.__getitem__).startswith(node.name or node.output[0])
+    assert 2 <= len(same) < len(errors)
+
+
+def test_a_network_that_loses_too_much_is_refused(
+    model: Path, samples: records.Samples, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("nncf")
+    from komadori.inference import quantization
+
+    poor = Accuracy(1000, 0.7, 0.40, 0.39, 0.1, 0.01, 0.1)  # 1 point lost, 0.4 are allowed
+    monkeypatch.setattr(quantization, "compare", lambda *_: poor)
+    output = tmp_path / "small-int8.xml"
+    with pytest.raises(QuantizationError, match=r"97\.5%.*the layer \S+ suffers most"):
+        quantize(model, output, samples, calibration=16, held_out=64)
+    assert not list(tmp_path.iterdir())
+    assert quantize(model, output, samples, calibration=16, held_out=64, gate=0.9).path == output

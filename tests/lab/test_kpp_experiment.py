@@ -65,7 +65,7 @@ class Watch(Observer):
         assert seconds_left > 0
 
     def progress(self, progress):
-        assert 0 < progress.course <= 1
+        assert 0 < progress.progress <= 1
         assert progress.seconds_left >= 0
         self.steps.append((progress.text.split()[0] == "match", progress.step))
 

@@ -257,7 +257,30 @@ def test_an_engine_is_told_when_the_game_is_drawn(monkeypatch: pytest.MonkeyPatc
         assert said == expected
 
 
-def test_usi_player_resigns_and_is_refused_options() -> None:
+RESIGNS = """
+import sys
+for line in sys.stdin:
+    if line == "usi\\n": print("usiok", flush=True)
+    elif line == "isready\\n": print("readyok", flush=True)
+    elif line.startswith("go"): print("info score cp -900 pv 7g7f\\nbestmove resign", flush=True)
+    elif line == "quit\\n": break
+"""
+
+
+def test_an_engines_resignation_is_the_players(tmp_path: Path) -> None:
+    engine = tmp_path / "resigns.py"
+    engine.write_text(RESIGNS)
+    player = make(f"usi:{sys.executable} {engine}")
+    try:
+        decision = player.play(Board(), GoCommand(nodes=1))
+    finally:
+        player.close()
+    assert decision.resigns
+    assert decision.move is None
+    assert decision.score_cp == -900
+
+
+def test_a_usi_player_is_refused_options_that_it_has_not() -> None:
     command = f"usi:{sys.executable} -m komadori usi --player material"
     with pytest.raises(EngineError, match="no option Threads"):
         make(f"{command}?Threads=2")

@@ -46,7 +46,7 @@ def test_logs_checkpoints_and_result(tmp_path, encoder, samples):
     ]
     assert result.checkpoint == tmp_path / "run/checkpoints/step-00000012"
     assert result.samples == reports[-1].entry["samples"]
-    assert reports[-1].course == 1.0
+    assert reports[-1].progress == 1.0
     data = next(e for e in result.history if e["kind"] == "data")
     assert data["positions_in_both"] == 0
     assert data["train_games"] + data["test_games"] == 30

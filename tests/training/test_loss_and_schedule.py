@@ -200,9 +200,9 @@ def test_rates():
 
 def test_budget_follows_the_nearer_limit():
     budget = Budget(4000, 100, total_seconds=1000.0, seconds_before=900.0)
-    assert budget.course(10, 300) == pytest.approx(0.9, abs=0.01)
-    assert budget.course(95, 300) == pytest.approx(0.95)
-    assert budget.course(95, 3920) == pytest.approx(0.98)
+    assert budget.progress(10, 300) == pytest.approx(0.9, abs=0.01)
+    assert budget.progress(95, 300) == pytest.approx(0.95)
+    assert budget.progress(95, 3920) == pytest.approx(0.98)
     assert budget.is_spent(100, 300)
     assert budget.is_spent(10, 4000)
     assert not Budget(0, 100, 0.0, seconds_before=1e9).is_spent(99, 10**9)

@@ -51,8 +51,8 @@ def test_batches_carry_shares_as_labels():
     part = Part.whole(samples, shares_of([{5: 3, 6: 1}, {}, {9: 1}]))
     batch = next(Loader(part, ToyEncoder(), 3, shuffle=False).batches())
     assert batch.targets.soft_label.tolist() == [[4, 5], [0, 0], [8, 8]]
-    assert batch.targets.share.tolist() == [[0.75, 0.25], [0, 0], [1, 0]]
-    assert batch.part(1, 3).targets.share.tolist() == [[0, 0], [1, 0]]
+    assert batch.targets.target_probs.tolist() == [[0.75, 0.25], [0, 0], [1, 0]]
+    assert batch.part(1, 3).targets.target_probs.tolist() == [[0, 0], [1, 0]]
 
 
 def test_duplicates_become_one_mean():
@@ -192,7 +192,7 @@ def test_mapped_batches_are_those_in_memory(tmp_path, temperature):
             a, b = (getattr(batch.targets, field.name) for batch in (one, other))
             assert (a is None and b is None) or np.array_equal(a, b), field.name
         assert one.targets.soft_label.shape[1] == 3
-        assert np.allclose(one.targets.share.sum(1), 1)
+        assert np.allclose(one.targets.target_probs.sum(1), 1)
 
 
 def training_code(usi):

@@ -124,7 +124,7 @@ def test_two_processes_resume(tmp_path, games):
 
 def test_a_share_may_be_empty():
     """A last batch of one position leaves the first of two processes without any."""
-    shares = [World(rank, 2).share(1) for rank in (0, 1)]
+    shares = [World(rank, 2).shard(1) for rank in (0, 1)]
     assert [len(range(1)[share]) for share in shares] == [0, 1]
     samples = make_samples(1)
     loader = Loader(Part.whole(samples), ToyEncoder(), 4, share=World(0, 2).share)

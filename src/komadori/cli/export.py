@@ -46,6 +46,13 @@ from komadori.extras import install_line
     type=click.IntRange(min=1),
     help="With --int8: positions of other games to measure the loss on.",
 )
+@click.option(
+    "--gate",
+    default=0.99,
+    show_default=True,
+    type=click.FloatRange(0, 1),
+    help="With --int8: fail where less of float32's top-1 accuracy is kept.",
+)
 def command(
     source: Path,
     output: Path | None,
@@ -54,11 +61,13 @@ def command(
     data: tuple[str, ...],
     calibration: int,
     held_out: int,
+    gate: float,
 ) -> None:
     """Write the network of SOURCE, a run or a checkpoint, as an ONNX file.
 
     The inputs and outputs have dlshogi's names; the result is compared with torch. With --int8
-    SOURCE may also be an ONNX file; the accuracy lost against float32 is measured and printed.
+    SOURCE may also be an ONNX file; the accuracy lost against float32 is measured and printed,
+    and an error beyond --gate.
     """
     stem = source.resolve().stem if source.is_file() else source.resolve().name
     if is_int8:
@@ -66,7 +75,7 @@ def command(
             raise click.UsageError("--name: the name of an ONNX file is in its card")
         folder = source.parent if source.is_file() else Path()
         output = output or folder / f"{stem}-int8.xml"
-        _export_int8(source, output, name, data, calibration, held_out)
+        _export_int8(source, output, name, data, calibration, held_out, gate)
         return
     if source.is_file():
         raise click.UsageError(f"{source} is a file already; only --int8 makes another of it")
@@ -106,7 +115,13 @@ def _as_file(source: Path, name: str) -> Iterator[Path]:
 
 
 def _export_int8(
-    source: Path, output: Path, name: str, data: tuple[str, ...], calibration: int, held_out: int
+    source: Path,
+    output: Path,
+    name: str,
+    data: tuple[str, ...],
+    calibration: int,
+    held_out: int,
+    gate: float,
 ) -> None:
     from komadori import records
     from komadori.cli.sample_files import load_samples
@@ -127,6 +142,7 @@ def _export_int8(
                 samples,
                 calibration=calibration,
                 held_out=held_out,
+                gate=gate,
                 threads=available_threads(),
                 on_step=tell,
             )

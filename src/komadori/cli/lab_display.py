@@ -57,7 +57,7 @@ class Display(Observer):
     def progress(self, progress: RunProgress) -> None:
         rest = max(progress.seconds_left, self._seconds_left - (time.monotonic() - self._began))
         state = f"{progress.text}  {clock(progress.seconds_left)} left, all {clock(rest)}"
-        self._progress.update(self._bar, completed=progress.course, state=state)
+        self._progress.update(self._bar, completed=progress.progress, state=state)
 
     def end(self, task: Task, record: Record) -> None:
         if record.diverged is not None:

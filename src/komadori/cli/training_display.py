@@ -54,13 +54,13 @@ class TrainingBar:
     def __call__(self, report: Report) -> None:
         if report.entry["kind"] == "test":
             self.console.print(test_line(report.entry))
-            self._progress.update(self._task, completed=report.course)
+            self._progress.update(self._task, completed=report.progress)
             return
         state = (
             f"step {report.step:,}  loss {_number(report.entry['loss'])}  "
             f"{report.samples_per_s:,.0f} samples/s  {clock(report.seconds_left)} left"
         )
-        self._progress.update(self._task, completed=report.course, state=state)
+        self._progress.update(self._task, completed=report.progress, state=state)
 
 
 def test_line(entry: dict[str, Any]) -> str:

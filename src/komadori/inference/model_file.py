@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -105,8 +106,17 @@ def model_folder(path: Path) -> Path | None:
     """The model in a folder: itself, or of a training run the newest checkpoint; else None."""
     if (path / "model.json").is_file():
         return path
-    checkpoints = sorted(path.glob("checkpoints/step-*/model.json"))
-    return checkpoints[-1].parent if checkpoints else None
+    return next(reversed(checkpoints(path)), None)
+
+
+def checkpoints(run: Path) -> list[Path]:
+    """The checkpoints of a training run, the oldest first."""
+    folders = (run / "checkpoints").glob("step-*")
+    named = [(int(m[1]), f) for f in folders if (m := _CHECKPOINT.fullmatch(f.name))]
+    return [folder for _, folder in sorted(named)]
+
+
+_CHECKPOINT = re.compile(r"step-([0-9]+)")
 
 
 def card_of(model: Path | str) -> dict[str, Any]:

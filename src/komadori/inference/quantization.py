@@ -32,6 +32,10 @@ from komadori.rules import Board
 #: Points of top-1 that int8 may lose before layers are left in float.
 TOP1_TOLERANCE = 0.5
 
+#: What int8 must keep of float32's top-1 accuracy, as a ratio; less is an error, where it is less
+#: by so many standard errors (a chance of 5 %).
+GATE, DOUBT = 0.99, 1.645
+
 #: Parts left in float, attempt after attempt.
 _ATTEMPTS = ((), ("stem",), ("stem", "heads"))
 
@@ -92,6 +96,7 @@ def quantize(
     calibration: int = 512,
     held_out: int = 16384,
     tolerance: float = TOP1_TOLERANCE,
+    gate: float = GATE,
     seed: int = 0,
     threads: int = 1,
     on_step: Callable[[str], None] | None = None,
@@ -101,7 +106,9 @@ def quantize(
 
     Where more than `tolerance` points of top-1 are lost, first the stem and then the heads too
     are left in float; the best of the attempts is written. `on_step` hears what is being done.
-    Raises QuantizationError (no nncf, too few games), ModelError (not a model).
+    Raises QuantizationError where the best keeps less than `gate` of float32's top-1 accuracy (it
+    names the layer whose output suffers most; nothing is written), without nncf, and for too few
+    games; ModelError for what is no model.
     """
     model, output = Path(model), Path(output)
     if output.suffix != ".xml":
@@ -140,9 +147,54 @@ def quantize(
                 break
         assert best is not None
         accuracy, kept, path = best
+        allowed = 100 * (1 - gate) * accuracy.top1_before
+        if accuracy.top1_lost - DOUBT * accuracy.top1_lost_error > allowed:
+            say("comparing layers")
+            errors = layer_errors(model, path, tuple(part[:LAYER_ROWS] for part in planes))
+            raise QuantizationError(f"{output}: {_refusal(accuracy, gate, errors)}")
         card = _card(model, accuracy, kept, len(tuning))
         _publish(path, output, card)
     return Quantized(output, accuracy, kept, len(tuning))
+
+
+#: Positions on which layers are compared.
+LAYER_ROWS = 64
+
+
+def layer_errors(model: Path, other: Path, planes: Sequence[NDArray[Any]]) -> dict[str, float]:
+    """By how much the outputs of the layers with weights differ between two forms of a network:
+    the norm of the difference over that of the first's output, in the order of the layers.
+    """
+    ov = import_openvino()
+    outputs = []
+    for path in (model, other):
+        network = ov.Core().read_model(path)
+        layers = [n for n in network.get_ordered_ops() if n.get_type_name() in _HEAVY]
+        names = [node.get_friendly_name() for node in layers]
+        added = network.add_outputs([node.output(0) for node in layers])
+        compiled = ov.compile_model(network, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+        found = compiled(list(planes))
+        first = len(network.outputs) - len(added)
+        arrays = [found[first + i] for i in range(len(added))]
+        outputs.append(dict(zip(names, arrays, strict=True)))
+    before, after = outputs
+    return {
+        name: float(np.linalg.norm(after[name] - array) / max(np.linalg.norm(array), 1e-12))
+        for name, array in before.items()
+        if name in after and after[name].shape == array.shape
+    }
+
+
+def _refusal(accuracy: Accuracy, gate: float, errors: dict[str, float]) -> str:
+    kept = accuracy.top1_after / max(accuracy.top1_before, 1e-12)
+    text = (
+        f"int8 keeps {kept:.1%} of float32's top-1 accuracy ({accuracy.top1_after:.2%} of "
+        f"{accuracy.top1_before:.2%} on {accuracy.positions:,} positions), {gate:.0%} is needed"
+    )
+    if errors:
+        worst = max(errors, key=errors.__getitem__)
+        text += f"; the layer {worst} suffers most: its output differs by {errors[worst]:.0%}"
+    return text + "; nothing was written"
 
 
 def split(samples: Samples, first: int, second: int, seed: int) -> tuple[Samples, Samples]:

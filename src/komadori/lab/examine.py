@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from komadori.nets import Network
 from komadori.rules import BLACK, Board, Move
 from komadori.training import Compute, Encoder, LossConfig, Part
-from komadori.training.device import targets
+from komadori.training.device import targets_on
 from komadori.training.evaluate import most_probable
 from komadori.training.loader import Loader
 from komadori.training.loss import log_policy
@@ -59,7 +59,7 @@ def examine(
     for batch in loader.batches(epochs=1):
         with compute.autocast():
             logits, value = network(*compute.inputs(batch))
-        to = targets(batch, value.device)
+        to = targets_on(batch, value.device)
         log_p = log_policy(logits, to)
         top = most_probable(log_p, 5)
         labels = to.label.reshape(len(batch), -1)
@@ -133,7 +133,7 @@ def candidates(
     network.eval()
     with compute.autocast():
         logits, _ = network(*compute.inputs(batch))
-    log_p = [p[0].cpu().numpy() for p in log_policy(logits, targets(batch, logits.device))]
+    log_p = [p[0].cpu().numpy() for p in log_policy(logits, targets_on(batch, logits.device))]
     board = Board.from_hcp(part.samples.hcp[row].tobytes())
     moves = list(board.legal_moves)
     own = encoding.legal_labels(board, labels).reshape(len(moves), -1)

@@ -142,7 +142,7 @@ class KppLearner:
     def options(self, size: Size) -> str:
         return f" --test-positions {size.test_positions}"
 
-    def course(self, config: Mapping[str, Any]) -> str:
+    def budget_text(self, config: Mapping[str, Any]) -> str:
         epochs = config["settings"]["epochs"]
         return "one epoch" if epochs == 1 else f"{epochs} epochs"
 

@@ -14,11 +14,11 @@ from komadori.training import Part, Samples
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is. step: updates, or games, done. course: 0 to 1 of what it does now.
+    """Where a run is. step: updates, or games, done. progress: 0 to 1 of what it does now.
     text: what else there is to tell."""
 
     step: int
-    course: float
+    progress: float
     seconds_left: float
     text: str
 
@@ -110,7 +110,7 @@ class Learner(Protocol):
     def options(self, size: Size) -> str:
         """Of `komadori lab run`, those of the size that only this kind has."""
 
-    def course(self, config: Mapping[str, Any]) -> str:
+    def budget_text(self, config: Mapping[str, Any]) -> str:
         """How often a recorded run went through its positions, in words."""
 
     def how(self, size: Size, facts: Mapping[str, Any], *, scale: bool, machine: str) -> str:

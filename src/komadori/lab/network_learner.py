@@ -6,7 +6,6 @@ import dataclasses
 import hashlib
 import json
 import math
-import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -104,8 +103,7 @@ class NetworkLearner:
                 stop=job.stop,
             )
         except DivergedError as error:
-            found = re.search(r"step (\d+)", str(error))
-            diverged, result = int(found[1]) if found else 0, None
+            diverged, result = error.step, None
         if result is not None and not result.is_complete:
             return None
         history = training.read_log(job.folder)
@@ -131,7 +129,7 @@ class NetworkLearner:
     def options(self, size: Size) -> str:
         return f" --width {size.width}"
 
-    def course(self, config: Mapping[str, Any]) -> str:
+    def budget_text(self, config: Mapping[str, Any]) -> str:
         return "one epoch"
 
     def how(self, size: Size, facts: Mapping[str, Any], *, scale: bool, machine: str) -> str:
@@ -204,7 +202,7 @@ class _Watch:
         self._job.progress(
             Progress(
                 report.step,
-                report.course,
+                report.progress,
                 report.seconds_left,
                 f"{report.samples_per_s:,.0f} samples/s",
             )

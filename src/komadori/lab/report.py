@@ -256,8 +256,8 @@ def _how(
     )
     return (
         f"`{chosen.replace('NAME', experiment.name)}`\n\n"
-        f"{amount} positions to learn from, {kind.course(last.config)}, the same ones in the same "
-        f"order for all variants of a seed{_proof(records)}; {last.facts['test_positions']:,} "
+        f"{amount} positions to learn from, {kind.budget_text(last.config)}, the same ones in the "
+        f"same order for all variants of a seed{_proof(records)}; {last.facts['test_positions']:,} "
         "positions of other games to measure on, none of them learned from. "
         f"{kind.how(size, last.facts, scale=experiment.scale, machine=_machine(records, machine))} "
         f"{_rule(experiment, records)}"

@@ -397,8 +397,8 @@ class Learner:
     def _cap(self) -> float:
         """The largest step of this iteration."""
         settings = self.settings
-        course = self.state.iteration / max(settings.iterations - 1, 1)
-        return float(settings.first_step * (settings.last_step / settings.first_step) ** course)
+        progress = self.state.iteration / max(settings.iterations - 1, 1)
+        return float(settings.first_step * (settings.last_step / settings.first_step) ** progress)
 
     def _scale(self, lines: _core.Lines, pairs: NDArray[np.floating[Any]]) -> float:
         """Makes the median gradient of the orbits that took part 20 times or more 1."""

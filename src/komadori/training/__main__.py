@@ -43,7 +43,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--test", nargs="+", default=[], help="test games instead of CONFIG's")
     parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="other settings")
     parser.add_argument("-o", "--run", type=Path, help="the run's folder; runs/NAME of CONFIG")
-    parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint")
+    parser.add_argument("--resume", action="store_true", help="resume from the newest checkpoint")
     return parser
 
 
@@ -85,7 +85,7 @@ def _say(report: training.Report) -> None:
         )
     else:
         line = (
-            f"step {report.step:,} ({report.course:.1%}): loss {_number(entry['loss'])}, "
+            f"step {report.step:,} ({report.progress:.1%}): loss {_number(entry['loss'])}, "
             f"{report.samples_per_s:,.0f} samples/s, {report.seconds_left:,.0f} s left"
         )
     print(line, flush=True)

@@ -1,11 +1,11 @@
-"""Checkpoints: a model folder that can also go on training.
+"""Checkpoints: a model folder that training can resume from.
 
     RUN/checkpoints/step-00001000/
         model.json  model.safetensors         the model (nets.model_file)
         training.safetensors                  optimizer, random state, raw weights under EMA
         training.json                         step, cursor, seconds, config, file sizes
 
-A checkpoint is written under another name, brought to the disk and then renamed, so one
+A checkpoint is written under another name, fsynced and then renamed, so one
 that has its name is whole; older ones go only after that. `training.json` names the size
 of each file, so that a truncated one is told.
 """
@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import re
 import shutil
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +23,7 @@ import torch
 from torch import Tensor
 
 from komadori.atomic import sync_folder, write_text
+from komadori.inference.model_file import checkpoints
 from komadori.nets import ModelCard, Network, TensorFileError, read_tensors, write_tensors
 from komadori.nets.model_file import WEIGHTS_FILE, load_card, load_weights, save_model
 from komadori.training.config import Config, ConfigError, config_from_dict, config_to_dict
@@ -34,7 +34,6 @@ from komadori.training.loader import Cursor
 FORMAT_VERSION = 2
 FOLDER = "checkpoints"
 _STATE, _TENSORS = "training.json", "training.safetensors"
-_NAME = re.compile(r"step-(\d+)")
 
 
 @dataclass(frozen=True)
@@ -103,7 +102,7 @@ def save(
         raise CheckpointError(
             f"{folder}: can't write the checkpoint: {error.strerror or error}{left}"
         ) from error
-    for old in _all(run_dir)[:-keep]:
+    for old in checkpoints(run_dir)[:-keep]:
         # Renamed first: a checkpoint that is half removed must not have a checkpoint's name.
         gone = old.with_name(f".removing-{old.name}")
         with contextlib.suppress(OSError):
@@ -114,7 +113,7 @@ def save(
 
 def latest(run_dir: Path) -> Path | None:
     """The run's newest checkpoint."""
-    return next(reversed(_all(run_dir)), None)
+    return next(reversed(checkpoints(run_dir)), None)
 
 
 def resolve(path: Path) -> Path:
@@ -203,12 +202,6 @@ def restore(
     torch.set_rng_state(tensors["rng.torch"])
     if "rng.cuda" in tensors and torch.cuda.is_available():
         torch.cuda.set_rng_state(tensors["rng.cuda"])
-
-
-def _all(run_dir: Path) -> list[Path]:
-    folders = (run_dir / FOLDER).glob("step-*")
-    named = [(int(m[1]), f) for f in folders if (m := _NAME.fullmatch(f.name))]
-    return [folder for _, folder in sorted(named)]
 
 
 def _optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

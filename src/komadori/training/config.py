@@ -1,4 +1,4 @@
-"""A run's settings: frozen dataclasses, one TOML file a run, saved in its checkpoints.
+"""A run's settings: frozen dataclasses, one TOML file per run, saved in its checkpoints.
 
     [model]
     net = "resnet5x64"            # or a table: [model.net] family = "resnet", blocks = 5, ...
@@ -144,9 +144,9 @@ class LossConfig:
             "hard_share needs policy_target = visits: else the whole target is the move made",
         )
 
-    def at(self, course: float) -> LossConfig:
+    def at(self, progress: float) -> LossConfig:
         """The loss at this place of the run, from 0 to 1."""
-        return replace(self, value_lambda=self.value_lambda * (1 - self.lambda_decay * course))
+        return replace(self, value_lambda=self.value_lambda * (1 - self.lambda_decay * progress))
 
 
 @dataclass(frozen=True)
@@ -179,11 +179,11 @@ class OptimizerConfig:
 
 @dataclass(frozen=True)
 class ScheduleConfig:
-    """The learning rate over the run's course p from 0 to 1 (`training.schedule`).
+    """The learning rate over the run's progress p from 0 to 1 (`training.schedule`).
 
     kind: constant; cosine, from `rate` to `rate * final`; cycles, so many cosines one after
     another (SGDR, arXiv 1608.03983); step, times `factor` at each of `drops`. The first
-    `warmup_steps` rise linearly. The course is that of the budget
+    `warmup_steps` rise linearly. The progress is that of the budget
     which will end the run, steps or seconds.
     """
 
@@ -210,7 +210,7 @@ class LoopConfig:
     """The run ends with the step that reaches the first budget: epochs, max_steps or max_seconds
     (0: none).
 
-    batch_size: samples a micro-step; `accumulate` of them make one optimiser step, each with
+    batch_size: samples per micro-step; `accumulate` of them make one optimiser step, each with
     the same weight: the policy's mean is over the labelled samples of each.
     clip: largest gradient norm, 0 for none (trunks.md: 10 does no harm, 2 does).
     evaluate_every, checkpoint_every, log_every: steps; 0 evaluates and saves at the end only.
@@ -271,7 +271,7 @@ class DeviceConfig:
 
     compile: torch.compile of the networks' forward pass: none, or a mode of it: default,
     reduce-overhead, max-autotune. threads: torch's threads on the CPU; 0 leaves torch's choice.
-    replicas: how many of them, or groups of them, take a share of each batch alone (CPU);
+    replicas: how many of them, or groups of them, take a shard of each batch alone (CPU);
     0 makes it all, up to four groups.
     """
 

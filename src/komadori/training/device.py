@@ -121,7 +121,7 @@ class Compute:
         }
 
 
-def targets(batch: Batch, device: torch.device) -> Targets:
+def targets_on(batch: Batch, device: torch.device) -> Targets:
     """The batch's targets on the device."""
     return batch.targets.tensors(batch.heads, device)
 

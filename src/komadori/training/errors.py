@@ -10,4 +10,8 @@ class CheckpointError(TrainingError):
 
 
 class DivergedError(TrainingError):
-    """The loss is no longer a finite number."""
+    """The loss, or what the network gives, is NaN or infinite. step: of the optimiser, from 0."""
+
+    def __init__(self, text: str, step: int) -> None:
+        super().__init__(text)
+        self.step = step

@@ -12,7 +12,7 @@ from torch import Tensor
 from komadori.nets import ModelCard, Network
 from komadori.training.config import ConfigError, LossConfig, config_from_dict
 from komadori.training.data import Part
-from komadori.training.device import Compute, targets
+from komadori.training.device import Compute, targets_on
 from komadori.training.loader import Batch, Encoder, Loader
 from komadori.training.loss import log_policy, losses
 from komadori.training.targets import Size
@@ -20,7 +20,7 @@ from komadori.training.targets import Size
 
 @dataclass(frozen=True)
 class Metrics:
-    """Means over the positions; shares in [0, 1], NaN where no position counts.
+    """Means over the positions; fractions in [0, 1], NaN where no position counts.
 
     loss, policy_loss, value_loss: as trained, of the one move and of the win probability,
     without weight decay, entropy bonus, result weights and lambda decay; value_result_loss and
@@ -84,9 +84,9 @@ def evaluate(
     """
 
     @torch.inference_mode()
-    def forward(_: int, share: Batch) -> tuple[Tensor, Tensor]:
+    def forward(_: int, shard: Batch) -> tuple[Tensor, Tensor]:
         with compute.autocast():
-            policy_logits, value_logit = network(*compute.inputs(share))
+            policy_logits, value_logit = network(*compute.inputs(shard))
         return policy_logits, value_logit
 
     def predict(batch: Batch) -> tuple[Tensor, Tensor]:
@@ -119,29 +119,29 @@ def measure(
     )
     for batch in loader.batches(epochs=1):
         policy_logits, value_logit = predict(batch)
-        to = targets(batch, value_logit.device)
+        targets = targets_on(batch, value_logit.device)
         size = Size.of(batch.targets.label)
-        value = losses(policy_logits, value_logit, to, plain, size)
+        value = losses(policy_logits, value_logit, targets, plain, size)
         n, m = size.positions, size.labelled
         positions += n
         labelled += m
         policy += float(value.policy) * m
-        weighted += float(losses(policy_logits, value_logit, to, by_critic, size).policy) * m
+        weighted += float(losses(policy_logits, value_logit, targets, by_critic, size).policy) * m
         by_result += float(value.value_result) * n
         by_score += float(value.value_score) * n
-        log_p = log_policy(policy_logits, to)
+        log_p = log_policy(policy_logits, targets)
         top = most_probable(log_p, 5)
-        found = (top == to.label.reshape(n, 1, -1)).all(2) & to.has_label[:, None]
+        found = (top == targets.label.reshape(n, 1, -1)).all(2) & targets.has_label[:, None]
         for k in hits:
             hits[k] += int(found[:, :k].sum())
         entropy -= float(sum((part.exp() * part).sum() for part in log_p))
         mass += float(torch.stack([part.amax(1) for part in log_p]).sum(0).exp().sum())
-        is_decided = to.result != 0.5
+        is_decided = targets.result != 0.5
         decided += int(is_decided.sum())
-        value_hits += int((((value_logit > 0) == (to.result > 0.5)) & is_decided).sum())
+        value_hits += int((((value_logit > 0) == (targets.result > 0.5)) & is_decided).sum())
         best = top[:, 0]
-        if to.legal is not None:
-            best = most_probable(log_policy(policy_logits, replace(to, legal=None)), 1)[:, 0]
+        if targets.legal is not None:
+            best = most_probable(log_policy(policy_logits, replace(targets, legal=None)), 1)[:, 0]
         legal_hits += int(encoder.is_legal(part.samples, batch.rows, best.cpu().numpy()).sum())
     c = loss_config
     policy_loss, weighted_policy_loss = (
@@ -157,13 +157,13 @@ def measure(
         value_loss=value_loss,
         value_result_loss=result_loss,
         value_score_loss=score_loss,
-        policy_top1=_share(hits[1], labelled),
-        policy_top3=_share(hits[3], labelled),
-        policy_top5=_share(hits[5], labelled),
-        value_accuracy=_share(value_hits, decided),
-        best_is_legal=_share(legal_hits, positions),
-        policy_entropy=_share(entropy, positions),
-        policy_top1_mass=_share(mass, positions),
+        policy_top1=fraction(hits[1], labelled),
+        policy_top3=fraction(hits[3], labelled),
+        policy_top5=fraction(hits[5], labelled),
+        value_accuracy=fraction(value_hits, decided),
+        best_is_legal=fraction(legal_hits, positions),
+        policy_entropy=fraction(entropy, positions),
+        policy_top1_mass=fraction(mass, positions),
         weighted_policy_loss=weighted_policy_loss,
         weighted_loss=c.policy_weight * weighted_policy_loss + c.value_weight * value_loss,
     )
@@ -196,5 +196,5 @@ def most_probable(log_p: tuple[Tensor, ...], k: int) -> Tensor:
     return label
 
 
-def _share(count: float, total: int) -> float:
+def fraction(count: float, total: int) -> float:
     return count / total if total else float("nan")

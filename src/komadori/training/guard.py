@@ -47,21 +47,23 @@ class NanGuard:
         path = self._dir / f"bad-batch-step-{step:08d}.npz"
         if self._is_writer:
             self._write(path, rows)
-        raise self._error(f"the loss of step {step} is {float(loss)}; its batch is saved in {path}")
+        raise self._error(
+            f"the loss of step {step} is {float(loss)}; its batch is saved in {path}", step
+        )
 
     def check_test(self, loss: float, step: int) -> None:
         """DivergedError for a loss of the test that isn't finite."""
         if not math.isfinite(loss):
-            raise self._error(f"the test's loss after {step} steps is {loss}")
+            raise self._error(f"the test's loss after {step} steps is {loss}", step)
 
     def check_outputs(self, outputs: Callable[[], tuple[Tensor, ...]], step: int) -> None:
         """DivergedError for outputs that aren't finite: the weights don't become a checkpoint."""
         if not all(bool(one.isfinite().all()) for one in outputs()):
-            raise self._error(f"the network's outputs after {step} steps are not finite")
+            raise self._error(f"the network's outputs after {step} steps are not finite", step)
 
-    def _error(self, what: str) -> DivergedError:
+    def _error(self, what: str, step: int) -> DivergedError:
         last = checkpoint.latest(self._dir)
-        return DivergedError(f"{what}; the last checkpoint is {last}" if last else what)
+        return DivergedError(f"{what}; the last checkpoint is {last}" if last else what, step)
 
     def _write(self, path: Path, rows: NDArray[np.int64]) -> None:
         with atomic_writer(path) as file:

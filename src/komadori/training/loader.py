@@ -39,7 +39,7 @@ class Batch:
 
     inputs: one array [n, *shape] for each input tensor of the interface, uint8 or float32.
     heads: as the interface's. rows: int64 [n], rows of the samples. size, whole: of the whole
-    batch, of which these may be a share, how many there are and their rows. after: the cursor of
+    batch, of which these may be a shard, how many there are and their rows. after: the cursor of
     the batch that follows.
     """
 
@@ -124,7 +124,7 @@ class Loader:
 
     Epoch e shows every row once in an order that only seed and e decide. The last batch
     of an epoch may be smaller. With `legal` the batches carry the mask of legal labels.
-    `share` gives the rows of a batch of a length that this process takes. `pinned` buffers are
+    `shard` gives the rows of a batch of a length that this process takes. `pinned` buffers are
     those that a CUDA device copies from by itself.
     """
 
@@ -139,7 +139,7 @@ class Loader:
         mirror: bool = False,
         legal: bool = False,
         ahead: int = 4,
-        share: Callable[[int], slice] | None = None,
+        shard: Callable[[int], slice] | None = None,
         pinned: bool = False,
     ) -> None:
         if not len(part):
@@ -152,17 +152,17 @@ class Loader:
         self.mirror = mirror
         self.legal = legal
         self.ahead = ahead
-        self.share = share or slice
+        self.shard = shard or slice
         self.pinned = pinned
 
     def __len__(self) -> int:
-        """Batches an epoch."""
+        """Batches per epoch."""
         return -(-len(self.part) // self.batch_size)
 
     def undivided(self) -> Loader:
         """The same batches, each of them whole."""
         whole = copy.copy(self)
-        whole.share = slice
+        whole.shard = slice
         return whole
 
     def batches(
@@ -249,11 +249,11 @@ class Loader:
     ) -> Batch:
         samples = self.part.samples
         whole, size = rows, Size(len(rows), int(np.count_nonzero(samples.move16[rows])))
-        mine = self.share(len(rows))
+        mine = self.shard(len(rows))
         rows, mirror = rows[mine], None if mirror is None else mirror[mine]
         inputs = tuple(buffer[: len(rows)] for buffer in buffers)
         label = self.encoder.encode(samples, rows, mirror, inputs)
-        soft_label, share = self._soft(rows, mirror)
+        soft_label, target_probs = self._soft(rows, mirror)
         legal = self.encoder.legal(samples, rows, mirror) if self.legal else None
         if legal is not None:  # a recorded move counts even where the rules disagree
             _allow(legal, label, self.encoder.interface.heads)
@@ -265,7 +265,7 @@ class Loader:
             result=samples.result[rows].astype(np.float32),
             score_cp=samples.score_cp[rows].astype(np.float32),
             soft_label=soft_label,
-            share=share,
+            target_probs=target_probs,
             legal=legal,
             draw=None if self.part.draws is None else self.part.draws[rows],
         )

@@ -14,7 +14,7 @@ import torch
 from komadori.run_lock import RunLock
 from komadori.training.config import Config, LossConfig
 from komadori.training.data import Part, Samples
-from komadori.training.device import targets
+from komadori.training.device import targets_on
 from komadori.training.loader import Batch, Encoder
 from komadori.training.loss import Losses, Size, losses
 from komadori.training.run import Report, Run, RunResult, is_due
@@ -75,13 +75,13 @@ def _train(
     forwards = [compute.compiled(network.outputs) for network in run.replicas.networks]
     batches, workers = run.loader.batches(run.at.cursor), compute.workers()
 
-    def micro_step(goal: LossConfig, size: Size, replica: int, share: Batch) -> Losses:
-        """The gradient of a share of a batch of this size into the replica's parameters."""
+    def micro_step(loss_config: LossConfig, size: Size, replica: int, shard: Batch) -> Losses:
+        """The gradient of a shard of a batch of this size into the replica's parameters."""
         with compute.autocast():
-            outputs = forwards[replica](*compute.inputs(share))
-        to = targets(share, compute.device)
+            outputs = forwards[replica](*compute.inputs(shard))
+        targets = targets_on(shard, compute.device)
         policy, value, *auxiliary = outputs
-        loss = losses(policy, value, to, goal, size, *auxiliary)
+        loss = losses(policy, value, targets, loss_config, size, *auxiliary)
         run.scaler.scale(loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
         return loss
 
@@ -90,12 +90,12 @@ def _train(
         while True:
             step = run.at.step
             wish = stop is not None and stop()
-            course, is_stopped = run.world.agree(budget.course(step, run.at.samples), wish)
-            rate = learning_rate(config.schedule, step, course)
+            progress_made, is_stopped = run.world.agree(budget.progress(step, run.at.samples), wish)
+            rate = learning_rate(config.schedule, step, progress_made)
             for group in run.optimizer.param_groups:
                 group["lr"] = rate
 
-            is_over = course >= 1 or is_stopped
+            is_over = progress_made >= 1 or is_stopped
             if is_over or (step and is_due(step, loop.evaluate_every)):
                 run.guard.settle()
                 _tell(progress, run, run.evaluate())
@@ -105,12 +105,12 @@ def _train(
             if is_over:
                 return run.finish()
 
-            goal = run.loss.at(course)
+            loss_config = run.loss.at(progress_made)
             run.optimizer.zero_grad(set_to_none=True)
             for _ in range(loop.accumulate):
                 batch = next(batches)
-                shares = workers.map(partial(micro_step, goal, batch.size), batch)
-                loss = run.world.total(Losses.sum(shares))
+                shards = workers.map(partial(micro_step, loss_config, batch.size), batch)
+                loss = run.world.total(Losses.sum(shards))
                 run.guard.watch(loss, batch, step)
                 run.count(loss, batch)
             run.replicas.gather()

@@ -47,12 +47,12 @@ class Losses:
     value_score: Tensor
 
     @classmethod
-    def sum(cls, shares: Sequence[Losses]) -> Losses:
-        """The batch's losses, detached, from those of its shares; 0 without one."""
-        if not shares:
+    def sum(cls, shards: Sequence[Losses]) -> Losses:
+        """The batch's losses, detached, from those of its shards; 0 without one."""
+        if not shards:
             return cls(*(torch.zeros(()) for _ in fields(cls)))
         columns = zip(
-            *([getattr(s, f.name).detach() for f in fields(cls)] for s in shares), strict=True
+            *([getattr(s, f.name).detach() for f in fields(cls)] for s in shards), strict=True
         )
         return cls(*(torch.stack(column).sum() for column in columns))
 
@@ -60,72 +60,76 @@ class Losses:
 def losses(
     policy_logits: Tensor,
     value: Tensor,
-    to: Targets,
-    config: LossConfig,
+    targets: Targets,
+    loss_config: LossConfig,
     size: Size,
     soft_policy_logits: Tensor | None = None,
 ) -> Losses:
     """policy_logits: [N, labels]; value: [N] logits or [N, 3] of win, draw and loss; any float
     type, computed in float32. soft_policy_logits: [N, labels], the auxiliary head's.
 
-    `size` is that of the whole batch, of which these N positions may be a share: the losses
-    of the shares sum to those of the batch, and so do their gradients.
+    `size` is that of the whole batch, of which these N positions may be a shard: the losses
+    of the shards sum to those of the batch, and so do their gradients.
     """
     value = value.float()
-    teacher = torch.sigmoid(to.score_cp / config.eval_coef)
-    log_p = log_policy(policy_logits, to)
-    each = _policy_loss(log_p, to)
-    weight = _surprise(each, to, config.surprise) if config.surprise else 1.0
-    each_result = _result_loss(value, to, config.value_loss) * weight
-    each_score = _value_loss(win_logit(value), teacher, config.value_loss) * weight
+    teacher = torch.sigmoid(targets.score_cp / loss_config.eval_coef)
+    log_p = log_policy(policy_logits, targets)
+    each = _policy_loss(log_p, targets)
+    weight = _surprise(each, targets, loss_config.surprise) if loss_config.surprise else 1.0
+    each_result = _result_loss(value, targets, loss_config.value_loss) * weight
+    each_score = _value_loss(win_logit(value), teacher, loss_config.value_loss) * weight
     by_result, by_score = each_result.sum() / size.positions, each_score.sum() / size.positions
-    value_loss = (1 - config.value_lambda) * by_result + config.value_lambda * by_score
+    value_loss = (1 - loss_config.value_lambda) * by_result + loss_config.value_lambda * by_score
 
-    if config.result_weighted:
-        each = each * (to.result - teacher + 0.5)
+    if loss_config.result_weighted:
+        each = each * (targets.result - teacher + 0.5)
     policy = (each * weight).sum() / max(size.labelled, 1)
-    total = config.policy_weight * policy + config.value_weight * value_loss
-    if config.entropy_bonus:
+    total = loss_config.policy_weight * policy + loss_config.value_weight * value_loss
+    if loss_config.entropy_bonus:
         minus_entropies = torch.stack([(part.exp() * part).sum(1) for part in log_p]).sum(0)
-        minus_entropy = (minus_entropies * to.has_label).sum() / max(size.labelled, 1)
-        total = total + config.policy_weight * config.entropy_bonus * minus_entropy
-    if soft_policy_logits is not None and config.soft_policy_weight:
-        soft = _policy_loss(log_policy(soft_policy_logits, to), _flat(to))
-        total = total + config.soft_policy_weight * (soft * weight).sum() / max(size.labelled, 1)
+        minus_entropy = (minus_entropies * targets.has_label).sum() / max(size.labelled, 1)
+        total = total + loss_config.policy_weight * loss_config.entropy_bonus * minus_entropy
+    if soft_policy_logits is not None and loss_config.soft_policy_weight:
+        soft = _policy_loss(log_policy(soft_policy_logits, targets), _flat(targets))
+        total = total + loss_config.soft_policy_weight * (soft * weight).sum() / max(
+            size.labelled, 1
+        )
     return Losses(total, policy, by_result, by_score)
 
 
-def _flat(to: Targets) -> Targets:
-    assert to.share is not None
-    return replace(to, share=flattened(to.share))
+def _flat(targets: Targets) -> Targets:
+    assert targets.target_probs is not None
+    return replace(targets, target_probs=flattened(targets.target_probs))
 
 
-def _surprise(cross_entropy: Tensor, to: Targets, surprise: float) -> Tensor:
+def _surprise(cross_entropy: Tensor, targets: Targets, surprise: float) -> Tensor:
     """A weight for each position [N], 1 on average over those with a label and 1 without one."""
     divergence = cross_entropy.detach()
-    if to.share is not None:
-        divergence = divergence + torch.special.xlogy(to.share, to.share).sum(1)
-    divergence = divergence.clamp_min(0) * to.has_label
-    mean = divergence.sum() / to.has_label.sum().clamp_min(1)
+    if targets.target_probs is not None:
+        divergence = divergence + torch.special.xlogy(
+            targets.target_probs, targets.target_probs
+        ).sum(1)
+    divergence = divergence.clamp_min(0) * targets.has_label
+    mean = divergence.sum() / targets.has_label.sum().clamp_min(1)
     weight = 1 - surprise + surprise * divergence / mean.clamp_min(1e-12)
-    return torch.where(to.has_label, weight, 1.0)
+    return torch.where(targets.has_label, weight, 1.0)
 
 
-def log_policy(policy_logits: Tensor, to: Targets) -> tuple[Tensor, ...]:
-    """The logarithm of each output's probabilities [N, its labels], masked where `to.legal` is."""
+def log_policy(policy_logits: Tensor, targets: Targets) -> tuple[Tensor, ...]:
+    """The logarithm of each output's probabilities [N, its labels], masked by `targets.legal`."""
     logits = policy_logits.float()
-    if to.legal is not None:
-        logits = logits.masked_fill(~to.legal, _ILLEGAL)
-    parts = torch.split(logits, list(to.heads), 1) if to.heads else (logits,)
+    if targets.legal is not None:
+        logits = logits.masked_fill(~targets.legal, _ILLEGAL)
+    parts = torch.split(logits, list(targets.heads), 1) if targets.heads else (logits,)
     return tuple(part.log_softmax(1) for part in parts)
 
 
-def _policy_loss(log_p: tuple[Tensor, ...], to: Targets) -> Tensor:
+def _policy_loss(log_p: tuple[Tensor, ...], targets: Targets) -> Tensor:
     """Cross entropy [N], 0 where there is no label; of several outputs the sum."""
-    if to.soft_label is not None:
-        assert to.share is not None
-        return -(to.share * log_p[0].gather(1, to.soft_label)).sum(1)
-    labels = to.label.reshape(len(to.label), -1).unbind(1)
+    if targets.soft_label is not None:
+        assert targets.target_probs is not None
+        return -(targets.target_probs * log_p[0].gather(1, targets.soft_label)).sum(1)
+    labels = targets.label.reshape(len(targets.label), -1).unbind(1)
     each = [
         F.nll_loss(part, label, ignore_index=NO_LABEL, reduction="none")
         for part, label in zip(log_p, labels, strict=True)
@@ -139,10 +143,10 @@ def _value_loss(logit: Tensor, target: Tensor, kind: str) -> Tensor:
     return F.binary_cross_entropy_with_logits(logit, target, reduction="none")
 
 
-def _result_loss(value: Tensor, to: Targets, kind: str) -> Tensor:
-    result = to.result
+def _result_loss(value: Tensor, targets: Targets, kind: str) -> Tensor:
+    result = targets.result
     if value.ndim == 1 or kind == "squared":
         return _value_loss(win_logit(value), result, kind)
-    draw = (result == 0.5).float() if to.draw is None else to.draw
+    draw = (result == 0.5).float() if targets.draw is None else targets.draw
     target = torch.stack((result - draw / 2, draw, 1 - result - draw / 2), 1)
     return -(target * value.log_softmax(1)).sum(1)

@@ -41,11 +41,11 @@ from komadori.training.world import World
 class Report:
     """What a progress display needs; given to the callback after each logged step.
 
-    course: 0 to 1 over the run. entry: the log's newest entry, of kind train or test.
+    progress: 0 to 1 over the run. entry: the log's newest entry, of kind train or test.
     """
 
     step: int
-    course: float
+    progress: float
     seconds: float
     seconds_left: float
     samples_per_s: float
@@ -107,7 +107,7 @@ class Run:
             mirror=config.data.mirror,
             legal=config.loss.mask_illegal,
             ahead=config.data.ahead,
-            share=self.world.share,
+            shard=self.world.shard,
             pinned=self.compute.device.type == "cuda",
         )
 
@@ -298,10 +298,10 @@ class Run:
         )
 
     def report(self, entry: dict[str, Any]) -> Report:
-        course = self.budget.course(self.at.step, self.at.samples)
+        progress = self.budget.progress(self.at.step, self.at.samples)
         seconds = self.budget.seconds
-        left = seconds * (1 - course) / course if course else math.inf
-        return Report(self.at.step, course, seconds, left, self._samples_per_s, entry)
+        left = seconds * (1 - progress) / progress if progress else math.inf
+        return Report(self.at.step, progress, seconds, left, self._samples_per_s, entry)
 
     def _restart_means(self) -> None:
         self._sums = {}

@@ -31,7 +31,7 @@ class Budget:
     def seconds(self) -> float:
         return self.seconds_before + time.monotonic() - self._started
 
-    def course(self, step: int, samples: int) -> float:
+    def progress(self, step: int, samples: int) -> float:
         """0 at the start, 1 where the nearest of the limits ends the run."""
         spent = (
             (samples, self.total_samples),
@@ -41,16 +41,16 @@ class Budget:
         return min(1.0, max(own / limit for own, limit in spent if limit > 0))
 
     def is_spent(self, step: int, samples: int) -> bool:
-        return self.course(step, samples) >= 1.0
+        return self.progress(step, samples) >= 1.0
 
 
-def learning_rate(schedule: ScheduleConfig, step: int, course: float) -> float:
-    """The rate of the step `step` (from 0) at `course` in [0, 1]."""
+def learning_rate(schedule: ScheduleConfig, step: int, progress: float) -> float:
+    """The rate of the step `step` (from 0) at `progress` in [0, 1]."""
     if schedule.kind in ("cosine", "cycles"):
-        place = course if schedule.kind == "cosine" else course * schedule.cycles % 1.0
+        place = progress if schedule.kind == "cosine" else progress * schedule.cycles % 1.0
         shape = schedule.final + (1 - schedule.final) * 0.5 * (1 + math.cos(math.pi * place))
     elif schedule.kind == "step":
-        shape = schedule.factor ** sum(course >= drop for drop in schedule.drops)
+        shape = schedule.factor ** sum(progress >= drop for drop in schedule.drops)
     else:
         shape = 1.0
     warmup = min(1.0, (step + 1) / schedule.warmup_steps) if schedule.warmup_steps else 1.0

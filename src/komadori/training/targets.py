@@ -1,4 +1,4 @@
-"""What a batch is to teach: moves or shares of moves, results, scores, legal labels."""
+"""What a batch is to teach: moves or probabilities of moves, results, scores, legal labels."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ NO_LABEL = -1
 
 @dataclass(frozen=True)
 class TargetArrays:
-    """One row a position; also what `Targets` holds as tensors.
+    """One row per position; also what `Targets` holds as tensors.
 
     label: int64 [N], or [N, outputs] for label schemes of several outputs; `NO_LABEL` where
     there is no move. result: float32 [N], 1 win, 0 loss, 0.5 draw; score_cp: float32 [N]; both
     seen from the side to move.
-    soft_label, share: int64 and float32 [N, moves], labels and what each is to get, 1 in all a
-    labelled row; None where the one label gets all.
-    draw: float32 [N], the share of draws in a mean of results; None where 0.5 is a draw.
+    soft_label, target_probs: int64 and float32 [N, moves], labels and the probability of each, 1 in
+    all per labelled row; None where the one label gets all.
+    draw: float32 [N], the fraction of draws in a mean of results; None where 0.5 is a draw.
     legal: bool [N, labels], None where no mask is asked for.
     """
 
@@ -31,7 +31,7 @@ class TargetArrays:
     result: NDArray[np.float32]
     score_cp: NDArray[np.float32]
     soft_label: NDArray[np.int64] | None = None
-    share: NDArray[np.float32] | None = None
+    target_probs: NDArray[np.float32] | None = None
     legal: NDArray[np.bool_] | None = None
     draw: NDArray[np.float32] | None = None
 
@@ -58,7 +58,7 @@ class Targets:
     result: Tensor
     score_cp: Tensor
     soft_label: Tensor | None = None
-    share: Tensor | None = None
+    target_probs: Tensor | None = None
     legal: Tensor | None = None
     draw: Tensor | None = None
     heads: tuple[int, ...] = ()

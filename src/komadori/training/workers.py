@@ -1,6 +1,6 @@
 """Threads that share a batch out among themselves.
 
-On a processor torch by itself splits every operation among its threads, which then wait
+On a CPU torch by itself splits every operation among its threads, which then wait
 for each other some hundreds of times a step; where another program holds a core for a
 moment, all of them stand still each time. Here each thread takes a share of the batch
 through the whole network alone, and they meet once a step.
@@ -19,7 +19,7 @@ from komadori.nets import Network
 from komadori.training.loader import Batch
 
 T = TypeVar("T")
-#: A share of fewer positions isn't worth a thread, nor enough for batch normalisation.
+#: A shard of fewer positions isn't worth a thread, nor enough for batch normalisation.
 SMALLEST_SHARE = 8
 
 
@@ -35,18 +35,18 @@ class Workers:
         if count > 1:
             self._threads_before = torch.get_num_threads()
             torch.set_num_threads(threads_each)
-            self._pool = ThreadPoolExecutor(count, "share", torch.set_num_threads, (threads_each,))
+            self._pool = ThreadPoolExecutor(count, "shard", torch.set_num_threads, (threads_each,))
 
     def map(self, function: Callable[[int, Batch], T], batch: Batch) -> list[T]:
-        """`function(i, share)` for each share of the batch, in the rows' order."""
+        """`function(i, shard)` for each shard of the batch, in the rows' order."""
         if not len(batch):
             return []
-        shares = min(self.count, max(1, len(batch) // SMALLEST_SHARE))
-        if self._pool is None or shares == 1:
+        shards = min(self.count, max(1, len(batch) // SMALLEST_SHARE))
+        if self._pool is None or shards == 1:
             return [function(0, batch)]
-        edges = [len(batch) * i // shares for i in range(shares + 1)]
-        parts = [batch.part(edges[i], edges[i + 1]) for i in range(shares)]
-        return list(self._pool.map(function, range(shares), parts))
+        edges = [len(batch) * i // shards for i in range(shards + 1)]
+        parts = [batch.part(edges[i], edges[i + 1]) for i in range(shards)]
+        return list(self._pool.map(function, range(shards), parts))
 
     def close(self) -> None:
         """End the threads and give torch its number back."""
@@ -59,7 +59,7 @@ class Workers:
 class Replicas:
     """The network and copies of it that see the same weights but have gradients of their own.
 
-    Each copy normalises its share by the share's own statistics; the running statistics
+    Each copy normalises its shard by the shard's own statistics; the running statistics
     that are kept are those of the network itself, as in torch's distributed training.
     """
 

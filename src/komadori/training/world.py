@@ -54,7 +54,7 @@ class World:
     def is_first(self) -> bool:
         return self.rank == 0
 
-    def share(self, length: int) -> slice:
+    def shard(self, length: int) -> slice:
         """This process's rows of a batch of so many."""
         return slice(length * self.rank // self.size, length * (self.rank + 1) // self.size)
 
@@ -63,11 +63,11 @@ class World:
         if self.size > 1:
             dist.barrier()
 
-    def agree(self, course: float, stop: bool) -> tuple[float, bool]:
+    def agree(self, progress: float, stop: bool) -> tuple[float, bool]:
         """What the first process says, whose clock and wishes count."""
         if self.size == 1:
-            return course, stop
-        said = torch.tensor([course, stop], dtype=torch.float64).to(self.device)
+            return progress, stop
+        said = torch.tensor([progress, stop], dtype=torch.float64).to(self.device)
         dist.broadcast(said, 0)
         return float(said[0]), bool(said[1])
 
