@@ -85,13 +85,13 @@ def test_soft_targets_are_the_cross_entropy_of_distributions():
     found = losses(
         logits,
         torch.zeros(6),
-        replace(to, soft_label=soft_label, share=share),
+        replace(to, soft_label=soft_label, target_probs=share),
         LossConfig(),
         Size(6, 5),
     )
     expected = -(dense * logits.log_softmax(1)).sum() / 5
     assert found.policy == pytest.approx(expected.item(), rel=1e-5)
-    one_hot = replace(to, soft_label=to.label[:, None], share=torch.ones(6, 1))
+    one_hot = replace(to, soft_label=to.label[:, None], target_probs=torch.ones(6, 1))
     hard, soft = (
         losses(logits, torch.zeros(6), t, LossConfig(), Size(6, 6)) for t in (to, one_hot)
     )

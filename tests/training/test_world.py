@@ -91,7 +91,7 @@ def test_the_batch_of_a_bad_loss_is_that_of_all_processes(tmp_path):
     part = Part.whole(samples)
     bad = Losses(*[torch.tensor(float("nan"))] * 4)
     for rank in (1, 0):
-        loader = Loader(part, ToyEncoder(), 32, share=World(rank, 2).share)
+        loader = Loader(part, ToyEncoder(), 32, shard=World(rank, 2).shard)
         with contextlib.closing(loader.batches()) as batches:
             batch = next(batches)
         assert len(batch) == 16
@@ -127,7 +127,7 @@ def test_a_share_may_be_empty():
     shares = [World(rank, 2).shard(1) for rank in (0, 1)]
     assert [len(range(1)[share]) for share in shares] == [0, 1]
     samples = make_samples(1)
-    loader = Loader(Part.whole(samples), ToyEncoder(), 4, share=World(0, 2).share)
+    loader = Loader(Part.whole(samples), ToyEncoder(), 4, shard=World(0, 2).shard)
     batch = next(loader.batches())
     assert (len(batch), batch.size) == (0, Size(1, 1))
     assert Workers(1, 1).map(lambda *_: pytest.fail("nothing to do"), batch) == []

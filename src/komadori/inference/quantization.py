@@ -179,7 +179,7 @@ def layer_errors(model: Path, other: Path, planes: Sequence[NDArray[Any]]) -> di
         outputs.append(dict(zip(names, arrays, strict=True)))
     before, after = outputs
     return {
-        name: float(np.linalg.norm(after[name] - array) / max(np.linalg.norm(array), 1e-12))
+        name: float(np.linalg.norm(after[name] - array)) / max(float(np.linalg.norm(array)), 1e-12)
         for name, array in before.items()
         if name in after and after[name].shape == array.shape
     }
