@@ -150,6 +150,7 @@ def play_match(
     records: str | Sequence[str] | None = None,
     sprt: elo.Sprt | None = None,
     names: tuple[str, str] | None = None,
+    ray: str | None = None,
 ) -> MatchResult:
     """Play `games` games between A and B and count them from A's view.
 
@@ -163,7 +164,8 @@ def play_match(
     game, in the order they finish. `out` is a folder for games.jsonl, result.json and a page; games
     already there, played under the same terms, are counted and not played again. `records` (kif,
     csa, usi, ...; one or several) writes each game there as a record too. `sprt` ends the match
-    early once decided.
+    early once decided. `ray`: the address of a Ray cluster whose machines play, so many games at
+    once on each.
 
     Raises ValueError for unusable arguments and PlayerSpecError for a bad specification.
     """
@@ -199,7 +201,13 @@ def play_match(
                     store.write_records(record, suffixes)
         jobs = [job for job in _jobs(chosen, seed) if job.index not in done]
         if result.decision is None:
-            for record in run_jobs(sources, conditions, jobs, concurrency):
+            if ray is None:
+                played = run_jobs(sources, conditions, jobs, concurrency)
+            else:
+                from komadori.arena.cluster import run_jobs_on_cluster
+
+                played = run_jobs_on_cluster(ray, sources, conditions, iter(jobs), concurrency)
+            for record in played:
                 record.names = shown if record.first_is_black else (shown[1], shown[0])
                 if store:
                     store.add(record)

@@ -21,6 +21,7 @@ SUBCOMMANDS: dict[str, str] = {
     "lab": "Run the diary's experiments and report them.",
     "linear": "Learn the evaluations of the alpha-beta search.",
     "generate": "Make data to learn from: games of engines.",
+    "loop": "Play, learn, match, promote, again: reinforcement from one TOML file.",
     "bench": "Measure networks and the search on this machine.",
     "usi": "Play as a USI engine, for GUIs and match runners.",
     "analyse": "Analyse games: annotated records and a page with graph and boards.",

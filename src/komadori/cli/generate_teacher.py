@@ -47,13 +47,19 @@ class _Bounds(click.ParamType["SearchBounds"]):
 
 @click.command("teacher")
 @click.option(
-    "-o", "--folder", required=True, type=click.Path(file_okay=False, path_type=Path), help="Of it."
+    "-o",
+    "--out",
+    "folder",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of games; one that is there is resumed.",
 )
 @click.option(
     "--games", type=click.IntRange(min=0), default=1000, show_default=True, help="0: until stopped."
 )
 @click.option("--threads", type=click.IntRange(min=1), help="Games at once; all cores if left out.")
 @click.option("--seed", type=click.IntRange(min=0))
+@click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
 # who plays
 @click.option(
     "--eval",
@@ -135,6 +141,7 @@ def command(
     folder: Path,
     games: int,
     threads: int | None,
+    address: str | None,
     evaluation: str | None,
     weights: Path | None,
     fv_scale: int | None,
@@ -156,13 +163,17 @@ def command(
 ) -> None:
     """Play games to learn from: the built-in search, or a USI engine, against itself.
 
-    The same command goes on with a folder; a finished game is never lost. Ctrl-C ends it within
-    a second.
+    The same command resumes a folder; a finished game is never lost. Ctrl-C ends it within a
+    second.
     """
     import os
+    from functools import partial
 
     from komadori.arena.openings import OpeningError
+    from komadori.cli.console import say
     from komadori.cli.generate_run import run
+    from komadori.cluster import ClusterError
+    from komadori.generate.cluster_games import ClusterGames, adopt, forget, teacher_job
     from komadori.generate.folder import GameFolder
     from komadori.generate.openings import Lines
     from komadori.generate.settings import SearchBounds, TeacherSettings
@@ -187,7 +198,7 @@ def command(
             "--opponent-engine or --opponent-search"
         )
     given |= {"searches": searches or None, "opponent_searches": opponent_searches or None}
-    threads = threads or os.cpu_count() or 1
+    cores = threads or os.cpu_count() or 1
     try:
         settings = TeacherSettings.from_mapping(
             {name: value for name, value in given.items() if value is not None}
@@ -204,7 +215,7 @@ def command(
             }
 
             def source() -> GameSource:
-                return UsiGames(settings, lines, engine, other, threads)
+                return UsiGames(settings, lines, engine, other, cores)
 
         else:
             player = Evaluation(evaluation or "nnue", weights, fv_scale or 16)
@@ -219,11 +230,21 @@ def command(
             }
 
             def source() -> GameSource:
-                return BuiltinGames(settings, lines, player, opponent, threads)
+                return BuiltinGames(settings, lines, player, opponent, cores)
 
         with GameFolder(folder, teacher_card(settings, lines, players), segment_games) as held:
-            run(held, source(), games, threads)
-    except (ValueError, OpeningError, WeightsError, EngineError, OSError) as error:
+            if address is None:
+                run(held, source(), games, cores)
+                return
+            who: tuple[Any, Any] = (engine, other) if engine_command else (player, opponent)
+            held.add(adopt(folder))
+            forget(folder)
+            job = teacher_job(folder, settings, lines, *who)
+            told = partial(say, err=True)
+            machines = ClusterGames(address, folder, job, threads=threads, on_change=told)
+            run(held, machines, games, machines.threads)
+            forget(folder)
+    except (ValueError, OpeningError, WeightsError, EngineError, ClusterError, OSError) as error:
         raise click.ClickException(str(error)) from error
 
 

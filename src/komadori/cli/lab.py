@@ -115,6 +115,7 @@ def list_(folder: Path, results: Path) -> None:
     metavar="1,2,3",
     help="Seeds of every variant; else 1, and 2 and 3 where a gap is small.",
 )
+@click.option("--ray", "address", metavar="ADDRESS", help="On all machines of a Ray cluster.")
 @_RUNS
 @_FOLDER
 @_RESULTS
@@ -128,6 +129,7 @@ def run(
     device: str,
     threads: int | None,
     seeds: str,
+    address: str | None,
     runs: Path,
     folder: Path,
     results: Path,
@@ -140,6 +142,7 @@ def run(
     learn fastest with --threads 1 in as many processes as there are cores.
     """
     from komadori import training
+    from komadori.cli.everywhere import on_all_machines
     from komadori.cli.lab_display import Display
     from komadori.cli.sample_files import load_samples
     from komadori.lab.results import Store
@@ -156,6 +159,13 @@ def run(
     if any(seed < 0 for seed in chosen):
         raise click.UsageError(f"--seeds {seeds}: seeds are not negative")
     stop = threading.Event()
+    if address is not None:
+        with interrupt_sets(stop):
+            is_complete = on_all_machines(address, stop)
+        if not is_complete:
+            raise InterruptError("the same command resumes")
+        say(f"next: komadori lab report --results {results}")
+        return
     samples = load_samples(data or _sample())
     try:
         with Display() as display, interrupt_sets(stop):

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 @click.option("--opening-plies", default=8, show_default=True, help="Random plies, or of records.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--concurrency", "-j", default=1, show_default=True, help="Games at a time.")
+@click.option("--ray", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
 @click.option("--sprt", nargs=2, type=float, metavar="ELO0 ELO1", help="Stop once decided.")
 @click.option(
     "--records",
@@ -48,6 +49,7 @@ def command(
     opening_plies: int,
     seed: int,
     concurrency: int,
+    ray: str | None,
     sprt: tuple[float, float] | None,
     records: tuple[str, ...],
     out: Path | None,
@@ -61,6 +63,7 @@ def command(
     with options after it, as in  "model:a.onnx?nodes=100"  or  "gnushogi?depth=3".
     """
     from komadori import arena
+    from komadori.cluster import ClusterError
     from komadori.players import PlayerSpec
     from komadori.usi.client import EngineError
 
@@ -90,10 +93,11 @@ def command(
                     out=out,
                     records=records,
                     sprt=test,
+                    ray=ray,
                 ),
                 "the same command resumes" if out else "with --out a match can be resumed",
             )
-    except (ValueError, EngineError, arena.WorkerError, OSError) as error:
+    except (ValueError, EngineError, arena.WorkerError, ClusterError, OSError) as error:
         raise click.ClickException(str(error)) from error
     _report(terminal, result, seed, str(openings or f"{opening_plies} random plies"), out)
 

@@ -132,9 +132,11 @@ def _frame(game: FinishedGame) -> bytes:
     return _FRAME.pack(_MAGIC, len(body), zlib.crc32(body)) + body
 
 
-def read_journal(path: Path) -> tuple[list[StoredGame], int]:
-    """The games up to the first frame that isn't whole, and the bytes up to there."""
-    data = path.read_bytes()
+def read_journal(path: Path, begin: int = 0) -> tuple[list[StoredGame], int]:
+    """The games from byte `begin` up to the first frame that isn't whole, and where that begins."""
+    with path.open("rb") as file:
+        file.seek(begin)
+        data = file.read()
     games: list[StoredGame] = []
     at = 0
     while at + _FRAME.size <= len(data):
@@ -143,12 +145,11 @@ def read_journal(path: Path) -> tuple[list[StoredGame], int]:
         if magic != _MAGIC or len(body) < size or zlib.crc32(body) != crc:
             break
         *facts, hcpe3_size, inner_size = _FACTS.unpack_from(body)
-        begin = _FACTS.size
-        hcpe3 = body[begin : begin + hcpe3_size]
-        inner = body[begin + hcpe3_size : begin + hcpe3_size + inner_size]
+        middle = _FACTS.size + hcpe3_size
+        hcpe3, inner = body[_FACTS.size : middle], body[middle : middle + inner_size]
         games.append(StoredGame(StoredFacts(*facts), hcpe3, inner))
         at += _FRAME.size + size
-    return games, at
+    return games, begin + at
 
 
 class Journal:

@@ -64,7 +64,7 @@ def generate_games(
     and what is finished lies in segment files.
     """
     missing = iter(folder.missing(games))
-    ahead = 32 * threads
+    ahead = 64 * threads
     began = time.monotonic()
     plies = nodes = 0
     is_done = False

@@ -1,0 +1,58 @@
+"""What one process keeps of games that others play: journals, duplicates, compression.
+
+    python bench/game_folder.py [--games 4000]
+
+Adds copies of the bundled games, each with a number and a digest of its own, to a folder, as the
+head of a cluster does with its workers' games. Per second of processor time, which other programs
+disturb least.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+import time
+from pathlib import Path
+
+from komadori import records
+from komadori.generate import GameFolder
+from komadori.generate.folder import StoredFacts, StoredGame, read_journal
+from komadori.records.table import table_of
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--games", type=int, default=4000)
+    count = parser.parse_args().games
+    sample = records.read_games(records.sample_path())[:500]
+    content = [(bytes(table_of([game]).hcpe3(0)), len(game)) for game in sample]
+    games = []
+    for number in range(count):
+        hcpe3, plies = content[number % len(content)]
+        facts = StoredFacts(number, number + 1, 1, 2, 3, plies, plies, 0, 0, 1500 * plies)
+        games.append(StoredGame(facts, hcpe3, b""))
+    plies = sum(game.facts.plies for game in games)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        with GameFolder(folder / "journals", {}, count + 1) as held:
+            began = time.process_time()
+            held.add(games)
+            journals = time.process_time() - began
+        (journal,) = (folder / "journals").glob("*.journal")
+        size = journal.stat().st_size
+        began = time.process_time()
+        read_journal(journal)
+        reading = time.process_time() - began
+        with GameFolder(folder / "segments", {}, 1000) as held:
+            began = time.process_time()
+            held.add(games)
+            whole = time.process_time() - began
+    print(
+        f"{count:,} games, {plies:,} plies, {size / plies:.1f} bytes a ply in journals; plies per "
+        f"second of a core: written to journals {plies / journals:,.0f}, read from them "
+        f"{plies / reading:,.0f}, kept as segments (journal, duplicates, xz) {plies / whole:,.0f}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,101 @@
+"""A match's games on several machines."""
+
+from __future__ import annotations
+
+import os
+import queue
+import threading
+from collections.abc import Iterator, Mapping
+from dataclasses import asdict
+from typing import Any
+
+from komadori.arena.game import Conditions, GameRecord
+from komadori.arena.openings import Opening
+from komadori.arena.workers import Job, PlayerSource, ProcessTable
+from komadori.cluster import Fleet
+from komadori.cluster.fleet import AHEAD
+
+
+class MatchWorker:
+    """Plays jobs at tables in processes, one per thread (a `cluster.Worker`).
+
+    job: the players' specifications and the conditions; items: `Job`s; results: games; all JSON.
+    """
+
+    def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
+        a, b = job["players"]
+        self._sources: tuple[PlayerSource, PlayerSource] = (a, b)
+        self._conditions = Conditions(**job["conditions"])
+        self._items: queue.Queue[Any] = queue.Queue()
+        self._done: queue.Queue[tuple[Any, Any]] = queue.Queue()
+        self._tables: list[ProcessTable] = []
+        self._each = max(1, (os.cpu_count() or 1) // threads)
+        for i in range(threads):
+            threading.Thread(target=self._play, name=f"table {i}", daemon=True).start()
+
+    def add(self, items: list[Any]) -> None:
+        for item in items:
+            self._items.put(item)
+
+    def take(self) -> list[tuple[Any, Any]]:
+        try:
+            item, result = self._done.get(timeout=0.1)
+        except queue.Empty:
+            return []
+        if isinstance(result, Exception):
+            raise result
+        return [(item, result)]
+
+    def stop(self) -> None:
+        for table in self._tables:
+            table.abandon()
+
+    def _play(self) -> None:
+        item: Any = None
+        try:
+            item = self._items.get()
+            with ProcessTable(self._sources, self._conditions, self._each) as table:
+                self._tables.append(table)
+                while True:
+                    record = table.play(read_job(item), self._conditions)
+                    self._done.put((item, record.to_json()))
+                    item = self._items.get()
+        except Exception as error:  # raised where the games are taken
+            self._done.put((item, error))
+
+
+def read_job(data: Mapping[str, Any]) -> Job:
+    """A job from `dataclasses.asdict` of one."""
+    opening = Opening(data["opening"]["sfen"], tuple(data["opening"]["moves"]))
+    return Job(**{**data, "opening": opening, "options": tuple(data["options"])})
+
+
+def run_jobs_on_cluster(
+    address: str,
+    sources: tuple[PlayerSource, PlayerSource],
+    conditions: Conditions,
+    jobs: Iterator[Job],
+    concurrency: int | None = None,
+) -> Iterator[GameRecord]:
+    """As `workers.run_jobs`, on all machines of a Ray cluster, so many games at once on each.
+
+    Specifications name files by paths that every machine knows. A game whose machine is lost is
+    played again on another one. Raises ClusterError.
+    """
+    if not all(isinstance(source, str) for source in sources):
+        raise ValueError("players on other machines are given by specifications")
+    job = {"players": list(sources), "conditions": asdict(conditions)}
+    worker = "komadori.arena.cluster:MatchWorker"
+    finished: set[int] = set()
+    with Fleet(address, worker, job, threads=concurrency) as fleet:
+        rest = iter(jobs)
+        while True:
+            while fleet.waiting < AHEAD * fleet.threads and (one := next(rest, None)) is not None:
+                fleet.add([asdict(one)])
+            if not fleet.waiting:
+                return
+            for _, result in fleet.take(0.5):
+                record = GameRecord.from_json(result)
+                if record.index not in finished:
+                    finished.add(record.index)
+                    yield record

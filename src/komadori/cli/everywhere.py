@@ -1,0 +1,39 @@
+"""`--ray` of commands that share their work out by claims in a folder."""
+
+from __future__ import annotations
+
+import sys
+import threading
+
+import click
+
+from komadori.cli.console import say
+
+
+def on_all_machines(address: str, stop: threading.Event) -> bool:
+    """This very command without `--ray`, once on each machine, in this folder.
+
+    Returns False where `stop` was set.
+    """
+    from functools import partial
+
+    from komadori.cluster import ClusterError
+    from komadori.cluster.everywhere import run_everywhere
+
+    words = [sys.executable, "-m", "komadori", *without_ray(sys.argv[1:])]
+    try:
+        return run_everywhere(address, words, on_change=partial(say, err=True), stop=stop.is_set)
+    except ClusterError as error:
+        raise click.ClickException(str(error)) from error
+
+
+def without_ray(words: list[str]) -> list[str]:
+    """The words of a command line but `--ray ADDRESS` or `--ray=ADDRESS`."""
+    kept: list[str] = []
+    rest = iter(words)
+    for word in rest:
+        if word == "--ray":
+            next(rest, None)
+        elif not word.startswith("--ray="):
+            kept.append(word)
+    return kept

@@ -1,0 +1,177 @@
+"""`komadori loop`: games, learning, a match, promotion, again."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from komadori.cli.console import console, say
+from komadori.cli.interrupt import InterruptError, interrupt_sets
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+
+    from komadori.generate.loop import Event, Loop
+
+_CONFIG = click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_FOLDER = click.option(
+    "-o",
+    "--out",
+    "folder",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The loop's; runs/NAME of the config where left out.",
+)
+_THREADS = click.option("--threads", type=click.IntRange(min=1), help="All cores where left out.")
+
+
+@click.group()
+def command() -> None:
+    """Play, learn, match, promote, again: a reinforcement loop from one TOML file.
+
+    All of it is files in one folder: each command goes on with what is there, may be killed at
+    any moment, and may run on any machine that sees the folder.
+    """
+
+
+@command.command("run")
+@_CONFIG
+@_FOLDER
+@_THREADS
+def run_command(config: Path, folder: Path | None, threads: int | None) -> None:
+    """Every stage of every generation, one after the other."""
+    from komadori.generate.loop import run
+
+    _work(config, folder, threads, run)
+
+
+@command.command("stage")
+@click.argument("name", type=click.Choice(["games", "relabel", "train", "gate", "references"]))
+@_CONFIG
+@_FOLDER
+@_THREADS
+@click.option("--wait", is_flag=True, help="For what other processes are to make first.")
+def stage_command(
+    name: str, config: Path, folder: Path | None, threads: int | None, wait: bool
+) -> None:
+    """One stage of every generation: several of these, each with --wait, are a loop."""
+    from komadori.generate.loop import run_stage
+
+    _work(config, folder, threads, lambda loop, **how: run_stage(loop, name, wait=wait, **how))
+
+
+@command.command("status")
+@click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
+def status_command(folder: Path) -> None:
+    """What each generation has done. The same with a chart is in the folder's index.html."""
+    import json
+
+    from komadori.generate.loop import Loop, LoopConfigError, LoopError, config_from_dict
+    from komadori.generate.loop.page import write_page
+
+    try:
+        table = json.loads((folder / "loop.json").read_text(encoding="utf-8"))
+        loop = Loop(config_from_dict(table), folder)
+        write_page(loop)
+        console().print(_table(loop))
+    except FileNotFoundError as error:
+        raise click.ClickException(f"{folder}: holds no loop (no loop.json)") from error
+    except (LoopConfigError, LoopError, ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+def work(loop: Loop, threads: int | None, do: Callable[..., bool]) -> None:
+    """Run some of a loop with its live table. Raises InterruptError after a signal."""
+    stop = threading.Event()
+    with interrupt_sets(stop), _display(console(err=True), loop) as observer:
+        is_done = do(
+            loop,
+            threads=threads or os.cpu_count() or 1,
+            observer=observer,
+            stop=stop.is_set,
+        )
+    if not is_done:
+        raise InterruptError(f"the same command resumes ({loop.folder})")
+    console().print(_table(loop))
+    say(loop.folder / "index.html")
+
+
+def _work(config: Path, folder: Path | None, threads: int | None, do: Callable[..., bool]) -> None:
+    from komadori.generate.loop import Loop, load_config
+
+    with errors():
+        loop = Loop(load_config(config), folder or Path("runs") / config.stem)
+        work(loop, threads, do)
+
+
+@contextlib.contextmanager
+def errors() -> Iterator[None]:
+    """What a loop may meet as the command's error."""
+    from komadori.linear.weights_file import WeightsError
+
+    try:
+        yield
+    except (ValueError, WeightsError, OSError, RuntimeError) as error:
+        raise click.ClickException(str(error)) from error
+
+
+@contextlib.contextmanager
+def _display(terminal: Console, loop: Loop) -> Iterator[Callable[[Event], None]]:
+    from rich.live import Live
+
+    def words(event: Event) -> str:
+        return f"generation {event.generation}, {event.stage}: {event.text}"
+
+    if not terminal.is_terminal:
+        yield lambda event: terminal.print(words(event), soft_wrap=True) if event.text else None
+        return
+    with Live(_table(loop), console=terminal, refresh_per_second=4) as live:
+
+        def observe(event: Event) -> None:
+            if event.text:
+                live.console.print(words(event), soft_wrap=True)
+            live.update(_table(loop, event))
+
+        yield observe
+
+
+def _table(loop: Loop, event: Event | None = None) -> RenderableType:
+    from rich.table import Table
+
+    table = Table(box=None, header_style="bold")
+    for name in ("generation", "games", "positions", "by", "match", "Elo", "", "Elo above 0"):
+        table.add_column(name, justify="right")
+    ratings = {rating.generation: rating for rating in loop.ratings()}
+    number = 1
+    while loop.generation(number).exists():
+        games, verdict = loop.facts(number, "games"), loop.verdict(number)
+        row = [str(number)]
+        row += (
+            [f"{games['games']:,}", f"{games['positions']:,}", str(games["by"])]
+            if games
+            else [""] * 3
+        )
+        if verdict is None:
+            row += ["", "", _doing(event, number), ""]
+        else:
+            rating = ratings.get(number)
+            row += [
+                f"{verdict.wins}-{verdict.draws}-{verdict.losses}" if verdict.games else "",
+                "" if verdict.elo is None else f"{verdict.elo:+.0f} ± {verdict.error or 0:.0f}",
+                "took over" if verdict.promoted else "dropped",
+                f"{rating.elo:+.0f} ± {rating.error:.0f}" if rating else "",
+            ]
+        table.add_row(*row)
+        number += 1
+    return table
+
+
+def _doing(event: Event | None, number: int) -> str:
+    if event is None or event.generation != number:
+        return ""
+    return f"{event.stage} {event.done:,}/{event.total:,}" if event.total else event.stage

@@ -1,0 +1,72 @@
+"""A worker that runs command lines, so many at once: for work that leaves its files by itself."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import queue
+import signal
+import subprocess
+import threading
+from collections.abc import Mapping
+from typing import Any
+
+#: Characters of a command's last words that its result keeps.
+_WORDS = 2000
+
+
+class CommandWorker:
+    """Items are lists of words; a result is {"code": exit status, "words": the end of the output}.
+
+    job: "folder" to run them in; "threads_each": cores that one takes.
+    """
+
+    def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
+        self._folder = job.get("folder")
+        self._items: queue.Queue[list[str] | None] = queue.Queue()
+        self._done: queue.Queue[tuple[list[str], dict[str, Any]]] = queue.Queue()
+        self._running: set[subprocess.Popen[str]] = set()
+        self._stopping = False
+        at_once = max(1, threads // int(job.get("threads_each", 1)))
+        for _ in range(at_once):
+            threading.Thread(target=self._run, daemon=True).start()
+
+    def add(self, items: list[Any]) -> None:
+        for item in items:
+            self._items.put(item)
+
+    def take(self) -> list[tuple[Any, Any]]:
+        try:
+            found = [self._done.get(timeout=0.1)]
+        except queue.Empty:
+            return []
+        with contextlib.suppress(queue.Empty):
+            while True:
+                found.append(self._done.get_nowait())
+        return list(found)
+
+    def stop(self) -> None:
+        self._stopping = True
+        for process in list(self._running):
+            with contextlib.suppress(OSError):
+                os.killpg(process.pid, signal.SIGTERM)
+
+    def _run(self) -> None:
+        while not self._stopping and (item := self._items.get()) is not None:
+            try:
+                process = subprocess.Popen(
+                    item,
+                    cwd=self._folder,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.STDOUT,
+                    text=True,
+                    errors="replace",
+                    start_new_session=True,
+                )
+            except OSError as error:
+                self._done.put((item, {"code": 127, "words": str(error)}))
+                continue
+            self._running.add(process)
+            words, _ = process.communicate()
+            self._running.discard(process)
+            self._done.put((item, {"code": process.returncode, "words": words[-_WORDS:]}))

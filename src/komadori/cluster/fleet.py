@@ -1,0 +1,261 @@
+"""One worker on every machine of a Ray cluster; machines may join and leave meanwhile."""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Mapping
+from types import TracebackType
+from typing import Any, Protocol, Self
+
+#: Seconds between looks for machines that have joined.
+LOOK_S = 2.0
+#: Items that a worker holds for each of its threads, where nobody says: enough for minutes of work.
+AHEAD = 4
+
+
+class ClusterError(RuntimeError):
+    """A cluster that can't be reached, or work that fails on every machine."""
+
+
+class Worker(Protocol):
+    """Does items, on one machine. Items and results are JSON: numbers, names, paths, no arrays.
+
+    Made as `Worker(job, name, threads)`; `job` is JSON, `name` tells it from all other workers.
+    """
+
+    def add(self, items: list[Any]) -> None:
+        """Items to be done, in this order."""
+
+    def take(self) -> list[tuple[Any, Any]]:
+        """Items that are done since the last call, with their results; waits a short while."""
+
+    def stop(self) -> None:
+        """End at once; items under way are lost."""
+
+
+def load(path: str) -> Any:
+    """The class of "module:Class"."""
+    module, _, name = path.partition(":")
+    return getattr(importlib.import_module(module), name)
+
+
+class _Hull:
+    """The Ray actor: a worker and the thread that takes what it has done."""
+
+    def __init__(self, worker: str, job: Mapping[str, Any], name: str, threads: int) -> None:
+        self._worker: Worker = load(worker)(job, name, threads)
+        self._done: list[tuple[Any, Any]] = []
+        self._error = ""
+        self._lock = threading.Lock()
+        self._ended = False
+        self._thread = threading.Thread(target=self._collect, daemon=True)
+        self._thread.start()
+
+    def _collect(self) -> None:
+        try:
+            while not self._ended:
+                found = self._worker.take()
+                with self._lock:
+                    self._done += found
+        except Exception as error:  # told to the head, which raises it
+            self._error = f"{type(error).__name__}: {error}"
+
+    def add(self, items: list[Any]) -> None:
+        self._worker.add(items)
+
+    def done(self) -> tuple[list[tuple[Any, Any]], str]:
+        with self._lock:
+            found, self._done = self._done, []
+        return found, self._error
+
+    def stop(self) -> None:
+        self._ended = True
+        self._worker.stop()
+
+
+class _Machine:
+    """What the head knows of one machine's worker."""
+
+    def __init__(self, actor: Any, name: str, threads: int) -> None:
+        self.actor, self.name, self.threads = actor, name, threads
+        self.items: list[Any] = []
+        self.asked: Any = None
+        self.done = 0
+
+
+class Fleet:
+    """Gives items to the workers of all machines and takes their results.
+
+    An item whose machine is lost goes to another one; results may then come twice where the machine
+    was lost after the work, so work has to be such that doing it again does no harm.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        worker: str,
+        job: Mapping[str, Any],
+        *,
+        threads: int | None = None,
+        ahead: int = AHEAD,
+        on_change: Any = None,
+    ) -> None:
+        """`address`: as `ray.init` takes it ("auto", "HOST:PORT"). `worker`: "module:Class".
+        `threads`: of each worker; all of its machine's cores where None. `ahead`: items that a
+        worker holds for each of its threads, so that it has work until the head looks again.
+        `on_change`: told in words which machines join and are lost. Raises ClusterError.
+        """
+        try:
+            import ray
+        except ModuleNotFoundError as error:
+            raise ClusterError(
+                "--ray needs the extra `cluster`: pip install 'komadori[cluster]'"
+            ) from error
+        self._ray = ray
+        self._worker, self._job, self._threads, self._ahead = worker, dict(job), threads, ahead
+        self._say = on_change or (lambda _text: None)
+        self._machines: dict[str, _Machine] = {}
+        self._waiting: deque[Any] = deque()
+        self._looked = 0.0
+        self._made = 0
+        self.lost = 0
+        self._connected = not ray.is_initialized()
+        if self._connected:
+            try:
+                ray.init(address=address, log_to_driver=False, logging_level="error")
+            except (ConnectionError, RuntimeError, ValueError, OSError) as error:
+                raise ClusterError(f"no Ray cluster at {address}: {error}") from error
+        self._look()
+        if not self._machines:
+            self.close()
+            raise ClusterError(f"the Ray cluster at {address} has no machine with a free core")
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    @property
+    def machines(self) -> int:
+        return len(self._machines)
+
+    @property
+    def threads(self) -> int:
+        """Of all workers together."""
+        return sum(machine.threads for machine in self._machines.values())
+
+    @property
+    def waiting(self) -> int:
+        """Items that aren't done."""
+        held = sum(len(machine.items) for machine in self._machines.values())
+        return len(self._waiting) + held
+
+    def add(self, items: Iterable[Any]) -> None:
+        """Items to be done, in about this order."""
+        self._waiting.extend(items)
+        self._hand_out()
+
+    def take(self, timeout_s: float) -> list[tuple[Any, Any]]:
+        """What is done since the last call; waits for something so long. Raises ClusterError where
+        a worker says that its work can't be done."""
+        ends = time.monotonic() + timeout_s
+        while True:
+            if time.monotonic() - self._looked > LOOK_S:
+                self._look()
+            found = [one for machine in list(self._machines.values()) for one in self._ask(machine)]
+            self._hand_out()
+            if found or time.monotonic() >= ends:
+                return found
+            time.sleep(min(0.05, max(0.0, ends - time.monotonic())))
+
+    def _ask(self, machine: _Machine) -> list[tuple[Any, Any]]:
+        """Without waiting: what the last question was answered, and the next question."""
+        ray = self._ray
+        try:
+            if machine.asked is None:
+                machine.asked = machine.actor.done.remote()
+                return []
+            ready, _ = ray.wait([machine.asked], timeout=0)
+            if not ready:
+                return []
+            found, error = ray.get(machine.asked)
+            machine.asked = None
+        except ray.exceptions.RayError as lost:
+            self._lose(machine, lost)
+            return []
+        if error:
+            raise ClusterError(f"{machine.name}: {error}")
+        for item, _ in found:
+            with contextlib.suppress(ValueError):
+                machine.items.remove(item)
+        machine.done += len(found)
+        return [(item, result) for item, result in found]
+
+    def _lose(self, machine: _Machine, error: Exception) -> None:
+        for node, known in list(self._machines.items()):
+            if known is machine:
+                del self._machines[node]
+        # What can't even be made anywhere would be tried without end.
+        cause = getattr(error, "cause", None)
+        if machine.done == 0 and cause is not None and not isinstance(cause, OSError):
+            raise ClusterError(f"{machine.name}: {cause}") from error
+        self.lost += 1
+        self._waiting.extendleft(reversed(machine.items))
+        self._say(f"{machine.name} is lost; its {len(machine.items)} items go to others")
+        machine.items = []
+
+    def _look(self) -> None:
+        """Put a worker on every machine that has none."""
+        ray = self._ray
+        self._looked = time.monotonic()
+        from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+        for node in ray.nodes():
+            name, cores = node["NodeID"], int(node["Resources"].get("CPU", 0))
+            if not node["Alive"] or name in self._machines or cores < 1:
+                continue
+            threads = min(self._threads or cores, cores)
+            self._made += 1
+            label = f"{node['NodeManagerAddress']}-{name[:6]}-{self._made}"
+            actor = (
+                ray.remote(_Hull)
+                .options(
+                    num_cpus=threads,
+                    max_concurrency=4,
+                    scheduling_strategy=NodeAffinitySchedulingStrategy(name, soft=False),
+                )
+                .remote(self._worker, self._job, label, threads)
+            )
+            self._machines[name] = _Machine(actor, label, threads)
+            self._say(f"{label} has joined with {threads} threads")
+
+    def _hand_out(self) -> None:
+        for machine in list(self._machines.values()):
+            wanted = self._ahead * machine.threads - len(machine.items)
+            items = [self._waiting.popleft() for _ in range(min(wanted, len(self._waiting)))]
+            if items:
+                machine.items += items
+                machine.actor.add.remote(items)
+
+    def close(self) -> None:
+        """End the workers; what they were doing is lost."""
+        ray = self._ray
+        with contextlib.suppress(Exception):
+            ray.wait([m.actor.stop.remote() for m in self._machines.values()], timeout=1)
+        for machine in self._machines.values():
+            with contextlib.suppress(Exception):
+                ray.kill(machine.actor)
+        self._machines.clear()
+        if self._connected:
+            ray.shutdown()
+            self._connected = False

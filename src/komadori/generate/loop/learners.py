@@ -1,0 +1,270 @@
+"""What a loop can learn: the linear evaluations, and networks."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from komadori import records
+from komadori.atomic import atomic_writer
+from komadori.generate.sources import Evaluation
+from komadori.linear import kpp, nnue, two_piece
+from komadori.linear.regression import Positions
+
+Show = Callable[[str], None]
+Progress = Callable[[int, int], None]
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class TrainTask:
+    """What a learner is to do.
+
+    files: games to learn from. folder: of its run, which goes on where it was ended. candidate:
+    the file to make. before: the run of the generation that took over last, None for the first.
+    progress: told what is done of how much.
+    """
+
+    files: list[Path]
+    settings: Mapping[str, Any]
+    folder: Path
+    candidate: Path
+    before: Path | None
+    begin_with: Path | None
+    test_share: float
+    test_limit: int
+    seed: int
+    threads: int
+    show: Show
+    progress: Progress
+    stop: Stop
+
+
+class Learner(Protocol):
+    """suffix: of the file that it makes."""
+
+    @property
+    def suffix(self) -> str: ...
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        """Raises ValueError for settings that it can't read."""
+
+    def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
+        """The player of generation 0 where nothing is given: a file made at `candidate`, or None
+        for the learner's own."""
+
+    def learn(self, task: TrainTask) -> bool:
+        """Whether the candidate is there; False where it was stopped."""
+
+    def player(self, file: Path | None, nodes: int) -> str:
+        """A specification of `komadori.players`."""
+
+    def evaluation(self, file: Path | None) -> Evaluation:
+        """What teacher games are played with. Raises ValueError where it plays none."""
+
+
+def _copy(made: Path, to: Path) -> None:
+    with made.open("rb") as source, atomic_writer(to) as copy:
+        shutil.copyfileobj(source, copy)
+
+
+def _is_begun(folder: Path) -> bool:
+    return (folder / "state.npz").exists()
+
+
+@dataclass(frozen=True)
+class LinearLearner:
+    """One of the linear evaluations."""
+
+    name: str
+    kind: type[Any]
+    suffix: str
+    run: Callable[[TrainTask, Any, Positions, Positions], Path | None]
+
+    def settings(self, table: Mapping[str, Any]) -> Any:
+        known = {one.name for one in fields(self.kind)}
+        if unknown := sorted(set(table) - known - {"go_on"}):
+            raise ValueError(f"{self.name} has no setting called {', '.join(unknown)}")
+        if "go_on" in table and self.name != "nnue":
+            raise ValueError(f"go_on: {self.name} always learns from the beginning")
+        try:
+            return self.kind(**{name: v for name, v in table.items() if name != "go_on"})
+        except TypeError as error:
+            raise ValueError(str(error)) from error
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        self.settings(settings)
+
+    def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
+        return None
+
+    def learn(self, task: TrainTask) -> bool:
+        from komadori import training
+        from komadori.training import Part
+
+        settings = replace(self.settings(task.settings), threads=task.threads)
+        samples = records.load_samples(task.files)
+        moved = np.flatnonzero(samples.move16 != 0).astype(np.int64)
+        parts = training.split_by_game(Part(samples, moved), task.test_share, task.seed)
+        split = training.make_split(*parts, test_limit=task.test_limit, seed=task.seed)
+        task.show(
+            f"{len(split.train):,} positions of {split.train_games:,} games to learn from, "
+            f"{len(split.test):,} of {split.test_games:,} games held out"
+        )
+        train, test = (Positions.of(samples, part.rows) for part in (split.train, split.test))
+        made = self.run(task, settings, train, test)
+        if made is None:
+            return False
+        _copy(made, task.candidate)
+        return True
+
+    def evaluation(self, file: Path | None) -> Evaluation:
+        if file is None and self.name == "kpp":
+            return Evaluation("material")
+        return Evaluation(self.name, file)
+
+    def player(self, file: Path | None, nodes: int) -> str:
+        evaluation = self.evaluation(file)
+        where = "" if evaluation.weights is None else f"&EvalFile={evaluation.weights}"
+        return f"alphabeta?Eval={evaluation.name}{where}&nodes={nodes}&USI_Hash=16"
+
+
+def _two_piece(task: TrainTask, settings: Any, train: Positions, test: Positions) -> Path | None:
+    train_records, test_records = (
+        two_piece.Records(np.ascontiguousarray(part.hcp), part.move16) for part in (train, test)
+    )
+    learner = two_piece.Learner(
+        settings, train_records, test_records, task.folder, resume=_is_begun(task.folder)
+    )
+
+    def report(found: two_piece.Report) -> None:
+        task.progress(found.iteration, settings.iterations)
+        task.show(
+            f"iteration {found.iteration}: loss {found.loss_before:.4f} to {found.loss_after:.4f}, "
+            f"agreement {100 * found.agreement[0]:.1f} %"
+        )
+
+    learner.run(report, task.stop)
+    return None if learner.state.iteration < settings.iterations else task.folder / "weights.npz"
+
+
+def _kpp(task: TrainTask, settings: Any, train: Positions, test: Positions) -> Path | None:
+    learner = kpp.Learner(settings, train, test, task.folder, resume=_is_begun(task.folder))
+    updates = learner.updates
+    learner.run(
+        lambda state: task.progress(
+            state.epoch * updates + state.update, settings.epochs * updates
+        ),
+        lambda found: task.show(
+            f"epoch {found.epoch}: held-out {found.held_out.loss}, "
+            f"agreement {100 * found.held_out.agreement[0]:.1f} %"
+        ),
+        task.stop,
+    )
+    return None if learner.state.epoch < settings.epochs else task.folder / "weights.npz"
+
+
+def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> Path | None:
+    begun = _is_begun(task.folder)
+    before = task.before if task.settings.get("go_on") and not begun else None
+    learner = nnue.Learner(settings, train, test, task.folder, resume=begun, begin_with=before)
+
+    def report(found: nnue.Report) -> None:
+        task.progress(found.epoch, settings.epochs)
+        task.show(f"epoch {found.epoch}: agreement {100 * found.agreement[0]:.1f} %")
+
+    learner.run(report, stop=task.stop)
+    return task.folder / "nn.bin" if learner.is_done else None
+
+
+class NetworkLearner:
+    """A network; its settings are those of `komadori train`, or `config`, a file of them, and
+    `set`, a list of KEY=VALUE. `go_on`: begin with the weights that took over last."""
+
+    suffix = "onnx"
+
+    def check(self, settings: Mapping[str, Any]) -> None:
+        self._config(settings)
+
+    def _config(self, settings: Mapping[str, Any]) -> Any:
+        from komadori import training
+
+        table = {name: v for name, v in settings.items() if name not in ("config", "set", "go_on")}
+        overrides = settings.get("set", [])
+        if "config" in settings:
+            if table:
+                raise ValueError(f"give config or {', '.join(table)}, not both")
+            try:
+                return training.load_config(Path(settings["config"]), overrides)
+            except OSError as error:
+                raise ValueError(str(error)) from error
+        return training.config_from_dict(table, "train", overrides)
+
+    def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
+        from komadori import training
+
+        folder = training.save_untrained(self._config(settings), candidate.with_suffix(""))
+        training.export(folder, candidate)
+        return candidate
+
+    def learn(self, task: TrainTask) -> bool:
+        from komadori import training
+
+        config = self._config(task.settings)
+        config = replace(
+            config,
+            seed=config.seed + task.seed,
+            data=replace(config.data, test_share=task.test_share, test_limit=task.test_limit),
+        )
+        begin = task.before if task.settings.get("go_on") else task.begin_with
+        if begin is not None:
+            config = replace(config, model=replace(config.model, begin_with=str(begin)))
+        samples: Any
+        if config.loss.policy_target == "visits":
+            samples = training.load_visits(task.files)
+        else:
+            samples = records.load_samples(task.files)
+
+        def report(found: training.Report) -> None:
+            task.progress(round(1000 * found.course), 1000)
+            if found.entry.get("kind") == "test":
+                task.show(
+                    f"step {found.step}: policy {100 * found.entry['policy_top1']:.1f} %, "
+                    f"value {100 * found.entry['value_accuracy']:.1f} %"
+                )
+
+        result = training.train(
+            config,
+            samples,
+            None,
+            task.folder,
+            resume=training.latest(task.folder) is not None,
+            progress=report,
+            stop=task.stop,
+        )
+        if not result.is_complete:
+            return False
+        training.export(result.checkpoint, task.candidate)
+        return True
+
+    def player(self, file: Path | None, nodes: int) -> str:
+        return f"model:{file}?nodes={nodes}"
+
+    def evaluation(self, file: Path | None) -> Evaluation:
+        raise ValueError(
+            "games.settings: a network plays no teacher games: name an evaluation, or play selfplay"
+        )
+
+
+#: By the name in `learner`.
+LEARNERS: dict[str, Learner] = {
+    "nnue": LinearLearner("nnue", nnue.Settings, "bin", _nnue),
+    "two-piece": LinearLearner("two-piece", two_piece.Settings, "npz", _two_piece),
+    "kpp": LinearLearner("kpp", kpp.Settings, "npz", _kpp),
+    "network": NetworkLearner(),
+}

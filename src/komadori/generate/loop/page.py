@@ -1,0 +1,155 @@
+"""A loop as one page: Elo over the generations with its error, and what each of them did."""
+
+from __future__ import annotations
+
+from html import escape
+from typing import TYPE_CHECKING
+
+from komadori.atomic import write_text
+
+if TYPE_CHECKING:
+    from komadori.generate.loop.folder import Loop, Rating
+
+_WIDTH, _HEIGHT, _LEFT, _BOTTOM, _TOP = 760, 320, 56, 34, 14
+
+_STYLE = """
+body { font: 15px/1.5 system-ui, sans-serif; color: #222; background: #fff; margin: 2rem auto;
+       max-width: 52rem; padding: 0 1rem; }
+h1 { font-size: 1.35rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
+.wide { overflow-x: auto; } svg { max-width: 100%; height: auto; }
+table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
+th, td { text-align: right; padding: .2rem .7rem; border-bottom: 1px solid #ddd; }
+th { font-weight: 600; } td.text, th.text { text-align: left; }
+.axis { stroke: #999; } .grid { stroke: #e5e5e5; } .line { stroke: #1f6feb; fill: none;
+stroke-width: 2; } .error { stroke: #1f6feb; opacity: .45; } .taken { fill: #1f6feb; }
+.dropped { fill: #fff; stroke: #888; stroke-width: 1.5; } text { font-size: 12px; fill: #555; }
+@media (prefers-color-scheme: dark) { body { color: #ddd; background: #16181c; }
+th, td { border-color: #333; } .grid { stroke: #2a2d33; } text { fill: #aaa; }
+.dropped { fill: #16181c; } }
+"""
+
+
+def write_page(loop: Loop) -> None:
+    """Write index.html of the loop's folder."""
+    write_text(loop.folder / "index.html", page(loop))
+
+
+def page(loop: Loop) -> str:
+    config = loop.config
+    ratings = loop.ratings()
+    chart = (
+        f'<div class="wide">{_chart(ratings)}</div>'
+        "<p>Elo above generation 0, along the chain of matches that decided who takes over; bars "
+        "are 95 % errors, which add up along it. Filled: took over. Hollow: dropped.</p>"
+        if len(ratings) > 1
+        else "<p>No match has been decided yet.</p>"
+    )
+    return (
+        '<!doctype html><html lang="en"><head><meta charset="utf-8">'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">'
+        f"<title>Loop of {escape(config.learner)}</title><style>{_STYLE}</style></head><body>"
+        f"<h1>Loop: {escape(config.learner)}, {escape(config.games.kind)} games, "
+        f"{config.games.games:,} a generation</h1><h2>Elo over generations</h2>{chart}"
+        f'<h2>Generations</h2><div class="wide">{_table(loop, ratings)}</div></body></html>\n'
+    )
+
+
+def _table(loop: Loop, ratings: list[Rating]) -> str:
+    by_number = {rating.generation: rating for rating in ratings}
+    references = loop.config.gate.references
+    heads = ["generation", "games", "positions", "by", "match", "Elo of the match", "verdict"]
+    heads += ["Elo above 0", *(f"against {name}" for name in references)]
+    rows = []
+    number = 1
+    while (loop.generation(number)).exists():
+        rows.append(_row(loop, number, by_number.get(number), references))
+        number += 1
+    head = "".join(f'<th class="text">{escape(name)}</th>' for name in heads)
+    return f"<table><tr>{head}</tr>{''.join(rows)}</table>"
+
+
+def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, ...]) -> str:
+    games, verdict = loop.facts(number, "games"), loop.verdict(number)
+    cells = [str(number)]
+    cells += (
+        [f"{games['games']:,}", f"{games['positions']:,}", str(games["by"])]
+        if games
+        else ["", "", ""]
+    )
+    if verdict is None:
+        cells += ["", "", _doing(loop, number), ""]
+    else:
+        match = f"{verdict.wins}-{verdict.draws}-{verdict.losses}" if verdict.games else ""
+        cells += [
+            match,
+            _with_error(verdict.elo, verdict.error),
+            "took over" if verdict.promoted else "dropped",
+            _with_error(rating.elo, rating.error) if rating else "",
+        ]
+    played = loop.facts(number, "references") or {}
+    for name in references:
+        score = played.get(name)
+        cells.append(f"{score['wins']}-{score['draws']}-{score['losses']}" if score else "")
+    return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
+
+
+def _doing(loop: Loop, number: int) -> str:
+    for stage, word in (("train", "in a match"), ("relabel", "learning"), ("games", "relabelling")):
+        if loop.facts(number, stage) is not None:
+            return word
+    return "playing"
+
+
+def _with_error(elo: float | None, error: float | None) -> str:
+    if elo is None:
+        return "all won or all lost"
+    return f"{elo:+.0f}" + ("" if error is None else f" ± {error:.0f}")
+
+
+def _chart(ratings: list[Rating]) -> str:
+    last = max(rating.generation for rating in ratings)
+    low = min(min(r.elo - r.error for r in ratings), 0.0)
+    high = max(max(r.elo + r.error for r in ratings), 10.0)
+    step = _step(high - low)
+    low, high = step * (low // step), step * -(-high // step)
+
+    def x(generation: float) -> float:
+        return _LEFT + (generation / max(last, 1)) * (_WIDTH - _LEFT - 20)
+
+    def y(elo: float) -> float:
+        return _TOP + (high - elo) / (high - low) * (_HEIGHT - _BOTTOM - _TOP)
+
+    parts = [f'<svg viewBox="0 0 {_WIDTH} {_HEIGHT}" role="img" aria-label="Elo over generations">']
+    elo = low
+    while elo <= high:
+        parts.append(
+            f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - 20}" y1="{y(elo):.1f}" '
+            f'y2="{y(elo):.1f}"/><text x="{_LEFT - 8}" y="{y(elo) + 4:.1f}" '
+            f'text-anchor="end">{elo:+.0f}</text>'
+        )
+        elo += step
+    every = max(1, last // 12)
+    parts += [
+        f'<text x="{x(g):.1f}" y="{_HEIGHT - 12}" text-anchor="middle">{g}</text>'
+        for g in range(0, last + 1, every)
+    ]
+    taken = [r for r in ratings if r.promoted]
+    points = " ".join(f"{x(r.generation):.1f},{y(r.elo):.1f}" for r in taken)
+    parts.append(f'<polyline class="line" points="{points}"/>')
+    for r in ratings:
+        parts.append(
+            f'<line class="error" x1="{x(r.generation):.1f}" x2="{x(r.generation):.1f}" '
+            f'y1="{y(r.elo - r.error):.1f}" y2="{y(r.elo + r.error):.1f}"/>'
+            f'<circle class="{"taken" if r.promoted else "dropped"}" r="4" '
+            f'cx="{x(r.generation):.1f}" cy="{y(r.elo):.1f}"><title>generation {r.generation}: '
+            f"{r.elo:+.0f} ± {r.error:.0f}</title></circle>"
+        )
+    parts.append("</svg>")
+    return "".join(parts)
+
+
+def _step(span: float) -> float:
+    step = 10.0
+    while span / step > 8:
+        step *= 2.5 if f"{step:g}"[0] == "2" else 2
+    return step

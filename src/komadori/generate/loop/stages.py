@@ -1,0 +1,389 @@
+"""The loop's stages. Each looks in the folder what there is to do, does it and notes that."""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from komadori.generate.loop.folder import Loop, LoopError, Verdict
+from komadori.generate.loop.learners import TrainTask
+from komadori.generate.loop.page import write_page
+from komadori.generate.loop.plugins import GAMES, RELABELLERS, GamesTask, RelabelTask
+from komadori.run_lock import InUseError, RunLock
+
+if TYPE_CHECKING:
+    from komadori.arena import MatchResult
+    from komadori.arena.openings import Opening
+
+#: Seconds between looks for what another process is to do first.
+WAIT_S = 2.0
+
+
+@dataclass(frozen=True)
+class Event:
+    """What a stage of a generation says: how far it is (done of total), or a line of text."""
+
+    generation: int
+    stage: str
+    done: int = 0
+    total: int = 0
+    text: str = ""
+
+
+Observer = Callable[[Event], None]
+Stop = Callable[[], bool]
+
+
+@dataclass(frozen=True)
+class _Work:
+    loop: Loop
+    number: int
+    stage: str
+    threads: int
+    observer: Observer
+    stop: Stop
+
+    def say(self, text: str) -> None:
+        self.observer(Event(self.number, self.stage, text=text))
+
+    def progress(self, total: int) -> Callable[[int], None]:
+        return lambda done: self.observer(Event(self.number, self.stage, done, total))
+
+
+@dataclass(frozen=True)
+class Stage:
+    """ready: whether what it needs is there. run: does the rest of it; whether it is done."""
+
+    name: str
+    ready: Callable[[Loop, int], bool]
+    run: Callable[[_Work], bool]
+
+    def is_done(self, loop: Loop, number: int) -> bool:
+        return loop.facts(number, _NOTES.get(self.name, self.name)) is not None
+
+
+# ---- games
+
+
+def _player_of_games(loop: Loop, number: int) -> int | None:
+    return loop.best(max(0, number - 1 - loop.config.lag))
+
+
+def _play(work: _Work) -> bool:
+    loop, config = work.loop, work.loop.config
+    generation = _player_of_games(loop, work.number)
+    assert generation is not None
+    _begin(loop)
+    began = time.monotonic()
+    task = GamesTask(
+        folder=loop.generation(work.number) / "games",
+        games=config.games.games,
+        settings=config.games.settings,
+        player=loop.player(generation),
+        learner=config.learner,
+        seed=work.number,
+        threads=work.threads,
+        progress=work.progress(config.games.games),
+        stop=work.stop,
+    )
+    if not GAMES[config.games.kind].run(task):
+        return False
+    from komadori.generate.folder import read_counts
+
+    found = [read_counts(path) for path in task.folder.glob("[0-9]*.json")]
+    positions = sum(counts.scored for counts in found if counts)
+    games = sum(counts.games for counts in found if counts)
+    facts = {"by": generation, "games": games, "positions": positions}
+    loop.note(work.number, "games", facts | {"seconds": round(time.monotonic() - began, 1)})
+    work.say(f"{games:,} games, {positions:,} positions")
+    return True
+
+
+def _begin(loop: Loop) -> None:
+    """Generation 0: its player, where the learner has none of its own."""
+    folder = loop.generation(0)
+    with RunLock(folder):
+        if loop.facts(0, "begun") is not None:
+            return
+        given = loop.config.begin_with
+        if given:
+            from komadori.generate.loop.learners import _copy
+
+            source = Path(given)
+            if source.is_file():
+                _copy(source, loop.player_path(0))
+                card = source.with_suffix(".json")
+                if card.is_file():  # a network's
+                    _copy(card, loop.player_path(0).with_suffix(".json"))
+            else:
+                _export(source, loop.player_path(0))
+        else:
+            loop.learner.begin(loop.config.train, loop.player_path(0))
+        loop.note(0, "begun", {"with": given})
+
+
+def _export(source: Path, to: Path) -> None:
+    from komadori import training
+
+    training.export(source, to)
+
+
+# ---- new labels
+
+
+def _relabel(work: _Work) -> bool:
+    loop, config = work.loop, work.loop.config
+    if not config.relabel.kind:
+        loop.note(work.number, "relabel", {})
+        return True
+    from komadori.generate.folder import segment_files
+
+    generation = loop.best(work.number - 1)
+    assert generation is not None
+    files = segment_files(loop.generation(work.number) / "games")
+    task = RelabelTask(
+        files=files,
+        folder=loop.generation(work.number) / "relabelled",
+        settings=config.relabel.settings,
+        player=loop.player(generation),
+        learner=config.learner,
+        threads=work.threads,
+        progress=work.progress(len(files)),
+        stop=work.stop,
+    )
+    if not RELABELLERS[config.relabel.kind].run(task):
+        return False
+    loop.note(work.number, "relabel", {"by": generation, "files": len(files)})
+    return True
+
+
+# ---- learning
+
+
+def _train(work: _Work) -> bool:
+    loop, config, number = work.loop, work.loop.config, work.number
+    best = loop.best(number - 1)
+    assert best is not None
+    began = time.monotonic()
+    task = TrainTask(
+        files=loop.learnt_from(number) + [Path(path) for path in config.data],
+        settings=config.train,
+        folder=loop.generation(number) / "run",
+        candidate=loop.player_path(number),
+        before=loop.generation(best) / "run" if best else None,
+        begin_with=Path(config.begin_with) if config.begin_with else None,
+        test_share=config.test_share,
+        test_limit=config.test_limit,
+        seed=config.seed,
+        threads=work.threads,
+        show=work.say,
+        progress=lambda done, total: work.observer(Event(number, "train", done, total)),
+        stop=work.stop,
+    )
+    if not loop.learner.learn(task):
+        return False
+    loop.note(number, "train", {"seconds": round(time.monotonic() - began, 1)})
+    return True
+
+
+# ---- the match
+
+
+def _openings(loop: Loop) -> list[Opening] | None:
+    gate = loop.config.gate
+    if not gate.openings:
+        return None
+    from komadori.arena.openings import read_openings
+
+    return read_openings(gate.openings, gate.opening_plies)
+
+
+def _gate(work: _Work) -> bool:
+    loop, gate, number = work.loop, work.loop.config.gate, work.number
+    best = loop.best(number - 1)
+    assert best is not None
+    if not gate.games:
+        loop.note_verdict(number, Verdict(True, best))
+        work.say("takes over; no games were asked for")
+        return True
+    result = _match(work, best, "match", gate.games, is_gate=True)
+    if result is None:
+        return False
+    decision = result.decision
+    promoted = decision == "H1" or (decision is None and result.score >= gate.min_score)
+    error = result.elo_error
+    verdict = Verdict(
+        promoted,
+        best,
+        result.played,
+        result.wins,
+        result.draws,
+        result.losses,
+        _finite(result.elo),
+        _finite(error),
+        decision,
+    )
+    loop.note_verdict(number, verdict)
+    work.say(f"{'takes over' if promoted else 'is dropped'}: {result}")
+    return True
+
+
+def _finite(value: float) -> float | None:
+    return round(value, 2) if math.isfinite(value) else None
+
+
+class _StoppedError(Exception):
+    pass
+
+
+def _match(
+    work: _Work, opponent: int | str, folder: str, games: int, *, is_gate: bool
+) -> MatchResult | None:
+    from komadori.arena import play_match
+    from komadori.arena.game import GameRecord
+
+    loop, gate = work.loop, work.loop.config.gate
+    learner = loop.learner
+    other = (
+        learner.player(loop.player(opponent), gate.nodes) if isinstance(opponent, int) else opponent
+    )
+    name = f"generation {opponent}" if isinstance(opponent, int) else opponent
+
+    def on_game(_: GameRecord, so_far: MatchResult) -> None:
+        work.observer(Event(work.number, work.stage, so_far.played, games))
+        if work.stop():
+            raise _StoppedError
+
+    try:
+        return play_match(
+            learner.player(loop.player(work.number), gate.nodes),
+            other,
+            games=games,
+            openings=_openings(loop),
+            opening_plies=gate.opening_plies,
+            seed=loop.config.seed * 1000 + work.number,
+            concurrency=work.threads,
+            out=loop.generation(work.number) / folder,
+            sprt=gate.sprt() if is_gate else None,
+            names=(f"generation {work.number}", name),
+            on_game=on_game,
+        )
+    except _StoppedError:
+        return None
+
+
+def _references(work: _Work) -> bool:
+    loop, gate = work.loop, work.loop.config.gate
+    verdict = loop.verdict(work.number)
+    assert verdict is not None
+    facts: dict[str, object] = {}
+    if verdict.promoted:
+        for i, reference in enumerate(gate.references, 1):
+            opponent: int | str = 0 if reference == "generation 0" else reference
+            result = _match(work, opponent, f"reference-{i}", gate.reference_games, is_gate=False)
+            if result is None:
+                return False
+            facts[reference] = {
+                "wins": result.wins,
+                "draws": result.draws,
+                "losses": result.losses,
+            }
+            work.say(f"against {reference}: {result}")
+    loop.note(work.number, "references", facts)
+    return True
+
+
+#: By name, in their order.
+STAGES: dict[str, Stage] = {
+    stage.name: stage
+    for stage in (
+        Stage("games", lambda loop, n: _player_of_games(loop, n) is not None, _play),
+        Stage(
+            "relabel",
+            lambda loop, n: bool(loop.facts(n, "games")) and loop.best(n - 1) is not None,
+            _relabel,
+        ),
+        Stage(
+            "train",
+            lambda loop, n: loop.facts(n, "relabel") is not None and loop.best(n - 1) is not None,
+            _train,
+        ),
+        Stage(
+            "gate",
+            lambda loop, n: bool(loop.facts(n, "train")) and loop.best(n - 1) is not None,
+            _gate,
+        ),
+        Stage("references", lambda loop, n: loop.verdict(n) is not None, _references),
+    )
+}
+_NOTES = {"gate": "verdict"}
+
+
+def run_stage(
+    loop: Loop,
+    name: str,
+    *,
+    threads: int = 1,
+    observer: Observer = lambda _: None,
+    stop: Stop = bool,
+    wait: bool = False,
+) -> bool:
+    """One stage of all generations, as soon as what it needs is there.
+
+    Returns whether all are done. Without `wait` it ends where something is missing, which LoopError
+    names; with it, it waits for whoever makes that.
+    """
+    stage = STAGES[name]
+    for number in range(1, loop.config.generations + 1):
+        while not stage.is_done(loop, number) and not stage.ready(loop, number):
+            if not wait:
+                raise LoopError(
+                    f"{loop.folder}: {name} of generation {number} needs what other stages "
+                    "haven't made yet; run those, or wait for them (--wait)"
+                )
+            if stop():
+                return False
+            time.sleep(WAIT_S)
+        while True:
+            try:
+                if not _do(loop, number, stage, threads, observer, stop):
+                    return False
+                break
+            except InUseError:  # another process does it
+                if not wait:
+                    raise
+                if stop():
+                    return False
+                time.sleep(WAIT_S)
+    return True
+
+
+def run(
+    loop: Loop, *, threads: int = 1, observer: Observer = lambda _: None, stop: Stop = bool
+) -> bool:
+    """Every stage of every generation that isn't done. Returns False where `stop` said so."""
+    for number in range(1, loop.config.generations + 1):
+        for stage in STAGES.values():
+            if stop() or not _do(loop, number, stage, threads, observer, stop):
+                return False
+    return True
+
+
+def _do(
+    loop: Loop, number: int, stage: Stage, threads: int, observer: Observer, stop: Stop
+) -> bool:
+    if stage.is_done(loop, number):
+        return True
+    folder = loop.generation(number)
+    with RunLock.of_file(folder / stage.name):
+        if stage.is_done(loop, number):
+            return True
+        observer(Event(number, stage.name))
+        if not stage.run(_Work(loop, number, stage.name, threads, observer, stop)):
+            return False
+    write_page(loop)
+    return True

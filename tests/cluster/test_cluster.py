@@ -1,0 +1,143 @@
+"""Work on a Ray cluster of two nodes on this machine, one of which is killed in the middle."""
+
+from __future__ import annotations
+
+import os
+import time
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from komadori.cluster import ClusterError, Fleet
+from komadori.cluster.commands import CommandWorker
+
+os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
+ray = pytest.importorskip("ray")
+pytestmark = pytest.mark.slow
+
+
+@pytest.fixture(scope="module")
+def cluster():
+    """A head without a core for work; nodes are added by the tests."""
+    from ray.cluster_utils import Cluster
+
+    ray.shutdown()
+    made = Cluster(
+        initialize_head=True,
+        head_node_args={"num_cpus": 0, "object_store_memory": 100 << 20},
+    )
+    yield made
+    ray.shutdown()
+    made.shutdown()
+
+
+@pytest.fixture
+def nodes(cluster):
+    """Two nodes of a core each, for one test."""
+    made = [cluster.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2)]
+    cluster.wait_for_nodes()
+    yield made
+    for node in made:
+        if node in cluster.worker_nodes:
+            cluster.remove_node(node)
+
+
+TEACHER = ["--eval", "two-piece", "--nodes", "3000", "--hash", "1", "--segment-games", "6"]
+
+
+def test_a_lost_node_loses_nothing_but_games_in_play(cluster, nodes, tmp_path) -> None:
+    from komadori.generate import (
+        Evaluation,
+        GameFolder,
+        Lines,
+        SearchBounds,
+        TeacherSettings,
+        generate_games,
+        segment_files,
+        teacher_card,
+    )
+    from komadori.generate.cluster_games import ClusterGames, teacher_job
+    from komadori.generate.sources import BuiltinGames
+
+    settings = TeacherSettings(searches=(SearchBounds(nodes=3000),), hash_mb=1, max_plies=120)
+    lines, player = Lines(), Evaluation("two-piece")
+    card = teacher_card(settings, lines, {"player": player.card()})
+    changes: list[str] = []
+    killed = False
+
+    def progress(at) -> None:
+        nonlocal killed
+        if at.games >= 4 and not killed:
+            killed = True
+            cluster.remove_node(nodes[0], allow_graceful=False)
+
+    with GameFolder(tmp_path / "cluster", card, 6) as folder:
+        job = teacher_job(tmp_path / "cluster", settings, lines, player, None)
+        source = ClusterGames(cluster.address, tmp_path / "cluster", job, on_change=changes.append)
+        assert source.threads == 2
+        assert generate_games(folder, source, 18, threads=2, on_progress=progress)
+        assert killed
+        assert any("is lost" in text for text in changes)
+    with GameFolder(tmp_path / "here", card, 6) as folder:
+        source = BuiltinGames(settings, lines, player, threads=1)
+        assert generate_games(folder, source, 18)
+    ours, theirs = (segment_files(tmp_path / name) for name in ("here", "cluster"))
+    assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]
+    assert len(ours) == 3
+
+
+def test_the_command_and_a_node_that_joins(cluster, nodes, tmp_path) -> None:
+    from komadori.cli.generate import command
+
+    arguments = ["teacher", "-o", str(tmp_path / "games"), "--games", "6", *TEACHER]
+    result = CliRunner().invoke(command, [*arguments, "--ray", cluster.address])
+    assert result.exit_code == 0, result.output
+    assert "games      6 of" in result.output
+    assert not (tmp_path / "games/workers").exists()
+
+
+def test_a_match_on_the_cluster(cluster, nodes, tmp_path) -> None:
+    from komadori.arena import play_match
+
+    result = play_match(
+        "material", "random", games=4, nodes=1, out=tmp_path / "match", ray=cluster.address
+    )
+    assert result.played == 4
+    assert sorted(record.index for record in result.games) == [0, 1, 2, 3]
+
+
+def test_commands_everywhere(cluster, nodes, tmp_path) -> None:
+    from komadori.cluster.everywhere import run_everywhere
+
+    words = ["sh", "-c", "echo here > $$.txt; sleep 0.2"]
+    assert run_everywhere(cluster.address, words, folder=tmp_path)
+    assert len(list(tmp_path.glob("*.txt"))) == 2
+    with pytest.raises(ClusterError, match=r"status 3.*alas"):
+        run_everywhere(cluster.address, ["sh", "-c", "echo alas; exit 3"], folder=tmp_path)
+
+
+def test_work_that_cant_be_done_says_why(cluster, nodes, tmp_path) -> None:
+    job = {"settings": {"sed": 1}}
+    with Fleet(cluster.address, "komadori.generate.cluster_games:TeacherWorker", job) as fleet:
+        fleet.add([1])
+        with pytest.raises(ClusterError, match="no setting is called sed"):
+            fleet.take(60)
+
+
+def test_no_cluster() -> None:
+    ray.shutdown()
+    with pytest.raises(ClusterError, match="no Ray cluster at 127"):
+        Fleet("127.0.0.1:1", "komadori.cluster.commands:CommandWorker", {})
+
+
+def test_commands_without_a_cluster(tmp_path: Path) -> None:
+    worker = CommandWorker({"folder": str(tmp_path)}, "here", 2)
+    worker.add([["sh", "-c", "pwd"], ["no-such-program"]])
+    found: list = []
+    ends = time.monotonic() + 20
+    while len(found) < 2 and time.monotonic() < ends:
+        found += worker.take()
+    results = {item[0]: result for item, result in found}
+    assert results["sh"] == {"code": 0, "words": f"{tmp_path}\n"}
+    assert results["no-such-program"]["code"] == 127

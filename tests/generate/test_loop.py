@@ -1,0 +1,322 @@
+"""The loop: its stages, that each is gone on with after any end, who takes over, its page."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from komadori.cli import linear
+from komadori.cli.loop import command
+from komadori.generate import segment_files
+from komadori.generate.loop import (
+    STAGES,
+    Event,
+    GamesConfig,
+    GateConfig,
+    Loop,
+    LoopConfig,
+    LoopConfigError,
+    LoopError,
+    Verdict,
+    config_from_dict,
+    load_config,
+    run,
+    run_stage,
+)
+from komadori.generate.loop.page import page
+from komadori.linear import KppWeights, NnueWeights, TwoPieceWeights
+
+TEACHER = {"searches": ["nodes=60"], "hash_mb": 1, "max_plies": 80, "resign_cp": 300}
+TRAIN = {"iterations": 2, "positions": 40, "updates": 2}
+
+
+def config(**changes) -> LoopConfig:
+    values = {
+        "learner": "two-piece",
+        "generations": 2,
+        "test_share": 0.2,
+        "games": GamesConfig(games=30, settings=TEACHER),
+        "train": TRAIN,
+        "gate": GateConfig(games=4, nodes=30),
+    }
+    return LoopConfig(**{**values, **changes})
+
+
+def contents(folder: Path) -> dict[str, bytes]:
+    """What must come out the same, however often it was interrupted."""
+    names = ["*/games/*.xz", "*/player.*", "*/verdict.json"]
+    return {
+        str(path.relative_to(folder)): path.read_bytes()
+        for name in names
+        for path in sorted(folder.glob(name))
+    }
+
+
+class StopAt:
+    """Says stop once a stage of a generation has got so far."""
+
+    def __init__(self, generation: int, stage: str, done: int) -> None:
+        self.at = (generation, stage, done)
+        self.reached = threading.Event()
+
+    def __call__(self, event: Event) -> None:
+        generation, stage, done = self.at
+        if (event.generation, event.stage) == (generation, stage) and event.done >= done:
+            self.reached.set()
+
+
+def test_every_stage_is_gone_on_with(tmp_path) -> None:
+    whole = Loop(config(), tmp_path / "whole")
+    assert run(whole)
+    expected = contents(whole.folder)
+    assert len(expected) == 2 * 3
+    assert TwoPieceWeights.load(whole.player(2)).pairs.any()
+
+    for at in [(1, "games", 2), (1, "train", 1), (1, "gate", 1), (2, "games", 4), (2, "gate", 2)]:
+        watch = StopAt(*at)
+        loop = Loop(config(), tmp_path / "parts")
+        assert not run(loop, observer=watch, stop=watch.reached.is_set)
+        assert watch.reached.is_set()
+        assert STAGES[at[1]].is_done(loop, at[0]) is False
+    events: list[Event] = []
+    assert run(Loop(config(), tmp_path / "parts"), observer=events.append)
+    assert (events[0].generation, events[0].stage) == (2, "gate")
+    assert contents(tmp_path / "parts") == expected
+
+
+@pytest.mark.slow
+def test_killed_at_any_moment_it_comes_to_the_same(tmp_path) -> None:
+    path = tmp_path / "loop.toml"
+    path.write_text(
+        'learner = "two-piece"\ngenerations = 1\ntest_share = 0.2\n'
+        "[train]\niterations = 2\npositions = 40\nupdates = 2\n[gate]\ngames = 4\nnodes = 30\n"
+        "[games]\ngames = 30\n[games.settings]\n"
+        'searches = ["nodes=60"]\nhash_mb = 1\nmax_plies = 80\nresign_cp = 300\n'
+    )
+    arguments = [sys.executable, "-m", "komadori", "loop", "run", str(path), "--threads", "1"]
+    killed = 0
+    for patience in (1.5, 2.0, 2.6, 3.2, 60, 60, 60):
+        process = subprocess.Popen(
+            [*arguments, "-o", str(tmp_path / "killed")], stdout=subprocess.DEVNULL
+        )
+        try:
+            assert process.wait(patience) == 0
+            break
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+            killed += 1
+    assert killed >= 1
+    assert process.returncode == 0
+    loop = Loop(load_config(path), tmp_path / "whole")
+    assert run(loop)
+    assert contents(loop.folder) == contents(tmp_path / "killed")
+
+
+def test_stages_run_by_themselves_and_wait_for_each_other(tmp_path, monkeypatch) -> None:
+    monkeypatch.setattr("komadori.generate.loop.stages.WAIT_S", 0.05)
+    with pytest.raises(LoopError, match="train of generation 1 needs"):
+        run_stage(Loop(config(), tmp_path), "train")
+    ends = time.monotonic() + 100
+
+    def work(name: str) -> bool:
+        loop = Loop(config(), tmp_path)
+        return run_stage(loop, name, wait=True, stop=lambda: time.monotonic() > ends)
+
+    names = [*reversed(STAGES), "games"]  # one of the two finds the other at work
+    with ThreadPoolExecutor(len(names)) as pool:
+        assert list(pool.map(work, names)) == [True] * len(names)
+    assert run(Loop(config(), tmp_path), observer=lambda event: pytest.fail(str(event)))
+
+
+def test_waiting_ends_when_it_is_told_to(tmp_path) -> None:
+    began = time.monotonic()
+    assert not run_stage(Loop(config(), tmp_path), "gate", wait=True, stop=lambda: True)
+    assert time.monotonic() - began < 2
+
+
+def test_games_are_played_by_whoever_took_over(tmp_path) -> None:
+    loop = Loop(config(generations=5, lag=1), tmp_path)
+    for number, promoted in enumerate([True, False, True, False], 1):
+        assert loop.best(number) is None
+        loop.note_verdict(number, Verdict(promoted, 0))
+    assert [loop.best(number) for number in range(5)] == [0, 1, 1, 3, 3]
+    from komadori.generate.loop.stages import _player_of_games
+
+    assert [_player_of_games(loop, number) for number in range(1, 6)] == [0, 0, 1, 1, 3]
+
+
+def test_a_bad_candidate_is_dropped(tmp_path, monkeypatch) -> None:
+    from komadori.generate.loop import stages
+
+    loop = Loop(config(generations=1, gate=GateConfig(games=20, elo0=-5, elo1=5)), tmp_path)
+    played: list[tuple] = []
+
+    class Lost:
+        decision, score, elo, elo_error = "H0", 0.1, -200.0, 80.0
+        played, wins, draws, losses = 20, 2, 0, 18
+
+    monkeypatch.setattr(
+        "komadori.arena.play_match", lambda *a, **k: played.append((a, k)) or Lost()
+    )
+    work = stages._Work(loop, 1, "gate", 1, lambda _: None, bool)
+    assert stages._gate(work)
+    assert loop.verdict(1) == Verdict(False, 0, 20, 2, 0, 18, -200.0, 80.0, "H0")
+    assert loop.best(1) == 0
+    assert played[0][1]["sprt"].elo1 == 5
+    text = page(loop)
+    assert "dropped" in text
+    assert "-200 ± 80" in text
+
+
+def test_ratings_add_up_along_the_chain(tmp_path) -> None:
+    loop = Loop(config(generations=3), tmp_path)
+    loop.note_verdict(1, Verdict(True, 0, 100, 60, 0, 40, 70.0, 30.0, "H1"))
+    loop.note_verdict(2, Verdict(False, 1, 100, 40, 0, 60, -70.0, 40.0, "H0"))
+    loop.note_verdict(3, Verdict(True, 1, 100, 60, 0, 40, 50.0, 40.0, "H1"))
+    assert [(r.generation, r.elo, r.error, r.promoted) for r in loop.ratings()] == [
+        (0, 0, 0, True),
+        (1, 70, 30, True),
+        (2, 0, 50, False),
+        (3, 120, 50, True),
+    ]
+    text = page(loop)
+    assert text.count("<circle") == 4
+    assert "generation 3: +120 ± 50" in text
+
+
+@pytest.mark.parametrize(
+    ("learner", "train", "load", "generations"),
+    [
+        ("kpp", {"epochs": 1, "batch": 200, "draws": "half"}, KppWeights.load, 1),
+        ("nnue", {"epochs": 1, "batch": 100, "go_on": True}, NnueWeights.load, 2),
+    ],
+)
+def test_other_evaluations_go_through_the_same_loop(
+    tmp_path, learner, train, load, generations
+) -> None:
+    loop = Loop(
+        config(
+            learner=learner,
+            train=train,
+            games=GamesConfig(games=8, settings=TEACHER),
+            gate=GateConfig(games=0),
+            generations=generations,
+        ),
+        tmp_path,
+    )
+    assert run(loop)
+    load(loop.player(generations))
+    assert loop.best(generations) == generations
+    assert loop.facts(generations, "games")["by"] == generations - 1
+
+
+def test_a_network_goes_through_the_same_loop(tmp_path) -> None:
+    train = {
+        "model": {"net": {"family": "resnet", "blocks": 1, "channels": 8}},
+        "loop": {
+            "max_steps": 4,
+            "epochs": 0,
+            "batch_size": 16,
+            "evaluate_every": 0,
+            "checkpoint_every": 2,
+        },
+    }
+    teacher = GamesConfig(games=12, settings={**TEACHER, "evaluation": "two-piece"})
+    gate = GateConfig(games=2, nodes=4, references=("random", "generation 0"), reference_games=2)
+    loop = Loop(
+        config(learner="network", train=train, games=teacher, gate=gate, generations=1), tmp_path
+    )
+    texts: list[str] = []
+    assert run(loop, observer=lambda event: texts.append(event.text))
+    assert loop.player(0).suffix == ".onnx"
+    assert loop.player(1).exists()
+    verdict = loop.verdict(1)
+    assert verdict.games == 2
+    if verdict.promoted:
+        assert set(loop.facts(1, "references")) == {"random", "generation 0"}
+    assert any("against random" in text for text in texts) == verdict.promoted
+
+
+def test_other_settings_are_refused_by_name(tmp_path) -> None:
+    Loop(config(), tmp_path)
+    Loop(config(generations=9), tmp_path)
+    with pytest.raises(LoopError, match=r"gate\.games was 4, is 6; train\.positions was 40, is 41"):
+        Loop(config(train={**TRAIN, "positions": 41}, gate=GateConfig(games=6, nodes=30)), tmp_path)
+
+
+@pytest.mark.parametrize(
+    ("table", "message"),
+    [
+        ({"learner": "elmo"}, "learner is 'elmo': one of nnue"),
+        ({"generation": 3}, "no setting is called generation"),
+        ({"gate": {"games": 3}}, "gate.games is an even number"),
+        ({"gate": {"elo0": 5, "elo1": 5}}, "gate: elo0 must be below elo1"),
+        ({"games": {"settings": {"nodes": 5}}}, "games.settings: no setting is called nodes"),
+        ({"games": {"kind": "chess"}}, "games.kind is 'chess'"),
+        ({"train": {"epoch": 5}}, "train: nnue has no setting called epoch"),
+        ({"train": {"epochs": 0}}, "train: epochs is 0"),
+        ({"window": "3"}, "window is '3': int is needed"),
+        ({"learner": "network", "train": {"config": "none.toml"}}, "none.toml"),
+    ],
+)
+def test_configs_are_checked(table, message) -> None:
+    with pytest.raises(LoopConfigError, match=message):
+        config_from_dict(table)
+
+
+def test_the_commands(tmp_path) -> None:
+    path = tmp_path / "small.toml"
+    path.write_text(
+        'learner = "two-piece"\ngenerations = 1\ntest_share = 0.2\n'
+        "[train]\niterations = 1\npositions = 40\nupdates = 1\n[gate]\ngames = 2\nnodes = 30\n"
+        '[games]\ngames = 6\n[games.settings]\nsearches = ["nodes=60"]\nhash_mb = 1\n'
+    )
+    folder = str(tmp_path / "loop")
+    refused = CliRunner().invoke(command, ["stage", "gate", str(path), "-o", folder])
+    assert refused.exit_code == 1
+    assert "gate of generation 1 needs" in refused.output
+    result = CliRunner().invoke(command, ["run", str(path), "-o", folder, "--threads", "1"])
+    assert result.exit_code == 0, result.output
+    assert "generation 1, games: 6 games" in result.output
+    status = CliRunner().invoke(command, ["status", folder])
+    assert status.exit_code == 0
+    assert status.output in result.output
+    assert "Elo over generations" in (tmp_path / "loop/index.html").read_text()
+    path.write_text("generations = 0")
+    bad = CliRunner().invoke(command, ["run", str(path)])
+    assert bad.exit_code == 1
+    assert "small.toml: generations is 0" in bad.output
+    assert CliRunner().invoke(command, ["status", str(tmp_path)]).exit_code == 1
+
+
+def test_linear_loop_is_one_of_its_configurations(tmp_path) -> None:
+    folder = tmp_path / "loop"
+    arguments = ["loop", "--rounds", "1", "--games", "3", "--nodes", "60", "-o", str(folder)]
+    arguments += ["--threads", "1", "--set", "iterations=1", "--set", "updates=1"]
+    result = CliRunner().invoke(linear.command, arguments)
+    assert result.exit_code == 0, result.output
+    assert TwoPieceWeights.load(folder / "001/player.npz").pairs.any()
+    assert json.loads((folder / "loop.json").read_text())["gate"]["games"] == 0
+    assert segment_files(folder / "001/games")
+    again = CliRunner().invoke(linear.command, [*arguments, "--nodes", "70"])
+    assert again.exit_code == 1
+    assert "games.settings.searches was" in again.output
+
+
+def test_experiments_that_are_loops_can_be_read() -> None:
+    found = sorted(Path(__file__).parents[2].glob("experiments/loop/*.toml"))
+    assert found
+    for path in found:
+        table = path.read_text()
+        if 'kind = "selfplay"' in table:
+            continue
+        load_config(path)
