@@ -53,6 +53,8 @@ LEFT_OUT = {
     "komadori import": "needs weights of dlshogi",
     "komadori export model ": "follows import",
     "gnushogi": "an external engine",
+    "komadori ladder": "tests/arena has its own",
+    "komadori tune": "tests/arena has its own",
     "torchrun": "tests/training has its own",
     "python bench/": "measures for minutes",
     "python -m komadori.training": "tests/training has its own",

@@ -4,7 +4,8 @@ Needs fontTools, brotli and the Noto CJK fonts (Debian: fonts-noto-cjk, fonts-no
 is run when a character is added. `--check` only says whether a character is missing.
 
 src/komadori/rules/glyphs.json       outlines of what stands on a board, Noto Serif CJK JP Bold
-src/komadori/analysis/page/ui.woff2  the characters of the pages' texts, Noto Sans CJK JP
+src/komadori/analysis/page/ui.woff2  the characters of the pages' texts, Noto Sans CJK JP; what it
+                                     has is listed in ui.txt beside it
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ ROOT = Path(__file__).resolve().parent.parent
 GLYPHS = ROOT / "src/komadori/rules/glyphs.json"
 PAGE = ROOT / "src/komadori/analysis/page"
 FONT = PAGE / "ui.woff2"
+CHARACTERS = PAGE / "ui.txt"
 FONTS = Path("/usr/share/fonts/opentype/noto")
 SOURCE = "Noto Serif CJK JP Bold, SIL Open Font License 1.1"
 
@@ -73,14 +75,13 @@ def subset() -> None:
     subsetter.subset(font)
     font.flavor = "woff2"
     font.save(str(FONT))
+    CHARACTERS.write_text("".join(map(chr, sorted(font.getBestCmap()))) + "\n", "utf-8")
 
 
 def missing() -> list[str]:
     """Characters of the texts that the committed font lacks."""
-    from fontTools.ttLib import TTFont
-
-    known = TTFont(str(FONT)).getBestCmap()
-    return [char for char in page_characters() if ord(char) not in known]
+    known = CHARACTERS.read_text("utf-8")
+    return [char for char in page_characters() if char not in known]
 
 
 def main() -> None:

@@ -1,4 +1,4 @@
-"""Hooks of the documentation site: every page of docs/ is in the navigation."""
+"""Hooks of the documentation site: every page is in the navigation, every package has one."""
 
 from __future__ import annotations
 
@@ -19,6 +19,24 @@ def _title(path: Path) -> str:
     return head[2:].strip() or path.stem
 
 
+def _packages(docs: Path) -> list[str]:
+    """Packages that have no API page of their own yet."""
+    source = docs.parent / "src" / "komadori"
+    names = [path.parent.name for path in source.glob("*/__init__.py")]
+    public = sorted(name for name in names if not name.startswith("_") and name != "cli")
+    return [name for name in public if not (docs / "api" / f"{name}.md").exists()]
+
+
+def on_files(files: Any, config: Any) -> Any:
+    """Make the API pages that aren't there."""
+    from mkdocs.structure.files import File
+
+    for name in _packages(Path(config.docs_dir)):
+        text = f"# komadori.{name}\n\n::: komadori.{name}\n"
+        files.append(File.generated(config, f"api/{name}.md", content=text))
+    return files
+
+
 def on_config(config: Any) -> Any:
     """Fill in `Results` with its pages, the laboratory's below it; append concepts not listed."""
     docs = Path(config.docs_dir)
@@ -36,6 +54,8 @@ def on_config(config: Any) -> Any:
         elif isinstance(entry, dict) and "Concepts" in entry:
             more = [page for page in pages("concepts") if page not in listed]
             entry = {"Concepts": [*entry["Concepts"], *more]}
+        elif isinstance(entry, dict) and "API" in entry:
+            entry = {"API": [*entry["API"], *(f"api/{name}.md" for name in _packages(docs))]}
         nav.append(entry)
     config.nav = nav
     return config
