@@ -117,7 +117,9 @@ def test_the_site_is_complete(tmp_path: Path) -> None:
         html = (tmp_path / "site/api" / package / "index.html").read_text("utf-8")
         module = importlib.import_module(f"komadori.{package}")
         for name in getattr(module, "__all__", ()):
-            if f'id="komadori.{package}.{name}"' not in html:
+            # A function of its module's name stands under both: training.export.export.
+            ids = (f'id="komadori.{package}.{name}"', f'id="komadori.{package}.{name}.{name}"')
+            if not any(one in html for one in ids):
                 missing.append(f"{package}.{name}")
     assert missing == []
     rules = (tmp_path / "site/api/rules/index.html").read_text("utf-8")
