@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import signal
 import subprocess
 import sys
 from pathlib import Path
@@ -211,3 +212,59 @@ def test_the_network_of_the_package_is_small_and_known() -> None:
     assert card["training"]["samples"] > 1_000_000
     assert not any(str(Path.home()) in file.read_text() for file in path.parent.glob("*.json"))
     assert int8_form(path) is not None
+
+
+# ---------------------------------------------------------------------------- under attack
+
+
+def test_ctrl_c_ends_an_infinite_search_with_status_130() -> None:
+    for player in ("model", "alphabeta"):
+        model = ["--model", "uniform"] if player == "model" else ["--eval", "material"]
+        with subprocess.Popen(
+            [*COMMAND, "--player", player, "--option", "USI_Hash=16", *model],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write("isready\nposition startpos\ngo infinite\n")
+            process.stdin.flush()
+            while not process.stdout.readline().startswith("info depth"):
+                pass
+            process.send_signal(signal.SIGINT)
+            out, err = process.communicate(timeout=30)
+        assert process.returncode == 130, err
+        assert "Traceback" not in err
+        assert out.count("bestmove") == 1
+
+
+def test_tables_too_large_are_reported_and_the_engine_plays_on() -> None:
+    for player, options in (
+        ("alphabeta", ["--eval", "material"]),
+        ("model", ["--model", "uniform"]),
+    ):
+        with subprocess.Popen(
+            [*COMMAND, "--player", player, "--option", "USI_Hash=16", *options],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        ) as process:
+            assert process.stdin is not None
+            assert process.stdout is not None
+            process.stdin.write("isready\n")
+            process.stdin.flush()
+            while process.stdout.readline().strip() != "readyok":
+                pass
+            process.stdin.write("setoption name USI_Hash value 1048576\n")
+            process.stdin.write("position startpos\ngo nodes 10\n")
+            process.stdin.flush()
+            lines = []
+            while not (lines and lines[-1].startswith("bestmove")):
+                lines.append(process.stdout.readline())
+                assert lines[-1], lines
+            process.communicate("quit\n", timeout=30)
+        assert process.returncode == 0
+        assert any("MiB are more than this machine's memory" in line for line in lines)
+        assert lines[-1] != "bestmove resign\n"
