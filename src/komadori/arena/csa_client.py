@@ -31,7 +31,7 @@ from komadori.arena.csa_protocol import (
 from komadori.usi.protocol import GoCommand, one_line
 
 if TYPE_CHECKING:
-    from komadori.players import Decision, Player
+    from komadori.players import Player
     from komadori.rules import Board
 
 log = logging.getLogger(__name__)
@@ -44,9 +44,6 @@ SILENCE_S = 3600.0
 
 #: First and longest pause before connecting again.
 PAUSES_S = (5.0, 300.0)
-
-#: A mate's score in comments.
-MATE_CP = 30_000
 
 #: The longest time of a move that a record can hold, a day.
 MAX_RECORD_MS = 24 * 3600 * 1000
@@ -310,7 +307,7 @@ class CsaClient:
             raise
         if connection.is_game_over.is_set():  # the result came while the player was thinking
             return
-        score = _score(decision)
+        score = decision.recorded_cp
         if decision.declares_win:
             connection.send("%KACHI")
         elif decision.resigns or decision.move is None:
@@ -348,12 +345,6 @@ class CsaClient:
                 log.error("%s; the game: sfen %s moves %s", error, game.summary.sfen, moves)
         if self._on_game is not None:
             self._on_game(game)
-
-
-def _score(decision: Decision) -> int | None:
-    if decision.mate_plies is not None:
-        return MATE_CP if decision.mate_plies > 0 else -MATE_CP
-    return decision.score_cp
 
 
 def file_name(game_id: str) -> str:

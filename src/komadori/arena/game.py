@@ -223,7 +223,7 @@ def _play(
                 return end
             assert decision.move is not None
             record.moves.append(decision.move.usi())
-            record.scores_cp.append(_recorded_score(decision))
+            record.scores_cp.append(decision.recorded_cp)
             record.times_ms.append(round(spent_ms))
     except EngineError as error:
         return SIDES[1 - side], "engine_failure", one_line(str(error), 1000)
@@ -304,13 +304,3 @@ def charge(left_ms: list[float], side: int, spent_ms: float, conditions: Conditi
         left = 0.0
     left_ms[side] = left
     return True
-
-
-#: What a record holds for a mate, in place of a score.
-MATE_CP = 30_000
-
-
-def _recorded_score(decision: Decision) -> int | None:
-    if decision.mate_plies is not None:
-        return MATE_CP if decision.mate_plies > 0 else -MATE_CP
-    return decision.score_cp

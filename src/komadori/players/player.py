@@ -33,6 +33,15 @@ class Decision:
     nodes: int | None = None
     pv: tuple[str, ...] = ()
 
+    @property
+    def recorded_cp(self) -> int | None:
+        """The score that a record holds: centipawns, `records.MATE_CP` for a mate."""
+        from komadori.records import MATE_CP
+
+        if self.mate_plies is not None:
+            return MATE_CP if self.mate_plies > 0 else -MATE_CP
+        return self.score_cp
+
 
 class Player(Protocol):
     """Anyone who can be asked for a move."""

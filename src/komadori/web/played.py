@@ -276,10 +276,7 @@ class PlayedGame:
             text = decision.illegal or (decision.move.usi() if decision.move else "no move")
             self._lose(side, "illegal_move", text)
         else:
-            score = decision.score_cp
-            if decision.mate_plies:
-                score = 30_000 if decision.mate_plies > 0 else -30_000
-            self._make(decision.move.usi(), spent_ms, score)
+            self._make(decision.move.usi(), spent_ms, decision.recorded_cp)
 
     def _make(self, move: str, spent_ms: float, score_cp: int | None) -> None:
         side = self._board.turn
