@@ -61,7 +61,7 @@ class MateSolver:
 
         NO_MATE is exact: no sequence of checks mates, or with `max_ply` none that short. UNKNOWN
         means that a limit or `stop` came first. With `shortest` the mate found is shortened until
-        none shorter exists or a limit is met. `share` (0.01 to 1) of a processor's time is taken
+        none shorter exists or a limit is met. `share` (0.01 to 1) of a CPU's time is taken
         after the first 100,000 moves, for a solve beside other work. The same call gives the same
         result and nodes, whatever was solved before, unless `time_ms` or `stop` cut it off.
 

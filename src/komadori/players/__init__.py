@@ -1,4 +1,4 @@
-"""Players: anyone who can be asked for a move, built from one line.
+"""Players, built from one-line specifications.
 
     player = players.make("model:model.onnx?nodes=100")
     decision = player.play(board, GoCommand())

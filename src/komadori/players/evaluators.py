@@ -73,13 +73,13 @@ def _on_devices(
     """The network on each of these devices; the CPU named several times is shared out."""
     from komadori import inference
 
-    processors = devices.count("cpu")
+    cpus = devices.count("cpu")
     loaded: list[Evaluator] = []
     try:
         for number, device in enumerate(devices):
             options = dict(settings, device=device)
             if device == "cpu":
-                share, rest = divmod(threads or inference.available_threads(), processors)
+                share, rest = divmod(threads or inference.available_threads(), cpus)
                 options["threads"] = max(1, share + (devices[:number].count("cpu") < rest))
             loaded.append(inference.load(model, backend=backend, **options))
         return loaded[0] if len(loaded) == 1 else inference.EvaluatorGroup(loaded)

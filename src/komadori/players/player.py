@@ -1,4 +1,4 @@
-"""What a player is: something that is asked for a move in a game.
+"""The player protocol: something that is asked for a move in a game.
 
 A player is used by one thread at a time.
 """
@@ -49,8 +49,8 @@ class Player(Protocol):
     name: str
 
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
-        """Forget the last game. `seed` fixes what chance there is in the next, which is drawn
-        after this ply; 0: at no ply that is known. A player may have a draw ply of its own.
+        """Forget the last game. `seed` seeds the next game's random choices; it is drawn after
+        `draw_ply` plies (0: no limit). A player may have a draw ply of its own.
         """
 
     def play(self, board: Board, go: GoCommand) -> Decision:

@@ -1,4 +1,4 @@
-"""Searchers as players, and players as searchers."""
+"""Adapters: searchers as players, players as searchers."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from komadori.usi.protocol import GoCommand
 if TYPE_CHECKING:
     from komadori.rules import Board
 
-#: Nodes a move where neither the match nor the player says how long to think.
+#: Nodes per move where neither the match nor the player sets a limit.
 DEFAULT_NODES = 100
 
-#: Memory of a player's tree where its options don't say; games have few nodes a move.
+#: MiB of a player's tree by default; games have few nodes per move.
 PLAYER_HASH_MB = 64
 
 
@@ -88,8 +88,8 @@ def _names_draw_ply(options: OptionTable, names: Iterable[str]) -> bool:
     return any(options.canonical(name) == "Draw_Ply" for name in names)
 
 
-def _set_wishes(options: OptionTable, kind: str, values: Mapping[str, str]) -> None:
-    """What a player's specification says, which no model overrides."""
+def _preset(options: OptionTable, kind: str, values: Mapping[str, str]) -> None:
+    """Set the options of a player's specification, which no model overrides."""
     try:
         options.preset(values)
     except ValueError as error:
@@ -125,7 +125,7 @@ def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
 
 
 class LookPlayer(SearchPlayer):
-    """Plays with a searcher that has chance in it, made anew for each game's seed."""
+    """Plays with a randomised searcher, rebuilt for each game's seed."""
 
     def __init__(
         self, make: Callable[[int | None], Searcher], name: str, on_close: Callable[[], None]
@@ -138,7 +138,7 @@ class LookPlayer(SearchPlayer):
 
 
 class PlayerSearcher:
-    """A player without a search behind the searcher's protocol: it answers at once."""
+    """A player without a search behind the searcher protocol: it answers at once."""
 
     def __init__(self, player: Player) -> None:
         self._player = player
@@ -181,7 +181,7 @@ class PlayerSearcher:
         return SearchResult(best_move=decision.move, infos=[info])
 
     def ponderhit(self, limits: Limits) -> None:
-        """There is nothing to go on with: the answer is already there."""
+        """Nothing continues: the answer is already there."""
 
     def new_game(self) -> None:
         self._player.new_game()
@@ -200,7 +200,7 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
     }
     if "PolicyModel" in own:
         own["PolicyModel"] = _as_seen_from_here(own["PolicyModel"])
-    _set_wishes(options, "alphabeta", own)
+    _preset(options, "alphabeta", own)
     policy = load_policy(options)
     try:
         searcher = SEARCHERS["alphabeta"].make(policy, options)
@@ -229,7 +229,7 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
     if spec.kind == "model":
         options.set("USI_Hash", str(PLAYER_HASH_MB))
     options.set("DNN_Model", _as_seen_from_here(spec.argument))
-    _set_wishes(
+    _preset(
         options, spec.kind, {SEARCHERS[spec.kind].short.get(name, name): own[name] for name in own}
     )
     evaluator = load_evaluator(options)

@@ -1,4 +1,4 @@
-"""Players without a tree or a network: at random, and by material."""
+"""Players without a network: random moves, and one ply of material."""
 
 from __future__ import annotations
 

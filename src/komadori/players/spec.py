@@ -14,7 +14,7 @@ KIND is one of
     random            any legal move
     usi:COMMAND       another USI engine, started by its command line
     gnushogi, gpsusi, sjaakii, fairy-stockfish
-                      engines with manners of their own; ARGUMENT is the program's path
+                      engines with quirks; ARGUMENT is the program's path
                       where it isn't on PATH
 
 A specification with no known KIND is the PATH of a model if such a file or folder exists.

@@ -1,4 +1,4 @@
-"""How much of a network's speed a search keeps."""
+"""The share of a network's raw speed that a search keeps."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class SearchSpeed:
     transposed: int
     dropped: int
     raw: float
-    """Positions a second of the network alone, before and after the search."""
+    """Positions per second of the network alone, before and after the search."""
     mate_nodes: int = 0
     """Moves made by the mate search beside it."""
 
@@ -66,7 +66,7 @@ class SearchSpeed:
 
     @property
     def ratio(self) -> float:
-        """Nodes a second of the search over positions a second of the network."""
+        """Nodes per second of the search over positions per second of the network."""
         return self.nodes_per_second / self.raw
 
 

@@ -1,4 +1,4 @@
-"""How fast the alpha-beta search is: nodes a second on named positions."""
+"""Speed of the alpha-beta search: nodes per second on named positions."""
 
 from __future__ import annotations
 
@@ -44,12 +44,12 @@ class Speed:
     """Moves made; null moves don't count."""
     depth: int
     cpu_s: float
-    """Processor time of this process, all threads."""
+    """CPU time of this process, all threads."""
     wall_s: float
 
     @property
     def nps(self) -> float:
-        """Nodes a second of processor time: what the wall shows on a machine left alone."""
+        """Nodes per second of CPU time: the wall-clock speed of an idle machine."""
         return self.nodes / max(self.cpu_s, 1e-9)
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from komadori.encoding.value import DLSHOGI_COEF
 
-#: However long a search will be, its batches begin with a row for this many visits.
+#: However long a search will be, its first batches have one row per this many visits.
 EARLY_GROWTH = 4
 
 
@@ -38,11 +38,11 @@ class PuctOptions:
     memory_mb: int = 512
     """Bound on the tree. When it is full the least visited positions are forgotten."""
     batch_share: int = 256
-    """A batch has at most one row for this many visits that the root will have in the end, so that
+    """A batch has at most one row per this many visits expected at the root in the end, so that
     what is in flight hardly matters."""
     batch_growth: int = 32
-    """Under a clock a batch may have a row for this many visits that the root has: there small
-    searches gain more by larger batches than they lose."""
+    """Under a clock a batch may have one row per this many visits of the root: there small searches
+    gain more by larger batches than they lose."""
     reuse_subtree: bool = True
     """Keep what is known of the positions of the last search."""
     root_mate_plies: int = 1000

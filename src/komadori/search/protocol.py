@@ -1,4 +1,4 @@
-"""What every searcher takes and gives. Nothing heavy is imported here."""
+"""The protocol of searchers: limits in, analysis and a move out. Nothing heavy is imported."""
 
 from __future__ import annotations
 
@@ -84,7 +84,7 @@ class Info:
 
 @dataclass(frozen=True)
 class SearchResult:
-    """What came of a search."""
+    """The result of a search."""
 
     best_move: Move | None
     """None where there is no legal move."""
@@ -103,7 +103,7 @@ class Searcher(Protocol):
     """Something that finds moves. One search at a time; `stop` may be set from any thread."""
 
     def set_position(self, board: Board) -> None:
-        """What to search, with the moves that led to it; earlier work is kept where it applies."""
+        """Set the position to search, with the moves that led to it; earlier work is reused."""
         ...
 
     def search(
@@ -116,15 +116,15 @@ class Searcher(Protocol):
         ...
 
     def ponderhit(self, limits: Limits) -> None:
-        """The opponent made the move that is being pondered: go on under these limits, time
-        counting from now. May be called from any thread.
+        """The opponent made the pondered move: continue under these limits. Time and nodes count
+        from now. May be called from any thread.
         """
         ...
 
     def new_game(self) -> None:
-        """Forget what belongs to the last game."""
+        """Forget the last game."""
         ...
 
     def close(self) -> None:
-        """Give back memory and threads; the evaluator is left to its owner."""
+        """Release memory and threads. The evaluator is left to its owner."""
         ...

@@ -1,4 +1,4 @@
-"""Memory freed while the opponent thinks."""
+"""Free memory while the opponent thinks."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ FULLNESS = 0.5
 
 
 class Reclaimer:
-    """Frees in the background what a game can't come back to."""
+    """Frees positions that the game can't reach any more, in the background."""
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None

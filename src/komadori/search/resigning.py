@@ -1,4 +1,4 @@
-"""When a lost game is given up: from a move number on, after several moves in a row."""
+"""When to resign: from a move number on, after several low moves in a row."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ ALL_PIECES = 40
 
 @dataclass(frozen=True)
 class ResignRule:
-    """What a searcher needs before it resigns."""
+    """Conditions for resigning."""
 
     moves: int = 3
     """So many own moves in a row below the threshold. A mate that is proven needs one."""
@@ -21,7 +21,7 @@ class ResignRule:
 
 
 class Resigning:
-    """The low moves of one game so far."""
+    """Counts the low moves of one game."""
 
     def __init__(self) -> None:
         self._last_ply = 0

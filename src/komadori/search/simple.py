@@ -113,7 +113,7 @@ class _OneLook:
 
 
 class PolicySearcher(_OneLook):
-    """Plays by the policy alone, one evaluation a move (a `search.Searcher`)."""
+    """Plays by the policy alone, one evaluation per move (a `search.Searcher`)."""
 
     def _judge(
         self, board: Board, moves: list[Move]

@@ -1,7 +1,7 @@
-"""USI: the engine's front, a client for other engines, and adapters for those with manners.
+"""USI: the server of the protocol, a client for other engines, adapters for engines with quirks.
 
 - `protocol`: lines as values, pure functions.
-- `engine`: the front a GUI talks to; a searcher is given to it.
+- `engine`: the server that a GUI talks to; a searcher is given to it.
 - `client`: another USI engine as a subprocess.
 - `adapters`: engines that aren't plain USI.
 

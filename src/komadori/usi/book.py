@@ -1,4 +1,4 @@
-"""Opening books in YaneuraOu's text format (`#YANEURAOU-DB2016`), read through rsshogi.
+"""Opening books in YaneuraOu's text format (`#YANEURAOU-DB2016`), read with rsshogi.
 
 A book is a list of positions, sorted by their SFEN, each with moves: the move, the answer
 expected, the score (centipawns, side to move's view), the depth, and how often it was played.
@@ -41,7 +41,7 @@ class BookMove:
 
 
 class Book:
-    """A book file, read a position at a time."""
+    """A book file, read one position at a time."""
 
     def __init__(self, path: Path | str) -> None:
         """Raises BookError that names the file and what is wrong with it."""
@@ -158,7 +158,7 @@ class _Played:
 
 
 class BookMaker:
-    """Gathers the openings of games."""
+    """Collects the openings of games."""
 
     def __init__(self, plies: int = 40, winner_only: bool = False) -> None:
         """`plies`: of each game. `winner_only`: only moves of the side that won."""

@@ -89,7 +89,7 @@ def find_program(name: str) -> str | None:
 
 
 def split_command(command: str) -> list[str]:
-    """A command line as words, in the manner of the platform's shell; the program resolved."""
+    """A command line as words, by the rules of the platform's shell; the program resolved."""
     words = shlex.split(command, posix=sys.platform != "win32")
     if not words:
         raise EngineError("an engine's command is empty")
@@ -205,7 +205,7 @@ class LineProcess:
 
 
 class UsiEngine:
-    """A plain USI engine. Adapters change its manners by overriding the marked methods."""
+    """A plain USI engine. Adapters override the marked methods for engines with quirks."""
 
     #: Options set before isready unless the caller sets them.
     DEFAULT_OPTIONS: ClassVar[Mapping[str, str]] = {}
@@ -237,7 +237,7 @@ class UsiEngine:
             self.close()
             raise
 
-    # ---- manners
+    # ---- quirks
 
     def drop_in(self, move: str) -> str:
         """A move as this engine writes it, in USI."""

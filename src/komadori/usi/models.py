@@ -1,4 +1,4 @@
-"""Where a model's name leads: never to the working directory, which a GUI chooses."""
+"""Model lookup by name: never in the working directory, which a GUI chooses."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _model_name(model: str) -> str:
 
 
 class ModelDefaultsError(ValueError):
-    """A line of a model's .ini that says nothing. The message names the file and the line."""
+    """A line of a model's .ini that can't be read. The message names the file and the line."""
 
 
 def is_fake(name: str) -> bool:

@@ -143,7 +143,7 @@ class OptionTable:
         self._declared = dict(self._values)
         self._lock = threading.Lock()
         self._changed: set[str] = set()
-        self._wished: set[str] = set()
+        self._chosen: set[str] = set()
         self._by_model: dict[str, str] = {}  # values that the model chosen has brought
         self._notes: list[str] = []
 
@@ -156,12 +156,12 @@ class OptionTable:
             option = self._options[key]
             line = replace(option.line, default=self._values[key])
             self._options[key] = replace(option, line=line)
-            self._wished.add(key)
+            self._chosen.add(key)
         self._changed.clear()
 
     def take_model_defaults(self, values: Mapping[str, str], source: str) -> Callable[[], None]:
-        """Give the options that nobody has set the values that suit the model just chosen, in
-        place of those of the model before it. What was done, and what couldn't be, is noted.
+        """Set the options that the user hasn't chosen to the model's own defaults, in place of
+        those of the model before. What was set, and what couldn't be, is noted.
 
         The function returned undoes it, for a model that then can't be loaded.
         """
@@ -177,7 +177,7 @@ class OptionTable:
                 self._notes.append(f"{source}: {problem}")
                 continue
             brought[key] = value
-            if key not in self._wished and value != self._values[key]:
+            if key not in self._chosen and value != self._values[key]:
                 self._notes.append(f"{source}: {option.name}={value}")
         before = self._by_model
         self._replace_model_defaults(brought)
@@ -185,7 +185,7 @@ class OptionTable:
 
     def _replace_model_defaults(self, brought: dict[str, str]) -> None:
         with self._lock:
-            for key in (self._by_model.keys() | brought.keys()) - self._wished:
+            for key in (self._by_model.keys() | brought.keys()) - self._chosen:
                 self._values[key] = brought.get(key, self._declared[key])
             self._by_model = brought
 
@@ -214,10 +214,10 @@ class OptionTable:
         if problem:
             return problem
         with self._lock:
-            # GUIs send every option as it stands: a default is nobody's wish.
+            # GUIs send every option, changed or not: a default isn't the user's choice.
             if value != self._declared[key]:
-                self._wished.add(key)
-            elif key not in self._wished:
+                self._chosen.add(key)
+            elif key not in self._chosen:
                 value = self._by_model.get(key, value)
             if self._values[key] != value:
                 self._values[key] = value

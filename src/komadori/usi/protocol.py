@@ -1,4 +1,4 @@
-"""Lines of the USI protocol as values: position, go, setoption; info and option lines back.
+"""USI lines as values: position, go, setoption; info and option lines.
 
 Pure functions over text. Nothing here knows the rules or imports more than the standard
 library, so that the engine's handshake can use it at once. Text that can't be understood

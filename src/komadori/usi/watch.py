@@ -15,7 +15,7 @@ class Watch:
     """Watches one search of a job."""
 
     def __init__(self, job: Job, on_deaf: Callable[[], None]) -> None:
-        """`on_deaf`: called where the search goes on after it should have ended."""
+        """`on_deaf`: called where the search continues after it should have ended."""
         self._job = job
         self._halt = job.halt
         self._finished = threading.Event()
