@@ -185,13 +185,14 @@ def test_the_tree_search_goes_on_after_ponderhit() -> None:
         gui.send("position startpos moves 7g7f", "go ponder btime 0 wtime 0 byoyomi 400")
         gui.expect("info depth")
         pondered = int(gui.expect("info depth").split(" nodes ")[1].split()[0])
+        time.sleep(1.0)
         gui.send("ponderhit")
         gui.expect("bestmove")
         last = next(line for line in reversed(gui.log) if line.startswith("info depth"))
         words = last.split()
         nodes, nps, time_ms = (int(words[words.index(w) + 1]) for w in ("nodes", "nps", "time"))
         assert pondered > 0
-        assert time_ms <= 400  # since the hit, as the nodes are
+        assert time_ms < 1000  # since the hit, as the nodes are
         assert nodes * 0.95 <= nps * time_ms / 1000 + nps / 1000
         assert nps * time_ms / 1000 <= nodes * 1.05
         assert bestmoves(gui.rest()) == []

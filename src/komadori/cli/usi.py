@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import os
-import signal
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -68,6 +67,8 @@ def main(argv: list[str] | None = None) -> int:
     try:
         status = server.run()
     except KeyboardInterrupt:
+        import signal
+
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         status = 130
     sys.stderr.flush()

@@ -8,6 +8,7 @@ from komadori.usi.protocol import BestMove, InfoLine, Score
 
 if TYPE_CHECKING:
     from komadori.search.protocol import Info, SearchResult
+    from komadori.usi.job import Job
 
 RESIGN = BestMove("resign")
 
@@ -40,3 +41,17 @@ def info_line(info: Info) -> InfoLine:
         score=score,
         pv=tuple(move.usi() for move in info.pv),
     )
+
+
+def emergency(job: Job, error: Exception | None = None) -> BestMove:
+    """An answer without a searcher's: its last best line; else the first legal move, but nothing
+    that a broken network would be taken to have played.
+    """
+    from komadori.inference import InferenceError
+
+    if job.last_pv:
+        return BestMove(job.last_pv[0])
+    if not isinstance(error, InferenceError):
+        for move in job.board.legal_moves:
+            return BestMove(move.usi())
+    return RESIGN

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import random
 from typing import TYPE_CHECKING
 
 from komadori.usi.job import Job
@@ -10,6 +9,8 @@ from komadori.usi.options import ServerOptions
 from komadori.usi.protocol import BestMove, InfoLine, Score
 
 if TYPE_CHECKING:
+    import random
+
     from komadori.usi.book import Book
 
 
@@ -19,7 +20,7 @@ class BookAnswers:
     def __init__(self) -> None:
         self._path = ""
         self._book: Book | None = None
-        self._random = random.Random()
+        self._random: random.Random | None = None
 
     def find(self, job: Job, options: ServerOptions) -> tuple[list[InfoLine], BestMove | None]:
         """The book's moves as lines of analysis and the one to play; None where it has none.
@@ -56,5 +57,9 @@ class BookAnswers:
             for number, move in enumerate(moves, 1)
         ]
         lines.append(InfoLine(string=f"book: {len(moves)} moves"))
+        if self._random is None:
+            import random
+
+            self._random = random.Random()
         chosen = moves[0] if options.best_book_move else draw(moves, self._random)
         return lines, BestMove(chosen.usi, chosen.ponder or "")

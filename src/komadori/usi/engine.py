@@ -19,23 +19,19 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, BinaryIO
 
 from komadori.usi import protocol
-from komadori.usi.answers import RESIGN, best_move, info_line
-from komadori.usi.book_answers import BookAnswers
-from komadori.usi.job import Job
 from komadori.usi.loading import LoadedSearcher, SearcherSource
 from komadori.usi.options import OptionTable
-from komadori.usi.protocol import BestMove, GoCommand, InfoLine, UsiSyntaxError
-from komadori.usi.watch import Watch
+from komadori.usi.protocol import GoCommand, InfoLine, UsiSyntaxError
 
 if TYPE_CHECKING:
     from komadori.rules import Board
     from komadori.search.protocol import Info, Limits, SearchResult
+    from komadori.usi.book_answers import BookAnswers
+    from komadori.usi.job import Job
+    from komadori.usi.protocol import BestMove
 
-#: How long the end waits for a search or a model under way.
-LEAVING_S = 2.0
-
-#: The same after Ctrl-C.
-INTERRUPTED_S = 0.7
+#: How long the end waits for a search or a model under way; after Ctrl-C.
+LEAVING_S, INTERRUPTED_S = 2.0, 0.7
 
 #: Time for a `go` in which nothing could be understood.
 FALLBACK_MOVETIME_MS = 1000
@@ -70,7 +66,7 @@ class UsiServer:
         self._board: Board | None = None
         self._position_error = ""
         self._exit_status = 0
-        self._book = BookAnswers()
+        self._book: BookAnswers | None = None
 
     # ------------------------------------------------------------------ the conversation
 
@@ -205,6 +201,8 @@ class UsiServer:
 
             self._board = Board()
         self._release_all()  # a search still running gives its answer first
+        from komadori.usi.job import Job
+
         job = Job(go, self._board.copy(), self._position_error)
         with self._lock:
             self._waiting.append(job)
@@ -247,6 +245,9 @@ class UsiServer:
             self._say(f"error: {error}")
             self._end(1)
             return
+        # What the first `go` needs is imported before its clock runs.
+        from komadori.usi import answers, book_answers, job, limits, watch  # noqa: F401
+
         # What is loaded stays: no collection in the middle of a move shall go through it again.
         gc.collect()
         gc.freeze()
@@ -265,25 +266,33 @@ class UsiServer:
                 self._search_move(job)
         except Exception as error:
             self._say(f"error: {type(error).__name__}: {error}")
+            from komadori.usi.answers import emergency
+
             job.released.wait()
-            self._answer(job, "checkmate timeout" if job.go.mate else self._emergency(job, error))
+            self._answer(job, "checkmate timeout" if job.go.mate else emergency(job, error))
         finally:
             with self._lock:
                 self._current = None
 
     def _refuse(self, job: Job, problem: str) -> None:
         """Play nothing."""
+        from komadori.usi.answers import RESIGN
+
         self._say(f"error: {problem}")
         job.released.wait()
         self._answer(job, "checkmate notimplemented" if job.go.mate else RESIGN)
 
     def _search_move(self, job: Job) -> None:
+        from komadori.usi.answers import best_move
+        from komadori.usi.book_answers import BookAnswers
+
         try:
             searcher = self._loaded.load()
         except Exception as error:
             self._refuse(job, f"{error}; nothing is played without it")
             return
         options = self._options.server_options()
+        self._book = self._book or BookAnswers()
         lines, chosen = self._book.find(job, options)
         for line in lines:
             self._write(str(line))
@@ -312,6 +321,7 @@ class UsiServer:
         `continues`: a ponder search continues under the clock after `ponderhit`.
         """
         from komadori.search.clock import hard_limit_ms
+        from komadori.usi.watch import Watch
 
         searcher, turn = self._loaded.searcher, job.board.turn
         assert searcher is not None
@@ -336,12 +346,10 @@ class UsiServer:
         return result
 
     def _limits(self, job: Job) -> Limits:
-        from komadori.rules import Move
-        from komadori.usi.limits import search_limits
+        from komadori.usi.limits import legal_searchmoves, search_limits
 
-        named = [Move.from_usi(text) for text in job.go.searchmoves]
-        legal = [move for move in named if move in job.board.legal_moves]
-        if len(legal) < len(named):
+        legal = legal_searchmoves(job.go, job.board)
+        if len(legal) < len(job.go.searchmoves):
             self._say("go searchmoves: the moves that aren't legal here are left out")
         return search_limits(job.go, self._options.server_options(), legal)
 
@@ -370,6 +378,8 @@ class UsiServer:
         """An info line, unless it was just given."""
         if job.is_answered:
             return
+        from komadori.usi.answers import info_line
+
         line = info_line(info)
         if line.pv and line.multipv in (None, 1):
             job.last_pv = line.pv
@@ -385,19 +395,7 @@ class UsiServer:
             self._write(str(answer))
 
     def _answer_for(self, job: Job) -> None:
+        from komadori.usi.answers import emergency
+
         self._say("the searcher didn't stop in time; its last line is taken")
-        self._answer(job, self._emergency(job))
-
-    @staticmethod
-    def _emergency(job: Job, error: Exception | None = None) -> BestMove:
-        """An answer without a searcher's: its last best line; else the first legal move, but
-        nothing that a broken network would be taken to have played.
-        """
-        from komadori.inference import InferenceError
-
-        if job.last_pv:
-            return BestMove(job.last_pv[0])
-        if not isinstance(error, InferenceError):
-            for move in job.board.legal_moves:
-                return BestMove(move.usi())
-        return RESIGN
+        self._answer(job, emergency(job))

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from komadori.rules import Move
+from komadori.rules import Board, Move
 from komadori.search.clock import delayed
 from komadori.search.protocol import Limits
 from komadori.usi.options import ServerOptions
 from komadori.usi.protocol import GoCommand
+
+
+def legal_searchmoves(go: GoCommand, board: Board) -> list[Move]:
+    """The legal ones of the moves that the command names."""
+    named = [Move.from_usi(text) for text in go.searchmoves]
+    return [move for move in named if move in board.legal_moves]
 
 
 def search_limits(

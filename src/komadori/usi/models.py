@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from collections.abc import Mapping
@@ -41,6 +40,8 @@ def _model_name(model: str) -> str:
         model = os.environ.get(ENVIRONMENT, "")
     if model in ("", "default"):
         return ""
+    import json  # most handshakes need none
+
     try:
         path = Path(find_model(model))
         card = json.loads(path.with_suffix(".json").read_text(encoding="utf-8"))
