@@ -231,7 +231,7 @@ class NetworkLearner:
             samples = records.load_samples(task.files)
 
         def report(found: training.Report) -> None:
-            task.progress(round(1000 * found.course), 1000)
+            task.progress(round(1000 * found.progress), 1000)
             if found.entry.get("kind") == "test":
                 task.show(
                     f"step {found.step}: policy {100 * found.entry['policy_top1']:.1f} %, "
