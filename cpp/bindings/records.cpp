@@ -112,7 +112,7 @@ nb::dict to_dict(GameTable&& table) {
     nb::dict out;
     nb::list texts;
     for (const GameText& t : table.texts)
-        texts.append(nb::make_tuple(t.game, t.ply, t.key, to_bytes(t.text)));
+        texts.append(nb::make_tuple(t.game, t.ply, to_bytes(t.key), to_bytes(t.text)));
     out["texts"] = texts;
     out["sfen"] = nb::cast(table.sfen);
     out["winner"] = enums_to_numpy(table.winner);

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import zipfile
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -50,5 +51,5 @@ class WeightsFormat:
                 return [file[name] for name in names]
         except WeightsError:
             raise
-        except (ValueError, KeyError, EOFError, zipfile.BadZipFile) as error:
+        except (ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error) as error:
             raise WeightsError(f"{path}: not weights of {self.evaluation}") from error

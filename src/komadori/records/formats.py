@@ -21,6 +21,8 @@ from komadori.rules import RulesError
 __all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "share_of_sound"]
 
 CHUNK_GAMES = 512
+#: JSON is read as a whole.
+JKF_BYTES = 1 << 28
 Data = NDArray[np.uint8]
 
 
@@ -71,20 +73,24 @@ def _read_core(
 
 
 def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
-    for lines in kif.split_games(lines_of(data.tobytes())):
+    for lines in kif.split_games(lines_of(data)):
         begin, end = lines[0].offset, lines[-1].end
-        try:
-            game = kif.read_game(lines)
-        except kif.BadLineError as error:
-            yield Chunk([], [Skipped(path, begin, end, error.offset, str(error))], end)
-        else:
+        game, fault = kif.read_sound_part(lines)
+        skipped = []
+        if fault is not None:
+            reason = f"line {fault.number}: {fault}"
+            if game is not None:
+                reason += "; the moves before it are kept"
+            left_out = begin if game is None else fault.offset
+            skipped.append(Skipped(path, left_out, end, fault.offset, reason))
+        if game is not None:
             game.source = Source(path, begin)
-            yield Chunk([game], [], end)
+        yield Chunk([game] if game is not None else [], skipped, end)
 
 
 def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
     chunk = Chunk([], [], 0)
-    for line in lines_of(data.tobytes()):
+    for line in lines_of(data):
         text = line.text.strip("\ufeff \t")
         chunk.offset = line.end
         if not text or text.startswith("#"):
@@ -111,6 +117,8 @@ def _jkf_text(game: Game) -> str:
 def _read_jkf(data: Data, path: Path) -> Iterator[Chunk]:
     from komadori.records import jkf  # needs rsshogi, which training does without
 
+    if len(data) > JKF_BYTES:
+        raise RecordError(f"{path}: more than {JKF_BYTES >> 20} MB of JSON; split it")
     text, size_of = decode_exactly(data.tobytes())
     offset = reached = 0
     for at, document in jkf.documents(text):

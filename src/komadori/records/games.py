@@ -41,7 +41,8 @@ class GameReader:
         self.format = find_format(format) if format else guess_format(self.path)
         if not self.format.holds_games:
             raise RecordError(f"{path}: {self.format.name} holds positions, not games")
-        self._data = content(self.path) if data is None else data
+        self._damage: list[Skipped] = []
+        self._data = content(self.path, self._damage) if data is None else data
         self.size = len(self._data)
         self.offset = 0
         self.skipped: list[Skipped] = []
@@ -52,6 +53,7 @@ class GameReader:
             self.skipped += chunk.skipped
             self.offset = chunk.offset
             yield from chunk.games
+        self.skipped += self._damage
         self.offset = self.size
 
 
@@ -69,10 +71,14 @@ class Games(list[Game]):
 def read_games(path: str | Path, format: str | None = None) -> Games:
     """All games of a file; what was left out is in its `skipped`.
 
-    Raises RecordError for a file of no known format of games, OSError.
+    Raises RecordError for a file of no known format of games, or without a single one that can be
+    read; OSError.
     """
     reader = GameReader(path, format)
     games = list(reader)
+    if not games:
+        found = reader.skipped[0] if reader.skipped else f"{path}: nothing in it"
+        raise RecordError(f"no game of {reader.format.name} can be read: {found}")
     return Games(games, reader.skipped)
 
 

@@ -7,7 +7,7 @@ Moves are read one by one, so that a line that can't be read is told with its pl
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -37,7 +37,10 @@ HEADERS = {
     "上手": "white",
 }
 
-_HEADER = re.compile(r"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{0,30})：(.*)")
+MAX_HEADER = 31
+_HEADER = re.compile(rf"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{{0,{MAX_HEADER - 1}}})：(.*)")
+#: What no header's name may hold: separators, signs that begin other lines, control characters.
+_NO_HEADER = re.compile(r"[\s*#&|+：:▲△☗☖▼▽\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 _NUMBERED = re.compile(r"\s*([0-9]{1,4})\s+(\S.*)")
 _TIME = re.compile(r"\(\s*([0-9]+):([0-9]+(?:\.[0-9]+)?)\s*(?:/[^)]*)?\)\s*\+?\s*$")
 _KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
@@ -55,14 +58,14 @@ _RULINGS = {
 
 
 class BadLineError(RecordError):
-    """A line that can't be read; `offset` is its byte in the file."""
+    """A line that can't be read; `offset` is its byte in the file, `number` its number."""
 
     def __init__(self, line: Line, reason: str) -> None:
         super().__init__(reason)
-        self.offset = line.offset
+        self.offset, self.number = line.offset, line.number
 
 
-def split_games(lines: list[Line]) -> Iterator[list[Line]]:
+def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
     """The games of a file of many: a header, or a `#KIF` line, behind moves begins one."""
     game: list[Line] = []
     has_moves = False
@@ -99,20 +102,35 @@ class _Parsed:
 
 def read_game(lines: list[Line]) -> Game:
     """The main line of one game. Raises BadLineError for what can't be read."""
-    game = _Parsed()
-    line = lines[0]
+    game, fault = read_sound_part(lines)
+    if fault is not None:
+        raise fault
+    assert game is not None
+    return game
+
+
+def read_sound_part(lines: list[Line]) -> tuple[Game | None, BadLineError | None]:
+    """The main line up to the first line that can't be read, and that line.
+
+    The game is None where not one move stands before it; such a part of a game has no result.
+    """
+    parsed = _Parsed()
+    fault: BadLineError | None = None
     for line in lines:
         text = line.text.lstrip("\ufeff").rstrip()
         try:
             if text.startswith("変化"):
                 break
-            _read_line(game, text)
+            _read_line(parsed, text)
         except (RulesError, RecordError) as error:
-            raise BadLineError(line, str(error)) from error
+            fault = BadLineError(line, str(error))
+            break
+    if fault is not None and not parsed.moves:
+        return None, fault
     try:
-        return _finish(game)
+        return _finish(parsed), fault
     except (RulesError, RecordError) as error:
-        raise BadLineError(lines[0], str(error)) from error
+        return None, fault or BadLineError(lines[0], str(error))
 
 
 def _read_line(game: _Parsed, text: str) -> None:
@@ -350,14 +368,21 @@ def _written_headers(game: Game) -> list[str]:
     if handicap is not None and handicap.name != "even":
         names |= {"black": "下手", "white": "上手"}
     lines = [
-        f"{names.get(key, key)}：{' '.join(value.split())}"
+        f"{names.get(key) or _header_name(key)}：{' '.join(value.split())}"
         for key, value in game.headers.items()
-        if value
+        if value.strip()
     ]
     if handicap is not None:
         return [*lines, f"手合割：{handicap.kif}"]
     diagram = _rsshogi_record().from_main_line(game.initial_sfen, []).to_kif()
     return lines + [line for line in diagram.partition("手数--")[0].split("\n") if line]
+
+
+def _header_name(key: str) -> str:
+    """The key as a header that is read back as one: what has a meaning in KIF becomes `_`."""
+    name = _NO_HEADER.sub("_", key)[: MAX_HEADER - 1]
+    is_taken = name in HEADERS or name == "手合割" or name.endswith("持駒")
+    return f"{name}_" if is_taken else name if _HEADER.fullmatch(f"{name}：") else f"_{name}"
 
 
 def _written_comments(game: Game, ply: int) -> list[str]:

@@ -181,14 +181,14 @@ class SampleReader:
     def __init__(self, path: str | Path, format: str | None = None) -> None:
         """Raises RecordError for a file of no known format of positions, OSError."""
         self.path = Path(path)
-        data = content(self.path)
+        self.skipped: list[Skipped] = []
+        data = content(self.path, self.skipped)
         self.format = find_format(format) if format else guess_format(self.path, data)
         if self.format.holds_games:
             raise RecordError(f"{path}: {self.format.name} holds games, not positions")
         self._data = data
         self.size = len(data)
         self.offset = 0
-        self.skipped: list[Skipped] = []
         self.note = "" if format else _note(self.path, self.format, data)
 
     def __len__(self) -> int:
@@ -308,7 +308,8 @@ def load_samples(paths: str | Path | Iterable[str | Path]) -> Samples:
 
 
 def _load_file(path: Path) -> Samples:
-    data = content(path)
+    damage: list[Skipped] = []
+    data = content(path, damage)
     format = guess_format(path, data)
     if format.name == "hcpe3":
         columns, faults = _core.hcpe3_samples(data)
@@ -322,6 +323,7 @@ def _load_file(path: Path) -> Samples:
             [samples_of([]), *(found for _, found in samples_by_game(reader))]
         )
         samples.skipped = reader.skipped
+    samples.skipped += damage
     if not len(samples):
         detail = f" ({samples.skipped[0]})" if samples.skipped else ""
         raise RecordError(f"{path}: no game with samples{detail}")

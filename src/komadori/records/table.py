@@ -51,8 +51,8 @@ def games_of(columns: dict[str, Any], path: Path) -> list[Game]:
                 source=Source(path, offsets[g]),
             )
         )
-    for g, ply, key, raw in columns["texts"]:
-        text = decode(raw)
+    for g, ply, raw_key, raw in columns["texts"]:
+        key, text = decode(raw_key), decode(raw)
         if ply < 0:
             games[g].headers[key] = text
         elif key == "pv":

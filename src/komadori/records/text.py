@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+import numpy as np
+from numpy.typing import NDArray
+
+from komadori.records.errors import RecordError
 from komadori.records.game import MATE_CP, NO_SCORE, Game
 from komadori.rules import BLACK
 
 __all__ = ["Line", "decode", "decode_exactly", "lines_of", "score_comment", "take_scores"]
 
+#: Text is decoded so much at a time; no line is longer than the latter.
+BLOCK_BYTES, LINE_BYTES = 1 << 22, 1 << 24
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
@@ -47,40 +53,59 @@ def decode_exactly(data: bytes) -> tuple[str, Callable[[str], int]]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line without its end, and the bytes of the file where it begins and ends."""
+    """A line without its end, its number from 1 on, and the bytes of the file where it begins and
+    ends."""
 
     text: str
     offset: int
     end: int
+    number: int
 
 
-def lines_of(data: bytes) -> list[Line]:
+def lines_of(data: NDArray[np.uint8]) -> Iterator[Line]:
     """The lines of a text file in UTF-8, Shift-JIS or (with a mark) UTF-16.
 
-    A file that mixes encodings is decoded line by line.
+    Read in blocks, whose encodings may differ; a block that mixes them is decoded line by line.
+    Raises RecordError for a line too long for text.
     """
-    encoding = _UTF16_MARKS.get(data[:2])
+    encoding = _UTF16_MARKS.get(data[:2].tobytes())
     if encoding is not None:
-        return _lines_of_utf16(data[2:], encoding)
-    raw = data.split(b"\n")
-    text = decode(data)
-    texts = text.split("\n")
-    if "\ufffd" in text or len(texts) != len(raw):
-        texts = [decode(line) for line in raw]
-    lines, offset = [], 0
-    for line, source in zip(texts, raw, strict=True):
-        lines.append(Line(line.rstrip("\r"), offset, offset + len(source)))
-        offset += len(source) + 1
-    return lines
+        yield from _lines_of_utf16(data[2:].tobytes(), encoding)
+        return
+    offset = number = 0
+    while offset < len(data):
+        block = _block(data, offset)
+        raw = block.split(b"\n")
+        if block.endswith(b"\n"):
+            del raw[-1]
+        text = decode(block)
+        texts = text.removesuffix("\n").split("\n")
+        if "\ufffd" in text or len(texts) != len(raw):
+            texts = [decode(line) for line in raw]
+        for line, source in zip(texts, raw, strict=True):
+            number += 1
+            yield Line(line.rstrip("\r"), offset, offset + len(source), number)
+            offset += len(source) + 1
 
 
-def _lines_of_utf16(data: bytes, encoding: str) -> list[Line]:
-    lines, offset = [], 2
-    for line in data.decode(encoding, "replace").split("\n"):
+def _block(data: NDArray[np.uint8], begin: int) -> bytes:
+    """Whole lines, some megabytes of them or the rest of the file."""
+    for size in (BLOCK_BYTES, LINE_BYTES):
+        block = data[begin : begin + size].tobytes()
+        if begin + size >= len(data):
+            return block
+        end = block.rfind(b"\n") + 1
+        if end:
+            return block[:end]
+    raise RecordError(f"byte {begin}: a line of more than {LINE_BYTES >> 20} MB; this is no text")
+
+
+def _lines_of_utf16(data: bytes, encoding: str) -> Iterator[Line]:
+    offset = 2
+    for number, line in enumerate(data.decode(encoding, "replace").split("\n"), 1):
         end = offset + len(line.encode("utf-16-le"))
-        lines.append(Line(line.rstrip("\r"), offset, end))
+        yield Line(line.rstrip("\r"), offset, end, number)
         offset = end + 2
-    return lines
 
 
 #: `評価値=` of a player (`*` of `**評価値=`) or of research (`#` of `*#評価値=`), Black's view.

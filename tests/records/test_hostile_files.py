@@ -1,0 +1,220 @@
+"""Damaged, hostile and foreign files: what is sound in them is read, the rest is told."""
+
+from __future__ import annotations
+
+import gzip
+import lzma
+import resource
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from komadori.records import (
+    FORMATS,
+    Game,
+    RecordError,
+    SampleReader,
+    Winner,
+    load_samples,
+    read_games,
+    sample_path,
+    write_games,
+)
+from komadori.records.text import BLOCK_BYTES, lines_of
+
+PACKERS = {".xz": lzma, ".gz": gzip}
+
+
+@pytest.mark.parametrize("suffix", PACKERS)
+@pytest.mark.parametrize("damage", ["cut", "flipped"])
+def test_the_games_before_the_damage_of_an_archive_are_read(
+    suffix: str, damage: str, tmp_path: Path
+) -> None:
+    games = read_games(sample_path())[:400]
+    whole, path = tmp_path / "whole.hcpe3", tmp_path / f"a.hcpe3{suffix}"
+    write_games(whole, games)
+    content = whole.read_bytes()
+    packed = bytearray(PACKERS[suffix].compress(content))
+    at = len(packed) // 2
+    if damage == "cut":
+        del packed[at:]
+    else:
+        packed[at : at + 8] = bytes(byte ^ 0xFF for byte in packed[at : at + 8])
+    path.write_bytes(packed)
+    found = read_games(path)
+    assert len(found) >= 100
+    # A damage that the compression's check sees late may spoil the last games before it.
+    assert found[:100] == games[:100]
+    assert any("damaged compression" in skip.reason for skip in found.skipped)
+    samples = load_samples(path)
+    assert len(samples) > 1000
+    assert any("damaged compression" in skip.reason for skip in samples.skipped)
+
+
+def test_the_positions_before_the_damage_are_read(tmp_path: Path) -> None:
+    samples = load_samples(sample_path()).take(slice(0, 20_000))
+    plain = tmp_path / "a.hcpe"
+    from komadori.records import SampleWriter
+
+    with SampleWriter(plain) as writer:
+        writer.write(samples)
+    path = tmp_path / "a.hcpe.gz"
+    path.write_bytes(gzip.compress(plain.read_bytes())[:-50_000])
+    reader = SampleReader(path)
+    rows = sum(len(part) for part in reader)
+    assert 1000 < rows < 20_000
+    assert "damaged compression" in reader.skipped[0].reason
+
+
+def test_an_archive_without_a_sound_byte_is_an_error(tmp_path: Path) -> None:
+    path = tmp_path / "a.csa.xz"
+    path.write_bytes(b"junk" * 100)
+    with pytest.raises(RecordError, match=r"a\.csa\.xz: damaged compression"):
+        read_games(path)
+
+
+_READ = """
+import resource, sys
+from komadori.records import GameReader, RecordError, SampleReader
+import numpy, gzip, lzma, rsshogi.record
+used = int(open("/proc/self/statm").read().split()[5]) * 4096
+resource.setrlimit(resource.RLIMIT_DATA, (used + 150_000_000,) * 2)
+reader = (SampleReader if "psv" in sys.argv[1] else GameReader)(sys.argv[1])
+for number, _ in enumerate(reader):
+    if len(reader.skipped) > 1000 or number > 3:
+        break
+"""
+
+
+@pytest.fixture(scope="module")
+def bombs(tmp_path_factory: pytest.TempPathFactory) -> dict[bytes, Path]:
+    """Archives of 300 MB in 1.3 MB."""
+    found = {}
+    for line in (b"\0", b"x\n"):
+        path = tmp_path_factory.mktemp("bombs") / "a.gz"
+        with gzip.open(path, "wb", compresslevel=1) as file:
+            for _ in range(300):
+                file.write(line * (1_000_000 // len(line)))
+        found[line] = path
+    return found
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", ["csa", "kif", "usi", "jkf", "psv"])
+@pytest.mark.parametrize("line", [b"\0", b"x\n"])
+def test_a_small_archive_of_gigabytes_is_read_in_little_memory(
+    name: str, line: bytes, bombs: dict[bytes, Path], tmp_path: Path
+) -> None:
+    """In a process that may have 150 MB more than it starts with."""
+    path = tmp_path / f"a.{name}.gz"
+    path.symlink_to(bombs[line])
+    words = [sys.executable, "-c", _READ, str(path)]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=300, check=False)
+    is_text = name != "psv" and (line == b"\0" or name == "jkf")
+    assert done.returncode == 0 or (is_text and "RecordError: " in done.stderr), done.stderr[-600:]
+
+
+KIF = """手合割：平手
+   1 ７六歩(77)
+   2 ３四歩(33)
+   3 ９九玉(59)
+   4 ８四歩(83)
+手合割：平手
+先手：A
+   1 ２六歩(27)
+"""
+
+
+def test_a_kif_keeps_its_moves_up_to_an_illegal_one(tmp_path: Path) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text(KIF)
+    games = read_games(path)
+    assert [game.usi_moves() for game in games] == [["7g7f", "3c3d"], ["2g2f"]]
+    assert games[0].winner == Winner.UNKNOWN
+    (skipped,) = games.skipped
+    assert skipped.offset == KIF.encode().index("   3 ９九玉".encode())
+    assert skipped.reason.startswith("line 4: ply 3: ")
+    assert skipped.reason.endswith("; the moves before it are kept")
+
+
+@pytest.mark.parametrize("name", [n for n, f in FORMATS.items() if f.holds_games])
+def test_junk_is_an_error(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "a"
+    for junk in (b"", b"\0" * 1000, b"junk\n" * 100, np.random.default_rng(1).bytes(5000)):
+        path.write_bytes(junk)
+        with pytest.raises(RecordError):
+            read_games(path, name)
+
+
+def test_a_csa_key_that_is_not_utf8_is_read_and_written(tmp_path: Path) -> None:
+    path = tmp_path / "a.csa"
+    path.write_bytes(b"$\x93\xc1\x95\xca:x\n$\xff\xff:y\nPI\n+\n+7776FU\n%TORYO\n")
+    (game,) = read_games(path)
+    assert set(game.headers.values()) >= {"x", "y"}
+    for name in ("csa", "kif", "ki2", "jkf"):
+        copy = tmp_path / f"b.{name}"
+        write_games(copy, [game])
+        assert {"x", "y"} <= set(read_games(copy)[0].headers.values())
+
+
+HOSTILE_KEYS = [
+    "TIME LIMIT",
+    "a\nb",
+    "a\r\n   1 ７六歩(77)",
+    "：",
+    "手合割",
+    "先手の持駒",
+    "まで3手で",
+    "変化：3手",
+    "▲７六歩",
+    "*comment",
+    "#KIF",
+    "&bookmark",
+    "x" * 200,
+    "a\x1b[31mb",
+    "1 ７六歩",
+]
+
+
+@pytest.mark.parametrize("name", ["csa", "kif", "ki2", "jkf"])
+@pytest.mark.parametrize("key", HOSTILE_KEYS)
+def test_no_header_name_breaks_a_record(name: str, key: str, tmp_path: Path) -> None:
+    headers = {"black": "A", key: "one\ntwo\r\n%TORYO", "white": "B\n+7776FU"}
+    game = Game.from_usi(["7g7f", "3c3d"], winner=Winner.BLACK, headers=headers)
+    path = tmp_path / f"a.{name}"
+    write_games(path, [game, game])
+    found = read_games(path)
+    assert not found.skipped
+    assert len(found) == 2
+    for copy in found:
+        assert copy.usi_moves() == ["7g7f", "3c3d"]
+        assert copy.winner == Winner.BLACK
+        assert copy.black == "A"
+        assert any("one" in value for value in copy.headers.values())
+
+
+def test_lines_are_the_same_in_blocks() -> None:
+    rows = [f"line {i} " + "あ" * (i % 70) for i in range(60_000)]
+    for encoding in ("utf-8", "cp932"):
+        data = "\r\n".join(rows).encode(encoding)
+        assert len(data) > BLOCK_BYTES
+        lines = list(lines_of(np.frombuffer(data, np.uint8)))
+        assert [line.text for line in lines] == rows
+        assert [line.number for line in lines] == list(range(1, len(rows) + 1))
+        for line in lines[:: len(lines) // 7]:
+            assert data[line.offset : line.end].decode(encoding).rstrip("\r") == line.text
+
+
+def test_memory_limits_are_enforced_here() -> None:
+    """Else the test of archives above says nothing."""
+    code = (
+        "import resource; resource.setrlimit(resource.RLIMIT_DATA, (10**8, 10**8));"
+        "bytearray(3 * 10**8)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
+    assert done.returncode == 1
+    assert b"MemoryError" in done.stderr
+    assert resource.RLIMIT_DATA >= 0
