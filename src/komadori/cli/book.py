@@ -6,7 +6,8 @@ from pathlib import Path
 
 import click
 
-from komadori.cli.console import say
+from komadori.cli.console import counted, say
+from komadori.cli.outputs import begins_with, check_outputs, force_option
 from komadori.cli.record_inputs import Inputs, with_inputs
 from komadori.rules import Board, RulesError
 
@@ -36,24 +37,35 @@ def command() -> None:
     type=click.IntRange(min=1),
     help="Moves played at least so often.",
 )
+@force_option
 @click.option("--winner", is_flag=True, help="Only moves of the side that won.")
-def make(inputs: Inputs, output: Path, plies: int, min_count: int, winner: bool) -> None:
+def make(
+    inputs: Inputs, output: Path, plies: int, min_count: int, winner: bool, force: bool
+) -> None:
     """Make a book of the openings of the games in FILE...
 
     A move's score is the mean of its scores in the games, its count how often it was played.
     """
     from komadori.usi.book import BookMaker, write_book
 
+    is_book = begins_with(b"#YANEURAOU-DB2016")
+    check_outputs({output: ("opening book", is_book)}, inputs.files, force=force)
     maker = BookMaker(plies, winner)
     for game in inputs.games():
         try:
             maker.add(game)
         except RulesError as error:
             inputs.skip(game, str(error))
-    if not maker.games:
-        return  # the inputs tell why
-    positions, moves = write_book(output, maker.entries(min_count))
-    say(f"wrote {output}: {positions:,} positions, {moves:,} moves of {maker.games:,} games")
+    inputs.refuse_nothing()
+    entries = [entry for entry in maker.entries(min_count) if entry[1]]
+    if not entries:
+        raise click.UsageError(
+            f"no move of {counted(maker.games, 'game')} was played {min_count} times "
+            "(--min-count); nothing was written"
+        )
+    positions, moves = write_book(output, entries)
+    counts = counted(positions, "position"), counted(moves, "move")
+    say(f"wrote {output}: {', '.join(counts)} of {counted(maker.games, 'game')}")
 
 
 @command.command()

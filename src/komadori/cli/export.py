@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.cli.outputs import IsKind, begins_with, check_outputs, force_option
 from komadori.extras import install_line
 
 
@@ -24,6 +25,7 @@ from komadori.extras import install_line
     help="The file to write; where left out SOURCE's name with .onnx, or -int8.xml "
     "(beside a file, where the engine finds it).",
 )
+@force_option
 @click.option("--name", default="", help="The name that the engine shows.")
 @click.option("--int8", "is_int8", is_flag=True, help="Quantise: an OpenVINO model for processors.")
 @click.option(
@@ -56,6 +58,7 @@ from komadori.extras import install_line
 def command(
     source: Path,
     output: Path | None,
+    force: bool,
     name: str,
     is_int8: bool,
     data: tuple[str, ...],
@@ -75,11 +78,33 @@ def command(
             raise click.UsageError("--name: the name of an ONNX file is in its card")
         folder = source.parent if source.is_file() else Path()
         output = output or folder / f"{stem}-int8.xml"
+        check_outputs(_kinds(output, ".bin", ".json"), _inputs(source, data), force=force)
         _export_int8(source, output, name, data, calibration, held_out, gate)
         return
     if source.is_file():
         raise click.UsageError(f"{source} is a file already; only --int8 makes another of it")
-    _export_onnx(source, output or Path(f"{stem}.onnx"), name)
+    output = output or Path(f"{stem}.onnx")
+    check_outputs(_kinds(output, ".json"), (), force=force)
+    _export_onnx(source, output, name)
+
+
+def _kinds(output: Path, *beside: str) -> dict[Path, tuple[str, IsKind]]:
+    """The model and the files beside it; a card and weights are taken for those of a model that
+    is there."""
+    if output.suffix in beside:
+        raise click.UsageError(f"{output}: {output.suffix} is for a file beside the model")
+    is_model = begins_with(b"\x08") if output.suffix != ".xml" else begins_with(b"<?xml", b"<net")
+    kinds: dict[Path, tuple[str, IsKind]] = {output: ("model", is_model)}
+    for suffix in beside:
+        kinds[output.with_suffix(suffix)] = (f"part of {output.name}", lambda _: output.exists())
+    return kinds
+
+
+def _inputs(source: Path, data: tuple[str, ...]) -> list[Path]:
+    from komadori.cli.sample_files import find_files
+
+    files = [source, source.with_suffix(".json")] if source.is_file() else []
+    return files + (find_files(data) if data else [])
 
 
 def _export_onnx(source: Path, output: Path, name: str) -> None:

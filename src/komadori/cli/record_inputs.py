@@ -146,6 +146,13 @@ class Inputs:
         columns = ("{task.description}", BarColumn(), DownloadColumn(), *timing)
         return progress(self.console, *columns, transient=True)
 
+    def refuse_nothing(self) -> None:
+        """End the program where nothing was selected, so that an old file stays."""
+        if not self.used:
+            self.finish()
+            say("nothing meets the conditions; nothing was written", err=True)
+            sys.exit(NOTHING_USABLE)
+
     def finish(self) -> None:
         """Tell what was left out and why, and end the program with the status that says so."""
         for note in self.notes:

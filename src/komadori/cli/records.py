@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from komadori.atomic import is_stream
 from komadori.cli import interrupt
 from komadori.cli.console import counted, say
+from komadori.cli.outputs import check_distinct, check_outputs, force_option, holds
 from komadori.cli.record_inputs import Inputs, with_inputs
 from komadori.cli.records_sample import sample
 from komadori.records import (
@@ -114,7 +115,13 @@ def _format_of(path: Path, name: str | None) -> Format:
 
 
 @contextlib.contextmanager
-def _opened(*outputs: Output) -> Iterator[None]:
+def _opened(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
+    check_distinct(*(output.path for output in outputs))
+    kinds = {
+        output.path: (f"records of {output.format.name}", holds(output.format))
+        for output in outputs
+    }
+    check_outputs(kinds, inputs.files, force=force)
     interrupt.hint("nothing was written")
     with ExitStack() as stack:
         for output in outputs:
@@ -184,6 +191,7 @@ def _told(counts: Counts, files: int) -> Iterator[str]:
 @command.command()
 @_output
 @_to
+@force_option
 @click.option(
     "--encoding",
     type=click.Choice(list(ENCODINGS)),
@@ -192,28 +200,28 @@ def _told(counts: Counts, files: int) -> Iterator[str]:
     help="Of text formats.",
 )
 @with_inputs
-def convert(inputs: Inputs, output: Path, target: str | None, encoding: str) -> None:
+def convert(inputs: Inputs, output: Path, target: str | None, force: bool, encoding: str) -> None:
     """Write the games or positions of all files to one file in another format.
 
     Positions out of games: one a ply that is trained on, with the best candidate as its move.
     """
     written = Output(output, _format_of(output, target), ENCODINGS[encoding])
-    with _opened(written):
+    with _opened(inputs, force, written):
         for item in inputs:
             written.write(inputs, item)
-        _refuse_nothing(inputs)
+        inputs.refuse_nothing()
 
 
-def _refuse_nothing(inputs: Inputs) -> None:
-    """Leave no empty file behind where nothing was usable."""
-    if not inputs.used and not inputs.left_out:
-        inputs.finish()
+def _refuse_empty(part: Output, why: str) -> None:
+    if not part.plies:
+        raise click.UsageError(f"{part.path} would be empty: {why}; nothing was written")
 
 
 @command.command()
 @click.option("--train", required=True, type=click.Path(path_type=Path), help="File to write.")
 @click.option("--test", required=True, type=click.Path(path_type=Path), help="File to write.")
 @_to
+@force_option
 @click.option(
     "--ratio",
     type=click.FloatRange(0, 1),
@@ -233,6 +241,7 @@ def split(
     train: Path,
     test: Path,
     target: str | None,
+    force: bool,
     ratio: float,
     seed: int,
     disjoint: bool,
@@ -248,7 +257,7 @@ def split(
     held_back: list[Game | Samples] = []
     seen = PositionSet()
     games = 0
-    with _opened(*parts):
+    with _opened(inputs, force, *parts):
         for item in inputs:
             if isinstance(item, Game):
                 pieces: list[tuple[int, Game | Samples]] = [(games, item)]
@@ -273,7 +282,9 @@ def split(
                 parts[1].write(inputs, untrain(piece, known))
             else:
                 parts[1].write(inputs, piece.take(~known))
-        _refuse_nothing(inputs)
+        inputs.refuse_nothing()
+        _refuse_empty(parts[0], f"no game fell to it (--ratio {ratio:g} of {games:,})")
+        _refuse_empty(parts[1], f"nothing fell to it (--ratio {ratio:g} of {games:,})")
     what = "dropped" if disjoint else "shared: --disjoint drops them"
     say(f"{shared:,} of the {total:,} positions for tests are in the training part, {what}")
 
@@ -300,6 +311,7 @@ def _positions(item: Game | Samples) -> NDArray[np.uint8]:
 @command.command()
 @_output
 @_to
+@force_option
 @click.option(
     "--by",
     type=click.Choice(["game", "position"]),
@@ -309,7 +321,7 @@ def _positions(item: Game | Samples) -> NDArray[np.uint8]:
     "position once (hcpe3 keeps the games and marks the plies).",
 )
 @with_inputs
-def dedupe(inputs: Inputs, output: Path, target: str | None, by: str) -> None:
+def dedupe(inputs: Inputs, output: Path, target: str | None, force: bool, by: str) -> None:
     """Drop repeats; the first stays."""
     written = Output(output, _format_of(output, target))
     marks = written.format.name == "hcpe3" or not written.format.holds_games
@@ -317,7 +329,7 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, by: str) -> None:
         raise click.UsageError("--by position needs hcpe3 or a format of positions")
     seen_games, seen = SeenGames(), PositionSet()
     repeats = 0
-    with _opened(written):
+    with _opened(inputs, force, written):
         for item in inputs:
             if isinstance(item, Samples):
                 if by == "game":
@@ -337,7 +349,7 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, by: str) -> None:
                 written.write(inputs, item)
             else:
                 repeats += 1
-        _refuse_nothing(inputs)
+        inputs.refuse_nothing()
     say(f"{repeats:,} repeated {by}s dropped")
 
 

@@ -1,0 +1,116 @@
+"""No command destroys its input or another kind of file, and nothing selected writes nothing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from komadori.cli._group import group
+from komadori.records import Game, Winner, read_games, write_games
+
+MOVES = (["7g7f", "3c3d", "2g2f"], ["2g2f", "8c8d", "2f2e"], ["7g7f", "8c8d", "6g6f"])
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(group, [str(word) for word in words])
+
+
+@pytest.fixture
+def games(tmp_path: Path) -> Path:
+    path = tmp_path / "a.csa"
+    write_games(path, [Game.from_usi(moves, winner=Winner.BLACK) for moves in MOVES])
+    return path
+
+
+WRITERS = (
+    "records convert {games} -o {out}",
+    "records convert --min-plies 2 {games} -o {out}",
+    "records dedupe {games} -o {out}",
+    "records split {games} --train {out} --test {other} --ratio 0.5",
+    "records split {games} --train {other} --test {out} --ratio 0.5",
+    "book make {games} --min-count 1 -o {out}",
+)
+
+
+@pytest.mark.parametrize("line", WRITERS)
+@pytest.mark.parametrize("name", ["itself", "link", "hard link", "another way"])
+def test_an_output_is_no_input(line: str, name: str, games: Path, tmp_path: Path) -> None:
+    before = games.read_bytes()
+    out = tmp_path / "b.csa"
+    if name == "link":
+        out.symlink_to(games)
+    elif name == "hard link":
+        out.hardlink_to(games)
+    else:
+        out = games if name == "itself" else tmp_path / "x" / ".." / games.name
+        (tmp_path / "x").mkdir(exist_ok=True)
+    result = run(*line.format(games=games, out=out, other=tmp_path / "other.csa").split())
+    assert result.exit_code == 2
+    assert f"{out} is an input; writing there would destroy it" in result.output
+    assert games.read_bytes() == before
+    assert not (tmp_path / "other.csa").exists()
+
+
+@pytest.mark.parametrize("line", WRITERS)
+def test_a_file_of_another_kind_is_kept_without_force(
+    line: str, games: Path, tmp_path: Path
+) -> None:
+    out, other = tmp_path / "notes.csa", tmp_path / "other.csa"
+    out.write_text("a diary\n")
+    words = line.format(games=games, out=out, other=other).split()
+    result = run(*words)
+    assert result.exit_code == 2
+    assert f"{out} exists and holds no " in result.output
+    assert "--force replaces it" in result.output
+    assert out.read_text() == "a diary\n"
+    for words_ in ([*words, "--force"], words):  # the second time it is of its kind
+        result = run(*words_)
+        assert result.exit_code == 0, result.output
+        assert out.read_text() != "a diary\n"
+
+
+def test_two_outputs_are_two_files(games: Path, tmp_path: Path) -> None:
+    (tmp_path / "x").mkdir()
+    for other in (tmp_path / "b.csa", tmp_path / "x" / ".." / "b.csa"):
+        result = run("records", "split", games, "--train", tmp_path / "b.csa", "--test", other)
+        assert result.exit_code == 2
+        assert f"{other} is named for two outputs" in result.output
+        assert not (tmp_path / "b.csa").exists()
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "records convert {games} --min-plies 99 -o {out}",
+        "records dedupe {games} --player nobody -o {out}",
+        "records split {games} --min-plies 99 --train {out} --test {other}",
+        "records split {games} --ratio 0 --train {out} --test {other}",
+        "records split {games} --ratio 1 --train {other} --test {out}",
+        "book make {games} --min-count 50 -o {out}",
+        "book make {games} --min-plies 99 -o {out}",
+    ],
+)
+def test_nothing_selected_leaves_the_old_file(line: str, games: Path, tmp_path: Path) -> None:
+    out = tmp_path / "b.csa"
+    old = Game.from_usi(["7g7f"], winner=Winner.WHITE)
+    if line.startswith("book"):
+        assert run("book", "make", games, "--min-count", "1", "-o", out).exit_code == 0
+    else:
+        write_games(out, [old])
+    before = out.read_bytes()
+    result = run(*line.format(games=games, out=out, other=tmp_path / "other.csa").split())
+    assert result.exit_code == 2, result.output
+    assert out.read_bytes() == before
+    assert not (tmp_path / "other.csa").exists()
+
+
+def test_a_pipe_gets_the_records_alone(games: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    result = run("records", "convert", games, "--to", "usi", "-o", "/dev/stdout")
+    assert result.exit_code == 0
+    out = capfd.readouterr().out
+    lines = [f"position startpos moves {' '.join(moves)} resign" for moves in MOVES]
+    assert out.splitlines() == lines
+    assert "3 games, 9 plies" in result.stderr
+    assert len(read_games(games)) == 3
