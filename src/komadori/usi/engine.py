@@ -32,9 +32,7 @@ if TYPE_CHECKING:
 
 #: How long the end waits for a search or a model under way; after Ctrl-C.
 LEAVING_S, INTERRUPTED_S = 2.0, 0.7
-
-#: Time for a `go` in which nothing could be understood.
-FALLBACK_MOVETIME_MS = 1000
+FALLBACK_MOVETIME_MS = 1000  # for a `go` in which nothing could be understood
 
 
 class UsiServer:
@@ -245,7 +243,7 @@ class UsiServer:
             self._say(f"error: {error}")
             self._end(1)
             return
-        # What the first `go` needs is imported before its clock runs.
+        # Before the clock of the first `go` runs.
         from komadori.usi import answers, book_answers, job, limits, watch  # noqa: F401
 
         # What is loaded stays: no collection in the middle of a move shall go through it again.
