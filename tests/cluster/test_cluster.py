@@ -32,18 +32,53 @@ def cluster():
     made.shutdown()
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def nodes(cluster):
-    """Two nodes of a core each, for one test."""
+    """Two nodes of a core each; the last test kills the first."""
     made = [cluster.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2)]
     cluster.wait_for_nodes()
-    yield made
-    for node in made:
-        if node in cluster.worker_nodes:
-            cluster.remove_node(node)
+    return made
 
 
 TEACHER = ["--eval", "two-piece", "--nodes", "3000", "--hash", "1", "--segment-games", "6"]
+
+
+def test_the_command(cluster, nodes, tmp_path) -> None:
+    from komadori.cli.generate import command
+
+    arguments = ["teacher", "-o", str(tmp_path / "games"), "--games", "6", *TEACHER]
+    result = CliRunner().invoke(command, [*arguments, "--ray", cluster.address])
+    assert result.exit_code == 0, result.output
+    assert "games      6 of" in result.output
+    assert not (tmp_path / "games/workers").exists()
+
+
+def test_a_match_on_the_cluster(cluster, nodes, tmp_path) -> None:
+    from komadori.arena import play_match
+
+    result = play_match(
+        "material", "random", games=4, nodes=1, out=tmp_path / "match", ray=cluster.address
+    )
+    assert result.played == 4
+    assert sorted(record.index for record in result.games) == [0, 1, 2, 3]
+
+
+def test_commands_everywhere(cluster, nodes, tmp_path) -> None:
+    from komadori.cluster.everywhere import run_everywhere
+
+    words = ["sh", "-c", "echo here > $$.txt; sleep 0.2"]
+    assert run_everywhere(cluster.address, words, folder=tmp_path)
+    assert len(list(tmp_path.glob("*.txt"))) == 2
+    with pytest.raises(ClusterError, match=r"status 3.*alas"):
+        run_everywhere(cluster.address, ["sh", "-c", "echo alas; exit 3"], folder=tmp_path)
+
+
+def test_work_that_cant_be_done_says_why(cluster, nodes, tmp_path) -> None:
+    job = {"settings": {"sed": 1}}
+    with Fleet(cluster.address, "komadori.generate.cluster_games:TeacherWorker", job) as fleet:
+        fleet.add([1])
+        with pytest.raises(ClusterError, match="no setting is called sed"):
+            fleet.take(60)
 
 
 def test_a_lost_node_loses_nothing_but_games_in_play(cluster, nodes, tmp_path) -> None:
@@ -85,44 +120,6 @@ def test_a_lost_node_loses_nothing_but_games_in_play(cluster, nodes, tmp_path) -
     ours, theirs = (segment_files(tmp_path / name) for name in ("here", "cluster"))
     assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]
     assert len(ours) == 3
-
-
-def test_the_command_and_a_node_that_joins(cluster, nodes, tmp_path) -> None:
-    from komadori.cli.generate import command
-
-    arguments = ["teacher", "-o", str(tmp_path / "games"), "--games", "6", *TEACHER]
-    result = CliRunner().invoke(command, [*arguments, "--ray", cluster.address])
-    assert result.exit_code == 0, result.output
-    assert "games      6 of" in result.output
-    assert not (tmp_path / "games/workers").exists()
-
-
-def test_a_match_on_the_cluster(cluster, nodes, tmp_path) -> None:
-    from komadori.arena import play_match
-
-    result = play_match(
-        "material", "random", games=4, nodes=1, out=tmp_path / "match", ray=cluster.address
-    )
-    assert result.played == 4
-    assert sorted(record.index for record in result.games) == [0, 1, 2, 3]
-
-
-def test_commands_everywhere(cluster, nodes, tmp_path) -> None:
-    from komadori.cluster.everywhere import run_everywhere
-
-    words = ["sh", "-c", "echo here > $$.txt; sleep 0.2"]
-    assert run_everywhere(cluster.address, words, folder=tmp_path)
-    assert len(list(tmp_path.glob("*.txt"))) == 2
-    with pytest.raises(ClusterError, match=r"status 3.*alas"):
-        run_everywhere(cluster.address, ["sh", "-c", "echo alas; exit 3"], folder=tmp_path)
-
-
-def test_work_that_cant_be_done_says_why(cluster, nodes, tmp_path) -> None:
-    job = {"settings": {"sed": 1}}
-    with Fleet(cluster.address, "komadori.generate.cluster_games:TeacherWorker", job) as fleet:
-        fleet.add([1])
-        with pytest.raises(ClusterError, match="no setting is called sed"):
-            fleet.take(60)
 
 
 def test_no_cluster() -> None:

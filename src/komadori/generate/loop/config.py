@@ -124,6 +124,11 @@ class LoopConfig:
             GAMES[self.games.kind].check(self.games.settings)
         except ValueError as error:
             raise LoopConfigError(f"games.settings: {error}") from error
+        try:
+            if self.relabel.kind:
+                RELABELLERS[self.relabel.kind].check(self.relabel.settings)
+        except ValueError as error:
+            raise LoopConfigError(f"relabel.settings: {error}") from error
 
     def to_dict(self) -> dict[str, Any]:
         return asdict(self)

@@ -233,10 +233,11 @@ class NetworkLearner:
         def report(found: training.Report) -> None:
             task.progress(round(1000 * found.progress), 1000)
             if found.entry.get("kind") == "test":
-                task.show(
-                    f"step {found.step}: policy {100 * found.entry['policy_top1']:.1f} %, "
-                    f"value {100 * found.entry['value_accuracy']:.1f} %"
+                policy, value = (
+                    "not measured" if share is None else f"{100 * share:.1f} %"
+                    for share in map(found.entry.get, ("policy_top1", "value_accuracy"))
                 )
+                task.show(f"step {found.step}: policy {policy}, value {value}")
 
         result = training.train(
             config,

@@ -1,0 +1,54 @@
+"""New soft policies and values for a loop's games, by the network that plays now or another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import fields
+from typing import Any
+
+from komadori.generate.labellers import Labeller, NetworkLabeller, PolicySettings, SearchLabeller
+from komadori.generate.loop.plugins import RelabelTask
+from komadori.generate.relabel import LabelFolder, Progress, relabel, sources_card
+
+#: Settings besides those of `PolicySettings`: a model in place of the loop's own; playouts of its
+#: search, one visit where left out.
+_OWN = ("model", "playouts")
+
+
+def check(settings: Mapping[str, Any]) -> None:
+    known = {one.name for one in fields(PolicySettings)}
+    if unknown := sorted(set(settings) - known - set(_OWN)):
+        raise ValueError(f"no setting is called {', '.join(unknown)}")
+    _policy(settings)
+
+
+def run(task: RelabelTask) -> bool:
+    model = task.settings.get("model") or (None if task.player is None else str(task.player))
+    if model is None:
+        raise ValueError(f"relabel: {task.learner} has no network yet: name a model")
+    playouts = int(task.settings.get("playouts", 0))
+    labeller: Labeller
+    if playouts:
+        labeller = SearchLabeller(model, playouts, _policy(task.settings))
+    else:
+        labeller = NetworkLabeller(model, _policy(task.settings))
+
+    def report(at: Progress) -> None:
+        task.progress(round(at.read * len(task.files)))
+
+    try:
+        card = {
+            "kind": "relabel",
+            "sources": sources_card(task.files),
+            "labeller": labeller.card(),
+            "segment_positions": labeller.segment_positions,
+        }
+        with LabelFolder(task.folder, card) as folder:
+            counts = relabel(task.files, folder, labeller, on_progress=report, stop=task.stop)
+            return counts is not None
+    finally:
+        labeller.close()
+
+
+def _policy(settings: Mapping[str, Any]) -> PolicySettings:
+    return PolicySettings(**{name: v for name, v in settings.items() if name not in _OWN})
