@@ -12,15 +12,16 @@ CORE = ROOT / "cpp" / "komadori"
 
 #: The folders of the core, and the folders each may include besides itself.
 MAY_INCLUDE = {
-    "rules": set(),
+    "base": set(),
+    "rules": {"base"},
     "encoding": {"rules"},
-    "records": {"rules"},
-    "tree": {"rules", "encoding", "mate"},
-    "mate": {"rules"},
-    "alphabeta": {"rules"},
+    "records": {"base", "rules"},
+    "tree": {"base", "rules", "encoding", "mate"},
+    "mate": {"base", "rules"},
+    "alphabeta": {"base", "rules"},
     "threads": set(),
-    "linear": {"rules", "alphabeta", "threads"},
-    "attention": {"threads"},
+    "linear": {"base", "rules", "alphabeta", "threads"},
+    "attention": {"base", "threads"},
 }
 
 

@@ -6,6 +6,7 @@
 #include <array>
 #include <optional>
 
+#include "komadori/rules/declaration.h"
 #include "komadori/rules/errors.h"
 #include "komadori/rules/notation.h"
 #include "komadori/rules/perft.h"
@@ -369,8 +370,8 @@ void bind_position(nb::module_& m) {
             nb::sig("def declaration_points(self) -> int | None"),
             "The side to move's points for an entering-king declaration; None unless its king and "
             "ten other pieces are in the zone and it is not in check.")
-        .def("can_declare_win", &Position::can_declare_win, nb::arg("points_black") = 28,
-             nb::arg("points_white") = 27,
+        .def("can_declare_win", &Position::can_declare_win,
+             nb::arg("points_black") = POINTS_27[BLACK], nb::arg("points_white") = POINTS_27[WHITE],
              "Whether declaring wins: by the 27-point rule, or with 31, 31 by the 24-point rule.")
         .def(
             "mate_in_one",
@@ -412,6 +413,14 @@ void bind_rules(nb::module_& m) {
         .value("INFERIOR", Repetition::INFERIOR);
 
     bind_position(m);
+    nb::dict points;  // Black's and White's, by the name of the rule
+    const auto add = [&points](const char* rule, const DeclarationPoints& of) {
+        points[rule] = nb::make_tuple(of[BLACK], of[WHITE]);
+    };
+    add("27", POINTS_27);
+    add("24", POINTS_24);
+    add("none", NO_DECLARATION);
+    m.attr("DECLARATION_POINTS") = points;
 
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(&forget_moves));
 }

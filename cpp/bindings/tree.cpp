@@ -95,7 +95,7 @@ void expand_batch(Tree& tree, BoundBatch& bound, const Policy& policy, const Val
 }
 
 void bind_options(nb::module_& m) {
-    nb::class_<TreeOptions>(m, "TreeOptions", "The constants of the search; see dlshogi's options.")
+    nb::class_<TreeOptions>(m, "TreeOptions", "Settings of the search graph: `tree/options.h`.")
         .def(nb::init<>())
         .def_rw("c_init", &TreeOptions::c_init)
         .def_rw("c_base", &TreeOptions::c_base)
@@ -103,7 +103,16 @@ void bind_options(nb::module_& m) {
         .def_rw("c_init_root", &TreeOptions::c_init_root)
         .def_rw("c_base_root", &TreeOptions::c_base_root)
         .def_rw("fpu_reduction_root", &TreeOptions::fpu_reduction_root)
+        .def_rw("c_growth", &TreeOptions::c_growth)
+        .def_rw("stdev_scale", &TreeOptions::stdev_scale)
+        .def_rw("stdev_prior", &TreeOptions::stdev_prior)
+        .def_rw("stdev_prior_weight", &TreeOptions::stdev_prior_weight)
+        .def_rw("lcb_stdevs", &TreeOptions::lcb_stdevs)
+        .def_rw("lcb_min_visits", &TreeOptions::lcb_min_visits)
         .def_rw("temperature", &TreeOptions::temperature)
+        .def_rw("temperature_root", &TreeOptions::temperature_root)
+        .def_rw("temperature_decay", &TreeOptions::temperature_decay)
+        .def_rw("visits_per_flight", &TreeOptions::visits_per_flight)
         .def_rw("draw_value", &TreeOptions::draw_value)
         .def_rw("draw_ply", &TreeOptions::draw_ply)
         .def_rw("repetition", &TreeOptions::repetition)
@@ -124,7 +133,8 @@ void bind_reports(nb::module_& m) {
         .def_ro("prior", &RootMove::prior)
         .def_ro("proof", &RootMove::proof)
         .def_ro("proof_plies", &RootMove::proof_plies)
-        .def_ro("repetition", &RootMove::repetition);
+        .def_ro("repetition", &RootMove::repetition)
+        .def_ro("lower_bound", &RootMove::lower_bound);
     nb::class_<TreeStats>(m, "TreeStats", "Playouts by how they ended.")
         .def_ro("evaluated", &TreeStats::evaluated)
         .def_ro("terminal", &TreeStats::terminal)
@@ -142,6 +152,7 @@ void bind_reports(nb::module_& m) {
         .def_ro("in_flight", &NodeView::in_flight)
         .def_ro("is_private", &NodeView::is_private)
         .def_ro("value_sum", &NodeView::value_sum, "In steps of 1/4096.")
+        .def_ro("square_sum", &NodeView::square_sum, "In steps of 1/4096^2.")
         .def_ro("value", &NodeView::value)
         .def_prop_ro(
             "edges",

@@ -31,6 +31,7 @@ class Node:
     children: list[Any] = field(default_factory=list)
     lost: list[bool] = field(default_factory=list)
     own: int = 0
+    squares: int = 0
     proof: str | None = None
     expanded: bool = False
 
@@ -80,9 +81,22 @@ def label(move: Move, turn: int) -> int:
 
 
 class Oracle:
-    """The graph from one root, under the default options without declaration."""
+    """The graph from one root, under the default options without declaration.
 
-    def __init__(self, board: Board, evaluator: Evaluator) -> None:
+    growth, stdev_scale, temperature_root: as in TreeOptions, 1 and 0 being the defaults.
+    """
+
+    def __init__(
+        self,
+        board: Board,
+        evaluator: Evaluator,
+        *,
+        growth: float = 1.0,
+        stdev_scale: float = 0.0,
+        temperature_root: float = 0.0,
+    ) -> None:
+        self.growth, self.stdev_scale = F(growth), stdev_scale
+        self.temperature_root = temperature_root
         self.board = board.copy()
         self.history = [m.move16 for m in board.moves]
         self.evaluator = evaluator
@@ -117,24 +131,38 @@ class Oracle:
         node.children, node.lost = [None] * count, [False] * count
         return node.key
 
-    def expand(self, node: Node, board: Board) -> None:
+    def temperature_at(self, depth: int) -> np.float32:
+        if not self.temperature_root:
+            return F(1.74)
+        return F(F(1.74) + F(F(F(self.temperature_root) - F(1.74)) * F(0.5**depth)))
+
+    def stdev(self, node: Node) -> float:
+        """The spread of all values that the node has had, with two visits of 0.40 / 2 added."""
+        squares = max(0.0, node.squares - node.w * node.w / node.n) / ONE**2
+        return float(np.sqrt((2 * (0.5 * float(F(0.4))) ** 2 + squares) / (2 + node.n)))
+
+    def expand(self, node: Node, board: Board, depth: int = 0) -> None:
         write_planes(board, self.evaluator)
         self.evaluator.start(0, 1)
         policy, value = self.evaluator.wait(0)
         logits = policy[0, [label(m, board.turn) for m in node.moves]].astype(np.float32)
-        scaled = np.exp((logits - logits.max()) * (F(1) / F(1.74)))
+        scaled = np.exp((logits - logits.max()) * (F(1) / self.temperature_at(depth)))
         total = F(0)
         for x in scaled:
             total = F(total + x)
         node.priors = [quantise(F(x * (F(1) / total))) for x in scaled]
         node.own = int(np.floor(float(value[0]) * ONE + 0.5))
+        node.squares += node.own**2
         node.expanded = True
 
     def select(self, node: Node, at_root: bool) -> int | None:
         init, base, reduction = (1.16, 25617, 0.0) if at_root else (1.44, 28288, 0.27)
         n = F(node.n - 1)
-        c = F(np.log(F((n + F(base) + F(1)) / F(base)))) + F(init)
+        c = F(self.growth * F(np.log(F((n + F(base) + F(1)) / F(base))))) + F(init)
         exploration = F(c * np.sqrt(max(F(1), n)))
+        if self.stdev_scale:
+            spread = self.stdev(node) / (0.5 * float(F(0.4)))
+            exploration = F(exploration * F(1 + float(F(self.stdev_scale)) * (spread - 1)))
         seen = F(0)
         best, best_score = None, F(-1)
         unvisited = None
@@ -210,7 +238,7 @@ class Oracle:
                 path = []
                 break
             if not child.expanded:
-                self.expand(child, board)
+                self.expand(child, board, made)
                 value = ONE - child.own
                 break
             if node.visits[i] == 0:
@@ -226,6 +254,7 @@ class Oracle:
         for key, i in reversed(path):
             self.nodes[key].visits[i] += 1
             self.nodes[key].sums[i] += value
+            self.nodes[key].squares += value**2
             value = ONE - value
 
     def repeat(
@@ -259,6 +288,8 @@ class Oracle:
             return None
         node = self.nodes[key]
         if node.children[i] != REPEATS:
+            if node.visits[i]:
+                node.squares -= node.sums[i] // node.visits[i] * node.sums[i]
             node.children[i], node.visits[i], node.sums[i] = REPEATS, 0, 0
             return None
         if repetition in (Repetition.WIN, Repetition.SUPERIOR):
@@ -281,6 +312,7 @@ class Oracle:
             children,
             list(source.lost),
             source.own,
+            source.squares,
             None,
             source.expanded,
         )

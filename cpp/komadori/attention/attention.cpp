@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "komadori/base/hash.h"
 #include "komadori/threads/shares.h"
 
 namespace komadori::attention {
@@ -47,14 +48,6 @@ inline Lanes exp(Lanes x) {
                                    (reinterpret_cast<Bits>(rounded) << 23));
 }
 
-// A 64-bit number's bits well mixed (the finaliser of splitmix64).
-inline std::uint64_t mixed_bits(std::uint64_t x) {
-    x += 0x9E3779B97F4A7C15;
-    x = (x ^ x >> 30) * 0xBF58476D1CE4E5B9;
-    x = (x ^ x >> 27) * 0x94D049BB133111EB;
-    return x ^ x >> 31;
-}
-
 // What the shares of one head of one position are multiplied with.
 class Mask {
   public:
@@ -62,7 +55,7 @@ class Mask {
     Mask(const Dropout& dropout, std::uint64_t place)
         : least_(std::uint32_t(std::lround(dropout.share * 0x1p24f))),
           kept_(1 / (1 - dropout.share)) {
-        const std::uint64_t bits = mixed_bits(dropout.seed ^ mixed_bits(place));
+        const std::uint64_t bits = splitmix64(dropout.seed ^ splitmix64(place));
         of_query_ = std::uint32_t(bits);
         of_key_ = std::uint32_t(bits >> 32);
     }

@@ -5,6 +5,8 @@
 #include <cstring>
 #include <optional>
 
+#include "komadori/rules/declaration.h"
+
 #if defined(__AVX2__)
 #include <immintrin.h>
 #elif defined(__SSE2__)
@@ -165,8 +167,7 @@ int FeatureSource::quantity(const FeatureBlock& block) const {
         case Quantity::ZONE_REMAINING:
             return 10 - declaration(placement, side).pieces;
         case Quantity::POINTS_REMAINING:
-            return (int(side) == int(placement.turn) ? 28 : 27) -
-                   declaration(placement, side).points;
+            return POINTS_27[int(side) ^ int(placement.turn)] - declaration(placement, side).points;
         case Quantity::PLIES:
             return plies;
         case Quantity::BLACK_TO_MOVE:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "komadori/base/hash.h"
 #include "komadori/linear/line_search.h"
 #include "komadori/threads/shares.h"
 
@@ -10,13 +11,6 @@ namespace komadori::linear {
 namespace {
 
 constexpr std::size_t CHUNK = 64;  // choices that a thread takes at once
-
-std::uint64_t mixed(std::uint64_t x) {  // splitmix64
-    x += 0x9e3779b97f4a7c15;
-    x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9;
-    x = (x ^ x >> 27) * 0x94d049bb133111eb;
-    return x ^ x >> 31;
-}
 
 // Black's pieces less White's by type.
 std::array<std::int8_t, 16> balance(const Position& position) {
@@ -44,7 +38,7 @@ Lines lines_of(const TwoPieceWeights& weights, std::span<const Choice> choices, 
             ++lines.left_out;
             continue;
         }
-        const int depth = 1 + int(mixed(seed ^ mixed(i)) >> 63);
+        const int depth = 1 + int(splitmix64(seed ^ splitmix64(i)) >> 63);
         search.set_root(root);
         const auto add_leaf = [&] {
             search.at_leaf([&](const Position& leaf, const TwoPieceEvaluator& evaluator) {

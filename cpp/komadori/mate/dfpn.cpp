@@ -5,6 +5,7 @@
 #include <new>
 #include <thread>
 
+#include "komadori/base/hash.h"
 #include "komadori/mate/checks.h"
 #include "komadori/rules/zobrist.h"
 
@@ -15,12 +16,6 @@ constexpr std::size_t CHILDREN_ROOM = std::size_t(1) << 17;
 constexpr std::uint64_t NODES_BETWEEN_CLOCKS = 1024;
 constexpr std::uint64_t UNPACED_NODES = 100'000;
 constexpr std::chrono::milliseconds NAP{1};  // so soon `stop` is heard in a rest
-
-constexpr std::uint64_t scramble(std::uint64_t x) {
-    x = (x ^ (x >> 31)) * 0x7fb5d329728ea185;
-    x = (x ^ (x >> 27)) * 0x81dadef4bc2dd44d;
-    return x ^ (x >> 33);
-}
 
 bool is_far_check(const Position& p, Color defender) {
     Bitboard giving = p.checkers();
@@ -80,7 +75,7 @@ void Search::begin(const Budget& budget, const std::vector<std::uint64_t>& forbi
 }
 
 std::uint64_t Search::key_at(const Position& position, int plies_left) const {
-    return position.board_key() ^ (max_ply_ ? scramble(std::uint64_t(plies_left) + 1) : 0);
+    return position.board_key() ^ (max_ply_ ? mix64(std::uint64_t(plies_left) + 1) : 0);
 }
 
 bool Search::out_of_budget() {
@@ -354,8 +349,7 @@ void Search::visit(std::uint32_t limit_pn, std::uint32_t limit_dn, Value& value)
     Step& step = path_[std::size_t(depth_)];
     step.key = key;
     step.hand = hand;
-    path_[std::size_t(depth_) + 1].sum =
-        step.sum + scramble(key + hand.bits() * 0x9e3779b97f4a7c15);
+    path_[std::size_t(depth_) + 1].sum = step.sum + mix64(key + hand.bits() * GOLDEN_64);
     ++on_path_[key & 4095];
 
     Child* children = &children_[first];

@@ -63,7 +63,6 @@ class Search {
     // Proves the position, of either side to move; for positions known to have a proof.
     Value prove(const Position& position, Color attacker, int plies_left);
 
-    bool is_aborted() const { return aborted_; }
     std::uint64_t nodes() const { return nodes_; }
 
   private:

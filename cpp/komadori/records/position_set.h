@@ -6,6 +6,8 @@
 #include <cstring>
 #include <vector>
 
+#include "komadori/base/hash.h"
+
 namespace komadori {
 
 class PositionSet {
@@ -29,16 +31,12 @@ class PositionSet {
   private:
     static constexpr std::uint64_t EMPTY = 0;
 
-    // splitmix64's finalizer over the four words.
     static std::uint64_t hash(const std::uint8_t* hcp) {
         std::uint64_t h = 0;
         for (int i = 0; i < 4; ++i) {
             std::uint64_t word;
             std::memcpy(&word, hcp + 8 * i, 8);
-            h = (h ^ word) + 0x9e3779b97f4a7c15u;
-            h = (h ^ (h >> 30)) * 0xbf58476d1ce4e5b9u;
-            h = (h ^ (h >> 27)) * 0x94d049bb133111ebu;
-            h ^= h >> 31;
+            h = splitmix64(h ^ word);
         }
         return h == EMPTY ? 1 : h;
     }

@@ -28,6 +28,7 @@ void Tree::expand(Batch& batch, const float* policy, const float* value) {
         node.collisions = 0;
         const int own = int(std::lround(node.value * VALUE_ONE));
         node.value_sum += std::uint64_t(own);
+        node.square_sum += std::uint64_t(own) * std::uint64_t(own);
         --node.in_flight;
         backup(flight.path(leaf), VALUE_ONE - own);
     }
@@ -63,6 +64,7 @@ void Tree::backup(std::span<const Step> path, int value) {
         Node& node = store_[path[i].node];
         --node.in_flight;
         node.value_sum += std::uint64_t(value);
+        node.square_sum += std::uint64_t(value) * std::uint64_t(value);
         const auto change = std::uint64_t(std::int64_t(value) - path[i].assumed);
         store_.edges(node)[path[i].ordinal].stat += change << VISIT_BITS;
     }
@@ -142,6 +144,7 @@ void Tree::prove_anew(Node& node) {
 bool Tree::write_priors(Node& node, const Batch& batch, const Flight::Leaf& leaf,
                         const float* row) {
     const std::span<Edge> edges = store_.edges(node);
+    const float temperature = temperature_at(int(leaf.path_end - leaf.path_begin));
     float priors[MAX_LEGAL_MOVES];
     const std::span moves(priors, edges.size());
     if (batch.is_2187) {
@@ -153,12 +156,19 @@ bool Tree::write_priors(Node& node, const Batch& batch, const Flight::Leaf& leaf
         const std::size_t count = edges.size() * batch.labels.heads.size();
         move_logits(batch.labels,
                     std::span(batch.flight->columns).subspan(leaf.columns_begin, count), row,
-                    options_.temperature, moves);
+                    temperature, moves);
     }
-    const bool valid = softmax(moves, options_.temperature);
+    const bool valid = softmax(moves, temperature);
     for (std::size_t i = 0; i < edges.size(); ++i) edges[i].prior = encode_prior(priors[i]);
     bring_front(node);  // now, while the edges are in the cache
     return valid;
+}
+
+float Tree::temperature_at(int depth) const {
+    const TreeOptions& o = options_;
+    if (o.temperature_root == 0.0f) return o.temperature;
+    return o.temperature +
+           (o.temperature_root - o.temperature) * std::pow(o.temperature_decay, float(depth));
 }
 
 int Tree::draw_value(Color mover) const {

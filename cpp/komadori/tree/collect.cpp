@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "komadori/base/hash.h"
 #include "komadori/encoding/planes.h"
 #include "komadori/encoding/policy.h"
 #include "komadori/tree/tree.h"
@@ -69,6 +70,8 @@ int Tree::collect(int root_number, Batch& batch, int rows, int playouts, std::ui
     // Not before: an undone visit would send the next playout down the same path.
     undo(dropped_.steps);
     dropped_.steps.clear();
+    for (const NodeIndex index : crowded_) store_[index].collisions = 0;
+    crowded_.clear();
     if (batch.rows() == 0) std::erase(flights_, batch.flight);
     return added;
 }
@@ -82,7 +85,7 @@ Tree::End Tree::playout(Root& root, Batch& batch, std::span<const std::uint16_t>
     int made = 0;
     NodeIndex index = root.node;
     End end = End::STUCK;
-    if (store_[index].state == NodeState::PENDING) return End::STUCK;
+    if (store_[index].state == NodeState::PENDING || is_crowded(store_[index])) return End::STUCK;
     if (store_[index].state == NodeState::NEW) {
         queue(index, position, batch);
         return End::QUEUED;
@@ -128,6 +131,12 @@ Tree::End Tree::playout(Root& root, Batch& batch, std::span<const std::uint16_t>
             break;
         }
         if (child.state == NodeState::PENDING) {
+            collide(store_[index]);
+            end = End::DROPPED;
+            break;
+        }
+        if (is_crowded(child)) {
+            crowded_.push_back(index);
             collide(store_[index]);
             end = End::DROPPED;
             break;
@@ -194,7 +203,15 @@ Step Tree::visit(NodeIndex index, const Selected& selected) {
     return step;
 }
 
-// The path ends at a leaf that waits for the network, and is going to be undone; until then it
+// Whether a node has as many playouts in flight as its finished visits allow: young nodes whose
+// first values aren't known yet would lead many of a batch's rows astray.
+bool Tree::is_crowded(const Node& node) const {
+    if (options_.visits_per_flight == 0 || node.state != NodeState::EXPANDED) return false;
+    return node.in_flight >=
+           std::max(1u, node.finished() / std::uint32_t(options_.visits_per_flight));
+}
+
+// The path ends at a node that takes no playout now, and is going to be undone; until then it
 // keeps the next playouts away, the more so the more of them have met here: where one move is far
 // likelier than all others, single visits would take dozens of playouts to turn elsewhere.
 void Tree::collide(Node& leaf) {
@@ -279,7 +296,7 @@ std::uint64_t Tree::key_of(const Position& position) const {
     if (options_.draw_ply == 0 || position.ply() + PLY_LIMIT_HORIZON < options_.draw_ply) {
         return key;
     }
-    return key ^ (std::uint64_t(position.ply()) * 0x9e3779b97f4a7c15ull);
+    return key ^ (std::uint64_t(position.ply()) * GOLDEN_64);
 }
 
 void Tree::make_room(int playouts) {

@@ -5,10 +5,10 @@
 //   +----------+-----------+------+---------+------+-----+------+-----------+-------+
 //   | key      | value_sum |visits|in_flight|edges |next |value |edge_count |touched|
 //   +----------+-----------+------+---------+------+-----+------+-----------+-------+
-//    40   42           44    45    46    47     48         49    50         51    64
-//   +----+------------+-----+-----+----+-------+----------+----+----------+-----+
-//   |open|proof_plies |state|proof|turn| front |is_private|mark|collisions|spare|
-//   +----+------------+-----+-----+----+-------+----------+----+----------+-----+
+//    40   42           44    45    46    47     48         49    50         51    56           64
+//   +----+------------+-----+-----+----+-------+----------+----+----------+-----+------------+
+//   |open|proof_plies |state|proof|turn| front |is_private|mark|collisions|spare| square_sum |
+//   +----+------------+-----+-----+----+-------+----------+----+----------+-----+------------+
 //
 //   Edge, 16 bytes: a legal move; a node's edges lie side by side
 //    0                                 8            12                    14        16
@@ -84,11 +84,12 @@ struct alignas(64) Node {
     std::uint16_t proof_plies;  // plies to the end of the game, where a win or loss is proven
     NodeState state;
     Proof proof;
-    std::uint8_t turn;        // Color
-    std::uint8_t front;       // edge `touched` has the largest prior of those from there on
-    std::uint8_t is_private;  // reached by one path only
-    std::uint8_t mark;        // of the reclaimer
-    std::uint8_t collisions;  // playouts that met it while it was in a batch, at most 255
+    std::uint8_t turn;         // Color
+    std::uint8_t front;        // edge `touched` has the largest prior of those from there on
+    std::uint8_t is_private;   // reached by one path only
+    std::uint8_t mark;         // of the reclaimer
+    std::uint8_t collisions;   // playouts that were dropped here while a batch was collected
+    std::uint64_t square_sum;  // of the squares of the values in value_sum
 
     std::uint32_t finished() const { return visits - in_flight; }
     // The mean value; precondition: finished() > 0.

@@ -17,38 +17,37 @@
 // back to the original.
 #include <algorithm>
 
+#include "komadori/base/hash.h"
 #include "komadori/tree/tree.h"
 
 namespace komadori {
 
 namespace {
 
-std::uint64_t mix(std::uint64_t x) {
-    // The finaliser of splitmix64 (Steele, Lea and Flood, 2014).
-    x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ull;
-    x = (x ^ (x >> 27)) * 0x94d049bb133111ebull;
-    return x ^ (x >> 31);
+// The part of a node's square_sum that an edge's visits made, at least: that of their mean.
+std::uint64_t square_share(std::uint64_t value_sum, std::uint32_t visits) {
+    return visits ? value_sum / visits * value_sum : 0;
 }
 
 // The key of the node that only one move of one node leads to.
 std::uint64_t private_key(std::uint64_t parent_key, std::uint16_t move16) {
-    return mix(parent_key + 0x9e3779b97f4a7c15ull * (move16 + 1u));
+    return mix64(parent_key + GOLDEN_64 * (move16 + 1u));
 }
 
 // The key of a root by its path that may make these moves only, and so of another kind.
 std::uint64_t restricted_key(std::uint64_t path_key, std::span<const std::uint16_t> moves) {
-    std::uint64_t key = mix(path_key ^ 0x5851f42d4c957f2dull);
-    for (const std::uint16_t move16 : moves) key = mix(key ^ (0xd6e8feb86659fd93ull * move16));
+    std::uint64_t key = mix64(path_key ^ 0x5851f42d4c957f2dull);
+    for (const std::uint16_t move16 : moves) key = mix64(key ^ (0xd6e8feb86659fd93ull * move16));
     return key;
 }
 
 // Of the first `length` moves of the path, its positions included.
 std::uint64_t path_key(Position position, int length) {
     while (position.path_length() > length) position.undo_move();
-    std::uint64_t key = mix(position.key());
+    std::uint64_t key = mix64(position.key());
     while (position.path_length() > 0) {
         position.undo_move();
-        key = mix(key * 3 + position.key());
+        key = mix64(key * 3 + position.key());
     }
     return key;
 }
@@ -141,6 +140,7 @@ void Tree::restrict_root(Root& root) {
             if (is_allowed(root, edge.move16())) continue;
             node.visits -= edge.visits();
             node.value_sum -= edge.value_sum();
+            node.square_sum -= square_share(edge.value_sum(), edge.visits());
             edge.stat = 0;
         }
     }
@@ -177,6 +177,8 @@ void Tree::mark_repeats(NodeIndex index, int ordinal) {
     count(dropped_.steps);
     node.visits -= edge.visits() - in_flight.visits();
     node.value_sum -= edge.value_sum() - in_flight.value_sum();
+    node.square_sum -=
+        square_share(edge.value_sum() - in_flight.value_sum(), edge.visits() - in_flight.visits());
     edge.stat = in_flight.stat;
     edge.child = REPEATS;
     if (edge.is_lost()) {

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <tuple>
 
 #include "komadori/tree/tree.h"
@@ -109,6 +110,11 @@ std::vector<RootMove> Tree::root_moves(int number) {
         Edge edge = edges[i];
         edge.stat -= in_flight[i];
         RootMove move = describe(edge);
+        if (options_.lcb_stdevs > 0.0f && move.visits) {
+            const double error =
+                stdev(edge.has_child() ? &store_[edge.child] : nullptr) / std::sqrt(move.visits);
+            move.lower_bound = float(double(move.value) - double(options_.lcb_stdevs) * error);
+        }
         root.position.do_move(root.position.from_move16(move.move16));
         move.repetition = root.position.repetition(2);
         root.position.undo_move();
@@ -119,10 +125,29 @@ std::vector<RootMove> Tree::root_moves(int number) {
                           -a.prior) < std::tuple(proof_rank(b.proof, b.proof_plies),
                                                  -std::int64_t(b.visits), -b.value, -b.prior);
     });
+    if (options_.lcb_stdevs > 0.0f) front_by_lower_bound(moves);
     return moves;
 }
 
-// The move that root_moves would put first; -1 before any visit.
+// Brings the move with the greatest lower bound before the other undecided ones, which are sorted
+// by visits.
+void Tree::front_by_lower_bound(std::vector<RootMove>& moves) const {
+    const auto first = std::ranges::find(moves, Proof::WIN, &RootMove::proof) != moves.end()
+                           ? moves.end()
+                           : std::ranges::find_if(moves, [](const RootMove& m) {
+                                 return m.proof == Proof::NONE && m.visits > 0;
+                             });
+    if (first == moves.end()) return;
+    const float least = options_.lcb_min_visits * float(first->visits);
+    auto best = first;
+    for (auto m = first; m != moves.end(); ++m) {
+        if (m->proof != Proof::NONE || m->visits == 0 || float(m->visits) < least) continue;
+        if (m->lower_bound > best->lower_bound) best = m;
+    }
+    std::rotate(first, best, best + 1);
+}
+
+// The most visited move, proofs first; -1 before any visit.
 int Tree::best_edge(const Node& node) const {
     const std::span<const Edge> edges = store_.edges(node);
     int best = -1;
@@ -210,6 +235,7 @@ NodeView Tree::view(int number, std::span<const std::uint16_t> moves) const {
             node.in_flight,
             bool(node.is_private),
             node.value_sum,
+            node.square_sum,
             node.value,
             {edges.begin(), edges.end()}};
 }

@@ -26,6 +26,21 @@ void Tree::bring_front(Node& node) {
     std::swap(edges[node.touched], edges[best]);
 }
 
+// The standard deviation of a node's values, as win rates; the variance is averaged with the prior
+// one (of stdev_prior on the scale -1 to 1) of stdev_prior_weight visits.
+double Tree::stdev(const Node* node) const {
+    const double prior = 0.5 * double(options_.stdev_prior);
+    const double weight = double(options_.stdev_prior_weight);
+    const double n = node ? double(node->finished()) : 0.0;
+    double squares = 0.0;  // n times the variance
+    if (n > 0.0) {
+        const double sum = double(node->value_sum);
+        squares = std::max(0.0, double(node->square_sum) - sum * sum / n) /
+                  (double(VALUE_ONE) * double(VALUE_ONE));
+    }
+    return n + weight > 0.0 ? std::sqrt((weight * prior * prior + squares) / (weight + n)) : prior;
+}
+
 // The edge with the largest PUCT score that isn't proven to lose (AlphaZero, Silver et al. 2018;
 // constants and first-play urgency as dlshogi has them). The first-play urgency takes the prior
 // mass of the children that are visited now, summed anew each time.
@@ -35,8 +50,12 @@ Tree::Selected Tree::select(Node& node, std::span<const std::uint16_t> allowed, 
     const float base = at_root ? options_.c_base_root : options_.c_base;
     const float reduction = at_root ? options_.fpu_reduction_root : options_.fpu_reduction;
     const float n = float(node.visits - 1);
-    const float exploration =
-        (std::log((n + base + 1.0f) / base) + init) * std::sqrt(std::max(1.0f, n));
+    float exploration = (options_.c_growth * std::log((n + base + 1.0f) / base) + init) *
+                        std::sqrt(std::max(1.0f, n));
+    if (options_.stdev_scale > 0.0f) {
+        const double prior = 0.5 * double(options_.stdev_prior);
+        exploration *= float(1.0 + double(options_.stdev_scale) * (stdev(&node) / prior - 1.0));
+    }
 
     const std::span<const Edge> edges = store_.edges(node);
     const auto is_barred = [allowed](const Edge& edge) {

@@ -15,9 +15,11 @@ TreeOptions Tree::options() const {
 void Tree::set_options(const TreeOptions& options) {
     const std::lock_guard guard(lock_);
     const bool same_values =
-        options.temperature == options_.temperature && options.draw_value == options_.draw_value &&
-        options.draw_ply == options_.draw_ply && options.repetition == options_.repetition &&
-        options.mate_in_one == options_.mate_in_one &&
+        options.temperature == options_.temperature &&
+        options.temperature_root == options_.temperature_root &&
+        options.temperature_decay == options_.temperature_decay &&
+        options.draw_value == options_.draw_value && options.draw_ply == options_.draw_ply &&
+        options.repetition == options_.repetition && options.mate_in_one == options_.mate_in_one &&
         options.declaration_points == options_.declaration_points;
     options_ = options;
     if (!same_values) forget();

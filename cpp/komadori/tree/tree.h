@@ -47,6 +47,7 @@ struct RootMove {
     Proof proof;      // WIN: the move wins
     int proof_plies;  // plies to the end of the game after and with this move
     Repetition repetition;
+    float lower_bound;  // of the value: lcb_stdevs standard errors below it, where that is on
 };
 
 // A node as tests see it.
@@ -59,6 +60,7 @@ struct NodeView {
     std::uint32_t in_flight = 0;
     bool is_private = false;
     std::uint64_t value_sum = 0;
+    std::uint64_t square_sum = 0;
     float value = 0;
     std::vector<Edge> edges;
 };
@@ -100,7 +102,8 @@ class Tree {
     // proven.
     bool root_solved(int root) const;
     float root_value(int root) const;  // the side to move's; 0.5 before anything is known
-    // Best first: proven wins (shortest first), then by visits, then proven losses (longest
+    // Best first: proven wins (shortest first), then by visits (of those with enough visits the
+    // one with the greatest lower bound first, where that is on), then proven losses (longest
     // first). Only the search moves where they are given. Visits in flight don't count.
     std::vector<RootMove> root_moves(int root);
     // What is expected after `first`, best moves for both sides, itself included.
@@ -147,6 +150,7 @@ class Tree {
     Step visit(NodeIndex index, const Selected& selected);
     NodeIndex create_node(const Position& position);
     void write_edges(Node& node, const Position& position);
+    bool is_crowded(const Node& node) const;
     void collide(Node& leaf);
     void queue(NodeIndex index, const Position& position, Batch& batch);
     void write_columns(const Node& node, const Position& position, Batch& batch);
@@ -155,6 +159,7 @@ class Tree {
     bool is_solved(const Root& root) const;
 
     // select.cpp
+    double stdev(const Node* node) const;
     Selected select(Node& node, std::span<const std::uint16_t> allowed, bool at_root);
     void bring_front(Node& node);
 
@@ -174,6 +179,7 @@ class Tree {
     bool prove_from_edges(Node& node);
     void prove_anew(Node& node);
     bool write_priors(Node& node, const Batch& batch, const Flight::Leaf& leaf, const float* row);
+    float temperature_at(int depth) const;
     int draw_value(Color mover) const;
     int value_for_mover(const Node& child) const;
     int repetition_value(Repetition repetition, Color mover) const;
@@ -181,6 +187,7 @@ class Tree {
 
     // report.cpp
     int best_edge(const Node& node) const;
+    void front_by_lower_bound(std::vector<RootMove>& moves) const;
     RootMove describe(const Edge& edge) const;
     bool is_allowed(const Root& root, std::uint16_t move16) const;
 
@@ -195,6 +202,7 @@ class Tree {
     std::vector<Step> path_;
     std::vector<PathKeys> path_keys_;  // of the position before each step
     Flight dropped_;                   // paths of playouts to be undone
+    std::vector<NodeIndex> crowded_;   // nodes with as many playouts in flight as they may have
 };
 
 }  // namespace komadori

@@ -1,7 +1,7 @@
 """Positions to network inputs, moves to policy labels.
 
-Everything is seen by the side to move: for White the board is turned by 180 degrees and the
-colours are swapped. A plane is `[file][rank]`, file 1 and rank 1 first.
+The viewpoint is the side to move's: for White the board is rotated by 180 degrees and the colours
+are swapped. A plane is `[file][rank]`, file 1 and rank 1 first.
 """
 
 from komadori.encoding.errors import EncodingError, LabelError, RowMoveError, RowPositionError

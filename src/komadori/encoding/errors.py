@@ -1,7 +1,7 @@
-"""What an encoder refuses: `EncodingError`, a `ValueError`, and the errors under it.
+"""Errors of the encoders: `EncodingError`, a `ValueError`, and its subclasses.
 
-`RowPositionError` and `RowMoveError` name a row of a batch in `row`: its bytes are no
-position, or its move has no label there. `LabelError`: a label names no legal move, or several.
+`RowPositionError`, `RowMoveError`: the row `row` of a batch doesn't decode to a position, or its
+move has no label. `LabelError`: a label names no legal move, or several.
 """
 
 from komadori._core.encoding import EncodingError, LabelError, RowMoveError, RowPositionError

@@ -1,4 +1,4 @@
-"""The feature tables, as the core has them."""
+"""The feature tables, read from the core."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from komadori._core import encoding as _core
 
 @dataclass(frozen=True)
 class FeatureBlock:
-    """Neighbouring planes of one meaning.
+    """Adjacent planes of one kind.
 
     kind: PLACEMENT, ATTACKS, ATTACK_COUNTS (planes of squares), SQUARE_TOKENS, or THERMOMETER
     (plane i is 1 where n > i), ONE_HOT (plane i is 1 where n == i), FRACTION (n / unit, at most
@@ -57,10 +57,10 @@ class FeatureInput:
 
 @dataclass(frozen=True)
 class FeatureTable:
-    """What a network reads.
+    """The inputs of a network.
 
     is_binary: every value is 0 or 1, so the table has a uint8 and a packed form.
-    needs_plies: it asks for the number of moves made before the position.
+    needs_plies: encoding needs the number of moves made before the position.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Move labels: what the outputs of a policy network stand for."""
+"""Move labels: the indices of a policy network's outputs."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -88,7 +88,7 @@ def encode_labels(
     check_legal: bool = False,
     threads: int = 1,
 ) -> NDArray[np.int64]:
-    """The labels of N moves, int64 [N], or [N, heads] for a scheme of several heads.
+    """Encode N moves as labels: int64 [N], or [N, heads] for a scheme of several heads.
 
     hcps: uint8 [N, 32]; moves: uint16 [N], move16.
     missing: the label of rows whose move is 0; None refuses such rows.
@@ -144,7 +144,7 @@ def move_probabilities(
 
 
 def decode_label(board: "Board", label: int | Sequence[int], scheme: str = "2187") -> "Move":
-    """The legal move of the board that has this label (one number a head).
+    """The legal move of the board that has this label (one number per head).
 
     LabelError if there is none, or several (schemes that aren't invertible).
     """

@@ -1,6 +1,6 @@
-"""Positions and moves mirrored left to right, to double training data.
+"""Left-right mirroring, to augment training data.
 
-A shogi position and its mirror image are worth the same: every piece moves alike to both sides.
+A position and its mirror image have the same value: every piece moves symmetrically.
 """
 
 import numpy as np

@@ -70,7 +70,7 @@ def encode_planes(
     plies: ArrayLike | None = None,
     threads: int = 1,
 ) -> tuple[NDArray[Any], ...]:
-    """The input tensors of N positions, one array an input of the table.
+    """Encode N positions as input tensors, one array per input of the table.
 
     hcps: uint8 [N, 32].
     dtype: "float32" or "uint8" [N, *input.shape] with values 0 and 1; "packed": uint8
@@ -79,8 +79,8 @@ def encode_planes(
     plies: int [N], moves made before each position (0 at the start); only tables with
     needs_plies ask for it.
 
-    A position must decode; whether the rules allow it isn't asked. RowPositionError names
-    the first row that doesn't. The GIL is released.
+    Legality isn't checked. RowPositionError names the first row that doesn't decode. The GIL is
+    released.
     """
     table = table_named(features)
     rows = hcp_rows(hcps)
@@ -96,7 +96,7 @@ def encode_boards(
     dtype: DType = "float32",
     out: Sequence[NDArray[Any]] | None = None,
 ) -> tuple[NDArray[Any], ...]:
-    """As `encode_planes`, from boards: also those that hcp can't hold (handicap games)."""
+    """As `encode_planes`, from boards, including those that hcp can't hold (handicap games)."""
     table = table_named(features)
     arrays = _outputs(table, dtype, len(boards), out)
     _core.encode_positions(table.name, boards, _TYPES[dtype][0], _as_bytes(arrays))

@@ -1,7 +1,7 @@
 """Scores in centipawns and win probabilities, both the side to move's.
 
-The coefficient belongs to who made the scores: it is the score at which the odds are e to 1.
-A model and a data set each carry their own.
+The coefficient depends on the engine that made the scores: it is the score at which the odds are
+e to 1. Models and data sets carry their own.
 """
 
 from typing import Final, overload

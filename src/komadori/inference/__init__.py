@@ -7,10 +7,10 @@ A backend's library is imported only when a model is loaded through it.
 """
 
 from komadori.inference.batch_size import batch_sizes
+from komadori.inference.cpu import available_threads
 from komadori.inference.group import EvaluatorGroup
 from komadori.inference.loading import BACKENDS, load
 from komadori.inference.model_file import card_of, default_model, digest
-from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Evaluator, InferenceError, ModelError, Polled, evaluate
 
 __all__ = [

@@ -1,9 +1,8 @@
 """How many rows a batch should have.
 
-Large batches spread what each costs beside the network (a request, a few system calls, the
-searcher's loop); small ones keep a search narrow, end soon after `stop`, and fill up early.
-The choice depends on the network and the precision only, so that the same search on the same
-kind of machine repeats itself.
+Large batches amortise the cost of a request. Small ones keep a search narrow, return soon after
+`stop`, and fill up early. The size depends on the network and the precision only, so that a search
+is reproducible on machines of one kind.
 """
 
 from __future__ import annotations
@@ -13,16 +12,16 @@ from typing import Any
 
 SMALLEST = 8
 LARGEST = 64
-#: For backends that don't tell how large a network is: on the CPU, and on a GPU.
+#: For backends that don't report the size of a network: on the CPU, and on a GPU.
 ON_CPU = 16
 ON_GPU = 128
 
 #: Million multiply-adds that a batch should be, by precision: measured with 10x128 (250 a
-#: position) and 5x64 (36) on a processor with AMX, where larger batches gained under 2 %.
+#: position) and 5x64 (36) on a CPU with AMX, where larger batches gained under 2 %.
 _TARGET = {"float32": 4000.0, "bfloat16": 16000.0, "float16": 16000.0, "int8": 16000.0}
 
-#: Sizes that a backend gets ready for: a size met for the first time costs OpenVINO some 15 ms
-#: a stream.
+#: Sizes that a backend compiles kernels for beforehand: a new size costs OpenVINO some 15 ms per
+#: stream.
 _SIZES = (1, 2, 3, 4, *(n << k for k in range(10) for n in (6, 8)))
 
 
@@ -32,14 +31,14 @@ def batch_sizes(max_batch: int) -> tuple[int, ...]:
 
 
 def suited_batch(multiply_adds: float, precision: str) -> int:
-    """Rows for a network of so many multiply-adds a position: a power of two."""
+    """Rows for a network of so many multiply-adds per position: a power of two."""
     rows = _TARGET[precision] * 1e6 / max(multiply_adds, 1.0)
     power = round(math.log2(max(rows, 1.0)))
     return min(max(1 << power, SMALLEST), LARGEST)
 
 
 def multiply_adds(model: Any) -> float:
-    """Of an `openvino.Model` a position, of its convolutions and matrix products."""
+    """Multiply-adds per position of an `openvino.Model`: convolutions and matrix products."""
     total = 0.0
     for node in model.get_ops():
         kind = node.get_type_name()

@@ -1,4 +1,4 @@
-"""Evaluators without a network, for tests and for measuring what is not the network."""
+"""Evaluators without a network, for tests and for measuring everything but the network."""
 
 from __future__ import annotations
 
@@ -96,7 +96,7 @@ class _Fake:
 
 
 class UniformEvaluator(_Fake):
-    """All moves alike, every position even: zero logits, value 0.5."""
+    """Uniform policy, every position even: zero logits, value 0.5."""
 
     name = "uniform"
 
@@ -160,8 +160,8 @@ class FixedEvaluator(_Fake):
         self._table: dict[int, tuple[Floats, np.float32]] = {}
 
     def add(self, board: Board, policy: Mapping[str, float], value: float) -> None:
-        """What to answer for a position: probabilities by USI move, at temperature 1 (moves left
-        out share what remains of 1, at least a millionth each), and the side to move's value.
+        """Set the answer for a position: probabilities by USI move, at temperature 1 (moves left
+        out share the rest of 1, at least a millionth each), and the side to move's value.
         """
         legal = list(board.legal_moves)
         unnamed = max(len(legal) - len(policy), 1)

@@ -1,4 +1,4 @@
-"""Slots whose batches are futures: what evaluators that work in threads of their own share."""
+"""Slots whose batches are futures: the base of evaluators that run in threads of their own."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from komadori.inference.protocol import Floats, InferenceError
 
 
 class FutureSlots(ABC):
-    """`Evaluator`'s start, wait and close and `Polled`'s methods, for one batch a slot.
+    """`Evaluator`'s start, wait and close and `Polled`'s methods, for one batch per slot.
 
     A subclass says in `_run` how a batch is evaluated, in one of `workers` threads.
     """

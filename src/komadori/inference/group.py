@@ -1,4 +1,4 @@
-"""Several devices as one evaluator, so that they work on one tree."""
+"""Several devices as one evaluator, for one tree."""
 
 from __future__ import annotations
 

@@ -10,13 +10,13 @@ from komadori.inference.fakes import FixedEvaluator, RandomEvaluator, UniformEva
 from komadori.inference.model_file import default_model, int8_form
 from komadori.inference.protocol import Evaluator, ModelError
 
-#: Evaluators that compute nothing.
+#: Evaluators without a network.
 FAKES = ("uniform", "fixed", "random")
 
-#: The name of the network that the package brings.
+#: The name of the bundled network.
 DEFAULT = "default"
 
-#: The precision that is fastest on this machine without a loss of strength worth naming.
+#: The precision that is fastest on this machine without a noticeable loss of strength.
 AUTO = "auto"
 
 
@@ -72,14 +72,14 @@ BACKENDS: dict[str, Callable[[Path, dict[str, Any]], Evaluator]] = {
 
 def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
     """The evaluator of a model file, of a model folder (a checkpoint, a training run), or of a
-    fake: "uniform", "fixed" or "random:SEED". "default" is the network that the package brings.
+    fake: "uniform", "fixed" or "random:SEED". "default" is the bundled network.
 
     `backend` is a key of BACKENDS; "auto" takes torch for folders, else OpenVINO. `options` go
     to the backend: `max_batch`, `slots`, `device` (auto, cpu, cuda:1, a provider of ONNX
     Runtime's), and what its class names (`precision`, `streams`,
     `threads`, ...). Networks run in float32 unless told otherwise; the precision "auto" takes
     the int8 form that lies beside an ONNX file (NAME-int8.xml, made of this very file), else
-    bfloat16 on processors made for it, and float16 on a GPU.
+    bfloat16 on CPUs that multiply in it, and float16 on a GPU.
     Raises ModelError that names the file and what is wrong with it.
     """
     name, _, argument = str(model).partition(":")

@@ -1,4 +1,4 @@
-"""How fast an evaluator is when nothing but the network works."""
+"""Raw inference speed: the network alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ import numpy as np
 from komadori.inference.loading import AUTO, load
 from komadori.inference.protocol import Evaluator
 
-#: Share of ones in the planes that are evaluated, as in real positions.
+#: Fraction of ones in the planes, as in real positions.
 DENSITY = 0.12
 
 
@@ -30,7 +30,7 @@ def fill_inputs(evaluator: Evaluator, seed: int = 0) -> None:
 def positions_per_second(
     evaluator: Evaluator, seconds: float = 1.0, rows: int | None = None, warm_up: float = 0.1
 ) -> float:
-    """Positions evaluated in a second with every slot in flight, `rows` (all) to a batch.
+    """Positions evaluated per second with every slot in flight, `rows` (all) per batch.
 
     The inputs are left as they are; `fill_inputs` first gives them sensible contents.
     """
@@ -89,7 +89,7 @@ class Setting:
 def compare(
     evaluators: Mapping[Setting, Evaluator], seconds: float, rounds: int = 3
 ) -> dict[Setting, float]:
-    """Positions a second of each, the median of `rounds` turns of `seconds / rounds` each: what
+    """Positions per second of each, the median of `rounds` turns of `seconds / rounds` each: what
     else the machine does meanwhile falls on all alike.
     """
     speeds: dict[Setting, list[float]] = {setting: [] for setting in evaluators}

@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_batch
+from komadori.inference.cpu import available_threads
 from komadori.inference.model_file import OUTPUTS, Signature, check_signature, read_card
 from komadori.inference.openvino_import import import_openvino
-from komadori.inference.processors import available_threads
 from komadori.inference.protocol import Floats, InferenceError, ModelError, Planes
 
 #: The precisions a network can be run at; of an int8 model what was left in float is meant.
@@ -22,7 +22,7 @@ _HINTS = {"float32": "f32", "bfloat16": "bf16"}
 
 
 def best_precision() -> str:
-    """bfloat16 where the processor multiplies in it, else float32."""
+    """bfloat16 if the CPU multiplies in it, else float32."""
     ov = import_openvino()
 
     able = ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")

@@ -1,4 +1,4 @@
-"""int8 by post-training quantisation, and what it costs in accuracy.
+"""int8 by post-training quantization, and its loss of accuracy.
 
 nncf runs positions of games through the network to find the range of every activation, and
 rounds weights and activations to 8 bits where OpenVINO has an int8 kernel. The positions that
@@ -44,7 +44,7 @@ _ROWS = 512
 
 
 class QuantizationError(RuntimeError):
-    """The network can't be quantised, or the positions given don't suffice."""
+    """The network can't be quantized, or there are too few positions."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +53,9 @@ class Accuracy:
 
     positions: int
     agreement: float
-    """Share of positions in which both prefer the same move."""
+    """Fraction of positions in which both prefer the same move."""
     top1_before: float
-    """Share of positions in which the first network prefers the record's move."""
+    """Fraction of positions in which the first network prefers the record's move."""
     top1_after: float
     """The second network's."""
     top1_lost_error: float
@@ -80,7 +80,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Quantized:
-    """What came of a quantisation. `kept` names the parts left in float."""
+    """The result of a quantization. `kept` names the parts left in float."""
 
     path: Path
     accuracy: Accuracy
@@ -105,7 +105,7 @@ def quantize(
     beside it; the card as .json), measured on held-out positions of `samples`.
 
     Where more than `tolerance` points of top-1 are lost, first the stem and then the heads too
-    are left in float; the best of the attempts is written. `on_step` hears what is being done.
+    are left in float; the best of the attempts is written. `on_step` gets a line per step.
     Raises QuantizationError where the best keeps less than `gate` of float32's top-1 accuracy (it
     names the layer whose output suffers most; nothing is written), without nncf, and for too few
     games; ModelError for what is no model.

@@ -1,4 +1,4 @@
-"""Networks of random weights as ONNX files: for tests and for measuring speed without a model."""
+"""Networks with random weights as ONNX files: for tests and speed measurements."""
 
 from __future__ import annotations
 

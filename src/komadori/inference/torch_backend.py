@@ -1,4 +1,4 @@
-"""PyTorch: evaluates a network that lives in this process, on a CPU or a GPU."""
+"""PyTorch: evaluates a network in this process, on a CPU or a GPU."""
 
 from __future__ import annotations
 

@@ -32,7 +32,7 @@ GEOMETRIES = ("none", "static", "relative")
 class AttentionConfig:
     """`attention2x64h8` is short for layers x width and heads.
 
-    position: what a square token is told of its place: nothing (the diary); one-hot file and
+    position: positional encoding of the square tokens: none (the diary); one-hot file and
     rank (the diary's open question); a learned vector for each token.
     hands: a held slot's token is all ones (the diary), or one-hot by slot (open question).
     geometry: a bias of the attention: none; static, learned for each pair of tokens; relative,
@@ -40,7 +40,7 @@ class AttentionConfig:
     head_norm: a batch norm of everything before the heads; without it their units die at the
     diary's learning rate. head_units: of the one layer of each head. feed_forward: units between
     a layer's two last ones, 0 for `width`. dropout: as in torch's layer, of the attention's weights
-    too; on a processor training without it takes less than half the time.
+    too; on a CPU training without it takes less than half the time.
     """
 
     layers: int = 1

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 
 from torch import nn
 
+from komadori.nets.conv_trunk import ConvTrunk
 from komadori.nets.heads import HeadsConfig
 from komadori.nets.layers import ACTIVATIONS, check_activation
 from komadori.nets.network import Interface
-from komadori.nets.planes import PlaneNetwork
 from komadori.nets.registry import Family, register
 from komadori.nets.resnet import ResidualBlock
 from komadori.nets.whole_board import CrossBlock, SquareAttention, is_chosen
@@ -43,7 +43,7 @@ class AttentionEndConfig(HeadsConfig):
         check_activation(self.activation)
 
 
-class AttentionEnd(PlaneNetwork):
+class AttentionEnd(ConvTrunk):
     def __init__(self, config: AttentionEndConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]
         blocks: list[nn.Module] = []

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from komadori.nets.conv_trunk import ConvTrunk
 from komadori.nets.heads import HeadsConfig
 from komadori.nets.layers import (
     ACTIVATIONS,
@@ -25,7 +26,6 @@ from komadori.nets.layers import (
     check_activation,
 )
 from komadori.nets.network import Interface
-from komadori.nets.planes import PlaneNetwork
 from komadori.nets.registry import Family, register
 from komadori.nets.whole_board import CrossBlock, SquareAttention, is_chosen
 
@@ -103,7 +103,7 @@ class NestedBottleneck(nn.Module):
         return out
 
 
-class Bottleneck(PlaneNetwork):
+class Bottleneck(ConvTrunk):
     def __init__(self, config: BottleneckConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]
         every = config.pool_every

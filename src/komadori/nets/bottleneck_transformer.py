@@ -16,6 +16,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from komadori.nets.conv_trunk import ConvTrunk
 from komadori.nets.heads import SQUARES, HeadsConfig
 from komadori.nets.layers import (
     ACTIVATIONS,
@@ -25,7 +26,6 @@ from komadori.nets.layers import (
     check_activation,
 )
 from komadori.nets.network import Interface
-from komadori.nets.planes import PlaneNetwork
 from komadori.nets.registry import Family, register
 
 #: Slowest and fastest turn at the start, radians a square: half a turn over the board and a
@@ -160,7 +160,7 @@ class TransformerBlock(nn.Module):
         return out
 
 
-class BottleneckTransformer(PlaneNetwork):
+class BottleneckTransformer(ConvTrunk):
     def __init__(self, config: BottleneckTransformerConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]
         blocks = (TransformerBlock(config, activation) for _ in range(config.blocks))

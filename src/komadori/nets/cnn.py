@@ -15,9 +15,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from komadori.nets.conv_trunk import plane_counts
 from komadori.nets.heads import ConvValueHead, HeadsConfig, policy_head
 from komadori.nets.network import Interface, Network, fold
-from komadori.nets.planes import plane_counts
 from komadori.nets.registry import Family, register
 
 HANDS = ("1x1", "spread", "3x3")

@@ -1,4 +1,4 @@
-"""What the families' blocks are made of."""
+"""Layers that the families share."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ class Dropout(nn.Module):
     """Numbers set to zero with a probability, the others scaled up to keep the mean (arXiv
     1207.0580); nothing in evaluation.
 
-    On a processor torch's draws take a quarter of a Wide ResNet's training; here one draw
+    On a CPU torch's draws take a quarter of a Wide ResNet's training; here one draw
     serves four numbers, the probability rounded to 2^-16.
     """
 
@@ -117,7 +117,8 @@ class PreActivationPair(nn.Module):
 
 
 class SqueezeExcitation(nn.Module):
-    """Channels scaled by what the whole board's means say (arXiv 1709.01507)."""
+    """Squeeze-and-excitation: channels scaled by a gate of their means over the board (arXiv
+    1709.01507)."""
 
     def __init__(self, channels: int, reduction: int) -> None:
         super().__init__()
@@ -137,7 +138,7 @@ _LARGEST_SMALL = 16
 
 
 class _CoreAttention(torch.autograd.Function):
-    """Attention on a processor with its gradient, by the core."""
+    """Attention on the CPU with its gradient, by the core."""
 
     @staticmethod
     def forward(

@@ -1,7 +1,7 @@
 """A model on disk: a folder with `model.json` (the card) and `model.safetensors`.
 
-The card says what the weights are: which network, over which planes and labels, and
-how a score turns into a win rate. A training checkpoint is such a folder with the
+The card describes the weights: the network, its feature table and label scheme, and the
+coefficient that converts scores to win rates. A training checkpoint is such a folder with the
 trainer's own files beside these two, and an exported ONNX file carries the same card.
 """
 
@@ -28,12 +28,12 @@ WEIGHTS_FILE = "model.safetensors"
 
 
 class ModelFileError(ValueError):
-    """The model can't be read; the text names the file and the reason."""
+    """The model can't be read; the message names the file and the reason."""
 
 
 @dataclass(frozen=True)
 class ModelCard:
-    """What has to be known to use the weights.
+    """Everything needed to use the weights.
 
     features, labels: keys of `encoding.FEATURES` and `encoding.LABELS`.
     interface: the shapes behind these names.

@@ -1,4 +1,4 @@
-"""What every network of the package is."""
+"""The interface of every network of the package."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 @dataclass(frozen=True)
 class Interface:
-    """The tensors a network meets.
+    """The tensors that a network reads and writes.
 
     inputs: the shape of one position in each input tensor, such as (62, 9, 9).
     labels: the number of move labels.
@@ -37,7 +37,7 @@ DLSHOGI = Interface(inputs=((62, 9, 9), (57, 9, 9)), labels=2187)
 
 @runtime_checkable
 class Foldable(Protocol):
-    """A module that can do with fewer operations in evaluation."""
+    """A module that needs fewer operations in evaluation mode."""
 
     def fold(self) -> None:
         """Fold norms into convolutions, once; evaluation only from then on."""
@@ -55,7 +55,7 @@ class Network(nn.Module):
     interface: Interface
 
     def outputs(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """What is trained: as `forward`, but a win/draw/loss value is [N, 3] logits."""
+        """The trained outputs: as `forward`, but a win/draw/loss value is [N, 3] logits."""
         raise NotImplementedError
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
@@ -63,7 +63,7 @@ class Network(nn.Module):
         return policy, win_logit(value)
 
     def folded(self) -> Self:
-        """A network for evaluation only, with the same function in fewer operations."""
+        """A copy for evaluation, with batch norms folded into the convolutions."""
         network = copy.deepcopy(self).eval()
         for module in list(network.modules()):
             if isinstance(module, Foldable):
@@ -92,5 +92,5 @@ def fold(conv: nn.Conv2d, norm: nn.Module) -> nn.Conv2d:
 
 
 def parameter_count(network: nn.Module) -> int:
-    """Trained parameters; the running statistics of batch normalisation don't count."""
+    """Trainable parameters, without the running statistics of batch norms."""
     return sum(parameter.numel() for parameter in network.parameters())

@@ -1,4 +1,4 @@
-"""The families of networks by name.
+"""The network families by name.
 
 A family is one file: a frozen config dataclass, a network built from it, and a short
 name such as `resnet10x192` that gives its two main numbers. The file registers itself
@@ -18,7 +18,7 @@ NetConfig = Any
 
 
 class UnknownNetError(ValueError):
-    """No registered family answers to the name."""
+    """No registered family parses the name."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ FAMILIES: dict[str, Family] = {}
 
 
 def register(family: Family) -> Family:
-    """Make the family known by its name; a second one of that name is a ValueError."""
+    """Register a family. Raises ValueError where the name is taken."""
     if family.name in FAMILIES:
         raise ValueError(f"network family {family.name!r} is registered twice")
     FAMILIES[family.name] = family
@@ -62,7 +62,7 @@ def parse(name: str) -> NetConfig:
 
 
 def short_name(config: NetConfig) -> str:
-    """The shortest text that tells the network's main numbers, such as `resnet5x64`."""
+    """A short name with the network's main numbers, such as `resnet5x64`."""
     return family_of(config).short_name(config)
 
 

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 
 from torch import Tensor, nn
 
+from komadori.nets.conv_trunk import ConvTrunk
 from komadori.nets.heads import HeadsConfig
 from komadori.nets.layers import ACTIVATIONS, Activation, SqueezeExcitation, check_activation
 from komadori.nets.network import Interface, fold
-from komadori.nets.planes import PlaneNetwork
 from komadori.nets.registry import Family, register
 
 
@@ -58,7 +58,7 @@ class ResidualBlock(nn.Module):
         return out
 
 
-class ResNet(PlaneNetwork):
+class ResNet(ConvTrunk):
     def __init__(self, config: ResNetConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]
         blocks = (

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from komadori.nets.conv_trunk import ConvTrunk
 from komadori.nets.heads import HeadsConfig
 from komadori.nets.layers import ACTIVATIONS, Activation, ConvNorm, check_activation
 from komadori.nets.network import Interface
-from komadori.nets.planes import PlaneNetwork
 from komadori.nets.registry import Family, register
 
 
@@ -50,7 +50,7 @@ class StripBlock(nn.Module):
         return self.activation(x + self.second(self.activation(torch.cat(parts, 1))))
 
 
-class Strips(PlaneNetwork):
+class Strips(ConvTrunk):
     def __init__(self, config: StripsConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]
         blocks = (

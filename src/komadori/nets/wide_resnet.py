@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from komadori.nets.conv_trunk import ConvTrunk
 from komadori.nets.heads import HeadsConfig
 from komadori.nets.layers import ACTIVATIONS, PreActivationPair, check_activation
 from komadori.nets.network import Interface
-from komadori.nets.planes import PlaneNetwork
 from komadori.nets.registry import Family, register
 
 
@@ -33,7 +33,7 @@ class WideResNetConfig(HeadsConfig):
         check_activation(self.activation)
 
 
-class WideResNet(PlaneNetwork):
+class WideResNet(ConvTrunk):
     def __init__(self, config: WideResNetConfig, interface: Interface) -> None:
         activation = ACTIVATIONS[config.activation]
         super().__init__(

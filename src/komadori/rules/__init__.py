@@ -5,6 +5,7 @@ Every error about input is a ValueError: `RulesError` and its subclasses.
 """
 
 from komadori._core.rules import (
+    DECLARATION_POINTS,
     HcpError,
     IllegalMoveError,
     LegalMoves,
@@ -33,6 +34,7 @@ from komadori.rules.pieces import (
 __all__ = [
     "BLACK",
     "COLORS",
+    "DECLARATION_POINTS",
     "HANDICAPS",
     "HAND_TYPES",
     "SQUARES",

@@ -5,7 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
-from komadori._core.rules import Move, Position, Repetition, SfenError
+from komadori._core.rules import (
+    DECLARATION_POINTS,
+    Move,
+    Position,
+    Repetition,
+    SfenError,
+)
 from komadori.rules.outcome import Declaration, Outcome, Termination
 from komadori.rules.pieces import (
     BLACK,
@@ -19,7 +25,6 @@ from komadori.rules.pieces import (
 )
 from komadori.rules.svg import PieceStyle, board_svg
 
-_ENDED = (Repetition.DRAW, Repetition.WIN, Repetition.LOSS)
 _RANKS = "一二三四五六七八九"
 _FILES = "１２３４５６７８９"
 _NUMBERS = ("", "", *"二三四五六七八九十", *(f"十{n}" for n in "一二三四五六七八"))
@@ -122,10 +127,6 @@ class Board(Position):
         """Whether the side to move is in check and has no legal move."""
         return self.is_check() and not self.legal_moves
 
-    def is_sennichite(self) -> bool:
-        """Whether this is the position's fourth occurrence, perpetual check included."""
-        return self.repetition() in _ENDED
-
     def is_game_over(self) -> bool:
         """Whether the game has ended by the rules: see `outcome`."""
         return self.outcome() is not None
@@ -151,11 +152,9 @@ class Board(Position):
         points = self.declaration_points()
         if points is None:
             return Declaration.NONE
-        if rule == 27:
-            return Declaration.WIN if points >= 28 - self.turn else Declaration.NONE
-        if points >= 31:
+        if points >= DECLARATION_POINTS[str(rule)][self.turn]:
             return Declaration.WIN
-        return Declaration.DRAW if points >= 24 else Declaration.NONE
+        return Declaration.DRAW if rule == 24 and points >= 24 else Declaration.NONE
 
     def push_all(self, moves: Iterable[Move | str]) -> None:
         """Push moves in order; strings are USI. At an illegal one, those before it stay pushed."""

@@ -13,10 +13,9 @@ from typing import TYPE_CHECKING, Any
 from komadori._core import alphabeta as core
 from komadori.encoding import score_from_win_rate, win_rate_from_score
 from komadori.encoding.value import ELMO_COEF
-from komadori.rules import Board, Move
+from komadori.rules import DECLARATION_POINTS, Board, Move
 from komadori.search.clock import LEAST_MARGIN_MS, available_ms, margin_ms
 from komadori.search.memory import check_memory
-from komadori.search.options import DECLARATION_POINTS
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
 from komadori.search.resigning import Resigning, ResignRule
 

@@ -13,9 +13,9 @@ from komadori._core.tree import Tree
 from komadori.inference import Evaluator
 from komadori.inference.protocol import Floats
 from komadori.mate import MateSolver
-from komadori.rules import Board, Move
+from komadori.rules import DECLARATION_POINTS, Board, Move
 from komadori.search.lines import RootLine, root_lines
-from komadori.search.options import DECLARATION_POINTS, PuctOptions, batch_rows
+from komadori.search.options import PuctOptions, batch_rows
 from komadori.search.pipeline import Pipeline, slot_batches
 from komadori.search.puct import invalid_outputs, tree_options
 from komadori.search.stopping import Condition, Conditions, Hints, MateFound, Progress, VisitCount

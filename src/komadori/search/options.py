@@ -4,26 +4,85 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from komadori._core.tree import TreeOptions
 from komadori.encoding.value import DLSHOGI_COEF
+from komadori.rules import DECLARATION_POINTS
 
 #: However long a search will be, its first batches have one row per this many visits.
 EARLY_GROWTH = 4
+#: Settings that the tree itself heeds, by the names of `TreeOptions`, whose defaults they have.
+TREE_SETTINGS = (
+    "c_init",
+    "c_base",
+    "fpu_reduction",
+    "c_init_root",
+    "c_base_root",
+    "fpu_reduction_root",
+    "c_growth",
+    "stdev_scale",
+    "stdev_prior",
+    "stdev_prior_weight",
+    "lcb_stdevs",
+    "lcb_min_visits",
+    "temperature",
+    "temperature_root",
+    "temperature_decay",
+    "visits_per_flight",
+    "draw_ply",
+    "repetition",
+    "mate_in_one",
+)
+_NOT_NEGATIVE = (
+    "c_growth",
+    "stdev_scale",
+    "stdev_prior_weight",
+    "lcb_stdevs",
+    "temperature_root",
+    "visits_per_flight",
+)
+_TREE = TreeOptions()
+
+
+def _of_tree(name: str) -> float:
+    """The tree's default, a float32, as the decimal number that was meant."""
+    return float(f"{getattr(_TREE, name):.7g}")
 
 
 @dataclass(frozen=True)
 class PuctOptions:
-    """Settings of the PUCT searcher; the constants are dlshogi's."""
+    """Settings of the PUCT searcher. Those of the tree have the defaults of `TreeOptions`
+    (`cpp/komadori/tree/options.h`), which are dlshogi's.
+    """
 
-    c_init: float = 1.44
-    c_base: float = 28288.0
-    fpu_reduction: float = 0.27
+    c_init: float = _of_tree("c_init")
+    """C of Q + C P sqrt(N) / (1 + n): c_init + c_growth * ln((N + c_base + 1) / c_base)."""
+    c_base: float = _of_tree("c_base")
+    fpu_reduction: float = _of_tree("fpu_reduction")
     """First-play urgency: an unvisited move counts as the node's mean less this times the root of
     the prior mass visited."""
-    c_init_root: float = 1.16
-    c_base_root: float = 25617.0
-    fpu_reduction_root: float = 0.0
-    temperature: float = 1.74
+    c_init_root: float = _of_tree("c_init_root")
+    c_base_root: float = _of_tree("c_base_root")
+    fpu_reduction_root: float = _of_tree("fpu_reduction_root")
+    c_growth: float = _of_tree("c_growth")
+    stdev_scale: float = _of_tree("stdev_scale")
+    """Multiply C by 1 + this * (sd / stdev_prior - 1), sd the standard deviation of the node's
+    values on the scale -1 to 1; KataGo has 0.85. 0: off."""
+    stdev_prior: float = _of_tree("stdev_prior")
+    stdev_prior_weight: float = _of_tree("stdev_prior_weight")
+    """Visits that the prior's variance counts for."""
+    lcb_stdevs: float = _of_tree("lcb_stdevs")
+    """Play the move with the greatest lower bound, so many standard errors below its value, of
+    those with lcb_min_visits of the most visits; leela-zero has 5. 0: off, the most visited."""
+    lcb_min_visits: float = _of_tree("lcb_min_visits")
+    temperature: float = _of_tree("temperature")
     """Of the policy's softmax."""
+    temperature_root: float = _of_tree("temperature_root")
+    """The temperature at depth d is temperature + (temperature_root - temperature) *
+    temperature_decay^d. 0: off."""
+    temperature_decay: float = _of_tree("temperature_decay")
+    visits_per_flight: int = _TREE.visits_per_flight
+    """A node has at most one playout in flight for so many finished visits, at least one; 0: no
+    limit. 2 allows 1, 1, 2, 4, 8 at 1, 2, 4, 8, 16 visits."""
     draw_value_black: float = 0.5
     """What a draw is worth to Black when Black's move brings it about."""
     draw_value_white: float = 0.5
@@ -88,13 +147,20 @@ class PuctOptions:
         for name in ("memory_mb", "mate_memory_mb", "batch_share", "batch_growth", "multipv"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
-        for name in ("draw_value_black", "draw_value_white", "resign_threshold"):
+        if self.stdev_prior <= 0:
+            raise ValueError(f"stdev_prior is {self.stdev_prior}, more than 0 is needed")
+        for name in _NOT_NEGATIVE:
+            if getattr(self, name) < 0:
+                raise ValueError(f"{name} is {getattr(self, name)}, at least 0 is needed")
+        for name in (
+            "draw_value_black",
+            "draw_value_white",
+            "resign_threshold",
+            "lcb_min_visits",
+            "temperature_decay",
+        ):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, 0 to 1 is needed")
-
-
-#: Points to declare with, Black's and White's, by rule.
-DECLARATION_POINTS = {"27": (28, 27), "24": (31, 31), "none": (0, 0)}
 
 
 def batch_rows(options: PuctOptions, visits: int, expected: float, *, is_timed: bool) -> int:

@@ -11,12 +11,12 @@ from typing import Any
 
 from komadori._core.tree import Tree, TreeOptions
 from komadori.inference import Evaluator, InferenceError, available_threads
-from komadori.rules import Board, Move
+from komadori.rules import DECLARATION_POINTS, Board, Move
 from komadori.search.clock import TimeBudget, budget
 from komadori.search.drawing import draw_move
 from komadori.search.lines import root_lines
 from komadori.search.memory import check_memory
-from komadori.search.options import DECLARATION_POINTS, PuctOptions
+from komadori.search.options import TREE_SETTINGS, PuctOptions
 from komadori.search.pipeline import Pipeline, RootSource, slot_batches
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
 from komadori.search.reclaiming import Reclaimer
@@ -455,18 +455,7 @@ def invalid_outputs(evaluator: Evaluator) -> InferenceError:
 def tree_options(options: PuctOptions) -> TreeOptions:
     """The part of the settings that the tree heeds."""
     tree = TreeOptions()
-    for name in (
-        "c_init",
-        "c_base",
-        "fpu_reduction",
-        "c_init_root",
-        "c_base_root",
-        "fpu_reduction_root",
-        "temperature",
-        "draw_ply",
-        "repetition",
-        "mate_in_one",
-    ):
+    for name in TREE_SETTINGS:
         setattr(tree, name, getattr(options, name))
     tree.draw_value = (options.draw_value_black, options.draw_value_white)
     tree.declaration_points = DECLARATION_POINTS[options.declaration]

@@ -8,12 +8,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from komadori.search.options import PuctOptions
 from komadori.usi.options import EngineOption, Scope, check, combo, filename, spin, string
 
 #: Ends of ranges that have no natural one.
 MANY = 2**31 - 1
 DAY_MS = 86_400_000
 MOST_MB = 1 << 20
+
+
+def _hundredths(name: str) -> int:
+    """The default of a setting of the searcher, in the unit of its option."""
+    return round(100 * getattr(PuctOptions, name))
+
 
 #: Heeded by the server of the protocol, whatever searches: fields of `ServerOptions`.
 SERVER_OPTIONS = (
@@ -85,18 +92,38 @@ SEARCH_OPTIONS = (
          Scope.SEARCHER, "random_temperature_drop", 1000),
     spin("Random_Cutoff", 15, 0, 1000, "only moves at most so far below the best win rate are "
          "drawn, per mille", Scope.SEARCHER, "random_cutoff", 1000),
-    spin("Softmax_Temperature", 174, 1, 10_000, "temperature of the policy, hundredths",
-         Scope.SEARCHER, "temperature", 100),
-    spin("C_init", 144, 0, 10_000, "PUCT's exploration constant, hundredths", Scope.SEARCHER,
-         "c_init", 100),
-    spin("C_base", 28288, 1, MANY, "visits at which exploration grows", Scope.SEARCHER, "c_base"),
-    spin("C_fpu_reduction", 27, 0, 100, "first-play urgency, hundredths", Scope.SEARCHER,
-         "fpu_reduction", 100),
-    spin("C_init_root", 116, 0, 10_000, "`C_init` at the root", Scope.SEARCHER, "c_init_root",
-         100),
-    spin("C_base_root", 25617, 1, MANY, "`C_base` at the root", Scope.SEARCHER, "c_base_root"),
-    spin("C_fpu_reduction_root", 0, 0, 100, "`C_fpu_reduction` at the root", Scope.SEARCHER,
-         "fpu_reduction_root", 100),
+    spin("Softmax_Temperature", _hundredths("temperature"), 1, 10_000,
+         "temperature of the policy, hundredths", Scope.SEARCHER, "temperature", 100),
+    spin("C_init", _hundredths("c_init"), 0, 10_000, "PUCT's exploration constant, hundredths",
+         Scope.SEARCHER, "c_init", 100),
+    spin("C_base", round(PuctOptions.c_base), 1, MANY, "visits at which exploration grows",
+         Scope.SEARCHER, "c_base"),
+    spin("C_fpu_reduction", _hundredths("fpu_reduction"), 0, 100, "first-play urgency, hundredths",
+         Scope.SEARCHER, "fpu_reduction", 100),
+    spin("C_init_root", _hundredths("c_init_root"), 0, 10_000, "`C_init` at the root",
+         Scope.SEARCHER, "c_init_root", 100),
+    spin("C_base_root", round(PuctOptions.c_base_root), 1, MANY, "`C_base` at the root",
+         Scope.SEARCHER, "c_base_root"),
+    spin("C_fpu_reduction_root", _hundredths("fpu_reduction_root"), 0, 100,
+         "`C_fpu_reduction` at the root", Scope.SEARCHER, "fpu_reduction_root", 100),
+    spin("C_growth", _hundredths("c_growth"), 0, 10_000, "how fast exploration grows with the "
+         "visits, hundredths", Scope.SEARCHER, "c_growth", 100),
+    spin("Stdev_Scale", _hundredths("stdev_scale"), 0, 1000, "explore more where values differ, "
+         "hundredths (KataGo: 85); 0: off", Scope.SEARCHER, "stdev_scale", 100),
+    spin("LCB_Stdevs", _hundredths("lcb_stdevs"), 0, 10_000, "play the move with the greatest "
+         "value less so many standard errors, hundredths (leela-zero: 500); 0: the most visited",
+         Scope.SEARCHER, "lcb_stdevs", 100),
+    spin("LCB_Min_Visits", _hundredths("lcb_min_visits"), 0, 100, "of moves with so many of the "
+         "most visits, per cent", Scope.SEARCHER, "lcb_min_visits", 100),
+    spin("Root_Temperature", _hundredths("temperature_root"), 0, 10_000,
+         "`Softmax_Temperature` at the root, hundredths; 0: the same", Scope.SEARCHER,
+         "temperature_root", 100),
+    spin("Temperature_Decay", _hundredths("temperature_decay"), 0, 100,
+         "how much of the difference is left per ply, hundredths", Scope.SEARCHER,
+         "temperature_decay", 100),
+    spin("Visits_Per_Flight", PuctOptions.visits_per_flight, 0, MANY,
+         "finished visits that a node needs per playout in flight; 0: no limit", Scope.SEARCHER,
+         "visits_per_flight"),
     EVAL_COEF_OPTION,
     spin("Resign_Threshold", 10, 0, 1000, "resign below this win rate, per mille; 0: never",
          Scope.SEARCHER, "resign_threshold", 1000),

@@ -14,8 +14,7 @@ from dataclasses import dataclass
 from komadori.arena.game import Conditions, charge, judge
 from komadori.players import Decision
 from komadori.players.player import effective_limits
-from komadori.rules import HANDICAPS, Board
-from komadori.search.options import DECLARATION_POINTS
+from komadori.rules import DECLARATION_POINTS, HANDICAPS, Board
 from komadori.usi.client import EngineError
 from komadori.web import protocol
 from komadori.web.errors import RefusedError

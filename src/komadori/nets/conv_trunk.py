@@ -1,4 +1,4 @@
-"""The frame of the convolutional families: stem, blocks, heads.
+"""The trunk of the convolutional families: stem, blocks, heads.
 
 board planes    --3x3--+
                        +-- norm, act -- blocks -- heads          blocks end activated
@@ -18,7 +18,7 @@ from komadori.nets.network import Interface, Network, fold
 
 
 def plane_counts(interface: Interface, family: str) -> tuple[int, ...]:
-    """Planes of the one or two input tensors; ValueError where they are something else."""
+    """Channels of the one or two input tensors. Raises ValueError for other inputs."""
     if len(interface.inputs) not in (1, 2) or any(s[1:] != (9, 9) for s in interface.inputs):
         raise ValueError(
             f"{family} takes one or two input tensors of planes (board and constant ones), "
@@ -27,7 +27,7 @@ def plane_counts(interface: Interface, family: str) -> tuple[int, ...]:
     return tuple(shape[0] for shape in interface.inputs)
 
 
-class PlaneNetwork(Network):
+class ConvTrunk(Network):
     """Inputs [N, planes, 9, 9]: board planes and, for most feature sets, constant ones."""
 
     def __init__(

@@ -1,4 +1,4 @@
-"""What this process may compute on."""
+"""The CPUs of this process."""
 
 from __future__ import annotations
 
@@ -6,5 +6,5 @@ import os
 
 
 def available_threads() -> int:
-    """Processors this process may run on."""
+    """CPUs that this process may run on."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
