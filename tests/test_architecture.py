@@ -22,6 +22,7 @@ MAY_INCLUDE = {
     "threads": set(),
     "linear": {"base", "rules", "alphabeta", "threads"},
     "attention": {"base", "threads"},
+    "generate": {"base", "rules", "records", "alphabeta"},
 }
 
 

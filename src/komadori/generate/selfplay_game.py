@@ -16,8 +16,8 @@ from komadori.generate.selfplay_settings import SelfPlaySettings
 from komadori.mate import MateSolver
 from komadori.records import MATE_CP, Candidates, End, Game, Winner
 from komadori.records.formats import find_format
-from komadori.rules import BLACK, Board, Move, Repetition
-from komadori.search.options import DECLARATION_POINTS, PuctOptions
+from komadori.rules import BLACK, DECLARATION_POINTS, Board, Move, Repetition
+from komadori.search.options import PuctOptions
 from komadori.search.puct import tree_options
 
 #: Scores of win rates are kept below those of mates.

@@ -7,7 +7,8 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from komadori.generate.settings import LONGEST_GAME
-from komadori.search.options import DECLARATION_POINTS, PuctOptions
+from komadori.rules import DECLARATION_POINTS
+from komadori.search.options import PuctOptions
 
 #: How the root is searched: AlphaZero's noise, or Gumbel's sequential halving.
 ROOTS = ("noise", "gumbel")

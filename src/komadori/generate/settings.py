@@ -8,7 +8,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from komadori._core import generate as _core
-from komadori.search.options import DECLARATION_POINTS
+from komadori.rules import DECLARATION_POINTS
 
 #: hcpe3 holds no longer games (dlshogi's limit).
 LONGEST_GAME = 513
