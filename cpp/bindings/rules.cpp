@@ -1,9 +1,12 @@
 // komadori._core.rules: Move and Position. komadori.rules.Board builds on Position.
+#include <nanobind/stl/map.h>
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 
 #include <array>
+#include <map>
 #include <optional>
 
 #include "komadori/rules/declaration.h"
@@ -413,14 +416,15 @@ void bind_rules(nb::module_& m) {
         .value("INFERIOR", Repetition::INFERIOR);
 
     bind_position(m);
-    nb::dict points;  // Black's and White's, by the name of the rule
-    const auto add = [&points](const char* rule, const DeclarationPoints& of) {
-        points[rule] = nb::make_tuple(of[BLACK], of[WHITE]);
-    };
-    add("27", POINTS_27);
-    add("24", POINTS_24);
-    add("none", NO_DECLARATION);
-    m.attr("DECLARATION_POINTS") = points;
+    m.def(
+        "declaration_rules",
+        [] {
+            return std::map<std::string, std::pair<int, int>>{
+                {"27", {POINTS_27[BLACK], POINTS_27[WHITE]}},
+                {"24", {POINTS_24[BLACK], POINTS_24[WHITE]}},
+                {"none", {NO_DECLARATION[BLACK], NO_DECLARATION[WHITE]}}};
+        },
+        "Points to declare a win with, Black's and White's, by the name of the rule.");
 
     nb::module_::import_("atexit").attr("register")(nb::cpp_function(&forget_moves));
 }

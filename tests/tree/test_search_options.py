@@ -10,6 +10,7 @@ from tree_oracle import ONE, Oracle
 
 from komadori._core.tree import Proof
 from komadori.inference import load
+from komadori.inference.fakes import RandomEvaluator
 from komadori.rules import Board
 
 MATSURI = "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1"
@@ -20,12 +21,12 @@ TWO_KINGS = "4k4/9/9/9/9/9/9/9/4K4 b - 1"
 @pytest.mark.parametrize(
     ("ours", "oracle"),
     [
-        ({"c_growth": 0.45}, {"growth": 0.45}),
+        ({"c_growth": 60.0}, {"growth": 60.0}),
         ({"stdev_scale": 0.85}, {"stdev_scale": 0.85}),
         ({"temperature_root": 3.0}, {"temperature_root": 3.0}),
         (
-            {"c_growth": 0.5, "stdev_scale": 1.2, "temperature_root": 1.0},
-            {"growth": 0.5, "stdev_scale": 1.2, "temperature_root": 1.0},
+            {"c_growth": 20.0, "stdev_scale": 1.2, "temperature_root": 1.0},
+            {"growth": 20.0, "stdev_scale": 1.2, "temperature_root": 1.0},
         ),
     ],
 )
@@ -44,7 +45,8 @@ def test_equal_to_plain_puct(sfen: str, ours: dict[str, float], oracle: dict[str
 
 def test_squares_are_those_of_the_values() -> None:
     """With one visit per node below the root each value is known by itself."""
-    driver = Driver(load("random:3"), Board(), c_init_root=100.0).run(31)
+    evaluator = RandomEvaluator(3, spread=0.0)
+    driver = Driver(evaluator, Board(), c_init_root=100.0).run(31)
     edges = [e for e in driver.tree.view(driver.root).edges if e[1]]
     assert all(e[1] == 1 for e in edges)
     root = driver.tree.view(driver.root)

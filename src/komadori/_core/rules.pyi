@@ -251,3 +251,5 @@ class Position:
         """
         Leaves of the legal move tree, the last ply counted in bulk. Releases the GIL.
         """
+
+DECLARATION_POINTS: dict = ...

@@ -9,7 +9,7 @@ import komadori._core.rules
 
 
 class TreeOptions:
-    """The constants of the search; see dlshogi's options."""
+    """Settings of the search graph: `tree/options.h`."""
 
     def __init__(self) -> None: ...
 
@@ -50,10 +50,64 @@ class TreeOptions:
     def fpu_reduction_root(self, arg: float, /) -> None: ...
 
     @property
+    def c_growth(self) -> float: ...
+
+    @c_growth.setter
+    def c_growth(self, arg: float, /) -> None: ...
+
+    @property
+    def stdev_scale(self) -> float: ...
+
+    @stdev_scale.setter
+    def stdev_scale(self, arg: float, /) -> None: ...
+
+    @property
+    def stdev_prior(self) -> float: ...
+
+    @stdev_prior.setter
+    def stdev_prior(self, arg: float, /) -> None: ...
+
+    @property
+    def stdev_prior_weight(self) -> float: ...
+
+    @stdev_prior_weight.setter
+    def stdev_prior_weight(self, arg: float, /) -> None: ...
+
+    @property
+    def lcb_stdevs(self) -> float: ...
+
+    @lcb_stdevs.setter
+    def lcb_stdevs(self, arg: float, /) -> None: ...
+
+    @property
+    def lcb_min_visits(self) -> float: ...
+
+    @lcb_min_visits.setter
+    def lcb_min_visits(self, arg: float, /) -> None: ...
+
+    @property
     def temperature(self) -> float: ...
 
     @temperature.setter
     def temperature(self, arg: float, /) -> None: ...
+
+    @property
+    def temperature_root(self) -> float: ...
+
+    @temperature_root.setter
+    def temperature_root(self, arg: float, /) -> None: ...
+
+    @property
+    def temperature_decay(self) -> float: ...
+
+    @temperature_decay.setter
+    def temperature_decay(self, arg: float, /) -> None: ...
+
+    @property
+    def visits_per_flight(self) -> int: ...
+
+    @visits_per_flight.setter
+    def visits_per_flight(self, arg: int, /) -> None: ...
 
     @property
     def draw_value(self) -> list[float]: ...
@@ -120,6 +174,9 @@ class RootMove:
     @property
     def repetition(self) -> komadori._core.rules.Repetition: ...
 
+    @property
+    def lower_bound(self) -> float: ...
+
 class TreeStats:
     """Playouts by how they ended."""
 
@@ -171,6 +228,10 @@ class NodeView:
     @property
     def value_sum(self) -> int:
         """In steps of 1/4096."""
+
+    @property
+    def square_sum(self) -> int:
+        """In steps of 1/4096^2."""
 
     @property
     def value(self) -> float: ...

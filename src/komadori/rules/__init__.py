@@ -5,7 +5,6 @@ Every error about input is a ValueError: `RulesError` and its subclasses.
 """
 
 from komadori._core.rules import (
-    DECLARATION_POINTS,
     HcpError,
     IllegalMoveError,
     LegalMoves,
@@ -18,7 +17,7 @@ from komadori._core.rules import (
 )
 from komadori.rules.board import Board
 from komadori.rules.handicaps import HANDICAPS, Handicap
-from komadori.rules.outcome import Declaration, Outcome, Termination
+from komadori.rules.outcome import DECLARATION_POINTS, Declaration, Outcome, Termination
 from komadori.rules.pieces import (
     BLACK,
     COLORS,

@@ -5,14 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Self
 
-from komadori._core.rules import (
-    DECLARATION_POINTS,
-    Move,
-    Position,
-    Repetition,
-    SfenError,
-)
-from komadori.rules.outcome import Declaration, Outcome, Termination
+from komadori._core.rules import Move, Position, Repetition, SfenError
+from komadori.rules.outcome import DECLARATION_POINTS, Declaration, Outcome, Termination
 from komadori.rules.pieces import (
     BLACK,
     COLORS,

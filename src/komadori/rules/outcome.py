@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import Enum
+from types import MappingProxyType
+from typing import Final
+
+from komadori._core.rules import declaration_rules
+
+#: Points that Black and White need to declare a win, by rule; 0: nobody may declare.
+DECLARATION_POINTS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(declaration_rules())
 
 
 class Termination(Enum):

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from komadori.search.options import PuctOptions
+from komadori._core.tree import TreeOptions
 from komadori.usi.options import EngineOption, Scope, check, combo, filename, spin, string
 
 #: Ends of ranges that have no natural one.
@@ -17,9 +17,13 @@ DAY_MS = 86_400_000
 MOST_MB = 1 << 20
 
 
+_TREE = TreeOptions()
+
+
 def _hundredths(name: str) -> int:
-    """The default of a setting of the searcher, in the unit of its option."""
-    return round(100 * getattr(PuctOptions, name))
+    """The default of a setting of the tree, in the unit of its option."""
+    value: float = getattr(_TREE, name)
+    return round(100 * value)
 
 
 #: Heeded by the server of the protocol, whatever searches: fields of `ServerOptions`.
@@ -96,13 +100,13 @@ SEARCH_OPTIONS = (
          "temperature of the policy, hundredths", Scope.SEARCHER, "temperature", 100),
     spin("C_init", _hundredths("c_init"), 0, 10_000, "PUCT's exploration constant, hundredths",
          Scope.SEARCHER, "c_init", 100),
-    spin("C_base", round(PuctOptions.c_base), 1, MANY, "visits at which exploration grows",
+    spin("C_base", round(_TREE.c_base), 1, MANY, "visits at which exploration grows",
          Scope.SEARCHER, "c_base"),
     spin("C_fpu_reduction", _hundredths("fpu_reduction"), 0, 100, "first-play urgency, hundredths",
          Scope.SEARCHER, "fpu_reduction", 100),
     spin("C_init_root", _hundredths("c_init_root"), 0, 10_000, "`C_init` at the root",
          Scope.SEARCHER, "c_init_root", 100),
-    spin("C_base_root", round(PuctOptions.c_base_root), 1, MANY, "`C_base` at the root",
+    spin("C_base_root", round(_TREE.c_base_root), 1, MANY, "`C_base` at the root",
          Scope.SEARCHER, "c_base_root"),
     spin("C_fpu_reduction_root", _hundredths("fpu_reduction_root"), 0, 100,
          "`C_fpu_reduction` at the root", Scope.SEARCHER, "fpu_reduction_root", 100),
@@ -121,7 +125,7 @@ SEARCH_OPTIONS = (
     spin("Temperature_Decay", _hundredths("temperature_decay"), 0, 100,
          "how much of the difference is left per ply, hundredths", Scope.SEARCHER,
          "temperature_decay", 100),
-    spin("Visits_Per_Flight", PuctOptions.visits_per_flight, 0, MANY,
+    spin("Visits_Per_Flight", _TREE.visits_per_flight, 0, MANY,
          "finished visits that a node needs per playout in flight; 0: no limit", Scope.SEARCHER,
          "visits_per_flight"),
     EVAL_COEF_OPTION,
