@@ -252,4 +252,7 @@ class Position:
         Leaves of the legal move tree, the last ply counted in bulk. Releases the GIL.
         """
 
-DECLARATION_POINTS: dict = ...
+def declaration_rules() -> dict[str, tuple[int, int]]:
+    """
+    Points to declare a win with, Black's and White's, by the name of the rule.
+    """
