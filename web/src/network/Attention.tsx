@@ -20,7 +20,8 @@ export function AttentionView() {
   const [square, setSquare] = useState(40);
   const { answer, error } = useAttention(model, layer, head);
   const row = answer?.weights[square] ?? [];
-  const most = Math.max(1e-9, ...row);
+  const least = Math.min(...row);
+  const span = Math.max(1e-9, Math.max(...row) - least);
   const range = (n: number) => Array.from({ length: n }, (_, i) => i);
   return (
     <div class="attention">
@@ -44,7 +45,7 @@ export function AttentionView() {
                 width="100"
                 height="100"
                 class={s === square ? 'looking' : 'looked'}
-                style={{ fillOpacity: row.length ? 0.85 * Math.sqrt((row[s] ?? 0) / most) : 0 }}
+                style={{ fillOpacity: row.length ? 0.85 * (((row[s] ?? 0) - least) / span) : 0 }}
                 onClick={() => setSquare(s)}
               >
                 <title>{`${nameOf(s)} ${((row[s] ?? 0) * 100).toFixed(1)}%`}</title>
