@@ -17,6 +17,7 @@ import json
 import os
 import random
 import re
+import shutil
 import statistics
 import subprocess
 import sys
@@ -315,20 +316,71 @@ async def measure_memory(model: str, positions: int) -> None:
         server.close()
 
 
+PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
+#: Long tasks are those over 50 ms, by the browser's own account.
+WATCH_TASKS = """
+window.longTasks = [];
+new PerformanceObserver(list => window.longTasks.push(...list.getEntries().map(e => e.duration)))
+    .observe({ type: 'longtask', buffered: true });
+"""
+
+
+async def measure_browser(model: str, seconds: float) -> None:
+    """In Chromium: the first paint, and long tasks while an analysis runs."""
+    from playwright.async_api import async_playwright
+
+    server = Server(model)
+    try:
+        async with async_playwright() as playwright:
+            browser = await playwright.chromium.launch(
+                executable_path=shutil.which("chromium"),
+                args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
+            )
+            paints = []
+            for _ in range(5):
+                context = await browser.new_context(viewport={"width": 1440, "height": 900})
+                page = await context.new_page()
+                await page.add_init_script(WATCH_TASKS)
+                await page.goto(f"http://{server.host}/")
+                await page.locator(".status.open").wait_for(state="attached")
+                while (paint := await page.evaluate(PAINT)) is None:
+                    await page.wait_for_timeout(50)
+                paints.append(paint)
+                if len(paints) < 5:
+                    await context.close()
+            await page.wait_for_timeout(1000)
+            await page.keyboard.press("l")
+            await page.locator(".line-rate").first.wait_for()
+            loading = await page.evaluate("window.longTasks.splice(0).map(Math.round)")
+            await page.wait_for_timeout(1000 * seconds)
+            tasks = sorted(await page.evaluate("window.longTasks.splice(0).map(Math.round)"))
+            longest = f", the longest {tasks[-1]} ms" if tasks else ""
+            print(f"first paint: {statistics.median(paints):.0f} ms (limit 1000)")
+            print(
+                f"long tasks (over 50 ms): {len(loading)} until the first line of the search, "
+                f"{len(tasks)} in {seconds:g} s of analysis{longest}"
+            )
+            await browser.close()
+    finally:
+        server.close()
+
+
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help="speed, pages, memory; all without any")
+    parser.add_argument("parts", nargs="*", help="speed, pages, browser, memory; all without any")
     parser.add_argument("--model", default="default")
     parser.add_argument("--pages", type=int, default=20)
     parser.add_argument("--playouts", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=1.5, help="of a measurement of speed")
     parser.add_argument("--positions", type=int, default=1000)
     arguments = parser.parse_args()
-    parts = arguments.parts or ["speed", "pages", "memory"]
+    parts = arguments.parts or ["speed", "pages", "browser", "memory"]
     if "speed" in parts:
         await measure_speed(arguments.model, arguments.seconds)
     if "pages" in parts:
         await measure_pages(arguments.model, arguments.pages, 20.0, arguments.playouts)
+    if "browser" in parts:
+        await measure_browser(arguments.model, 10.0)
     if "memory" in parts:
         await measure_memory(arguments.model, arguments.positions)
 
