@@ -39,7 +39,12 @@ def make_demo(folder: Path, steps: int = STEPS) -> None:
         training.train(config, samples, None, folder / "runs" / name)
     checkpoint = training.latest(folder / "runs" / "resnet")
     arena.play_match(
-        f"policy:{checkpoint}", "material", games=6, out=folder / "matches" / "first", seed=1
+        f"policy:{checkpoint}",
+        "material",
+        games=6,
+        out=folder / "matches" / "first",
+        seed=1,
+        names=("resnet2x32, policy", "material"),
     )
 
 

@@ -131,7 +131,10 @@ def visit(browser: Browser, site: Process) -> Iterator[Open]:
 def picture(page: Page, name: str) -> None:
     if PICTURES:
         Path(PICTURES).mkdir(parents=True, exist_ok=True)
-        page.screenshot(path=Path(PICTURES) / f"{name}.png")
+        page.evaluate("scrollTo(0, 0)")
+        page.screenshot(
+            path=Path(PICTURES) / f"{name}.jpg", type="jpeg", quality=85, timeout=120_000
+        )
 
 
 def paste(page: Page, text: str) -> None:
@@ -196,10 +199,19 @@ def test_a_position_is_analysed_live(visit: Open, language: str) -> None:
 
 def test_a_whole_game_is_analysed_and_its_report_kept(visit: Open) -> None:
     page = visit("analyse")
-    record(page)
+    if PICTURES:
+        paste(page, (REPOSITORY / "web" / "tests" / "games" / "game.kif").read_text())
+        expect(page.get_by_role("button", name=re.compile("^11 "))).to_be_visible()
+    else:
+        record(page)
+    page.get_by_label("Playouts per move").select_option("100")
     page.get_by_role("button", name="Analyse the game").click()
     expect(page.locator(".study-bar .button.primary")).to_be_visible(timeout=240_000)
     expect(page.locator("canvas, svg.graph, .uplot").first).to_be_visible()
+    page.keyboard.press(".")  # the next mistake
+    if PICTURES:
+        page.set_viewport_size({"width": 1440, "height": 1500})
+        page.wait_for_timeout(1000)
     picture(page, "study")
 
 
@@ -212,9 +224,10 @@ def test_the_inside_of_the_network_is_shown(visit: Open) -> None:
         page.locator(f"[data-panel={name}] h2 button").click()
     expect(page.locator("[data-panel=checkpoints] .uplot").first).to_be_visible()
     expect(page.locator("[data-panel=attention] [aria-busy=true]")).to_have_count(0)
-    page.wait_for_timeout(4_000 if PICTURES else 300)
     if PICTURES:
-        page.screenshot(path=Path(PICTURES) / "network.png", full_page=True)
+        page.set_viewport_size({"width": 1440, "height": 1500})
+    page.wait_for_timeout(6_000 if PICTURES else 300)
+    picture(page, "network")
 
 
 def test_a_game_is_played_by_keyboard_alone(visit: Open) -> None:
