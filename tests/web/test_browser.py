@@ -128,12 +128,16 @@ def visit(browser: Browser, site: Process) -> Iterator[Open]:
     assert complaints == []
 
 
-def picture(page: Page, name: str) -> None:
+def picture(page: Page, name: str, *, whole: bool = False) -> None:
     if PICTURES:
         Path(PICTURES).mkdir(parents=True, exist_ok=True)
         page.evaluate("scrollTo(0, 0)")
         page.screenshot(
-            path=Path(PICTURES) / f"{name}.jpg", type="jpeg", quality=85, timeout=120_000
+            path=Path(PICTURES) / f"{name}.jpg",
+            type="jpeg",
+            quality=85,
+            full_page=whole,
+            timeout=120_000,
         )
 
 
@@ -209,10 +213,8 @@ def test_a_whole_game_is_analysed_and_its_report_kept(visit: Open) -> None:
     expect(page.locator(".study-bar .button.primary")).to_be_visible(timeout=240_000)
     expect(page.locator("canvas, svg.graph, .uplot").first).to_be_visible()
     page.keyboard.press(".")  # the next mistake
-    if PICTURES:
-        page.set_viewport_size({"width": 1440, "height": 1500})
-        page.wait_for_timeout(1000)
-    picture(page, "study")
+    page.wait_for_timeout(1_000 if PICTURES else 0)
+    picture(page, "study", whole=True)
 
 
 def test_the_inside_of_the_network_is_shown(visit: Open) -> None:
