@@ -47,15 +47,21 @@ class _Hull:
     """The Ray actor: a worker and the thread that takes what it has done."""
 
     def __init__(self, worker: str, job: Mapping[str, Any], name: str, threads: int) -> None:
-        self._worker: Worker = load(worker)(job, name, threads)
         self._done: list[tuple[Any, Any]] = []
         self._error = ""
         self._lock = threading.Lock()
         self._ended = False
+        self._worker: Worker | None = None
+        try:
+            self._worker = load(worker)(job, name, threads)
+        except Exception as error:  # an actor that raises here would be made again without end
+            self._error = f"{type(error).__name__}: {error}"
+            return
         self._thread = threading.Thread(target=self._collect, daemon=True)
         self._thread.start()
 
     def _collect(self) -> None:
+        assert self._worker is not None
         try:
             while not self._ended:
                 found = self._worker.take()
@@ -65,7 +71,8 @@ class _Hull:
             self._error = f"{type(error).__name__}: {error}"
 
     def add(self, items: list[Any]) -> None:
-        self._worker.add(items)
+        if self._worker is not None:
+            self._worker.add(items)
 
     def done(self) -> tuple[list[tuple[Any, Any]], str]:
         with self._lock:
@@ -74,7 +81,8 @@ class _Hull:
 
     def stop(self) -> None:
         self._ended = True
-        self._worker.stop()
+        if self._worker is not None:
+            self._worker.stop()
 
 
 class _Machine:
@@ -84,7 +92,6 @@ class _Machine:
         self.actor, self.name, self.threads = actor, name, threads
         self.items: list[Any] = []
         self.asked: Any = None
-        self.done = 0
 
 
 class Fleet:
@@ -190,25 +197,20 @@ class Fleet:
                 return []
             found, error = ray.get(machine.asked)
             machine.asked = None
-        except ray.exceptions.RayError as lost:
-            self._lose(machine, lost)
+        except ray.exceptions.RayError:
+            self._lose(machine)
             return []
         if error:
             raise ClusterError(f"{machine.name}: {error}")
         for item, _ in found:
             with contextlib.suppress(ValueError):
                 machine.items.remove(item)
-        machine.done += len(found)
         return [(item, result) for item, result in found]
 
-    def _lose(self, machine: _Machine, error: Exception) -> None:
+    def _lose(self, machine: _Machine) -> None:
         for node, known in list(self._machines.items()):
             if known is machine:
                 del self._machines[node]
-        # What can't even be made anywhere would be tried without end.
-        cause = getattr(error, "cause", None)
-        if machine.done == 0 and cause is not None and not isinstance(cause, OSError):
-            raise ClusterError(f"{machine.name}: {cause}") from error
         self.lost += 1
         self._waiting.extendleft(reversed(machine.items))
         self._say(f"{machine.name} is lost; its {len(machine.items)} items go to others")

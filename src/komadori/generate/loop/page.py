@@ -18,7 +18,8 @@ body { font: 15px/1.5 system-ui, sans-serif; color: #222; background: #fff; marg
 h1 { font-size: 1.35rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 .wide { overflow-x: auto; } svg { max-width: 100%; height: auto; }
 table { border-collapse: collapse; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: .2rem .7rem; border-bottom: 1px solid #ddd; }
+th, td { white-space: nowrap; text-align: right; padding: .2rem .7rem;
+         border-bottom: 1px solid #ddd; }
 th { font-weight: 600; } td.text, th.text { text-align: left; }
 .axis { stroke: #999; } .grid { stroke: #e5e5e5; } .line { stroke: #1f6feb; fill: none;
 stroke-width: 2; } .error { stroke: #1f6feb; opacity: .45; } .taken { fill: #1f6feb; }
@@ -100,10 +101,14 @@ def _doing(loop: Loop, number: int) -> str:
     return "playing"
 
 
+def _signed(elo: float) -> str:
+    return f"{elo:+.0f}" if round(elo) else "0"
+
+
 def _with_error(elo: float | None, error: float | None) -> str:
     if elo is None:
         return "all won or all lost"
-    return f"{elo:+.0f}" + ("" if error is None else f" ± {error:.0f}")
+    return _signed(elo) + ("" if error is None else f" ± {error:.0f}")
 
 
 def _chart(ratings: list[Rating]) -> str:
@@ -125,7 +130,7 @@ def _chart(ratings: list[Rating]) -> str:
         parts.append(
             f'<line class="grid" x1="{_LEFT}" x2="{_WIDTH - 20}" y1="{y(elo):.1f}" '
             f'y2="{y(elo):.1f}"/><text x="{_LEFT - 8}" y="{y(elo) + 4:.1f}" '
-            f'text-anchor="end">{elo:+.0f}</text>'
+            f'text-anchor="end">{_signed(elo)}</text>'
         )
         elo += step
     every = max(1, last // 12)
