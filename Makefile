@@ -12,7 +12,7 @@ CXX_FILES := $(shell find cpp -name '*.cpp' -o -name '*.h')
 PY_FOLDERS := src tests bench tools
 BUILD_INPUTS := $(CXX_FILES) CMakeLists.txt cpp/cmake/variants.cmake pyproject.toml
 
-.PHONY: web quickstart test check lint install dev wheel docs docs-build resolve stubs sanitize arm64 format clean
+.PHONY: torture web quickstart test check lint install dev wheel docs docs-build resolve stubs sanitize arm64 format clean
 
 quickstart: $(if $(wildcard $(VENV)/.dev),dev,install)
 	$(BIN)/komadori quickstart
@@ -99,6 +99,10 @@ resolve: $(VENV)/.created
 	  torch==2.13.0 openvino onnxruntime nncf rsshogi shogiarena ray
 	$(BIN)/python -c "import json; print(*sorted('{name} {version}'.format(**i['metadata']) \
 	  for i in json.load(open('build/resolve.json'))['install']), sep='\n')"
+
+# Attacks on the installed commands: races, kills, full disks, signals, damaged files.
+torture: dev
+	$(BIN)/python -m tools.torture
 
 # The types of the compiled core, written from it and committed; `make lint` holds them current.
 stubs: dev

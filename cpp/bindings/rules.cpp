@@ -274,6 +274,12 @@ void bind_position(nb::module_& m) {
             [](Position& p, const PlainMove& move) { p.do_move(require_legal(p, move.bits)); },
             nb::arg("move"), "Make a move. Raises IllegalMoveError and changes nothing then.")
         .def(
+            "push",
+            [](Position& p, std::string_view text) {
+                p.do_move(require_legal(p, parse_usi_move(text)));
+            },
+            nb::arg("move"), "Make a move in USI's notation. Raises MoveError besides.")
+        .def(
             "push_usi",
             [](Position& p, std::string_view text) {
                 Move move = require_legal(p, parse_usi_move(text));

@@ -177,8 +177,13 @@ class Position:
     def gives_check(self, move: Move) -> bool:
         """Whether a legal move gives check. Raises IllegalMoveError."""
 
+    @overload
     def push(self, move: Move) -> None:
         """Make a move. Raises IllegalMoveError and changes nothing then."""
+
+    @overload
+    def push(self, move: str) -> None:
+        """Make a move in USI's notation. Raises MoveError besides."""
 
     def push_usi(self, text: str) -> Move:
         """

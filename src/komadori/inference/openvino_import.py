@@ -1,4 +1,4 @@
-"""OpenVINO without its telemetry."""
+"""OpenVINO and NNCF without their telemetry."""
 
 from __future__ import annotations
 
@@ -14,12 +14,25 @@ def import_openvino() -> Any:
     thread waits for input, that process hangs, and keeps the engine's output open after its end.
     Without the package `openvino_telemetry` OpenVINO does without.
     """
+    return _import_silently("openvino")
+
+
+def import_nncf() -> Any:
+    """The module `nncf`, imported so that it reports to nobody.
+
+    It would otherwise take consent as given, write files with an id of the user, and send events.
+    """
+    import_openvino()
+    return _import_silently("nncf")
+
+
+def _import_silently(module: str) -> Any:
     name = "openvino_telemetry"
-    if "openvino" in sys.modules or name in sys.modules:
-        return importlib.import_module("openvino")
     modules = cast(dict[str, Any], sys.modules)
+    if module in modules or name in modules:
+        return importlib.import_module(module)
     modules[name] = None  # an import of it fails
     try:
-        return importlib.import_module("openvino")
+        return importlib.import_module(module)
     finally:
         del modules[name]

@@ -24,7 +24,7 @@ from komadori import encoding
 from komadori.extras import install_line
 from komadori.inference.loading import load
 from komadori.inference.model_file import OUTPUTS, digest, input_names, read_card
-from komadori.inference.openvino_import import import_openvino
+from komadori.inference.openvino_import import import_nncf, import_openvino
 from komadori.inference.protocol import Evaluator, ModelError, evaluate
 from komadori.records import Samples
 from komadori.rules import Board
@@ -303,7 +303,7 @@ def _chunks(total: int) -> Iterator[slice]:
 
 def _nncf() -> Any:
     try:
-        import nncf
+        nncf = import_nncf()
     except ModuleNotFoundError as error:
         raise QuantizationError(
             f"int8 needs the package {error.name}: {install_line('quantize')}"

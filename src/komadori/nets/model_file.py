@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -91,12 +92,22 @@ class ModelCard:
                     card["label_count"],
                     tuple(card.get("label_heads", ())),
                 ),
-                eval_coef=float(card["eval_coef"]),
+                eval_coef=_eval_coef(card["eval_coef"]),
                 name=card.get("name", ""),
                 training=card.get("training", {}),
             )
-        except (KeyError, TypeError) as error:
-            raise ModelFileError(f"{where}: incomplete model card: {error}") from error
+        except ModelFileError:
+            raise
+        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+            text = " ".join(str(error).split())
+            raise ModelFileError(f"{where}: not a sound model card: {text}") from error
+
+
+def _eval_coef(value: Any) -> float:
+    coefficient = float(value)
+    if not 0 < coefficient < math.inf:
+        raise ValueError(f"eval_coef is {coefficient}, a positive number is needed")
+    return coefficient
 
 
 def save_model(folder: Path, network: Network, card: ModelCard) -> None:
@@ -122,14 +133,21 @@ def load_weights(network: Network, tensors: Mapping[str, Tensor], where: Path | 
     try:
         network.load_state_dict(dict(tensors))
     except RuntimeError as error:
-        raise ModelFileError(f"{where}: weights don't fit the network: {error}") from error
+        text = " ".join(str(error).split())
+        raise ModelFileError(f"{where}: weights don't fit the network: {text}") from error
 
 
 def load_model(folder: Path | str) -> tuple[Network, ModelCard]:
     """The network (CPU, evaluation mode) and its card from a model or checkpoint folder."""
     folder = Path(folder)
     card = load_card(folder)
-    network = build(card.net, card.interface)
+    try:
+        network = build(card.net, card.interface)
+    except (KeyError, TypeError, ValueError, RuntimeError, OverflowError) as error:
+        text = " ".join(str(error).split())
+        raise ModelFileError(
+            f"{folder / CARD_FILE}: no such network can be built: {text}"
+        ) from error
     path = folder / WEIGHTS_FILE
     try:
         load_weights(network, read_tensors(path), path)

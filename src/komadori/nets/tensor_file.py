@@ -86,7 +86,9 @@ def read_tensors(path: Path) -> dict[str, Tensor]:
         header = json.loads(data[8 : 8 + length])
         entries = [(k, v) for k, v in header.items() if k != "__metadata__"]
         return dict(_tensors(entries, memoryview(data)[8 + length :], path))
-    except (KeyError, TypeError, AttributeError, UnicodeDecodeError, json.JSONDecodeError) as e:
+    except TensorFileError:
+        raise
+    except (KeyError, TypeError, AttributeError, ValueError, OverflowError) as e:
         raise TensorFileError(f"{path}: broken safetensors header: {e!r}") from e
 
 

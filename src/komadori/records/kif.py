@@ -323,7 +323,7 @@ def write_kif(game: Game) -> str:
     lines += _written_comments(game, 0)
     totals_ms = [0, 0]
     board = game.board()
-    for ply, (board, move) in enumerate(game.positions(), 1):
+    for ply, (board, move) in enumerate(game.moving_board(), 1):
         text = f"{ply:4} {board.kif(move)}"
         time_ms = int(game.times_ms[ply - 1])
         if time_ms != NO_TIME:
@@ -349,7 +349,7 @@ def write_ki2(game: Game) -> str:
     lines = _written_headers(game)
     lines += _written_comments(game, 0)
     row: list[str] = []
-    for ply, (board, move) in enumerate(game.positions(), 1):
+    for ply, (board, move) in enumerate(game.moving_board(), 1):
         row.append(("△" if board.turn == WHITE else "▲") + board.ki2(move))
         after = board.copy()
         after.push(move)

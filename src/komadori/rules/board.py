@@ -34,14 +34,24 @@ class Board(Position):
     """
 
     def __init__(self, sfen: str | None = None) -> None:
-        """The start position, or that of an SFEN (or the word `startpos`).
+        """The start position, or that of an SFEN, or what follows USI's `position`, as in
+        `startpos moves 7g7f`.
 
         Raises SfenError, which names the character, or PositionError for a position that the
-        rules exclude. Kings and other pieces may be missing (mate problems, handicaps).
+        rules exclude. Kings and other pieces may be missing (mate problems, handicaps). MoveError
+        or IllegalMoveError, with the move's number, for moves.
         """
         super().__init__()
-        if sfen is not None and sfen != "startpos":
-            self.set_sfen(sfen)
+        if sfen is None or sfen == "startpos":
+            return
+        head, moves = _split_usi(sfen)
+        if head != "startpos":
+            self.set_sfen(head)
+        for number, text in enumerate(moves, 1):
+            try:
+                self.push_usi(text)
+            except ValueError as error:
+                raise type(error)(f"move {number}: {error}") from None
 
     @classmethod
     def from_hcp(cls, hcp: bytes, ply: int = 1) -> Self:
@@ -63,23 +73,10 @@ class Board(Position):
 
         Raises SfenError, MoveError or IllegalMoveError, the latter two with the move's number.
         """
-        words = position.split()
-        if words[:1] == ["position"]:
-            del words[0]
-        cut = words.index("moves") if "moves" in words else len(words)
-        head, moves = words[:cut], words[cut + 1 :]
-        if head == ["startpos"]:
-            board = cls()
-        elif head[:1] == ["sfen"]:
-            board = cls(" ".join(head[1:]))
-        else:
-            raise SfenError(f"expected 'startpos' or 'sfen', found {' '.join(head[:2])!r}")
-        for number, text in enumerate(moves, 1):
-            try:
-                board.push_usi(text)
-            except ValueError as error:
-                raise type(error)(f"move {number}: {error}") from None
-        return board
+        words = position.removeprefix("position ").split()
+        if words[:1] != ["sfen"] and words[:2] not in (["startpos"], ["startpos", "moves"]):
+            raise SfenError(f"expected 'startpos' or 'sfen', found {' '.join(words[:2])!r}")
+        return cls(position)
 
     def copy(self) -> Self:
         """An independent board with the same path."""
@@ -260,6 +257,18 @@ class Board(Position):
 
 def _as_move(move: Move | str) -> Move:
     return Move.from_usi(move) if isinstance(move, str) else move
+
+
+def _split_usi(position: str) -> tuple[str, list[str]]:
+    """(SFEN or `startpos`, moves) of an SFEN or of what follows USI's `position`."""
+    if not any(word in position for word in ("moves", "sfen", "startpos", "position")):
+        return position, []
+    words = position.split()
+    for word in ("position", "sfen"):
+        if words[:1] == [word]:
+            del words[0]
+    cut = words.index("moves") if "moves" in words else len(words)
+    return " ".join(words[:cut]), words[cut + 1 :]
 
 
 def _rebuild(cls: type[Board], sfen: str, moves: list[int]) -> Board:

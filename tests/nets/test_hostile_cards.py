@@ -1,0 +1,59 @@
+"""Cards and tensor files of others: every fault is a ModelFileError of one line."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from komadori import nets
+from komadori.nets import ModelCard, ModelFileError
+
+CARD: dict[str, Any] = {
+    "format": "komadori-model",
+    "format_version": 1,
+    "net": {"family": "resnet", "blocks": 1, "channels": 8},
+    "features": "dlshogi",
+    "labels": "dlshogi",
+    "inputs": [[62, 9, 9], [57, 9, 9]],
+    "label_count": 2187,
+    "eval_coef": 600.0,
+}
+CHANGES: list[dict[str, Any]] = [
+    {"net": {**CARD["net"], "activation": "gelu"}},
+    {"net": {**CARD["net"], "blocks": "many"}},
+    {"net": {**CARD["net"], "blocks": 0}},
+    {"net": {**CARD["net"], "unknown": 1}},
+    {"net": "resnet1x8"},
+    {"net": None},
+    {"inputs": "text"},
+    {"inputs": [["a", "b"]]},
+    {"inputs": 7},
+    {"label_count": "x"},
+    {"eval_coef": float("nan")},
+    {"eval_coef": float("inf")},
+    {"eval_coef": -1},
+    {"eval_coef": "x"},
+    {"eval_coef": None},
+    {"format_version": "x"},
+    {"training": 3},
+    {"name": 3},
+]
+
+
+@pytest.mark.parametrize("change", CHANGES, ids=lambda change: json.dumps(change)[:40])
+def test_a_card_that_is_not_sound_is_told_in_one_line(
+    change: dict[str, Any], tmp_path: Path
+) -> None:
+    (tmp_path / "model.json").write_text(json.dumps(CARD | change))
+    (tmp_path / "model.safetensors").write_bytes(b"")
+    with pytest.raises(ModelFileError) as caught:
+        nets.load_model(tmp_path)
+    assert "\n" not in str(caught.value)
+    assert str(tmp_path) in str(caught.value)
+
+
+def test_the_card_before_the_changes_is_sound() -> None:
+    assert ModelCard.from_json(CARD, "card").eval_coef == 600.0

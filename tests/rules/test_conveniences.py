@@ -1,0 +1,61 @@
+"""What a first session at Python's prompt expects of boards."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from komadori.records import Game
+from komadori.rules import Board, IllegalMoveError, MoveError, SfenError
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "startpos moves 7g7f 3c3d",
+        "position startpos moves 7g7f 3c3d",
+        f"sfen {Board().sfen()} moves 7g7f 3c3d",
+        f"{Board().sfen()} moves 7g7f 3c3d",
+    ],
+)
+def test_a_board_is_made_from_what_usi_says(text: str) -> None:
+    board = Board(text)
+    assert [move.usi() for move in board.moves] == ["7g7f", "3c3d"]
+    if "sfen" in text or "startpos" in text:
+        assert Board.from_usi(text) == board
+
+
+def test_moves_are_pushed_in_usi_notation() -> None:
+    board = Board()
+    board.push("7g7f")
+    board.push(board.parse_usi("3c3d"))
+    assert board == Board("startpos moves 7g7f 3c3d")
+    with pytest.raises(IllegalMoveError):
+        board.push("7f7d")
+    with pytest.raises(MoveError):
+        board.push("nonsense")
+    assert len(board.moves) == 2
+
+
+def test_wrong_texts_are_told() -> None:
+    with pytest.raises(IllegalMoveError, match="move 2"):
+        Board("startpos moves 7g7f 7f7e")
+    for text in ("startpos moves".replace("startpos", "start"), "sfen", "position"):
+        with pytest.raises(SfenError):
+            Board(text)
+
+
+def test_the_boards_of_a_game_are_independent() -> None:
+    game = Game.from_usi(["7g7f", "3c3d", "2g2f"])
+    boards = [board for board, _ in list(game.positions())]
+    assert [len(board.moves) for board in boards] == [0, 1, 2]
+    boards[0].push("2g2f")
+    assert len(boards[1].moves) == 1
+    assert len({id(board) for board, _ in list(game.moving_board())}) == 1
+
+
+def test_subpackages_are_attributes() -> None:
+    code = "import sys, komadori; komadori.rules.Board(); assert 'torch' not in sys.modules"
+    subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,0 +1,1 @@
+"""What the project promises under attack, tried on the real commands: `make torture`."""
