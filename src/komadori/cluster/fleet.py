@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import importlib
+import socket
 import threading
 import time
 from collections import deque
@@ -41,6 +42,17 @@ def load(path: str) -> Any:
     """The class of "module:Class"."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
+
+
+def _check_reachable(address: str) -> None:
+    """Raises ClusterError where nobody listens: Ray itself would try for minutes."""
+    host, colon, port = address.removeprefix("ray://").rpartition(":")
+    if not colon or not port.isdigit():
+        return
+    try:
+        socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
+    except OSError as error:
+        raise ClusterError(f"no Ray cluster at {address}: {error.strerror or error}") from error
 
 
 class _Hull:
@@ -132,6 +144,7 @@ class Fleet:
         self.lost = 0
         self._connected = not ray.is_initialized()
         if self._connected:
+            _check_reachable(address)
             try:
                 ray.init(address=address, log_to_driver=False, logging_level="error")
             except (ConnectionError, RuntimeError, ValueError, OSError) as error:
