@@ -23,7 +23,7 @@ from komadori.analysis import (
     page_data,
 )
 from komadori.analysis.page.bundle import page_assets, page_module
-from komadori.analysis.strength import Match, Strength, measured, stronger_players, told
+from komadori.analysis.strength import Match, Strength, measured, statement, stronger_players
 from komadori.records import Game, Winner
 from komadori.rules import HANDICAPS
 
@@ -146,7 +146,7 @@ def test_players_who_may_be_stronger(analysed: AnalysedGame) -> None:
     program = Game.from_usi([], headers={"black": "水匠5", "white": "b", "white_rating": "1200"})
     assert [one.reason for one in stronger_players(program)] == ["program"]
     assert all(match.games > 0 for match in measured().matches)
-    assert set(told()) == {"en", "ja"}
+    assert set(statement()) == {"en", "ja"}
     diary = Strength("", "", "", (Match("GPSfish", 3, 1, won=19, drawn=0, lost=31),))
     assert diary.rating == pytest.approx(2715, abs=1)  # the diary's own 38 % (その49)
     assert Strength("", "", "", ()).rating is None

@@ -1,4 +1,4 @@
-"""What was found so far, kept in a file, so that an analysis goes on where it was broken off."""
+"""What was found so far, kept in a file, so that an interrupted analysis resumes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ VERSION = 1
 
 
 class Journal:
-    """A file of one JSON object a line: first the settings, then a position each.
+    """A file of one JSON object per line: first the settings, then one position each.
 
     Opened with the settings it was begun with, it knows what it holds; with others it begins
     anew, and so it does with `fresh`. A line that a crash cut off is dropped. One process writes

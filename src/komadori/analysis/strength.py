@@ -80,7 +80,7 @@ def measured() -> Strength:
     )
 
 
-def told(strength: Strength | None = None) -> dict[str, str]:
+def statement(strength: Strength | None = None) -> dict[str, str]:
     """How strong the engine is in a sentence, by language; empty where nothing was measured."""
     strength = strength or measured()
     if not strength.matches:

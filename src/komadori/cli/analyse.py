@@ -201,7 +201,7 @@ def _searched(
 ) -> tuple[dict[str, Found], str, Mapping[str, str]]:
     """What is found of each position, how, and how strong the engine is, by language."""
     from komadori import inference
-    from komadori.analysis.strength import told
+    from komadori.analysis.strength import statement
 
     evaluator, options, facts = _load(model, threads)
     try:
@@ -215,7 +215,7 @@ def _searched(
         "en": "The strength of this network has not been measured here.",
         "ja": "このネットワークの棋力は測定していません。",
     }
-    return found, note, unknown if model else told()
+    return found, note, unknown if model else statement()
 
 
 def _read(path: Path, output: Path | None) -> _Record:

@@ -136,7 +136,7 @@ def run(
 ) -> None:
     """Run experiments, or some of their variants (and the first, where they play against it).
 
-    What has run already isn't run again, and what was interrupted goes on from its checkpoint:
+    What has run already isn't run again, and what was interrupted resumes from its checkpoint:
     the same command, given again, completes the work. Given a second time beside the first, on
     this machine or another with the same folders, it takes a part of the runs: small networks
     learn fastest with --threads 1 in as many processes as there are cores.

@@ -50,7 +50,7 @@ def two_piece(
 
     Each iteration searches the moves of positions drawn from the records and brings the moves
     that were played before those that weren't. Ctrl-C loses the iteration under way; --resume
-    goes on.
+    continues.
     """
     import os
 

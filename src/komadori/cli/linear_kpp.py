@@ -43,7 +43,7 @@ def kpp(
 ) -> None:
     """elmo's evaluation: a king and two pieces, learned from results and a teacher's scores.
 
-    Ctrl-C saves and ends; --resume goes on there.
+    Ctrl-C saves and ends; --resume continues there.
     """
     import os
     import threading
@@ -99,7 +99,7 @@ def kpp(
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if stop.is_set() and learner.state.epoch < settings.epochs:
-        raise InterruptError(f"--resume goes on ({folder})")
+        raise InterruptError(f"--resume continues ({folder})")
     terminal.print(f"weights: {folder / 'weights.npz'}")
     terminal.print(
         f"next: komadori match 'alphabeta?Eval=kpp&EvalFile={folder}/weights.npz' "

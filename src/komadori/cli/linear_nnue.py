@@ -58,7 +58,7 @@ def command(
     """NNUE: a small network for the alpha-beta search, in the file of YaneuraOu-family engines.
 
     Learns the games' results and the teacher's scores where quiescence leads. Ctrl-C loses the
-    epoch under way; --resume goes on.
+    epoch under way; --resume continues.
     """
     import os
     import threading
@@ -110,7 +110,7 @@ def command(
     except (ValueError, WeightsError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if not learner.is_done:
-        kept = f"--resume goes on ({folder})" if learner.epoch else "no epoch was done"
+        kept = f"--resume continues ({folder})" if learner.epoch else "no epoch was done"
         raise InterruptError(kept)
     terminal.print(f"best (*): epoch {learner.best_epoch}, {folder / 'nn.bin'}")
     terminal.print(

@@ -67,7 +67,7 @@ def command(
     laboratory and one of its variants, at the size of `komadori lab run`. CONFIG is a file or the
     name of a configuration that the package brings, such as resnet5x64.
 
-    Ctrl-C ends the run after a checkpoint; `--resume` goes on from there. Several processes or
+    Ctrl-C ends the run after a checkpoint; `--resume` continues from there. Several processes or
     GPUs: torchrun --nproc-per-node 2 -m komadori train CONFIG.
     """
     from komadori import nets, training

@@ -1,7 +1,7 @@
 """The whole path once: games in, a trained network out, its strength measured, one page.
 
 `run` trains on the bundled sample, exports, plays two matches and writes everything into
-one folder. A run that was interrupted while training goes on from its last checkpoint.
+one folder. A run that was interrupted while training resumes from its last checkpoint.
 """
 
 from __future__ import annotations
