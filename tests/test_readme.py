@@ -184,6 +184,8 @@ def run(line: str, workplace: Path) -> None:
     assert program == "komadori", line
     for length in (3, 2, 1):
         name = " ".join(rest[:length])
+        if name == "analyse" and ("--time" in rest or "--from-comments" in rest):
+            break
         if name in SHORTENED:
             rest += SHORTENED[name]
             break

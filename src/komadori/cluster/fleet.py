@@ -1,6 +1,7 @@
 """One worker on every machine of a Ray cluster; machines may join and leave meanwhile."""
 
-from __future__ import annotations
+from __future__ import annotationsfrom komadori.extras import install_line
+
 
 import contextlib
 import importlib
@@ -132,7 +133,7 @@ class Fleet:
             import ray
         except ModuleNotFoundError as error:
             raise ClusterError(
-                "--ray needs the extra `cluster`: pip install 'komadori[cluster]'"
+                f"--ray needs the extra `cluster`: {install_line('cluster')}"
             ) from error
         self._ray = ray
         self._worker, self._job, self._threads, self._ahead = worker, dict(job), threads, ahead

@@ -115,7 +115,9 @@ class _Position(Generic[Key]):
         expected = float(visits + hints.playouts)
         if self.share is not None:
             used_ms = max(self.share.used * 1000, 1.0)
-            expected = visits * (1 + hints.planned_ms / used_ms)
+            # Before the conditions were first asked, nothing is planned yet.
+            planned_ms = hints.planned_ms if math.isfinite(hints.planned_ms) else 0.0
+            expected = visits * (1 + planned_ms / used_ms)
         rows = batch_rows(options, visits, expected, is_timed=hints.is_timed)
         return min(rows, hints.playouts - self.rows)
 
