@@ -198,6 +198,7 @@ def lines(ply: int) -> tuple[str, ...]:
 
 def test_an_effort_of_time(tmp_path: Path) -> None:
     path = write(tmp_path / "one.kif", FIRST)
-    done = CliRunner().invoke(command, [str(path), "--model", "random:1", "--time", "0.02"])
+    words = ["analyse", str(path), "--model", "random:1", "--time", "0.02"]
+    done = CliRunner().invoke(group, words)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "one.html").is_file()

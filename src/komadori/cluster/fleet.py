@@ -1,7 +1,6 @@
 """One worker on every machine of a Ray cluster; machines may join and leave meanwhile."""
 
-from __future__ import annotationsfrom komadori.extras import install_line
-
+from __future__ import annotations
 
 import contextlib
 import importlib
@@ -12,6 +11,8 @@ from collections import deque
 from collections.abc import Iterable, Mapping
 from types import TracebackType
 from typing import Any, Protocol, Self
+
+from komadori.extras import install_line
 
 #: Seconds between looks for machines that have joined.
 LOOK_S = 2.0
