@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from komadori import encoding, nets, training
+from komadori.inference import evaluate, load
 from komadori.nets import bottleneck_transformer, whole_board
 from komadori.training.encoder import interface_of as interface_of_pair
 
@@ -120,6 +121,14 @@ def test_model_file_and_export(name, tmp_path):
     pytest.importorskip("onnx")
     result = training.export(tmp_path / "model", tmp_path / "m.onnx")  # raises where it differs
     assert result.policy_difference < 1e-3
+    # Of other numbers of rows than the export was traced and checked with.
+    evaluator = load(tmp_path / "m.onnx", backend="onnxruntime", max_batch=5)
+    few = inputs_of(interface, n=7, seed=1)
+    policy, _ = evaluate(evaluator, *(tensor.numpy() for tensor in few))
+    evaluator.close()
+    with torch.no_grad():
+        wanted = net(*few)[0]
+    assert torch.allclose(torch.from_numpy(policy), wanted, atol=1e-3)
 
 
 @pytest.mark.parametrize(

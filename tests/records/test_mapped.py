@@ -107,14 +107,17 @@ def test_a_cache_of_samples_is_not_taken_for_one_with_moves(weighed, tmp_path):
 
 def test_processes_that_want_the_same_cache_make_it_once(weighed, tmp_path):
     code = (
-        "import sys; from komadori import records; "
-        "print(len(records.map_samples(sys.argv[1], sys.argv[2])))"
+        "import sys; from komadori import records; from komadori.records import mapped\n"
+        "build, built = mapped._build, []\n"
+        "mapped._build = lambda *how: (built.append(1), build(*how))\n"
+        "print(len(records.map_samples(sys.argv[1], sys.argv[2])), len(built))"
     )
     command = [sys.executable, "-c", code, str(weighed / "a.hcpe3"), str(tmp_path)]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    said = {process.communicate()[0] for process in running}
+    said = [process.communicate()[0].split() for process in running]
     assert [process.returncode for process in running] == [0] * 4
-    assert said == {f"{len(records.load_samples(weighed / 'a.hcpe3'))}\n"}
+    assert {rows for rows, _ in said} == {str(len(records.load_samples(weighed / "a.hcpe3")))}
+    assert sorted(built for _, built in said) == ["0", "0", "0", "1"]
 
 
 def test_moves_need_games(games, tmp_path):

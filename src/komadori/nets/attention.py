@@ -84,8 +84,10 @@ class TokenProjection(nn.Module):
         self.norm = nn.Identity()
 
     def forward(self, tokens: Tensor) -> Tensor:
-        out: Tensor = self.norm(self.linear(tokens).flatten(0, 1)).unflatten(0, tokens.shape[:2])
-        return out
+        n, count, _ = tokens.shape
+        out: Tensor = self.norm(self.linear(tokens).flatten(0, 1))
+        # Not unflatten, whose sizes become constants of an exported network.
+        return out.reshape(n, count, -1)
 
 
 class TokenInput(nn.Module):
