@@ -55,9 +55,13 @@ class _Bounds(click.ParamType["SearchBounds"]):
     help="The folder of games; one that is there is resumed.",
 )
 @click.option(
-    "--games", type=click.IntRange(min=0), default=1000, show_default=True, help="0: until stopped."
+    "--games",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="Games to play; 0: until stopped.",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="Games at once; all cores if left out.")
+@click.option("--threads", type=click.IntRange(min=1), help="Games at once. [default: all cores]")
 @click.option("--seed", type=click.IntRange(min=0))
 @click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
 # who plays
@@ -65,77 +69,146 @@ class _Bounds(click.ParamType["SearchBounds"]):
     "--eval",
     "evaluation",
     type=click.Choice(["nnue", "two-piece", "kpp", "material"]),
-    help="Of the built-in search; nnue if left out.",
+    help="Evaluation of the built-in search. [default: nnue]",
 )
-@click.option("--weights", type=_FILE, help="Its weights; the package's if left out.")
-@click.option("--fv-scale", type=click.IntRange(min=1), help="Of an NNUE file; 16 if left out.")
-@click.option("--hash", "hash_mb", type=click.IntRange(min=1), help="MiB of each engine's table.")
+@click.option("--weights", type=_FILE, help="Weights of the evaluation. [default: the package's]")
+@click.option(
+    "--fv-scale", type=click.IntRange(min=1), help="FV_SCALE of an NNUE file. [default: 16]"
+)
+@click.option(
+    "--hash", "hash_mb", type=click.IntRange(min=1), help="Transposition table per engine, in MiB."
+)
 # or another engine
 @click.option(
-    "--engine", "engine_command", metavar="COMMAND", help="A USI engine in place of the built-in."
+    "--engine",
+    "engine_command",
+    metavar="COMMAND",
+    help="USI engine to play instead of the built-in search.",
 )
-@click.option("--option", "engine_options", multiple=True, metavar="NAME=VALUE", help="Its option.")
 @click.option(
-    "--go", metavar="WORDS", help='What it is sent after "go", instead of nodes or depth.'
+    "--option",
+    "engine_options",
+    multiple=True,
+    metavar="NAME=VALUE",
+    help="USI option to set; repeatable.",
 )
+@click.option("--go", metavar="WORDS", help='Arguments of "go", instead of nodes or depth.')
 @click.option(
     "--engine-timeout",
     "limit_s",
     type=click.FloatRange(min=0, min_open=True),
     default=60.0,
     show_default=True,
-    help="Seconds without a move after which it counts as hung.",
+    help="Seconds without a move after which the engine counts as hung.",
 )
 @click.option("--opponent-engine", metavar="COMMAND", help="On one side of --opponent-share games.")
 @click.option("--opponent-option", "opponent_options", multiple=True, metavar="NAME=VALUE")
 # how deep
-@click.option("--nodes", type=click.IntRange(min=1), help="Of each search.")
-@click.option("--depth", type=click.IntRange(min=1), help="Of each search.")
+@click.option("--nodes", type=click.IntRange(min=1), help="Nodes per search.")
+@click.option("--depth", type=click.IntRange(min=1), help="Depth of each search.")
 @click.option(
     "--search",
     "searches",
     type=_Bounds(),
     multiple=True,
-    help="nodes=N, depth=N, weight=X with commas between; one of several is drawn per game.",
+    help="Limits as nodes=N,depth=N,weight=X; given several times, one is drawn per game.",
 )
 # diversity
 @click.option(
-    "--openings", type=_FILE, multiple=True, help="USI or SFEN lines, or games of any format."
+    "--openings",
+    type=_FILE,
+    multiple=True,
+    help="Openings: USI or SFEN lines, or games in any format.",
 )
-@click.option("--opening-share", type=_SHARE, help="Games that begin with one of them.")
-@click.option("--opening-plies", type=_Plies(), help="How many of an opening's moves are played.")
-@click.option("--random-moves", type=click.IntRange(min=0), help="At most, after the opening.")
-@click.option("--multipv", type=click.IntRange(min=1), help="Lines to sample from and to keep.")
-@click.option("--sample-plies", "sampled_plies", type=click.IntRange(min=0), help="At most.")
+@click.option("--opening-share", type=_SHARE, help="Fraction of games that start from an opening.")
+@click.option(
+    "--opening-plies",
+    type=_Plies(),
+    help="Moves of the opening that are played, drawn from N to M.",
+)
+@click.option(
+    "--random-moves",
+    type=click.IntRange(min=0),
+    help="Maximum number of random moves after the opening.",
+)
+@click.option(
+    "--multipv", type=click.IntRange(min=1), help="MultiPV lines to sample from and to keep."
+)
+@click.option(
+    "--sample-plies",
+    "sampled_plies",
+    type=click.IntRange(min=0),
+    help="Maximum number of plies sampled among the lines.",
+)
 @click.option(
     "--sample-temperature", "sample_temperature_cp", type=click.FloatRange(min=0, min_open=True)
 )
 @click.option("--sample-window", "sample_window_cp", type=click.IntRange(min=0))
 @click.option(
-    "--candidates", "candidate_share", type=_SHARE, help="Other plies that keep all lines."
+    "--candidates",
+    "candidate_share",
+    type=_SHARE,
+    help="Fraction of the other plies that keep all lines as candidates.",
 )
 @click.option(
     "--candidate-temperature",
     "candidate_temperature_cp",
     type=click.FloatRange(min=0, min_open=True),
 )
-@click.option("--opponent-share", type=_SHARE, help="Games with the opponent on one side.")
 @click.option(
-    "--opponent-eval", type=click.Choice(["nnue", "two-piece", "kpp", "material"]), help="Its."
+    "--opponent-share", type=_SHARE, help="Fraction of games with the opponent on one side."
 )
-@click.option("--opponent-weights", type=_FILE, help="An older or weaker network, for example.")
+@click.option(
+    "--opponent-eval",
+    type=click.Choice(["nnue", "two-piece", "kpp", "material"]),
+    help="Evaluation of the opponent.",
+)
+@click.option(
+    "--opponent-weights",
+    type=_FILE,
+    help="Weights of the opponent: an older or weaker network, for example.",
+)
 @click.option("--opponent-search", "opponent_searches", type=_Bounds(), multiple=True)
-@click.option("--inner", "inner_share", type=_SHARE, help="Plies with a position of their search.")
-@click.option("--inner-depth", type=click.IntRange(min=1), help="How far below the ply at most.")
+@click.option(
+    "--inner",
+    "inner_share",
+    type=_SHARE,
+    help="Fraction of plies that add a position from inside their search.",
+)
+@click.option(
+    "--inner-depth",
+    type=click.IntRange(min=1),
+    help="Maximum depth of that position below the ply.",
+)
 # ends
-@click.option("--resign", "resign_cp", type=click.IntRange(min=1), help="Centipawns.")
-@click.option("--resign-plies", type=click.IntRange(min=1), help="In a row, of both sides.")
-@click.option("--play-on", "play_on_share", type=_SHARE, help="Games that nobody resigns.")
-@click.option("--repetitions", type=click.IntRange(2, 4), help="That end a game.")
+@click.option(
+    "--resign",
+    "resign_cp",
+    type=click.IntRange(min=1),
+    help="Resign below this score, in centipawns.",
+)
+@click.option(
+    "--resign-plies",
+    type=click.IntRange(min=1),
+    help="Consecutive plies beyond that score before a game is resigned.",
+)
+@click.option(
+    "--play-on",
+    "play_on_share",
+    type=_SHARE,
+    help="Fraction of games played to the end without resignation.",
+)
+@click.option(
+    "--repetitions", type=click.IntRange(2, 4), help="Occurrences of a position that end a game."
+)
 @click.option("--declaration", type=click.Choice(["27", "24", "none"]))
 @click.option("--max-plies", type=click.IntRange(1, 513))
 @click.option(
-    "--segment-games", type=click.IntRange(min=1), default=1000, show_default=True, help="A file's."
+    "--segment-games",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Games per segment file.",
 )
 def command(
     folder: Path,
