@@ -98,7 +98,9 @@ class ModelCard:
             )
         except ModelFileError:
             raise
-        except (KeyError, TypeError, ValueError, AttributeError, OverflowError) as error:
+        except KeyError as error:
+            raise ModelFileError(f"{where}: incomplete model card: no {error}") from error
+        except (TypeError, ValueError, AttributeError, OverflowError) as error:
             text = " ".join(str(error).split())
             raise ModelFileError(f"{where}: not a sound model card: {text}") from error
 
