@@ -93,7 +93,6 @@ def config(tmp_path: Path) -> Path:
         "linear train two-piece --data {games} --test-share 0.5 -o {run}",
         "linear train kpp --data {games} --test-share 0.5 -o {run}",
         "linear train nnue --data {games} --test-share 0.5 -o {run}",
-        "linear loop -o {run}",
         "match material random --games 2 --out {run}",
         "quickstart --out {run}",
     ],
@@ -118,3 +117,14 @@ def test_no_analysis_writes_into_a_journal_in_use(tmp_path: Path) -> None:
     assert result.exit_code == 1, result.output
     assert f"Error: {journal}: in use by process {os.getpid()} since" in result.output
     assert not journal.exists()
+
+
+def test_a_loop_leaves_the_stage_of_another_process_alone(tmp_path: Path) -> None:
+    run = tmp_path / "run"
+    (run / "001").mkdir(parents=True)
+    arguments = ["linear", "loop", "--rounds", "1", "--games", "2", "--nodes", "60", "-o", str(run)]
+    with RunLock.of_file(run / "001" / "games"):
+        result = CliRunner().invoke(group, arguments)
+    assert result.exit_code == 1, result.output
+    assert f"in use by process {os.getpid()} since" in result.output
+    assert not (run / "001" / "games").exists()
