@@ -191,7 +191,7 @@ def test_a_signal_ends_it_within_a_second(tmp_path, number) -> None:
     assert process.returncode == 128 + number
     assert "the same command resumes" in errors
     games = sum(len(records.read_games(path)) for path in segment_files(tmp_path))
-    assert f"{games:,} games kept" in errors
+    assert f"{games:,} game{'' if games == 1 else 's'} kept" in errors
     assert games >= 1
 
 
