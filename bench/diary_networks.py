@@ -44,7 +44,7 @@ def network(name: str, samples: records.Samples, size: Size, folder: Path, threa
     config = one.training_config(one.variant(variant), size)
     config = NetworkLearner().on_device(config, "cpu", threads)
     run = folder / f"{which}-{variant}"
-    resume = run.exists() and training.latest(run) is not None
+    resume = run.exists() and training.newest_checkpoint(run) is not None
     print(f"training {name}", flush=True)
     result = training.train(config, samples, None, run, resume=resume)
     training.export(result.checkpoint, path, name=name)

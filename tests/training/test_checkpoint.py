@@ -81,7 +81,7 @@ def test_full_disk_loses_no_checkpoint(tmp_path, encoder, samples, monkeypatch):
             make_config(loop={"max_steps": 100}), samples, None, tmp_path / "run", encoder=encoder
         )
     monkeypatch.undo()
-    checkpoint.read_progress(checkpoint.latest(tmp_path / "run"))
+    checkpoint.read_progress(checkpoint.newest_checkpoint(tmp_path / "run"))
     names = [f.name for f in (tmp_path / "run/checkpoints").iterdir()]
     assert all(name.startswith("step-") for name in names)
 
@@ -97,7 +97,7 @@ def test_kill_loses_no_checkpoint(tmp_path, encoder, samples):
         from komadori import training
         loop = dict(max_steps=10**6, checkpoint_every=1, evaluate_every=0, keep=1)
         run = {str(tmp_path / "run")!r}
-        resume = training.latest(__import__("pathlib").Path(run)) is not None
+        resume = training.newest_checkpoint(__import__("pathlib").Path(run)) is not None
         training.train(make_config(loop=loop), make_samples(), None, run, resume=resume,
                        encoder=ToyEncoder(), progress=lambda r: print(r.step, flush=True))
         """)
@@ -111,7 +111,7 @@ def test_kill_loses_no_checkpoint(tmp_path, encoder, samples):
         process.send_signal(signal.SIGKILL)
         seen += map(int, process.stdout.read().split())
         process.wait()
-        progress, _ = checkpoint.read_progress(checkpoint.latest(tmp_path / "run"))
+        progress, _ = checkpoint.read_progress(checkpoint.newest_checkpoint(tmp_path / "run"))
         # A step is told before its checkpoint is written and after the one before it was.
         assert seen[-1] - 1 <= progress.step <= seen[-1] + 1
         reached = progress.step

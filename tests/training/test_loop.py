@@ -289,7 +289,7 @@ def test_nan_stops_the_run_and_saves_the_batch(tmp_path, encoder, samples):
     with np.load(tmp_path / "run/bad-batch-step-00000000.npz") as bad:
         assert bad["hcp"].shape == (32, 32)
         assert np.array_equal(bad["hcp"], samples.hcp[bad["rows"]])
-    assert checkpoint.latest(tmp_path / "run") is None
+    assert checkpoint.newest_checkpoint(tmp_path / "run") is None
 
 
 def test_missing_moves_train_the_value_only(tmp_path, encoder):

@@ -85,7 +85,9 @@ def test_a_muon_run_resumes_as_if_uninterrupted(tmp_path, name):
         config, samples, None, tmp_path / "b", encoder=ToyEncoder(), stop=lambda: next(steps) >= 6
     )
     training.train(config, samples, None, tmp_path / "b", encoder=ToyEncoder(), resume=True)
-    a, b = (nets.load_model(training.latest(tmp_path / run))[0].state_dict() for run in "ab")
+    a, b = (
+        nets.load_model(training.newest_checkpoint(tmp_path / run))[0].state_dict() for run in "ab"
+    )
     assert all(torch.equal(a[key], b[key]) for key in a)
     assert whole.history[-2]["policy_loss"] < whole.history[2]["loss"]
 

@@ -79,7 +79,7 @@ def test_two_processes_equal_one(tmp_path, games):
         for key in keys:
             assert [e[key] for e in two] == pytest.approx([e[key] for e in one], rel=1e-5)
     first, second = (
-        nets.read_tensors(training.latest(tmp_path / name) / "model.safetensors")
+        nets.read_tensors(training.newest_checkpoint(tmp_path / name) / "model.safetensors")
         for name in ("one", "two")
     )
     for name in first:

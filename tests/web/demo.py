@@ -37,7 +37,7 @@ def make_demo(folder: Path, steps: int = STEPS) -> None:
             }
         )
         training.train(config, samples, None, folder / "runs" / name)
-    checkpoint = training.latest(folder / "runs" / "resnet")
+    checkpoint = training.newest_checkpoint(folder / "runs" / "resnet")
     arena.play_match(
         f"policy:{checkpoint}",
         "material",

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.model_folder import CARD_FILE
 
 
 @click.command()
@@ -44,7 +45,7 @@ def command(
     from komadori.nets.dlshogi import EVAL_COEF
 
     folder = output or Path(source.stem)
-    if (folder / "model.json").exists():
+    if (folder / CARD_FILE).exists():
         raise click.ClickException(f"{folder}: holds a model already")
     try:
         network, card = nets.import_dlshogi(

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.model_folder import CARD_FILE, CHECKPOINTS
 
 
 @click.command()
@@ -42,7 +43,7 @@ def command(
     if is_quickstart and not data:
         data = (str(sample_path()),)
     try:
-        saved = json.loads((training.resolve(run) / "model.json").read_text(encoding="utf-8"))
+        saved = json.loads((training.resolve(run) / CARD_FILE).read_text(encoding="utf-8"))
         config = saved.get("training", {}).get("config", {})
         files = config.get("data", {})
         train_files = data or tuple(files.get("train", ()))
@@ -77,7 +78,7 @@ def _run_inside(folder: Path) -> tuple[Path, bool]:
     try:
         training.resolve(folder)
     except training.CheckpointError:
-        inside = [path for path in folder.iterdir() if (path / "checkpoints").is_dir()]
+        inside = [path for path in folder.iterdir() if (path / CHECKPOINTS).is_dir()]
         if len(inside) == 1:
             return inside[0], (folder / "summary.json").exists() and inside[0].name == "training"
         if inside:

@@ -12,7 +12,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from typing import Any
 from komadori.encoding import FEATURES, LABELS
 from komadori.inference.onnx_metadata import read_metadata
 from komadori.inference.protocol import ModelError
+from komadori.model_folder import find_model
 
 OUTPUTS = ("output_policy", "output_value")
 #: The key of the card in the metadata of an ONNX file.
@@ -102,30 +102,13 @@ def _parse_card(text: str, where: str) -> dict[str, Any]:
     return card
 
 
-def model_folder(path: Path) -> Path | None:
-    """The model in a folder: itself, or of a training run the newest checkpoint; else None."""
-    if (path / "model.json").is_file():
-        return path
-    return next(reversed(checkpoints(path)), None)
-
-
-def checkpoints(run: Path) -> list[Path]:
-    """The checkpoints of a training run, the oldest first."""
-    folders = (run / "checkpoints").glob("step-*")
-    named = [(int(m[1]), f) for f in folders if (m := _CHECKPOINT.fullmatch(f.name))]
-    return [folder for _, folder in sorted(named)]
-
-
-_CHECKPOINT = re.compile(r"step-([0-9]+)")
-
-
 def card_of(model: Path | str) -> dict[str, Any]:
     """The card of a model by a name that `inference.load` knows, a file or a folder; {} where
     there is none. Raises ModelError if it is damaged.
     """
     path = default_model() if model == "default" else Path(model)
     if path.is_dir():
-        folder = model_folder(path)
+        folder = find_model(path)
         return {} if folder is None else read_card(folder / "model")
     return read_card(path)
 

@@ -10,8 +10,9 @@ import numpy as np
 
 from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.future_slots import FutureSlots
-from komadori.inference.model_file import check_tables, model_folder
+from komadori.inference.model_file import check_tables
 from komadori.inference.protocol import Floats, InferenceError, ModelError
+from komadori.model_folder import find_model
 
 if TYPE_CHECKING:
     import torch
@@ -40,7 +41,7 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
         from komadori.nets import ModelFileError, load_model
     except ModuleNotFoundError as error:
         raise ModelError(f"{path}: a model folder needs the package {error.name}") from None
-    folder = model_folder(path)
+    folder = find_model(path)
     if folder is None:
         raise ModelError(f"{path}: no model in this folder (model.json is missing)")
     try:

@@ -89,7 +89,7 @@ class NetworkLearner:
         return hashlib.sha256(text.encode()).hexdigest()[:8]
 
     def make(self, job: Job) -> Outcome | None:
-        resume = job.folder.exists() and training.latest(job.folder) is not None
+        resume = job.folder.exists() and training.newest_checkpoint(job.folder) is not None
         watch = _Watch(job)
         diverged = None
         try:

@@ -154,7 +154,7 @@ def _train(
 ) -> RunResult:
     if (run_dir / "done").exists():  # a quickstart that ended: this is another
         shutil.rmtree(run_dir)
-    resume = run_dir.exists() and training.latest(run_dir) is not None
+    resume = run_dir.exists() and training.newest_checkpoint(run_dir) is not None
     result = training.train(
         run_config, train, test, run_dir, resume=resume, progress=observer.training
     )

@@ -80,7 +80,7 @@ def measure_int8(
     checkpoints = {}
     for task in tasks:
         task.experiment.training_config(task.variant, laboratory.size)  # only networks have int8
-        last = training.latest(laboratory.folder(task))
+        last = training.newest_checkpoint(laboratory.folder(task))
         if last is None:
             raise LabError(f"{laboratory.folder(task)}: {task.name} has not run here")
         checkpoints[task.variant.name] = last

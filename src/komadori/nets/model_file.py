@@ -18,14 +18,13 @@ from typing import Any
 from torch import Tensor
 
 from komadori.atomic import write_text
+from komadori.model_folder import CARD_FILE, WEIGHTS_FILE
 from komadori.nets.network import Interface, Network
 from komadori.nets.registry import FAMILIES, NetConfig, build, family_of, short_name
 from komadori.nets.tensor_file import TensorFileError, read_tensors, write_tensors
 
 #: Raised when a reader of the older form would misread the newer one.
 FORMAT_VERSION = 1
-CARD_FILE = "model.json"
-WEIGHTS_FILE = "model.safetensors"
 
 
 class ModelFileError(ValueError):

@@ -7,7 +7,7 @@ Needs numpy, torch and the core only; TensorBoard is used where it is installed,
 `export` needs onnx.
 """
 
-from komadori.training.checkpoint import latest, resolve
+from komadori.training.checkpoint import newest_checkpoint, resolve
 from komadori.training.config import (
     Config,
     ConfigError,
@@ -25,9 +25,10 @@ from komadori.training.evaluate import SHARES, Metrics, evaluate, loss_config_of
 from komadori.training.export import ExportError, ExportResult, export
 from komadori.training.loader import Batch, Cursor, Encoder, Loader
 from komadori.training.loop import train
-from komadori.training.run import Report, RunResult, save_untrained, split_of
+from komadori.training.run import Report, RunResult
 from komadori.training.run_log import read_log
 from komadori.training.score_fit import fit_eval_coef
+from komadori.training.setup import save_untrained, split_of
 from komadori.training.shares import load_visits
 
 __all__ = [
@@ -59,12 +60,12 @@ __all__ = [
     "evaluate",
     "export",
     "fit_eval_coef",
-    "latest",
     "load_config",
     "load_visits",
     "loss_config_of",
     "make_split",
     "measure",
+    "newest_checkpoint",
     "read_log",
     "resolve",
     "save_untrained",

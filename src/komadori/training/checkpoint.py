@@ -23,16 +23,22 @@ import torch
 from torch import Tensor
 
 from komadori.atomic import sync_folder, write_text
-from komadori.inference.model_file import checkpoints
+from komadori.model_folder import (
+    CHECKPOINTS,
+    WEIGHTS_FILE,
+    checkpoint_path,
+    checkpoints,
+    find_model,
+    newest_checkpoint,
+)
 from komadori.nets import ModelCard, Network, TensorFileError, read_tensors, write_tensors
-from komadori.nets.model_file import WEIGHTS_FILE, load_card, load_weights, save_model
+from komadori.nets.model_file import load_card, load_weights, save_model
 from komadori.training.config import Config, ConfigError, config_from_dict, config_to_dict
 from komadori.training.errors import CheckpointError
 from komadori.training.loader import Cursor
 
 #: Version of training.json and training.safetensors; see `read_progress`.
 FORMAT_VERSION = 2
-FOLDER = "checkpoints"
 _STATE, _TENSORS = "training.json", "training.safetensors"
 
 
@@ -64,8 +70,8 @@ def save(
 
     `model` is what is played (the average where there is one), `trained` what is stepped.
     """
-    parent = run_dir / FOLDER
-    folder = parent / f"step-{progress.step:08d}"
+    folder = checkpoint_path(run_dir, progress.step)
+    parent = folder.parent
     if folder.exists():
         return folder
     temporary = parent / f".writing-{folder.name}"
@@ -97,7 +103,7 @@ def save(
         sync_folder(parent)
     except OSError as error:
         shutil.rmtree(temporary, ignore_errors=True)
-        last = latest(run_dir)
+        last = newest_checkpoint(run_dir)
         left = f"; the last one, {last}, is whole" if last else ""
         raise CheckpointError(
             f"{folder}: can't write the checkpoint: {error.strerror or error}{left}"
@@ -111,16 +117,9 @@ def save(
     return folder
 
 
-def latest(run_dir: Path) -> Path | None:
-    """The run's newest checkpoint."""
-    return next(reversed(checkpoints(run_dir)), None)
-
-
 def resolve(path: Path) -> Path:
-    """The model folder meant by a run folder, a checkpoint or a model folder."""
-    if (path / WEIGHTS_FILE).exists():
-        return path
-    found = latest(path)
+    """The model folder of a run (its newest checkpoint), of a checkpoint or of itself."""
+    found = find_model(path)
     if found is None:
         raise CheckpointError(f"{path}: neither a model folder nor a run with checkpoints")
     return found
@@ -129,7 +128,7 @@ def resolve(path: Path) -> Path:
 def clear_unfinished(run_dir: Path) -> None:
     """Remove what a killed process left half written."""
     for pattern in (".writing-*", ".removing-*"):
-        for folder in (run_dir / FOLDER).glob(pattern):
+        for folder in (run_dir / CHECKPOINTS).glob(pattern):
             shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -237,7 +236,7 @@ __all__ = [
     "CheckpointError",
     "Progress",
     "clear_unfinished",
-    "latest",
+    "newest_checkpoint",
     "read_progress",
     "resolve",
     "restore",

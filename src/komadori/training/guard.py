@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from komadori.atomic import atomic_writer
-from komadori.training import checkpoint
+from komadori.model_folder import newest_checkpoint
 from komadori.training.data import Samples
 from komadori.training.errors import DivergedError
 from komadori.training.loader import Batch
@@ -62,7 +62,7 @@ class NanGuard:
             raise self._error(f"the network's outputs after {step} steps are not finite", step)
 
     def _error(self, what: str, step: int) -> DivergedError:
-        last = checkpoint.latest(self._dir)
+        last = newest_checkpoint(self._dir)
         return DivergedError(f"{what}; the last checkpoint is {last}" if last else what, step)
 
     def _write(self, path: Path, rows: NDArray[np.int64]) -> None:

@@ -17,8 +17,10 @@ from komadori.training.data import Part, Samples
 from komadori.training.device import targets_on
 from komadori.training.loader import Batch, Encoder
 from komadori.training.loss import Losses, Size, losses
-from komadori.training.run import Report, Run, RunResult, is_due
-from komadori.training.schedule import learning_rate
+from komadori.training.run import Report, Run, RunResult
+from komadori.training.run_folder import RunFolder
+from komadori.training.schedule import is_due, learning_rate
+from komadori.training.setup import Setup
 from komadori.training.world import World
 
 
@@ -35,13 +37,12 @@ def train(
 ) -> RunResult:
     """Train until the config's budget is spent; the samples are as in `records.Samples`.
 
-    Without test samples the config's share of the games is kept for the test. Test positions
-    that training has too are removed; the log's data entry counts both.
-    Without `resume` the run folder must not hold checkpoints. With it the run goes on
-    from the newest one, which must have been made with the same network and optimizer;
-    on a CPU its losses are those of an uninterrupted run. `stop` is asked at each step and
-    ends the run after a checkpoint. Under torchrun every process calls this with the same
-    arguments (`training.world`).
+    Without test samples a fraction of the games (`data.test_share`) is kept for the test. Test
+    positions that also occur in training are removed; the log's data entry counts both.
+    A new run needs a folder without checkpoints. `resume` continues from the newest one, of the
+    same network, optimizer, seed and data; on a CPU its losses equal those of an uninterrupted
+    run. `stop` is called before each step; true saves a checkpoint and ends the run. Under
+    torchrun every process calls this with the same arguments (`training.world`).
 
     Raises InUseError, an OSError, while another process trains in the folder.
     """
@@ -70,10 +71,13 @@ def _train(
     stop: Callable[[], bool] | None,
     encoder: Encoder | None,
 ) -> RunResult:
-    run = Run(config, train_samples, test_samples, run_dir, resume, encoder)
-    loop, compute, budget = config.loop, run.compute, run.budget
+    folder = RunFolder(run_dir, resume=resume)
+    setup = Setup.of(config, train_samples, test_samples, encoder, is_new=not resume)
+    run = Run(setup, folder)
+    config, compute, world, optimizer = setup.config, setup.compute, setup.world, setup.optimizer
+    loop, budget, trained, scaler = config.loop, run.budget, setup.trained, setup.scaler
     forwards = [compute.compiled(network.outputs) for network in run.replicas.networks]
-    batches, workers = run.loader.batches(run.at.cursor), compute.workers()
+    batches, workers = setup.loader.batches(run.at.cursor), compute.workers()
 
     def micro_step(loss_config: LossConfig, size: Size, replica: int, shard: Batch) -> Losses:
         """The gradient of a shard of a batch of this size into the replica's parameters."""
@@ -82,17 +86,17 @@ def _train(
         targets = targets_on(shard, compute.device)
         policy, value, *auxiliary = outputs
         loss = losses(policy, value, targets, loss_config, size, *auxiliary)
-        run.scaler.scale(loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
+        scaler.scale(loss.total / loop.accumulate).backward()  # type: ignore[no-untyped-call]
         return loss
 
     batch: Batch | None = None
     with contextlib.closing(run.log), contextlib.closing(batches), contextlib.closing(workers):
         while True:
             step = run.at.step
-            wish = stop is not None and stop()
-            progress_made, is_stopped = run.world.agree(budget.progress(step, run.at.samples), wish)
+            asked = stop is not None and stop()
+            progress_made, is_stopped = world.agree(budget.progress(step, run.at.samples), asked)
             rate = learning_rate(config.schedule, step, progress_made)
-            for group in run.optimizer.param_groups:
+            for group in optimizer.param_groups:
                 group["lr"] = rate
 
             is_over = progress_made >= 1 or is_stopped
@@ -105,20 +109,20 @@ def _train(
             if is_over:
                 return run.finish()
 
-            loss_config = run.loss.at(progress_made)
-            run.optimizer.zero_grad(set_to_none=True)
+            loss_config = config.loss.at(progress_made)
+            optimizer.zero_grad(set_to_none=True)
             for _ in range(loop.accumulate):
                 batch = next(batches)
                 shards = workers.map(partial(micro_step, loss_config, batch.size), batch)
-                loss = run.world.total(Losses.sum(shards))
+                loss = world.total(Losses.sum(shards))
                 run.guard.watch(loss, batch, step)
                 run.count(loss, batch)
             run.replicas.gather()
-            run.world.add_gradients(run.trained)
-            run.scaler.unscale_(run.optimizer)
-            norm = torch.nn.utils.clip_grad_norm_(run.trained.parameters(), loop.clip or math.inf)
-            run.scaler.step(run.optimizer)
-            run.scaler.update()
+            world.add_gradients(trained)
+            scaler.unscale_(optimizer)
+            norm = torch.nn.utils.clip_grad_norm_(trained.parameters(), loop.clip or math.inf)
+            scaler.step(optimizer)
+            scaler.update()
 
             assert batch is not None  # `accumulate` is at least 1
             run.advance(batch)

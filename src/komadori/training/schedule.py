@@ -55,3 +55,8 @@ def learning_rate(schedule: ScheduleConfig, step: int, progress: float) -> float
         shape = 1.0
     warmup = min(1.0, (step + 1) / schedule.warmup_steps) if schedule.warmup_steps else 1.0
     return schedule.rate * shape * warmup
+
+
+def is_due(step: int, every: int) -> bool:
+    """Whether what happens every so many steps, 0 for never, happens after this one."""
+    return every > 0 and step % every == 0

@@ -13,6 +13,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from komadori.model_folder import CARD_FILE, CHECKPOINTS, WEIGHTS_FILE
+
 #: Folders deeper than this below those named aren't looked into.
 DEPTH = 6
 #: Folders looked into at most, and how long a scan holds.
@@ -60,7 +62,7 @@ class Folders:
         for name, path in scan.model_files.items():
             yield path, name, None
         for name, path in scan.model_folders.items():
-            run = name.rpartition("/checkpoints/")[0]
+            run = name.rpartition(f"/{CHECKPOINTS}/")[0]
             yield path, name, run if run in scan.runs else None
 
     def _look(self) -> Scan:
@@ -101,7 +103,7 @@ def _take_pages(found: Scan, folder: Path, name: str, files: set[str]) -> None:
 
 
 def _classify(found: Scan, folder: Path, name: str, files: set[str]) -> None:
-    if {"model.json", "model.safetensors"} <= files:
+    if {CARD_FILE, WEIGHTS_FILE} <= files:
         found.model_folders[name] = folder
     if "log.jsonl" in files:
         found.runs[name] = folder

@@ -15,6 +15,7 @@ from komadori.encoding import encode_boards
 from komadori.inference import Evaluator, InferenceError, ModelError, digest, evaluate
 from komadori.inference.protocol import Floats
 from komadori.inference.shared import SharedEvaluator
+from komadori.model_folder import CARD_FILE
 from komadori.players.evaluators import load_evaluator
 from komadori.rules import Board
 from komadori.search import PuctOptions
@@ -184,7 +185,7 @@ def _default_entry(name: str) -> tuple[ModelInfo, str] | None:
 
 def _info(path: Path, model_id: str, run: str | None) -> ModelInfo:
     """What the card beside a model says. Raises OSError or ValueError for a damaged card."""
-    card_path = path / "model.json" if path.is_dir() else path.with_suffix(".json")
+    card_path = path / CARD_FILE if path.is_dir() else path.with_suffix(".json")
     card = json.loads(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
     net = card.get("net")
     family = net.get("family", "") if isinstance(net, dict) else ""

@@ -11,6 +11,7 @@ from typing import Any
 
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.match import MatchResult
+from komadori.model_folder import CHECKPOINTS
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LogPart, LoopInfo, LoopRound, MatchGame, MatchInfo, RunInfo
@@ -101,7 +102,7 @@ class Trainings:
             started=_changed(folder / "config.json") or None,
             updated=_changed(folder / RUN_LOG),
             last=finite(tests[-1]) if tests else {},
-            checkpoints=sorted(n for n in models if n.startswith(f"{name}/checkpoints/")),
+            checkpoints=sorted(n for n in models if n.startswith(f"{name}/{CHECKPOINTS}/")),
             has_report=(folder / "report" / "index.html").is_file(),
         )
 

@@ -244,7 +244,7 @@ class NetworkLearner:
             samples,
             None,
             task.folder,
-            resume=training.latest(task.folder) is not None,
+            resume=training.newest_checkpoint(task.folder) is not None,
             progress=report,
             stop=task.stop,
         )

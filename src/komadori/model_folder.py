@@ -1,0 +1,38 @@
+"""Where models lie on disk, known without torch.
+
+MODEL/model.json  MODEL/model.safetensors          a model folder
+RUN/checkpoints/step-00001000/                     model folders of a training run
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+CARD_FILE = "model.json"
+WEIGHTS_FILE = "model.safetensors"
+CHECKPOINTS = "checkpoints"
+
+_STEP = re.compile(r"step-([0-9]+)")
+
+
+def checkpoint_path(run: Path, step: int) -> Path:
+    """The folder of the run's checkpoint after `step` optimiser steps."""
+    return run / CHECKPOINTS / f"step-{step:08d}"
+
+
+def checkpoints(run: Path) -> list[Path]:
+    """The checkpoints of a training run, oldest first."""
+    folders = (run / CHECKPOINTS).glob("step-*")
+    named = [(int(m[1]), f) for f in folders if (m := _STEP.fullmatch(f.name))]
+    return [folder for _, folder in sorted(named)]
+
+
+def newest_checkpoint(run: Path) -> Path | None:
+    """The checkpoint of the most steps; None without one."""
+    return next(reversed(checkpoints(run)), None)
+
+
+def find_model(path: Path) -> Path | None:
+    """The model folder at `path`: itself, or the newest checkpoint of a run; None without one."""
+    return path if (path / CARD_FILE).is_file() else newest_checkpoint(path)

@@ -1,0 +1,114 @@
+"""Persistence of a run: what its folder holds, and when it may be resumed.
+
+RUN/config.json                 the settings, as given and as defaulted
+RUN/log.jsonl                   training.run_log
+RUN/checkpoints/step-00001000/  training.checkpoint
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from komadori import nets
+from komadori.atomic import write_text
+from komadori.model_folder import newest_checkpoint
+from komadori.nets import ModelCard
+from komadori.training import checkpoint
+from komadori.training.checkpoint import Progress
+from komadori.training.config import Config, config_to_dict
+from komadori.training.errors import TrainingError
+from komadori.training.run_log import RunLog
+from komadori.training.schedule import is_due
+from komadori.training.setup import Setup
+
+
+class RunFolder:
+    """A run's folder, new or resumed. Rank 0 alone writes to it."""
+
+    def __init__(self, path: Path, *, resume: bool) -> None:
+        """Raises TrainingError for a new run where one is, and to resume where none is."""
+        self.path, self.is_resumed = path, resume
+        self._restored = newest_checkpoint(path)
+        if resume and self._restored is None:
+            raise TrainingError(f"{path}: nothing to resume: no checkpoint there")
+        if not resume and self._restored is not None:
+            raise TrainingError(f"{path}: holds a run already; resume it or choose another")
+
+    def restore(self, setup: Setup) -> Progress:
+        """Load the newest checkpoint into the set-up; the start of a run where there is none.
+
+        Raises TrainingError where that run has another network, optimizer, seed or other data.
+        """
+        if setup.world.is_first:
+            checkpoint.clear_unfinished(self.path)
+        if self._restored is None:
+            return Progress(data=setup.split.fingerprint)
+        at, saved = checkpoint.read_progress(self._restored)
+        _check_same(saved, setup.config, self.path)
+        if at.data not in ("", setup.split.fingerprint):
+            raise TrainingError(
+                f"{self.path}: the {len(setup.split.train):,} training positions are not those "
+                "of the run; resume it with its own data and seed, or start another run"
+            )
+        model = setup.model(at.step)
+        checkpoint.restore(self._restored, model, setup.trained, setup.optimizer, setup.scaler)
+        return at
+
+    def open_log(self, setup: Setup, step: int) -> RunLog:
+        """Write the config and open the log, cut to `step` where the run is resumed."""
+        loop, is_first = setup.config.loop, setup.world.is_first
+        log = RunLog(
+            self.path,
+            resume_step=step if self.is_resumed else None,
+            is_measured_again=is_due(step, loop.evaluate_every),
+            tensorboard=loop.tensorboard,
+            silent=not is_first,
+        )
+        if is_first:
+            self._write_config(setup.config)
+        return log
+
+    def save(self, setup: Setup, at: Progress, card: ModelCard) -> Path:
+        """Write the checkpoint of this step and drop those beyond `loop.keep`; its folder."""
+        return checkpoint.save(
+            self.path,
+            at,
+            setup.config,
+            card,
+            setup.model(at.step),
+            setup.trained,
+            setup.optimizer,
+            setup.scaler,
+            setup.config.loop.keep,
+        )
+
+    def newest(self) -> Path:
+        """The newest checkpoint; one is there once the run has saved or was resumed."""
+        found = newest_checkpoint(self.path)
+        assert found is not None
+        return found
+
+    def _write_config(self, config: Config) -> None:
+        path = self.path / "config.json"
+        try:
+            write_text(path, json.dumps(config_to_dict(config), indent=2) + "\n")
+        except OSError as error:
+            raise TrainingError(f"{path}: can't be written: {error.strerror or error}") from error
+
+
+def _check_same(saved: Config, config: Config, path: Path) -> None:
+    """TrainingError where the run can't be resumed with this config."""
+    for what, own, given in (
+        ("network", nets.short_name(saved.model.net), nets.short_name(config.model.net)),
+        ("network's settings", saved.model.net, config.model.net),
+        ("features", saved.model.features, config.model.features),
+        ("labels", saved.model.labels, config.model.labels),
+        ("optimizer", saved.optimizer.name, config.optimizer.name),
+        ("seed", saved.seed, config.seed),
+    ):
+        if own != given:
+            raise TrainingError(
+                f"{path}: the run's {what} is {own}, not {given}; resume it with its own, or "
+                "start another run"
+            )

@@ -1,0 +1,236 @@
+"""Set-up of a run: data split, network, optimizer and device of a config, nothing on disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from komadori import nets
+from komadori.nets import ModelCard, Network
+from komadori.training import checkpoint
+from komadori.training.auxiliary import WithSoftPolicy
+from komadori.training.averaging import WeightAverage
+from komadori.training.config import Config, ConfigError
+from komadori.training.data import Part, Samples, Split, make_split, split_by_game
+from komadori.training.device import Compute
+from komadori.training.duplicates import average_duplicates
+from komadori.training.encoder import CoreEncoder
+from komadori.training.loader import Encoder, Loader
+from komadori.training.optimizer import make_optimizer
+from komadori.training.score_fit import fit_eval_coef
+from komadori.training.world import World
+
+
+@dataclass(frozen=True)
+class Setup:
+    """Everything a run computes with.
+
+    config: with the coefficient of the scores fitted where it asks for that. network: what is
+    measured and exported. trained: what the optimizer steps, `network` with its auxiliary heads.
+    average: of `network`'s weights, where the config asks for one.
+    """
+
+    config: Config
+    compute: Compute
+    world: World
+    encoder: Encoder
+    split: Split
+    loader: Loader
+    network: Network
+    trained: Network
+    optimizer: torch.optim.Optimizer
+    scaler: torch.amp.GradScaler
+    average: WeightAverage | None
+
+    @classmethod
+    def of(
+        cls,
+        config: Config,
+        train: Samples | Part,
+        test: Samples | Part | None,
+        encoder: Encoder | None = None,
+        *,
+        is_new: bool = True,
+    ) -> Setup:
+        """is_new: load the weights of `model.begin_with`; a resumed run restores its own.
+
+        Raises ConfigError where the settings contradict each other, the data or the machine.
+        """
+        compute = Compute.of(config.device)
+        if getattr(config.model.net, "dropout", 0.0):
+            # Replicas would draw from torch's one random state in no fixed order.
+            compute = compute.undivided()
+        world = World.of(compute.device)
+        encoder = encoder or encoder_of(config)
+        split = split_of(config, train, test, encoder)
+        if not config.loss.eval_coef:
+            loss = replace(config.loss, eval_coef=fit_eval_coef(split.train))
+            config = replace(config, loss=loss)
+        loader = Loader(
+            split.train,
+            encoder,
+            config.loop.batch_size,
+            seed=config.seed,
+            mirror=config.data.mirror,
+            legal=config.loss.mask_illegal,
+            ahead=config.data.ahead,
+            shard=world.shard,
+            pinned=compute.device.type == "cuda",
+        )
+        _check_targets(config, encoder, split.train)
+        torch.manual_seed(config.seed)
+        network = new_network(config, encoder, begin=is_new)
+        trained = WithSoftPolicy(network) if config.loss.soft_policy_weight else network
+        trained = compute.place(trained).train()
+        scaler = compute.scaler()
+        scaler.scale(torch.zeros((), device=compute.device))  # made before the threads
+        has_average = config.loop.ema_decay or config.loop.swa_every
+        return cls(
+            config=config,
+            compute=compute,
+            world=world,
+            encoder=encoder,
+            split=split,
+            loader=loader,
+            network=network,
+            trained=trained,
+            optimizer=make_optimizer(trained, config.optimizer),
+            scaler=scaler,
+            average=_average(config, network, compute) if has_average else None,
+        )
+
+    def model(self, step: int) -> Network:
+        """What is measured and exported after `step` steps: the weight average, once begun."""
+        if self.average is not None and self.average.has_begun(step):
+            return self.average.averaged
+        return self.network
+
+
+def encoder_of(config: Config) -> Encoder:
+    """The core's encoder of the config's feature table and label scheme."""
+    model = config.model
+    return CoreEncoder(model.features, model.labels, threads=config.data.threads)
+
+
+def new_network(config: Config, encoder: Encoder, *, begin: bool = True) -> Network:
+    """A network of random weights, or with `begin` of those of `model.begin_with`."""
+    model = config.model
+    try:
+        network = nets.build(model.net, encoder.interface)
+    except ValueError as error:
+        raise ConfigError(f"model: {error}") from error
+    if not (model.begin_with and begin):
+        return network
+    begun, card = nets.load_model(checkpoint.resolve(Path(model.begin_with)))
+    for what, own, other in (
+        ("net", model.net, card.net),
+        ("features", model.features, card.features),
+        ("labels", model.labels, card.labels),
+    ):
+        if own != other:
+            raise ConfigError(
+                f"model.begin_with = {model.begin_with!r}: its {what} is {other}, not {own}"
+            )
+    network.load_state_dict(begun.state_dict())
+    return network
+
+
+def save_untrained(config: Config, folder: Path | str, encoder: Encoder | None = None) -> Path:
+    """Write the network that a run of this config starts from as a model folder."""
+    encoder = encoder or encoder_of(config)
+    torch.manual_seed(config.seed)
+    network = new_network(config, encoder)
+    nets.save_model(Path(folder), network, model_card(config, encoder, {"steps": 0}))
+    return Path(folder)
+
+
+def model_card(config: Config, encoder: Encoder, facts: dict[str, Any]) -> ModelCard:
+    """The card of the config's network with these facts of its training."""
+    return ModelCard(
+        net=config.model.net,
+        features=config.model.features,
+        labels=config.model.labels,
+        interface=encoder.interface,
+        eval_coef=config.loss.eval_coef,
+        training=facts,
+    )
+
+
+def split_of(
+    config: Config,
+    train: Samples | Part,
+    test: Samples | Part | None,
+    encoder: Encoder | None = None,
+) -> Split:
+    """The parts that a run of this config learns from and is measured on."""
+    data = config.data
+    encoder = encoder or encoder_of(config)
+    train = _part(train)
+    if test is None:
+        train, test = split_by_game(train, data.test_share, config.seed)
+    if not len(train):
+        if len(_part(test)):
+            raise ConfigError(
+                f"data.test_share = {data.test_share} leaves no game to learn from; give a "
+                "smaller share, or games to test on"
+            )
+        raise ConfigError("the training data has no positions")
+    return make_split(
+        _with_targets(config, train),
+        _part(test),
+        drop_seen=data.drop_seen,
+        mirror=encoder.mirrored if data.mirror else None,
+        test_limit=data.test_limit,
+        train_limit=data.train_limit,
+        seed=config.seed,
+    )
+
+
+def _with_targets(config: Config, train: Part) -> Part:
+    """The training part with the policy targets that the config asks for."""
+    loss, averages = config.loss, config.data.duplicates == "average"
+    if loss.policy_target == "visits" and train.shares is None:
+        raise ConfigError("loss.policy_target = visits: these samples have no candidates")
+    if loss.hard_share:
+        if train.shares is None or train.shares.played is None or averages:
+            raise ConfigError(
+                "loss.hard_share: needs the moves made of games with candidates, not averaged"
+            )
+        train = replace(train, shares=train.shares.with_hard(loss.hard_share))
+    if averages:
+        train = average_duplicates(train)
+    if train.shares is not None:
+        return replace(train, shares=train.shares.at_temperature(loss.policy_temperature))
+    if loss.policy_temperature != 1:
+        raise ConfigError(
+            f"loss.policy_temperature = {loss.policy_temperature}: without visits or "
+            "averaged duplicates there are no shares of moves to temper"
+        )
+    return train
+
+
+def _check_targets(config: Config, encoder: Encoder, train: Part) -> None:
+    if encoder.interface.heads and train.shares is not None:
+        raise ConfigError(
+            f"model.labels = {config.model.labels!r}: soft policy targets and averaged "
+            "duplicates need labels of one output"
+        )
+    if config.loss.soft_policy_weight and train.shares is None:
+        raise ConfigError(
+            "loss.soft_policy_weight: a target of one move can't be flattened; it needs "
+            "policy_target = visits or averaged duplicates"
+        )
+
+
+def _average(config: Config, network: Network, compute: Compute) -> WeightAverage:
+    copy = nets.build(config.model.net, network.interface)
+    copy = compute.place(copy).eval().requires_grad_(False)
+    copy.load_state_dict(network.state_dict())
+    return WeightAverage(config.loop, network, copy)
+
+
+def _part(samples: Samples | Part) -> Part:
+    return samples if isinstance(samples, Part) else Part.whole(samples)
