@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -54,6 +55,24 @@ class _Work:
         return lambda done: self.observer(Event(self.number, self.stage, done, total))
 
 
+class _Clock:
+    """What a stage took: of the clock and of processors, by this process and its children."""
+
+    def __init__(self) -> None:
+        self._wall, self._cpu = time.monotonic(), _cpu_seconds()
+
+    def facts(self) -> dict[str, float]:
+        return {
+            "seconds": round(time.monotonic() - self._wall, 1),
+            "cpu_seconds": round(_cpu_seconds() - self._cpu, 1),
+        }
+
+
+def _cpu_seconds() -> float:
+    at = os.times()
+    return at.user + at.system + at.children_user + at.children_system
+
+
 @dataclass(frozen=True)
 class Stage:
     """ready: whether what it needs is there. run: does the rest of it; whether it is done."""
@@ -78,7 +97,7 @@ def _play(work: _Work) -> bool:
     generation = _player_of_games(loop, work.number)
     assert generation is not None
     _begin(loop)
-    began = time.monotonic()
+    clock = _Clock()
     task = GamesTask(
         folder=loop.generation(work.number) / "games",
         games=config.games.games,
@@ -98,7 +117,7 @@ def _play(work: _Work) -> bool:
     positions = sum(counts.scored for counts in found if counts)
     games = sum(counts.games for counts in found if counts)
     facts = {"by": generation, "games": games, "positions": positions}
-    loop.note(work.number, "games", facts | {"seconds": round(time.monotonic() - began, 1)})
+    loop.note(work.number, "games", facts | clock.facts())
     work.say(f"{games:,} games, {positions:,} positions")
     return True
 
@@ -168,7 +187,7 @@ def _train(work: _Work) -> bool:
     loop, config, number = work.loop, work.loop.config, work.number
     best = loop.best(number - 1)
     assert best is not None
-    began = time.monotonic()
+    clock = _Clock()
     task = TrainTask(
         files=loop.learnt_from(number) + [Path(path) for path in config.data],
         settings=config.train,
@@ -186,7 +205,7 @@ def _train(work: _Work) -> bool:
     )
     if not loop.learner.learn(task):
         return False
-    loop.note(number, "train", {"seconds": round(time.monotonic() - began, 1)})
+    loop.note(number, "train", clock.facts())
     return True
 
 
