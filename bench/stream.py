@@ -1,14 +1,19 @@
 """Reading more positions than memory should hold: bytes a ply, positions per second, memory.
 
     python bench/stream.py [GAMES] [--positions 10000000] [--window 1000000] [--threads 2]
+    python bench/stream.py --train [--net resnet5x64] [--visits]
 
 Copies the file of games (by default the bundled sample) into as many segments as make so many
-positions, compressed as `komadori generate` compresses them, and reads an epoch in windows.
+positions, compressed as `komadori generate` compresses them, and reads an epoch in windows. With
+--train as `komadori train` with data.window does: counted, shuffled within windows, encoded to
+batches; and then beside what the network's training step takes of them on this machine, both per
+second of processor time.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import resource
 import shutil
 import tempfile
@@ -25,6 +30,9 @@ def main() -> None:
     parser.add_argument("--positions", type=int, default=10_000_000)
     parser.add_argument("--window", type=int, default=1_000_000)
     parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--train", action="store_true")
+    parser.add_argument("--visits", action="store_true")
+    parser.add_argument("--net", default="resnet5x64")
     arguments = parser.parse_args()
     with tempfile.TemporaryDirectory() as folder:
         first = Path(folder) / "0.hcpe3.xz"
@@ -37,20 +45,69 @@ def main() -> None:
         paths = sorted(Path(folder).iterdir())
         size = sum(path.stat().st_size for path in paths)
         print(f"{count} files of {each:,} positions: {size / each / count:.2f} bytes a position")
-        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        stream = SampleStream(paths, arguments.window, threads=arguments.threads)
-        wall, processor = time.perf_counter(), time.process_time()
-        total = 0
-        for window in stream.windows(0):
-            total += len(window)
-        wall, processor = time.perf_counter() - wall, time.process_time() - processor
+        if arguments.train:
+            trainer(paths, arguments)
+        else:
+            reader(paths, arguments)
+
+
+class Clock:
+    """Wall and processor time, and the memory taken since."""
+
+    def __init__(self) -> None:
+        self.wall, self.processor = time.perf_counter(), time.process_time()
+        self.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+
+    def say(self, what: str, total: int) -> float:
+        """Positions per second of processor time."""
+        wall, processor = time.perf_counter() - self.wall, time.process_time() - self.processor
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(
-            f"{total:,} positions in windows of {arguments.window:,}: {total / wall:,.0f}/s by the "
-            f"clock with {arguments.threads} threads, {total / processor:,.0f} per second of a "
-            f"core; {peak / 1024:,.0f} MiB at most, {before / 1024:,.0f} before; all in memory "
-            f"would be {49 * total / 2**20:,.0f}, unpacked on the disk likewise"
+            f"{what} {total:,} positions: {total / wall:,.0f}/s by the clock, "
+            f"{total / processor:,.0f} per second of a core; {peak / 1024:,.0f} MiB at most, "
+            f"{self.memory / 1024:,.0f} before"
         )
+        return total / processor
+
+
+def reader(paths: list[Path], arguments: argparse.Namespace) -> None:
+    stream = SampleStream(
+        paths, arguments.window, threads=arguments.threads, with_moves=arguments.visits
+    )
+    clock = Clock()
+    total = sum(len(window) for window in stream.windows(0))
+    clock.say(f"read in windows of {arguments.window:,}:", total)
+    print(f"all in memory, or unpacked on the disk, would be {49 * total / 2**20:,.0f} MiB")
+
+
+def trainer(paths: list[Path], arguments: argparse.Namespace) -> None:
+    from training import samples_per_s  # bench/training.py
+
+    from komadori import training
+    from komadori.training.encoder import CoreEncoder
+
+    config = training.config_from_dict(
+        {
+            "model": {"net": arguments.net},
+            "data": {"window": arguments.window, "test_share": 0.0, "threads": arguments.threads},
+            "loss": {"policy_target": "visits" if arguments.visits else "move"},
+        }
+    )
+    encoder = CoreEncoder(config.model.features, config.model.labels, threads=arguments.threads)
+    clock = Clock()
+    part = training.split_of(config, training.Files.of(paths), None, encoder).train
+    clock.say("counted", len(part))
+    loader = training.Loader(part, encoder, config.loop.batch_size)
+    clock, total = Clock(), 0
+    for batch in loader.batches(epochs=1):
+        total += len(batch)
+    fed = clock.say("to batches", total)
+    print(f"all in memory, or unpacked on the disk, would be {49 * total / 2**20:,.0f} MiB")
+    compute = training.Compute.of(training.DeviceConfig())
+    with contextlib.closing(loader.batches()) as batches:
+        batch = next(batches)
+        _, taken = samples_per_s(arguments.net, compute, lambda: batch, 10.0)
+    print(f"{arguments.net} learns {taken:,.0f} per second of a core: fed {fed / taken:,.0f} times")
 
 
 if __name__ == "__main__":

@@ -27,6 +27,7 @@ using komadori::GameTable;
 using komadori::GameText;
 using komadori::PositionSet;
 using komadori::RecordError;
+using komadori::SampleMoveTable;
 using komadori::SampleTable;
 using komadori::Winner;
 using nb::literals::operator""_a;
@@ -106,6 +107,11 @@ nb::dict to_dict(SampleTable&& samples) {
     out["ply"] = to_numpy(std::move(samples.ply));
     out["end_ply"] = to_numpy(std::move(samples.end_ply));
     return out;
+}
+
+nb::tuple to_tuple(SampleMoveTable&& moves) {
+    return nb::make_tuple(to_numpy(std::move(moves.first)), to_numpy(std::move(moves.move16)),
+                          to_numpy(std::move(moves.visits)), to_numpy(std::move(moves.played)));
 }
 
 nb::dict to_dict(GameTable&& table) {
@@ -234,6 +240,7 @@ SampleTable to_table(const Rows& hcp, const Column<std::uint16_t>& move16,
 #define U16 "numpy.typing.NDArray[numpy.uint16]"
 #define I16 "numpy.typing.NDArray[numpy.int16]"
 #define I32 "numpy.typing.NDArray[numpy.int32]"
+#define I64 "numpy.typing.NDArray[numpy.int64]"
 #define BOOL "numpy.typing.NDArray[numpy.bool_]"
 #define F32 "numpy.typing.NDArray[numpy.float32]"
 constexpr const char* WRITE_FIXED =
@@ -275,6 +282,24 @@ void bind_records(nb::module_& m) {
             return nb::make_tuple(to_dict(std::move(samples)), to_list(faults));
         },
         "data"_a, nb::sig("def hcpe3_samples(data: " U8 ") -> tuple[" COLUMNS ", " FAULTS "]"));
+    m.def(
+        "hcpe3_sample_moves",
+        [](const Column<std::uint8_t>& data) {
+            SampleTable samples;
+            SampleMoveTable moves;
+            std::vector<Fault> faults;
+            {
+                nb::gil_scoped_release release;
+                GameTable table = komadori::read_hcpe3(view(data));
+                samples = komadori::to_samples(table, &moves);
+                faults = std::move(table.faults);
+            }
+            return nb::make_tuple(to_dict(std::move(samples)), to_tuple(std::move(moves)),
+                                  to_list(faults));
+        },
+        "data"_a,
+        nb::sig("def hcpe3_sample_moves(data: " U8 ") -> tuple[" COLUMNS ", tuple[" I64 ", " U16
+                ", " U16 ", " U16 "], " FAULTS "]"));
     m.def(
         "fixed_samples",
         [](std::string_view format, const Column<std::uint8_t>& data, std::size_t begin,

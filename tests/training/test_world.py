@@ -95,7 +95,7 @@ def test_the_batch_of_a_bad_loss_is_that_of_all_processes(tmp_path):
         with contextlib.closing(loader.batches()) as batches:
             batch = next(batches)
         assert len(batch) == 16
-        guard = NanGuard(tmp_path, samples, World(rank, 2).is_first)
+        guard = NanGuard(tmp_path, World(rank, 2).is_first)
         guard.watch(bad, batch, 7)
         with pytest.raises(training.DivergedError, match="step 7 is nan"):
             guard.settle()

@@ -17,9 +17,24 @@ std::uint16_t move_to_learn(const GameTable& table, std::size_t ply) {
     return table.candidate_move16[std::max_element(first, last) - table.candidate_visits.begin()];
 }
 
+void add_moves(const GameTable& table, std::size_t ply, SampleMoveTable& out) {
+    if (table.candidates[ply] == NO_CANDIDATES) {
+        out.move16.push_back(table.move16[ply]);
+        out.visits.push_back(1);
+    } else {
+        const auto first = table.first_candidate[ply], last = table.first_candidate[ply + 1];
+        out.move16.insert(out.move16.end(), table.candidate_move16.begin() + first,
+                          table.candidate_move16.begin() + last);
+        out.visits.insert(out.visits.end(), table.candidate_visits.begin() + first,
+                          table.candidate_visits.begin() + last);
+    }
+    out.first.push_back(std::int64_t(out.move16.size()));
+    out.played.push_back(table.move16[ply]);
+}
+
 }  // namespace
 
-SampleTable to_samples(const GameTable& table) {
+SampleTable to_samples(const GameTable& table, SampleMoveTable* moves) {
     SampleTable out;
     out.hcp.reserve(table.plies() * 32);
     Position position;
@@ -41,6 +56,7 @@ SampleTable to_samples(const GameTable& table) {
                 out.ply.push_back(to_s16(position.ply()));
                 out.end_ply.push_back(end_ply);
                 out.end.push_back(table.end[g]);
+                if (moves) add_moves(table, p, *moves);
             }
             position.do_move(require_legal(position, table.move16[p]));
         }

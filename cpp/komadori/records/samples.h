@@ -23,6 +23,14 @@ struct SampleTable {
     std::size_t size() const { return move16.size(); }
 };
 
+// All moves that a search weighed, of samples: those of row i are first[i] to first[i + 1] - 1.
+struct SampleMoveTable {
+    std::vector<std::int64_t> first{0};
+    std::vector<std::uint16_t> move16;
+    std::vector<std::uint16_t> visits;
+    std::vector<std::uint16_t> played;  // [N], the move made in the game
+};
+
 // The winner as the side to move sees it: 1 won, 0 lost, 0.5 drawn. The winner is known.
 constexpr float result_for(Winner winner, Color turn) {
     if (winner == Winner::DRAW) return 0.5f;
@@ -33,6 +41,7 @@ constexpr float result_for(Winner winner, Color turn) {
 // candidates = 0, which their source wants left out. The move to learn is the candidate with the
 // most visits (the first of equals), or the move played where the format has no candidates.
 // A missing score is 0. Throws RulesError where a move isn't legal or hcp can't hold a position.
-SampleTable to_samples(const GameTable& table);
+// `moves`: gets those of the samples; a ply without candidates has the move played, one visit.
+SampleTable to_samples(const GameTable& table, SampleMoveTable* moves = nullptr);
 
 }  // namespace komadori

@@ -70,8 +70,8 @@ def command(
     Ctrl-C ends the run after a checkpoint; `--resume` continues from there. Several processes or
     GPUs: torchrun --nproc-per-node 2 -m komadori train CONFIG.
     """
-    from komadori import nets, training
-    from komadori.cli.sample_files import load_samples, load_shares
+    from komadori import nets, records, training
+    from komadori.cli.sample_files import find_files, load_samples, load_shares
     from komadori.cli.training_display import TrainingBar, metrics_table
     from komadori.lab import experiment
     from komadori.lab.size import LabError, Size
@@ -100,8 +100,12 @@ def command(
         if begin_with is not None:
             settings = replace(settings, model=replace(settings.model, begin_with=str(begin_with)))
         wants_visits = settings.loss.policy_target == "visits"
-        load = load_shares if wants_visits else load_samples
-        samples: training.Samples | training.Part = load(train_files, files.cache)
+        samples: training.Samples | training.Part | training.Files
+        if files.window:
+            samples = training.Files.of(find_files(train_files))
+        else:
+            load = load_shares if wants_visits else load_samples
+            samples = load(train_files, files.cache)
         test_samples = load_samples(test_files, files.cache) if test_files else None
         with TrainingBar(console(quiet=not is_first)) as bar, interrupt_sets(stop):
             result = training.train(
@@ -119,6 +123,7 @@ def command(
         training.CheckpointError,
         training.TrainingError,
         nets.ModelFileError,
+        records.RecordError,
         OSError,
     ) as error:
         raise click.ClickException(str(error)) from error

@@ -188,7 +188,7 @@ def _essence(config: KppConfig) -> KppConfig:
     return replace(config, settings=settings)
 
 
-def _split(job: Job) -> Split:
+def _split(job: Job) -> Split[Part]:
     """Whole games on one side or the other, positions with a move, none on both sides."""
     config: KppConfig = job.config
     part = job.samples if isinstance(job.samples, Part) else Part.whole(job.samples)
@@ -214,7 +214,7 @@ def _positions(part: Part) -> Positions:
     return Positions.of(part.samples, part.rows)
 
 
-def _learned(job: Job, split: Split) -> Outcome | None:
+def _learned(job: Job, split: Split[Part]) -> Outcome | None:
     """What learning comes to, or came to before; None where it was stopped."""
     path = job.folder / "learned.json"
     known = _read(path)

@@ -9,7 +9,10 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
+from komadori._core import records as _core
 from komadori.records.errors import RecordError, Skipped
+from komadori.records.files import content
+from komadori.records.formats import guess_format
 from komadori.records.game import Game
 from komadori.records.games import GameReader
 from komadori.records.samples import Samples, few_games
@@ -87,17 +90,30 @@ def load_sample_moves(
     skipped: list[Skipped] = []
     games = 0
     for path in [paths] if isinstance(paths, str | Path) else paths:
-        reader = GameReader(path)
         before = len(parts)
-        for samples, moves in samples_with_moves(reader):
+        for samples, moves in _load_file(Path(path), skipped):
             samples.game += games
             parts.append((samples, moves))
         if len(parts) == before:
             raise RecordError(f"{path}: no game with samples")
         games = int(parts[-1][0].game[-1]) + 1
-        skipped += reader.skipped
     if not parts:
         raise RecordError("no record files given")
     whole = Samples.concatenate([samples for samples, _ in parts])
     whole.skipped = skipped
     return whole, SampleMoves.concatenate([moves for _, moves in parts])
+
+
+def _load_file(path: Path, skipped: list[Skipped]) -> Iterator[tuple[Samples, SampleMoves]]:
+    damage: list[Skipped] = []
+    data = content(path, damage)
+    format = guess_format(path, data)
+    if format.name != "hcpe3":
+        reader = GameReader(path, data=data)
+        yield from samples_with_moves(reader)
+        skipped += reader.skipped + damage
+        return
+    columns, moves, faults = _core.hcpe3_sample_moves(data)
+    skipped += [Skipped(path, *fault) for fault in faults] + damage
+    if len(moves[-1]):
+        yield Samples(**columns), SampleMoves(*moves)

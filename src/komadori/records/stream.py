@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import queue
 import threading
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -77,19 +78,20 @@ class SampleStream:
     def __len__(self) -> int:
         """Positions of an epoch. The first call decodes all files once, to count them."""
         if self._positions is None:
-            with ThreadPoolExecutor(self.threads) as pool:
-                self._positions = sum(pool.map(self._count, self.paths))
+            self._positions = sum(len(samples) for samples in self.scan())
         return self._positions
 
-    def _count(self, path: Path) -> int:
-        return len(self._read(path)[0])
+    def scan(self) -> Iterator[Samples]:
+        """Each file's positions, without their moves, in the order in which the files were given."""
+        for samples, _ in self._decoded(self.paths, with_moves=False):
+            yield samples
 
     def order(self, epoch: int) -> list[Path]:
         """The files in the epoch's order."""
         order = np.random.default_rng([self.seed, epoch, 0x57BEA]).permutation(len(self.paths))
         return [self.paths[i] for i in order]
 
-    def windows(self, epoch: int, start: int = 0) -> Iterator[Window]:
+    def windows(self, epoch: int, start: int = 0) -> Generator[Window, None, None]:
         """The epoch's windows from the position of that number on, the next one decoded meanwhile.
 
         `start`: the `first` of a window. Raises what `load_samples` raises.
@@ -129,7 +131,7 @@ class SampleStream:
     def _windows(self, epoch: int) -> Iterator[Window]:
         held: list[tuple[Samples, SampleMoves | None]] = []
         count = first = 0
-        for samples, moves in self._decoded(self.order(epoch)):
+        for samples, moves in self._decoded(self.order(epoch), self.with_moves):
             begin = 0
             while begin < len(samples):
                 end = min(len(samples), begin + self.window - count)
@@ -143,16 +145,19 @@ class SampleStream:
         if held:
             yield _join(held, first)
 
-    def _decoded(self, paths: Sequence[Path]) -> Iterator[tuple[Samples, SampleMoves | None]]:
+    def _decoded(
+        self, paths: Sequence[Path], with_moves: bool
+    ) -> Iterator[tuple[Samples, SampleMoves | None]]:
+        read = partial(self._read, with_moves)
         if self.threads == 1:
-            yield from map(self._read, paths)
+            yield from map(read, paths)
             return
         with ThreadPoolExecutor(self.threads) as pool:
             for begin in range(0, len(paths), self.threads):
-                yield from pool.map(self._read, paths[begin : begin + self.threads])
+                yield from pool.map(read, paths[begin : begin + self.threads])
 
-    def _read(self, path: Path) -> tuple[Samples, SampleMoves | None]:
-        samples, moves = load_sample_moves(path) if self.with_moves else (load_samples(path), None)
+    def _read(self, with_moves: bool, path: Path) -> tuple[Samples, SampleMoves | None]:
+        samples, moves = load_sample_moves(path) if with_moves else (load_samples(path), None)
         if self._leave_out is None:
             return samples, moves
         keep = ~np.isin(position_keys(samples.hcp), self._leave_out)

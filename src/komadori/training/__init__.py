@@ -30,6 +30,7 @@ from komadori.training.run_log import read_log
 from komadori.training.score_fit import fit_eval_coef
 from komadori.training.setup import save_untrained, split_of
 from komadori.training.shares import load_visits
+from komadori.training.streamed import Files
 
 __all__ = [
     "SHARES",
@@ -44,6 +45,7 @@ __all__ = [
     "Encoder",
     "ExportError",
     "ExportResult",
+    "Files",
     "Loader",
     "LossConfig",
     "Metrics",

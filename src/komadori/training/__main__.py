@@ -58,7 +58,9 @@ def _train(options: argparse.Namespace, stop: threading.Event) -> training.RunRe
     is_first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes one speaks
     return training.train(
         config,
-        _load(train_files, data.cache, visits=config.loss.policy_target == "visits"),
+        training.Files.of(match_files(train_files))
+        if data.window
+        else _load(train_files, data.cache, visits=config.loss.policy_target == "visits"),
         _load(test_files, data.cache) if test_files else None,
         options.run or Path("runs") / options.config.stem,
         resume=options.resume,

@@ -69,6 +69,9 @@ class DataConfig:
     to one (`training.duplicates`).
     cache: a folder; the samples are decoded into it once and mapped from there, so that they
     need not fit into memory. Empty: they are loaded.
+    window: positions in memory at a time, read from the files in a stream; nothing is loaded whole
+    nor unpacked to the disk, whole files are held out for the test, and the shuffle reaches as far
+    as a window (`training.streamed`). 0: all positions are loaded, or mapped from the cache.
     ahead: batches that the background thread keeps ready. threads: of the core, that encode
     each of them.
     """
@@ -82,12 +85,20 @@ class DataConfig:
     mirror: bool = False
     duplicates: str = "keep"
     cache: str = ""
+    window: int = 0
     ahead: int = 4
     threads: int = 1
 
     def __post_init__(self) -> None:
         _check(0 <= self.test_share < 1, "test_share is in [0, 1)")
         _check(min(self.test_limit, self.train_limit) >= 0, "limits are not negative")
+        _check(self.window >= 0, "window is not negative")
+        if self.window:
+            _check(not self.cache, "window reads files as they are: give no cache with it")
+            _check(
+                not self.train_limit, "window: train_limit needs all positions; give fewer files"
+            )
+            _check(self.duplicates == "keep", "window: duplicates = average needs all positions")
         _check(self.ahead >= 1, "ahead is at least 1")
         _check(1 <= self.threads <= 256, "threads are 1 to 256")
         _check(self.duplicates in ("keep", "average"), "duplicates is keep or average")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass, replace
-from typing import Protocol
+from typing import Generic, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -129,6 +129,15 @@ class Part:
     def __len__(self) -> int:
         return len(self.rows)
 
+    @property
+    def is_soft(self) -> bool:
+        """Whether the policy's targets are shares of moves."""
+        return self.shares is not None
+
+    def pieces(self, epoch: int, start: int = 0) -> Generator[tuple[int, Part], None, None]:
+        """All of it at once: a `loader.Source` of one piece."""
+        yield 0, self
+
     def without_shares(self) -> Part:
         """The same positions, each with its one move."""
         return replace(self, shares=None)
@@ -138,11 +147,32 @@ class Part:
         return replace(self, rows=rows)
 
 
+class Source(Protocol):
+    """What a trainer learns from: a `Part`, or more than memory holds (`streamed`)."""
+
+    def __len__(self) -> int:
+        """Positions of an epoch."""
+        ...
+
+    @property
+    def is_soft(self) -> bool:
+        """Whether the policy's targets are shares of moves."""
+        ...
+
+    def pieces(self, epoch: int, start: int = 0) -> Generator[tuple[int, Part], None, None]:
+        """The epoch's parts, each with how many positions came before it, without those that end
+        before position `start`."""
+        ...
+
+
+S = TypeVar("S", bound=Source, covariant=True)
+
+
 @dataclass(frozen=True)
-class Split:
+class Split(Generic[S]):
     """The training part, the test part and the counts that prove them disjoint."""
 
-    train: Part
+    train: S
     test: Part
     train_games: int
     test_games: int
@@ -205,7 +235,7 @@ def make_split(
     test_limit: int = 0,
     train_limit: int = 0,
     seed: int = 1,
-) -> Split:
+) -> Split[Part]:
     """Draw at most `train_limit` of train, remove from test what train has too (`drop_seen`),
     with `mirror` its mirror images too, then draw at most `test_limit` of test.
     """

@@ -25,28 +25,27 @@ class NanGuard:
     A loss is looked at one micro-step later, so that the device never waits for the host.
     """
 
-    def __init__(self, run_dir: Path, samples: Samples, is_writer: bool = True) -> None:
+    def __init__(self, run_dir: Path, is_writer: bool = True) -> None:
         """`is_writer`: of several processes one writes the batch, which is that of all."""
         self._dir = run_dir
-        self._samples = samples
         self._is_writer = is_writer
-        self._pending: tuple[Tensor, NDArray[np.int64], int] | None = None
+        self._pending: tuple[Tensor, Samples, NDArray[np.int64], int] | None = None
 
     def watch(self, loss: Losses, batch: Batch, step: int) -> None:
         self.settle()
-        self._pending = (loss.total.detach(), batch.whole, step)
+        self._pending = (loss.total.detach(), batch.samples, batch.whole, step)
 
     def settle(self) -> None:
         """Look at the loss still pending."""
         if self._pending is None:
             return
-        loss, rows, step = self._pending
+        loss, samples, rows, step = self._pending
         self._pending = None
         if math.isfinite(float(loss)):
             return
         path = self._dir / f"bad-batch-step-{step:08d}.npz"
         if self._is_writer:
-            self._write(path, rows)
+            _write(path, samples, rows)
         raise self._error(
             f"the loss of step {step} is {float(loss)}; its batch is saved in {path}", step
         )
@@ -65,13 +64,14 @@ class NanGuard:
         last = newest_checkpoint(self._dir)
         return DivergedError(f"{what}; the last checkpoint is {last}" if last else what, step)
 
-    def _write(self, path: Path, rows: NDArray[np.int64]) -> None:
-        with atomic_writer(path) as file:
-            np.savez(
-                file,
-                rows=rows,
-                hcp=self._samples.hcp[rows],
-                move16=self._samples.move16[rows],
-                score_cp=self._samples.score_cp[rows],
-                result=self._samples.result[rows],
-            )
+
+def _write(path: Path, samples: Samples, rows: NDArray[np.int64]) -> None:
+    with atomic_writer(path) as file:
+        np.savez(
+            file,
+            rows=rows,
+            hcp=samples.hcp[rows],
+            move16=samples.move16[rows],
+            score_cp=samples.score_cp[rows],
+            result=samples.result[rows],
+        )

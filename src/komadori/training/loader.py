@@ -5,12 +5,14 @@ rows of the epoch --> thread: C++ core encodes into a ring of buffers --> the st
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import queue
 import threading
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Protocol
 
 import numpy as np
@@ -18,7 +20,8 @@ import torch
 from numpy.typing import NDArray
 
 from komadori.nets import Interface
-from komadori.training.data import Part, Samples
+from komadori.training.data import Part, Samples, Source
+from komadori.training.errors import TrainingError
 from komadori.training.targets import NO_LABEL, Size, TargetArrays
 
 
@@ -38,7 +41,7 @@ class Batch:
     """One encoded batch.
 
     inputs: one array [n, *shape] for each input tensor of the interface, uint8 or float32.
-    heads: as the interface's. rows: int64 [n], rows of the samples. size, whole: of the whole
+    heads: as the interface's. rows: int64 [n], rows of `samples`. size, whole: of the whole
     batch, of which these may be a shard, how many there are and their rows. after: the cursor of
     the batch that follows.
     """
@@ -50,6 +53,7 @@ class Batch:
     size: Size
     after: Cursor
     whole: NDArray[np.int64]
+    samples: Samples
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -64,6 +68,7 @@ class Batch:
             self.size,
             self.after,
             self.whole,
+            self.samples,
         )
 
 
@@ -120,17 +125,17 @@ class Encoder(Protocol):
 
 
 class Loader:
-    """Batches of one part, from any cursor on.
+    """Batches of one source, from any cursor on.
 
-    Epoch e shows every row once in an order that only seed and e decide. The last batch
-    of an epoch may be smaller. With `legal` the batches carry the mask of legal labels.
+    Epoch e shows every row once in an order that only seed and e decide; a source in pieces is
+    shuffled within each of them. The last batch of a piece may be smaller. With `legal` the batches carry the mask of legal labels.
     `shard` gives the rows of a batch of a length that this process takes. `pinned` buffers are
     those that a CUDA device copies from by itself.
     """
 
     def __init__(
         self,
-        part: Part,
+        part: Source,
         encoder: Encoder,
         batch_size: int,
         *,
@@ -214,46 +219,63 @@ class Loader:
             buffers = [tuple(self._buffer(shape) for shape in shapes) for _ in range(slots)]
             cursor = start
             while epochs is None or cursor.epoch < epochs:
-                rows, mirrored = self._epoch(cursor.epoch)
-                for first in range(cursor.sample, len(rows), self.batch_size):
-                    slot = free.get()
-                    if slot is None:
-                        return
-                    end = first + self.batch_size
-                    is_last = end >= len(rows)
-                    after = Cursor(cursor.epoch + is_last, 0 if is_last else end)
-                    span = slice(first, end)
-                    flips = None if mirrored is None else mirrored[span]
-                    ready.put((slot, self._encode(rows[span], flips, buffers[slot], after)))
+                with contextlib.closing(self._batches_of(cursor)) as batches:
+                    for encode in batches:
+                        slot = free.get()
+                        if slot is None:
+                            return
+                        ready.put((slot, encode(buffers[slot])))
                 cursor = Cursor(cursor.epoch + 1, 0)
             ready.put(None)
         except BaseException as error:  # handed to the consumer, which raises it
             ready.put(error)
+
+    def _batches_of(
+        self, cursor: Cursor
+    ) -> Generator[Callable[[tuple[NDArray[Any], ...]], Batch], None, None]:
+        """The epoch's batches from the cursor on; each is made in the buffers that it is given."""
+        epoch, at, total = cursor.epoch, cursor.sample, len(self.part)
+        for first, piece in self.part.pieces(epoch, at):
+            rows, mirrored = self._order(piece, epoch, first)
+            for begin in range(at - first, len(rows), self.batch_size):
+                span = slice(begin, begin + self.batch_size)
+                flips = None if mirrored is None else mirrored[span]
+                at = first + min(span.stop, len(rows))
+                after = Cursor(epoch, at) if at < total else Cursor(epoch + 1, 0)
+                yield partial(self._encode, piece, rows[span], flips, after)
+        if at != total:
+            raise TrainingError(
+                f"epoch {epoch} has {at:,} positions where {total:,} were counted: the files have "
+                "changed meanwhile"
+            )
 
     def _buffer(self, shape: tuple[int, ...]) -> NDArray[Any]:
         dtype = torch.from_numpy(np.empty(0, self.encoder.dtype)).dtype
         buffer: NDArray[Any] = torch.empty(shape, dtype=dtype, pin_memory=self.pinned).numpy()
         return buffer
 
-    def _epoch(self, epoch: int) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-        rng = np.random.default_rng([self.seed, epoch])
-        rows = rng.permutation(self.part.rows) if self.shuffle else self.part.rows
+    def _order(
+        self, piece: Part, epoch: int, first: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
+        rng = np.random.default_rng([self.seed, epoch, first] if first else [self.seed, epoch])
+        rows = rng.permutation(piece.rows) if self.shuffle else piece.rows
         return rows, rng.random(len(rows)) < 0.5 if self.mirror else None
 
     def _encode(
         self,
+        part: Part,
         rows: NDArray[np.int64],
         mirror: NDArray[np.bool_] | None,
-        buffers: tuple[NDArray[Any], ...],
         after: Cursor,
+        buffers: tuple[NDArray[Any], ...],
     ) -> Batch:
-        samples = self.part.samples
+        samples = part.samples
         whole, size = rows, Size(len(rows), int(np.count_nonzero(samples.move16[rows])))
         mine = self.shard(len(rows))
         rows, mirror = rows[mine], None if mirror is None else mirror[mine]
         inputs = tuple(buffer[: len(rows)] for buffer in buffers)
         label = self.encoder.encode(samples, rows, mirror, inputs)
-        soft_label, target_probs = self._soft(rows, mirror)
+        soft_label, target_probs = self._soft(part, rows, mirror)
         legal = self.encoder.legal(samples, rows, mirror) if self.legal else None
         if legal is not None:  # a recorded move counts even where the rules disagree
             _allow(legal, label, self.encoder.interface.heads)
@@ -267,21 +289,23 @@ class Loader:
             soft_label=soft_label,
             target_probs=target_probs,
             legal=legal,
-            draw=None if self.part.draws is None else self.part.draws[rows],
+            draw=None if part.draws is None else part.draws[rows],
         )
-        return Batch(inputs, targets, self.encoder.interface.heads, rows, size, after, whole)
+        return Batch(
+            inputs, targets, self.encoder.interface.heads, rows, size, after, whole, samples
+        )
 
     def _soft(
-        self, rows: NDArray[np.int64], mirror: NDArray[np.bool_] | None
+        self, part: Part, rows: NDArray[np.int64], mirror: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.int64] | None, NDArray[np.float32] | None]:
         """The rows' moves as labels and shares [n, most moves]; padding repeats a row's first
         move, or label 0 where there is none, with a share of 0."""
-        if self.part.shares is None:
+        if part.shares is None:
             return None, None
-        count, move16, share = self.part.shares.rows(rows)
+        count, move16, share = part.shares.rows(rows)
         owner = np.repeat(np.arange(len(rows)), count)
         flips = None if mirror is None else mirror[owner]
-        labels = self.encoder.labels_of(self.part.samples.hcp[rows][owner], move16, flips)
+        labels = self.encoder.labels_of(part.samples.hcp[rows][owner], move16, flips)
         column = np.arange(len(owner)) - (np.cumsum(count) - count)[owner]
         shape = (len(rows), max(1, int(count.max(initial=0))))
         soft_label, soft_share = np.zeros(shape, np.int64), np.zeros(shape, np.float32)

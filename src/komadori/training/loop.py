@@ -21,12 +21,13 @@ from komadori.training.run import Report, Run, RunResult
 from komadori.training.run_folder import RunFolder
 from komadori.training.schedule import is_due, learning_rate
 from komadori.training.setup import Setup
+from komadori.training.streamed import Files
 from komadori.training.world import World
 
 
 def train(
     config: Config,
-    train_samples: Samples | Part,
+    train_samples: Samples | Part | Files,
     test_samples: Samples | Part | None,
     run_dir: Path | str,
     *,
@@ -35,7 +36,8 @@ def train(
     stop: Callable[[], bool] | None = None,
     encoder: Encoder | None = None,
 ) -> RunResult:
-    """Train until the config's budget is spent; the samples are as in `records.Samples`.
+    """Train until the config's budget is spent; the samples are as in `records.Samples`, or files
+    that are read in windows of `data.window` positions (`streamed.Files`).
 
     Without test samples a fraction of the games (`data.test_share`) is kept for the test. Test
     positions that also occur in training are removed; the log's data entry counts both.
@@ -62,7 +64,7 @@ def train(
 
 def _train(
     config: Config,
-    train_samples: Samples | Part,
+    train_samples: Samples | Part | Files,
     test_samples: Samples | Part | None,
     run_dir: Path,
     *,

@@ -70,7 +70,7 @@ class Run:
         self.at = folder.restore(setup)
         self.replicas = Replicas(setup.trained, setup.compute.replicas)
         self.budget = Budget.of(setup.config.loop, len(setup.split.train), self.at.seconds)
-        self.guard = NanGuard(folder.path, setup.split.train.samples, setup.world.is_first)
+        self.guard = NanGuard(folder.path, setup.world.is_first)
         self.metrics: Metrics | None = None
         self._metrics_step = self._norms_step = -1
         self._samples = self.at.samples

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, overload
 
 import torch
 
@@ -14,13 +15,14 @@ from komadori.training import checkpoint
 from komadori.training.auxiliary import WithSoftPolicy
 from komadori.training.averaging import WeightAverage
 from komadori.training.config import Config, ConfigError
-from komadori.training.data import Part, Samples, Split, make_split, split_by_game
+from komadori.training.data import Part, Samples, Source, Split, make_split, split_by_game
 from komadori.training.device import Compute
 from komadori.training.duplicates import average_duplicates
 from komadori.training.encoder import CoreEncoder
 from komadori.training.loader import Encoder, Loader
 from komadori.training.optimizer import make_optimizer
 from komadori.training.score_fit import fit_eval_coef
+from komadori.training.streamed import Files, StreamedPart, split_stream
 from komadori.training.world import World
 
 
@@ -37,7 +39,7 @@ class Setup:
     compute: Compute
     world: World
     encoder: Encoder
-    split: Split
+    split: Split[Source]
     loader: Loader
     network: Network
     trained: Network
@@ -49,7 +51,7 @@ class Setup:
     def of(
         cls,
         config: Config,
-        train: Samples | Part,
+        train: Samples | Part | Files,
         test: Samples | Part | None,
         encoder: Encoder | None = None,
         *,
@@ -67,8 +69,9 @@ class Setup:
         encoder = encoder or encoder_of(config)
         split = split_of(config, train, test, encoder)
         if not config.loss.eval_coef:
-            loss = replace(config.loss, eval_coef=fit_eval_coef(split.train))
-            config = replace(config, loss=loss)
+            with contextlib.closing(split.train.pieces(0)) as pieces:
+                _, first = next(pieces)
+            config = replace(config, loss=replace(config.loss, eval_coef=fit_eval_coef(first)))
         loader = Loader(
             split.train,
             encoder,
@@ -159,15 +162,36 @@ def model_card(config: Config, encoder: Encoder, facts: dict[str, Any]) -> Model
     )
 
 
+@overload
 def split_of(
     config: Config,
     train: Samples | Part,
     test: Samples | Part | None,
     encoder: Encoder | None = None,
-) -> Split:
+) -> Split[Part]: ...
+
+
+@overload
+def split_of(
+    config: Config,
+    train: Samples | Part | Files,
+    test: Samples | Part | None,
+    encoder: Encoder | None = None,
+) -> Split[Source]: ...
+
+
+def split_of(
+    config: Config,
+    train: Samples | Part | Files,
+    test: Samples | Part | None,
+    encoder: Encoder | None = None,
+) -> Split[Part] | Split[StreamedPart]:
     """The parts that a run of this config learns from and is measured on."""
     data = config.data
     encoder = encoder or encoder_of(config)
+    mirror = encoder.mirrored if data.mirror else None
+    if isinstance(train, Files):
+        return split_stream(config, train, None if test is None else _part(test), mirror)
     train = _part(train)
     if test is None:
         train, test = split_by_game(train, data.test_share, config.seed)
@@ -182,7 +206,7 @@ def split_of(
         _with_targets(config, train),
         _part(test),
         drop_seen=data.drop_seen,
-        mirror=encoder.mirrored if data.mirror else None,
+        mirror=mirror,
         test_limit=data.test_limit,
         train_limit=data.train_limit,
         seed=config.seed,
@@ -212,13 +236,13 @@ def _with_targets(config: Config, train: Part) -> Part:
     return train
 
 
-def _check_targets(config: Config, encoder: Encoder, train: Part) -> None:
-    if encoder.interface.heads and train.shares is not None:
+def _check_targets(config: Config, encoder: Encoder, train: Source) -> None:
+    if encoder.interface.heads and train.is_soft:
         raise ConfigError(
             f"model.labels = {config.model.labels!r}: soft policy targets and averaged "
             "duplicates need labels of one output"
         )
-    if config.loss.soft_policy_weight and train.shares is None:
+    if config.loss.soft_policy_weight and not train.is_soft:
         raise ConfigError(
             "loss.soft_policy_weight: a target of one move can't be flattened; it needs "
             "policy_target = visits or averaged duplicates"
