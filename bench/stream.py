@@ -81,10 +81,9 @@ def reader(paths: list[Path], arguments: argparse.Namespace) -> None:
 
 
 def trainer(paths: list[Path], arguments: argparse.Namespace) -> None:
-    from training import samples_per_s  # bench/training.py
-
     from komadori import training
     from komadori.training.encoder import CoreEncoder
+    from training import samples_per_s  # bench/training.py
 
     config = training.config_from_dict(
         {

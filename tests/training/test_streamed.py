@@ -1,4 +1,4 @@
-"""Training from windows of the files: every position once, the same after a resume, in any process."""
+"""Training from windows of files: every position once, the same after a resume."""
 
 from __future__ import annotations
 

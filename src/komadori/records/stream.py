@@ -82,7 +82,7 @@ class SampleStream:
         return self._positions
 
     def scan(self) -> Iterator[Samples]:
-        """Each file's positions, without their moves, in the order in which the files were given."""
+        """Each file's positions, without their moves, in the order of `paths`."""
         for samples, _ in self._decoded(self.paths, with_moves=False):
             yield samples
 
