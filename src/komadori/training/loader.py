@@ -128,8 +128,8 @@ class Loader:
     """Batches of one source, from any cursor on.
 
     Epoch e shows every row once in an order that only seed and e decide; a source in pieces is
-    shuffled within each of them. The last batch of a piece may be smaller. With `legal` the batches carry the mask of legal
-    labels.
+    shuffled within each of them. The last batch of a piece may be smaller. With `legal` the
+    batches carry the mask of legal labels.
     `shard` gives the rows of a batch of a length that this process takes. `pinned` buffers are
     those that a CUDA device copies from by itself.
     """
