@@ -1,21 +1,29 @@
 // komadori._core.generate: teacher games.
+#include <nanobind/ndarray.h>
+#include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <stdexcept>
 #include <tuple>
 
 #include "komadori/generate/games.h"
+#include "komadori/generate/nearby.h"
 #include "komadori/rules/errors.h"
 #include "komadori/rules/notation.h"
 #include "module.h"
+#include "sample_arrays.h"
 
 using namespace komadori;
 using namespace komadori::generate;
 using namespace nb::literals;
 
 namespace {
+
+using HcpRows = nb::ndarray<const std::uint8_t, nb::shape<-1, 32>, nb::c_contig, nb::device::cpu>;
+using Results = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 nb::bytes to_bytes(const std::string& s) { return nb::bytes(s.data(), s.size()); }
 
@@ -174,4 +182,52 @@ void bind_generate(nb::module_& m) {
         .def("stop", &TeacherGames::stop, nb::call_guard<nb::gil_scoped_release>(),
              "Ends the threads at once; games in play are lost.")
         .def_prop_ro("nodes", &TeacherGames::nodes, "Searched for the finished games.");
+
+    m.attr("NEARBY_BLOCK") = NEARBY_BLOCK;
+
+    nb::class_<NearbySettings>(m, "NearbySettings", "Positions a few random moves from others.")
+        .def(nb::init<>())
+        .def_rw("seed", &NearbySettings::seed)
+        .def_rw("min_plies", &NearbySettings::min_plies)
+        .def_rw("max_plies", &NearbySettings::max_plies)
+        .def_rw("tactical_share", &NearbySettings::tactical_share)
+        .def_rw("bounds", &NearbySettings::bounds)
+        .def_rw("limit_cp", &NearbySettings::limit_cp);
+
+    m.def(
+        "nearby_position",
+        [](const Position& from, const NearbySettings& settings, std::uint64_t number) {
+            return nearby_position(from, settings, number);
+        },
+        "position"_a, "settings"_a, "number"_a,
+        "The position of the numbered draw, without its path; None where the game ends before.");
+
+    nb::class_<NearbySearch>(m, "NearbySearch", "Searches positions near others, in threads.")
+        .def(nb::init<std::vector<alphabeta::Engine*>, NearbySettings>(), "engines"_a, "settings"_a,
+             nb::keep_alive<1, 2>())
+        .def(
+            "run",
+            [](NearbySearch& search, const HcpRows& hcp, const Results& result,
+               std::uint64_t first) {
+                if (hcp.shape(0) != result.shape(0)) {
+                    throw std::invalid_argument("columns of samples differ in length");
+                }
+                SampleTable found;
+                {
+                    nb::gil_scoped_release release;
+                    found =
+                        search.run({hcp.data(), hcp.size()}, {result.data(), result.size()}, first);
+                }
+                return to_dict(std::move(found));
+            },
+            "hcp"_a, "result"_a, "first"_a,
+            nb::sig("def run(self, hcp: numpy.typing.NDArray[numpy.uint8], result: "
+                    "numpy.typing.NDArray[numpy.float32], first: int) -> dict[str, typing.Any]"),
+            "Columns of samples near the rows, `game` tells which; draws from number `first` on. "
+            "Those of the first blocks only where `stop` came meanwhile.")
+        .def("stop", &NearbySearch::stop, "Ends `run` of another thread.")
+        .def_prop_ro("done", &NearbySearch::done, "Rows that have been looked at.")
+        .def_prop_ro("nodes", &NearbySearch::nodes)
+        .def_prop_ro("search_seconds", &NearbySearch::search_seconds,
+                     "Spent inside searches, of all threads together.");
 }

@@ -17,6 +17,7 @@
 #include "komadori/records/position_set.h"
 #include "komadori/records/samples.h"
 #include "module.h"
+#include "sample_arrays.h"
 
 namespace {
 
@@ -48,17 +49,6 @@ std::vector<T> copy(const Column<T>& column) {
 
 nb::bytes to_bytes(const std::string& s) { return nb::bytes(s.data(), s.size()); }
 
-// A numpy array that owns the vector's memory.
-template <typename T, typename... Inner>
-nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values, Inner... inner) {
-    auto owned = std::make_unique<std::vector<T>>(std::move(values));
-    T* data = owned->data();
-    const std::size_t rows = owned->size() / (std::size_t(1) * ... * std::size_t(inner));
-    nb::capsule owner(owned.release(),
-                      [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T>(data, {rows, std::size_t(inner)...}, owner);
-}
-
 // A truth value a row.
 template <typename Test>
 nb::ndarray<nb::numpy, bool> each_row(const Rows& rows, Test test) {
@@ -68,14 +58,6 @@ nb::ndarray<nb::numpy, bool> each_row(const Rows& rows, Test test) {
     bool* data = owned.release();
     nb::capsule owner(data, [](void* p) noexcept { delete[] static_cast<bool*>(p); });
     return nb::ndarray<nb::numpy, bool>(data, {n}, owner);
-}
-
-template <typename Enum>
-nb::ndarray<nb::numpy, std::uint8_t> enums_to_numpy(const std::vector<Enum>& values) {
-    std::vector<std::uint8_t> out(values.size());
-    std::transform(values.begin(), values.end(), out.begin(),
-                   [](Enum e) { return std::uint8_t(e); });
-    return to_numpy(std::move(out));
 }
 
 template <typename Enum>
@@ -93,19 +75,6 @@ nb::list to_list(const std::vector<Fault>& faults) {
             PyUnicode_DecodeUTF8(f.reason.data(), Py_ssize_t(f.reason.size()), "backslashreplace"));
         out.append(nb::make_tuple(f.begin, f.end, f.offset, reason, f.count));
     }
-    return out;
-}
-
-nb::dict to_dict(SampleTable&& samples) {
-    nb::dict out;
-    out["end"] = enums_to_numpy(samples.end);
-    out["hcp"] = to_numpy(std::move(samples.hcp), 32);
-    out["move16"] = to_numpy(std::move(samples.move16));
-    out["score_cp"] = to_numpy(std::move(samples.score_cp));
-    out["result"] = to_numpy(std::move(samples.result));
-    out["game"] = to_numpy(std::move(samples.game));
-    out["ply"] = to_numpy(std::move(samples.ply));
-    out["end_ply"] = to_numpy(std::move(samples.end_ply));
     return out;
 }
 

@@ -20,7 +20,8 @@ from komadori.generate.labellers import (
     PolicySettings,
     model_coef,
 )
-from komadori.generate.relabel import LabelFolder, read_chunks, relabel, to_hcpe3
+from komadori.generate.relabel import LabelFolder, relabel, to_hcpe3
+from komadori.generate.segments import read_chunks
 from komadori.records import End, Game, GameReader, Winner, load_sample_moves, read_games
 from komadori.rules import Board
 from komadori.training.config import ConfigError, LossConfig

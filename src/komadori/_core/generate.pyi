@@ -1,4 +1,8 @@
 from collections.abc import Sequence
+from typing import Any
+
+import numpy
+import numpy.typing
 
 import komadori._core.alphabeta
 import komadori._core.rules
@@ -283,3 +287,75 @@ class TeacherGames:
     @property
     def nodes(self) -> int:
         """Searched for the finished games."""
+
+NEARBY_BLOCK: int = 1024
+
+class NearbySettings:
+    """Positions a few random moves from others."""
+
+    def __init__(self) -> None: ...
+
+    @property
+    def seed(self) -> int: ...
+
+    @seed.setter
+    def seed(self, arg: int, /) -> None: ...
+
+    @property
+    def min_plies(self) -> int: ...
+
+    @min_plies.setter
+    def min_plies(self, arg: int, /) -> None: ...
+
+    @property
+    def max_plies(self) -> int: ...
+
+    @max_plies.setter
+    def max_plies(self, arg: int, /) -> None: ...
+
+    @property
+    def tactical_share(self) -> float: ...
+
+    @tactical_share.setter
+    def tactical_share(self, arg: float, /) -> None: ...
+
+    @property
+    def bounds(self) -> SearchBounds: ...
+
+    @bounds.setter
+    def bounds(self, arg: SearchBounds, /) -> None: ...
+
+    @property
+    def limit_cp(self) -> int: ...
+
+    @limit_cp.setter
+    def limit_cp(self, arg: int, /) -> None: ...
+
+def nearby_position(position: komadori._core.rules.Position, settings: NearbySettings, number: int) -> komadori._core.rules.Position | None:
+    """
+    The position of the numbered draw, without its path; None where the game ends before.
+    """
+
+class NearbySearch:
+    """Searches positions near others, in threads."""
+
+    def __init__(self, engines: Sequence[komadori._core.alphabeta.Engine], settings: NearbySettings) -> None: ...
+
+    def run(self, hcp: numpy.typing.NDArray[numpy.uint8], result: numpy.typing.NDArray[numpy.float32], first: int) -> dict[str, Any]:
+        """
+        Columns of samples near the rows, `game` tells which; draws from number `first` on. Those of the first blocks only where `stop` came meanwhile.
+        """
+
+    def stop(self) -> None:
+        """Ends `run` of another thread."""
+
+    @property
+    def done(self) -> int:
+        """Rows that have been looked at."""
+
+    @property
+    def nodes(self) -> int: ...
+
+    @property
+    def search_seconds(self) -> float:
+        """Spent inside searches, of all threads together."""

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from komadori.cli import generate_relabel, generate_selfplay, generate_teacher
+from komadori.cli import generate_nearby, generate_relabel, generate_selfplay, generate_teacher
 from komadori.cli.console import console, say
 
 
@@ -17,6 +17,7 @@ def command() -> None:
 
 command.add_command(generate_teacher.command)
 command.add_command(generate_selfplay.command)
+command.add_command(generate_nearby.command)
 command.add_command(generate_relabel.command, "relabel")
 
 

@@ -9,7 +9,6 @@ import click
 
 if TYPE_CHECKING:
     from komadori.generate.labellers import Labeller
-    from komadori.generate.relabel import Progress
 
 
 @click.command()
@@ -89,13 +88,14 @@ def command(
     moves played into the policy, loss.value_lambda the results into the value.
     """
     import threading
-    import time
 
     from komadori.cli.console import console, say
+    from komadori.cli.generate_run import segments_bar
     from komadori.cli.interrupt import InterruptError, interrupt_sets
     from komadori.generate import labellers
     from komadori.generate.folder import FolderError
-    from komadori.generate.relabel import LabelFolder, relabel, sources_card
+    from komadori.generate.relabel import LabelFolder, relabel
+    from komadori.generate.segments import sources_card
     from komadori.inference import InferenceError, ModelError
     from komadori.records import RecordError
     from komadori.usi.client import EngineError
@@ -129,20 +129,11 @@ def command(
                 "labeller": labeller.card(),
                 "segment_positions": segment or labeller.segment_positions,
             }
-            with LabelFolder(out, card) as folder, interrupt_sets(stop), _bar(terminal) as bar:
-                task = bar.add_task("", total=1.0, speed="")
-                began = time.monotonic()
-
-                def show(progress: Progress) -> None:
-                    fresh = progress.positions - progress.resumed
-                    speed = fresh / max(time.monotonic() - began, 1e-9)
-                    bar.update(
-                        task,
-                        completed=progress.read,
-                        description=f"{progress.positions:,} positions",
-                        speed=f"{speed:,.0f}/s",
-                    )
-
+            with (
+                LabelFolder(out, card) as folder,
+                interrupt_sets(stop),
+                segments_bar(terminal) as show,
+            ):
                 counts = relabel(
                     sources,
                     folder,
@@ -168,12 +159,3 @@ def command(
         raise InterruptError(f"what was finished is kept in {out}; the same command resumes")
     for line in counts.lines():
         say(line)
-
-
-def _bar(terminal: Any) -> Any:
-    from rich.progress import BarColumn, TimeRemainingColumn
-
-    from komadori.cli.console import progress
-
-    columns = "{task.description}", BarColumn(), "{task.fields[speed]}", TimeRemainingColumn()
-    return progress(terminal, *columns)

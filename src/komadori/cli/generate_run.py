@@ -5,7 +5,7 @@ from __future__ import annotations
 import contextlib
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING
 
 import click
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from komadori.generate.folder import GameFolder
+    from komadori.generate.segments import Progress as SegmentProgress
     from komadori.generate.sources import GameSource
     from komadori.generate.teacher import Progress
 
@@ -118,3 +119,21 @@ class _Lines(_Show):
 
 def _speed(progress: Progress) -> str:
     return f"{progress.plies_per_s:,.0f} plies/s, {progress.nodes_per_s / 1000:,.0f} knodes/s"
+
+
+@contextlib.contextmanager
+def segments_bar(terminal: Console) -> Iterator[Callable[[SegmentProgress], None]]:
+    """A bar of the share of the sources that is read, positions and their number per second."""
+    from rich.progress import BarColumn, TimeRemainingColumn
+
+    columns = "{task.description}", BarColumn(), "{task.fields[speed]}", TimeRemainingColumn()
+    with progress(terminal, *columns) as bar:
+        task = bar.add_task("", total=1.0, speed="")
+        began = time.monotonic()
+
+        def show(at: SegmentProgress) -> None:
+            speed = (at.positions - at.resumed) / max(time.monotonic() - began, 1e-9)
+            description = f"{at.positions:,} positions"
+            bar.update(task, completed=at.read, description=description, speed=f"{speed:,.0f}/s")
+
+        yield show

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from komadori.cli.generate_teacher import _Plies as Plies
+from komadori.cli.generate_teacher import Plies
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHARE = click.FloatRange(0, 1)

@@ -14,7 +14,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHARE = click.FloatRange(0, 1)
 
 
-class _Plies(click.ParamType[tuple[int, int]]):
+class Plies(click.ParamType[tuple[int, int]]):
     name = "N[:M]"
 
     def convert(
@@ -29,7 +29,7 @@ class _Plies(click.ParamType[tuple[int, int]]):
             self.fail(f"{value!r}: N or N:M is needed", param, ctx)
 
 
-class _Bounds(click.ParamType["SearchBounds"]):
+class Bounds(click.ParamType["SearchBounds"]):
     name = "BOUNDS"
 
     def convert(
@@ -109,7 +109,7 @@ class _Bounds(click.ParamType["SearchBounds"]):
 @click.option(
     "--search",
     "searches",
-    type=_Bounds(),
+    type=Bounds(),
     multiple=True,
     help="Limits as nodes=N,depth=N,weight=X; given several times, one is drawn per game.",
 )
@@ -123,7 +123,7 @@ class _Bounds(click.ParamType["SearchBounds"]):
 @click.option("--opening-share", type=_SHARE, help="Fraction of games that start from an opening.")
 @click.option(
     "--opening-plies",
-    type=_Plies(),
+    type=Plies(),
     help="Moves of the opening that are played, drawn from N to M.",
 )
 @click.option(
@@ -168,7 +168,7 @@ class _Bounds(click.ParamType["SearchBounds"]):
     type=_FILE,
     help="Weights of the opponent: an older or weaker network, for example.",
 )
-@click.option("--opponent-search", "opponent_searches", type=_Bounds(), multiple=True)
+@click.option("--opponent-search", "opponent_searches", type=Bounds(), multiple=True)
 @click.option(
     "--inner",
     "inner_share",

@@ -8,7 +8,8 @@ from typing import Any
 
 from komadori.generate.labellers import Labeller, NetworkLabeller, PolicySettings, SearchLabeller
 from komadori.generate.loop.plugins import RelabelTask
-from komadori.generate.relabel import LabelFolder, Progress, relabel, sources_card
+from komadori.generate.relabel import LabelFolder, relabel
+from komadori.generate.segments import Progress, sources_card
 
 #: Settings besides those of `PolicySettings`: a model in place of the loop's own; playouts of its
 #: search, one visit where left out.

@@ -1,0 +1,134 @@
+#include "komadori/generate/nearby.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <thread>
+#include <utility>
+
+namespace komadori::generate {
+namespace {
+
+using alphabeta::Engine;
+
+Move draw_move(const Position& position, double tactical_share, Random& random) {
+    Move moves[MAX_LEGAL_MOVES];
+    const int n = position.legal_moves(moves);
+    if (n == 0) return Move();
+    if (random.chance(tactical_share)) {
+        Move tactical[MAX_LEGAL_MOVES];
+        int count = 0;
+        for (int i = 0; i < n; ++i) {
+            if (moves[i].captured() || moves[i].is_promotion()) tactical[count++] = moves[i];
+        }
+        if (count > 0) return tactical[random.below(std::uint32_t(count))];
+    }
+    return moves[random.below(std::uint32_t(n))];
+}
+
+void append(const SampleTable& from, SampleTable& to) {
+    const auto extend = [](auto& column, const auto& more) {
+        column.insert(column.end(), more.begin(), more.end());
+    };
+    extend(to.hcp, from.hcp);
+    extend(to.move16, from.move16);
+    extend(to.score_cp, from.score_cp);
+    extend(to.result, from.result);
+    extend(to.game, from.game);
+    extend(to.ply, from.ply);
+    extend(to.end_ply, from.end_ply);
+    extend(to.end, from.end);
+}
+
+}  // namespace
+
+std::optional<Position> nearby_position(const Position& from, const NearbySettings& settings,
+                                        std::uint64_t number) {
+    Random random(settings.seed, number);
+    const auto range = std::uint32_t(settings.max_plies - settings.min_plies + 1);
+    const int plies = settings.min_plies + int(random.below(range));
+    Position position = from;
+    for (int i = 0; i < plies; ++i) {
+        const Move move = draw_move(position, settings.tactical_share, random);
+        if (move.is_none()) return std::nullopt;
+        position.do_move(move);
+    }
+    if (!position.has_legal_moves()) return std::nullopt;
+    return position.without_path();
+}
+
+SampleTable NearbySearch::run(std::span<const std::uint8_t> hcp, std::span<const float> result,
+                              std::uint64_t first) {
+    std::vector<SampleTable> blocks((result.size() + NEARBY_BLOCK - 1) / NEARBY_BLOCK);
+    next_block_ = 0;
+    std::vector<std::thread> threads;
+    for (Engine* engine : engines_) {
+        threads.emplace_back([&, engine] {
+            try {
+                work(*engine, hcp, result, first, blocks);
+            } catch (...) {
+                std::lock_guard lock(mutex_);
+                if (!failure_) failure_ = std::current_exception();
+                stop_ = true;
+            }
+        });
+    }
+    for (std::thread& thread : threads) thread.join();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    SampleTable all;
+    for (const SampleTable& block : blocks) append(block, all);
+    return all;
+}
+
+void NearbySearch::work(Engine& engine, std::span<const std::uint8_t> hcp,
+                        std::span<const float> result, std::uint64_t first,
+                        std::vector<SampleTable>& blocks) {
+    alphabeta::Limits limits;
+    limits.depth = settings_.bounds.depth;
+    limits.nodes = settings_.bounds.nodes;
+    Position from;
+    for (std::size_t block; !stop_ && (block = next_block_++) < blocks.size();) {
+        engine.new_game();
+        SampleTable& out = blocks[block];
+        const std::size_t end = std::min(result.size(), (block + 1) * NEARBY_BLOCK);
+        std::uint64_t nodes = 0;
+        std::chrono::steady_clock::duration searched{};
+        for (std::size_t row = block * NEARBY_BLOCK; row < end && !stop_; ++row) {
+            from.set_hcp(hcp.subspan(32 * row).first<32>());
+            const Color turn = from.turn();
+            const std::optional<Position> position = nearby_position(from, settings_, first + row);
+            ++done_;
+            if (!position) continue;
+            const auto began = std::chrono::steady_clock::now();
+            const alphabeta::Result& found = engine.search(*position, limits);
+            searched += std::chrono::steady_clock::now() - began;
+            nodes += engine.nodes();
+            if (found.lines.empty() || found.declares_win) continue;
+            const alphabeta::Score score = found.lines.front().score;
+            const int cp = !alphabeta::is_mate(score) ? score
+                           : score > 0                ? MATE_SCORE_CP
+                                                      : -MATE_SCORE_CP;
+            if (settings_.limit_cp && std::abs(cp) > settings_.limit_cp) continue;
+            const auto bytes = position->hcp();
+            out.hcp.insert(out.hcp.end(), bytes.begin(), bytes.end());
+            out.move16.push_back(found.lines.front().pv.front().move16());
+            out.score_cp.push_back(std::int16_t(std::clamp(cp, -MATE_SCORE_CP, MATE_SCORE_CP)));
+            out.result.push_back(position->turn() == turn ? result[row] : 1 - result[row]);
+            out.game.push_back(std::int32_t(row));
+            out.ply.push_back(0);
+            out.end_ply.push_back(0);
+            out.end.push_back(End::UNKNOWN);
+        }
+        nodes_ += nodes;
+        search_ns_ += std::chrono::duration_cast<std::chrono::nanoseconds>(searched).count();
+    }
+}
+
+void NearbySearch::stop() {
+    stop_ = true;
+    for (Engine* engine : engines_) engine->stop();
+}
+
+double NearbySearch::search_seconds() const { return double(search_ns_) * 1e-9; }
+
+}  // namespace komadori::generate

@@ -1,0 +1,146 @@
+"""`komadori generate nearby`: positions a few random moves from those of any files."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from komadori.cli.generate_teacher import Bounds, Plies
+
+if TYPE_CHECKING:
+    from komadori.generate.settings import SearchBounds
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("nearby")
+@click.argument("sources", nargs=-1, required=True, type=_FILE)
+@click.option(
+    "-o",
+    "--out",
+    "folder",
+    required=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of positions; one that is there is resumed.",
+)
+@click.option(
+    "--plies",
+    type=Plies(),
+    default=(1, 3),
+    show_default="1:3",
+    help="Random moves from each position, drawn from N to M.",
+)
+@click.option(
+    "--tactical",
+    type=click.FloatRange(0, 1),
+    default=0.3,
+    show_default=True,
+    help="Fraction of them that are captures or promotions, where there are any.",
+)
+@click.option(
+    "--per-position",
+    type=click.IntRange(min=1),
+    default=1,
+    show_default=True,
+    help="Draws for each position of the sources.",
+)
+@click.option(
+    "--search",
+    type=Bounds(),
+    default="nodes=120",
+    show_default=True,
+    help="Limits of each search, as nodes=N,depth=N.",
+)
+@click.option(
+    "--limit",
+    "limit_cp",
+    type=click.IntRange(min=0),
+    default=4000,
+    show_default=True,
+    help="Leave out positions with a score beyond, in centipawns; 0: keep all.",
+)
+@click.option(
+    "--eval",
+    "evaluation",
+    type=click.Choice(["nnue", "two-piece", "kpp", "material"]),
+    default="nnue",
+    show_default=True,
+    help="Evaluation of the built-in search.",
+)
+@click.option("--weights", type=_FILE, help="Weights of the evaluation. [default: the package's]")
+@click.option(
+    "--fv-scale",
+    type=click.IntRange(min=1),
+    default=16,
+    show_default=True,
+    help="FV_SCALE of an NNUE file.",
+)
+@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
+@click.option(
+    "--segment",
+    type=click.IntRange(min=1),
+    help="Positions of the sources per output file. [default: 131,072]",
+)
+def command(
+    sources: tuple[Path, ...],
+    folder: Path,
+    plies: tuple[int, int],
+    tactical: float,
+    per_position: int,
+    search: SearchBounds,
+    limit_cp: int,
+    evaluation: str,
+    weights: Path | None,
+    fv_scale: int,
+    threads: int | None,
+    seed: int,
+    segment: int | None,
+) -> None:
+    """Write positions a few random moves from those of SOURCES, with score and best move.
+
+    Each gets the result of the game it comes from; learn these by the score. SOURCES are games or
+    positions in any format. What is written depends on the options and the sources, never on the
+    threads; the same command resumes.
+    """
+    import os
+    import threading
+
+    from komadori.cli.console import console, say
+    from komadori.cli.generate_run import segments_bar
+    from komadori.cli.interrupt import InterruptError, interrupt_sets
+    from komadori.generate import nearby as work
+    from komadori.generate.folder import FolderError
+    from komadori.generate.segments import sources_card
+    from komadori.generate.sources import Evaluation
+    from komadori.linear.weights_file import WeightsError
+    from komadori.records import RecordError
+
+    stop = threading.Event()
+    size = segment or work.SEGMENT_POSITIONS
+    try:
+        settings = work.NearbySettings(seed, plies, tactical, per_position, search, limit_cp)
+        player = Evaluation(evaluation, weights, fv_scale)
+        nearby = work.Nearby(settings, player, threads or os.cpu_count() or 1)
+        card = work.nearby_card(settings, sources_card(sources), player, size)
+        with (
+            work.NearbyFolder(folder, card) as held,
+            interrupt_sets(stop),
+            segments_bar(console(err=True)) as show,
+        ):
+            counts = work.generate_nearby(
+                sources,
+                held,
+                nearby,
+                segment_positions=size,
+                on_progress=show,
+                stop=stop.is_set,
+            )
+    except (FolderError, RecordError, WeightsError, ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if counts is None:
+        raise InterruptError(f"what was finished is kept in {folder}; the same command resumes")
+    for line in counts.lines():
+        say(line)

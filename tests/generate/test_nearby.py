@@ -1,0 +1,129 @@
+"""Positions near others: reachable, the same for the same seed, resumed, with the right winner."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from komadori import records
+from komadori._core import generate as core
+from komadori.cli.generate import command as group
+from komadori.generate.nearby import Nearby, NearbySettings
+from komadori.generate.sources import Evaluation
+from komadori.rules import Board
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    path = tmp_path_factory.mktemp("source") / "games.hcpe3"
+    records.write_games(path, records.read_games(records.sample_path())[:12])
+    return path
+
+
+def run(*arguments):
+    return CliRunner().invoke(group, ["nearby", *map(str, arguments)])
+
+
+def segments(folder):
+    return {path.name: path.read_bytes() for path in sorted(folder.glob("*.hcpe.xz"))}
+
+
+def is_reachable(start: Board, end: bytes, plies: int) -> bool:
+    if plies == 0:
+        return start.hcp() == end
+    for move in start.legal_moves:
+        start.push(move)
+        found = is_reachable(start, end, plies - 1)
+        start.pop()
+        if found:
+            return True
+    return False
+
+
+def test_each_position_is_so_many_legal_moves_away_and_keeps_its_winner(source) -> None:
+    samples = records.load_samples(source)
+    samples = samples.take(slice(0, 60))
+    nearby = Nearby(NearbySettings(plies=(1, 2), limit_cp=0), Evaluation("material"))
+    found, counts = nearby.positions(samples, 0)
+    assert counts.drawn == 60
+    assert counts.positions == len(found) > 50
+    columns = nearby.search.run(samples.hcp, samples.result, 0)
+    lengths = set()
+    for hcp, row, result, move16 in zip(
+        found.hcp, columns["game"], found.result, found.move16, strict=True
+    ):
+        start = Board.from_hcp(samples.hcp[row].tobytes())
+        plies = next(n for n in (1, 2) if is_reachable(start, hcp.tobytes(), n))
+        lengths.add(plies)
+        before = samples.result[row]
+        assert result == (before if plies == 2 else 1 - before)
+        board = Board.from_hcp(hcp.tobytes())
+        assert int(move16) in {move.move16 for move in board.legal_moves}
+    assert lengths == {1, 2}
+
+
+def test_a_draw_depends_on_seed_and_number_alone() -> None:
+    def drawn(number, **settings):
+        core_settings = NearbySettings(**settings).to_core()
+        found = core.nearby_position(Board(), core_settings, number)
+        return None if found is None else found.sfen()
+
+    assert len({drawn(n, plies=(3, 3)) for n in range(200)}) > 100
+    assert drawn(5) == drawn(5)
+    assert drawn(5, seed=2, plies=(3, 3)) != drawn(5, plies=(3, 3))
+    assert drawn(5, plies=(0, 0)) == Board().sfen()
+    mated = Board("4k4/4G4/4P4/9/9/9/9/9/4K4 w - 1")
+    assert core.nearby_position(mated, NearbySettings().to_core(), 1) is None
+
+
+def test_captures_and_promotions_are_drawn_as_often_as_asked() -> None:
+    board = Board("4k4/9/9/4p4/4P4/9/9/9/4K4 b - 1")  # one capture among few moves
+
+    def share(tactical):
+        settings = NearbySettings(plies=(1, 1), tactical_share=tactical).to_core()
+        found = [core.nearby_position(board, settings, n) for n in range(300)]
+        return np.mean([one.sfen().split()[2] == "P" for one in found])
+
+    assert share(1.0) == 1.0
+    assert 0.4 < share(0.5) < 0.8
+    assert share(0.0) < 0.5
+
+
+def test_the_command_resumes_to_the_same_files_on_any_number_of_threads(source, tmp_path) -> None:
+    options = ["--search", "nodes=40", "--segment", 300, "--per-position", 2]
+    result = run(source, "-o", tmp_path / "a", "--threads", 1, *options)
+    assert result.exit_code == 0, result.output
+    assert "nodes per draw" in result.output
+    whole = segments(tmp_path / "a")
+    assert len(whole) > 2
+    assert run(source, "-o", tmp_path / "b", "--threads", 3, *options).exit_code == 0
+    assert segments(tmp_path / "b") == whole
+    for name in list(whole)[1:]:
+        (tmp_path / "b" / name).unlink()
+        (tmp_path / "b" / name.replace(".hcpe.xz", ".json")).unlink()
+    assert run(source, "-o", tmp_path / "b", *options).exit_code == 0
+    assert segments(tmp_path / "b") == whole
+    samples = records.load_samples(sorted((tmp_path / "a").glob("*.hcpe.xz")))
+    assert np.abs(samples.score_cp).max() <= 4000
+    counts = [json.loads(p.read_text()) for p in (tmp_path / "a").glob("0*.json")]
+    assert sum(one["positions"] for one in counts) == len(samples)
+    other = run(source, "-o", tmp_path / "b", "--seed", 9, *options)
+    assert other.exit_code == 1
+    assert "other settings: seed was 1, is 9" in other.output
+
+
+def test_bad_input_is_one_line(source, tmp_path) -> None:
+    text = tmp_path / "text.hcpe3"
+    text.write_bytes(b"no game at all")
+    for arguments, words in (
+        ([source, "--plies", "3:1"], "3 to 1"),
+        ([source, "--weights", text], "text.hcpe3"),
+        ([source, "--search", "nodes=x"], "nodes"),
+    ):
+        result = run(*arguments, "-o", tmp_path / "out")
+        assert result.exit_code in (1, 2)
+        assert words in result.output
+        assert "Traceback" not in result.output
