@@ -71,7 +71,7 @@ def measured(name: str, measures: list[str]) -> str:
 
 
 def with_time(record: dict[str, Any]) -> dict[str, float]:
-    """Its measures and the processor time of a sample, in microseconds."""
+    """Its measures, and CPU time per sample in microseconds."""
     measures: dict[str, float] = dict(record["measures"])
     if record.get("cpu_samples"):
         measures["cpu_us"] = 1e6 * record["cpu_seconds"] / record["cpu_samples"]
@@ -79,10 +79,10 @@ def with_time(record: dict[str, Any]) -> dict[str, float]:
 
 
 def figure(measure: str, value: Any) -> str:
-    _, is_share, digits = MEASURES[measure]
+    _, is_fraction, digits = MEASURES[measure]
     if isinstance(value, str):
         return value
-    return f"{100 * value:.{digits}f} %" if is_share else f"{value:.{digits}f}"
+    return f"{100 * value:.{digits}f} %" if is_fraction else f"{value:.{digits}f}"
 
 
 def mean(measure: str, values: list[float]) -> str:

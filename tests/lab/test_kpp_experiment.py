@@ -12,10 +12,9 @@ from click.testing import CliRunner
 from komadori import arena
 from komadori.cli.lab import command
 from komadori.cli.train import command as train_command
-from komadori.lab import claims, experiment, kpp_learner, speed
-from komadori.lab.experiment import Claim
-from komadori.lab.report import write_report
-from komadori.lab.results import Record, Store
+from komadori.lab import experiment, kpp_learner, speed
+from komadori.lab.pages import write_pages
+from komadori.lab.results import Store
 from komadori.lab.runner import Laboratory, Observer, Task
 from komadori.lab.size import LabError, Size
 
@@ -152,9 +151,11 @@ def test_runs_go_on_from_wherever_they_stopped(toy, samples, tmp_path):
     with pytest.raises(LabError, match="its learner is kpp"):
         speed.measure_int8(laboratory, "toy", again)
 
-    write_report([toy], store, tmp_path / "pages", "", "A machine")
+    write_pages([toy], store, tmp_path / "pages", "", "A machine")
     page = (tmp_path / "pages" / "toy.md").read_text()
-    head, _, *rows = (line for line in page.splitlines() if line.startswith("|"))
+    variants, claims = page.split("## Claims")
+    head, _, *rows = (line for line in variants.splitlines() if line.startswith("|"))
+    assert "| Diary: Both play better. | both - squared: Elo against the first |" in claims
     assert "| result loss above floor (nats) | teacher loss above floor (nats) |" in head
     assert "| Elo against the first |" in head
     assert [row.split(" | ")[0] for row in rows] == ["| both", "| squared errors (`squared`)"]
@@ -185,15 +186,6 @@ def test_variants_come_with_the_first_that_they_play_against(toy):
     assert [v.name for v in alone.only(["squared"]).variants] == ["squared"]
     with pytest.raises(LabError, match="no variant 'quick'"):
         toy.only(["quick"])
-
-
-@pytest.mark.parametrize(("gap", "verdict"), [(50, "open"), (90, "holds"), (-90, "does not hold")])
-def test_a_measure_with_an_error_of_its_own(gap, verdict, toy):
-    claim = Claim("?", measure="elo_first", higher=("both",), lower=("squared",))
-    values = {"both": {"elo_first": 0.0}, "squared": {"elo_first": -gap, "elo_first_error": 60.0}}
-    runs = [Record(name, 1, TINY, {}, found, 1, 1.0, 1.0, 1) for name, found in values.items()]
-    assert claims.judge(claim, runs, toy).verdict == verdict
-    assert claims.needs_seeds(claim, runs) == ({"both", "squared"} if gap == 50 else set())
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""`komadori lab`: the diary's questions as experiments that anyone can run again."""
+"""`komadori lab`: the diary's questions as repeatable experiments."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ _RESULTS = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("runs/lab/results"),
     show_default=True,
-    help="Folder of the figures measured so far.",
+    help="Folder of the records.",
 )
 
 _DATA = click.option(
     "--data",
     multiple=True,
-    help="Games to learn from, a file or a pattern in quotes; the bundled sample where left out.",
+    help="Training games, a file or a pattern in quotes. [default: the bundled sample]",
 )
 _POSITIONS = click.option(
     "--positions",
     type=click.IntRange(min=0),
     default=300_000,
     show_default=True,
-    help="To learn from; 0 for all there are.",
+    help="Training positions; 0 for all.",
 )
 _WIDTH = click.option(
     "--width",
     type=click.IntRange(min=8),
     default=64,
     show_default=True,
-    help="Channels of the networks that have 192 in the diary; nothing to other learners.",
+    help="Channels of networks that have 192 in the diary; other learners ignore it.",
 )
 _TEST_POSITIONS = click.option(
     "--test-positions", type=click.IntRange(min=1), default=20_000, show_default=True
@@ -67,8 +67,8 @@ _RUNS = click.option(
 def command() -> None:
     """Run the diary's experiments and report them beside its figures.
 
-    An experiment is one file with a question, its variants and what the diary concluded. All
-    variants learn from the same positions in the same order.
+    An experiment is one file: a question, variants, and the diary's conclusions as claims. All
+    variants train on the same positions in the same order.
     """
 
 
@@ -76,22 +76,23 @@ def command() -> None:
 @_FOLDER
 @_RESULTS
 def list_(folder: Path, results: Path) -> None:
-    """The experiments, how many variants each has and how many have run as they are now."""
+    """List the experiments, their variants, and the runs done with their present settings."""
     from rich.table import Table
 
     from komadori.cli.training_display import print_rich
+    from komadori.lab.claims import SEEDS
     from komadori.lab.results import Store
 
     store = Store(results)
-    table = Table("experiment", "question", "source", "variants", "have run")
+    table = Table("experiment", "question", "source", "variants", "runs done")
     for experiment in _load(folder):
-        ran = {record.variant for record in store.current(experiment)}
+        done = {(record.variant, record.seed) for record in store.current(experiment)}
         table.add_row(
             experiment.name,
             experiment.title,
             experiment.source,
             str(len(experiment.variants)),
-            str(sum(variant.name in ran for variant in experiment.variants)),
+            f"{len(done)} of {len(SEEDS) * len(experiment.variants)}",
         )
     print_rich(table)
 
@@ -106,14 +107,14 @@ def list_(folder: Path, results: Path) -> None:
 @click.option(
     "--device",
     default="",
-    help="Of networks: cpu, cuda, cuda:1, mps; chosen by itself if not given.",
+    help="Of networks: cpu, cuda, cuda:1, mps. [default: the best there is]",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="All cores where left out.")
+@click.option("--threads", type=click.IntRange(min=1), help="CPU threads. [default: all cores]")
 @click.option(
     "--seeds",
     default="",
     metavar="1,2,3",
-    help="Seeds of every variant; else 1, and 2 and 3 where a gap is small.",
+    help="Seeds of every variant. [default: 1,2,3]",
 )
 @click.option("--ray", "address", metavar="ADDRESS", help="On all machines of a Ray cluster.")
 @_RUNS
@@ -134,12 +135,12 @@ def run(
     folder: Path,
     results: Path,
 ) -> None:
-    """Run experiments, or some of their variants (and the first, where they play against it).
+    """Run experiments, or some of their variants (and the first, if they play against it).
 
-    What has run already isn't run again, and what was interrupted resumes from its checkpoint:
-    the same command, given again, completes the work. Given a second time beside the first, on
-    this machine or another with the same folders, it takes a part of the runs: small networks
-    learn fastest with --threads 1 in as many processes as there are cores.
+    Every variant runs with three seeds. Finished runs are skipped and interrupted ones resume:
+    repeat the command to complete the work. Start it several times, also on other machines with
+    the same folders, to share the runs: small networks train fastest with --threads 1 in one
+    process per core.
     """
     from komadori import training
     from komadori.cli.everywhere import on_all_machines
@@ -207,9 +208,9 @@ def speed(
     folder: Path,
     results: Path,
 ) -> None:
-    """Quantise the networks of an experiment that has run and measure them turn by turn.
+    """Quantise the networks of a finished experiment and measure their speed in turns.
 
-    Their int8 time and what int8 costs them are added to the results.
+    Adds int8 time and accuracy lost to the records.
     """
     from komadori import inference, training
     from komadori.cli.sample_files import load_samples
@@ -239,7 +240,7 @@ def speed(
     ) as error:
         raise click.ClickException(str(error)) from error
     for variant, microseconds in found.items():
-        say(f"{variant}: {microseconds:.1f} µs a position")
+        say(f"{variant}: {microseconds:.1f} µs per position")
 
 
 @command.command()
@@ -250,18 +251,18 @@ def speed(
     default=Path("runs/lab/report"),
     show_default=True,
 )
-@click.option("--command", "how", default="", help="The command to print with the figures.")
-@click.option("--machine", default="", help="The machine to name, in words.")
+@click.option("--command", "how", default="", help="The command printed with the figures.")
+@click.option("--machine", default="", help="The machine, in words.")
 @_FOLDER
 @_RESULTS
 def report(out: Path, how: str, machine: str, folder: Path, results: Path) -> None:
-    """Write a page for each experiment: the diary's figures beside those measured."""
-    from komadori.lab.report import write_report
+    """Write one page per experiment: the diary's figures beside those measured."""
+    from komadori.lab.pages import write_pages
     from komadori.lab.results import Store
     from komadori.lab.size import LabError
 
     try:
-        pages = write_report(_load(folder), Store(results), out, how, machine)
+        pages = write_pages(_load(folder), Store(results), out, how, machine)
     except (LabError, OSError) as error:
         raise click.ClickException(str(error)) from error
     say(f"{len(pages)} pages: {out / 'index.md'}")
@@ -284,7 +285,7 @@ def _load(folder: Path) -> list[Experiment]:
 
 
 def _chosen(folder: Path, names: tuple[str, ...]) -> list[Experiment]:
-    """The experiments named, each with the variants named and those that they need, or all."""
+    """The named experiments, each with its named variants and those they need, or all."""
     from komadori.lab.size import LabError
 
     known = {experiment.name: experiment for experiment in _load(folder)}

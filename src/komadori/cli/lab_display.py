@@ -1,4 +1,4 @@
-"""How `komadori lab run` shows itself: a bar for the run, a line for each that has ended."""
+"""The display of `komadori lab run`: a bar for the current run, a line for each finished one."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from rich.progress import BarColumn
 from komadori.cli.console import console, progress
 from komadori.cli.training_display import clock
 from komadori.lab.learner import Progress as RunProgress
-from komadori.lab.report import format_measure
+from komadori.lab.pages import format_measure
 from komadori.lab.results import Record
 from komadori.lab.runner import Observer, Task
 
 
 class Display(Observer):
-    """A context manager; the bar tells the current run, and the time left for all."""
+    """A context manager; the bar shows the current run and the time left for all."""
 
     def __init__(self) -> None:
         self.console = console()

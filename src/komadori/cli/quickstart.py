@@ -37,7 +37,7 @@ from komadori.cli.console import say
     type=click.IntRange(min=1),
     default=64,
     show_default=True,
-    help="Nodes of the search a move.",
+    help="Nodes of the search per move.",
 )
 @click.option("--seed", type=int, default=1, show_default=True)
 def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> None:
@@ -47,7 +47,7 @@ def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> Non
     untrained self with p < 0.05.
     """
     from komadori.cli.quickstart_display import Display
-    from komadori.lab.quickstart import Settings, next_commands, run
+    from komadori.quickstart import Settings, next_commands, run
 
     if games % 2:
         raise click.BadParameter(

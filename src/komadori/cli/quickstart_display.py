@@ -11,7 +11,7 @@ from rich.text import Text
 from komadori.arena import MatchResult
 from komadori.cli.console import console, progress
 from komadori.cli.training_display import TrainingBar, clock
-from komadori.lab.quickstart import Observer
+from komadori.quickstart import Observer
 from komadori.training import Report
 
 

@@ -36,8 +36,8 @@ def command(
     """
     from komadori import nets, training
     from komadori.cli.sample_files import load_samples, load_shares
-    from komadori.lab.run_report import write_run_report
     from komadori.records import sample_path
+    from komadori.report import write_run_report
 
     run, is_quickstart = _run_inside(run)
     if is_quickstart and not data:

@@ -10,7 +10,7 @@ from rich.progress import BarColumn
 from rich.table import Table
 
 from komadori.cli.console import console, progress
-from komadori.training import SHARES, Metrics, Report
+from komadori.training import FRACTIONS, Metrics, Report
 
 _ROWS = {
     "positions": "positions",
@@ -81,7 +81,7 @@ def metrics_table(metrics: Metrics, title: str = "") -> Table:
         if name == "positions":
             shown = f"{value:,}"
         else:
-            shown = _percent(value) if name in SHARES else _number(value)
+            shown = _percent(value) if name in FRACTIONS else _number(value)
         table.add_row(text, shown)
     return table
 

@@ -1,1 +1,1 @@
-"""Named runs of the whole path, and the pages that show them."""
+"""Experiments: questions, variants and claims; their runs, records and pages."""

@@ -1,7 +1,7 @@
 """Experiments: one TOML file each, a base of settings and the variants that differ from it.
 
     title = "Pieces in hand as input"
-    source = "diary 000"
+    source = "diary, その5, May 2017"   # article and date
     question = "..."
 
     [base.model]                       # a training config (training.config) without its data;
@@ -43,7 +43,7 @@ FOLDER = Path("experiments") / "lab"
 
 @dataclass(frozen=True)
 class Variant:
-    """diary: its figures, by measure or as text."""
+    """One row: the settings that differ from the base. diary: its figures, by measure."""
 
     name: str
     title: str
@@ -53,13 +53,13 @@ class Variant:
 
 @dataclass(frozen=True)
 class Claim:
-    """A sentence that the figures support or don't (`lab.claims`).
+    """A statement about variants (`lab.claims`).
 
-    higher, lower: every variant of one measures more than every one of the other.
-    equal, within: no two differ by more. ratio, within: the one of `higher` measures so many times
-    that of `lower`. fails: these don't learn. is_open: a question that the diary leaves open.
-    sizes_of, at_equal: several of one side are sizes of this one network, and the other side's one
-    is compared with what a size between them would have that measures the same by `at_equal`.
+    higher, lower: every variant of `higher` measures more than every one of `lower`. equal,
+    within: no two differ by more than `within`. ratio, within: that of `higher` measures `ratio`
+    times that of `lower`. fails: these learn nothing. is_open: a question the diary leaves open.
+    sizes_of, at_equal: one side are sizes of this one network; the other side's network is
+    compared with the size that has the same `at_equal`, by interpolation.
     """
 
     text: str
@@ -76,27 +76,27 @@ class Claim:
 
     @property
     def variants(self) -> tuple[str, ...]:
-        """Those that the claim compares."""
+        """The variants that the claim compares."""
         return (*self.higher, *self.lower, *self.equal)
 
     @property
     def sizes(self) -> tuple[str, ...]:
-        """The side of several, where the claim is `at_equal`."""
+        """The sizes of one network, of an `at_equal` claim."""
         return max(self.higher, self.lower, key=len)
 
     @property
     def beside(self) -> str:
-        """The one that is compared with `sizes`."""
+        """The network compared with `sizes`."""
         return min(self.higher, self.lower, key=len)[0]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """learner: a key of `lab.learners`. scale: whether the channels are the diary's and follow the
-    run's width. all_seeds: whether runs of a variant differ by more than gaps of two points, as
-    networks without norms do, and claims of shares need every seed. columns: measures that its
-    table shows; its learner's where there are none. extras: further measures that its learner
-    knows. order: in `lab run --all`.
+    """One experiment file.
+
+    learner: a key of `lab.learners`. scale: channels are the diary's and follow the run's width.
+    columns: measures of the table, its learner's by default. extras: further measures that its
+    learner knows. order: in `lab run --all`.
     """
 
     name: str
@@ -111,7 +111,6 @@ class Experiment:
     extras: tuple[str, ...] = ()
     note: str = ""
     scale: bool = True
-    all_seeds: bool = False
     order: int = 100
 
     def variant(self, name: str) -> Variant:
@@ -124,27 +123,27 @@ class Experiment:
 
     @property
     def kind(self) -> Learner:
-        """What its learner does."""
+        """Its learner."""
         return LEARNERS[self.learner]
 
     @property
     def against_first(self) -> bool:
-        """Whether the variants are measured against the first one's run too."""
+        """Whether the variants play against the first one's run."""
         return not set(self.extras).isdisjoint(self.kind.against_first)
 
     def with_first(self, names: set[str]) -> set[str]:
-        """The names, and the first variant's where their runs need its."""
+        """The names, and the first variant's if their runs need it."""
         return names | {self.variants[0].name} if names and self.against_first else names
 
     def only(self, names: Collection[str]) -> Experiment:
-        """The same with some of its variants, and those that they need; LabError as `variant`."""
+        """The experiment with these variants and those they need. Raises LabError as `variant`."""
         wanted = self.with_first({self.variant(name).name for name in names})
         return dataclasses.replace(
             self, variants=tuple(one for one in self.variants if one.name in wanted)
         )
 
     def config(self, variant: Variant, size: Size, seed: int = 1) -> Any:
-        """The whole config of a variant, of its learner's own type."""
+        """The complete config of a variant, of its learner's type."""
         table = merge(self.base, variant.settings)
         config = self.kind.config(
             table, size, seed, scale=self.scale, name=f"{self.name}/{variant.name}"
@@ -155,15 +154,15 @@ class Experiment:
         return config
 
     def training_config(self, variant: Variant, size: Size, seed: int = 1) -> Config:
-        """The config of a variant as `komadori train` takes it; LabError where there is none."""
+        """A variant's config for `komadori train`. Raises LabError for other learners."""
         config = self.config(variant, size, seed)
         if not isinstance(config, Config):
-            raise LabError(f"{self.name}: its learner is {self.learner}; this asks for a network")
+            raise LabError(f"{self.name}: its learner is {self.learner}; a network is needed")
         return config
 
 
 def load(path: Path) -> Experiment:
-    """Read an experiment file; each of its variants must make a config."""
+    """Read an experiment file. Raises LabError for any error in it or in a variant's config."""
     try:
         table = tomllib.loads(path.read_text(encoding="utf-8"))
     except OSError as error:
@@ -183,7 +182,7 @@ def load(path: Path) -> Experiment:
     experiment: Experiment = _make(Experiment, {**lists, **known}, path)
     names = [variant.name for variant in variants]
     if not names or len(set(names)) < len(names):
-        raise LabError(f"{path}: variants need names, each its own")
+        raise LabError(f"{path}: each variant needs a name of its own")
     for claim in claims:
         for name in (*claim.variants, *claim.fails):
             experiment.variant(name)
@@ -225,8 +224,8 @@ def is_experiment(path: Path) -> bool:
 
 
 def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """A new table with the change's keys in place of the base's, section by section; a network
-    that names its family, or is a short name, replaces the base's whole."""
+    """The base with the change's keys, merged by section. A network with a family, or a short
+    name, replaces the base's network as a whole."""
     merged: dict[str, Any] = json.loads(json.dumps(base))
     for key, value in change.items():
         old = merged.get(key)

@@ -1,12 +1,12 @@
-"""Experiments of KPP, learned by `komadori.linear.kpp`.
+"""Experiments of KPP, trained by `komadori.linear.kpp`.
 
-The folder of a run holds, besides the learner's own files (`linear.run_folder`),
+A run's folder holds, besides the learner's own files (`linear.run_folder`),
 
-    config.json     what the laboratory asked for
-    learned.json    what learning came to, and the seconds spent on it so far
+    config.json     the laboratory's settings
+    learned.json    the results of training, and the seconds spent so far
     against-RUN/    the games against the first variant's run (`arena.store`)
 
-The learner's state is removed when learning has ended: several hundred megabytes a run.
+The learner's state, several hundred megabytes, is removed after training.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ from komadori.training import Part, Split
 
 #: The match against the first variant.
 GAMES, NODES = 100, 5000
-#: Share of the games that are held out.
+#: Fraction of the games that is held out.
 TEST_SHARE = 0.02
-#: Games at once, at most: each has two evaluations of 257 MB.
+#: Most concurrent games: each has two evaluations of 257 MB.
 _MOST_TABLES = 4
 #: k of the agreement of the best move.
 _BEST = (1, 2, 4, 8)
@@ -43,7 +43,7 @@ _BEST = (1, 2, 4, 8)
 
 @dataclass(frozen=True)
 class KppConfig:
-    """A run's settings and data. against: digest of the first variant's, "" without a match."""
+    """A run's settings and data. against: digest of the opponent's config, "" without a match."""
 
     settings: Settings
     train_limit: int
@@ -104,7 +104,7 @@ class KppLearner:
         return _essence(other) == _essence(config)
 
     def digest(self, config: KppConfig) -> str:
-        """The match isn't part of it: what was learned serves for any."""
+        """Without the match, which doesn't change what is learned."""
         essence = asdict(replace(_essence(config), against=""))
         return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()[:8]
 
@@ -155,11 +155,10 @@ class KppLearner:
                 f"{arena.match.DEFAULT_OPENING_PLIES} random plies with both colours."
             )
         return (
-            f"{machine}. Drawn games are left out. Losses are cross entropies against the "
-            "game's result and the teacher's win rate, less the least any evaluation could have "
-            "(the entropy of the target), whatever was learned; a best move is the teacher's "
-            f"among those valued highest by one ply and quiescence.{match} Times are of learning, "
-            "on a machine that did other work too."
+            f"{machine}. Drawn games are left out. Losses are cross entropies with the game's "
+            "result and with the teacher's win rate, less the entropy of the target; a best move "
+            f"is the teacher's, among those valued highest by one ply and quiescence.{match} Times "
+            "are of training, taken on a busy machine."
         )
 
 
@@ -189,7 +188,7 @@ def _essence(config: KppConfig) -> KppConfig:
 
 
 def _split(job: Job) -> Split[Part]:
-    """Whole games on one side or the other, positions with a move, none on both sides."""
+    """Disjoint parts by whole games, of positions with a move."""
     config: KppConfig = job.config
     part = job.samples if isinstance(job.samples, Part) else Part.whole(job.samples)
     part = part.only(part.rows[part.samples.move16[part.rows] != 0])
@@ -215,7 +214,7 @@ def _positions(part: Part) -> Positions:
 
 
 def _learned(job: Job, split: Split[Part]) -> Outcome | None:
-    """What learning comes to, or came to before; None where it was stopped."""
+    """The results of training, or those stored; None if it was stopped."""
     path = job.folder / "learned.json"
     known = _read(path)
     if "outcome" in known:
@@ -271,7 +270,7 @@ def _read(path: Path) -> dict[str, Any]:
 
 
 class _Watch:
-    """Tells a job how far its learner is and times its updates."""
+    """Reports the learner's progress to the job and times its updates."""
 
     def __init__(self, job: Job, learner: Learner) -> None:
         self._job = job
@@ -300,11 +299,11 @@ class _Watch:
 
 
 class _Stopped(Exception):  # noqa: N818 (no error: someone asked for it)
-    """The match is to go on another time."""
+    """The match was stopped; it resumes with the next call."""
 
 
 def _play(job: Job, first: Path) -> dict[str, float] | None:
-    """The match against the first variant's weights; None where it was stopped."""
+    """The match against the first variant's weights; None if it was stopped."""
     began, before = time.monotonic(), 0
 
     def on_game(_: arena.GameRecord, match: arena.MatchResult) -> None:
@@ -342,8 +341,8 @@ def _play(job: Job, first: Path) -> dict[str, float] | None:
 
 
 def _figures(score: float, estimate: arena.EloEstimate) -> dict[str, float]:
-    """A match's. Where one side won every game, elo_first is the 95 % bound nearer to 0 and has no
-    error; where there were too few games for an error, only the score is told."""
+    """Of a match. Where one side won every game, elo_first is the 95 % bound nearer to 0, without
+    an error; with too few games for an error there is only the score."""
     found = {"score_first": score}
     if math.isinf(estimate.elo):
         bound = max(0.0, estimate.low) if estimate.elo > 0 else min(0.0, estimate.high)
@@ -354,7 +353,7 @@ def _figures(score: float, estimate: arena.EloEstimate) -> dict[str, float]:
 
 
 def _source(folder: Path) -> Callable[[], players.Player]:
-    """Not the specification itself: a match goes on wherever its folder has been moved to."""
+    """A factory: the stored specification would tie the match to the folder's present place."""
     weights = quote(str(folder / "weights.npz"), safe="/")
     specification = f"alphabeta?Eval=kpp&EvalFile={weights}&USI_Hash=16"
     return lambda: players.make(specification)

@@ -1,4 +1,4 @@
-"""What the laboratory asks of a learner: the one place where kinds of them differ."""
+"""The interface between the laboratory and a kind of learner."""
 
 from __future__ import annotations
 
@@ -14,8 +14,7 @@ from komadori.training import Part, Samples
 
 @dataclass(frozen=True)
 class Progress:
-    """Where a run is. step: updates, or games, done. progress: 0 to 1 of what it does now.
-    text: what else there is to tell."""
+    """step: updates or games done. progress: 0 to 1 of the current stage. text: further figures."""
 
     step: int
     progress: float
@@ -25,11 +24,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class Job:
-    """One run to be made.
+    """One run to make.
 
-    name: for messages. config: of the learner's own type. folder: the run's, new or begun.
-    extras: names of further measures. first: the folder of the first variant's run of the same
-    seed, where this one is measured against it.
+    name: for messages. config: of the learner's type. folder: the run's, new or resumed.
+    extras: further measures, by name. first: folder of the first variant's run of the same seed,
+    where this one plays against it.
     """
 
     name: str
@@ -44,10 +43,10 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a run came to; the fields are those of `results.Record`.
+    """A run's results; the fields are those of `results.Record`.
 
-    facts: at least train_positions, test_positions and `data`, which tells positions to learn
-    from in another order, or others, apart.
+    facts: at least train_positions, test_positions and `data`, a fingerprint of the training
+    positions in their order.
     """
 
     measures: Mapping[str, float]
@@ -60,12 +59,12 @@ class Outcome:
 
 
 class Learner(Protocol):
-    """One kind of learner. A config is of its own type and goes to and from plain tables.
+    """A kind of learner, with a config type of its own.
 
-    columns: measures that a page's table shows where the experiment names none. picture: the
-    one, a share, that its picture shows. headline: what a finished run's line calls those it
-    tells, and they. extras: names of the further measures it knows. against_first: those of
-    them that need the first variant's run. guess_s: what a sample costs before any was timed.
+    columns: measures of a page's table by default. picture: the measure, a fraction, of its
+    picture. headline: (heading, measure) pairs of a finished run's line. extras: further measures
+    that it knows. against_first: those of them that need the first variant's run. guess_s: seconds
+    per sample before any was timed.
     """
 
     columns: tuple[str, ...]
@@ -76,57 +75,55 @@ class Learner(Protocol):
     guess_s: float
 
     def size(self, size: Size) -> Size:
-        """The size without what has no meaning here."""
+        """The size without the fields that this learner ignores."""
 
     def config(
         self, table: Mapping[str, Any], size: Size, seed: int, *, scale: bool, name: str
     ) -> Any:
-        """The whole config of a variant from its table; `scale`: as `Experiment.scale`.
+        """The complete config of a variant from its table; `scale` as in `Experiment`.
 
-        LabError names `name` and the key that is wrong.
+        Raises LabError that names `name` and the wrong key.
         """
 
     def against(self, config: Any, first: Any) -> Any:
-        """The config of a run that is measured against that of the first variant too."""
+        """The config of a run that plays against one of the config `first`."""
 
     def on_device(self, config: Any, device: str, threads: int) -> Any:
-        """The config for another device, "" for its own, where that means anything, and so many
-        threads of the processor, 0 for its own number."""
+        """The config on another device ("": its own) and with so many CPU threads (0: its own)."""
 
     def to_table(self, config: Any) -> dict[str, Any]:
-        """For a record."""
+        """Plain values, for a record."""
 
     def same(self, saved: Mapping[str, Any], config: Any) -> bool:
-        """Whether a saved config would come to what this one does; where it runs and what it
-        leaves on the disk don't count."""
+        """Whether a saved config trains the same; device, logging and checkpoints don't count."""
 
     def digest(self, config: Any) -> str:
-        """Eight hexadecimal digits that tell runs which learn differently apart."""
+        """Eight hexadecimal digits of what `same` compares."""
 
     def make(self, job: Job) -> Outcome | None:
-        """Make the run, or go on with what `job.folder` holds; None where `job.stop` ended it
-        early. Leaves config.json there, a table as `to_table` makes."""
+        """Make the run, resuming what `job.folder` holds; None if `job.stop` ended it early.
+        Writes config.json there, as `to_table` makes it."""
 
     def options(self, size: Size) -> str:
-        """Of `komadori lab run`, those of the size that only this kind has."""
+        """Options of `komadori lab run` for the fields of the size that only this learner has."""
 
     def budget_text(self, config: Mapping[str, Any]) -> str:
-        """How often a recorded run went through its positions, in words."""
+        """How many epochs a recorded run made, in words."""
 
     def how(self, size: Size, facts: Mapping[str, Any], *, scale: bool, machine: str) -> str:
-        """What a page has to say of how the figures were made, beyond the positions."""
+        """How the figures were made, beyond the positions, for a page."""
 
 
 @dataclass
 class Stopwatch:
-    """Processor time between the first and the last step of this process."""
+    """CPU time between the first and the last step of this process."""
 
     seconds: float = 0.0
     samples: int = 0
     _first: tuple[float, int] | None = field(default=None, repr=False)
 
     def step(self, samples: int) -> None:
-        """So many samples have been learned from in all."""
+        """Count `samples` processed in all."""
         now = time.process_time()
         if self._first is None:
             self._first = now, samples

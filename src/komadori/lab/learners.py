@@ -1,4 +1,4 @@
-"""The kinds of learners by the name that an experiment's `learner` gives."""
+"""The registry of learners, by the name in an experiment's `learner`."""
 
 from __future__ import annotations
 

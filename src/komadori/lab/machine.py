@@ -1,4 +1,4 @@
-"""What a record says of the machine it was measured on."""
+"""The machine, as records name it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 import platform
 from pathlib import Path
 
-#: What makes networks fast, of the probe's names.
+#: CPU features that make networks fast, of the probe's names.
 _TELLING = ("avx2", "avx512", "vnni", "bf16", "amx", "neon", "dotprod")
 
 
 def describe() -> str:
-    """The processor, its cores and what they are good at, in words."""
+    """The CPU, its cores and its features, in words."""
     count = os.cpu_count() or 1
     probe = importlib.import_module("komadori._core._cpu_probe")
     known = {part for name in probe.features() for part in _TELLING if part in name}

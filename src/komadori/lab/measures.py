@@ -1,4 +1,4 @@
-"""What some experiments measure beside the test part's figures."""
+"""Measures of some experiments beside those of the test part."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ from komadori.rules import Board
 from komadori.search import Limits, PuctOptions, PuctSearcher
 from komadori.training import Part, RunResult
 
-#: Positions and playouts of the search that shows how sharp a policy is (diary 001).
+#: Positions and playouts of the search that shows how sharp a policy is, as in the diary,
+#: その49 (再学習).
 SEARCHED, PLAYOUTS = 100, 800
 
 
 def root_moves(result: RunResult, test: Part) -> dict[str, float]:
-    """Moves that a search visits at the root.
+    """How widely a search spreads its visits at the root.
 
-    root_moves: mean number of moves with a visit after `PLAYOUTS` playouts, over `SEARCHED`
-    held-out positions of plies 20 to 100, the same for every run of a seed; root_moves_error: its
-    95 % error by their spread. root_share: the share of the visits that the most visited move has.
+    root_moves: mean number of moves visited by `PLAYOUTS` playouts, over `SEARCHED` held-out
+    positions of plies 20 to 100, the same for every run of a seed; root_moves_error: its 95 %
+    error by their spread. root_share: mean fraction of the visits at the most visited move.
     """
     samples = test.samples
     ply = samples.ply[test.rows]
@@ -55,7 +56,7 @@ def root_moves(result: RunResult, test: Part) -> dict[str, float]:
     }
 
 
-#: By the name that an experiment's `extras` gives.
+#: By name, as in an experiment's `extras`.
 EXTRAS: dict[str, Callable[[RunResult, Part], dict[str, float]]] = {
     "root_moves": root_moves,
 }

@@ -53,7 +53,7 @@ class NetworkLearner:
             "tensorboard": False,
         }
         whole["seed"] = seed
-        # Batch norm sees whole batches, however many cores there are.
+        # Batch norm sees whole batches on any number of cores.
         whole["device"] = {**whole.get("device", {}), "replicas": 1}
         whole["data"] = {**data, **whole.get("data", {})}
         whole["loop"] = {**loop, **whole.get("loop", {})}
@@ -135,15 +135,15 @@ class NetworkLearner:
     def how(self, size: Size, facts: Mapping[str, Any], *, scale: bool, machine: str) -> str:
         width = ""
         if scale and size.width != FULL_WIDTH:
-            width = f"Channels are {size.width} where the diary has {FULL_WIDTH}. "
+            width = f"{size.width} channels where the diary has {FULL_WIDTH}. "
         return (
-            f"{width}{machine}, {facts['dtype']}, torch {facts['torch']}. Times are of a machine "
-            "that did other work too; µs a sample is processor time. Train loss is "
-            "the policy's; training losses are means over the last tenth of the steps."
+            f"{width}{machine}, {facts['dtype']}, torch {facts['torch']}. Times were taken on a "
+            "busy machine; µs per sample is CPU time. Train loss is the policy's; training losses "
+            "are means over the last tenth of the steps."
         )
 
 
-#: Measures of the last tenth of the steps: what the log calls them.
+#: Means over the last tenth of the steps, by their names in the log.
 _TRAIN_LOSSES = {
     "train_loss": "policy_loss",
     "train_result_loss": "value_result_loss",
@@ -188,7 +188,7 @@ def _measures(job: Job, result: RunResult | None, train: list[dict[str, Any]]) -
 
 
 class _Watch:
-    """Passes training's reports on and times its steps."""
+    """Forwards training's reports and times its steps."""
 
     def __init__(self, job: Job) -> None:
         self._job = job

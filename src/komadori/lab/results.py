@@ -1,4 +1,4 @@
-"""What the laboratory has measured: one JSON file an experiment, one record a run."""
+"""The laboratory's records: one JSON file per experiment, one record per run."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ class Record:
 
     size: as its learner sees it. config: as its learner's `to_table` makes it. measures: of the
     test part, NaN left out; of networks `train_loss` is the mean policy loss of the last tenth of
-    the steps. diverged: the step at which the loss was no number any more, or None. cpu_seconds:
-    processor time of the steps of the process that ended the learning, which made `cpu_samples`
-    of the samples. facts: what was learned, from how much, where, by which versions.
+    the steps. diverged: the step whose loss was NaN or infinite, or None. cpu_seconds: CPU time of
+    the steps of the last process, in which it processed `cpu_samples` samples. facts: network,
+    data, machine and versions.
     """
 
     variant: str
@@ -43,8 +43,8 @@ class Record:
     facts: Mapping[str, Any] = field(default_factory=dict)
 
     def measure(self, name: str) -> float:
-        """A measure, or a derived one: `cpu_us` is the processor time of a sample in
-        microseconds, `channels` the width that the network had. NaN where there is none."""
+        """A measure, or a derived one: `cpu_us`, CPU time per sample in microseconds; `channels`,
+        the network's width. NaN where there is none."""
         if name == "cpu_us":
             return 1e6 * self.cpu_seconds / self.cpu_samples if self.cpu_samples else math.nan
         if name == "time":
@@ -55,7 +55,7 @@ class Record:
 
 
 class Store:
-    """FOLDER/EXPERIMENT.json, each written whole; several processes may add to it."""
+    """FOLDER/EXPERIMENT.json, written atomically; several processes may add to it."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -64,7 +64,7 @@ class Store:
         return self.folder / f"{experiment}.json"
 
     def records(self, experiment: str) -> list[Record]:
-        """All records of an experiment, in the order they were made."""
+        """All records of an experiment, oldest first."""
         path = self.path(experiment)
         if not path.exists():
             return []
@@ -77,7 +77,7 @@ class Store:
             raise LabError(f"{path}: not a file of results: {error!r}") from error
 
     def add(self, experiment: str, record: Record) -> None:
-        """Append a record; one of the same variant, seed and size is replaced."""
+        """Append a record in place of one of the same variant, seed and size."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with FileLock(self.folder / ".lock"):
             kept = [
@@ -90,7 +90,7 @@ class Store:
             write_text(self.path(experiment), f'{{\n{head},\n"records": [\n{lines}\n]\n}}\n')
 
     def current(self, experiment: Experiment) -> list[Record]:
-        """The records whose settings are still those of the experiment's file."""
+        """The records made with the present settings of the experiment's file."""
         names = {variant.name: variant for variant in experiment.variants}
         return [
             record
@@ -104,7 +104,7 @@ class Store:
     def find(
         self, experiment: Experiment, variant: Variant, size: Size, seed: int
     ) -> Record | None:
-        """The record of this run if its settings are still those of the experiment's file."""
+        """The record of this run, if made with the present settings of the experiment's file."""
         config, size = experiment.config(variant, size, seed), experiment.kind.size(size)
         for record in self.records(experiment.name):
             same = (record.variant, record.seed, record.size) == (variant.name, seed, size)
@@ -115,8 +115,8 @@ class Store:
     def twin(
         self, experiment: Experiment, variant: Variant, size: Size, seed: int, samples: str = ""
     ) -> Record | None:
-        """A record of another experiment, or variant, that is of the very same run; `samples`:
-        the digest of those to learn from."""
+        """The record of another experiment or variant that is of the same run. samples: digest of
+        the training samples."""
         config, size = experiment.config(variant, size, seed), experiment.kind.size(size)
         for path in sorted(self.folder.glob("*.json")):
             for record in self.records(path.stem):

@@ -1,7 +1,7 @@
-"""Runs the variants of experiments one after another, each resumable, none twice.
+"""Runs experiments: one run per variant and seed, each resumable, none made twice.
 
-Several processes, on several machines with a folder in common, may share the work: who makes a
-run holds a lock on it, which ends with the process.
+Several processes, also on several machines with a common folder, share the work: the process that
+makes a run holds its lock.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from komadori.lab.results import Record, Store
 from komadori.lab.size import LabError, Size
 from komadori.training import Part, Samples
 
-#: How often it is looked whether another process has ended a run.
+#: Seconds between looks for runs that other processes have ended.
 WAIT_S = 2.0
 
 
 @dataclass(frozen=True)
 class Task:
-    """One run that is to be made."""
+    """One run to make."""
 
     experiment: Experiment
     variant: Variant
@@ -50,26 +50,29 @@ class Task:
 
 
 class Observer:
-    """What a display is told; the default is silent."""
+    """Receives progress; silent by default."""
 
     def begin(self, task: Task, done: int, left: int, seconds_left: float) -> None:
-        """A run begins; `left` counts it."""
+        """A run begins. left: runs to make, this one included."""
 
     def progress(self, progress: Progress) -> None:
-        """The run has come so far."""
+        """The current run's progress."""
 
     def end(self, task: Task, record: Record) -> None:
         """A run has ended and its record is stored."""
 
     def wait(self, left: int) -> None:
-        """All runs that are left, or what they need, are being made by other processes."""
+        """Other processes make all runs that are left, or those that these need."""
 
 
 @dataclass
 class Laboratory:
-    """runs: a folder for the runs' checkpoints. device: of networks, as `training.DeviceConfig`'s,
-    "" for the experiment's own. threads: of the processor, 0 for all. files: names of the
-    games' files, for the report."""
+    """Makes the runs that have no record yet.
+
+    runs: folder of the runs' checkpoints. device: of networks, as `training.DeviceConfig`'s, ""
+    for the experiment's own. threads: CPU threads, 0 for all. files: names of the games' files,
+    for the report.
+    """
 
     store: Store
     runs: Path
@@ -83,7 +86,7 @@ class Laboratory:
 
     @cached_property
     def digest(self) -> str:
-        """Of the samples, so that runs of different ones don't stand beside each other."""
+        """Digest of the samples: runs of other samples are no comparison."""
         samples = self.samples.samples if isinstance(self.samples, Part) else self.samples
         found = hashlib.sha256()
         for column in (samples.hcp, samples.move16, samples.score_cp, samples.result):
@@ -91,7 +94,7 @@ class Laboratory:
         return found.hexdigest()[:16]
 
     def _check_data(self, experiments: Sequence[Experiment]) -> None:
-        """LabError where an experiment has runs of this size that learned from other samples."""
+        """LabError where an experiment has runs of this size on other samples."""
         for experiment in experiments:
             size = experiment.kind.size(self.size)
             for record in claims.at_size(self.store.current(experiment), size):
@@ -104,11 +107,10 @@ class Laboratory:
                     )
 
     def run(self, experiments: Sequence[Experiment], seeds: Sequence[int] | None = None) -> bool:
-        """Make every run that has no record yet; True when all have one.
+        """Make every run that has no record yet, by `claims.SEEDS` unless given; True when all
+        have one.
 
-        Without `seeds` each variant runs with the first one, and the variants of a claim whose
-        gap is small with the others of `claims.SEEDS` too, after the first runs of all. Raises
-        LabError where runs of the same size have learned from other samples.
+        Raises LabError where runs of the same size have learned from other samples.
         """
         self._check_data(experiments)
         pace = _Pace()
@@ -136,7 +138,7 @@ class Laboratory:
     def _take_or_make(
         self, task: Task, pace: _Pace, done: int, left: int, seconds_left: float
     ) -> Record | None:
-        """The task's record, stored; None where `stop` ended it early."""
+        """The task's record, stored; None if `stop` ended it early."""
         twin = self.store.twin(task.experiment, task.variant, self.size, task.seed, self.digest)
         if twin is not None:  # another experiment has made this very run
             self.store.add(task.experiment.name, twin)
@@ -150,7 +152,7 @@ class Laboratory:
         return record
 
     def _claim(self, tasks: Sequence[Task]) -> tuple[Task, FileLock] | None:
-        """The first task that no other process makes and that waits for none, and its lock."""
+        """The first task that is ready and that no other process makes, and its lock."""
         for task in tasks:
             first = self._first_task(task)
             if first is not None and not self._has_record(first):
@@ -164,7 +166,7 @@ class Laboratory:
         return None
 
     def _claim_file(self, task: Task) -> Path:
-        """One for all tasks that come to the very same run."""
+        """The lock of the task's run, the same for every task of that run."""
         experiment, digest = task.experiment, task.kind.digest(self.config(task))
         own = experiment.name if experiment.extras else "any"
         folder = self.runs / ".claims"
@@ -176,31 +178,14 @@ class Laboratory:
         return found is not None
 
     def tasks(self, experiments: Sequence[Experiment], seeds: Sequence[int] | None) -> list[Task]:
-        """What is left to run, in order."""
-        wanted = [
+        """The runs without a record: all variants with the first seed, then with the next."""
+        wanted = (
             Task(experiment, variant, seed)
+            for seed in seeds or claims.SEEDS
             for experiment in experiments
-            for seed in seeds or claims.SEEDS[:1]
             for variant in experiment.variants
-        ]
-        if not seeds:
-            wanted += [task for experiment in experiments for task in self._more(experiment)]
+        )
         return [task for task in wanted if not self._has_record(task)]
-
-    def _more(self, experiment: Experiment) -> list[Task]:
-        """Further seeds of the variants whose gaps are small."""
-        size = experiment.kind.size(self.size)
-        records = claims.at_size(self.store.current(experiment), size)
-        names: set[str] = set()
-        for claim in experiment.claims:
-            names |= claims.needs_seeds(claim, records, all_seeds=experiment.all_seeds)
-        names = experiment.with_first(names)
-        return [
-            Task(experiment, variant, seed)
-            for seed in claims.SEEDS[1:]
-            for variant in experiment.variants
-            if variant.name in names
-        ]
 
     def _samples(self, task: Task) -> int:
         count = len(self.samples.hcp) if not isinstance(self.samples, Part) else len(self.samples)
@@ -212,23 +197,23 @@ class Laboratory:
         return task.kind.on_device(config, self.device, self.threads)
 
     def folder(self, task: Task) -> Path:
-        """Where the task's run lies."""
+        """The folder of the task's run."""
         config, parent = self.config(task), self.runs / task.experiment.name
         name = _file_name(task).partition("/")[2]
         for begun in sorted(parent.glob(f"{name}-*")):
-            if _has_config(begun, task.kind, config):  # begun by an older komadori, maybe
+            if _has_config(begun, task.kind, config):  # the digest may be an older version's
                 return begun
         return parent / f"{name}-{task.kind.digest(config)}"
 
     def _first_task(self, task: Task) -> Task | None:
-        """The task that must have ended because this one plays against it."""
+        """The first variant's task, where this one plays against it."""
         first = task.experiment.variants[0]
         if not task.experiment.against_first or task.variant.name == first.name:
             return None
         return replace(task, variant=first)
 
     def _make(self, task: Task) -> Record | None:
-        """Learn and measure; None where `stop` ended it early."""
+        """Train and measure; None if `stop` ended it early."""
         first = self._first_task(task)
         job = Job(
             name=task.name,
@@ -265,7 +250,7 @@ class Laboratory:
 
 
 def _file_name(task: Task) -> str:
-    """EXPERIMENT/VARIANT-seedN, of characters that file systems know."""
+    """EXPERIMENT/VARIANT-seedN, in characters that every file system takes."""
     variant = re.sub(r"[^\w.+-]", "_", task.variant.name)
     return f"{task.experiment.name}/{variant}-seed{task.seed}"
 
@@ -279,7 +264,7 @@ def _has_config(folder: Path, kind: Learner, config: Any) -> bool:
 
 
 class _Pace:
-    """Seconds a sample, by experiment; others of its learner are thought to be as the mean."""
+    """Seconds per sample by experiment; a new one is assumed to take its learner's mean."""
 
     def __init__(self) -> None:
         self._spent: dict[tuple[str, str], tuple[float, int]] = {}

@@ -1,24 +1,21 @@
-"""How large an experiment is run, and the error that the laboratory raises."""
+"""The size of an experiment's runs, and the laboratory's error."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: The width that an experiment's channels are meant for: the diary's.
+#: The diary's width, for which experiments give their channels.
 FULL_WIDTH = 192
 
 
 class LabError(ValueError):
-    """An experiment or a result isn't what it should be; names file and key."""
+    """An experiment or a result is invalid; the text names file and key."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """How large an experiment is run.
-
-    positions: to learn from, 0 for all there are. width: of networks that are `FULL_WIDTH`
-    channels wide in the diary; 0 where there is no network. test_positions: to measure on.
-    """
+    """positions: for training, 0 for all. width: of networks that have `FULL_WIDTH` channels in
+    the diary, 0 without a network. test_positions: for the test."""
 
     positions: int = 300_000
     width: int = 64

@@ -1,4 +1,4 @@
-"""How fast the variants of an experiment play as int8 networks, measured turn by turn."""
+"""Speed of an experiment's variants as int8 networks, measured in turns."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from komadori.inference.quantization import quantize
 from komadori.lab.runner import Laboratory, Task
 from komadori.lab.size import LabError
 
-#: How the engine runs an int8 network on two cores.
+#: The engine's setting for an int8 network on two cores.
 SETTING = Setting("openvino", "int8", batch=16, streams=2)
 
-#: Positions that find the ranges of the activations.
+#: Positions for the calibration of the activations.
 CALIBRATION = 256
 
 
 def int8_forms(
     checkpoints: Mapping[str, Path], folder: Path, samples: records.Samples, held_out: int
 ) -> dict[str, tuple[Path, float]]:
-    """The int8 form of each model folder in `folder`, and the points of top-1 that it lost."""
+    """Quantise each checkpoint into `folder`; its file and the points of top-1 accuracy it lost."""
     forms = {}
     for name, checkpoint in checkpoints.items():
         model = folder / f"{name}.onnx"
@@ -38,8 +38,8 @@ def int8_forms(
 
 
 def int8_us(models: Mapping[str, Path], batches: int = 24, rounds: int = 12) -> dict[str, float]:
-    """Microseconds of processor time that each takes for a position: the least of `rounds`
-    turns in one run. Wall time would tell more of what else the machine does."""
+    """CPU time of each model in microseconds per position: the least of `rounds` turns in one
+    run. Wall time depends on what else the machine does."""
     evaluators = {name: SETTING.load(path) for name, path in models.items()}
     least = dict.fromkeys(models, math.inf)
     try:
@@ -72,9 +72,9 @@ def measure_int8(
     held_out: int = 4096,
     on_step: Callable[[str], None] = lambda text: None,
 ) -> dict[str, float]:
-    """Add to the records of an experiment's finished runs: int8_us, processor time of a position;
-    int8_per_s, positions a second of two cores at that; int8_time, relative to the first; and
-    int8_top1_lost, points of top-1. The microseconds of each."""
+    """Add to the records of an experiment's finished runs: int8_us, CPU time per position;
+    int8_per_s, positions per second of two such cores; int8_time, relative to the first variant;
+    int8_top1_lost, points of top-1 accuracy. Returns the microseconds of each."""
     if not isinstance(laboratory.samples, records.Samples):
         raise LabError("int8 needs samples of records")
     checkpoints = {}

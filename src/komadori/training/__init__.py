@@ -21,7 +21,7 @@ from komadori.training.data import MoveShares, Part, Samples, Split, make_split,
 from komadori.training.device import Compute
 from komadori.training.duplicates import average_duplicates
 from komadori.training.errors import CheckpointError, DivergedError, TrainingError
-from komadori.training.evaluate import SHARES, Metrics, evaluate, loss_config_of, measure
+from komadori.training.evaluate import FRACTIONS, Metrics, evaluate, loss_config_of, measure
 from komadori.training.export import ExportError, ExportResult, export
 from komadori.training.loader import Batch, Cursor, Encoder, Loader
 from komadori.training.loop import train
@@ -33,7 +33,7 @@ from komadori.training.shares import load_visits
 from komadori.training.streamed import Files
 
 __all__ = [
-    "SHARES",
+    "FRACTIONS",
     "Batch",
     "CheckpointError",
     "Compute",

@@ -54,8 +54,8 @@ class Metrics:
         return dataclasses.asdict(self)
 
 
-#: The measures that are shares, shown in per cent.
-SHARES = frozenset(
+#: The measures that are fractions, shown in per cent.
+FRACTIONS = frozenset(
     {
         "policy_top1",
         "policy_top3",

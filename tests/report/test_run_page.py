@@ -6,9 +6,9 @@ from click.testing import CliRunner
 
 from komadori import nets, records, training
 from komadori.cli.report import command
-from komadori.lab import run_report
-from komadori.lab.examine import PHASES, candidates, examine, phase_of
-from komadori.lab.figures import plot_png
+from komadori.report import run_page
+from komadori.report.examine import PHASES, candidates, examine, phase_of
+from komadori.report.figures import plot_png
 from komadori.rules import Board
 from komadori.training.encoder import CoreEncoder
 
@@ -61,7 +61,7 @@ def test_the_counts_are_those_of_the_measures(games, tmp_path, labels):
     decided = seen.result != 0.5
     told = (seen.win > 0.5) == (seen.result > 0.5)
     assert told[decided].mean() == pytest.approx(measured.value_accuracy)
-    rows = run_report.phase_rows(seen)
+    rows = run_page.phase_rows(seen)
     assert sum(row.positions for row in rows) == len(seen.rows)
     whole = sum(row.legal * row.positions for row in rows) / len(seen.rows)
     assert whole == pytest.approx(measured.best_is_legal)
@@ -94,7 +94,7 @@ def test_the_page(run, games):
     text = (folder / "index.html").read_text()
     for title in ("Policy loss", "Value calibration", "Accuracy by move number", "opening"):
         assert title in text
-    assert text.count('class="board"') == run_report.BOARDS
+    assert text.count('class="board"') == run_page.BOARDS
     assert "teacher" in text
     assert "http" not in text.replace("http://www.w3.org", "")  # nothing is loaded
     names = {path.stem for path in (folder / "figures").glob("*.svg")}
@@ -133,7 +133,7 @@ def test_other_games_than_the_runs_are_refused(run, games, tmp_path):
 
 
 def test_curves_are_the_log(run):
-    plots = run_report.curves(run.history)
+    plots = run_page.curves(run.history)
     train = [e for e in run.history if e["kind"] == "train"]
     assert list(plots["policy-loss"].curves[0].y) == [e["policy_loss"] for e in train]
     assert plot_png(plots["rate"])[:4] == b"\x89PNG"

@@ -1,15 +1,12 @@
-"""The quickstart's page: learning curves, a board with the policy's moves, match results.
-
-One self-contained HTML file: styles and pictures are inside, nothing is loaded.
-"""
+"""The quickstart's page: learning curves, boards with the policy's moves, match results."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
-from komadori.lab.figures import Plot, plot_svg
+from komadori.report.figures import Plot, plot_svg
+from komadori.report.html import render_template
 
 
 @dataclass(frozen=True)
@@ -23,7 +20,7 @@ class Candidate:
 
 @dataclass(frozen=True)
 class PositionView:
-    """A position of a held-out game as the network sees it; `win_rate` is the side to move's."""
+    """A position of a held-out game; `win_rate` is the network's, of the side to move."""
 
     caption: str
     board_svg: str
@@ -44,13 +41,13 @@ class MatchView:
 
     @property
     def games(self) -> int:
-        """How many games were played."""
+        """Games played."""
         return self.wins + self.draws + self.losses
 
 
 @dataclass(frozen=True)
 class Page:
-    """Everything the page shows."""
+    """The page's content."""
 
     title: str
     verdict: str
@@ -67,17 +64,3 @@ def render(page: Page) -> str:
     """The page as HTML text."""
     plots = [plot_svg(plot) for plot in page.plots]
     return render_template("quickstart.html.j2", page=page, plots=plots)
-
-
-def render_template(name: str, **values: object) -> str:
-    """A page of `lab/templates` as HTML text."""
-    from jinja2 import Environment, FileSystemLoader, StrictUndefined
-
-    environment = Environment(
-        loader=FileSystemLoader(Path(__file__).parent / "templates"),
-        autoescape=True,
-        undefined=StrictUndefined,
-        trim_blocks=True,
-        lstrip_blocks=True,
-    )
-    return environment.get_template(name).render(**values)

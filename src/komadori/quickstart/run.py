@@ -1,6 +1,4 @@
-"""The whole path once: games in, a trained network out, its strength measured, one page.
-
-`run` trains on the bundled sample, exports, plays two matches and writes everything into
+"""`run` trains on the bundled sample, exports, plays two matches and writes everything into
 one folder. A run that was interrupted while training resumes from its last checkpoint.
 """
 
@@ -19,25 +17,21 @@ import numpy as np
 from komadori import __version__, arena, inference, records, training
 from komadori.atomic import write_text
 from komadori.encoding import encode_planes, move_probabilities
-from komadori.lab.figures import Curve, Plot
-from komadori.lab.page import Candidate, MatchView, Page, PositionView, render
 from komadori.nets import short_name
+from komadori.quickstart.page import Candidate, MatchView, Page, PositionView, render
+from komadori.report.figures import Curve, Plot
 from komadori.rules import Board
 from komadori.run_lock import RunLock
 from komadori.training import Config, Metrics, Part, Report, RunResult
 
-#: A match counts as won when chance alone gives such a score less often than this.
+#: Level of the matches' p values (`arena`).
 SIGNIFICANCE = 0.05
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a quickstart may vary.
-
-    train_seconds: how long the network learns. games: of each match, an even number.
-    nodes: of the tree search a move. concurrency: games at once. seed: of the split, the
-    training and the matches.
-    """
+    """train_seconds: training time. games: per match, an even number. nodes: of the search per
+    move. concurrency: games at once. seed: of the split, the training and the matches."""
 
     train_seconds: float = 180.0
     games: int = 60
@@ -48,7 +42,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What came out; `passed` if both matches were won with p < SIGNIFICANCE."""
+    """The results; `passed` if both matches were won with p < SIGNIFICANCE."""
 
     folder: Path
     model: Path
@@ -68,19 +62,19 @@ class Outcome:
 
 
 class Observer:
-    """What a display is told while `run` works; the default is silent."""
+    """Receives the progress of `run`; silent by default."""
 
     def stage(self, text: str) -> None:
-        """A new part of the work begins."""
+        """A stage begins."""
 
     def say(self, text: str) -> None:
         """A result."""
 
     def training(self, report: Report) -> None:
-        """A logged step or a test."""
+        """A logged step or test."""
 
     def game(self, so_far: arena.MatchResult, total: int) -> None:
-        """A game of the current match of `total` games has ended."""
+        """A game of the current match, of `total` games, has ended."""
 
 
 def config(settings: Settings) -> Config:
@@ -101,10 +95,9 @@ def run(
     observer: Observer | None = None,
     run_config: Config | None = None,
 ) -> Outcome:
-    """Do the whole of it in `folder`, which keeps the run, the models, the games and the page.
+    """Train, export, play and write the page, all in `folder`.
 
-    Without `run_config` the bundled configuration trains. Raises InUseError while another process
-    works there.
+    run_config: the bundled one by default. Raises InUseError while another process works there.
     """
     with RunLock(folder):
         return _run(folder, settings, observer or Observer(), run_config)
@@ -122,7 +115,7 @@ def _run(
     )
     observer.say(
         f"{len(np.unique(samples.game)):,} games, {len(samples.hcp):,} positions; "
-        f"{len(train_part):,} to learn from, {len(test_part):,} held out"
+        f"{len(train_part):,} for training, {len(test_part):,} held out"
     )
 
     observer.stage(f"training {short_name(run_config.model.net)}")
@@ -152,7 +145,7 @@ def _run(
 def _train(
     run_dir: Path, run_config: Config, train: Part, test: Part, observer: Observer
 ) -> RunResult:
-    if (run_dir / "done").exists():  # a quickstart that ended: this is another
+    if (run_dir / "done").exists():  # of a quickstart that has ended
         shutil.rmtree(run_dir)
     resume = run_dir.exists() and training.newest_checkpoint(run_dir) is not None
     result = training.train(
@@ -225,7 +218,7 @@ def _summary(outcome: Outcome, settings: Settings) -> dict[str, object]:
 
 
 def _views(model: Path, held_out: Part, seed: int, candidates: int = 5) -> list[PositionView]:
-    """Four positions of different held-out games, early to late, as the network sees them."""
+    """Four positions of different held-out games, early to late, with the network's answers."""
     samples, rng = held_out.samples, np.random.default_rng(seed)
     evaluator = inference.load(model)
     views: list[PositionView] = []
@@ -293,8 +286,8 @@ def _page(
             "policy accuracy, top-1": f"{metrics.policy_top1:.1%}",
             "value accuracy": f"{metrics.value_accuracy:.1%}",
             "best label is legal": f"{metrics.best_is_legal:.1%}",
-            "positions learned from": f"{result.samples:,}",
-            "time altogether": f"{minutes} min {seconds} s",
+            "training samples": f"{result.samples:,}",
+            "total time": f"{minutes} min {seconds} s",
         },
         plots=[
             Plot(
@@ -326,13 +319,13 @@ def _page(
             "command": f"komadori quickstart --seconds {settings.train_seconds:g} "
             f"--games {settings.games} --nodes {settings.nodes} --seed {settings.seed}",
             "network": f"{about['net']}, {about['parameters']:,} parameters",
-            "data": f"{data['train_games']:,} games, {data['train_positions']:,} positions to "
-            f"learn from; {data['test_games']:,} games, {data['test_positions']:,} positions "
+            "data": f"{data['train_games']:,} games, {data['train_positions']:,} training "
+            f"positions; {data['test_games']:,} games, {data['test_positions']:,} positions "
             f"held out, {data['positions_in_both']} in both",
             "training": f"{result.step:,} steps of {run_config.loop.batch_size} positions, "
             f"{result.seconds:.0f} s on {about['device']}, {about['dtype']}",
             "matches": f"{settings.games} games each, openings played twice with colours "
-            f"changed, {settings.nodes} nodes a move for the networks",
+            f"changed, {settings.nodes} nodes per move for the networks",
             "made with": f"komadori {__version__}, Python {platform.python_version()}, "
             f"{platform.system()} {platform.machine()}",
         },
@@ -341,7 +334,7 @@ def _page(
 
 
 def next_commands(model: Path) -> list[tuple[str, str]]:
-    """What to do with the model, as (purpose, command) pairs."""
+    """Next steps with the model, as (purpose, command) pairs."""
     return [
         ("Play against it in a GUI, or over USI", f"komadori usi --model {model}"),
         ("Measure it against an engine", f"komadori match model:{model}?nodes=200 gnushogi:"),

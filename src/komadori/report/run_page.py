@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from komadori import nets, training
 from komadori.atomic import atomic_writer, write_text
-from komadori.lab.examine import (
+from komadori.report.examine import (
     MIDDLE_PIECES,
     OPENING_PIECES,
     PHASES,
@@ -22,23 +22,23 @@ from komadori.lab.examine import (
     candidates,
     examine,
 )
-from komadori.lab.figures import Curve, Plot, plot_png, plot_svg
-from komadori.lab.page import render_template
+from komadori.report.figures import Curve, Plot, plot_png, plot_svg
+from komadori.report.html import render_template
 from komadori.rules import Board
 from komadori.training import Config, Metrics, Part
 from komadori.training.encoder import CoreEncoder
 
-#: Plies that share a point of the accuracy by ply.
+#: Plies per point of the accuracy by ply.
 PLIES = 10
-#: Fewer positions than this are no point of a plot.
+#: Fewest positions of a point in a plot.
 FEWEST = 20
-#: Boards drawn.
+#: Positions of largest loss shown as boards.
 BOARDS = 8
 
 
 @dataclass(frozen=True)
 class PhaseRow:
-    """Shares in [0, 1] of the positions of one phase."""
+    """Fractions in [0, 1] of the positions of one phase."""
 
     name: str
     positions: int
@@ -51,7 +51,7 @@ class PhaseRow:
 
 @dataclass(frozen=True)
 class WorstPosition:
-    """A position whose move the network found least likely."""
+    """A position with a large policy loss."""
 
     caption: str
     board_svg: str
@@ -60,7 +60,7 @@ class WorstPosition:
 
 @dataclass(frozen=True)
 class RunPage:
-    """Everything the page shows; `plots` by the name of their files."""
+    """The page's content; `plots` by file name."""
 
     title: str
     figures: dict[str, str]
@@ -80,8 +80,8 @@ def write_run_report(
 ) -> Path:
     """Examine the run's newest checkpoint on its test part and write OUT/index.html.
 
-    The samples are those that the run was given: the split is made again as the run made it.
-    Raises TrainingError where it isn't the run's, and what loading a checkpoint raises.
+    Needs the run's own samples, to repeat its split. Raises TrainingError for others, and as
+    loading a checkpoint does.
     """
     folder = training.resolve(run_dir)
     network, card = nets.load_model(folder)
@@ -91,8 +91,8 @@ def write_run_report(
     expected = card.training.get("data", {}).get("train_fingerprint", split.fingerprint)
     if split.fingerprint != expected:
         raise training.TrainingError(
-            f"{run_dir}: these games aren't those of the run: it would be measured on positions "
-            "that it has learned; give the run's own --data and --test"
+            f"{run_dir}: these are not the run's games, so its test could hold positions it was "
+            "trained on; give the run's own --data and --test"
         )
     if not len(part):
         raise training.TrainingError(f"{run_dir}: no test positions to report on")
@@ -133,7 +133,7 @@ def write_run_report(
 
 
 def curves(history: Sequence[dict[str, Any]]) -> dict[str, Plot]:
-    """Plots over the positions learned from, of a log's entries."""
+    """Plots of a log's entries over the training positions."""
     train = [e for e in history if e["kind"] == "train"]
     test = [e for e in history if e["kind"] == "test"]
 
@@ -144,7 +144,7 @@ def curves(history: Sequence[dict[str, Any]]) -> dict[str, Plot]:
     def both(key: str) -> list[Curve]:
         return [curve("training", _thinned(train, key), key), curve("held out", test, key)]
 
-    at = "positions learned from"
+    at = "training positions"
     shares = [("top 1", "policy_top1"), ("top 3", "policy_top3"), ("top 5", "policy_top5")]
     plots = {
         "policy-loss": Plot("Policy loss", at, both("policy_loss")),
@@ -159,13 +159,13 @@ def curves(history: Sequence[dict[str, Any]]) -> dict[str, Plot]:
             "Value accuracy and legal moves",
             at,
             [
-                curve("winner told", test, "value_accuracy"),
+                curve("winner predicted", test, "value_accuracy"),
                 curve("best label legal, unmasked", test, "best_is_legal"),
             ],
             percent=True,
         ),
         "rate": Plot("Learning rate", at, [curve("rate", train, "rate")]),
-        "speed": Plot("Samples a second", at, [curve("samples/s", train, "samples_per_s")]),
+        "speed": Plot("Samples per second", at, [curve("samples/s", train, "samples_per_s")]),
     }
     return {name: plot for name, plot in plots.items() if any(c.x for c in plot.curves)}
 
@@ -193,7 +193,7 @@ def plots_of(seen: Examination) -> dict[str, Plot]:
 
 
 def phase_rows(seen: Examination) -> list[PhaseRow]:
-    """A row a phase that occurs."""
+    """One row per phase that occurs."""
     rows = []
     for number, name in enumerate(PHASES):
         chosen = seen.phase == number
@@ -203,11 +203,11 @@ def phase_rows(seen: Examination) -> list[PhaseRow]:
                 PhaseRow(
                     name,
                     int(chosen.sum()),
-                    top1=_share(seen.rank < 1, labelled),
-                    top3=_share(seen.rank < 3, labelled),
-                    top5=_share(seen.rank < 5, labelled),
-                    value=_share(_told(seen), chosen & (seen.result != 0.5)),
-                    legal=_share(seen.is_legal, chosen),
+                    top1=_fraction(seen.rank < 1, labelled),
+                    top3=_fraction(seen.rank < 3, labelled),
+                    top5=_fraction(seen.rank < 5, labelled),
+                    value=_fraction(_predicted(seen), chosen & (seen.result != 0.5)),
+                    legal=_fraction(seen.is_legal, chosen),
                 )
             )
     return rows
@@ -220,10 +220,10 @@ def _by_ply(seen: Examination) -> Plot:
         labelled, decided = chosen & seen.labelled, chosen & (seen.result != 0.5)
         if min(labelled.sum(), decided.sum()) >= FEWEST:
             x.append(begin + PLIES / 2)
-            policy.append(_share(seen.rank == 0, labelled))
-            value.append(_share(_told(seen), decided))
+            policy.append(_fraction(seen.rank == 0, labelled))
+            value.append(_fraction(_predicted(seen), decided))
     both = [Curve("policy, top 1", x, policy), Curve("value", x, value)]
-    return Plot("Accuracy by move number", f"move ({PLIES} a point)", both, percent=True)
+    return Plot("Accuracy by move number", f"move ({PLIES} per point)", both, percent=True)
 
 
 def _calibration(seen: Examination) -> Plot:
@@ -236,7 +236,7 @@ def _calibration(seen: Examination) -> Plot:
             y.append(float(seen.result[chosen].mean()))
     return Plot(
         "Value calibration",
-        "win probability that the network gives",
+        "predicted win probability",
         [Curve("games won", x, y)],
         percent=True,
         kind="calibration",
@@ -244,7 +244,7 @@ def _calibration(seen: Examination) -> Plot:
 
 
 def _worst_rows(seen: Examination, part: Part) -> list[int]:
-    """Rows of the samples with the largest policy loss, a game once."""
+    """Rows of the samples with the largest policy loss, one per game."""
     rows: list[int] = []
     games: set[int] = set()
     for place in np.argsort(-seen.policy_loss, kind="stable"):
@@ -295,9 +295,9 @@ def _facts(
         "network": nets.short_name(config.model.net),
         "features, labels": f"{card.features}, {card.labels}",
         "test positions": f"{len(part):,}",
-        "learned from": f"{card.training.get('samples', 0):,} positions, "
+        "trained on": f"{card.training.get('samples', 0):,} samples, "
         f"{card.training.get('steps', 0):,} steps of {config.loop.batch_size}",
-        "optimiser": f"{config.optimizer.name}, {config.schedule.kind} {config.schedule.rate:g}",
+        "optimizer": f"{config.optimizer.name}, {config.schedule.kind} {config.schedule.rate:g}",
         "value": f"lambda {config.loss.value_lambda:g}, coefficient {card.eval_coef:.0f}",
     }
     for entry in history:
@@ -315,17 +315,17 @@ def _facts(
 
 
 def _thinned(entries: list[dict[str, Any]], key: str, most: int = 300) -> list[dict[str, Any]]:
-    """At most so many points, each the mean of its neighbours."""
+    """At most `most` points, each the mean of its neighbours."""
     known = [e for e in entries if e.get(key) is not None]
     step = math.ceil(len(known) / most) if known else 1
     groups = [known[i : i + step] for i in range(0, len(known), step)]
     return [{**g[-1], key: sum(e[key] for e in g) / len(g)} for g in groups]
 
 
-def _told(seen: Examination) -> NDArray[np.bool_]:
-    told: NDArray[np.bool_] = (seen.win > 0.5) == (seen.result > 0.5)
-    return told
+def _predicted(seen: Examination) -> NDArray[np.bool_]:
+    predicted: NDArray[np.bool_] = (seen.win > 0.5) == (seen.result > 0.5)
+    return predicted
 
 
-def _share(hits: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
+def _fraction(hits: NDArray[np.bool_], among: NDArray[np.bool_]) -> float:
     return float(hits[among].mean()) if among.any() else math.nan

@@ -7,10 +7,10 @@ import pytest
 
 pytest.importorskip("torch")
 
-from komadori.lab import quickstart
-from komadori.lab.figures import Curve, Plot
-from komadori.lab.page import MatchView, Page, render
+from komadori import quickstart
 from komadori.nets import parse
+from komadori.quickstart.page import MatchView, Page, render
+from komadori.report.figures import Curve, Plot
 
 
 @pytest.fixture(scope="module")

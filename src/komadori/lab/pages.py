@@ -1,6 +1,6 @@
 """The laboratory's pages: for each experiment the diary's figures beside those measured.
 
-OUT/index.md           every experiment and what came of its claims
+OUT/index.md           every experiment, its claims and their verdicts
 OUT/NAME.md, NAME.svg  one experiment
 OUT/data/NAME.json     the records that the page was made from
 """
@@ -13,17 +13,20 @@ from pathlib import Path
 
 from komadori.atomic import write_text
 from komadori.lab.claims import (
-    SHARES,
+    FAILS,
+    FRACTIONS,
+    HOLDS,
+    LEVEL,
+    SEEDS,
+    Comparison,
+    Finding,
     Value,
-    Verdict,
     at_size,
-    beside_sizes,
-    error_name,
     judge,
     value_of,
 )
 from komadori.lab.experiment import Claim, Experiment, Variant
-from komadori.lab.figures import DotRow, Mark, dots_svg, trade_svg
+from komadori.lab.pictures import DotRow, Mark, dots_svg, trade_svg
 from komadori.lab.results import Record, Store
 from komadori.lab.size import LabError, Size
 
@@ -46,9 +49,9 @@ TITLES = {
     "policy_entropy": "policy entropy",
     "policy_top1_mass": "largest probability",
     "root_moves": "root moves",
-    "root_share": "share of the most visited",
+    "root_share": "visits of the most visited move",
     "channels": "channels",
-    "cpu_us": "µs a sample",
+    "cpu_us": "µs per sample",
     "time": "time",
     "int8_per_s": "int8 positions/s",
     "int8_time": "int8 time",
@@ -69,113 +72,171 @@ TITLES = {
 }
 
 
-#: Measures without a fraction, and those that have no spread worth telling.
+#: Units of measures that are neither fractions nor losses.
+_UNITS = {
+    "cpu_us": " µs",
+    "int8_top1_lost": " points",
+    "elo_first": " Elo",
+    "result_loss": " nats",
+    "teacher_loss": " nats",
+    "policy_entropy": " nats",
+    "policy_loss": " nats",
+    "root_moves": " moves",
+}
+#: Measures shown as whole numbers, and those whose spread isn't shown.
 _WHOLE = {"channels", "cpu_us", "int8_per_s", "parameters", "weights_touched", "elo_first_error"}
 _SPREADLESS = {"channels", "parameters", "time"}
 
 
-def write_report(
+def write_pages(
     experiments: Sequence[Experiment], store: Store, out: Path, command: str, machine: str
 ) -> list[Path]:
     """Write every experiment that has records, the newest size of each; the pages' paths."""
-    pages = []
-    lines = []
+    pages, rows = [], []
     for experiment in experiments:
         records = store.current(experiment)
         if not records:
             for suffix in (".md", ".svg"):  # of figures that no longer hold
                 (out / f"{experiment.name}{suffix}").unlink(missing_ok=True)
-            lines.append(_index_row(experiment, [], ()))
+            rows.append((experiment.title, "", "not run", ""))
             continue
-        size = records[-1].size
-        records = at_size(records, size)
-        verdicts = [judge(claim, records, experiment) for claim in experiment.claims]
-        text = page(experiment, records, verdicts, command, machine)
+        records = at_size(records, records[-1].size)
+        findings = judge(experiment.claims, records)
         path = out / f"{experiment.name}.md"
-        write_text(path, text)
+        write_text(path, page(experiment, records, findings, command, machine))
         write_text(out / f"{experiment.name}.svg", picture(experiment, records))
         copy = out / "data" / f"{experiment.name}.json"
         if copy.resolve() != store.path(experiment.name).resolve():
             write_text(copy, store.path(experiment.name).read_text(encoding="utf-8"))
         pages.append(path)
-        lines.append(_index_row(experiment, records, verdicts))
-    write_text(out / "index.md", _index(lines, command, machine))
+        runs = f"{len(records)} of {len(SEEDS) * len(experiment.variants)}"
+        linked = f"[{experiment.title}]({path.name})"
+        for number, one in enumerate(findings or [None]):
+            first = ("", "") if number else (linked, runs)
+            rows.append((*first, *((one.claim.text, _answer(one)) if one else ("", ""))))
+    write_text(out / "index.md", _index(rows, command, machine))
     return pages
 
 
 def page(
     experiment: Experiment,
     records: Sequence[Record],
-    verdicts: Sequence[Verdict],
+    findings: Sequence[Finding],
     command: str,
     machine: str,
 ) -> str:
     """The Markdown page of one experiment from records of one size."""
-    size = records[-1].size
     parts = [
         f"# {experiment.title}",
         f"{experiment.question} ({experiment.source}; `experiments/lab/{experiment.name}.toml`)",
-    ]
-    if experiment.note:
-        parts.append(experiment.note)
-    parts += [
-        table(experiment, records),
+        experiment.note,
+        variants_table(experiment, records),
         f"![{experiment.title}]({experiment.name}.svg)",
-        "## What the diary concluded, and what was found",
-        _claims(experiment, verdicts),
+        "## Claims" if findings else "",
+        _claims_text(findings) if findings else "",
         "## How",
-        _how(experiment, records, size, command, machine),
+        _how(experiment, records, command, machine),
     ]
-    return "\n\n".join(parts) + "\n"
+    return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def table(experiment: Experiment, records: Sequence[Record]) -> str:
-    """The Markdown table: a row a variant, each of the diary's figures beside the one measured;
-    first those that have none."""
+def variants_table(experiment: Experiment, records: Sequence[Record]) -> str:
+    """One row per variant: its measures, each beside the diary's figure, and its seeds."""
     diary = [key for key in TITLES if any(key in variant.diary for variant in experiment.variants)]
     columns = experiment.columns or experiment.kind.columns
     ours = [c for c in columns if any(_has(r, c) for r in records)]
     cells: list[tuple[str, bool]] = [(key, True) for key in diary if key not in ours]
     for key in ours:
         cells += [(key, True)] * (key in diary) + [(key, False)]
-    seeds = any(len(_seeds(records, v)) > 1 for v in experiment.variants)
-    beside: dict[str, dict[str, Claim]] = {}
-    for claim in experiment.claims:
-        if claim.at_equal:
-            beside.setdefault(_beside_head(claim), {})[claim.beside] = claim
     heads = [
         "variant",
         *(f"diary: {TITLES[key]}" if is_diary else TITLES.get(key, key) for key, is_diary in cells),
-        *beside,
-        *(["seeds"] if seeds else []),
+        "seeds",
     ]
-    rules = ["---", *("---" if is_diary else "--:" for _, is_diary in cells)]
-    rows = [heads, rules + ["--:"] * (len(heads) - len(rules))]
+    rows = []
     for variant in experiment.variants:
-        named = (
-            variant.title
-            if variant.title == variant.name
-            else f"{variant.title} (`{variant.name}`)"
-        )
-        row = [named]
+        named = f"{variant.title} (`{variant.name}`)"
+        row = [variant.title if variant.title == variant.name else named]
         for key, is_diary in cells:
             row.append(_diary_cell(variant, key) if is_diary else _cell(records, variant, key))
-        row += [_beside_cell(records, claims.get(variant.name)) for claims in beside.values()]
-        if seeds:
-            row.append(", ".join(map(str, _seeds(records, variant))))
-        rows.append(row)
-    return "\n".join("| " + " | ".join(row) + " |" for row in rows)
+        seeds = sorted({r.seed for r in records if r.variant == variant.name})
+        rows.append([*row, ", ".join(map(str, seeds))])
+    return _table(heads, ["---", *("---" if d else "--:" for _, d in cells), "---"], rows)
+
+
+def claims_table(findings: Sequence[Finding]) -> str:
+    """One row per comparison: the paired gap, its 95 % interval, and the claim's verdict."""
+    rows = []
+    for one in findings:
+        who = "Open question" if one.claim.is_open else "Diary"
+        p = "" if math.isnan(one.p) else f"{one.p:.2g}" if one.p >= 0.001 else "< 0.001"
+        for number, comparison in enumerate(one.comparisons):
+            first = not number
+            rows.append(
+                [
+                    f"{who}: {one.claim.text}" if first else "",
+                    *_comparison_cells(one.claim, comparison),
+                    p if first else "",
+                    f"**{_answer(one)}**" if first else "",
+                ]
+            )
+    heads = ["claim", "compared", "gap", "95 % interval", "seeds", "p, corrected", "verdict"]
+    return _table(heads, ["---", "---", "--:", "--:", "--:", "--:", "---"], rows)
+
+
+def _answer(finding: Finding) -> str:
+    """The verdict; of an open question yes or no."""
+    if not finding.claim.is_open:
+        return finding.verdict
+    return finding.verdict.replace(FAILS, "no").replace(HOLDS, "yes")
+
+
+def _comparison_cells(claim: Claim, one: Comparison) -> list[str]:
+    """compared, gap, 95 % interval, seeds."""
+    seeds = str(len(one.gap.by_seed))
+    if one.text:
+        return [one.label, one.text, "", seeds]
+    what = f"{one.label}: {TITLES.get(claim.measure, claim.measure)}"
+    if claim.at_equal:
+        what += f", at equal {TITLES.get(claim.at_equal, claim.at_equal)}"
+    if not one.gap.by_seed:
+        return [what, "", "", seeds]
+    unit, form = _UNITS.get(claim.measure, ""), "{:+.3g}"
+    scale = 1.0
+    if claim.ratio:
+        unit, form = " times", "{:.3g}"
+    elif claim.measure in FRACTIONS:
+        scale, unit, form = 100.0, " points", "{:+.2f}"
+    interval = one.interval
+    shown = " to ".join(form.format(scale * end) for end in (interval.low, interval.high))
+    gap = form.format(scale * one.gap.mean) + unit
+    return [what, gap, "" if math.isnan(interval.low) else shown, seeds]
+
+
+def _claims_text(findings: Sequence[Finding]) -> str:
+    tested = sum(not math.isnan(one.p) for one in findings)
+    return (
+        f"{claims_table(findings)}\n\n"
+        "Gaps are means of differences between runs of one seed; intervals are Student's t over "
+        f"the seeds, of each gap by itself. p is corrected for the {tested} claims tested on this "
+        f"page (Holm); a verdict needs p < {LEVEL:g}. *Exploratory*: p is below that before the "
+        "correction only; a lead to test anew, not a finding. A single seed decides nothing."
+    )
+
+
+def _table(heads: Sequence[str], rules: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+    return "\n".join("| " + " | ".join(row) + " |" for row in (heads, rules, *rows))
 
 
 def format_measure(name: str, value: float) -> str:
-    """A measure as text, shares in per cent, times as clocks."""
+    """A measure as text: fractions in per cent, times as h:mm:ss."""
     if not math.isfinite(value):
         return ""
     if name == "time":
         minutes, seconds = divmod(round(value), 60)
         hours, minutes = divmod(minutes, 60)
         return f"{hours}:{minutes:02}:{seconds:02}"
-    if name in SHARES:
+    if name in FRACTIONS:
         return f"{100 * value:.1f} %"
     if name in _WHOLE:
         return f"{value:,.0f}"
@@ -200,25 +261,10 @@ def _cell(records: Sequence[Record], variant: Variant, key: str) -> str:
     return text + _spread(key, value) if math.isfinite(value.spread) else text
 
 
-def _beside_head(claim: Claim) -> str:
-    at, measure = TITLES.get(claim.at_equal, claim.at_equal), TITLES[claim.measure]
-    return f"{measure} beside the {claim.sizes_of} of its {at}"
-
-
-def _beside_cell(records: Sequence[Record], claim: Claim | None) -> str:
-    if claim is None:
-        return ""
-    gap = beside_sizes(claim, records)
-    if not gap.by_seed:
-        return ""
-    text = f"{100 * gap.mean:+.1f}" if claim.measure in SHARES else f"{gap.mean:+.3g}"
-    return text + _spread(claim.measure, gap) if math.isfinite(gap.spread) else text
-
-
 def _spread(key: str, value: Value) -> str:
     if key in _SPREADLESS:
         return ""
-    if key in SHARES:
+    if key in FRACTIONS:
         return f" ± {100 * value.spread:.1f}"
     return f" ± {value.spread:.3g}" if value.spread < 10 else f" ± {value.spread:,.0f}"
 
@@ -227,60 +273,28 @@ def _diary_cell(variant: Variant, key: str) -> str:
     value = variant.diary.get(key, "")
     if isinstance(value, str) or key.startswith("train_"):
         return str(value)
-    if key in SHARES:  # in the diary's digits
+    if key in FRACTIONS:  # in the diary's digits
         digits = max(0, len(repr(value).partition(".")[2]) - 2)
         return f"{100 * value:.{digits}f} %"
     return format_measure(key, float(value))
 
 
-def _claims(experiment: Experiment, verdicts: Sequence[Verdict]) -> str:
-    lines = []
-    for claim, verdict in zip(experiment.claims, verdicts, strict=True):
-        who = "Left open" if claim.is_open else "Diary"
-        lines.append(
-            f"- {who}: {claim.text} **{verdict.sentence[0].upper()}{verdict.sentence[1:]}**."
-        )
-    return "\n".join(lines) if lines else "Nothing."
-
-
-def _how(
-    experiment: Experiment, records: Sequence[Record], size: Size, command: str, machine: str
-) -> str:
-    last, kind = records[-1], experiment.kind
-    amount = f"{last.facts['train_positions']:,}"
+def _how(experiment: Experiment, records: Sequence[Record], command: str, machine: str) -> str:
+    last, kind, size = records[-1], experiment.kind, records[-1].size
     data = "".join(f" --data '{name}'" for name in last.facts.get("files", ()))
     tested = f" --test-positions {size.test_positions}"
     chosen = command or (
         f"komadori lab run {experiment.name}{data} --positions {size.positions}"
         f"{kind.options(size)}{tested if size.test_positions != Size().test_positions else ''}"
     )
+    where = machine or "; ".join(dict.fromkeys(str(r.facts["machine"]) for r in records))
     return (
         f"`{chosen.replace('NAME', experiment.name)}`\n\n"
-        f"{amount} positions to learn from, {kind.budget_text(last.config)}, the same ones in the "
-        f"same order for all variants of a seed{_proof(records)}; {last.facts['test_positions']:,} "
-        "positions of other games to measure on, none of them learned from. "
-        f"{kind.how(size, last.facts, scale=experiment.scale, machine=_machine(records, machine))} "
-        f"{_rule(experiment, records)}"
-    )
-
-
-def _machine(records: Sequence[Record], machine: str) -> str:
-    """As given, or of the records, the newest last."""
-    return machine or "; ".join(dict.fromkeys(str(r.facts["machine"]) for r in records))
-
-
-def _rule(experiment: Experiment, records: Sequence[Record]) -> str:
-    """What ± means, and which gaps decide nothing."""
-    own = any(_has(r, error_name(claim.measure)) for r in records for claim in experiment.claims)
-    mine = " or, where it has one, within its own 95 % error" if own else ""
-    alone = (
-        "decides nothing here, as such runs differ by several points"
-        if experiment.all_seeds
-        else f"decides nothing under two points (2 % of what is no share){mine}"
-    )
-    return (
-        "± after a figure of the table is the standard deviation over the seeds, after a gap its "
-        f"95 % error (Student's t), beyond which it decides. A gap of one seed {alone}."
+        f"{last.facts['train_positions']:,} training positions, {kind.budget_text(last.config)}, "
+        f"the same ones in the same order for all variants of a seed{_proof(records)}; "
+        f"{last.facts['test_positions']:,} test positions, of other games. "
+        f"{kind.how(size, last.facts, scale=experiment.scale, machine=where)} "
+        "± is the standard deviation over the seeds."
     )
 
 
@@ -296,39 +310,22 @@ def _proof(records: Sequence[Record]) -> str:
     return f" (fingerprint {by_seed[min(by_seed)].pop()})"
 
 
-def _index_row(
-    experiment: Experiment, records: Sequence[Record], verdicts: Sequence[Verdict]
-) -> str:
-    ran = sum(any(r.variant == v.name for r in records) for v in experiment.variants)
-    found = "<br>".join(
-        f"{claim.text} **{verdict.sentence[0].upper()}{verdict.sentence[1:]}**"
-        for claim, verdict in zip(experiment.claims, verdicts, strict=False)
-    )
-    name = f"[{experiment.title}]({experiment.name}.md)" if records else experiment.title
-    return f"| {name} | {ran} of {len(experiment.variants)} | {found or 'not run'} |"
-
-
-def _index(rows: list[str], command: str, machine: str) -> str:
+def _index(rows: Sequence[Sequence[str]], command: str, machine: str) -> str:
     how = f" `{command}`, {machine}." if command else ""
-    return "\n".join(
-        [
-            "# The laboratory",
-            "",
-            "Each question of the diary as an experiment that can be run again "
-            f"(`komadori lab list`), the diary's figures beside ours.{how} Commands name the "
-            "games' files without their folder; `komadori lab report` makes these pages of the "
-            "records that runs leave.",
-            "",
-            "| experiment | variants run | claims |",
-            "|---|---|---|",
-            *rows,
-            "",
-        ]
+    return (
+        "# The laboratory\n\n"
+        "The diary's questions as experiments that can be run again (`komadori lab list`), its "
+        f"figures beside ours.{how} Commands name the games' files without their folder. "
+        "`komadori lab report` makes these pages from the records of the runs. Runs: one per "
+        f"variant and seed, {len(SEEDS)} seeds each; what a verdict means is "
+        "[explained here](../../concepts/laboratory.md#a-verdict).\n\n"
+        + _table(["experiment", "runs", "claim", "verdict"], ["---"] * 4, rows)
+        + "\n"
     )
 
 
 def picture(experiment: Experiment, records: Sequence[Record]) -> str:
-    """The SVG of one experiment: a dot a seed, or what is had for what it costs."""
+    """The SVG of one experiment: a dot per seed, or accuracy over cost for `at_equal` claims."""
     traded = [claim for claim in experiment.claims if claim.at_equal]
     if traded:
         return _trade(experiment, records, traded[0])
@@ -348,7 +345,7 @@ def picture(experiment: Experiment, records: Sequence[Record]) -> str:
 
 
 def _trade(experiment: Experiment, records: Sequence[Record], claim: Claim) -> str:
-    """Every variant by what the claim compares at equal, its sizes as a line."""
+    """Every variant over the claim's `at_equal`, the sizes as a line."""
     marks = []
     for variant in experiment.variants:
         x = value_of(records, variant.name, claim.at_equal).mean
@@ -356,12 +353,8 @@ def _trade(experiment: Experiment, records: Sequence[Record], claim: Claim) -> s
         if math.isfinite(x) and values:
             marks.append(Mark(variant.name, x, values, variant.name in claim.sizes))
     at, measure = TITLES.get(claim.at_equal, claim.at_equal), TITLES[claim.measure]
-    return trade_svg(marks, f"{measure} by {at}", at, claim.sizes_of, claim.measure in SHARES)
+    return trade_svg(marks, f"{measure} by {at}", at, claim.sizes_of, claim.measure in FRACTIONS)
 
 
 def _has(record: Record, key: str) -> bool:
     return math.isfinite(record.measure(key))
-
-
-def _seeds(records: Sequence[Record], variant: Variant) -> list[int]:
-    return sorted({r.seed for r in records if r.variant == variant.name})

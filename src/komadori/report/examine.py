@@ -1,4 +1,4 @@
-"""What a network says of each test position, for the report of a run."""
+"""A network's answers for each test position, for the report of a run."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ from komadori.training.evaluate import most_probable
 from komadori.training.loader import Loader
 from komadori.training.loss import log_policy
 
-#: Phases of a game, from a position alone. Pieces that have changed hands or been promoted tell
-#: how far the fight has gone; a king in the three ranks of the enemy is a phase of its own.
+#: Phases of a game, from a position alone: by the pieces in hand or promoted; a king in the
+#: opponent's three ranks is a phase of its own.
 PHASES = ("opening", "middle game", "endgame", "king in the enemy camp")
-#: Pieces in hand and promoted ones on the board: up to so many are an opening, up to so many a
-#: middle game.
+#: Most pieces in hand or promoted, of both sides, in an opening and in a middle game.
 OPENING_PIECES, MIDDLE_PIECES = 2, 7
 
 
 @dataclass(frozen=True)
 class Examination:
-    """One row a position of the part, in its order.
+    """Arrays [N], one row per position of the part, in its order.
 
-    rows: int64, of the samples. labelled: bool. rank: int64, the move's place among the most
-    probable labels, 0 for the first, 5 for all from the sixth on. policy_loss: float32, 0 where
-    there is no move. win: float32, the side to move's probability. result: float32. is_legal:
-    bool, of the most probable label, unmasked. ply: int16. phase: int8, of `PHASES`.
+    rows: int64, of the samples. labelled: bool, has a move. rank: int64, the move's rank among the
+    most probable labels from 0, 5 beyond the fifth. policy_loss: float32, 0 without a move. win:
+    float32, win probability of the side to move. result: float32, its result. is_legal: bool,
+    of the most probable label, unmasked. ply: int16. phase: int8, index in `PHASES`.
     """
 
     rows: NDArray[np.int64]
@@ -50,7 +49,7 @@ class Examination:
 def examine(
     network: Network, part: Part, encoder: Encoder, loss: LossConfig, compute: Compute
 ) -> Examination:
-    """Ask the network about every position; unmasked unless training masks."""
+    """Evaluate every position; illegal moves are masked where training masks them."""
     network.eval()
     columns: dict[str, list[NDArray[np.generic]]] = {
         name: [] for name in ("rows", "labelled", "rank", "policy_loss", "win", "is_legal")
@@ -71,7 +70,7 @@ def examine(
             [p.gather(1, label[:, None])[:, 0] for p, label in zip(log_p, known, strict=True)]
         ).sum(0)
         best = top[:, 0]
-        if to.legal is not None:  # legality is asked of what the network says by itself
+        if to.legal is not None:  # is_legal is of the unmasked policy
             best = most_probable(log_policy(logits, replace(to, legal=None)), 1)[:, 0]
         columns["rows"].append(batch.rows.copy())
         columns["labelled"].append(to.has_label.cpu().numpy())
@@ -91,7 +90,7 @@ def examine(
 
 
 def phase_of(hcp: NDArray[np.uint8]) -> int:
-    """The place in `PHASES` of a position."""
+    """The index in `PHASES` of a position, hcp uint8 [32]."""
     board = Board.from_hcp(hcp.tobytes())
     for color in (0, 1):
         king = board.king(color)
@@ -125,7 +124,7 @@ def candidates(
     compute: Compute,
     count: int = 4,
 ) -> list[Candidate]:
-    """The legal moves of a position that the network finds most probable, and the teacher's."""
+    """The `count` most probable legal moves of a position, and the teacher's move."""
     from komadori import encoding
 
     one = Part(part.samples, np.array([row], np.int64))

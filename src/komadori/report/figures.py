@@ -1,0 +1,100 @@
+"""Plots of a page, as SVG text that follows the page's colours, or as PNG."""
+
+from __future__ import annotations
+
+import io
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+COLOURS = ("#b5482f", "#2f6f8f", "#6b8e23", "#8a5aa3")
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One line of a plot: `x` and `y` of equal length."""
+
+    label: str
+    x: Sequence[float]
+    y: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Plot:
+    """One set of axes. percent: format of the y axis. kind: line, bar, or calibration, with x in
+    per cent too and the diagonal. ticks: names of the bars."""
+
+    title: str
+    x_label: str
+    curves: Sequence[Curve]
+    percent: bool = False
+    kind: str = "line"
+    ticks: Sequence[str] = ()
+
+
+def plot_svg(plot: Plot, *, alone: bool = False) -> str:
+    """A plot as an SVG element that takes its text colour from the page, or as a file."""
+    return figure_svg(lambda: _figure(plot), plot.title, transparent=not alone)
+
+
+def plot_png(plot: Plot) -> bytes:
+    """The same as a PNG on white."""
+    buffer = io.BytesIO()
+    _figure(plot).savefig(buffer, format="png", dpi=160)
+    return buffer.getvalue()
+
+
+def _figure(plot: Plot) -> Any:
+    from matplotlib.figure import Figure
+    from matplotlib.ticker import EngFormatter, PercentFormatter
+
+    figure = Figure(figsize=(5.4, 3.2), layout="constrained")
+    axes = figure.subplots()
+    for number, curve in enumerate(plot.curves):
+        colour = COLOURS[number % len(COLOURS)]
+        if plot.kind == "bar":
+            width = 0.8 / len(plot.curves)
+            places = [x + (number - (len(plot.curves) - 1) / 2) * width for x in curve.x]
+            axes.bar(places, curve.y, width, color=colour, label=curve.label)
+        else:
+            marker = "o" if len(curve.x) < 30 else ""
+            axes.plot(curve.x, curve.y, marker=marker, ms=4, color=colour, lw=2, label=curve.label)
+    if plot.kind == "calibration":
+        axes.plot([0, 1], [0, 1], color="#888888", linewidth=1, linestyle=":")
+        axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    elif plot.kind == "bar" and plot.ticks:
+        ticks = [tick.replace(" in ", " in\n") for tick in plot.ticks]
+        axes.set_xticks(range(len(ticks)), ticks, multialignment="center")
+    elif plot.kind == "line":
+        axes.xaxis.set_major_formatter(EngFormatter(sep=""))
+    axes.set_title(plot.title, loc="left", fontsize=12)
+    axes.set_xlabel(plot.x_label)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.grid(axis="y", alpha=0.25)
+    if plot.percent:
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    if plot.kind == "bar":  # above the bars, which leave no room beside them
+        highest = max((y for c in plot.curves for y in c.y if y == y), default=1.0)
+        axes.set_ylim(0, 1.25 * highest)
+        if plot.percent:
+            axes.set_yticks([y for y in axes.get_yticks() if y <= 1])
+    if len(plot.curves) > 1:
+        place = {"loc": "upper center", "ncols": len(plot.curves), "fontsize": 9}
+        axes.legend(frameon=False, **(place if plot.kind == "bar" else {}))
+    return figure
+
+
+def figure_svg(draw: Callable[[], Any], salt: str, *, transparent: bool = True) -> str:
+    """A matplotlib figure as SVG text, the same for the same figure and `salt`; transparent: an
+    element for a page, in the page's text colour, instead of a file."""
+    import matplotlib as mpl
+
+    with mpl.rc_context({"svg.fonttype": "none", "font.size": 11, "svg.hashsalt": salt}):
+        buffer = io.StringIO()
+        draw().savefig(buffer, format="svg", transparent=transparent, metadata={"Date": None})
+    svg = buffer.getvalue()
+    svg = re.sub(r"<metadata>.*?</metadata>", "", svg, flags=re.DOTALL)
+    if not transparent:
+        return svg
+    return svg[svg.index("<svg") :].replace("#000000", "currentColor")
