@@ -129,7 +129,7 @@ def test_other_games_than_the_runs_are_refused(run, games, tmp_path):
         command, [str(run.run_dir), "--data", str(games), "--data", str(more)]
     )
     assert made.exit_code == 1
-    assert "these games aren't those of the run" in made.output
+    assert "these are not the run's games" in made.output
 
 
 def test_curves_are_the_log(run):
