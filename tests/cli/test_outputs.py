@@ -114,3 +114,13 @@ def test_a_pipe_gets_the_records_alone(games: Path, capfd: pytest.CaptureFixture
     assert out.splitlines() == lines
     assert "3 games, 9 plies" in result.stderr
     assert len(read_games(games)) == 3
+
+
+def test_a_report_replaces_no_page_of_others(tmp_path: Path) -> None:
+    page = tmp_path / "index.html"
+    page.write_text("<!doctype html><p>my page</p>")
+    result = run("report", tmp_path, "--out", tmp_path)
+    assert result.exit_code == 2
+    assert f"{page} exists and holds no page of ours; --force replaces it" in result.output
+    page.write_text('<!doctype html><meta name="generator" content="komadori">')
+    assert run("report", tmp_path, "--out", tmp_path).exit_code == 1  # no run in it

@@ -17,6 +17,7 @@ from komadori import inference
 from komadori.inference import Evaluator, InferenceError, ModelError, evaluate, load
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.protocol import Floats
+from komadori.rules import Board
 
 onnx = pytest.importorskip("onnx")
 ort = pytest.importorskip("onnxruntime")
@@ -153,11 +154,17 @@ def test_torch_loads_a_model_folder(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("backend", BACKENDS)
 @pytest.mark.parametrize("content", [b"", b"not a model", b"\x08\x08" + bytes(100)])
-def test_a_file_that_is_no_model(tmp_path: Path, backend: str, content: bytes) -> None:
-    path = tmp_path / "broken.onnx"
-    path.write_bytes(content)
-    with pytest.raises(ModelError, match=r"broken\.onnx"):
-        load(path, backend=backend)
+def test_a_file_that_is_no_model(
+    tmp_path: Path, backend: str, content: bytes, capfd: pytest.CaptureFixture[str]
+) -> None:
+    for name in ("broken.onnx", "broken.xml"):
+        path = tmp_path / name
+        path.write_bytes(content)
+        with pytest.raises(ModelError, match=re.escape(name)) as caught:
+            load(path, backend=backend)
+        assert "\n" not in str(caught.value)
+    printed = capfd.readouterr()
+    assert (printed.out, printed.err) == ("", "")  # of no library that logs
 
 
 @pytest.mark.parametrize("backend", ["auto", *BACKENDS])
@@ -343,3 +350,22 @@ def test_waiting_for_a_batch_that_was_dropped_is_an_error() -> None:
     slots.free.set()
     assert slots.wait(0)[1].shape == (1,)
     slots.close()
+
+
+@pytest.mark.parametrize("backend", BACKENDS)
+def test_an_evaluator_says_what_it_runs(model: Path, backend: str) -> None:
+    evaluator = load(model, backend=backend, max_batch=4, slots=2)
+    text = repr(evaluator)
+    evaluator.close()
+    assert f" {model.name} in float32: dlshogi -> 2187, 2 x 4 rows>" in text
+
+
+def test_a_policy_in_one_line(model: Path) -> None:
+    board = Board("startpos moves 7g7f 3c3d")
+    chances = inference.policy(board, model)
+    assert set(chances) == set(board.legal_moves)
+    assert sum(chances.values()) == pytest.approx(1, abs=1e-5)
+    assert list(chances.values()) == sorted(chances.values(), reverse=True)
+    same, value = inference.policy_and_value("startpos moves 7g7f 3c3d", load(model))
+    assert list(same) == list(chances)
+    assert 0 < value < 1

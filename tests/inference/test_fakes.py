@@ -95,3 +95,8 @@ def test_rows_out_of_range() -> None:
     for n in (0, 5):
         with pytest.raises(ValueError, match=f"{n} rows"):
             evaluator.start(0, n)
+
+
+def test_a_fake_says_what_it_is() -> None:
+    text = repr(load("random:1", max_batch=8, slots=3))
+    assert text == "<RandomEvaluator: dlshogi -> 2187, 3 x 8 rows>"

@@ -237,5 +237,27 @@ def test_command(tmp_path):
     assert json.loads((tmp_path / "m/model.json").read_text())["training"]["imported_from"]
     check((network, card), blocks_form(), F.relu, BLOCKS)
     again = CliRunner().invoke(group, arguments)
-    assert again.exit_code == 1
-    assert "holds a model already" in again.output
+    assert again.exit_code == 2
+    assert "holds a model already; --force replaces it" in again.output
+    assert CliRunner().invoke(group, [*arguments, "--force"]).exit_code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("notes.txt", b"hello"),
+        ("a.npz", bytes(range(1, 200))),
+        ("b.pth", b"PK\x03\x04rubbish"),
+        ("c.npz", b"PK\x03\x04rubbish"),
+        ("d.pth", b"\x80\x02rubbish"),
+        ("e.pth", b""),
+    ],
+)
+def test_the_command_tells_in_one_line_what_is_no_model(tmp_path, name, data):
+    (tmp_path / name).write_bytes(data)
+    done = CliRunner().invoke(group, ["import", str(tmp_path / name), "-o", str(tmp_path / "m")])
+    assert done.exit_code == 1
+    assert done.output.startswith(f"Error: {tmp_path / name}: ")
+    assert done.output.count("\n") == 1
+    assert "fault of komadori" not in done.output
+    assert not (tmp_path / "m").exists()

@@ -284,3 +284,18 @@ def test_a_usi_player_is_refused_options_that_it_has_not() -> None:
     command = f"usi:{sys.executable} -m komadori usi --player material"
     with pytest.raises(EngineError, match="no option Threads"):
         make(f"{command}?Threads=2")
+
+
+@pytest.mark.parametrize(
+    ("spec", "text"),
+    [
+        ("random", "<RandomPlayer 'random'>"),
+        ("material?name=[a]", "<MaterialPlayer '[a]'>"),
+        ("policy:random:2", "<LookPlayer 'policy random:2'>"),
+        ("alphabeta", "<SearchPlayer 'alphabeta'>"),
+    ],
+)
+def test_players_say_who_they_are(spec: str, text: str) -> None:
+    player = make(spec)
+    assert repr(player) == text
+    player.close()

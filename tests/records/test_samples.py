@@ -42,3 +42,17 @@ def test_the_side_to_move_sees_its_own_result(samples: records.Samples) -> None:
     assert agree.mean() > 0.8
     first = samples.take(samples.game == 0)
     assert np.all(first.result[::2] + first.result[1::2][0] == 1)
+
+
+def test_rows_can_be_looked_at(samples: records.Samples) -> None:
+    row = samples[5]
+    assert row.move in row.board.legal_moves
+    assert (row.ply, row.board.ply) == (samples.ply[5], samples.ply[5])
+    assert (row.score_cp, row.result) == (samples.score_cp[5], samples.result[5])
+    assert samples[-1].game == samples.game[-1]
+    assert isinstance(row.end, records.End)
+    assert len(samples[2:7]) == 5
+    assert len(samples[samples.game == 3]) == (samples.game == 3).sum()
+    assert [one.board.sfen() for one in samples[:3]] == [samples[i].board.sfen() for i in range(3)]
+    with pytest.raises(IndexError):
+        samples[len(samples)]

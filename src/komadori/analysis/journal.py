@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 from collections.abc import Mapping
@@ -40,11 +41,14 @@ class Journal:
     def _open(self, settings: Mapping[str, Any]) -> IO[str]:
         header = json.dumps({"komadori-analysis": VERSION, **settings}, sort_keys=True)
         kept = self._read(header)
-        if not self.is_resumed:
-            self.path.write_text(header + "\n", encoding="utf-8")
-        else:
-            os.truncate(self.path, kept)
-        return self.path.open("a", encoding="utf-8")
+        try:
+            if not self.is_resumed:
+                self.path.write_text(header + "\n", encoding="utf-8")
+            else:
+                os.truncate(self.path, kept)
+            return self.path.open("a", encoding="utf-8")
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from error
 
     def _read(self, header: str) -> int:
         """Take in what the file holds, if it is of these settings; the bytes that are sound."""
@@ -67,12 +71,18 @@ class Journal:
         return kept
 
     def add(self, key: str, found: Found) -> None:
+        """Keep a result. Raises OSError, which names the file, where the disk is full."""
+        row = json.dumps({"position": key, **asdict(found)}) + "\n"
+        try:
+            self._file.write(row)
+            self._file.flush()
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from error
         self.known[key] = found
-        self._file.write(json.dumps({"position": key, **asdict(found)}) + "\n")
-        self._file.flush()
 
     def close(self) -> None:
-        self._file.close()
+        with contextlib.suppress(OSError):  # of a row that `add` could not write
+            self._file.close()
         self._lock.release()
 
     def __enter__(self) -> Self:

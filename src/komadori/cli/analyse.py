@@ -5,16 +5,18 @@ from __future__ import annotations
 import contextlib
 import locale
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 import click
 
 from komadori.atomic import write_text
 from komadori.cli import interrupt
-from komadori.cli.console import console, progress, say
+from komadori.cli.console import clean, console, counted, progress, say
+from komadori.cli.outputs import IsKind, check_outputs, force_option, holds, is_page
 from komadori.rules import BLACK, Board
 
 if TYPE_CHECKING:
@@ -23,10 +25,15 @@ if TYPE_CHECKING:
     from komadori.records import Game
     from komadori.usi.options import OptionTable
 
+    #: A network, the options that it brings, and what it is.
+    _Network: TypeAlias = tuple[Evaluator, OptionTable, dict[str, str]]
+
 #: Playouts per position where neither nodes nor time is given.
 DEFAULT_NODES = 800
 #: Lines kept of each position.
 LINES = 2
+#: Positions of a game, at most, that are searched together and share what they find.
+BLOCK = 32
 #: What this command writes: never its input.
 _OWN_SUFFIXES = (".analysed.csa", ".analysed.kif")
 _INDEX = "analysis-index.html"
@@ -121,6 +128,7 @@ class _Output:
     help="Show the analysis that the records' comments hold, of any program; search nothing.",
 )
 @click.option("--fresh", is_flag=True, help="Start over instead of resuming.")
+@force_option
 def command(
     files: tuple[Path, ...],
     model: str,
@@ -133,6 +141,7 @@ def command(
     comments: Literal["shogihome", "shogigui"],
     from_comments: bool,
     fresh: bool,
+    force: bool,
 ) -> None:
     """Analyse the games in FILE..., records of any format.
 
@@ -152,17 +161,20 @@ def command(
         effort = Effort(None, seconds) if seconds is not None else Effort(nodes or DEFAULT_NODES)
     except ValueError as error:
         raise click.UsageError(f"--time: {error}") from error
-    chosen = [_read(path, output) for path in _inputs(files, own=from_comments)]
-    names = [record.base for record in chosen]
-    if len(set(names)) < len(names):
-        raise click.UsageError("two files would be written to the same place; give them folders")
+    paths = _inputs(files, own=from_comments)
+    _check_places(paths, output, only_pages=from_comments, force=force)
     settings = _Output(lang, pieces, comments)
     strength: Mapping[str, str] = {}
     if from_comments:
+        chosen = [_read(path, output) for path in paths]
         analysed = [_from_comments(record) for record in chosen]
         note = "komadori analyse --from-comments"
     else:
-        found, note, strength = _searched(chosen, model, threads, effort, fresh)
+        network = _load(model, threads)  # a wrong one is told before hours of reading
+        with contextlib.closing(network[0]):
+            chosen = [_read(path, output) for path in paths]
+            found, note = _searched(chosen, network, effort, fresh)
+        strength = _strength(model)
         analysed = [
             [
                 AnalysedGame(game, [found[key] for key in keys])
@@ -187,8 +199,7 @@ def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
     kept = [path for path in files if not path.name.endswith(_OWN_SUFFIXES)]
     skipped = len(files) - len(kept)
     if skipped:
-        several = "files" if skipped > 1 else "file"
-        say(f"skipped {skipped} {several} that this command wrote (*.analysed.*)", err=True)
+        say(f"skipped {counted(skipped, 'file')} that this command wrote (*.analysed.*)", err=True)
     if not kept:
         raise click.ClickException(
             "only files that this command wrote; see --from-comments to show what they hold"
@@ -196,26 +207,56 @@ def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
     return kept
 
 
-def _searched(
-    chosen: list[_Record], model: str, threads: int, effort: Effort, fresh: bool
-) -> tuple[dict[str, Found], str, Mapping[str, str]]:
-    """What is found of each position, how, and how strong the engine is, by language."""
-    from komadori import inference
-    from komadori.analysis.strength import statement
+def _check_places(
+    paths: Sequence[Path], output: Path | None, *, only_pages: bool, force: bool
+) -> None:
+    """Raise UsageError where a result would replace another, an input or a file of another kind."""
+    from komadori.records import RecordError
+    from komadori.records.formats import find_format, guess_format
 
-    evaluator, options, facts = _load(model, threads)
+    records = [_Record(path, [], False, _base(path, output)) for path in paths]
+    names = [record.base for record in records]
+    if len(set(names)) < len(names):
+        raise click.UsageError("two files would be written to the same place; give them folders")
+    outputs: dict[Path, tuple[str, IsKind]] = {r.page: ("page of ours", is_page) for r in records}
+    if len(records) > 1:
+        outputs[_index_path(records)] = ("page of ours", is_page)
+    if not only_pages:
+        for record in records:
+            try:
+                record.is_csa = guess_format(record.path).name == "csa"
+            except RecordError as error:
+                raise click.ClickException(str(error)) from error
+            format = find_format("csa" if record.is_csa else "kif")
+            outputs[record.annotated] = (f"{format.name} record", holds(format))
+    check_outputs(outputs, paths, force=force)
+
+
+def _searched(
+    chosen: list[_Record], network: _Network, effort: Effort, fresh: bool
+) -> tuple[dict[str, Found], str]:
+    """What is found of each position, and how."""
+    from komadori import inference
+
+    evaluator, options, facts = network
     try:
         found = _search(chosen, evaluator, effort, options, facts, fresh)
-    except (inference.InferenceError, OSError) as error:
+    except inference.InferenceError as error:
+        raise click.ClickException(f"{facts['model']}: {error}") from error
+    except OSError as error:
         raise click.ClickException(str(error)) from error
-    finally:
-        evaluator.close()
-    note = f"komadori analyse, {facts['model']}, {effort} per position"
+    return found, f"komadori analyse, {clean(facts['model'])}, {effort} per position"
+
+
+def _strength(model: str) -> Mapping[str, str]:
+    """How strong the engine is, by language."""
+    from komadori.analysis.strength import statement
+
     unknown = {
         "en": "The strength of this network has not been measured here.",
         "ja": "このネットワークの棋力は測定していません。",
     }
-    return found, note, unknown if model else statement()
+    return unknown if model else statement()
 
 
 def _read(path: Path, output: Path | None) -> _Record:
@@ -232,10 +273,14 @@ def _read(path: Path, output: Path | None) -> _Record:
     usable = [game for game in games if len(game)]
     if not usable:
         raise click.ClickException(f"{path}: no game with moves")
-    base = (output or path.parent) / path.name.removesuffix(path.suffix)
-    record = _Record(path, usable, is_csa, base)
+    record = _Record(path, usable, is_csa, _base(path, output))
     record.keys = [_keys(game) for game in usable]
     return record
+
+
+def _base(path: Path, output: Path | None) -> Path:
+    """What the names of the results begin with."""
+    return (output or path.parent) / path.name.removesuffix(path.suffix)
 
 
 def _from_comments(record: _Record) -> list[AnalysedGame]:
@@ -254,7 +299,7 @@ def _keys(game: Game) -> list[str]:
     return [sfen.rpartition(" ")[0] for sfen in (*boards, game.final_board().sfen())]
 
 
-def _load(model: str, threads: int) -> tuple[Evaluator, OptionTable, dict[str, str]]:
+def _load(model: str, threads: int) -> _Network:
     """The network, the options that it brings, and what it is: results hold for this one only."""
     from komadori import inference
     from komadori.players.evaluators import load_evaluator
@@ -289,45 +334,63 @@ def _search(
     from komadori.search import PuctOptions
 
     own = options.settings()  # what the model brings
-    settings = {**facts, "effort": str(effort), "lines": LINES, "options": own}
+    settings = {**facts, "effort": str(effort), "lines": LINES, "block": BLOCK, "options": own}
     found: dict[str, Found] = {}
     wanted: dict[str, list[Journal]] = {}
     with contextlib.ExitStack() as journals:
         for record in chosen:
             journal = journals.enter_context(Journal(record.journal, settings, fresh=fresh))
             if journal.known:
-                say(f"{record.path.name}: {len(journal.known):,} positions known", err=True)
+                known = counted(len(journal.known), "position")
+                say(f"{record.path.name}: {known} known", err=True)
             found |= journal.known
             for key in {key for keys in record.keys for key in keys} - journal.known.keys():
                 wanted.setdefault(key, []).append(journal)
         for key in wanted.keys() & found.keys():  # known from another file
             for journal in wanted.pop(key):
                 journal.add(key, found[key])
+        blocks = _blocks(chosen, found.keys(), is_timed=effort.nodes is None)
         interrupt.hint("the same command resumes")
         search = PuctOptions(**{**own, "multipv": LINES})  # type: ignore[arg-type]
         analyser = PositionAnalyser(evaluator, effort, search)
         with progress(console(err=True)) as bar:
             task = bar.add_task("positions", total=len(wanted))
-            for key, result in analyser.analyse(_positions(chosen, set(wanted))):
-                found[key] = result
-                for journal in wanted[key]:
-                    journal.add(key, result)
-                bar.advance(task)
+            for block in blocks:
+                for key, result in analyser.analyse((key, Board(f"{key} 1")) for key in block):
+                    if key in found:
+                        continue  # of a block that was interrupted
+                    found[key] = result
+                    for journal in wanted[key]:
+                        journal.add(key, result)
+                    bar.advance(task)
     return found
 
 
-def _positions(chosen: list[_Record], wanted: set[str]) -> Iterator[tuple[str, Board]]:
-    """The positions wanted, each once, game after game from the end to the start: what is found
-    later in a game helps to judge what comes before. They are searched without the moves that led
-    to them: with these a line that comes back to a position of the game with a pawn more in hand
-    would count as won, as it does in play.
+def _blocks(chosen: list[_Record], known: Collection[str], *, is_timed: bool) -> list[list[str]]:
+    """The positions to search, each once, in blocks whose searches share what they find: game
+    after game from the end to the start, for what is found later in a game helps to judge what
+    comes before.
+
+    An interrupted block is searched again as a whole, so that what is found of a position never
+    depends on interruptions. Searches by time aren't repeatable: of their blocks only what isn't
+    known is searched. Positions are searched without the moves that led to them: with these a line
+    that comes back to a position of the game with a pawn more in hand would count as won, as it
+    does in play.
     """
+    seen: set[str] = set()
+    blocks = []
     for record in chosen:
         for keys in record.keys:
-            for key in reversed(keys):
-                if key in wanted:
-                    wanted.remove(key)
-                    yield key, Board(f"{key} 1")
+            own = [key for key in dict.fromkeys(reversed(keys)) if key not in seen]
+            seen.update(own)
+            count = -(-len(own) // BLOCK)
+            cuts = [len(own) * i // count for i in range(count + 1)] if count else []
+            for first, last in pairwise(cuts):
+                block = own[first:last]
+                missing = [key for key in block if key not in known]
+                if missing:
+                    blocks.append(missing if is_timed else block)
+    return blocks
 
 
 def _write(
@@ -354,9 +417,8 @@ def _write(
                         language=settings.own_language,
                     )
                 )
-    page = html_report(
-        games, record.path.name, note, strength=strength, options=_page_options(settings)
-    )
+    name = clean(record.path.name)
+    page = html_report(games, name, note, strength=strength, options=_page_options(settings))
     write_text(record.page, page)
 
 
@@ -375,18 +437,20 @@ def _write_index(
 
     from komadori.analysis import IndexEntry, html_index
 
-    folder = Path(os.path.commonpath([record.page.resolve().parent for record in chosen]))
-    entries = [
-        IndexEntry(
-            quote(os.path.relpath(record.page.resolve(), folder).replace(os.sep, "/")),
-            record.path.name,
-            games,
-        )
-        for record, games in zip(chosen, analysed, strict=True)
-    ]
-    index = folder / _INDEX
+    index = _index_path(chosen)
+    entries = []
+    for record, games in zip(chosen, analysed, strict=True):
+        path = os.path.relpath(record.page.resolve(), index.parent).replace(os.sep, "/")
+        # Names needn't be UTF-8: a link holds their bytes.
+        entries.append(IndexEntry(quote(os.fsencode(path)), clean(record.path.name), games))
     write_text(index, html_index(entries, "komadori", note, options=_page_options(settings)))
     say(f"wrote {index}")
+
+
+def _index_path(chosen: Sequence[_Record]) -> Path:
+    """In the folder that holds all pages."""
+    folders = [record.page.resolve().parent for record in chosen]
+    return Path(os.path.commonpath(folders)) / _INDEX
 
 
 def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:

@@ -14,6 +14,7 @@ import click
 
 from komadori.cli.bench_alphabeta import command as alphabeta
 from komadori.cli.console import say
+from komadori.cli.network_options import BACKEND
 from komadori.inference import Evaluator
 from komadori.inference.measure import Setting, compare, recommend
 
@@ -92,13 +93,14 @@ def _int8_of(path: Path) -> Iterator[Path]:
 @click.option("--batches", default="1,4,16,64", show_default=True, help="Batch sizes.")
 @click.option("--streams", default="", help="Numbers of OpenVINO streams. [default: 1 and all]")
 @click.option(
-    "--seconds",
+    "--time",
+    "seconds",
     default=1.0,
     show_default=True,
     type=SECONDS,
     help="Time for each measurement.",
 )
-@click.option("--backend", default="", help="Only this backend.")
+@click.option("--backend", default="auto", type=BACKEND, help="Only this backend. [default: all]")
 def inference(
     model: Path | None,
     net: str,
@@ -114,11 +116,12 @@ def inference(
     Each figure is the median of three turns that the settings of a row take. The setting
     recommended has the smallest batch that comes within 5% of the fastest.
     """
-    from komadori.inference import available_threads
+    from komadori.inference import ModelError, available_threads
 
     sizes = _numbers(batches, "--batches")
     counts = _numbers(streams, "--streams") if streams else sorted({1, available_threads()})
     speeds: dict[Setting, float] = {}
+    failures: dict[str, str] = {}  # what a backend says, and the first setting of it
     with ExitStack() as files:
         path = files.enter_context(_model_file(model, net, channels2))
         say(f"{path.name}, {available_threads()} threads, positions/s")
@@ -128,12 +131,17 @@ def inference(
         if with_int8 and path.suffix != ".xml":
             rows.append((files.enter_context(_int8_of(path)), "openvino", "int8"))
         for file, name, precision in rows:
-            if backend and name != backend:
+            if backend not in ("auto", name):
                 continue
             for count in counts if name == "openvino" else [0]:
-                speeds |= _row(file, name, precision, count, sizes, seconds)
+                try:
+                    speeds |= _row(file, name, precision, count, sizes, seconds)
+                except (ModelError, ValueError) as error:
+                    failures.setdefault(str(error), f"{name}, {precision}")
     if not speeds:
-        raise click.ClickException("nothing could be measured")
+        raise click.ClickException(next(iter(failures), f"{path}: no backend runs it"))
+    for failure, setting in failures.items():
+        say(f"{setting}: {failure}", err=True)
     chosen = recommend(speeds)
     say(f"fastest: {max(speeds, key=lambda s: speeds[s])}: {max(speeds.values()):,.0f}")
     say(f"recommended: {chosen}: {speeds[chosen]:,.0f} positions/s")
@@ -158,16 +166,10 @@ def _row(
     path: Path, backend: str, precision: str, streams: int, sizes: list[int], seconds: float
 ) -> dict[Setting, float]:
     """Measure and print one row of the table."""
-    from komadori.inference import ModelError
-
     settings = [Setting(backend, precision, size, streams) for size in sizes]
     label = f"{backend:<13}{precision:<11}{streams or '-':<9}"
-    try:
-        with _loaded(path, settings) as evaluators:
-            speeds = compare(evaluators, seconds)
-    except (ModelError, ValueError) as error:
-        say(f"{label}{error}")
-        return {}
+    with _loaded(path, settings) as evaluators:
+        speeds = compare(evaluators, seconds)
     say(label + "".join(f"{speeds[setting]:>12,.0f}" for setting in settings))
     return speeds
 
@@ -195,7 +197,8 @@ def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, E
     "--batch", default=0, type=click.IntRange(min=0), help="Rows to a batch. [default: engine's]"
 )
 @click.option(
-    "--seconds",
+    "--time",
+    "seconds",
     default=4.0,
     show_default=True,
     type=SECONDS,

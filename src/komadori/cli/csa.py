@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.cli.game_options import MARGIN
 from komadori.cli.interrupt import InterruptError
 
 
@@ -23,7 +24,9 @@ from komadori.cli.interrupt import InterruptError
     help="floodgate: GAME_NAME,TRIP, as floodgate-300-10F,secret. [env: KOMADORI_CSA_PASSWORD]",
 )
 @click.option("--games", type=click.IntRange(1), help="Then stop. [default: go on]")
-@click.option("--margin", default=1000, show_default=True, help="Milliseconds kept back.")
+@click.option(
+    "--margin", default=1.0, show_default=True, type=MARGIN, help="Seconds of the clock kept back."
+)
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the games' records.")
 @click.option("--verbose", is_flag=True, help="Show every line of the conversation.")
 def command(
@@ -33,7 +36,7 @@ def command(
     name: str,
     password: str,
     games: int | None,
-    margin: int,
+    margin: float,
     out: Path | None,
     verbose: bool,
 ) -> None:
@@ -63,7 +66,9 @@ def command(
         account = CsaAccount(host, name, password, port)
         made = players.make(player)
         try:
-            CsaClient(account, made, margin_ms=margin, out=out, on_game=show).play(games)
+            CsaClient(account, made, margin_ms=round(1000 * margin), out=out, on_game=show).play(
+                games
+            )
         finally:
             made.close()
     except (ValueError, EngineError, CsaLoginError, OSError) as error:

@@ -164,6 +164,9 @@ def _backends() -> Iterator[Finding]:
         yield _attempt("training", name, _package(name), f"pip install {name}")
     yield _attempt("records", "rsshogi", _package("rsshogi"), "pip install rsshogi", required=True)
     yield _attempt("matches", "shogiarena", _package("shogiarena"), "pip install shogiarena")
+    for name in ("fastapi", "uvicorn", "websockets", "segno"):
+        yield _attempt("browser", name, _package(name), f"pip install {name}")
+    yield _attempt("machines", "ray", _package("ray"), "pip install ray")
 
 
 def _gpu() -> Finding:
@@ -186,7 +189,24 @@ def _sample() -> str:
     return f"{path} ({path.stat().st_size / 1e6:.2f} MB)"
 
 
+def _bundled_network() -> str:
+    from komadori.inference import card_of, default_model
+
+    path = default_model()
+    card = card_of(path)
+    return f"{card.get('name', path.stem)}: {path} ({path.stat().st_size / 1e6:.1f} MB)"
+
+
+def _bundled_evaluation() -> str:
+    from komadori.search.alphabeta import EVALUATIONS
+
+    path = Path(__file__).parents[1] / "data" / str(EVALUATIONS["nnue"])
+    return f"{path} ({path.stat().st_size / 1e6:.1f} MB)"
+
+
 def _files() -> Iterator[Finding]:
+    yield _attempt("files", "network", _bundled_network, "reinstall komadori", required=True)
+    yield _attempt("files", "nnue", _bundled_evaluation, "reinstall komadori", required=True)
     yield _attempt("files", "sample games", _sample, "reinstall komadori", required=True)
     models = sorted(Path("runs").glob("**/*.onnx"))
     for model in models:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.console import say
+from komadori.cli.network_options import BACKEND, DEVICE
 
 if TYPE_CHECKING:
     from komadori.training import Metrics, Samples
@@ -25,9 +26,15 @@ if TYPE_CHECKING:
 )
 @click.option("--batch-size", default=1024, show_default=True, type=click.IntRange(min=1))
 @click.option(
-    "--device", default="auto", show_default=True, help="For a run: auto, cpu, cuda, mps."
+    "--device",
+    default="auto",
+    show_default=True,
+    type=DEVICE,
+    help="For a run: auto, cpu, cuda, mps.",
 )
-@click.option("--backend", default="auto", show_default=True, help="For an ONNX file.")
+@click.option(
+    "--backend", default="auto", show_default=True, type=BACKEND, help="For an ONNX file."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
     model: Path, data: tuple[str, ...], batch_size: int, device: str, backend: str, as_json: bool

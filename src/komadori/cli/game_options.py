@@ -17,7 +17,10 @@ WIN_FIELDS = ("adjudicate_cp", "adjudicate_moves")
 DRAW_FIELDS = ("adjudicate_draw_cp", "adjudicate_draw_moves", "adjudicate_draw_ply")
 
 #: No clock runs longer than a week.
-MAX_CLOCK_MS = 7 * 24 * 3600 * 1000
+MAX_CLOCK_S = 7 * 24 * 3600
+MAX_CLOCK_MS = MAX_CLOCK_S * 1000
+#: Seconds of a clock that are forgiven or kept back; more would be milliseconds by mistake.
+MARGIN = click.FloatRange(0, 10)
 
 
 def parse_clock(text: str) -> dict[str, int]:
@@ -69,14 +72,17 @@ class _Numbers(click.ParamType["tuple[int, ...]"]):
 _OPTIONS = (
     click.option("--nodes", type=click.IntRange(1), help="Nodes per move, for searching players."),
     click.option("--depth", type=click.IntRange(1), help="Depth per move in plies."),
-    click.option("--movetime", type=click.IntRange(1), help="Milliseconds per move."),
+    click.option(
+        "--time", "seconds", type=click.FloatRange(0.001, MAX_CLOCK_S), help="Seconds per move."
+    ),
+    click.option("--movetime", type=click.IntRange(1), hidden=True),  # the same in milliseconds
     click.option("--clock", type=_Clock(), help="Seconds: MAIN, MAIN+INCREMENT or MAIN/BYOYOMI."),
     click.option(
         "--margin",
-        default=0,
+        default=0.0,
         show_default=True,
-        type=click.IntRange(0),
-        help="Milliseconds forgiven on the clock.",
+        type=MARGIN,
+        help="Seconds forgiven on the clock.",
     ),
     click.option(
         "--max-plies",
@@ -106,9 +112,10 @@ def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
         *arguments: Any,
         nodes: int | None,
         depth: int | None,
+        seconds: float | None,
         movetime: int | None,
         clock: dict[str, int] | None,
-        margin: int,
+        margin: float,
         max_plies: int,
         adjudicate: tuple[int, ...] | None,
         adjudicate_draw: tuple[int, ...] | None,
@@ -116,6 +123,8 @@ def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
     ) -> None:
         from komadori.arena import Conditions
 
+        if seconds is not None and movetime is not None:
+            raise click.UsageError("--time and --movetime are the same, in seconds or ms")
         judged: dict[str, Any] = {
             **dict(zip(WIN_FIELDS, adjudicate or (), strict=False)),
             **dict(zip(DRAW_FIELDS, adjudicate_draw or (), strict=False)),
@@ -125,8 +134,8 @@ def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
             conditions = Conditions(
                 nodes=nodes,
                 depth=depth,
-                movetime_ms=movetime,
-                margin_ms=margin,
+                movetime_ms=movetime if seconds is None else round(1000 * seconds),
+                margin_ms=round(1000 * margin),
                 max_plies=max_plies,
                 **judged,
             )

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from komadori.cli.network_options import BACKEND, DEVICE
+
 if TYPE_CHECKING:
     from komadori.generate.labellers import Labeller
 
@@ -48,8 +50,8 @@ if TYPE_CHECKING:
     default=0.0,
     help="Centipawns per unit of the value's logit. [default: the model's]",
 )
-@click.option("--device", help="A network's: cpu, cuda, ...")
-@click.option("--backend", default="auto", show_default=True, help="A network's.")
+@click.option("--device", type=DEVICE, help="A network's: cpu, cuda, ...")
+@click.option("--backend", default="auto", show_default=True, type=BACKEND, help="A network's.")
 @click.option("--batch", type=click.IntRange(1), help="A network's.")
 @click.option(
     "--segment",

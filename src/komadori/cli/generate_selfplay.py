@@ -8,6 +8,7 @@ from typing import Any
 import click
 
 from komadori.cli.generate_teacher import Plies
+from komadori.cli.network_options import BACKEND
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHARE = click.FloatRange(0, 1)
@@ -28,7 +29,9 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 )
 @click.option("--seed", type=click.IntRange(min=0))
 # the network
-@click.option("--backend", default="auto", show_default=True, help="As in `komadori bench`.")
+@click.option(
+    "--backend", default="auto", show_default=True, type=BACKEND, help="As in `komadori bench`."
+)
 @click.option("--precision", default="auto", show_default=True)
 @click.option("--threads", type=click.IntRange(min=1), help="Of the network. [default: all CPUs]")
 @click.option("--batch", type=click.IntRange(min=1), help="Rows. [default: by the network]")

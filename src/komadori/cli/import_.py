@@ -30,23 +30,28 @@ from komadori.model_folder import CARD_FILE
     help="Of a network resnetBxC, whose file doesn't tell. [default: relu]",
 )
 @click.option("--eval-coef", type=click.FloatRange(min=0, min_open=True), help="For the card.")
+@click.option("--force", is_flag=True, help="Replace a model that is there.")
 def command(
     source: Path,
     output: Path | None,
     part: str | None,
     activation: str | None,
     eval_coef: float | None,
+    force: bool,
 ) -> None:
     """Turn SOURCE, a checkpoint (.pth) or a published model (.npz) of dlshogi, into a model folder.
 
     Only tensors and plain values are read from it; nothing in it is run.
     """
+    folder = output or Path(source.stem)
+    if folder.exists() and not folder.is_dir():
+        raise click.UsageError(f"{folder} is a file; name a folder with --out")
+    if (folder / CARD_FILE).exists() and not force:
+        raise click.UsageError(f"{folder} holds a model already; --force replaces it")
+    _check_source(source)
     from komadori import nets
     from komadori.nets.dlshogi import EVAL_COEF
 
-    folder = output or Path(source.stem)
-    if (folder / CARD_FILE).exists():
-        raise click.ClickException(f"{folder}: holds a model already")
     try:
         network, card = nets.import_dlshogi(
             source,
@@ -63,3 +68,11 @@ def command(
         f"{card.features} planes: {folder}"
     )
     say(f"next: komadori export {folder} -o {source.stem}.onnx")
+
+
+def _check_source(source: Path) -> None:
+    """Raise ClickException for what is neither a zip archive nor a pickle, before torch loads."""
+    with source.open("rb") as file:
+        head = file.read(4)
+    if not head.startswith((b"PK", b"\x80")):  # the first byte of a pickle of protocol 2 or later
+        raise click.ClickException(f"{source}: neither a torch checkpoint (.pth) nor an .npz file")

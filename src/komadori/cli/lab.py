@@ -10,6 +10,7 @@ import click
 
 from komadori.cli.console import say
 from komadori.cli.interrupt import InterruptError, interrupt_sets
+from komadori.cli.network_options import DEVICE
 from komadori.shipped import experiment_path
 
 if TYPE_CHECKING:
@@ -107,6 +108,7 @@ def list_(folder: Path, results: Path) -> None:
 @click.option(
     "--device",
     default="",
+    type=DEVICE,
     help="Of networks: cpu, cuda, cuda:1, mps. [default: the best there is]",
 )
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads. [default: all cores]")

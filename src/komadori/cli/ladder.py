@@ -29,7 +29,7 @@ def command() -> None:
     """Keep players and results in one file (SQLite): ratings with their errors.
 
     \b
-      komadori ladder new strength.db --movetime 1000
+      komadori ladder new strength.db --time 1
       komadori ladder add strength.db ours "model:my.onnx?UCT_Threads=1"
       komadori ladder add strength.db gpsfish "usi:/opt/gpsfish" --elo 0
       komadori ladder play strength.db --games 200 -j 2

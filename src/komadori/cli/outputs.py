@@ -24,6 +24,8 @@ T = TypeVar("T")
 IsKind = Callable[[Path], bool]
 #: Bytes at the start of a file that tell its kind.
 _HEAD = 256
+#: Bytes of a page in which it says whose it is: behind its style sheet, in older ones.
+_MOST_OF_PAGE = 1 << 20
 
 
 def force_option(function: Callable[..., T]) -> Callable[..., T]:
@@ -91,6 +93,13 @@ def holds(format: Format) -> IsKind:
             return False
 
     return is_kind
+
+
+def is_page(path: Path) -> bool:
+    """Tells whether a file is a page that a command of ours wrote."""
+    with path.open("rb") as file:
+        text = file.read(_MOST_OF_PAGE)
+    return b'<meta name="generator" content="komadori' in text or b'id="komadori"' in text
 
 
 def begins_with(*heads: bytes) -> IsKind:

@@ -19,11 +19,12 @@ from komadori.cli.console import say
     help="Folder for the run, the models, the games and the page.",
 )
 @click.option(
-    "--seconds",
+    "--time",
+    "seconds",
     type=click.FloatRange(min=1),
     default=180.0,
     show_default=True,
-    help="Training time.",
+    help="Seconds of training.",
 )
 @click.option(
     "--games",

@@ -8,6 +8,8 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.cli.network_options import DEVICE
+from komadori.cli.outputs import check_outputs, force_option, is_page
 from komadori.model_folder import CARD_FILE, CHECKPOINTS
 
 
@@ -25,15 +27,23 @@ from komadori.model_folder import CARD_FILE, CHECKPOINTS
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the page and the figures; RUN/report where left out.",
 )
-@click.option("--device", default="auto", show_default=True)
+@click.option("--device", default="auto", show_default=True, type=DEVICE)
+@force_option
 def command(
-    run: Path, data: tuple[str, ...], test: tuple[str, ...], out: Path | None, device: str
+    run: Path,
+    data: tuple[str, ...],
+    test: tuple[str, ...],
+    out: Path | None,
+    device: str,
+    force: bool,
 ) -> None:
     """Write RUN/report/index.html: curves, accuracy by ply and phase, calibration, and the
     positions with the largest loss as boards; each plot as SVG and PNG beside it.
 
     RUN is a training run's folder, or one that holds one, such as runs/quickstart.
     """
+    if out is not None:  # RUN/report is the command's own
+        check_outputs({out / "index.html": ("page of ours", is_page)}, (), force=force)
     from komadori import nets, training
     from komadori.cli.sample_files import load_samples, load_shares
     from komadori.records import sample_path

@@ -2,6 +2,7 @@
 
     evaluator = inference.load("model.onnx")  # or "default", the network of the package
     policy, value = inference.evaluate(evaluator, features1, features2)
+    chances = inference.policy(board)  # {move: probability}, the likeliest first
 
 A backend's library is imported only when a model is loaded through it.
 """
@@ -11,6 +12,7 @@ from komadori.inference.cpu import available_threads
 from komadori.inference.group import EvaluatorGroup
 from komadori.inference.loading import BACKENDS, load
 from komadori.inference.model_file import card_of, default_model, digest
+from komadori.inference.policies import policy, policy_and_value
 from komadori.inference.protocol import Evaluator, InferenceError, ModelError, Polled, evaluate
 
 __all__ = [
@@ -27,4 +29,6 @@ __all__ = [
     "digest",
     "evaluate",
     "load",
+    "policy",
+    "policy_and_value",
 ]

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from komadori.encoding import FEATURES, LABELS, encode_boards, legal_labels
 from komadori.inference.model_file import check_tables
-from komadori.inference.protocol import Floats
+from komadori.inference.protocol import Described, Floats
 
 if TYPE_CHECKING:
     from komadori.rules import Board
@@ -50,7 +50,7 @@ def _mix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
     return x ^ (x >> np.uint64(31))
 
 
-class _Fake:
+class _Fake(Described):
     """Slots of plain arrays; a subclass fills the outputs in `_evaluate`."""
 
     name = "fake"

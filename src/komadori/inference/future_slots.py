@@ -12,10 +12,10 @@ from concurrent.futures import (
     wait,
 )
 
-from komadori.inference.protocol import Floats, InferenceError
+from komadori.inference.protocol import Described, Floats, InferenceError
 
 
-class FutureSlots(ABC):
+class FutureSlots(Described, ABC):
     """`Evaluator`'s start, wait and close and `Polled`'s methods, for one batch per slot.
 
     A subclass says in `_run` how a batch is evaluated, in one of `workers` threads.

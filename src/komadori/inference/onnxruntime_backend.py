@@ -72,6 +72,7 @@ class OnnxRuntimeEvaluator(FutureSlots):
         _check_inputs(path, self._session.get_inputs())
         self.features = signature.features
         self.labels = signature.labels
+        self.model = path.name
         self.precision = "float32"
         super().__init__(self.name, max_batch, slots, workers=1)
         self._names = signature.inputs

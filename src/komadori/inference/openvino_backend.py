@@ -14,7 +14,7 @@ from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_bat
 from komadori.inference.cpu import available_threads
 from komadori.inference.model_file import OUTPUTS, Signature, check_signature, read_card
 from komadori.inference.openvino_import import import_openvino
-from komadori.inference.protocol import Floats, InferenceError, ModelError, Planes
+from komadori.inference.protocol import Described, Floats, InferenceError, ModelError, Planes
 
 #: The precisions a network can be run at; of an int8 model what was left in float is meant.
 PRECISIONS = ("float32", "bfloat16")
@@ -29,7 +29,7 @@ def best_precision() -> str:
     return "bfloat16" if "BF16" in able else "float32"
 
 
-class OpenVinoEvaluator:
+class OpenVinoEvaluator(Described):
     """A network on the CPU, one stream a thread, reading the slots' arrays in place.
 
     `slots`: for each stream a batch that it works on and one that waits its turn, so that a
@@ -88,6 +88,7 @@ class OpenVinoEvaluator:
             raise ModelError(f"{path}: OpenVINO can't compile it: {_brief(error)}") from None
         self.features = signature.features
         self.labels = signature.labels
+        self.model = path.name
         self.precision = ran_at
         self.max_batch = max_batch
         self.streams = streams
@@ -219,7 +220,12 @@ def _with_types(model: Any, signature: Signature) -> Any:
 def _read_model(core: Any, path: Path) -> Any:
     if not path.is_file():
         raise ModelError(f"{path}: no such model file")
+    frontends = import_openvino().frontend.FrontEndManager()
+    kinds = [frontends.load_by_framework(name) for name in ("ir", "onnx")]
     try:
+        # Asked before all others, which log what they can't parse.
+        if not any(kind.supported(str(path)) for kind in kinds):
+            raise ModelError(f"{path}: neither an ONNX model nor one of OpenVINO's")
         return core.read_model(path)
     except RuntimeError as error:
         raise ModelError(f"{path}: not a model that OpenVINO reads: {_brief(error)}") from None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Protocol, TypeAlias, runtime_checkable
+from typing import Any, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +21,21 @@ class InferenceError(RuntimeError):
 
 class ModelError(ValueError):
     """A model that can't be loaded: missing, damaged, or not of a known shape."""
+
+
+class Described:
+    """Evaluators that say in their repr what they run, and in which batches."""
+
+    def __repr__(self) -> str:
+        own: Any = self
+        model = getattr(self, "model", "")
+        runs = f" {model}" if model else ""
+        if precision := getattr(self, "precision", ""):
+            runs += f" in {precision}"
+        return (
+            f"<{type(self).__name__}{runs}: {own.features} -> {own.labels}, "
+            f"{own.slots} x {own.max_batch} rows>"
+        )
 
 
 @runtime_checkable

@@ -14,7 +14,6 @@ from __future__ import annotations
 
 import pickle
 import re
-import zipfile
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -88,8 +87,11 @@ def _read(path: Path, part: str) -> dict[str, Tensor]:
         raise ModelFileError(
             f"{path}: holds more than tensors and plain values, or is no torch file; not read"
         ) from error
-    except (RuntimeError, EOFError, ValueError, KeyError, zipfile.BadZipFile) as error:
-        raise ModelFileError(f"{path}: broken: {error or type(error).__name__}") from error
+    except MemoryError:
+        raise
+    except Exception as error:  # a damaged pickle can raise anything
+        text = " ".join(str(error).split()) or type(error).__name__
+        raise ModelFileError(f"{path}: broken: {text}") from error
     if not isinstance(content, Mapping):
         raise ModelFileError(f"{path}: no checkpoint: {type(content).__name__}")
     known = [name for name in ("swa_model", "model") if name in content]

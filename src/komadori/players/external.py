@@ -7,7 +7,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from komadori.players.player import Decision, effective_limits
+from komadori.players.player import Decision, Named, effective_limits
 from komadori.usi.client import EngineError, ExternalEngine, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand, is_move_text
 
@@ -24,7 +24,7 @@ DRAW_PLY_OPTIONS = ("Draw_Ply", "MaxMovesToDraw")
 UNBOUNDED_S = 600.0
 
 
-class EnginePlayer:
+class EnginePlayer(Named):
     """Plays with an engine, under its own limits or the match's.
 
     Sends the whole game each time, as USI does. Where an engine plays from the start position

@@ -43,6 +43,15 @@ class Decision:
         return self.score_cp
 
 
+class Named:
+    """Players that say their name in their repr."""
+
+    name: str
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__} {self.name!r}>"
+
+
 class Player(Protocol):
     """Anyone who can be asked for a move."""
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from komadori.players.evaluators import load_evaluator, load_policy
-from komadori.players.player import Decision, Player, effective_limits
+from komadori.players.player import Decision, Named, Player, effective_limits
 from komadori.players.searchers import SEARCHERS
 from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.protocol import Info, Limits, Searcher, SearchResult
@@ -27,7 +27,7 @@ DEFAULT_NODES = 100
 PLAYER_HASH_MB = 64
 
 
-class SearchPlayer:
+class SearchPlayer(Named):
     """Plays with a searcher, under its own limits or the match's."""
 
     def __init__(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import TYPE_CHECKING
 
-from komadori.players.player import Decision
+from komadori.players.player import Decision, Named
 from komadori.usi.protocol import GoCommand
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def allowed_moves(board: Board, go: GoCommand) -> list[Move]:
     return [move for move in moves if move.usi() in go.searchmoves] or moves
 
 
-class RandomPlayer:
+class RandomPlayer(Named):
     """Any legal move, each as likely."""
 
     def __init__(self, name: str = "random", seed: int | None = None) -> None:
@@ -74,7 +74,7 @@ class RandomPlayer:
         pass
 
 
-class MaterialPlayer:
+class MaterialPlayer(Named):
     """Looks one ply ahead and counts pieces.
 
     It mates in one where it can; else it makes a move after which its material is best, that

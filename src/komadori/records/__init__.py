@@ -19,6 +19,7 @@ from komadori.records.sample import sample_path
 from komadori.records.sample_moves import SampleMoves, load_sample_moves
 from komadori.records.samples import (
     LAYOUTS,
+    Sample,
     SampleReader,
     Samples,
     SampleWriter,
@@ -42,6 +43,7 @@ __all__ = [
     "GameWriter",
     "Games",
     "RecordError",
+    "Sample",
     "SampleMoves",
     "SampleReader",
     "SampleWriter",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Any, NamedTuple, Self, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,13 +15,14 @@ from komadori._core import records as _core
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import atomic_writer, content
 from komadori.records.formats import FORMATS, Format, find_format, guess_format, share_of_sound
-from komadori.records.game import Game, Winner
+from komadori.records.game import End, Game, Winner
 from komadori.records.games import GameReader
 from komadori.records.table import table_of
-from komadori.rules import RulesError
+from komadori.rules import Board, Move, RulesError
 
 __all__ = [
     "LAYOUTS",
+    "Sample",
     "SampleReader",
     "SampleWriter",
     "Samples",
@@ -78,6 +79,22 @@ CHUNK_RECORDS = 1 << 16
 GAMES_AT_ONCE = 1 << 10
 
 
+class Sample(NamedTuple):
+    """One row of `Samples`."""
+
+    board: Board
+    move: Move | None
+    """The move to learn; None where there is none."""
+    score_cp: int
+    """In the side to move's view."""
+    result: float
+    """The side to move's: 1 won, 0 lost, 0.5 drawn."""
+    game: int
+    ply: int
+    end_ply: int
+    end: End
+
+
 @dataclass(slots=True)
 class Samples:
     """Positions to learn from, one row each; rows of one game are adjacent, in order.
@@ -104,6 +121,29 @@ class Samples:
 
     def __len__(self) -> int:
         return len(self.move16)
+
+    @overload
+    def __getitem__(self, rows: int) -> Sample: ...
+
+    @overload
+    def __getitem__(self, rows: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Samples: ...
+
+    def __getitem__(self, rows: Any) -> Sample | Samples:
+        """A row as a `Sample`, for looking at; several (slice, indices, mask) as `Samples`."""
+        if not isinstance(rows, int | np.integer):
+            return self.take(rows)
+        ply, move16 = int(self.ply[rows]), int(self.move16[rows])
+        board = Board.from_hcp(self.hcp[rows].tobytes(), max(ply, 1))
+        return Sample(
+            board,
+            board.move_from_move16(move16) if move16 else None,
+            int(self.score_cp[rows]),
+            float(self.result[rows]),
+            int(self.game[rows]),
+            ply,
+            int(self.end_ply[rows]),
+            End(int(self.end[rows])),
+        )
 
     def __repr__(self) -> str:
         return f"<Samples: {len(self):,} positions, {len(self.skipped)} skipped>"

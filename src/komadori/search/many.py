@@ -146,9 +146,12 @@ class ManySearch(Generic[Key]):
     def search(self, positions: Iterable[tuple[Key, Board]]) -> Iterator[tuple[Key, Searched]]:
         """What is found of each position, in the order in which they are finished.
 
-        A board's path counts for repetitions. The iteration may be left at any time. Raises
-        InferenceError where the network fails or its outputs aren't what they should be.
+        A board's path counts for repetitions. The iteration may be left at any time. What is
+        found depends on these positions alone (and on nothing else where the effort is nodes and
+        the evaluator one device): the tree is empty at the start. Raises InferenceError where the
+        network fails or its outputs aren't what they should be.
         """
+        self._tree.clear()
         source = iter(positions)
         pipeline = Pipeline(self._evaluator, self)
         invalid = self._tree.stats.invalid

@@ -111,6 +111,7 @@ def _page(data: Mapping[str, Any], title: str, options: PageOptions) -> str:
     noscript = page_assets()["texts"][language]["noscript"]
     return (
         f'<!doctype html>\n<html lang="{language}">\n<head>\n<meta charset="utf-8">\n'
+        '<meta name="generator" content="komadori">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         '<meta name="color-scheme" content="light dark">\n'
