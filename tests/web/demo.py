@@ -1,6 +1,7 @@
-"""A folder with something to see: a training with checkpoints, a network with attention, a match.
+"""A folder with something to see: a training with checkpoints, a network with attention, a match,
+a ladder, a loop.
 
-python tests/web/demo.py FOLDER        # about half a minute
+python tests/web/demo.py FOLDER        # about a minute
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import sys
 from pathlib import Path
 
 from komadori import arena, records, training
+from komadori.arena.ladder import Ladder, make_settings
+from komadori.generate.loop import GamesConfig, GateConfig, Loop, LoopConfig, run
 from komadori.training import config_from_dict
 
 #: More than a test needs makes better curves.
@@ -46,6 +49,34 @@ def make_demo(folder: Path, steps: int = STEPS) -> None:
         seed=1,
         names=("resnet2x32, policy", "material"),
     )
+    make_ladder(folder / "strength.db", str(checkpoint))
+    make_loop(folder / "loop")
+
+
+def make_ladder(path: Path, network: str) -> None:
+    conditions = arena.Conditions(nodes=200, max_plies=200)
+    with Ladder.create(path, make_settings(conditions)) as ladder:
+        ladder.add("random", "random", anchor_elo=0.0)
+        ladder.add("material", "material")
+        ladder.add("policy", f"policy:{network}")
+        for nodes in (200, 1000, 5000):
+            ladder.add(f"alpha-beta, {nodes} nodes", f"alphabeta?nodes={nodes}")
+        ladder.play(60, block=4)
+
+
+def make_loop(folder: Path) -> None:
+    config = LoopConfig(
+        learner="two-piece",
+        generations=3,
+        test_share=0.2,
+        games=GamesConfig(
+            games=40,
+            settings={"searches": ["nodes=100"], "hash_mb": 1, "max_plies": 100, "resign_cp": 300},
+        ),
+        train={"iterations": 4, "positions": 100, "updates": 4},
+        gate=GateConfig(games=8, nodes=100, references=("material",), reference_games=4),
+    )
+    run(Loop(config, folder), threads=1, observer=lambda event: None, stop=lambda: False)
 
 
 if __name__ == "__main__":

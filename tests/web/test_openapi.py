@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
+from test_ladders_and_loops import make_ladder, make_loop
 from web_pages import ORIGIN, Server, make_server
 
 schemathesis = pytest.importorskip("schemathesis")
@@ -32,7 +33,7 @@ def api(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
 
 
 def fill(folder: Path) -> None:
-    """A training, a match, a loop and a page of the laboratory."""
+    """A training, a match, a loop, a ladder and a page of the laboratory."""
     run = folder / "runs" / "first"
     run.mkdir(parents=True)
     (run / "log.jsonl").write_text(
@@ -42,9 +43,8 @@ def fill(folder: Path) -> None:
     match = folder / "match"
     match.mkdir()
     (match / "games.jsonl").write_text('{"format": 1, "players": ["a", "b"]}\n{"bad": 1}\n')
-    loop = folder / "loop"
-    (loop / "round-1" / "games").mkdir(parents=True)
-    (loop / "loop.json").write_text('{"loop": {"rounds": 3}}')
+    make_loop(folder / "loop")
+    make_ladder(folder / "strength.db")
     lab = folder / "lab"
     (lab / "data").mkdir(parents=True)
     (lab / "index.md").write_text("# The laboratory\n\n[one](one.md) <script>alert(1)</script>\n")
@@ -76,12 +76,11 @@ def test_the_api_answers_as_it_says(api: Any) -> None:
 def test_trainings_are_listed(tmp_path: Path) -> None:
     fill(tmp_path)
     with make_server(tmp_path) as client:
-        run = client.get("/api/runs").json()[0]
+        run = next(r for r in client.get("/api/runs").json() if r["name"] == "runs/first")
         assert (run["name"], run["step"], run["is_running"]) == ("runs/first", 10, True)
         assert client.get("/api/runs/runs/first/log?since=1").json()["entries"][0]["step"] == 10
         assert client.get("/api/runs/nothing/log").status_code == 404
         assert client.get("/api/matches").json()[0]["players"] == ["a", "b"]
-        assert client.get("/api/loops").json()[0]["rounds"][0]["stage"] == "games"
         pages = client.get("/api/lab").json()
         assert pages[0]["title"] == "The laboratory"
         page = client.get(f"/api/lab/{pages[0]['name']}")

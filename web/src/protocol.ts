@@ -246,6 +246,40 @@ export interface LabPage {
   title: string;
 }
 
+export interface LadderInfo {
+  name: string;
+  title: string;
+  conditions: string;
+  games: number;
+  players: LadderPlayerInfo[];
+  pairings: LadderPairing[];
+  first_move_elo: number;
+  draw_share: number;
+  is_running: boolean;
+  updated: number;
+}
+
+export interface LadderPairing {
+  player: string;
+  against: string;
+  wins: number;
+  draws: number;
+  losses: number;
+}
+
+export interface LadderPlayerInfo {
+  name: string;
+  spec: string;
+  note: string;
+  elo: number;
+  elo_error: number;
+  is_anchor: boolean;
+  games: number;
+  wins: number;
+  draws: number;
+  losses: number;
+}
+
 export interface Level {
   label: string;
   playouts: number | null;
@@ -274,17 +308,50 @@ export interface LogPart {
 
 export interface LoopInfo {
   name: string;
+  title: string;
+  learner: string;
   settings: Record<string, unknown>;
+  planned: number | null;
   rounds: LoopRound[];
   is_running: boolean;
   updated: number;
+  problem: string;
+}
+
+export interface LoopReference {
+  name: string;
+  wins: number;
+  draws: number;
+  losses: number;
+  elo: number | null;
+  place: number;
 }
 
 export interface LoopRound {
   number: number;
   state: 'done' | 'running' | 'waiting';
-  stage: string;
-  facts: Record<string, unknown>;
+  stage: LoopStage | null;
+  games: number | null;
+  positions: number | null;
+  played_by: number | null;
+  verdict: '' | 'promoted' | 'dropped';
+  against: number | null;
+  wins: number;
+  draws: number;
+  losses: number;
+  elo: number | null;
+  elo_error: number | null;
+  rating: number | null;
+  rating_error: number | null;
+  references: LoopReference[];
+  run: string | null;
+  match: string | null;
+}
+
+export interface LoopStage {
+  name: string;
+  done: number;
+  total: number | null;
 }
 
 export interface MatchGame {
@@ -368,6 +435,7 @@ export interface Opponent {
   temperature?: number;
   temperature_plies?: number;
   elo?: number | null;
+  name?: string;
 }
 
 export interface Ping {
@@ -607,7 +675,7 @@ export interface Unwatch {
 export interface Watch {
   id: number;
   type: 'watch';
-  what: 'run' | 'match' | 'loop';
+  what: 'run' | 'match';
   name: string;
   since?: number;
 }
@@ -615,7 +683,7 @@ export interface Watch {
 export interface Watched {
   type: 'watched';
   id: number;
-  what: 'run' | 'match' | 'loop';
+  what: 'run' | 'match';
   name: string;
   since: number;
   entries: Record<string, unknown>[];

@@ -87,12 +87,13 @@ def make_settings(
 class Ladder:
     """A ladder's file, and a context manager."""
 
-    def __init__(self, path: Path | str) -> None:
+    def __init__(self, path: Path | str, *, reads_only: bool = False) -> None:
         """Open a ladder. Raises LadderError for a file that is none."""
         self.path = Path(path)
         if not self.path.is_file():
             raise LadderError(f"{path}: no such ladder; `komadori ladder new` makes one")
-        self._database = sqlite3.connect(self.path, timeout=60.0, isolation_level=None)
+        where = f"{self.path.resolve().as_uri()}?mode={'ro' if reads_only else 'rw'}"
+        self._database = sqlite3.connect(where, timeout=60.0, isolation_level=None, uri=True)
         self._database.row_factory = sqlite3.Row
         try:
             self._database.execute("PRAGMA foreign_keys = ON")
@@ -207,14 +208,26 @@ class Ladder:
         )
         return cursor.rowcount == 1
 
-    def games(self, player: str | None = None) -> Iterator[GameRecord]:
-        """All games, or a player's, in the order they were stored."""
+    def games(
+        self,
+        player: str | None = None,
+        against: str | None = None,
+        *,
+        newest_first: bool = False,
+        offset: int = 0,
+        limit: int | None = None,
+    ) -> Iterator[GameRecord]:
+        """All games, a player's, or those between two, in the order they were stored.
+
+        Raises LadderError for names that the ladder hasn't.
+        """
         names = {p.id: p.name for p in self.players()}
-        who = self.player(player).id if player else None
+        who = [self.player(name).id for name in (player, against) if name]
         query = "SELECT black, white, record FROM games"
-        if who is not None:
-            query += " WHERE ? IN (black, white)"
-        rows = self._database.execute(query + " ORDER BY id", () if who is None else (who,))
+        if who:
+            query += " WHERE " + " AND ".join("? IN (black, white)" for _ in who)
+        query += f" ORDER BY id {'DESC' if newest_first else 'ASC'} LIMIT ? OFFSET ?"
+        rows = self._database.execute(query, (*who, -1 if limit is None else limit, offset))
         for row in rows:
             record = GameRecord.from_json(json.loads(row["record"]))
             record.names = (names[row["black"]], names[row["white"]])

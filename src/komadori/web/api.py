@@ -20,6 +20,7 @@ from komadori.web.positions import read_move, read_position
 from komadori.web.session import Hub
 from komadori.web.shapes import GameResult, ModelInfo
 from komadori.web.studies import found_shape, mistakes_of, stored
+from komadori.web.trainings import match_game
 from komadori.web.uploads import read_upload
 
 Language = Literal["auto", "ja", "en"]
@@ -312,7 +313,23 @@ def _trainings(api: APIRouter, hub: Hub) -> None:
 
     @api.get("/loops", summary="Loops of playing and learning, the newest first")
     def loops() -> list[shapes.LoopInfo]:
-        return trainings.loops()
+        return hub.loops.list()
+
+    @api.get("/ladders", summary="Ladders with their ratings, the newest first")
+    def ladders() -> list[shapes.LadderInfo]:
+        return hub.ladders.infos()
+
+    @api.get("/ladders/{name:path}/games", summary="Games of a ladder, the newest first")
+    def ladder_games(
+        name: Name,
+        player: Annotated[str, Query(max_length=200)] = "",
+        against: Annotated[str, Query(max_length=200)] = "",
+        offset: Annotated[int, Query(ge=0, le=1 << 40)] = 0,
+        limit: Annotated[int, Query(ge=1, le=500)] = 50,
+    ) -> list[shapes.MatchGame]:
+        return [
+            match_game(record) for record in hub.ladders.games(name, player, against, offset, limit)
+        ]
 
     @api.get("/lab", summary="The laboratory's pages")
     def lab() -> list[shapes.LabPage]:

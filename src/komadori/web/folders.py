@@ -1,4 +1,4 @@
-"""What the folders named on the command line hold: models, runs, matches, loops.
+"""What the folders named on the command line hold: models, runs, matches, loops, ladders.
 
 Everything has a name below its folder (`runs/first`), and only names that a scan has found lead
 anywhere: what a page sends is looked up, never joined to a path.
@@ -20,6 +20,9 @@ DEPTH = 6
 #: Folders looked into at most, and how long a scan holds.
 MOST_FOLDERS = 20_000
 SCAN_S = 5.0
+
+#: What ladders' files are called; which of them are ladders is found on opening.
+LADDER_SUFFIXES = (".db", ".sqlite", ".sqlite3", ".ladder")
 
 #: Folders that hold nothing of ours and much of others'.
 _SKIPPED = frozenset(
@@ -87,9 +90,20 @@ class Folders:
                         continue
                     if entry.name.endswith(".onnx") and entry.is_file():
                         found.model_files[prefix + entry.name] = Path(entry.path)
+                    if entry.name.endswith(LADDER_SUFFIXES) and _is_database(entry):
+                        found.ladders[prefix + entry.name] = Path(entry.path)
                     if depth < DEPTH and entry.is_dir(follow_symlinks=False):
                         stack.append((Path(entry.path), prefix + entry.name, depth + 1))
         return found
+
+
+def _is_database(entry: os.DirEntry[str]) -> bool:
+    """Whether a file is SQLite's, by its first bytes."""
+    try:
+        with Path(entry.path).open("rb") as file:
+            return entry.is_file() and file.read(16) == b"SQLite format 3\0"
+    except OSError:
+        return False
 
 
 def _take_pages(found: Scan, folder: Path, name: str, files: set[str]) -> None:
@@ -111,5 +125,3 @@ def _classify(found: Scan, folder: Path, name: str, files: set[str]) -> None:
         found.matches[name] = folder
     if "loop.json" in files:
         found.loops[name] = folder
-    if "ladder.json" in files:
-        found.ladders[name] = folder

@@ -27,7 +27,9 @@ class PlayerInfo(Shape):
     """For `Opponent.player`."""
     name: str
     kind: str
-    """model, policy, one-ply, alphabeta, material, random, usi, ..."""
+    """model, policy, one-ply, alphabeta, material, random, usi, ...; ladder: its levels are the
+    players of a ladder, each asked for by its rating.
+    """
     takes_playouts: bool
     takes_temperature: bool
     levels: list[Level]
@@ -216,21 +218,114 @@ class MatchGame(Shape):
     reason: str
 
 
+class LoopStage(Shape):
+    """What a generation is at."""
+
+    name: str
+    """games, relabel, train, gate, references."""
+    done: int
+    """Games, or steps of the training."""
+    total: int | None
+
+
+class LoopReference(Shape):
+    """Games of a generation against a player that is always the same."""
+
+    name: str
+    wins: int
+    draws: int
+    losses: int
+    elo: float | None
+    """Of the generation above that player; null where it won all or lost all."""
+    place: int
+    """Which of the loop's references it is, from 1."""
+
+
 class LoopRound(Shape):
     """A generation of a loop."""
 
     number: int
     state: Literal["done", "running", "waiting"]
-    stage: str
-    facts: dict[str, Any]
+    stage: LoopStage | None
+    """null: all is done."""
+    games: int | None
+    positions: int | None
+    played_by: int | None
+    """The generation that played its games."""
+    verdict: Literal["", "promoted", "dropped"]
+    against: int | None
+    """The generation that it was judged against."""
+    wins: int
+    draws: int
+    losses: int
+    elo: float | None
+    """Of that match; null where it was won or lost wholly, or none was played."""
+    elo_error: float | None
+    rating: float | None
+    """Above generation 0, along the chain of matches."""
+    rating_error: float | None
+    references: list[LoopReference]
+    run: str | None
+    """Id of GET /api/runs."""
+    match: str | None
+    """Id of GET /api/matches."""
 
 
 class LoopInfo(Shape):
     """A loop of playing and learning."""
 
     name: str
+    title: str
+    learner: str
     settings: dict[str, Any]
+    planned: int | None
+    """Generations."""
     rounds: list[LoopRound]
+    is_running: bool
+    updated: float
+    problem: str
+    """Why it can't be read, "" where it can."""
+
+
+class LadderPlayerInfo(Shape):
+    """A player of a ladder."""
+
+    name: str
+    spec: str
+    note: str
+    elo: float
+    elo_error: float
+    """Half the 95 % interval."""
+    is_anchor: bool
+    """Its rating is fixed."""
+    games: int
+    wins: int
+    draws: int
+    losses: int
+
+
+class LadderPairing(Shape):
+    """All games of two players, seen from the one that stands higher."""
+
+    player: str
+    against: str
+    wins: int
+    draws: int
+    losses: int
+
+
+class LadderInfo(Shape):
+    """A ladder, from its file."""
+
+    name: str
+    title: str
+    conditions: str
+    games: int
+    players: list[LadderPlayerInfo]
+    """The strongest first."""
+    pairings: list[LadderPairing]
+    first_move_elo: float
+    draw_share: float
     is_running: bool
     updated: float
 

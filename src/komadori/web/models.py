@@ -74,6 +74,10 @@ class Models:
         """The default first."""
         return [entry[0] for entry in self._entries().values()]
 
+    def paths(self) -> list[tuple[ModelInfo, str]]:
+        """Each with its path."""
+        return list(self._entries().values())
+
     def _entries(self) -> dict[str, tuple[ModelInfo, str]]:
         entries = {}
         if self._default is not None:

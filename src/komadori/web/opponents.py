@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from komadori import players
+from komadori.arena.ratings import Rating
 from komadori.players import Decision, Player, PlayerSpec, PlayerSpecError
 from komadori.players.searching import LookPlayer, SearchPlayer
 from komadori.rules import HANDICAPS, Board
@@ -21,11 +23,13 @@ from komadori.search import (
 )
 from komadori.usi import adapters
 from komadori.usi.client import EngineError
+from komadori.usi.models import find_model
 from komadori.usi.protocol import GoCommand
 from komadori.web.errors import RefusedError
 from komadori.web.http_shapes import HandicapInfo, Level, PlayerInfo, Players
+from komadori.web.ladders import Ladders, Rung
 from komadori.web.models import Models
-from komadori.web.shapes import Opponent
+from komadori.web.shapes import ModelInfo, Opponent
 
 #: Megabytes of a player's tree.
 MEMORY_MB = 64
@@ -129,17 +133,22 @@ class SeatedPlayer:
 class Opponents:
     """The list of players, and the making of one."""
 
-    def __init__(self, models: Models, specs: Sequence[str] = (), ladder: Any = None) -> None:
+    def __init__(
+        self, models: Models, specs: Sequence[str] = (), ladders: Ladders | None = None
+    ) -> None:
         """`specs`: players named by the one who started the server. Raises PlayerSpecError."""
         self._models = models
         self._specs = {f"spec:{n}": PlayerSpec.parse(text) for n, text in enumerate(specs, 1)}
-        self._ladder = ladder
+        self._ladders = ladders
 
     def list(self) -> Players:
+        rungs = self._ladders.rungs() if self._ladders else []
+        rated = self._rated(rungs)
         found = []
         for model in self._models.infos():
             for kind in ("model", "policy", "one-ply"):
-                found.append(self._model_player(kind, model.id, model.name))
+                found.append(_model_player(kind, model, rated))
+        found += _ladder_players(rungs)
         for kind in (*BUILT_IN, *_installed()):
             found.append(_plain(kind, kind, kind))
         for player, spec in self._specs.items():
@@ -150,32 +159,32 @@ class Opponents:
         ]
         return Players(players=found, handicaps=handicaps)
 
-    def _model_player(self, kind: str, model: str, name: str) -> PlayerInfo:
-        offered = {"model": LEVELS, "policy": POLICY_LEVELS}.get(kind, ())
-        player = f"{kind}:{model}"
-        return PlayerInfo(
-            id=player,
-            name=name if kind == "model" else f"{name} ({kind})",
-            kind=kind,
-            takes_playouts=kind == "model",
-            takes_temperature=kind != "one-ply",
-            levels=[self._level(player, *level) for level in offered],
-        )
-
-    def _level(self, player: str, label: str, playouts: int | None, temperature: float) -> Level:
-        rated = self._ladder(player, playouts, temperature) if self._ladder else None
-        elo, error = rated or (None, None)
-        return Level(
-            label=label, playouts=playouts, temperature=temperature, elo=elo, elo_error=error
-        )
+    def _rated(self, rungs: Sequence[Rung]) -> dict[tuple[str, int | None], Rating]:
+        """Ratings of networks by id of the player and playouts; of several the newest ladder's."""
+        found: dict[tuple[str, int | None], Rating] = {}
+        by_path = {Path(path).resolve(): info.id for info, path in self._models.paths()}
+        for rung in rungs:
+            spec = rung.spec
+            if spec.kind not in ("model", "policy") or spec.own_options:
+                continue
+            model = by_path.get(Path(find_model(spec.argument)).resolve())
+            limits = rung.limits
+            if model is None or (limits and (limits.depth or limits.movetime_ms)):
+                continue
+            playouts = limits.nodes if limits and spec.kind == "model" else None
+            if playouts is not None or spec.kind == "policy":
+                found.setdefault((f"{spec.kind}:{model}", playouts), rung.rating)
+        return found
 
     def seat(self, wanted: Opponent) -> SeatedPlayer:
         """Make the player. Blocks: networks are loaded, engines started. Raises RefusedError."""
         kind, _, argument = wanted.player.partition(":")
         playouts, temperature = wanted.playouts, wanted.temperature
-        if wanted.elo is not None:
-            playouts, temperature = self._at_elo(wanted)
         try:
+            if kind == "ladder":
+                return self._rung(wanted)
+            if wanted.elo is not None:
+                playouts, temperature = self._at_elo(wanted)
             if kind in ("model", "policy", "one-ply"):
                 return self._network(kind, argument, playouts, temperature, wanted)
             spec = self._specs.get(wanted.player)
@@ -199,6 +208,17 @@ class Opponents:
         elo = wanted.elo or 0.0
         nearest = min(rated, key=lambda level: abs((level.elo or 0.0) - elo))
         return nearest.playouts, nearest.temperature
+
+    def _rung(self, wanted: Opponent) -> SeatedPlayer:
+        """The player of a ladder whose rating is nearest to what is wanted."""
+        name = wanted.player.partition(":")[2]
+        rungs = [r for r in (self._ladders.rungs() if self._ladders else []) if r.ladder == name]
+        if not rungs:
+            raise RefusedError("unknown_name", f"no player {wanted.player!r}")
+        elo = max(r.rating.elo for r in rungs) if wanted.elo is None else wanted.elo
+        rung = min(rungs, key=lambda r: abs(r.rating.elo - elo))
+        player = players.make(rung.spec)
+        return SeatedPlayer(player, rung.player.name, rung.limits, None)
 
     def _network(
         self, kind: str, model: str, playouts: int | None, temperature: float, wanted: Opponent
@@ -239,6 +259,59 @@ class Opponents:
         if playouts and kind == "model":
             name = f"{name}, {playouts} playouts"
         return SeatedPlayer(player, name, limits, stop)
+
+
+def _model_player(
+    kind: str, model: ModelInfo, rated: Mapping[tuple[str, int | None], Rating]
+) -> PlayerInfo:
+    player = f"{kind}:{model.id}"
+    levels = []
+    for label, playouts, temperature in {"model": LEVELS, "policy": POLICY_LEVELS}.get(kind, ()):
+        rating = None if temperature else rated.get((player, playouts))
+        levels.append(
+            Level(
+                label=label,
+                playouts=playouts,
+                temperature=temperature,
+                elo=rating.elo if rating else None,
+                elo_error=rating.error if rating else None,
+            )
+        )
+    return PlayerInfo(
+        id=player,
+        name=model.name,
+        kind=kind,
+        takes_playouts=kind == "model",
+        takes_temperature=kind != "one-ply",
+        levels=levels,
+    )
+
+
+def _ladder_players(rungs: Sequence[Rung]) -> list[PlayerInfo]:
+    """An opponent for each ladder, its levels by rating."""
+    by_ladder: dict[str, list[Rung]] = {}
+    for rung in rungs:
+        by_ladder.setdefault(rung.ladder, []).append(rung)
+    return [
+        PlayerInfo(
+            id=f"ladder:{name}",
+            name=Path(name).stem,
+            kind="ladder",
+            takes_playouts=False,
+            takes_temperature=False,
+            levels=[
+                Level(
+                    label=rung.player.name,
+                    playouts=rung.limits.nodes if rung.limits else None,
+                    temperature=0.0,
+                    elo=rung.rating.elo,
+                    elo_error=rung.rating.error,
+                )
+                for rung in sorted(found, key=lambda one: one.rating.elo)
+            ],
+        )
+        for name, found in by_ladder.items()
+    ]
 
 
 def _plain(player: str, name: str, kind: str) -> PlayerInfo:

@@ -450,7 +450,7 @@ class Games:
             return _Seat(SeatState(kind="human", name=wanted.name))
         loop = asyncio.get_running_loop()
         engine = await loop.run_in_executor(self._pool, self._opponents.seat, wanted)
-        return _Seat(SeatState(kind="engine", name=engine.name), engine)
+        return _Seat(SeatState(kind="engine", name=wanted.name or engine.name), engine)
 
     def get(self, number: int) -> PlayedGame:
         """Raises RefusedError."""

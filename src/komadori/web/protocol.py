@@ -222,12 +222,12 @@ class AskHint(Request):
 
 
 class Watch(Request):
-    """Be told what is new in a run's log, a match or a loop. Answered by `watched` with
+    """Be told what is new in a run's log or a match. Answered by `watched` with
     everything from entry `since` on, then with what comes.
     """
 
     type: Literal["watch"]
-    what: Literal["run", "match", "loop"]
+    what: Literal["run", "match"]
     name: Annotated[str, Field(max_length=200)]
     since: Annotated[int, Field(ge=0)] = 0
 
@@ -514,11 +514,11 @@ class Hint(Shape):
 
 
 class Watched(Shape):
-    """News of a run, a match or a loop."""
+    """News of a run or a match."""
 
     type: Literal["watched"] = "watched"
     id: int
-    what: Literal["run", "match", "loop"]
+    what: Literal["run", "match"]
     name: str
     since: int
     """Number of the first of `entries`; smaller than expected: the log began anew."""

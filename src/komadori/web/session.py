@@ -23,8 +23,10 @@ from komadori.web import protocol
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.lab_pages import LabPages
+from komadori.web.ladders import Ladders
 from komadori.web.library import Library
 from komadori.web.live import Analysis
+from komadori.web.loops import Loops
 from komadori.web.models import Models
 from komadori.web.network import Network
 from komadori.web.opponents import Opponents
@@ -355,8 +357,10 @@ class Hub:
         self.pool = ThreadPoolExecutor(THREADS, "page")
         self.network = Network(models, folders)
         self.trainings = Trainings(folders)
+        self.loops = Loops(folders)
+        self.ladders = Ladders(folders)
         self.lab = LabPages(folders)
-        self.opponents = Opponents(models, players)
+        self.opponents = Opponents(models, players, self.ladders)
         self.games = Games(library, self.opponents, self.pool)
         self.studies = Studies(models, library, self.pool)
         self._sessions: dict[str, Session] = {}

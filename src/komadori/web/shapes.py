@@ -108,6 +108,8 @@ class Opponent(Shape):
     """Only the first so many plies are drawn."""
     elo: float | None = None
     """In place of playouts: a rating of GET /api/players' `levels`; the nearest level plays."""
+    name: Annotated[str, Field(max_length=200)] = ""
+    """In the game and its record; "": the player's own."""
 
 
 Seat = Annotated[Human | Opponent, Field(discriminator="kind")]

@@ -1,4 +1,4 @@
-"""Trainings, matches and loops, read from the files that the command line writes."""
+"""Trainings and matches, read from the files that the command line writes."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from komadori.arena.match import MatchResult
 from komadori.model_folder import CHECKPOINTS
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
-from komadori.web.http_shapes import LogPart, LoopInfo, LoopRound, MatchGame, MatchInfo, RunInfo
+from komadori.web.http_shapes import LogPart, MatchGame, MatchInfo, RunInfo
 
 #: A log that was written to so short a time ago, without an end, belongs to a living process.
 ALIVE_S = 180.0
@@ -72,11 +72,10 @@ class Trainings:
     def path(self, what: str, name: str) -> Path:
         """The log behind a name. Raises RefusedError."""
         scan = self._folders.scan()
-        places = {"run": scan.runs, "match": scan.matches, "loop": scan.loops}[what]
+        places = {"run": scan.runs, "match": scan.matches}[what]
         if name not in places:
             raise RefusedError("unknown_name", f"no {what} {name!r}")
-        file = {"run": RUN_LOG, "match": MATCH_LOG, "loop": "loop.json"}[what]
-        return places[name] / file
+        return places[name] / {"run": RUN_LOG, "match": MATCH_LOG}[what]
 
     # -- runs
 
@@ -90,7 +89,7 @@ class Trainings:
         head = next((entry for entry in entries if entry.get("kind") == "run"), {})
         tests = [entry for entry in entries if entry.get("kind") == "test"]
         models = self._folders.scan().model_folders
-        loop = _read_json(folder / "config.json").get("loop", {})
+        loop = read_json(folder / "config.json").get("loop", {})
         steps = loop.get("max_steps") if isinstance(loop, dict) else None
         return RunInfo(
             name=name,
@@ -99,8 +98,8 @@ class Trainings:
             step=int(entries[-1].get("step", 0)) if entries else 0,
             steps=steps if isinstance(steps, int) and steps > 0 else None,
             net=str(head.get("net", "")),
-            started=_changed(folder / "config.json") or None,
-            updated=_changed(folder / RUN_LOG),
+            started=changed(folder / "config.json") or None,
+            updated=changed(folder / RUN_LOG),
             last=finite(tests[-1]) if tests else {},
             checkpoints=sorted(n for n in models if n.startswith(f"{name}/{CHECKPOINTS}/")),
             has_report=(folder / "report" / "index.html").is_file(),
@@ -132,36 +131,30 @@ class Trainings:
     def match_games(self, name: str, offset: int, limit: int) -> list[MatchGame]:
         """Raises RefusedError."""
         records = list(_records(self.path("match", name)))
-        return [
-            MatchGame(
-                index=record.index,
-                black=record.names[0],
-                white=record.names[1],
-                sfen=record.sfen,
-                moves=record.moves,
-                scores_cp=record.scores_cp,
-                times_ms=record.times_ms,
-                opening_plies=record.opening_plies,
-                winner=record.winner,
-                reason=record.reason,
-            )
-            for record in records[offset : offset + limit]
-        ]
+        return [match_game(record) for record in records[offset : offset + limit]]
 
-    # -- loops
 
-    def loops(self) -> list[LoopInfo]:
-        """The newest first."""
-        found = [_loop(name, path) for name, path in self._folders.scan().loops.items()]
-        return sorted(found, key=lambda loop: -loop.updated)
+def match_game(record: GameRecord) -> MatchGame:
+    return MatchGame(
+        index=record.index,
+        black=record.names[0],
+        white=record.names[1],
+        sfen=record.sfen,
+        moves=record.moves,
+        scores_cp=record.scores_cp,
+        times_ms=record.times_ms,
+        opening_plies=record.opening_plies,
+        winner=record.winner,
+        reason=record.reason,
+    )
 
 
 def is_alive(path: Path, last: dict[str, Any]) -> bool:
     """Whether a process seems to be writing to a log whose last entry this is."""
-    return last.get("kind") != "end" and time.time() - _changed(path) < ALIVE_S
+    return last.get("kind") != "end" and time.time() - changed(path) < ALIVE_S
 
 
-def _changed(path: Path) -> float:
+def changed(path: Path) -> float:
     try:
         return path.stat().st_mtime
     except OSError:
@@ -206,7 +199,7 @@ def _match(name: str, folder: Path) -> MatchInfo | None:
         elo_error=_finite(result.elo_error) if result and result.played else None,
         los=_finite(result.los) if result and result.played else None,
         conditions=_conditions(terms.get("conditions")),
-        updated=_changed(path),
+        updated=changed(path),
     )
 
 
@@ -217,41 +210,13 @@ def _conditions(value: Any) -> str:
         return ""
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def read_json(path: Path) -> dict[str, Any]:
     """A file's object, {} where there is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
-
-
-def _loop(name: str, folder: Path) -> LoopInfo:
-    rounds = []
-    updated = _changed(folder / "loop.json")
-    places = sorted(folder.glob("round-*"), key=lambda p: (len(p.name), p.name))
-    for number, place in enumerate(places, 1):
-        done = any(place.glob("weights.*"))
-        games = sum(1 for _ in place.glob("games/*"))
-        learns = (place / "run").is_dir()
-        newest = max((_changed(file) for file in place.rglob("*")), default=0.0)
-        updated = max(updated, newest)
-        rounds.append(
-            LoopRound(
-                number=number,
-                state="done" if done else "running",
-                stage="" if done else "learning" if learns else "games",
-                facts={"game_files": games, "updated": newest},
-            )
-        )
-    alive = time.time() - updated < ALIVE_S
-    return LoopInfo(
-        name=name,
-        settings=finite(_read_json(folder / "loop.json")),
-        rounds=rounds,
-        is_running=alive and any(r.state == "running" for r in rounds),
-        updated=updated,
-    )
 
 
 def _finite(value: float) -> float | None:

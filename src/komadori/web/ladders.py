@@ -1,0 +1,174 @@
+"""Ladders (`komadori.arena.ladder`): their tables, their games, and their players as opponents."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from pathlib import Path
+
+from komadori.arena.game import GameRecord
+from komadori.arena.ladder import Ladder, LadderError, LadderPlayer
+from komadori.arena.ratings import Fit, Rating, Tally
+from komadori.players import PlayerSpec, PlayerSpecError
+from komadori.usi.models import ModelNotFoundError, find_model
+from komadori.usi.protocol import GoCommand
+from komadori.web.errors import RefusedError
+from komadori.web.folders import Folders
+from komadori.web.http_shapes import LadderInfo, LadderPairing, LadderPlayerInfo
+from komadori.web.trainings import changed, is_alive
+
+#: Kinds of players that a page may have made from a ladder's file: no command of the file is run.
+PLAYABLE = ("model", "policy", "one-ply", "alphabeta", "material", "random")
+
+
+@dataclass(frozen=True)
+class Rung:
+    """A ladder's player with its rating."""
+
+    ladder: str
+    player: LadderPlayer
+    spec: PlayerSpec
+    limits: GoCommand | None
+    """Its own, else the ladder's."""
+    rating: Rating
+
+
+@dataclass(frozen=True)
+class _Known:
+    """What a ladder's file holds."""
+
+    info: LadderInfo
+    rungs: list[Rung]
+
+
+class Ladders:
+    """The ladders of some folders, read anew when their files change. Safe for threads."""
+
+    def __init__(self, folders: Folders) -> None:
+        self._folders = folders
+        self._lock = threading.Lock()
+        self._known: dict[str, tuple[tuple[float, int], _Known | None]] = {}
+
+    def infos(self) -> list[LadderInfo]:
+        """The newest first."""
+        found = [known.info for known in self._all()]
+        for info in found:
+            info.is_running = is_alive(self._folders.scan().ladders[info.name], {})
+        return sorted(found, key=lambda ladder: -ladder.updated)
+
+    def rungs(self) -> list[Rung]:
+        """Players that may be played, of the newest ladder first, each ladder's by rating."""
+        known = sorted(self._all(), key=lambda one: -one.info.updated)
+        return [rung for one in known for rung in one.rungs]
+
+    def games(
+        self, name: str, player: str, against: str, offset: int, limit: int
+    ) -> list[GameRecord]:
+        """The newest first. Raises RefusedError."""
+        path = self._folders.scan().ladders.get(name)
+        if path is None or self._read(name, path) is None:
+            raise RefusedError("unknown_name", f"no ladder {name!r}")
+        try:
+            with closing(Ladder(path, reads_only=True)) as ladder:
+                return list(
+                    ladder.games(player, against, newest_first=True, offset=offset, limit=limit)
+                )
+        except LadderError as error:
+            raise RefusedError("unknown_name", str(error)) from error
+
+    def _all(self) -> Iterator[_Known]:
+        for name, path in self._folders.scan().ladders.items():
+            known = self._read(name, path)
+            if known is not None:
+                yield known
+
+    def _read(self, name: str, path: Path) -> _Known | None:
+        """None for a file that is no ladder."""
+        try:
+            about = path.stat()
+        except OSError:
+            return None
+        stamp = (about.st_mtime, about.st_size)
+        with self._lock:
+            if name not in self._known or self._known[name][0] != stamp:
+                self._known[name] = (stamp, _read(name, path))
+            return self._known[name][1]
+
+
+def _read(name: str, path: Path) -> _Known | None:
+    try:
+        with closing(Ladder(path, reads_only=True)) as ladder:
+            players, tallies, fit = ladder.players(), ladder.tallies(), ladder.fit()
+            conditions = str(ladder.settings.conditions)
+            limits = ladder.settings.conditions.go([0.0, 0.0])
+            own = None if ladder.settings.conditions.has_clock else limits
+    except (LadderError, ValueError, OSError):
+        return None
+    by_name = {player.name: player for player in players}
+    info = LadderInfo(
+        name=name,
+        title=Path(name).stem,
+        conditions=conditions,
+        games=sum(tally.games for tally in tallies),
+        players=[_player(by_name[rating.name], rating) for rating in fit.ratings],
+        pairings=_pairings(tallies, fit),
+        first_move_elo=fit.first_move_elo,
+        draw_share=fit.draw_share,
+        is_running=False,
+        updated=changed(path),
+    )
+    rungs = [
+        rung
+        for rating in fit.ratings
+        if (rung := _rung(name, by_name[rating.name], own, rating)) is not None
+    ]
+    return _Known(info, rungs)
+
+
+def _player(player: LadderPlayer, rating: Rating) -> LadderPlayerInfo:
+    return LadderPlayerInfo(
+        name=player.name,
+        spec=player.spec,
+        note=player.note,
+        elo=rating.elo,
+        elo_error=rating.error,
+        is_anchor=player.anchor_elo is not None,
+        games=rating.games,
+        wins=rating.wins,
+        draws=rating.draws,
+        losses=rating.losses,
+    )
+
+
+def _pairings(tallies: list[Tally], fit: Fit) -> list[LadderPairing]:
+    """Both colours together, seen from the player that stands higher."""
+    place = {rating.name: n for n, rating in enumerate(fit.ratings)}
+    found: dict[tuple[str, str], LadderPairing] = {}
+    for tally in tallies:
+        is_turned = place[tally.black] > place[tally.white]
+        pair = (tally.white, tally.black) if is_turned else (tally.black, tally.white)
+        one = found.setdefault(
+            pair, LadderPairing(player=pair[0], against=pair[1], wins=0, draws=0, losses=0)
+        )
+        one.wins += tally.white_wins if is_turned else tally.black_wins
+        one.losses += tally.black_wins if is_turned else tally.white_wins
+        one.draws += tally.draws
+    return sorted(found.values(), key=lambda one: (place[one.player], place[one.against]))
+
+
+def _rung(name: str, player: LadderPlayer, limits: GoCommand | None, rating: Rating) -> Rung | None:
+    try:
+        spec = PlayerSpec.parse(player.spec)
+    except PlayerSpecError:
+        return None
+    if spec.kind not in PLAYABLE or not rating.games:
+        return None
+    if spec.kind in ("model", "policy", "one-ply"):
+        try:
+            if not Path(find_model(spec.argument)).exists() and ":" not in spec.argument:
+                return None
+        except ModelNotFoundError:
+            return None
+    return Rung(name, player, spec, spec.limits or limits, rating)

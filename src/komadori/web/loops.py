@@ -1,0 +1,167 @@
+"""Loops of playing and learning, read from their folders (`komadori.generate.loop`)."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import time
+from pathlib import Path
+from typing import Any
+
+from komadori.arena.elo import elo_from_score
+from komadori.generate.counts import Counts
+from komadori.generate.loop import STAGES, Loop, LoopError, Verdict, config_from_dict
+from komadori.web.folders import Folders
+from komadori.web.http_shapes import LoopInfo, LoopReference, LoopRound, LoopStage
+from komadori.web.trainings import ALIVE_S, MATCH_LOG, RUN_LOG, Tail, changed, finite, read_json
+
+#: The folder a stage of a generation works in.
+_PLACES = {"games": "games", "relabel": "relabelled", "train": "run", "gate": "match"}
+
+
+class Loops:
+    """The loops of some folders."""
+
+    def __init__(self, folders: Folders) -> None:
+        self._folders = folders
+
+    def list(self) -> list[LoopInfo]:
+        """The newest first."""
+        found = [_info(name, path) for name, path in self._folders.scan().loops.items()]
+        return sorted(found, key=lambda loop: -loop.updated)
+
+
+def _info(name: str, folder: Path) -> LoopInfo:
+    settings = read_json(folder / "loop.json")
+    info = LoopInfo(
+        name=name,
+        title=name.rpartition("/")[2],
+        learner=str(settings.get("learner", "")),
+        settings=finite(settings),
+        planned=None,
+        rounds=[],
+        is_running=False,
+        updated=changed(folder / "loop.json"),
+        problem="",
+    )
+    try:
+        loop = Loop(config_from_dict(settings), folder)
+        info.planned = loop.config.generations
+        info.rounds, written = _rounds(name, loop)
+    except (LoopError, ValueError, TypeError, KeyError, OSError) as error:
+        info.problem = str(error)[:300]
+        return info
+    info.updated = max(info.updated, written)
+    is_over = len(info.rounds) == info.planned and all(r.state == "done" for r in info.rounds)
+    info.is_running = not is_over and time.time() - info.updated < ALIVE_S
+    return info
+
+
+def _rounds(name: str, loop: Loop) -> tuple[list[LoopRound], float]:
+    """The generations there are, and when the last of them was written to."""
+    ratings = {rating.generation: rating for rating in loop.ratings()}
+    rounds: list[LoopRound] = []
+    written = 0.0
+    number = 1
+    while (folder := loop.generation(number)).is_dir():
+        verdict = loop.verdict(number)
+        games = loop.facts(number, "games") or {}
+        stage, begun = _stage(loop, number)
+        rating = ratings.get(number)
+        rounds.append(
+            LoopRound(
+                number=number,
+                state="done" if stage is None else "running" if begun else "waiting",
+                stage=stage,
+                games=_whole(games.get("games")),
+                positions=_whole(games.get("positions")),
+                played_by=_whole(games.get("by")),
+                verdict="" if verdict is None else "promoted" if verdict.promoted else "dropped",
+                against=verdict.against if verdict else None,
+                wins=verdict.wins if verdict else 0,
+                draws=verdict.draws if verdict else 0,
+                losses=verdict.losses if verdict else 0,
+                elo=verdict.elo if verdict else None,
+                elo_error=verdict.error if verdict else None,
+                rating=rating.elo if rating else None,
+                rating_error=rating.error if rating else None,
+                references=_references(loop, number),
+                run=f"{name}/{folder.name}/run" if (folder / "run" / RUN_LOG).is_file() else None,
+                match=f"{name}/{folder.name}/match" if _was_played(verdict, folder) else None,
+            )
+        )
+        written = max(written, _written(folder))
+        number += 1
+    return rounds, written
+
+
+def _was_played(verdict: Verdict | None, folder: Path) -> bool:
+    return (verdict is None or verdict.games > 0) and (folder / "match" / MATCH_LOG).is_file()
+
+
+def _stage(loop: Loop, number: int) -> tuple[LoopStage | None, bool]:
+    """What there is to do next and how far it is, and whether it was begun; None: all is done."""
+    for stage in STAGES.values():
+        if stage.is_done(loop, number):
+            continue
+        place = loop.generation(number) / _PLACES.get(stage.name, "reference-1")
+        done, total = _progress(loop, stage.name, place)
+        return LoopStage(name=stage.name, done=done, total=total), place.is_dir()
+    return None, True
+
+
+def _progress(loop: Loop, stage: str, place: Path) -> tuple[int, int | None]:
+    config = loop.config
+    match stage:
+        case "games" | "relabel":
+            done = 0
+            for path in place.glob("[0-9]*.json"):
+                with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
+                    done += Counts.from_json(json.loads(path.read_text(encoding="utf-8"))).games
+            return done, config.games.games
+        case "train":
+            _, entries = Tail(place / RUN_LOG).read()
+            steps = [e["step"] for e in entries if isinstance(e.get("step"), int)]
+            run = read_json(place / "config.json").get("loop")
+            most = run.get("max_steps") if isinstance(run, dict) else None
+            return max(steps, default=0), most if isinstance(most, int) and most > 0 else None
+        case "gate":
+            _, entries = Tail(place / MATCH_LOG).read()
+            return max(0, len(entries) - 1), config.gate.games or None
+    return 0, None
+
+
+def _references(loop: Loop, number: int) -> list[LoopReference]:
+    found = []
+    for place, (name, score) in enumerate((loop.facts(number, "references") or {}).items(), 1):
+        won, drawn, lost = (_whole(score.get(key)) or 0 for key in ("wins", "draws", "losses"))
+        played = won + drawn + lost
+        share = (won + drawn / 2) / played if played else 0.5
+        elo = elo_from_score(share) if played else math.nan
+        found.append(
+            LoopReference(
+                name=name,
+                wins=won,
+                draws=drawn,
+                losses=lost,
+                elo=elo if math.isfinite(elo) else None,
+                place=place,
+            )
+        )
+    return found
+
+
+def _written(folder: Path) -> float:
+    """When anything of a generation was written last: its own files and its stages' folders."""
+    newest = changed(folder)
+    with contextlib.suppress(OSError):
+        for entry in folder.iterdir():
+            newest = max(newest, changed(entry))
+            if entry.is_dir():
+                newest = max([newest, *(changed(file) for file in entry.iterdir())])
+    return newest
+
+
+def _whole(value: Any) -> int | None:
+    return value if isinstance(value, int) and not isinstance(value, bool) else None
