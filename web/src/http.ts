@@ -1,10 +1,12 @@
 // The server's HTTP part: lists, the library, files.
 import { signal } from '@preact/signals';
+import { explain } from './i18n';
 
 export class HttpError extends Error {
   constructor(
     readonly status: number,
     message: string,
+    readonly code = '',
   ) {
     super(message);
   }
@@ -20,13 +22,15 @@ export function address(path: string, query: Record<string, string | number | un
 async function read<T>(response: Response): Promise<T> {
   if (response.ok) return (response.headers.get('content-type') ?? '').includes('json') ? response.json() : ((await response.text()) as T);
   let message = response.statusText;
+  let code = '';
   try {
     const body = await response.json();
+    if (typeof body.code === 'string') code = body.code;
     message = typeof body.message === 'string' ? body.message : typeof body.detail === 'string' ? body.detail : message;
   } catch {
     // The body says nothing more.
   }
-  throw new HttpError(response.status, message);
+  throw new HttpError(response.status, message, code);
 }
 
 export async function get<T>(path: string, query?: Record<string, string | number | undefined>): Promise<T> {
@@ -54,7 +58,7 @@ export function resource<T>(path: string, initial: T) {
       value.value = await get<T>(path);
       error.value = '';
     } catch (e) {
-      error.value = (e as Error).message;
+      error.value = explain(e as Error);
     }
   };
   return {

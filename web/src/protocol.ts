@@ -249,7 +249,7 @@ export interface LabPage {
 export interface LadderInfo {
   name: string;
   title: string;
-  conditions: string;
+  terms: Terms;
   games: number;
   players: LadderPlayerInfo[];
   pairings: LadderPairing[];
@@ -379,7 +379,7 @@ export interface MatchInfo {
   elo: number | null;
   elo_error: number | null;
   los: number | null;
-  conditions: string;
+  terms: Terms;
   updated: number;
 }
 
@@ -614,6 +614,16 @@ export interface StudyProgress {
   left_s: number | null;
   found: Found[];
   mistakes: Mistake[];
+}
+
+export interface Terms {
+  main_ms: number;
+  byoyomi_ms: number;
+  increment_ms: number;
+  nodes: number | null;
+  depth: number | null;
+  movetime_ms: number | null;
+  max_plies: number | null;
 }
 
 export interface Thought {

@@ -183,6 +183,18 @@ class LogPart(Shape):
     is_running: bool
 
 
+class Terms(Shape):
+    """What games were played under (`komadori.arena.Conditions`)."""
+
+    main_ms: int = 0
+    byoyomi_ms: int = 0
+    increment_ms: int = 0
+    nodes: int | None = None
+    depth: int | None = None
+    movetime_ms: int | None = None
+    max_plies: int | None = None
+
+
 class MatchInfo(Shape):
     """A match, from its folder."""
 
@@ -199,7 +211,7 @@ class MatchInfo(Shape):
     elo_error: float | None
     los: float | None
     """Likelihood that the first player is the stronger."""
-    conditions: str
+    terms: Terms
     updated: float
 
 
@@ -319,7 +331,7 @@ class LadderInfo(Shape):
 
     name: str
     title: str
-    conditions: str
+    terms: Terms
     games: int
     players: list[LadderPlayerInfo]
     """The strongest first."""

@@ -17,7 +17,7 @@ from komadori.usi.protocol import GoCommand
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LadderInfo, LadderPairing, LadderPlayerInfo
-from komadori.web.trainings import changed, is_alive
+from komadori.web.trainings import changed, is_alive, terms_of
 
 #: Kinds of players that a page may have made from a ladder's file: no command of the file is run.
 PLAYABLE = ("model", "policy", "one-ply", "alphabeta", "material", "random")
@@ -101,7 +101,7 @@ def _read(name: str, path: Path) -> _Known | None:
     try:
         with closing(Ladder(path, reads_only=True)) as ladder:
             players, tallies, fit = ladder.players(), ladder.tallies(), ladder.fit()
-            conditions = str(ladder.settings.conditions)
+            terms = terms_of(ladder.settings.conditions)
             limits = ladder.settings.conditions.go([0.0, 0.0])
             own = None if ladder.settings.conditions.has_clock else limits
     except (LadderError, ValueError, OSError):
@@ -110,7 +110,7 @@ def _read(name: str, path: Path) -> _Known | None:
     info = LadderInfo(
         name=name,
         title=Path(name).stem,
-        conditions=conditions,
+        terms=terms,
         games=sum(tally.games for tally in tallies),
         players=[_player(by_name[rating.name], rating) for rating in fit.ratings],
         pairings=_pairings(tallies, fit),

@@ -47,6 +47,15 @@ LEVELS: tuple[tuple[str, int | None, float], ...] = (
     ("3200 playouts", 3200, 0.0),
     ("by the clock", None, 0.0),
 )
+#: Of other searchers: label, nodes, temperature.
+NODE_LEVELS: tuple[tuple[str, int | None, float], ...] = (
+    ("100 nodes", 100, 0.0),
+    ("1000 nodes", 1000, 0.0),
+    ("10000 nodes", 10_000, 0.0),
+    ("100000 nodes", 100_000, 0.0),
+    ("1000000 nodes", 1_000_000, 0.0),
+    ("by the clock", None, 0.0),
+)
 POLICY_LEVELS: tuple[tuple[str, int | None, float], ...] = (
     ("most likely move", None, 0.0),
     ("drawn, temperature 0.5", None, 0.5),
@@ -315,13 +324,17 @@ def _ladder_players(rungs: Sequence[Rung]) -> list[PlayerInfo]:
 
 
 def _plain(player: str, name: str, kind: str) -> PlayerInfo:
+    takes_nodes = kind in ("alphabeta", "usi")
     return PlayerInfo(
         id=player,
         name=name,
         kind=kind,
-        takes_playouts=kind in ("alphabeta", "usi"),
+        takes_playouts=takes_nodes,
         takes_temperature=False,
-        levels=[],
+        levels=[
+            Level(label=label, playouts=nodes, temperature=temperature, elo=None)
+            for label, nodes, temperature in (NODE_LEVELS if takes_nodes else ())
+        ],
     )
 
 

@@ -16,6 +16,7 @@ from komadori.players import Decision
 from komadori.players.player import effective_limits
 from komadori.rules import DECLARATION_POINTS, HANDICAPS, Board
 from komadori.usi.client import EngineError
+from komadori.usi.protocol import GoCommand
 from komadori.web import protocol
 from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library, now
@@ -34,6 +35,8 @@ from komadori.web.shapes import (
 
 #: In a game from a handicap the engine doesn't resign before so many moves.
 NO_RESIGNATION_PLIES = 60
+#: Time for a move of an engine without limits of its own, in a game without a clock.
+UNTIMED_MS = 1000
 #: A person's move may come so late over the network without losing on time.
 GRACE_MS = 300
 #: How long a game waits for a page before it is broken off.
@@ -236,6 +239,8 @@ class PlayedGame:
         left = list(self._left_ms)
         left[side] = max(left[side] - self._turn_used_ms, 0.0)
         go = effective_limits(engine.limits, self._conditions.go(left))
+        if engine.limits is None and not self._conditions.has_clock:
+            go = GoCommand(movetime_ms=UNTIMED_MS)
         loop = asyncio.get_running_loop()
         began = time.perf_counter()
         try:

@@ -14,7 +14,7 @@ from komadori.arena.match import MatchResult
 from komadori.model_folder import CHECKPOINTS
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
-from komadori.web.http_shapes import LogPart, MatchGame, MatchInfo, RunInfo
+from komadori.web.http_shapes import LogPart, MatchGame, MatchInfo, RunInfo, Terms
 
 #: A log that was written to so short a time ago, without an end, belongs to a living process.
 ALIVE_S = 180.0
@@ -93,9 +93,9 @@ class Trainings:
         steps = loop.get("max_steps") if isinstance(loop, dict) else None
         return RunInfo(
             name=name,
-            title=name.rpartition("/")[2],
+            title=name.removesuffix("/run") if "/" in name else name,
             is_running=is_alive(folder / RUN_LOG, entries[-1] if entries else {}),
-            step=int(entries[-1].get("step", 0)) if entries else 0,
+            step=_step(entries[-1]) if entries else 0,
             steps=steps if isinstance(steps, int) and steps > 0 else None,
             net=str(head.get("net", "")),
             started=changed(folder / "config.json") or None,
@@ -132,6 +132,12 @@ class Trainings:
         """Raises RefusedError."""
         records = list(_records(self.path("match", name)))
         return [match_game(record) for record in records[offset : offset + limit]]
+
+
+def _step(entry: dict[str, Any]) -> int:
+    """Of a network's log, else the iteration of a linear evaluation's."""
+    step = entry.get("step", entry.get("iteration"))
+    return int(step) if isinstance(step, int | float) else 0
 
 
 def match_game(record: GameRecord) -> MatchGame:
@@ -198,16 +204,20 @@ def _match(name: str, folder: Path) -> MatchInfo | None:
         elo=_finite(result.elo) if result and result.played else None,
         elo_error=_finite(result.elo_error) if result and result.played else None,
         los=_finite(result.los) if result and result.played else None,
-        conditions=_conditions(terms.get("conditions")),
+        terms=_terms(terms.get("conditions")),
         updated=changed(path),
     )
 
 
-def _conditions(value: Any) -> str:
+def terms_of(conditions: Conditions) -> Terms:
+    return Terms(**{name: getattr(conditions, name) for name in Terms.model_fields})
+
+
+def _terms(value: Any) -> Terms:
     try:
-        return str(Conditions(**value))
+        return terms_of(Conditions(**value))
     except (TypeError, ValueError):
-        return ""
+        return Terms()
 
 
 def read_json(path: Path) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 import { signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { Board } from '../board/Board';
-import { t } from '../i18n';
+import { explain, t } from '../i18n';
 import { send } from '../http';
 import { arrows, showEvalBar, showThreats } from '../settings';
 import { GameTree } from '../shogi/tree';
@@ -39,7 +39,7 @@ export async function keepGame(): Promise<void> {
     });
     tell(t('library.kept'));
   } catch (e) {
-    tell((e as Error).message, 'bad');
+    tell(explain(e as Error), 'bad');
   }
 }
 

@@ -131,7 +131,11 @@ export function Lines() {
         <span class="numbers">
           {found ? (
             <>
-              <b>{count(found.root_visits)}</b> {t('playouts')} · {count(found.nps)} {t('perSecond')} · {duration(found.time_ms / 1000)}
+              <span>
+                <b>{count(found.root_visits)}</b> {t('playouts')}
+              </span>
+              <span>{t('perSecond', { n: count(found.nps) })}</span>
+              <span>{duration(found.time_ms / 1000)}</span>
             </>
           ) : (
             <span class="model-name">{model?.name}</span>
@@ -146,7 +150,7 @@ export function Lines() {
           <SearchChoices />
         </div>
       )}
-      {problem && <p class="problem">{problem}</p>}
+      {problem && <p class="problem">{t('noNetwork')}</p>}
       {found?.outcome && <p class="outcome">{word('outcome', found.outcome)}</p>}
       {!isBlind.value && (
         <ol class="line-list">

@@ -1,6 +1,6 @@
 // Opening records: files, pasted text, what is dropped on the page.
 import { useRef, useState } from 'preact/hooks';
-import { t } from '../i18n';
+import { explain, t } from '../i18n';
 import type { GameTree } from '../shogi/tree';
 import { tell } from '../ui/notices';
 import { Button, Dialog } from '../ui/parts';
@@ -17,7 +17,7 @@ export async function readFiles(files: Iterable<File>): Promise<GameTree[]> {
       if (file.size > MOST_BYTES) throw new Error(t('open.tooLarge'));
       games.push(...readGames(decode(await file.arrayBuffer()), file.name));
     } catch (e) {
-      tell(t('open.failed', { name: file.name, reason: (e as Error).message }), 'bad');
+      tell(t('open.failed', { name: file.name, reason: explain(e as Error) }), 'bad');
     }
   }
   return games;
@@ -37,7 +37,7 @@ export async function openText(text: string): Promise<boolean> {
   try {
     return show(readGames(text, t('open.pasted')));
   } catch (e) {
-    tell(t('open.failed', { name: t('open.pasted'), reason: (e as Error).message }), 'bad');
+    tell(t('open.failed', { name: t('open.pasted'), reason: explain(e as Error) }), 'bad');
     return false;
   }
 }

@@ -1,5 +1,5 @@
 // The report of an analysed game: the page that `komadori analyse` makes, or this one on paper.
-import { t } from '../i18n';
+import { explain, t } from '../i18n';
 import { get } from '../http';
 import { tell } from '../ui/notices';
 import { download, fileName } from './save';
@@ -17,7 +17,7 @@ export async function saveReport(): Promise<void> {
     const html = await get<string>(`games/${number}/report.html`);
     download(fileName('html'), html, 'text/html;charset=utf-8');
   } catch (e) {
-    tell((e as Error).message, 'bad');
+    tell(explain(e as Error), 'bad');
   }
 }
 

@@ -1,4 +1,5 @@
 // What the analysis shows: the open games, the position looked at, the search that runs there.
+import { explain } from '../i18n';
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Analysis, Line, ThreatsFound } from '../protocol';
 import { modelId, multipv, showThreats } from '../settings';
@@ -244,7 +245,7 @@ export function followPosition(): () => void {
           if (answer.type === 'analysis') show(answer, at);
           else if (answer.type === 'error') {
             isSearching.value = false;
-            tell(answer.message, 'bad');
+            tell(explain(answer), 'bad');
           }
         },
       );

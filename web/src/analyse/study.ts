@@ -1,4 +1,5 @@
 // Whole games searched by the server: what it finds goes into the games' nodes.
+import { explain, t } from '../i18n';
 import { effect, signal } from '@preact/signals';
 import type { StudyProgress } from '../protocol';
 import { modelId, studyNodes } from '../settings';
@@ -44,7 +45,7 @@ export function startStudy(trees: GameTree[]): void {
       if (answer.type === 'study') receive(answer);
       else if (answer.type === 'error') {
         study.value = undefined;
-        tell(answer.message, 'bad');
+        tell(explain(answer), 'bad');
       }
     },
   );
@@ -72,7 +73,7 @@ export function receive(progress: StudyProgress): void {
   study.value = { ...progress, found: [], mistakes: [] };
   scored.value++;
   if (progress.state !== 'running') changed();
-  if (progress.state === 'failed') tell(progress.message, 'bad');
+  if (progress.state === 'failed') tell(t('error.failed', { detail: progress.message }), 'bad');
 }
 
 // A new session of the server knows nothing of a study's listeners.

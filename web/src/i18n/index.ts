@@ -20,6 +20,13 @@ export function word(group: string, name: string): string {
   return has(key) ? t(key) : name;
 }
 
+/** A refusal of the server, or a failure to reach it, in the visitor's language. */
+export function explain(problem: { message: string; code?: string }): string {
+  const key = `error.${problem.code ?? ''}`;
+  if (has(key)) return t(key, { detail: problem.message });
+  return problem instanceof TypeError ? t('error.connection') : problem.message;
+}
+
 export const percent = (rate: number, digits = 0): string => `${(100 * rate).toFixed(digits)}%`;
 
 export function count(n: number): string {
@@ -28,6 +35,20 @@ export function count(n: number): string {
     return n >= 1e8 ? `${(n / 1e8).toFixed(1)}億` : `${(n / 1e4).toFixed(n >= 1e6 ? 0 : 1)}万`;
   }
   return n >= 1e6 ? `${(n / 1e6).toFixed(n >= 1e7 ? 0 : 1)}M` : `${(n / 1e3).toFixed(n >= 1e5 ? 0 : 1)}k`;
+}
+
+const UNITS = [
+  ['day', 86_400],
+  ['hour', 3_600],
+  ['minute', 60],
+] as const;
+
+/** How long ago a time in seconds since 1970 was, in words. */
+export function ago(then: number, now = Date.now() / 1000): string {
+  const seconds = Math.max(0, now - then);
+  const words = new Intl.RelativeTimeFormat(language.value, { numeric: 'auto', style: 'short' });
+  for (const [unit, length] of UNITS) if (seconds >= length) return words.format(-Math.floor(seconds / length), unit);
+  return words.format(-Math.floor(seconds), 'second');
 }
 
 export function duration(seconds: number): string {

@@ -4,11 +4,11 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import { addGames, node, noteScore, positionText, scored } from '../analyse/state';
 import { ENDINGS } from '../analyse/Open';
 import { address, get, send } from '../http';
-import { t, word } from '../i18n';
+import { explain, t, word } from '../i18n';
 import type { Found, GameList, GameSummary, ReadGames, StoredGame, StoredStudy } from '../protocol';
 import { open } from '../router';
 import type { GameTree } from '../shogi/tree';
-import { treeOf } from '../train/Matches';
+import { treeOf } from '../shogi/played';
 import { tell } from '../ui/notices';
 import { Button, Choice, Switch } from '../ui/parts';
 
@@ -54,7 +54,7 @@ async function show(number: number): Promise<void> {
     addGames([await loadGame(number)]);
     open('analyse');
   } catch (e) {
-    tell((e as Error).message, 'bad');
+    tell(explain(e as Error), 'bad');
   }
 }
 
@@ -88,7 +88,7 @@ function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
           label={`${t('delete')}: ${g.black} – ${g.white}`}
           onClick={async () => {
             if (!confirm(t('library.confirmDelete'))) return;
-            await send('DELETE', `games/${g.game}`).catch((e: Error) => tell(e.message, 'bad'));
+            await send('DELETE', `games/${g.game}`).catch((e: Error) => tell(explain(e), 'bad'));
             onRemoved();
           }}
         />
@@ -98,7 +98,7 @@ function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
 }
 
 export function Library() {
-  const [list, setList] = useState<GameList>({ games: [], total: 0 });
+  const [list, setList] = useState<GameList>();
   const [error, setError] = useState('');
   const [offset, setOffset] = useState(0);
   const [stamp, setStamp] = useState(0);
@@ -115,7 +115,7 @@ export function Library() {
     const timer = setTimeout(() => {
       get<GameList>('games', { q, player, winner, source, position, offset, limit: PAGE }).then(
         found => !isOver && (setList(found), setError('')),
-        (e: Error) => !isOver && setError(e.message),
+        (e: Error) => !isOver && setError(explain(e)),
       );
     }, 150);
     return () => {
@@ -129,9 +129,9 @@ export function Library() {
       try {
         const read = await send<ReadGames>('POST', `records?name=${encodeURIComponent(file.name)}&keep=true`, file);
         tell(t('library.imported', { n: read.games.length, name: file.name }));
-        for (const line of read.skipped.slice(0, 3)) tell(line, 'bad');
+        for (const line of read.skipped.slice(0, 3)) tell(t('open.skipped', { reason: line }), 'bad');
       } catch (e) {
-        tell(t('open.failed', { name: file.name, reason: (e as Error).message }), 'bad');
+        tell(t('open.failed', { name: file.name, reason: explain(e as Error) }), 'bad');
       }
     }
     setStamp(n => n + 1);
@@ -157,7 +157,7 @@ export function Library() {
           <Button icon="open" isWide label={t('library.import')} onClick={() => input.current?.click()} />
         </div>
         {error && <p class="problem">{error}</p>}
-        {list.games.length ? (
+        {list?.games.length ? (
           <div class="table-wrap">
             <table class="table library">
               <thead>
@@ -182,9 +182,9 @@ export function Library() {
             </table>
           </div>
         ) : (
-          !error && <p class="empty">{t('library.none')}</p>
+          !error && <p class="empty">{t(list ? 'library.none' : 'loading')}</p>
         )}
-        {list.total > PAGE && (
+        {list && list.total > PAGE && (
           <div class="row pager">
             <Button icon="back" label={t('page.previous')} disabled={!offset} onClick={() => setOffset(Math.max(0, offset - PAGE))} />
             <span>

@@ -5,12 +5,14 @@ import { node } from '../analyse/state';
 import { MiniBoard } from '../board/MiniBoard';
 import { t } from '../i18n';
 import { models } from '../models';
+import { notation } from '../settings';
+import { squareText } from '../shogi/notation';
 import { Choice } from '../ui/parts';
 import { useAttention } from './ask';
 
 const chosen = signal('');
 
-const nameOf = (square: number) => `${Math.floor(square / 9) + 1}${'abcdefghi'[square % 9]}`;
+const nameOf = (square: number) => squareText(square, notation());
 
 export function AttentionView() {
   const able = models.value.filter(m => m.has_attention);

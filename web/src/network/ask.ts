@@ -1,6 +1,7 @@
 // Questions to networks about the position looked at.
 import { useEffect, useState } from 'preact/hooks';
 import { positionText, node } from '../analyse/state';
+import { explain } from '../i18n';
 import type { AttentionAnswer, Checkpoint, NetworkAnswer, Planes, TreeNode } from '../protocol';
 import { connection, type Message } from '../socket';
 
@@ -22,7 +23,7 @@ function useAnswer<T>(key: string, ask: (() => Promise<T>) | undefined): Asked<T
     const timer = setTimeout(() => {
       ask().then(
         answer => !isOver && setState({ key, answer, isWaiting: false }),
-        (e: Error) => !isOver && setState({ key, error: e.message, isWaiting: false }),
+        (e: Error) => !isOver && setState({ key, error: explain(e), isWaiting: false }),
       );
     }, 120);
     return () => {
@@ -67,7 +68,7 @@ export function useCheckpoints(run: string): { found: Checkpoint[]; total: numbe
       id = connection.request(message, answer => {
         if (answer.type === 'checkpoint') setState(s => ({ ...s, found: [...s.found, answer], total: answer.total }));
         else if (answer.type === 'ok') setState(s => ({ ...s, isDone: true }));
-        else if (answer.type === 'error') setState(s => ({ ...s, error: answer.message, isDone: true }));
+        else if (answer.type === 'error') setState(s => ({ ...s, error: explain(answer), isDone: true }));
       });
     }, 200);
     return () => {

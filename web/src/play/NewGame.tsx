@@ -3,13 +3,17 @@ import { useState } from 'preact/hooks';
 import { node, positionText } from '../analyse/state';
 import { MiniBoard } from '../board/MiniBoard';
 import { resource } from '../http';
-import { t } from '../i18n';
-import type { Human, Level, Opponent, PlayerInfo, Players } from '../protocol';
+import { has, t, type Key } from '../i18n';
+import type { HandicapInfo, Human, Opponent, PlayerInfo, Players } from '../protocol';
 import { language } from '../settings';
 import { START } from '../shogi/position';
 import { connection } from '../socket';
 import { Button, Choice, Segments } from '../ui/parts';
+import { byKind, levelName, playerName, seatName } from './names';
 import { start } from './state';
+
+/** A handicap in the visitor's language; its name in records where it has none. */
+const handicapName = (h: HandicapInfo): string => (language.value === 'ja' ? h.kif : has(`handicap.${h.name}`) ? t(`handicap.${h.name}` as Key) : h.name);
 
 const players = resource<Players>('players', { players: [], handicaps: [] });
 
@@ -32,19 +36,15 @@ const FIRST: Form = { color: 'black', level: '', player: '', other: '', otherLev
 
 let kept: Form = FIRST;
 
-/** A level in words; what the server calls it where it is of another kind. */
-function levelName(l: Level): string {
-  const words = l.playouts !== null ? t('level.playouts', { n: l.playouts }) : l.label === 'by the clock' ? t('level.clock') : l.label;
-  return [words, l.playouts !== null && l.temperature > 0 ? t('level.varied') : '', l.elo === null ? '' : `Elo ${Math.round(l.elo)}`].filter(Boolean).join(' · ');
-}
-
 function levelsOf(player: PlayerInfo | undefined): (readonly [string, string])[] {
-  return (player?.levels ?? []).map((l, i) => [String(i), levelName(l)] as const);
+  return (player?.levels ?? []).map((l, i) => [String(i), levelName(l, player!.kind)] as const);
 }
 
 function opponent(player: PlayerInfo, level: string): Opponent {
   const chosen = player.levels[Number(level)] ?? player.levels.at(-1);
-  return { kind: 'engine', player: player.id, playouts: chosen?.playouts ?? null, temperature: chosen?.temperature ?? 0 };
+  const name = seatName(player, chosen);
+  if (player.kind === 'ladder') return { kind: 'engine', player: player.id, elo: chosen?.elo ?? null, name };
+  return { kind: 'engine', player: player.id, playouts: chosen?.playouts ?? null, temperature: chosen?.temperature ?? 0, name };
 }
 
 /** The level to begin with: neither the weakest nor the strongest. */
@@ -55,7 +55,20 @@ function Strength({ label, player, level, onPlayer, onLevel }: { label: string; 
   return (
     <fieldset class="strength">
       <legend>{label}</legend>
-      <Choice label={t('play.player')} value={player?.id ?? ''} options={players.value.players.map(p => [p.id, p.name] as const)} onChange={onPlayer} />
+      <label class="choice">
+        <span>{t('play.player')}</span>
+        <select value={player?.id ?? ''} onChange={e => onPlayer(e.currentTarget.value)}>
+          {byKind(players.value.players).map(([heading, all]) => (
+            <optgroup key={heading} label={heading}>
+              {all.map(p => (
+                <option key={p.id} value={p.id}>
+                  {playerName(p)}
+                </option>
+              ))}
+            </optgroup>
+          ))}
+        </select>
+      </label>
       {levels.length > 1 && (
         <label class="level">
           <span>
@@ -77,7 +90,7 @@ export function NewGame({ onStart, onBack }: { onStart: () => void; onBack?: () 
   const level = form.level || middle(player);
   const otherLevel = form.otherLevel || middle(other);
   const here = positionText(node.value);
-  const problem = players.error.value || connection.welcome.value?.problem;
+  const problem = players.error.value || (connection.welcome.value?.problem && t('noNetwork'));
   const sfen = form.position === 'startpos' ? START : form.position === 'here' ? node.value.sfen : form.position.replace(/^sfen /, '');
 
   const begin = () => {
@@ -106,6 +119,7 @@ export function NewGame({ onStart, onBack }: { onStart: () => void; onBack?: () 
       <div class="new-game-body">
         <div class="new-game-form">
           <Segments
+            isLabelled
             label={t('play.color')}
             value={form.color}
             options={[
@@ -121,10 +135,11 @@ export function NewGame({ onStart, onBack }: { onStart: () => void; onBack?: () 
           <Choice
             label={t('play.position')}
             value={form.position}
-            options={[['startpos', t('handicap.even')], ...handicaps.map(h => [h.position, language.value === 'ja' ? h.kif : h.name] as const), ['here', t('play.here')]]}
+            options={[['startpos', t('handicap.even')], ...handicaps.filter(h => h.name !== 'even').map(h => [h.position, handicapName(h)] as const), ['here', t('play.here')]]}
             onChange={position => set({ position })}
           />
           <Segments<Kind>
+            isLabelled
             label={t('play.clock')}
             value={form.clock}
             options={[

@@ -11,7 +11,7 @@ import { lastSquare, lineOf, moveText } from '../shogi/notation';
 import { parsePosition } from '../shogi/position';
 import { open } from '../router';
 import { connection } from '../socket';
-import { treeOf } from '../train/Matches';
+import { treeOf } from '../shogi/played';
 import { memo } from '../ui/memo';
 import { Button } from '../ui/parts';
 import { Typed } from '../ui/Typed';

@@ -1,4 +1,5 @@
 // A game against an engine, or between two: what the server says of it, and what to tell the server.
+import { explain } from '../i18n';
 import { batch, computed, signal } from '@preact/signals';
 import type { GameState, Line, StartGame } from '../protocol';
 import { parsePosition, play as playSfen, START, type Color } from '../shogi/position';
@@ -77,7 +78,7 @@ function listen(message: Body<StartGame> | { type: 'game_join'; game: number }):
     if (answer.type === 'game') receive(answer.game);
     else if (answer.type === 'error') {
       isAsking.value = false;
-      tell(answer.message, 'bad');
+      tell(explain(answer), 'bad');
     }
   });
 }
@@ -91,14 +92,14 @@ export function move(usi: string): void {
   pending.value = usi;
   connection.ask({ type: 'game_move', game: game.game, move: usi }, 'ok').catch((e: Error) => {
     pending.value = undefined;
-    tell(e.message, 'bad');
+    tell(explain(e), 'bad');
   });
 }
 
 export function act(action: 'take_back' | 'resign' | 'declare' | 'pause' | 'resume' | 'stop'): void {
   const game = current.value;
   if (!game) return;
-  connection.ask({ type: 'game_action', game: game.game, action }, 'ok').catch((e: Error) => tell(e.message, 'bad'));
+  connection.ask({ type: 'game_action', game: game.game, action }, 'ok').catch((e: Error) => tell(explain(e), 'bad'));
 }
 
 export async function askHint(): Promise<void> {
@@ -109,7 +110,7 @@ export async function askHint(): Promise<void> {
     const answer = await connection.ask({ type: 'hint', game: game.game, nodes: 400 }, 'hint');
     if (current.value?.game === answer.game) hints.value = answer.lines;
   } catch (e) {
-    tell((e as Error).message, 'bad');
+    tell(explain(e as Error), 'bad');
   } finally {
     isAsking.value = false;
   }

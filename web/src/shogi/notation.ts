@@ -29,6 +29,12 @@ export function moveText(pos: Position, usi: string, style: Notation, lastTo?: n
   return words ? (pos.turn === 'sente' ? '▲' : '△') + words.replace('　', '') : usi;
 }
 
+/** A square by its number 9*(file-1)+(rank-1). */
+export function squareText(square: number, style: Notation): string {
+  const [file, rank] = [Math.floor(square / 9), square % 9];
+  return style === 'japanese' ? '１２３４５６７８９'[file] + '一二三四五六七八九'[rank] : `${file + 1}${'abcdefghi'[rank]}`;
+}
+
 export function lastSquare(usi: string | undefined): number | undefined {
   return usi ? parseMove(usi)?.to : undefined;
 }

@@ -3,19 +3,21 @@ import { node, orientation, play } from '../analyse/state';
 import { Controls } from '../analyse/Moves';
 import { Board } from '../board/Board';
 import { address } from '../http';
-import { duration, t } from '../i18n';
+import { ago, has, t, type Key } from '../i18n';
 import { Checkpoints } from '../network/Checkpoints';
 import { href, route } from '../router';
 import { Panel, Progress } from '../ui/parts';
 import { Curves } from '../ui/plot';
 import type { RunInfo } from '../protocol';
-import { ago, loops, number, runs, useFresh, useLog, type Entry } from './data';
+import { Loop } from './Loops';
+import { loops, number, runs, useFresh, useLog, type Entry } from './data';
 
-const GROUPS: readonly { title: 'curves.loss' | 'curves.accuracy' | 'curves.rate' | 'curves.speed'; keys: RegExp; percent?: boolean }[] = [
-  { title: 'curves.loss', keys: /(^|_)loss$/ },
-  { title: 'curves.accuracy', keys: /accuracy|top_?\d|agree/, percent: true },
+const GROUPS: readonly { title: 'curves.loss' | 'curves.accuracy' | 'curves.rate' | 'curves.speed' | 'curves.gradient'; keys: RegExp; percent?: boolean }[] = [
+  { title: 'curves.loss', keys: /(^|_)loss(_before|_after)?$/ },
+  { title: 'curves.accuracy', keys: /accuracy|top_?\d+$|agree/, percent: true },
   { title: 'curves.rate', keys: /^rate$/ },
-  { title: 'curves.speed', keys: /samples_per_s|gradient_norm/ },
+  { title: 'curves.speed', keys: /^samples_per_s$/ },
+  { title: 'curves.gradient', keys: /^gradient_norm$/ },
 ];
 
 interface CurveSet {
@@ -23,21 +25,28 @@ interface CurveSet {
   curves: { name: string; values: (number | null)[] }[];
 }
 
+/** A number of the log by the name people know it by. */
+const metric = (key: string): string => (has(`metric.${key}`) ? t(`metric.${key}` as Key) : key.replaceAll('_', ' '));
+
+/** Linear evaluations learn by iterations. */
+const stepped = (e: Entry): Entry => (e.kind === undefined && number(e.iteration) !== null ? { ...e, kind: 'train', step: e.iteration } : e);
+
 const MOST_POINTS = 1_500;
 
 /** Curves of the log's numbers that a pattern names, by step; test and training on one axis. */
 export function curvesOf(entries: readonly Entry[], pattern: RegExp): CurveSet {
   const kinds = ['train', 'test'] as const;
   const wanted = new Map<string, (number | null)[]>();
-  let chosen = entries.filter(e => kinds.includes(e.kind as 'train') && number(e.step) !== null);
+  let chosen = entries.map(stepped).filter(e => kinds.includes(e.kind as 'train') && number(e.step) !== null);
   const every = Math.ceil(chosen.length / MOST_POINTS);
   if (every > 1) chosen = chosen.filter((e, i) => e.kind === 'test' || i % every === 0);
   const steps = [...new Set(chosen.map(e => e.step as number))].sort((a, b) => a - b);
   const index = new Map(steps.map((s, i) => [s, i]));
   for (const e of chosen)
-    for (const [key, value] of Object.entries(e)) {
+    for (const [key, of] of Object.entries(e)) {
+      const value = Array.isArray(of) ? of.at(-1) : of;
       if (!pattern.test(key) || number(value) === null) continue;
-      const name = `${e.kind === 'test' ? t('curves.test') : t('curves.train')} ${key.replaceAll('_', ' ')}`;
+      const name = t(e.kind === 'test' ? 'curves.test' : 'curves.train', { name: metric(key) });
       let values = wanted.get(name);
       if (!values) wanted.set(name, (values = Array(steps.length).fill(null)));
       values[index.get(e.step as number)!] = value as number;
@@ -45,17 +54,31 @@ export function curvesOf(entries: readonly Entry[], pattern: RegExp): CurveSet {
   return { x: steps, curves: [...wanted].map(([name, values]) => ({ name, values })) };
 }
 
-function RunList({ current }: { current: string }) {
+const described = (...parts: (string | false | undefined)[]): string => parts.filter(Boolean).join(' · ');
+
+function RunList({ list, current }: { list: readonly RunInfo[]; current: string }) {
   return (
     <ol class="list">
-      {runs.value.map(r => (
+      {list.map(r => (
         <li key={r.name}>
           <a href={href('train', r.name)} aria-current={r.name === current ? 'page' : undefined}>
-            <b>{r.title || r.name}</b>
-            <small>
-              {r.is_running && <em class="live">{t('running')}</em>} {r.net} · {t('step.n', { n: r.step })}
-              {r.steps ? ` / ${r.steps}` : ''} · {t('ago', { time: duration(ago(r.updated)) })}
-            </small>
+            <b>{r.title || r.name}</b> {r.is_running && <em class="live">{t('running')}</em>}
+            <small>{described(r.net, `${t('step.n', { n: r.step })}${r.steps ? ` / ${r.steps}` : ''}`, ago(r.updated))}</small>
+          </a>
+        </li>
+      ))}
+    </ol>
+  );
+}
+
+function LoopList({ current }: { current: string }) {
+  return (
+    <ol class="list">
+      {loops.value.map(l => (
+        <li key={l.name}>
+          <a href={href('train', 'loop', l.name)} aria-current={l.name === current ? 'page' : undefined}>
+            <b>{l.title}</b> {l.is_running && <em class="live">{t('running')}</em>}
+            <small>{described(l.learner, t('loop.generations', { n: l.rounds.length, total: l.planned ?? '?' }), ago(l.updated))}</small>
           </a>
         </li>
       ))}
@@ -114,7 +137,9 @@ function Run({ run }: { run: RunInfo }) {
               .filter(([key]) => key !== 'kind' && key !== 'step')
               .map(([key, value]) => (
                 <div key={key}>
-                  <dt>{key.replaceAll('_', ' ')}</dt>
+                  <dt>
+                    <code>{key}</code>
+                  </dt>
                   <dd>{typeof value === 'number' ? value.toLocaleString('en') : String(value)}</dd>
                 </div>
               ))}
@@ -125,64 +150,31 @@ function Run({ run }: { run: RunInfo }) {
   );
 }
 
-function Loops() {
-  if (!loops.value.length) return null;
-  return (
-    <Panel name="loops" title={t('loops')}>
-      {loops.value.map(l => (
-        <section key={l.name} class="loop">
-          <h3>
-            {l.name} {l.is_running && <em class="live">{t('running')}</em>}
-          </h3>
-          <div class="table-wrap">
-            <table class="table">
-              <thead>
-                <tr>
-                  <th scope="col" class="n">
-                    {t('loop.round')}
-                  </th>
-                  <th scope="col">{t('loop.state')}</th>
-                  <th scope="col">{t('loop.facts')}</th>
-                </tr>
-              </thead>
-              <tbody>
-                {l.rounds.map(r => (
-                  <tr key={r.number}>
-                    <td class="n">{r.number}</td>
-                    <td>
-                      {t(`loop.${r.state}`)} {r.stage}
-                    </td>
-                    <td>
-                      {Object.entries(r.facts)
-                        .map(([k, v]) => `${k.replaceAll('_', ' ')} ${typeof v === 'object' ? JSON.stringify(v) : String(v)}`)
-                        .join(' · ')}
-                    </td>
-                  </tr>
-                ))}
-              </tbody>
-            </table>
-          </div>
-        </section>
-      ))}
-    </Panel>
-  );
-}
-
 export function Train() {
   useFresh(runs, loops);
-  const name = route.value[1] ?? '';
-  const run = runs.value.find(r => r.name === name) ?? (name ? undefined : runs.value[0]);
+  const [, name = '', of = ''] = route.value;
+  // What belongs to a loop is reached from its generations.
+  const own = runs.value.filter(r => r.name === name || !loops.value.some(l => r.name.startsWith(`${l.name}/`)));
+  const wantsLoop = name === 'loop' && of !== '';
+  const loop = wantsLoop ? loops.value.find(l => l.name === of) : name || own.length ? undefined : loops.value[0];
+  const run = wantsLoop || loop ? undefined : name ? runs.value.find(r => r.name === name) : own[0];
   return (
     <main class="screen two-panes">
       <h1 class="unseen">{t('nav.train')}</h1>
       <aside class="card">
         <h2>{t('runs')}</h2>
         {runs.error.value && <p class="problem">{runs.error.value}</p>}
-        {runs.value.length ? <RunList current={run?.name ?? ''} /> : <p class="empty">{t('runs.none')}</p>}
+        {own.length ? <RunList list={own} current={run?.name ?? ''} /> : <p class="empty">{t('runs.none')}</p>}
+        {loops.value.length > 0 && (
+          <>
+            <h2>{t('loops')}</h2>
+            <LoopList current={loop?.name ?? ''} />
+          </>
+        )}
       </aside>
       <div class="pane">
         {run && <Run key={run.name} run={run} />}
-        <Loops />
+        {loop && <Loop key={loop.name} loop={loop} />}
       </div>
     </main>
   );

@@ -1,18 +1,20 @@
-// Runs, matches and loops as the server lists them, and their logs as they grow.
+// Runs, matches, ladders and loops as the server lists them, and their logs as they grow.
 import { useEffect, useState } from 'preact/hooks';
 import { resource } from '../http';
-import type { LabPage, LoopInfo, MatchInfo, RunInfo } from '../protocol';
+import { explain } from '../i18n';
+import type { LabPage, LadderInfo, LoopInfo, MatchInfo, RunInfo } from '../protocol';
 import { connection } from '../socket';
 
 export const runs = resource<RunInfo[]>('runs', []);
 export const matches = resource<MatchInfo[]>('matches', []);
+export const ladders = resource<LadderInfo[]>('ladders', []);
 export const loops = resource<LoopInfo[]>('loops', []);
 export const labPages = resource<LabPage[]>('lab', []);
 
 export type Entry = Record<string, unknown>;
 
 /** The entries of a log, and those that come. */
-export function useLog(what: 'run' | 'match' | 'loop', name: string): { entries: Entry[]; isRunning: boolean; error: string } {
+export function useLog(what: 'run' | 'match', name: string): { entries: Entry[]; isRunning: boolean; error: string } {
   const [state, setState] = useState({ entries: [] as Entry[], isRunning: false, error: '' });
   const epoch = connection.epoch.value;
   useEffect(() => {
@@ -21,7 +23,7 @@ export function useLog(what: 'run' | 'match' | 'loop', name: string): { entries:
     const id = connection.request({ type: 'watch', what, name, since: 0 }, answer => {
       if (answer.type === 'watched')
         setState(s => ({ entries: [...s.entries.slice(0, answer.since), ...(answer.entries as Entry[])], isRunning: answer.is_running, error: '' }));
-      else if (answer.type === 'error') setState(s => ({ ...s, error: answer.message }));
+      else if (answer.type === 'error') setState(s => ({ ...s, error: explain(answer) }));
     });
     return () => {
       connection.forget(id);
@@ -42,6 +44,3 @@ export function useFresh(...lists: { load: () => Promise<void> }[]): void {
 }
 
 export const number = (v: unknown): number | null => (typeof v === 'number' ? v : null);
-
-/** How long ago, in seconds since 1970. */
-export const ago = (then: number): number => Math.max(0, Date.now() / 1000 - then);

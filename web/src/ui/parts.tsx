@@ -207,8 +207,8 @@ export function Choice<T extends string | number>({ label, value, options, onCha
   );
 }
 
-export function Segments<T extends string>({ label, value, options, onChange }: { label: string; value: T; options: readonly (readonly [T, string])[]; onChange: (value: T) => void }) {
-  return (
+export function Segments<T extends string>({ label, value, options, onChange, isLabelled }: { label: string; value: T; options: readonly (readonly [T, string])[]; onChange: (value: T) => void; isLabelled?: boolean }) {
+  const segments = (
     <div class="segments" role="radiogroup" aria-label={label}>
       {options.map(([v, text]) => (
         <button key={v} type="button" role="radio" aria-checked={v === value} onClick={() => onChange(v)}>
@@ -216,6 +216,14 @@ export function Segments<T extends string>({ label, value, options, onChange }: 
         </button>
       ))}
     </div>
+  );
+  return isLabelled ? (
+    <div class="choice">
+      <span aria-hidden="true">{label}</span>
+      {segments}
+    </div>
+  ) : (
+    segments
   );
 }
 

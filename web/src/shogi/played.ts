@@ -1,0 +1,30 @@
+// Games that were played elsewhere, as trees.
+import { START } from './position';
+import { GameTree } from './tree';
+
+export interface Played {
+  sfen: string;
+  moves: readonly string[];
+  black: string;
+  white: string;
+  scores_cp?: readonly (number | null)[];
+  times_ms?: readonly (number | null)[];
+}
+
+/** A game with the scores that the players gave, from the mover's view. */
+export function treeOf(game: Played): GameTree {
+  const tree = new GameTree(game.sfen === 'startpos' || !game.sfen ? START : game.sfen.replace(/^sfen /, ''));
+  tree.headers = { black: game.black, white: game.white };
+  tree.addLine(tree.root, game.moves);
+  tree
+    .mainLine()
+    .slice(1)
+    .forEach((n, i) => {
+      const cp = game.scores_cp?.[i];
+      const ms = game.times_ms?.[i];
+      if (ms) n.timeMs = ms;
+      // The score is the mover's, of the position before the move.
+      if (cp !== null && cp !== undefined && n.parent) n.parent.score ??= { winRate: 1 / (1 + Math.exp(-cp / 600)), cp, pv: [n.usi], nodes: 0 };
+    });
+  return tree;
+}

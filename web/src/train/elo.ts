@@ -1,0 +1,40 @@
+// Ratings, results and conditions as text.
+import { t } from '../i18n';
+import type { Terms } from '../protocol';
+
+/** What games were played under, in words. */
+export function termsText(terms: Terms): string {
+  const s = (ms: number) => t('terms.seconds', { n: +(ms / 1000).toFixed(2) });
+  const parts = [];
+  if (terms.main_ms || terms.byoyomi_ms || terms.increment_ms) {
+    parts.push([s(terms.main_ms), terms.byoyomi_ms ? t('terms.byoyomi', { time: s(terms.byoyomi_ms) }) : '', terms.increment_ms ? t('terms.increment', { time: s(terms.increment_ms) }) : ''].filter(Boolean).join(' + '));
+  }
+  if (terms.nodes) parts.push(t('terms.perMove', { limit: t('level.nodes', { n: terms.nodes.toLocaleString('en') }) }));
+  if (terms.depth) parts.push(t('terms.depth', { n: terms.depth }));
+  if (terms.movetime_ms) parts.push(t('terms.perMove', { limit: s(terms.movetime_ms) }));
+  if (terms.max_plies) parts.push(t('terms.maxPlies', { n: terms.max_plies }));
+  return parts.join(t('list.comma'));
+}
+
+/** A number with its sign: +12, −3, 0. */
+export const signed = (value: number): string => {
+  const whole = Math.round(value);
+  return whole > 0 ? `+${whole}` : whole < 0 ? `−${-whole}` : '0';
+};
+
+export const eloText = (value: number | null, error: number | null): string =>
+  value === null ? '–' : `${signed(value)}${error === null ? '' : ` ±${error.toFixed(0)}`}`;
+
+interface Result {
+  wins: number;
+  draws: number;
+  losses: number;
+}
+
+export const resultText = ({ wins, draws, losses }: Result): string => `+${wins} =${draws} −${losses}`;
+
+/** Points per game; undefined without games. */
+export const scoreOf = ({ wins, draws, losses }: Result): number | undefined => {
+  const games = wins + draws + losses;
+  return games ? (wins + draws / 2) / games : undefined;
+};

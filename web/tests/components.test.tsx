@@ -1,0 +1,280 @@
+// @vitest-environment happy-dom
+import { act } from 'preact/test-utils';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { answer, button, click, mount, sent, serve, WELCOME } from './page';
+import { Lines } from '../src/analyse/Lines';
+import { Mistakes } from '../src/analyse/Mistakes';
+import { MoveList } from '../src/analyse/Moves';
+import { followPosition, isSearching, node, openGames, preview, scored } from '../src/analyse/state';
+import { Library } from '../src/library/Library';
+import { NewGame } from '../src/play/NewGame';
+import { Play } from '../src/play/Play';
+import type { Analysis, LadderInfo, LoopInfo, Players } from '../src/protocol';
+import { language } from '../src/settings';
+import { connection } from '../src/socket';
+import { START } from '../src/shogi/position';
+import { GameTree } from '../src/shogi/tree';
+import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
+import { Loop, seriesOf } from '../src/train/Loops';
+import { stepOf } from '../src/train/EloChart';
+import { curvesOf } from '../src/train/Train';
+
+beforeEach(() => {
+  sent.length = 0;
+  language.value = 'en';
+  isSearching.value = false;
+  connection.welcome.value = WELCOME;
+  openGames([new GameTree()]);
+});
+
+const found = (position: string): Partial<Analysis> => ({
+  type: 'analysis',
+  state: 'running',
+  position,
+  turn: 'black',
+  lines: [{ multipv: 1, win_rate: 0.6, score_cp: 240, mate_plies: null, visits: 1200, depth: 9, pv: ['7g7f', '3c3d', '2g2f'] }],
+  candidates: [],
+  nodes: 1500,
+  nps: 900,
+  time_ms: 1600,
+  root_visits: 1500,
+  win_rate: 0.6,
+  outcome: '',
+  model: 'm',
+});
+
+describe('analysis', () => {
+  test('a search is asked for, its line shown, previewed and played up to the move clicked', async () => {
+    const end = followPosition();
+    const place = await mount(Lines);
+    expect(place.textContent).toContain('Start the search');
+    await click(button(place, 'Search'));
+    expect(sent.at(-1)).toMatchObject({ type: 'analyse', position: 'startpos', multipv: 3 });
+    await answer('analyse', found('startpos'));
+    await act(() => new Promise(done => setTimeout(done, 50)));
+    expect(place.querySelector('.line-rate')?.textContent).toBe('▲60.0%');
+    expect([...place.querySelectorAll('.line-moves button')].map(b => b.textContent)).toEqual(['P-7f', 'P-3d', 'P-2f']);
+    const second = place.querySelectorAll('.line-moves button')[1];
+    await act(() => void second.dispatchEvent(new PointerEvent('pointerenter', { pointerType: 'mouse' })));
+    expect(preview.value?.usi).toBe('3c3d');
+    await click(second);
+    expect(node.value.ply).toBe(2);
+    expect(sent.at(-1)).toMatchObject({ type: 'analyse', position: 'startpos moves 7g7f 3c3d' });
+    end();
+  });
+
+  test('a refusal ends the search', async () => {
+    const end = followPosition();
+    isSearching.value = true;
+    await answer('analyse', { type: 'error', code: 'no_engine', message: 'x' });
+    expect(isSearching.value).toBe(false);
+    end();
+  });
+
+  test('variations stand in the list of moves and are reached by a click', async () => {
+    const tree = new GameTree();
+    tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f']);
+    tree.addLine(tree.root.children[0], ['8c8d']);
+    tree.root.children[0].comment = 'the most played';
+    openGames([tree]);
+    const place = await mount(MoveList);
+    expect(place.textContent).toContain('the most played');
+    const move = [...place.querySelectorAll('button')].find(b => b.textContent?.includes('P-8d'));
+    await click(move);
+    expect(node.value.usi).toBe('8c8d');
+  });
+
+  test('mistakes are classed by the win rate lost, and what instead is said', async () => {
+    const tree = new GameTree();
+    tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f']);
+    const line = tree.mainLine();
+    [0.5, 0.5, 0.5, 0.75].forEach((winRate, i) => (line[i].score = { winRate, cp: 0, pv: i === 2 ? ['6g6f', '8c8d'] : [], nodes: 100 }));
+    openGames([tree]);
+    scored.value++;
+    const place = await mount(Mistakes);
+    const listed = place.querySelector('.mistake-list button')!;
+    expect(listed.className).toContain('blunder');
+    expect(listed.textContent).toContain('−25');
+    await click(listed);
+    expect(place.querySelector('.instead p')?.textContent).toContain("Black's win rate fell from 50% to 25%. P-6f was better.");
+    expect(place.querySelectorAll('.stepper svg')).toHaveLength(2);
+  });
+});
+
+const players: Players = {
+  players: [
+    { id: 'model:default', name: 'net', kind: 'model', takes_playouts: true, takes_temperature: true, levels: [{ label: 'a', playouts: 50, temperature: 0, elo: null, elo_error: null }] },
+    {
+      id: 'ladder:s.db',
+      name: 's',
+      kind: 'ladder',
+      takes_playouts: false,
+      takes_temperature: false,
+      levels: [
+        { label: 'weak', playouts: null, temperature: 0, elo: 0, elo_error: 0 },
+        { label: 'strong', playouts: 800, temperature: 0, elo: 812.4, elo_error: 33 },
+      ],
+    },
+  ],
+  handicaps: [
+    { name: 'even', kif: '平手', position: START },
+    { name: 'two-piece', kif: '二枚落ち', position: 'sfen lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1' },
+  ],
+};
+
+test('a game is begun against a rating of the ladder, from a handicap, with byoyomi', async () => {
+  serve({ 'api/players': players });
+  const place = await mount(NewGame, { onStart: vi.fn() });
+  const [who, start] = place.querySelectorAll('select');
+  expect([...who.querySelectorAll('optgroup')].map(g => g.label)).toEqual(['Networks with search', 'By Elo']);
+  await act(() => {
+    who.value = 'ladder:s.db';
+    who.dispatchEvent(new Event('change', { bubbles: true }));
+  });
+  const slider = place.querySelector<HTMLInputElement>('input[type=range]')!;
+  await act(() => {
+    slider.value = '1';
+    slider.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  expect(slider.getAttribute('aria-valuetext')).toBe('strong · Elo 812 ±33');
+  await act(() => {
+    start.selectedIndex = 1;
+    start.dispatchEvent(new Event('change', { bubbles: true }));
+  });
+  await click(button(place, 'Byoyomi'));
+  await click(button(place, 'Begin'));
+  expect(sent.at(-1)).toMatchObject({
+    type: 'game_start',
+    black: { kind: 'human' },
+    white: { kind: 'engine', player: 'ladder:s.db', elo: 812.4, name: 'strong' },
+    position: players.handicaps[1].position,
+    clock: { main_ms: 600_000, byoyomi_ms: 30_000, increment_ms: 0 },
+  });
+});
+
+test('a game shows seats, clocks, the result and what may be done', async () => {
+  serve({ 'api/players': players });
+  const { start } = await import('../src/play/state');
+  start({ type: 'game_start', black: { kind: 'human', name: 'me' }, white: { kind: 'engine', player: 'model:default' } });
+  const state = {
+    game: 3,
+    black: { kind: 'human', name: 'me' },
+    white: { kind: 'engine', name: 'net' },
+    sfen: 'startpos',
+    moves: ['7g7f', '3c3d'],
+    turn: 'black',
+    phase: 'playing',
+    thinking: null,
+    clock: { black_ms: 61_000, white_ms: 5_500, byoyomi_ms: 0, increment_ms: 0, running: null, in_byoyomi: [] },
+    times_ms: [1, 1],
+    scores_cp: [null, null],
+    result: null,
+    can_declare: false,
+    is_check: false,
+    occurrences: 3,
+    last_thought: null,
+  };
+  await answer('game_start', { type: 'game', game: state });
+  const place = await mount(Play);
+  expect([...place.querySelectorAll('.clock')].map(c => c.textContent?.trim())).toEqual(['5.5', '1:01']);
+  expect(place.textContent).toContain('This position has stood on the board 3 times');
+  await click(button(place, 'Resign'));
+  await click(button(place, 'Really resign?'));
+  expect(sent.at(-1)).toMatchObject({ type: 'game_action', game: 3, action: 'resign' });
+  await answer('game_start', { type: 'game', game: { ...state, phase: 'over', result: { winner: 'white', reason: 'resignation', detail: '' } } });
+  expect(place.querySelector('.result.lost')?.textContent).toContain('White won by resignation');
+});
+
+test('the library lists games and asks for those that are searched', async () => {
+  const asked: string[] = [];
+  serve({});
+  vi.stubGlobal('fetch', async (address: string) => {
+    asked.push(address);
+    const games = [{ game: 1, black: '佐藤', white: '鈴木', source: 'imported', winner: 'black', end: 'resignation', plies: 95, started: '2026-05-01T10:00', is_studied: true, title: '' }];
+    return new Response(JSON.stringify({ games, total: 1 }), { headers: { 'content-type': 'application/json' } });
+  });
+  const place = await mount(Library);
+  expect(place.textContent).toContain('Loading');
+  await act(() => new Promise(done => setTimeout(done, 250)));
+  expect(place.querySelector('tbody tr')?.textContent).toContain('▲ 佐藤');
+  await act(() => {
+    const input = place.querySelector<HTMLInputElement>('input[type=search]')!;
+    input.value = '佐藤';
+    input.dispatchEvent(new Event('input', { bubbles: true }));
+  });
+  await act(() => new Promise(done => setTimeout(done, 250)));
+  expect(decodeURIComponent(asked.at(-1)!)).toContain('q=佐藤');
+});
+
+const ladder: LadderInfo = {
+  name: 's.db',
+  title: 's',
+  terms: { main_ms: 0, byoyomi_ms: 0, increment_ms: 0, nodes: 1000, depth: null, movetime_ms: null, max_plies: 320 },
+  games: 10,
+  players: [
+    { name: 'A', spec: 'alphabeta', note: '', elo: 100, elo_error: 50, is_anchor: false, games: 10, wins: 7, draws: 0, losses: 3 },
+    { name: 'B', spec: 'random', note: '', elo: 0, elo_error: 0, is_anchor: true, games: 10, wins: 3, draws: 0, losses: 7 },
+  ],
+  pairings: [{ player: 'A', against: 'B', wins: 7, draws: 0, losses: 3 }],
+  first_move_elo: 12,
+  draw_share: 0.01,
+  is_running: false,
+  updated: 0,
+};
+
+test('a ladder is a table, and a cell of its cross table shows the games', async () => {
+  serve({ 'api/ladders/s.db/games': [{ index: 0, black: 'A', white: 'B', sfen: 'startpos', moves: ['7g7f'], scores_cp: [20], times_ms: [1], opening_plies: 0, winner: 'black', reason: 'resignation' }] });
+  const place = await mount(LadderPage, { ladder });
+  const rows = [...place.querySelectorAll('.ladder tbody tr')].map(r => r.textContent);
+  expect(rows[0]).toContain('+100 ±50');
+  expect(rows[1]).toContain('fixed');
+  expect(place.textContent).toContain('1,000 nodes per move, draw after 320 moves');
+  expect([...place.querySelectorAll('.cross .move-link')].map(b => b.textContent)).toEqual(['70%', '30%']);
+  await click(place.querySelectorAll('.cross .move-link')[1]);
+  expect([...place.querySelectorAll('select')].map(s => s.value)).toEqual(['B', 'A']);
+  expect(place.querySelectorAll('.board-card')).toHaveLength(1);
+  const at = scaleOf(ladder);
+  expect([at(0), at(150)]).toEqual([0, 100]);
+  expect(crossTable(ladder.pairings).get('["B","A"]')).toMatchObject({ wins: 3, losses: 7 });
+});
+
+const round = (number: number, change: object): LoopInfo['rounds'][number] => ({
+  number, state: 'done', stage: null, games: 100, positions: 9000, played_by: number - 1, verdict: 'promoted', against: number - 1, wins: 0, draws: 0, losses: 0, elo: null, elo_error: null, rating: null, rating_error: null, references: [], run: null, match: null, ...change,
+});
+
+test("a loop's generations: chart, verdicts, what is being done", async () => {
+  const loop: LoopInfo = {
+    name: 'l',
+    title: 'l',
+    learner: 'network',
+    settings: {},
+    planned: 5,
+    is_running: true,
+    updated: Date.now() / 1000 - 120,
+    problem: '',
+    rounds: [
+      round(1, { rating: 80, rating_error: 40, wins: 6, losses: 2, references: [{ name: 'material', wins: 3, draws: 0, losses: 1, elo: 190, place: 1 }], match: 'l/001/match' }),
+      round(2, { verdict: 'dropped', rating: 20, rating_error: 60 }),
+      round(3, { state: 'running', verdict: '', stage: { name: 'train', done: 120, total: 300 } }),
+    ],
+  };
+  expect(seriesOf(loop).map(s => s.points.length)).toEqual([3, 1]);
+  const place = await mount(Loop, { loop });
+  expect(place.querySelectorAll('.elo-chart circle')).toHaveLength(4);
+  expect(place.querySelectorAll('.elo-chart .dropped')).toHaveLength(1);
+  const rows = [...place.querySelectorAll('tbody tr')].map(r => r.textContent);
+  expect(rows[0]).toContain('took over');
+  expect(rows[1]).toContain('dropped');
+  expect(rows[2]).toContain('learning  120 / 300');
+  expect(place.textContent).toContain('2 min. ago');
+  language.value = 'ja';
+  expect((await mount(Loop, { loop })).textContent).toContain('学習中');
+  expect([10, 90, 400, 3000].map(stepOf)).toEqual([10, 20, 50, 500]);
+});
+
+test("a log's curves have the names people know, of linear evaluations too", () => {
+  const named = curvesOf([{ kind: 'train', step: 10, loss: 2 }, { kind: 'test', step: 10, policy_loss: 1.5 }], /loss$/);
+  expect(named.curves.map(c => c.name)).toEqual(['Training: loss', 'Test: policy loss']);
+  const linear = curvesOf([{ iteration: 1, loss_after: 0.3 }, { iteration: 2, loss_after: 0.2 }], /loss_after/);
+  expect(linear).toMatchObject({ x: [1, 2], curves: [{ values: [0.3, 0.2] }] });
+});
