@@ -1,5 +1,5 @@
 // The screen to analyse on.
-import { signal } from '@preact/signals';
+import { effect, signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { Board } from '../board/Board';
 import { explain, t } from '../i18n';
@@ -8,19 +8,21 @@ import { arrows, showEvalBar, showThreats } from '../settings';
 import { GameTree } from '../shogi/tree';
 import { Typed } from '../ui/Typed';
 import { tell } from '../ui/notices';
-import { Button, Menu, Panel } from '../ui/parts';
+import { isShared } from '../ui/media';
+import { Button, Menu, Panel, Segments } from '../ui/parts';
 import { lineArrows } from './arrows';
 import { EvalBar } from './EvalBar';
 import { GameTabs, HeadersDialog, PlayerName } from './Games';
 import { Graph } from './Graph';
 import { Lines } from './Lines';
-import { Mistakes } from './Mistakes';
+import { Mistakes, StudyBar } from './Mistakes';
 import { CommentBox, Controls, MoveList } from './Moves';
 import { OpenDialog } from './Open';
 import { copyText, gifProgress, recordText, saveGif, savePng, saveRecord } from './save';
 import { SetupDialog } from './Setup';
-import { addGames, game, heat, isBlind, node, orientation, play, positionText, preview, shownLines, threats } from './state';
+import { addGames, game, heat, isBlind, line, node, orientation, play, positionText, preview, shownLines, threats } from './state';
 import { printReport, saveReport } from './report';
+import { study } from './study';
 
 type DialogName = 'open' | 'setup' | 'headers';
 export const dialog = signal<DialogName | undefined>(undefined);
@@ -120,6 +122,49 @@ export function Dialogs() {
   }
 }
 
+/** What the column beside the board shows where graph and moves share it. */
+const tab = signal<'moves' | 'mistakes'>('moves');
+
+effect(() => {
+  if (study.value?.state === 'running') tab.value = 'mistakes';
+});
+
+function SharedColumn() {
+  const has = line.value.length > 1;
+  return (
+    <>
+      {has && <Graph />}
+      {has && (
+        <div class="side-tabs">
+          <Segments label={t('game')} value={tab.value} options={[['moves', t('moves')], ['mistakes', t('mistakes')]]} onChange={v => (tab.value = v)} />
+          <StudyBar />
+        </div>
+      )}
+      {has && tab.value === 'mistakes' ? (
+        <section class="moves">
+          <div class="side-mistakes">
+            <Mistakes />
+          </div>
+          <Controls />
+        </section>
+      ) : (
+        <Moves />
+      )}
+    </>
+  );
+}
+
+function Moves() {
+  return (
+    <section class="moves">
+      <MoveList />
+      <Typed onMove={play} sfen={node.value.sfen} lastUsi={node.value.usi} />
+      <CommentBox />
+      <Controls />
+    </section>
+  );
+}
+
 export function Analyse() {
   return (
     <main class="screen analyse">
@@ -129,19 +174,16 @@ export function Analyse() {
         <GameMenu />
         <GameTabs />
         <Lines />
-        <section class="moves">
-          <MoveList />
-          <Typed onMove={play} sfen={node.value.sfen} lastUsi={node.value.usi} />
-          <CommentBox />
-          <Controls />
-        </section>
+        {isShared.value ? <SharedColumn /> : <Moves />}
       </div>
-      <div class="under">
-        <Graph />
-        <Panel name="mistakes" title={t('mistakes')}>
-          <Mistakes />
-        </Panel>
-      </div>
+      {!isShared.value && (
+        <div class="under">
+          <Graph />
+          <Panel name="mistakes" title={t('mistakes')}>
+            <Mistakes />
+          </Panel>
+        </div>
+      )}
       <Dialogs />
     </main>
   );

@@ -6,6 +6,7 @@ import { notation, studyNodes } from '../settings';
 import { gradeOf, GRADES, lossOf, MARKS, type Grade } from '../shogi/grades';
 import { lineOf } from '../shogi/notation';
 import { moverOf, type Node } from '../shogi/tree';
+import { isShared } from '../ui/media';
 import { Button, Choice, Progress } from '../ui/parts';
 import { game, gameMistakes, go, line, node, orientation, playLine, scored, toMistake } from './state';
 import { isStudying, startStudy, stopStudy, study } from './study';
@@ -29,6 +30,7 @@ export function StudyBar() {
     <div class="study-bar">
       <Button icon="chart" label={t('study.start')} isWide class="primary" disabled={!has} onClick={() => startStudy([game.value])} />
       <Choice
+        isHidden={isShared.value}
         label={t('study.nodes')}
         value={studyNodes.value}
         options={[100, 400, 800, 2000, 5000, 20000].map(n => [n, String(n)] as const)}
@@ -149,7 +151,7 @@ export function Mistakes() {
   const at = node.value;
   return (
     <div class="mistakes">
-      <StudyBar />
+      {!isShared.value && <StudyBar />}
       <Summary />
       {found.length > 0 && (
         <>

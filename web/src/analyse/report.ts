@@ -1,6 +1,7 @@
 // The report of an analysed game: the page that `komadori analyse` makes, or this one on paper.
 import { explain, t } from '../i18n';
 import { get } from '../http';
+import { isPrinting } from '../ui/media';
 import { tell } from '../ui/notices';
 import { download, fileName } from './save';
 import { game } from './state';
@@ -23,11 +24,13 @@ export async function saveReport(): Promise<void> {
 
 export function printReport(): void {
   document.body.classList.add('printing');
+  isPrinting.value = true;
   // Parts that only paper shows are drawn before the dialog opens.
   requestAnimationFrame(() =>
     requestAnimationFrame(() => {
       print();
       document.body.classList.remove('printing');
+      isPrinting.value = false;
     }),
   );
 }

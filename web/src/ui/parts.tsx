@@ -194,7 +194,7 @@ export function Panel({ name, title, children, isOpenAtFirst = true, aside }: { 
 
 export function Choice<T extends string | number>({ label, value, options, onChange, isHidden }: { label: string; value: T; options: readonly (readonly [T, string])[]; onChange: (value: T) => void; isHidden?: boolean }) {
   return (
-    <label class="choice">
+    <label class="choice" title={isHidden ? label : undefined}>
       <span class={isHidden ? 'unseen' : ''}>{label}</span>
       <select value={String(value)} onChange={e => onChange(options[e.currentTarget.selectedIndex][0])}>
         {options.map(([v, text]) => (

@@ -1,0 +1,17 @@
+// What room there is.
+import { computed, signal } from '@preact/signals';
+
+function matches(query: string) {
+  const list = matchMedia(query);
+  const found = signal(list.matches);
+  list.addEventListener('change', () => (found.value = list.matches));
+  return found;
+}
+
+/** The page is laid out for paper. */
+export const isPrinting = signal(false);
+
+const hasOneColumnBeside = matches('(min-width: 761px) and (max-width: 1639px) and (min-height: 541px)');
+
+/** One column stands beside the board: the graph and the mistakes share it with the moves. */
+export const isShared = computed(() => hasOneColumnBeside.value && !isPrinting.value);
