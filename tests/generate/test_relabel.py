@@ -18,12 +18,14 @@ from komadori.generate.labellers import (
     Labels,
     NetworkLabeller,
     PolicySettings,
+    boards_of,
     model_coef,
 )
 from komadori.generate.relabel import LabelFolder, relabel, to_hcpe3
+from komadori.generate.search_labellers import SearchLabeller
 from komadori.generate.segments import read_chunks
 from komadori.records import End, Game, GameReader, Winner, load_sample_moves, read_games
-from komadori.rules import Board
+from komadori.rules import Board, Repetition
 from komadori.training.config import ConfigError, LossConfig
 from komadori.training.shares import load_visits
 
@@ -215,6 +217,91 @@ def test_a_usi_engine_labels(tmp_path: Path) -> None:
     assert game.candidates is not None
     assert game.candidates.of_ply(0) == [("7g7f", 7311), ("2g2f", 2689), ("6i7h", 1)]
     assert game.scores_cp.tolist() == [200]
+
+
+ODD = """
+import os, sys
+log, flag, position = sys.argv[1], sys.argv[2], ""
+for line in sys.stdin:
+    words = line.split()
+    if words == ["usi"]: print("usiok", flush=True)
+    elif words == ["isready"]: print("readyok", flush=True)
+    elif words[:1] == ["position"]:
+        position = line
+        with open(log, "a") as file: file.write(line)
+    elif words[:1] == ["go"]:
+        if "2g2f" in position and not os.path.exists(flag):
+            open(flag, "w").close()
+            sys.exit(3)
+        if "moves" not in position: print("info score cp 50 pv 7g7f")
+        print("bestmove " + ("resign" if "moves" in position else "7g7f"), flush=True)
+    elif words == ["quit"]: break
+"""
+
+
+def test_an_engine_knows_the_game_may_crash_and_may_resign(tmp_path: Path) -> None:
+    engine, log = tmp_path / "engine.py", tmp_path / "log"
+    engine.write_text(ODD)
+    path = tmp_path / "g.hcpe3"
+    moves = ["7g7f", "3c3d", "2g2f", "8c8d"]
+    records.write_games(path, [Game.from_usi(moves, winner=Winner.BLACK)])
+    command = f"usi:{sys.executable} {engine} {log} {tmp_path / 'flag'}"
+    options = ("--nodes", 9, "--multipv", 1, "--threads", 2)
+    result = run(path, "--by", command, *options, "-o", tmp_path / "out")
+    assert result.exit_code == 0, result.output
+    assert (tmp_path / "flag").exists()  # it has crashed once
+    assert "position startpos moves 7g7f 3c3d 2g2f\n" in log.read_text()
+    (game,) = labelled(tmp_path / "out")
+    assert game.scores_cp.tolist() == [50, -30000, -30000, -30000]
+    assert game.candidates is not None
+    assert [dict(game.candidates.of_ply(i)) for i in (0, 3)] == [{"7g7f": 10000}, {"8c8d": 10000}]
+    engine.write_text(ODD.replace("not os.path.exists(flag)", "True"))
+    failed = run(path, "--by", command, *options, "-o", tmp_path / "again")
+    assert failed.exit_code == 1
+    assert "ended" in failed.output or "status 3" in failed.output
+
+
+def test_what_engines_find_does_not_depend_on_their_number(source: Path, tmp_path: Path) -> None:
+    options = ("--by", "alphabeta?Eval=material", "--nodes", 300, "--multipv", 3)
+    for count in (1, 3):
+        out = tmp_path / str(count)
+        assert run(source, *options, "--threads", count, "-o", out).exit_code == 0
+    one, three = (
+        [(g.scores_cp.tolist(), g.candidates.visits.tolist()) for g in labelled(tmp_path / n)]
+        for n in ("1", "3")
+    )
+    assert one == three
+
+
+def test_boards_know_the_moves_before_them() -> None:
+    moves = 3 * ["2h3h", "8b7b", "3h2h", "7b8b"]
+    samples = records.samples_of([Game.from_usi(moves, winner=Winner.DRAW)])
+    boards = [board.copy() for board in boards_of(samples)]
+    assert [len(board.moves) for board in boards] == list(range(12))
+    assert boards[-1].repetition(3) != Repetition.NONE
+    some = samples.take(np.array([0, 1, 4, 5]))  # plies are missing between the second and third
+    lengths = [len(board.moves) for board in boards_of(some)]
+    assert lengths[0] == 0
+    assert [board.hcp() for board in boards_of(some)] == [row.tobytes() for row in some.hcp]
+
+
+def test_a_search_that_is_stopped_resumes(source: Path, tmp_path: Path) -> None:
+    labeller = SearchLabeller(MODEL, 8, PolicySettings())
+    seen: list[int] = []
+    with LabelFolder(tmp_path / "out", {"kind": "test"}) as folder:
+        stopped = relabel(
+            [source],
+            folder,
+            labeller,
+            segment_positions=90,
+            on_progress=lambda p: seen.append(p.positions),
+            stop=lambda: seen[-1] >= 130,
+        )
+        assert stopped is None
+        found = relabel([source], folder, labeller, segment_positions=90)
+    assert found is not None
+    assert found.positions == 210
+    assert sum(len(game) for game in labelled(tmp_path / "out")) == 210
 
 
 def opinion(sfens: Sequence[str]) -> list[tuple[Mapping[str, float], float]]:

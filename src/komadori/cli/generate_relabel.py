@@ -54,6 +54,11 @@ if TYPE_CHECKING:
 @click.option("--backend", default="auto", show_default=True, type=BACKEND, help="A network's.")
 @click.option("--batch", type=click.IntRange(1), help="A network's.")
 @click.option(
+    "--threads",
+    type=click.IntRange(1),
+    help="Engines at once, processes of a USI engine; a network's threads. [default: all cores]",
+)
+@click.option(
     "--segment",
     default=0,
     type=click.IntRange(0),
@@ -74,6 +79,7 @@ def command(
     device: str | None,
     backend: str,
     batch: int | None,
+    threads: int | None,
     segment: int,
 ) -> None:
     """Give the positions of SOURCES new soft policies and values, as hcpe3.
@@ -94,7 +100,7 @@ def command(
     from komadori.cli.console import console, say
     from komadori.cli.generate_run import segments_bar
     from komadori.cli.interrupt import InterruptError, interrupt_sets
-    from komadori.generate import labellers
+    from komadori.generate import labellers, search_labellers
     from komadori.generate.folder import FolderError
     from komadori.generate.relabel import LabelFolder, relabel
     from komadori.generate.segments import sources_card
@@ -108,6 +114,8 @@ def command(
         loading["device"] = device
     if batch:
         loading["max_batch"] = batch
+    if threads:
+        loading["threads"] = threads
 
     def make() -> Labeller:
         settings = labellers.PolicySettings(temperature, least, eval_coef)
@@ -115,10 +123,10 @@ def command(
         if kind == "python":
             return labellers.FunctionLabeller(rest, settings)
         if kind in ("alphabeta", "usi") or spec.startswith("alphabeta?"):
-            engine = labellers.EngineSettings(nodes, depth, multipv, score_temperature)
-            return labellers.EngineLabeller(spec, engine)
+            engine = search_labellers.EngineSettings(nodes, depth, multipv, score_temperature)
+            return search_labellers.EngineLabeller(spec, engine, threads or 0)
         if playouts:
-            return labellers.SearchLabeller(spec, playouts, settings, **loading)
+            return search_labellers.SearchLabeller(spec, playouts, settings, **loading)
         return labellers.NetworkLabeller(spec, settings, **loading)
 
     stop = threading.Event()

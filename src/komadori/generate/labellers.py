@@ -1,12 +1,16 @@
-"""Who gives positions new policies and values: a network, a search, an engine, a function."""
+"""Who gives positions new policies and values: a network, or a function of the user's.
+
+Searches and engines: `search_labellers`.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import importlib
 import math
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -24,8 +28,8 @@ from komadori.rules import Board
 #: What the visits of a position add up to, but for rounding.
 TOTAL_VISITS = 10_000
 
-#: Positions between looks at whether to stop, where each takes a search.
-_MATE_CP = float(MATE_CP)
+#: The score of a mate.
+MATE_SCORE = float(MATE_CP)
 
 
 class LabelError(ValueError):
@@ -174,213 +178,65 @@ class NetworkLabeller:
 Opinion = tuple[Mapping[int, float], float]
 
 
-class _EachPosition:
-    """A labeller that is asked for one position after another."""
+class EachPosition:
+    """A labeller that has an opinion of each position."""
 
     segment_positions = 2_000
 
     def label(self, samples: Samples, advance: Advance) -> Labels:
-        count, scores = np.empty(len(samples), np.uint16), np.empty(len(samples), np.int32)
-        moves: list[int] = []
-        visits: list[int] = []
-        rows = zip(samples.hcp, samples.move16, strict=True)
-        for i, ((hcp, played), opinion) in enumerate(
-            zip(rows, self._opinions(samples), strict=True)
-        ):
-            shares, score = opinion
-            board = Board.from_hcp(hcp.tobytes())
-            legal = {move.move16 for move in board.legal_moves}
-            if not shares or not shares.keys() <= legal or not math.isfinite(score):
-                raise LabelError(f"no usable answer in {board.sfen()}")
-            total = sum(shares.values())
-            if not 0 < total < math.inf or min(shares.values()) < 0:
-                raise LabelError(f"shares that aren't any in {board.sfen()}")
-            kept = {m: max(1, round(TOTAL_VISITS * s / total)) for m, s in shares.items()}
-            if played:
-                kept.setdefault(int(played), 1)
-            count[i] = len(kept)
-            moves += kept.keys()
-            visits += kept.values()
-            scores[i] = round(max(-_MATE_CP, min(_MATE_CP, score)))
-            advance(1)
-        return Labels(count, np.array(moves, np.uint16), np.array(visits, np.uint16), scores)
+        n = len(samples)
+        scores = np.empty(n, np.int32)
+        kept: list[dict[int, int]] = [{}] * n
+        done = 0
+        with contextlib.closing(self._opinions(samples)) as opinions:
+            for row, opinion in opinions:
+                kept[row], scores[row] = self._checked(samples, row, opinion)
+                done += 1
+                advance(1)
+        if done != n:
+            raise LabelError(f"{done} opinions of {n} positions")
+        return Labels(
+            np.array([len(moves) for moves in kept], np.uint16),
+            np.array([move for moves in kept for move in moves], np.uint16),
+            np.array([v for moves in kept for v in moves.values()], np.uint16),
+            scores,
+        )
 
-    def _opinions(self, samples: Samples) -> Iterator[Opinion]:
+    def _checked(self, samples: Samples, row: int, opinion: Opinion) -> tuple[dict[int, int], int]:
+        """Visits of the moves, the one played among them, and the score."""
+        shares, score = opinion
+        board = Board.from_hcp(samples.hcp[row].tobytes())
+        legal = {move.move16 for move in board.legal_moves}
+        if not shares or not shares.keys() <= legal or not math.isfinite(score):
+            raise LabelError(f"no usable answer in {board.sfen()}")
+        total = sum(shares.values())
+        if not 0 < total < math.inf or min(shares.values()) < 0:
+            raise LabelError(f"shares that aren't any in {board.sfen()}")
+        kept = {m: max(1, round(TOTAL_VISITS * s / total)) for m, s in shares.items()}
+        if played := int(samples.move16[row]):
+            kept.setdefault(played, 1)
+        return kept, round(max(-MATE_SCORE, min(MATE_SCORE, score)))
+
+    def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
+        """Of each row, in any order."""
         raise NotImplementedError
 
 
-class SearchLabeller(_EachPosition):
-    """The tree search with a network: visits and the value of the root after so many playouts."""
-
-    def __init__(self, model: str, playouts: int, settings: PolicySettings, **options: Any) -> None:
-        from komadori.search import PuctOptions, PuctSearcher
-
-        if playouts < 1:
-            raise LabelError("playouts are at least 1")
-        self._playouts = playouts
-        self._settings = settings
-        self._coef = settings.eval_coef or model_coef(model)
-        self._digest = model_digest(model)
-        self._evaluator = inference.load(model, **options)
-        self._searcher = PuctSearcher(self._evaluator, PuctOptions(multipv=593, memory_mb=256))
-
-    def card(self) -> dict[str, Any]:
-        return {
-            "kind": "search",
-            "model": self._digest,
-            "playouts": self._playouts,
-            "eval_coef": self._coef,
-        }
-
-    def _opinions(self, samples: Samples) -> Iterator[Opinion]:
-        from komadori.search import Limits
-
-        for hcp in samples.hcp:
-            self._searcher.new_game()
-            self._searcher.set_position(Board.from_hcp(hcp.tobytes()))
-            result = self._searcher.search(Limits(nodes=self._playouts))
-            infos = [info for info in result.infos if info.pv]
-            shares = {info.pv[0].move16: float(info.visits) for info in infos if info.visits}
-            if result.best_move is not None and not shares:
-                shares = {result.best_move.move16: 1.0}
-            score = _MATE_CP
-            if infos and infos[0].mate_plies is None:
-                score = float(score_from_win_rate(infos[0].win_rate, self._coef))
-            elif infos and infos[0].mate_plies is not None and infos[0].mate_plies < 0:
-                score = -_MATE_CP
-            yield shares, score
-
-    def close(self) -> None:
-        self._searcher.close()
-        self._evaluator.close()
-
-
-@dataclass(frozen=True)
-class EngineSettings:
-    """What an engine is asked for. score_temperature: centipawns by which a move's share falls to
-    1 / e; of its `multipv` best moves."""
-
-    nodes: int | None = None
-    depth: int | None = None
-    multipv: int = 8
-    score_temperature: float = 100.0
-
-    def __post_init__(self) -> None:
-        if (self.nodes is None) == (self.depth is None):
-            raise LabelError("an engine needs nodes or a depth, one of them")
-        if not 0 < self.score_temperature < math.inf or self.multipv < 1:
-            raise LabelError("multipv is at least 1, the temperature of scores above 0")
-
-
-class EngineLabeller(_EachPosition):
-    """An alpha-beta engine, built in (`alphabeta`) or over USI (`usi:COMMAND`): a softmax over the
-    scores of its best moves, and the best score."""
-
-    def __init__(self, spec: str, settings: EngineSettings) -> None:
-        from komadori.players import PlayerSpec, fingerprint
-
-        parsed = PlayerSpec.parse(spec)
-        if parsed.kind == "alphabeta":
-            self._lines: _Lines = _BuiltinLines(parsed, settings)
-        elif parsed.kind == "usi":
-            self._lines = _UsiLines(parsed, settings)
-        else:
-            raise LabelError(f"{spec}: expected alphabeta or usi:COMMAND")
-        self._settings = settings
-        self._card = {"kind": "engine", "player": spec, "files": sorted(fingerprint(spec).values())}
-
-    def card(self) -> dict[str, Any]:
-        return {**self._card, **vars(self._settings)}
-
-    def _opinions(self, samples: Samples) -> Iterator[Opinion]:
-        for hcp in samples.hcp:
-            board = Board.from_hcp(hcp.tobytes())
-            scored = self._lines(board)
-            if not scored:
-                raise LabelError(f"the engine gave no move with a score in {board.sfen()}")
-            best = max(scored.values())
-            width = self._settings.score_temperature
-            yield {m: math.exp((s - best) / width) for m, s in scored.items()}, best
-
-    def close(self) -> None:
-        self._lines.close()
-
-
-class _Lines(Protocol):
-    """Moves (move16) with scores in centipawns."""
-
-    def __call__(self, board: Board) -> dict[int, float]: ...
-
-    def close(self) -> None: ...
-
-
-class _BuiltinLines:
-    def __init__(self, spec: Any, settings: EngineSettings) -> None:
-        from komadori.search import Limits
-        from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
-
-        own = dict(spec.own_options)
-        evaluation = own.pop("Eval", own.pop("eval", "nnue"))
-        weights = own.pop("EvalFile", own.pop("weights", None))
-        if own:
-            raise LabelError(f"alphabeta: only Eval and EvalFile are known here, not {[*own]}")
-        options = AlphaBetaOptions(multipv=settings.multipv, hash_mb=64)
-        self._searcher = AlphaBetaSearcher(evaluation, weights, options)
-        self._limits = Limits(nodes=settings.nodes, depth=settings.depth)
-
-    def __call__(self, board: Board) -> dict[int, float]:
-        self._searcher.set_position(board)
-        found: dict[int, float] = {}
-        for info in self._searcher.search(self._limits).infos:
-            if info.pv:
-                found[info.pv[0].move16] = _centipawns(info.score_cp, info.mate_plies)
-        return found
-
-    def close(self) -> None:
-        self._searcher.close()
-
-
-class _UsiLines:
-    def __init__(self, spec: Any, settings: EngineSettings) -> None:
-        from komadori.usi.client import UsiEngine
-        from komadori.usi.protocol import GoCommand
-
-        self._engine = UsiEngine(spec.argument, spec.own_options)
-        name = next(
-            (n for n in ("MultiPV", "USI_MultiPV") if n in self._engine.declared), "MultiPV"
-        )
-        if settings.multipv > 1:
-            try:
-                self._engine.set_known_options({name: str(settings.multipv)})
-            except BaseException:
-                self._engine.close()
-                raise
-        self._go = GoCommand(nodes=settings.nodes, depth=settings.depth)
-
-    def __call__(self, board: Board) -> dict[int, float]:
-        thought = self._engine.think(board.sfen(), (), self._go, 600.0)
-        lines: dict[int, tuple[int, float]] = {}
-        for info in thought.infos:
-            if info.score is None or not info.pv:
-                continue
-            try:
-                move = board.parse_usi(info.pv[0])
-            except ValueError:
-                continue
-            mate = info.score.mate_plies
-            if mate is None and info.score.mate_sign:
-                mate = info.score.mate_sign
-            lines[info.multipv or 1] = (move.move16, _centipawns(info.score.cp, mate))
-        return dict(lines.values())
-
-    def close(self) -> None:
-        self._engine.close()
-
-
-def _centipawns(score_cp: int | None, mate_plies: int | None) -> float:
-    if mate_plies is not None:
-        return _MATE_CP if mate_plies > 0 else -_MATE_CP
-    return float(score_cp or 0)
+def boards_of(samples: Samples, first: int = 0, end: int | None = None) -> Iterator[Board]:
+    """The rows' positions, each with the moves that led to it from the first row of its game: where
+    the rows are plies one after another, repetitions are known. The next one ends a board's use.
+    """
+    board: Board | None = None
+    for row in range(first, len(samples) if end is None else end):
+        hcp = samples.hcp[row].tobytes()
+        if board is not None and samples.game[row] == samples.game[row - 1]:
+            move16 = int(samples.move16[row - 1])
+            move = next((m for m in board.legal_moves if m.move16 == move16), None)
+            if move is not None:
+                board.push(move)
+        if board is None or board.hcp() != hcp:
+            board = Board.from_hcp(hcp)
+        yield board
 
 
 #: A function of the user's: positions (SFEN) to moves (USI) with shares, and the side to move's
@@ -388,7 +244,7 @@ def _centipawns(score_cp: int | None, mate_plies: int | None) -> float:
 Function = Callable[[Sequence[str]], Sequence[tuple[Mapping[str, float], float]]]
 
 
-class FunctionLabeller(_EachPosition):
+class FunctionLabeller(EachPosition):
     """A function `MODULE:NAME` of the user's, called with some positions at a time."""
 
     segment_positions = 20_000
@@ -416,7 +272,7 @@ class FunctionLabeller(_EachPosition):
             "eval_coef": self._coef,
         }
 
-    def _opinions(self, samples: Samples) -> Iterator[Opinion]:
+    def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
         for begin in range(0, len(samples), self.BATCH):
             boards = [Board.from_hcp(h.tobytes()) for h in samples.hcp[begin : begin + self.BATCH]]
             answers = self._function([board.sfen() for board in boards])
@@ -424,7 +280,9 @@ class FunctionLabeller(_EachPosition):
                 raise LabelError(
                     f"{self._name} gave {len(answers)} answers to {len(boards)} positions"
                 )
-            for board, (policy, win_rate) in zip(boards, answers, strict=True):
+            for row, (board, (policy, win_rate)) in enumerate(
+                zip(boards, answers, strict=True), begin
+            ):
                 if not 0 <= win_rate <= 1:
                     raise LabelError(f"{self._name} gave a win rate of {win_rate}")
                 try:
@@ -434,7 +292,7 @@ class FunctionLabeller(_EachPosition):
                 most = max(shares.values(), default=0.0)
                 least = min(most, self._least * sum(shares.values()))
                 kept = {move: share for move, share in shares.items() if share >= least}
-                yield kept, float(score_from_win_rate(win_rate, self._coef))
+                yield row, (kept, float(score_from_win_rate(win_rate, self._coef)))
 
     def close(self) -> None: ...
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from dataclasses import fields
 from typing import Any
 
-from komadori.generate.labellers import Labeller, NetworkLabeller, PolicySettings, SearchLabeller
+from komadori.generate.labellers import Labeller, NetworkLabeller, PolicySettings
 from komadori.generate.loop.plugins import RelabelTask
 from komadori.generate.relabel import LabelFolder, relabel
+from komadori.generate.search_labellers import SearchLabeller
 from komadori.generate.segments import Progress, sources_card
 
 #: Settings besides those of `PolicySettings`: a model in place of the loop's own; playouts of its

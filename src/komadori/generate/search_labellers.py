@@ -1,0 +1,328 @@
+"""Searches and engines that give positions new policies and values, many positions at once."""
+
+from __future__ import annotations
+
+import math
+import os
+import threading
+from collections import deque
+from collections.abc import Generator
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from queue import SimpleQueue
+from typing import Any, Protocol
+
+import numpy as np
+
+from komadori import inference
+from komadori.encoding import score_from_win_rate
+from komadori.generate.labellers import (
+    MATE_SCORE,
+    EachPosition,
+    LabelError,
+    Opinion,
+    PolicySettings,
+    boards_of,
+    model_coef,
+    model_digest,
+)
+from komadori.records import Samples
+from komadori.rules import Board
+
+#: MiB of the tree that all positions of a search share.
+TREE_MB = 512
+#: Positions searched at once for each row that may be in the network.
+ROOTS_PER_ROW = 2
+#: Rows that an engine gets at a time, at least: whole games.
+TASK_ROWS = 64
+#: Searches of a task that an engine may fail in, each time begun anew.
+ATTEMPTS = 3
+#: Seconds without an answer after which a USI engine counts as hung.
+PATIENCE_S = 600.0
+
+
+class SearchLabeller(EachPosition):
+    """The tree search with a network: visits and the value of the root after so many playouts.
+
+    Hundreds of positions are searched at once, their leaves share the network's batches.
+    """
+
+    def __init__(self, model: str, playouts: int, settings: PolicySettings, **options: Any) -> None:
+        """`options` go to `inference.load`. Raises what that raises."""
+        from komadori.search import PuctOptions
+        from komadori.search.many import Effort, ManySearch
+
+        if playouts < 1:
+            raise LabelError("playouts are at least 1")
+        self._playouts = playouts
+        self._coef = settings.eval_coef or model_coef(model)
+        self._digest = model_digest(model)
+        self.evaluator = inference.load(model, **options)
+        self._search: ManySearch[int] = ManySearch(
+            self.evaluator,
+            Effort(nodes=playouts),
+            PuctOptions(multipv=593, memory_mb=TREE_MB, temperature=settings.temperature),
+            roots=ROOTS_PER_ROW * self.evaluator.slots * self.evaluator.max_batch,
+        )
+
+    def card(self) -> dict[str, Any]:
+        return {
+            "kind": "search",
+            "model": self._digest,
+            "playouts": self._playouts,
+            "eval_coef": self._coef,
+        }
+
+    def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
+        for row, found in self._search.search(enumerate(boards_of(samples))):
+            if found.declares:
+                yield row, ({int(samples.move16[row]): 1.0}, MATE_SCORE)
+                continue
+            shares = {line.pv[0].move16: float(line.visits) for line in found.lines if line.visits}
+            best = found.lines[0] if found.lines else None
+            if best is None:
+                raise LabelError(f"nothing to search in row {row}")
+            if best.mate_plies is not None:
+                # A mate found beside the tree, or proven: what else was visited says nothing.
+                won = best.mate_plies > 0
+                shares = {best.pv[0].move16: 1.0} if won or not shares else shares
+                score = MATE_SCORE if won else -MATE_SCORE
+            else:
+                score = float(score_from_win_rate(best.win_rate, self._coef))
+            yield row, (shares or {best.pv[0].move16: 1.0}, score)
+
+    def close(self) -> None:
+        self.evaluator.close()
+
+
+@dataclass(frozen=True)
+class EngineSettings:
+    """What an engine is asked for. score_temperature: centipawns by which a move's share falls to
+    1 / e; of its `multipv` best moves."""
+
+    nodes: int | None = None
+    depth: int | None = None
+    multipv: int = 8
+    score_temperature: float = 100.0
+
+    def __post_init__(self) -> None:
+        if (self.nodes is None) == (self.depth is None):
+            raise LabelError("an engine needs nodes or a depth, one of them")
+        if not 0 < self.score_temperature < math.inf or self.multipv < 1:
+            raise LabelError("multipv is at least 1, the temperature of scores above 0")
+
+
+class EngineLabeller(EachPosition):
+    """An alpha-beta engine, built in (`alphabeta`) or over USI (`usi:COMMAND`): a softmax over the
+    scores of its best moves, and the best score.
+
+    Several of it work at once, each on whole games; it forgets all before each task, so that what
+    it finds depends on neither their number nor chance.
+    """
+
+    def __init__(self, spec: str, settings: EngineSettings, count: int = 0) -> None:
+        """`count`: engines at once, processes of a USI engine; 0: as many as cores. Raises
+        LabelError and what making the engine raises."""
+        from komadori.players import PlayerSpec, fingerprint
+
+        parsed = PlayerSpec.parse(spec)
+        if parsed.kind not in ("alphabeta", "usi"):
+            raise LabelError(f"{spec}: expected alphabeta or usi:COMMAND")
+        self._settings = settings
+        self._card = {"kind": "engine", "player": spec, "files": sorted(fingerprint(spec).values())}
+        self._count = count or os.cpu_count() or 1
+        self._free: SimpleQueue[_Lines] = SimpleQueue()
+        self._engines: list[_Lines] = (
+            _builtin(parsed, settings, self._count) if parsed.kind == "alphabeta" else []
+        )
+        try:
+            while len(self._engines) < self._count:
+                self._engines.append(_UsiLines(parsed, settings))
+        except BaseException:
+            self.close()
+            raise
+        for engine in self._engines:
+            self._free.put(engine)
+
+    def card(self) -> dict[str, Any]:
+        return {**self._card, **vars(self._settings)}
+
+    def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
+        ended = threading.Event()
+        width = self._settings.score_temperature
+        with ThreadPoolExecutor(self._count) as pool:
+            waiting: deque[tuple[int, Future[list[dict[int, float]]]]] = deque(
+                (first, pool.submit(self._task, samples, first, end, ended))
+                for first, end in _tasks(samples)
+            )
+            try:
+                while waiting:
+                    first, task = waiting.popleft()
+                    for row, scored in enumerate(task.result(), first):
+                        if 0 in scored:
+                            yield row, ({int(samples.move16[row]): 1.0}, scored[0])
+                            continue
+                        best = max(scored.values())
+                        shares = {m: math.exp((s - best) / width) for m, s in scored.items()}
+                        yield row, (shares, best)
+            finally:
+                ended.set()
+                pool.shutdown(cancel_futures=True)
+
+    def _task(
+        self, samples: Samples, first: int, end: int, ended: threading.Event
+    ) -> list[dict[int, float]]:
+        """The moves with their scores of some rows."""
+        from komadori.usi.client import EngineError
+
+        engine = self._free.get()
+        try:
+            for attempt in range(ATTEMPTS):
+                try:
+                    return self._ask(engine, samples, first, end, ended)
+                except EngineError:
+                    if attempt == ATTEMPTS - 1 or ended.is_set():
+                        raise
+                    engine.restart()
+        finally:
+            self._free.put(engine)
+        raise AssertionError("unreachable")
+
+    def _ask(
+        self, engine: _Lines, samples: Samples, first: int, end: int, ended: threading.Event
+    ) -> list[dict[int, float]]:
+        found: list[dict[int, float]] = []
+        engine.new_game()
+        for board in boards_of(samples, first, end):
+            if ended.is_set():
+                return []
+            scored = engine(board)
+            if not scored:
+                raise LabelError(f"the engine gave no move with a score in {board.sfen()}")
+            found.append(scored)
+        return found
+
+    def close(self) -> None:
+        for engine in self._engines:
+            engine.close()
+
+
+def _tasks(samples: Samples) -> list[tuple[int, int]]:
+    """Rows of whole games, first and end, at least `TASK_ROWS` of each but the last."""
+    starts = np.flatnonzero(np.diff(samples.game)) + 1
+    tasks: list[tuple[int, int]] = []
+    first = 0
+    for end in [*starts.tolist(), len(samples)]:
+        if end - first >= TASK_ROWS or end == len(samples):
+            tasks.append((first, end))
+            first = end
+    return [task for task in tasks if task[0] < task[1]]
+
+
+class _Lines(Protocol):
+    """Moves (move16) with scores in centipawns; move 0 where the engine gives up or declares."""
+
+    def __call__(self, board: Board) -> dict[int, float]: ...
+
+    def new_game(self) -> None: ...
+
+    def restart(self) -> None:
+        """After an error."""
+
+    def close(self) -> None: ...
+
+
+def _builtin(spec: Any, settings: EngineSettings, count: int) -> list[_Lines]:
+    from komadori._core import alphabeta as core
+    from komadori.search.alphabeta import AlphaBetaOptions, make_engines
+
+    own = dict(spec.own_options)
+    evaluation = own.pop("Eval", own.pop("eval", "nnue"))
+    weights = own.pop("EvalFile", own.pop("weights", None))
+    if own:
+        raise LabelError(f"alphabeta: only Eval and EvalFile are known here, not {[*own]}")
+    options = AlphaBetaOptions(threads=1, multipv=settings.multipv, hash_mb=16)
+    limits = core.Limits()
+    limits.nodes, limits.depth = settings.nodes or 0, settings.depth or 0
+    return [_BuiltinLines(one, limits) for one in make_engines(evaluation, weights, options, count)]
+
+
+class _BuiltinLines:
+    def __init__(self, engine: Any, limits: Any) -> None:
+        self._engine, self._limits = engine, limits
+
+    def __call__(self, board: Board) -> dict[int, float]:
+        found: dict[int, float] = {}
+        result = self._engine.search(board, self._limits)
+        if result.declares_win:
+            return {0: MATE_SCORE}
+        for line in result.lines:
+            if line.pv:
+                found[line.pv[0]] = _centipawns(line.score_cp, line.mate_plies)
+        return found
+
+    def new_game(self) -> None:
+        self._engine.new_game()
+
+    def restart(self) -> None: ...
+
+    def close(self) -> None:
+        self._engine.stop()
+
+
+class _UsiLines:
+    def __init__(self, spec: Any, settings: EngineSettings) -> None:
+        from komadori.usi.protocol import GoCommand
+
+        self._spec, self._settings = spec, settings
+        self._go = GoCommand(nodes=settings.nodes, depth=settings.depth)
+        self._engine = self._start()
+
+    def _start(self) -> Any:
+        from komadori.usi.client import UsiEngine
+
+        engine = UsiEngine(self._spec.argument, self._spec.own_options)
+        names = ("MultiPV", "USI_MultiPV")
+        name = next((n for n in names if n in engine.declared), "MultiPV")
+        if self._settings.multipv > 1:
+            try:
+                engine.set_known_options({name: str(self._settings.multipv)})
+            except BaseException:
+                engine.close()
+                raise
+        return engine
+
+    def __call__(self, board: Board) -> dict[int, float]:
+        moves = [move.usi() for move in board.moves]
+        thought = self._engine.think(board.root().sfen(), moves, self._go, PATIENCE_S)
+        lines: dict[int, tuple[int, float]] = {}
+        for info in thought.infos:
+            if info.score is None or not info.pv:
+                continue
+            try:
+                move = board.parse_usi(info.pv[0])
+            except ValueError:
+                continue
+            mate = info.score.mate_plies
+            if mate is None and info.score.mate_sign:
+                mate = info.score.mate_sign
+            lines[info.multipv or 1] = (move.move16, _centipawns(info.score.cp, mate))
+        if not lines and thought.best.move in ("resign", "win"):
+            return {0: MATE_SCORE if thought.best.move == "win" else -MATE_SCORE}
+        return dict(lines.values())
+
+    def new_game(self) -> None:
+        self._engine.new_game()
+
+    def restart(self) -> None:
+        self._engine.close()
+        self._engine = self._start()
+
+    def close(self) -> None:
+        self._engine.close()
+
+
+def _centipawns(score_cp: int | None, mate_plies: int | None) -> float:
+    if mate_plies is not None:
+        return MATE_SCORE if mate_plies > 0 else -MATE_SCORE
+    return float(score_cp or 0)
