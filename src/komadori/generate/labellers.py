@@ -10,7 +10,7 @@ import hashlib
 import importlib
 import math
 from collections import deque
-from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -22,6 +22,8 @@ from komadori import inference
 from komadori._core import encoding as _core
 from komadori.encoding import FEATURES, encode_planes, score_from_win_rate
 from komadori.encoding.value import DLSHOGI_COEF
+from komadori.inference import Evaluator
+from komadori.inference.protocol import Floats
 from komadori.records import MATE_CP, Samples
 from komadori.rules import Board
 
@@ -66,8 +68,9 @@ class Labeller(Protocol):
     def card(self) -> dict[str, Any]:
         """What tells its labels from others', as JSON."""
 
-    def label(self, samples: Samples, advance: Advance) -> Labels:
-        """Label all rows. The move of each row is among its candidates.
+    def label(self, parts: Iterable[Samples], advance: Advance) -> Generator[Labels, None, None]:
+        """Labels of all rows of each part, part after part, which are asked for as they are needed.
+        The move of each row is among its candidates.
 
         `advance` is told of positions done, and may raise Stopped.
         """
@@ -118,60 +121,97 @@ class NetworkLabeller:
             "eval_coef": self._coef,
         }
 
-    def label(self, samples: Samples, advance: Advance) -> Labels:
+    def label(self, parts: Iterable[Samples], advance: Advance) -> Generator[Labels, None, None]:
         evaluator = self.evaluator
-        needs_plies = FEATURES[evaluator.features].needs_plies
-        values = np.empty(len(samples), np.float32)
-        found: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
-        running: deque[tuple[int, int, int]] = deque()
+        running: deque[tuple[int, _Part, int, int]] = deque()
+        waiting: deque[_Part] = deque()
 
         def collect() -> None:
-            slot, begin, end = running.popleft()
+            slot, part, begin, end = running.popleft()
             policy, value = evaluator.wait(slot)
-            values[begin:end] = value
-            found.append(
-                _core.policy_candidates(
-                    evaluator.labels,
-                    samples.hcp[begin:end],
-                    policy,
-                    samples.move16[begin:end],
-                    self._settings.temperature,
-                    self._settings.least,
-                    TOTAL_VISITS,
-                )
-            )
+            part.add(begin, end, policy, value)
             advance(end - begin)
 
+        def finished() -> Iterator[Labels]:
+            while waiting and waiting[0].is_done:
+                yield waiting.popleft().labels(self._coef)
+
+        number = 0
         try:
-            for number, begin in enumerate(range(0, len(samples), evaluator.max_batch)):
-                slot = number % evaluator.slots
-                if len(running) == evaluator.slots:
-                    collect()
-                end = min(len(samples), begin + evaluator.max_batch)
-                inputs = tuple(rows[: end - begin] for rows in evaluator.inputs(slot))
-                plies = samples.ply[begin:end].astype(np.int32) - 1 if needs_plies else None
-                encode_planes(
-                    samples.hcp[begin:end],
-                    evaluator.features,
-                    dtype="uint8" if inputs[0].dtype == np.uint8 else "float32",
-                    out=inputs,
-                    plies=plies,
-                )
-                evaluator.start(slot, end - begin)
-                running.append((slot, begin, end))
+            # A part's last batches are in the network while the next part's first ones are made.
+            for samples in parts:
+                part = _Part(samples, evaluator, self._settings)
+                waiting.append(part)
+                for begin in range(0, len(samples), evaluator.max_batch):
+                    if len(running) == evaluator.slots:
+                        collect()
+                        yield from finished()
+                    slot, number = number % evaluator.slots, number + 1
+                    end = min(len(samples), begin + evaluator.max_batch)
+                    part.encode(begin, end, slot)
+                    evaluator.start(slot, end - begin)
+                    running.append((slot, part, begin, end))
             while running:
                 collect()
+            yield from finished()
         finally:
-            for slot, _, _ in running:
+            for slot, *_ in running:
                 evaluator.wait(slot)
-        count, move16, visits = (np.concatenate(column) for column in zip(*found, strict=True))
-        if not (np.isfinite(values).all() and (count > 0).all()):
-            raise inference.InferenceError("the network gave outputs that aren't numbers")
-        score = np.rint(score_from_win_rate(values.astype(np.float64), self._coef))
-        return Labels(count, move16, visits, score.astype(np.int32))
 
     def close(self) -> None:
         self.evaluator.close()
+
+
+class _Part:
+    """Samples on their way through a network."""
+
+    def __init__(self, samples: Samples, evaluator: Evaluator, settings: PolicySettings) -> None:
+        self._samples, self._evaluator, self._settings = samples, evaluator, settings
+        self._needs_plies = FEATURES[evaluator.features].needs_plies
+        self._values = np.empty(len(samples), np.float32)
+        self._found: list[tuple[NDArray[Any], NDArray[Any], NDArray[Any]]] = []
+        self._left = len(samples)
+
+    @property
+    def is_done(self) -> bool:
+        return self._left == 0
+
+    def encode(self, begin: int, end: int, slot: int) -> None:
+        samples = self._samples
+        inputs = tuple(rows[: end - begin] for rows in self._evaluator.inputs(slot))
+        plies = samples.ply[begin:end].astype(np.int32) - 1 if self._needs_plies else None
+        encode_planes(
+            samples.hcp[begin:end],
+            self._evaluator.features,
+            dtype="uint8" if inputs[0].dtype == np.uint8 else "float32",
+            out=inputs,
+            plies=plies,
+        )
+
+    def add(self, begin: int, end: int, policy: Floats, value: Floats) -> None:
+        """Outputs of the rows, which come in their order."""
+        self._values[begin:end] = value
+        self._found.append(
+            _core.policy_candidates(
+                self._evaluator.labels,
+                self._samples.hcp[begin:end],
+                policy,
+                self._samples.move16[begin:end],
+                self._settings.temperature,
+                self._settings.least,
+                TOTAL_VISITS,
+            )
+        )
+        self._left -= end - begin
+
+    def labels(self, coef: float) -> Labels:
+        count, move16, visits = (
+            np.concatenate(column) for column in zip(*self._found, strict=True)
+        )
+        if not (np.isfinite(self._values).all() and (count > 0).all()):
+            raise inference.InferenceError("the network gave outputs that aren't numbers")
+        score = np.rint(score_from_win_rate(self._values.astype(np.float64), coef))
+        return Labels(count, move16, visits, score.astype(np.int32))
 
 
 #: The moves of a position with their shares (any scale), and its score.
@@ -183,7 +223,11 @@ class EachPosition:
 
     segment_positions = 2_000
 
-    def label(self, samples: Samples, advance: Advance) -> Labels:
+    def label(self, parts: Iterable[Samples], advance: Advance) -> Generator[Labels, None, None]:
+        for samples in parts:
+            yield self._label(samples, advance)
+
+    def _label(self, samples: Samples, advance: Advance) -> Labels:
         n = len(samples)
         scores = np.empty(n, np.int32)
         kept: list[dict[int, int]] = [{}] * n

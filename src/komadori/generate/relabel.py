@@ -10,9 +10,11 @@ was killed loses the segment under way.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import lzma
-from collections.abc import Callable, Sequence
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -22,7 +24,7 @@ from numpy.typing import NDArray
 
 from komadori import atomic
 from komadori.generate.labellers import Labeller, Labels, Stopped
-from komadori.generate.segments import Progress, SegmentFolder, read_segments
+from komadori.generate.segments import Chunk, Progress, SegmentFolder, read_segments
 from komadori.records import End, Samples
 
 SUFFIX = ".hcpe3.xz"
@@ -167,15 +169,16 @@ def relabel(
         if stop():
             raise Stopped
 
-    # Reading ahead and writing behind, so that the labeller never waits for either.
-    with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
-        segments = read_segments(sources, size)
-        ahead = reader.submit(next, segments, None)
-        written: Future[LabelCounts] | None = None
+    todo: deque[tuple[int, Chunk]] = deque()
+
+    def missing(chunks: Iterator[Chunk]) -> Iterator[Samples]:
+        """Those that the folder lacks, one read ahead."""
+        nonlocal resumed, read
+        ahead = reader.submit(next, chunks, None)
+        number = 0
         try:
-            number = 0
             while (chunk := ahead.result()) is not None:
-                ahead = reader.submit(next, segments, None)
+                ahead = reader.submit(next, chunks, None)
                 known = folder.counts(number)
                 read = chunk.read
                 if known is not None:
@@ -183,17 +186,27 @@ def relabel(
                     resumed += known.positions
                     on_progress(Progress(done + resumed, resumed, read))
                 elif len(chunk.samples):
-                    labels = labeller.label(chunk.samples, advance)
-                    if written is not None:
-                        total.add(written.result())
-                    written = writer.submit(
-                        folder.write, number, chunk.samples, labels, chunk.skipped
-                    )
+                    todo.append((number, chunk))
+                    yield chunk.samples
                 number += 1
-            if written is not None:
-                total.add(written.result())
-        except Stopped:
-            return None
         finally:
             ahead.cancel()
+
+    # Reading ahead and writing behind, so that the labeller never waits for either.
+    written: deque[Future[LabelCounts]] = deque()
+    with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
+        parts = missing(read_segments(sources, size))
+        try:
+            with contextlib.closing(labeller.label(parts, advance)) as all_labels:
+                for labels in all_labels:
+                    number, chunk = todo.popleft()
+                    written.append(
+                        writer.submit(folder.write, number, chunk.samples, labels, chunk.skipped)
+                    )
+                    if len(written) > 1:
+                        total.add(written.popleft().result())
+        except Stopped:
+            return None
+        for one in written:
+            total.add(one.result())
     return total
