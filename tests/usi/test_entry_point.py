@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from komadori import inference
+from komadori.cpus import available_threads
 from komadori.inference.model_file import int8_form
 from komadori.rules import Board
 from komadori.usi import models
@@ -47,6 +48,54 @@ def test_players_with_a_network(player: str) -> None:
         assert thought.last_info.pv[0] == thought.best.move
 
 
+@pytest.mark.parametrize(
+    ("arguments", "environment", "own"),
+    [
+        ([], {}, "EvalFile"),
+        (["--option", "MultiPV=2"], {}, "EvalFile"),
+        (["--weights", "nn.bin"], {"KOMADORI_MODEL": "net.onnx"}, "EvalFile"),
+        (["--model", "random:3"], {}, "DNN_Model"),
+        (["--option", "UCT_Threads=1"], {}, "DNN_Model"),
+        ([], {"KOMADORI_MODEL": "net.onnx"}, "DNN_Model"),
+    ],
+)
+def test_what_plays_follows_from_what_is_given(
+    arguments: list[str], environment: dict[str, str], own: str
+) -> None:
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        input="usi\nquit\n",
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"option name {own} " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment", "threads"),
+    [
+        ([], {"KOMADORI_THREADS": "3"}, "3"),
+        (["--option", "Threads=5"], {"KOMADORI_THREADS": "3"}, "5"),
+        ([], {}, str(available_threads())),
+    ],
+)
+def test_the_default_player_uses_every_cpu(
+    arguments: list[str], environment: dict[str, str], threads: str
+) -> None:
+    kept = {name: value for name, value in os.environ.items() if name != "KOMADORI_THREADS"}
+    done = subprocess.run(
+        [*COMMAND, *arguments],
+        input="usi\nquit\n",
+        env={**kept, **environment},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert f"option name Threads type spin default {threads} " in done.stdout
+
+
 def test_limits_of_nothing_are_answered() -> None:
     with UsiEngine([*COMMAND, "--player", "alphabeta"]) as engine:
         for go in (GoCommand(nodes=0), GoCommand(depth=0)):
@@ -63,7 +112,7 @@ def test_players_without_a_search_heed_searchmoves(player: str) -> None:
 
 def test_a_missing_model_is_named_and_ends_the_engine() -> None:
     with pytest.raises(EngineDiedError, match=r"status 1.*no model missing\.onnx"):
-        UsiEngine(COMMAND, {"DNN_Model": "missing.onnx"})
+        UsiEngine([*COMMAND, "--player", "model"], {"DNN_Model": "missing.onnx"})
 
 
 def test_bad_arguments_are_named() -> None:

@@ -49,15 +49,19 @@ def test_the_model_stands_with_its_full_path(
     assert str(tmp_path / "net.onnx") in shlex.split(script.read_text().splitlines()[-1])
 
 
-def test_without_a_model_the_package_s_network_plays(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(
+    ("arguments", "name", "own"),
+    [([], "komadori", "EvalFile"), (["--player", "model"], "komadori-model", "UCT_Threads")],
+)
+def test_without_a_model_the_package_s_players_play(
+    arguments: list[str], name: str, own: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    done = CliRunner().invoke(command, [])
+    done = CliRunner().invoke(command, arguments)
     assert done.exit_code == 0, done.output
-    (script,) = tmp_path.glob("komadori.*")
+    (script,) = tmp_path.glob(f"{name}.*")
     with UsiEngine([str(script)]) as engine:
-        assert "UCT_Threads" in engine.declared
+        assert own in engine.declared
         assert engine.think(STARTPOS, [], GoCommand(nodes=10), 20.0).best.move
 
 
@@ -129,7 +133,7 @@ def test_launchers_differ_in_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ["net.onnx", "--player", "policy"],
         ["other.onnx"],
         ["net.onnx", "--name", "Fast/1", "--option", "NodesLimit=10"],
-        ["--player", "alphabeta"],
+        [],
     ):
         done = CliRunner().invoke(command, arguments)
         assert done.exit_code == 0, done.output
@@ -146,5 +150,5 @@ def test_launchers_differ_in_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         "komadori-net-policy.sh": f"net ({own} policy)",
         "komadori-other.sh": f"The Other ({own})",
         "Fast-1.sh": "Fast/1",
-        "komadori-alphabeta.sh": f"{own} alphabeta",
+        "komadori.sh": f"{own} alphabeta",
     }

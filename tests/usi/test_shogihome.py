@@ -15,6 +15,7 @@ from pathlib import Path
 
 import pytest
 
+from komadori.cli.usi import DEFAULT_PLAYER
 from komadori.rules import Board
 
 DIALOGUES = sorted((Path(__file__).parent / "data").glob("shogihome-*.txt"))
@@ -25,9 +26,9 @@ PATIENCE_S = 60
 class Engine:
     """A process whose lines are read as they come."""
 
-    def __init__(self) -> None:
+    def __init__(self, player: str) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "komadori", "usi"],
+            [sys.executable, "-m", "komadori", "usi", "--player", player],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             text=True,
@@ -79,9 +80,10 @@ def board_of(line: str) -> Board:
     return board
 
 
+@pytest.mark.parametrize("player", ["model", DEFAULT_PLAYER])
 @pytest.mark.parametrize("path", DIALOGUES, ids=lambda path: path.stem)
-def test_dialogue(path: Path) -> None:
-    engine = Engine()
+def test_dialogue(path: Path, player: str) -> None:
+    engine = Engine(player)
     board, searches = Board(), 0
     try:
         for line in path.read_text().splitlines():

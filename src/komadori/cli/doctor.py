@@ -19,6 +19,7 @@ from typing import Literal
 import click
 
 from komadori.cli.console import clean, console, say
+from komadori.cpus import available_threads
 
 Status = Literal["ok", "missing", "broken"]
 
@@ -69,17 +70,12 @@ def _memory() -> str:
     return f"{total / 2**30:.0f} GiB memory"
 
 
-def _cores() -> int:
-    affinity = getattr(os, "sched_getaffinity", None)
-    return len(affinity(0)) if affinity else os.cpu_count() or 1
-
-
 def _machine() -> Iterator[Finding]:
     yield Finding(
         "machine",
         "system",
         "ok",
-        f"{platform.system()} {platform.machine()}, {_cores()} cores, {_memory()}",
+        f"{platform.system()} {platform.machine()}, {available_threads()} cores, {_memory()}",
     )
     yield Finding("machine", "python", "ok", f"{platform.python_version()} ({sys.executable})")
     probe = importlib.import_module("komadori._core._cpu_probe")

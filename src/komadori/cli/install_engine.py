@@ -18,7 +18,7 @@ import click
 
 from komadori.atomic import atomic_writer, write_text
 from komadori.cli.console import say
-from komadori.cli.usi import PLAYERS
+from komadori.cli.usi import DEFAULT_PLAYER, PLAYERS, default_player
 from komadori.usi.models import LAUNCHER_FOLDER
 
 if TYPE_CHECKING:
@@ -32,8 +32,6 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--player",
-    default="model",
-    show_default=True,
     type=click.Choice(PLAYERS),
     help="As in `komadori usi`.",
 )
@@ -43,7 +41,7 @@ if TYPE_CHECKING:
 def command(
     model: str | None,
     out: Path | None,
-    player: str,
+    player: str | None,
     option: tuple[str, ...],
     name: str,
     force: bool,
@@ -51,13 +49,17 @@ def command(
     """Write a launcher that ShogiHome, Shogidokoro and ShogiGUI can register.
 
     GUIs start an engine's file without arguments, in that file's folder. The launcher starts this
-    installation of komadori with MODEL (the package's network where left out) and the options
-    given, files by their full paths: it works wherever it is moved, as long as they stay where
-    they are. The model is loaded once first, so that a broken one is noticed. Models and books
-    that a GUI names without a path are looked for beside the launcher first.
+    installation of komadori with MODEL (the strongest player of the package where left out) and
+    the options given, files by their full paths: it works wherever it is moved, as long as they
+    stay where they are. The model is loaded once first, so that a broken one is noticed. Models and
+    books that a GUI names without a path are looked for beside the launcher first.
     """
     from komadori.usi.options import option_table
 
+    presets = dict(pair.partition("=")[::2] for pair in option)
+    if model is not None:
+        presets["DNN_Model"] = model
+    player = player or default_player(presets)
     arguments = ["--player", player]
     table = option_table(player)
     files = {line.name.lower() for line in table.declared() if line.kind == "filename"}
@@ -120,7 +122,7 @@ def _name(name: str, model: str | None, player: str) -> str:
     words = ["komadori"]
     if model is not None:
         words.append(Path(model).stem)
-    if player != "model":
+    if player != (DEFAULT_PLAYER if model is None else "model"):
         words.append(player)
     return "-".join(words)
 

@@ -13,17 +13,23 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from komadori.cpus import available_threads
 from komadori.usi.engine import UsiServer
-from komadori.usi.models import engine_name
+from komadori.usi.models import ENVIRONMENT, THREADS_VARIABLE, engine_name
 from komadori.usi.option_tables import OPTIONS_BY_KIND
 from komadori.usi.options import option_table
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from komadori.players.searchers import SearcherBuilder
     from komadori.search.protocol import Searcher
     from komadori.usi.options import OptionTable
 
 PLAYERS = tuple(OPTIONS_BY_KIND)
+
+#: What plays where nothing is said: the strongest (docs/results/strength.md).
+DEFAULT_PLAYER = "alphabeta"
 
 _DESCRIPTION = """\
 Play as a USI engine: the lines of the protocol come on standard input, answers go to
@@ -46,9 +52,10 @@ def main(argv: list[str] | None = None) -> int:
         presets["Eval"] = arguments.eval
     if arguments.weights is not None:
         presets["EvalFile"] = str(Path(arguments.weights).resolve())
-    options = option_table(arguments.player)
+    player = arguments.player or default_player(presets)
+    options = option_table(player)
     try:
-        options.preset(presets)
+        options.preset(default_threads(options, presets) | presets)
     except ValueError as error:
         print(f"komadori usi: {error}", file=sys.stderr)
         return 2
@@ -56,9 +63,9 @@ def main(argv: list[str] | None = None) -> int:
     os.dup2(2, 1)  # what libraries print must not mix with the protocol
     values = options.values()
     server = UsiServer(
-        _Source(arguments.player),
+        _Source(player),
         options,
-        arguments.name or engine_name(arguments.player, values),
+        arguments.name or engine_name(player, values),
         "the komadori developers",
         sys.stdin.buffer,
         sink,
@@ -74,6 +81,24 @@ def main(argv: list[str] | None = None) -> int:
     sys.stderr.flush()
     # Threads of a backend, or a search that doesn't heed, must not keep the process.
     os._exit(status)
+
+
+def default_player(presets: Mapping[str, str]) -> str:
+    """The player of these options where none is named: `model` for options that it alone has, and
+    where the environment names a network.
+    """
+    own, network = option_table(DEFAULT_PLAYER), option_table("model")
+    unknown = [name for name in presets if not own.has(own.canonical(name))]
+    if any(network.has(network.canonical(name)) for name in unknown):
+        return "model"
+    return "model" if os.environ.get(ENVIRONMENT) and not presets else DEFAULT_PLAYER
+
+
+def default_threads(options: OptionTable, presets: Mapping[str, str]) -> dict[str, str]:
+    """All CPUs for a search that splits itself over threads, unless the options say otherwise."""
+    if not options.has("Threads") or any(options.canonical(n) == "Threads" for n in presets):
+        return {}
+    return {"Threads": os.environ.get(THREADS_VARIABLE) or str(available_threads())}
 
 
 class _Source:
@@ -108,7 +133,11 @@ def _parser() -> argparse.ArgumentParser:
         "--model",
         help="the network: a file or folder (as seen from the shell), uniform, random:SEED",
     )
-    parser.add_argument("--player", choices=PLAYERS, default="model", help="default: model")
+    parser.add_argument(
+        "--player",
+        choices=PLAYERS,
+        help=f"default: {DEFAULT_PLAYER}; model where --model names a network",
+    )
     parser.add_argument("--eval", help="the evaluation of --player alphabeta")
     parser.add_argument("--weights", help="the evaluation's file")
     parser.add_argument("--name", help="the name that GUIs show; default: by the model")

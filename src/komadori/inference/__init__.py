@@ -7,8 +7,8 @@
 A backend's library is imported only when a model is loaded through it.
 """
 
+from komadori.cpus import available_threads
 from komadori.inference.batch_size import batch_sizes
-from komadori.inference.cpu import available_threads
 from komadori.inference.group import EvaluatorGroup
 from komadori.inference.loading import BACKENDS, load
 from komadori.inference.model_file import card_of, default_model, digest

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from komadori.cpus import available_threads
 from komadori.inference.batch_size import ON_CPU, ON_GPU
-from komadori.inference.cpu import available_threads
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import OUTPUTS, check_signature, read_card
 from komadori.inference.protocol import Floats, InferenceError, ModelError

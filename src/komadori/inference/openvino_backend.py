@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from komadori.cpus import available_threads
 from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_batch
-from komadori.inference.cpu import available_threads
 from komadori.inference.model_file import OUTPUTS, Signature, check_signature, read_card
 from komadori.inference.openvino_import import import_openvino
 from komadori.inference.protocol import Described, Floats, InferenceError, ModelError, Planes

@@ -7,15 +7,17 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from komadori.usi.models import defaults_file, find_model, is_fake, read_defaults
+from komadori.usi.models import (
+    THREADS_VARIABLE,
+    defaults_file,
+    find_model,
+    is_fake,
+    read_defaults,
+)
 from komadori.usi.options import OptionTable
 
 if TYPE_CHECKING:
     from komadori.inference import Evaluator
-
-#: Environment variable: threads of a network where the options leave them open. A match sets
-#: it for its processes, so that they share the CPUs.
-THREADS_VARIABLE = "KOMADORI_THREADS"
 
 
 def _take_model_defaults(model: str, options: OptionTable) -> Callable[[], None]:

@@ -15,6 +15,10 @@ FAKES = ("uniform", "random", "fixed")
 #: The environment variable that names the default model's path.
 ENVIRONMENT = "KOMADORI_MODEL"
 
+#: Environment variable: threads of an engine where the options leave them open. A match sets
+#: it for its processes, so that they share the CPUs.
+THREADS_VARIABLE = "KOMADORI_THREADS"
+
 #: The environment variable that a launcher sets to its own folder.
 LAUNCHER_FOLDER = "KOMADORI_LAUNCHER_FOLDER"
 
