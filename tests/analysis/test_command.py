@@ -35,7 +35,8 @@ def write(path: Path, *games: list[str]) -> Path:
 
 
 def run(*arguments: str | Path) -> Result:
-    fixed = ["--model", "random:1", "--nodes", "40"]
+    own = "--player" in arguments
+    fixed = ["--nodes", "200"] if own else ["--model", "random:1", "--nodes", "40"]
     return CliRunner().invoke(group, ["analyse", *map(str, arguments), *fixed])
 
 
@@ -215,9 +216,10 @@ def results(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in names}
 
 
+@pytest.mark.parametrize("player", [(), ("--player", "alphabeta")])
 @pytest.mark.parametrize("after", [1, 3, 7, 10])
 def test_an_analysis_is_the_same_however_often_it_was_killed(
-    after: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    after: int, player: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(analyse, "BLOCK", 4)
     folders = tmp_path / "whole", tmp_path / "killed"
@@ -227,7 +229,7 @@ def test_an_analysis_is_the_same_however_often_it_was_killed(
         files.append(
             (write(folder / "one.kif", FIRST), write(folder / "two.csa", SECOND, FIRST[:6]))
         )
-    assert run(*files[0]).exit_code == 0
+    assert run(*files[0], *player).exit_code == 0
     add, count = Journal.add, 0
 
     def killed(self: Journal, key: str, found: Found) -> None:
@@ -242,11 +244,31 @@ def test_an_analysis_is_the_same_however_often_it_was_killed(
     kills = 0
     with monkeypatch.context() as patched:
         patched.setattr(Journal, "add", killed)
-        while run(*files[1]).exit_code == 130:
+        while run(*files[1], *player).exit_code == 130:
             count, kills = 0, kills + 1
             assert kills < 30
     assert kills >= 1
     assert results(folders[0]) == results(folders[1])
+
+
+@pytest.mark.parametrize("effort", [["--nodes", "300"], ["--time", "0.01"]])
+def test_without_a_network_the_alpha_beta_search_analyses(
+    effort: list[str], tmp_path: Path
+) -> None:
+    path = write(tmp_path / "one.kif", FIRST)
+    done = CliRunner().invoke(group, ["analyse", str(path), *effort, "--threads", "2"])
+    assert done.exit_code == 0, done.output
+    head, *rows = (tmp_path / "one.analysis.jsonl").read_text().splitlines()
+    assert json.loads(head)["player"] == "alphabeta"
+    assert len(rows) == len(FIRST) + 1
+    assert all(json.loads(row)["lines"] for row in rows)
+    assert "αβ" in (tmp_path / "one.html").read_text("utf-8")  # how strong it is
+
+
+def test_the_alpha_beta_search_takes_no_network(tmp_path: Path) -> None:
+    done = run(write(tmp_path / "one.kif", FIRST), "--player", "alphabeta", "--model", "x.onnx")
+    assert done.exit_code == 2
+    assert "--player alphabeta takes no network" in done.output
 
 
 class OddNetwork(UniformEvaluator):

@@ -30,8 +30,8 @@ class AlphaBetaAnalyser:
     def __init__(
         self, searchers: Iterable[AlphaBetaSearcher], effort: Effort, *, lines: int = 1
     ) -> None:
-        """One searcher per thread; they become this object's: their settings change, and `close`
-        closes them. An effort in seconds is the time that passes per position, so that each of N
+        """One searcher per thread, whose settings change; they stay the caller's to close. An
+        effort in seconds is the time that passes per position, so that each of N
         searchers thinks N times as long. `lines`: how many are kept of each position.
         """
         self._searchers = list(searchers)
@@ -80,11 +80,6 @@ class AlphaBetaAnalyser:
             return _found(searcher.search(self._limits, stop=stop), searcher.nodes)
         finally:
             self._idle.put(searcher)
-
-    def close(self) -> None:
-        """Release the searchers' threads."""
-        for searcher in self._searchers:
-            searcher.close()
 
 
 #: Beyond every score: an analysis doesn't resign.

@@ -48,7 +48,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Strength:
-    """What the package knows about the strength of its network's search."""
+    """What the package knows about the strength of one of its players."""
 
     source: str
     """The page that tells how the figures were measured."""
@@ -68,14 +68,17 @@ class Strength:
         return GPSFISH_RATING - 400 * math.log10(1 / score - 1)
 
 
-def measured() -> Strength:
-    """The measured matches of the package's network, from `data/strength.json`."""
+def measured(player: str = "alphabeta") -> Strength:
+    """The measured matches of a kind of player with what the package brings it, from
+    `data/strength.json`.
+    """
     text = resources.files("komadori").joinpath("data/strength.json").read_text("utf-8")
-    row = json.loads(text)
+    table = json.loads(text)
+    row = table["players"][player]
     return Strength(
-        row["source"],
-        row["player"],
-        row["player_japanese"],
+        table["source"],
+        row["name"],
+        row["name_japanese"],
         tuple(Match(**match) for match in row["matches"]),
     )
 

@@ -9,29 +9,28 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal
 
 import click
 
 from komadori.atomic import write_text
 from komadori.cli import interrupt
+from komadori.cli.analysis_engines import (
+    DEFAULT_NODES,
+    DEFAULT_PLAYER,
+    LINES,
+    AnalysisEngine,
+    player_of,
+    start,
+)
 from komadori.cli.console import clean, console, counted, progress, say
 from komadori.cli.outputs import IsKind, check_outputs, force_option, holds, is_page
 from komadori.rules import BLACK, Board
 
 if TYPE_CHECKING:
     from komadori.analysis import AnalysedGame, Effort, Found, Journal, Mistake, PageOptions
-    from komadori.inference import Evaluator
     from komadori.records import Game
-    from komadori.usi.options import OptionTable
 
-    #: A network, the options that it brings, and what it is.
-    _Network: TypeAlias = tuple[Evaluator, OptionTable, dict[str, str]]
-
-#: Playouts per position where neither nodes nor time is given.
-DEFAULT_NODES = 800
-#: Lines kept of each position.
-LINES = 2
 #: Positions of a game, at most, that are searched together and share what they find.
 BLOCK = 32
 #: What this command writes: never its input.
@@ -90,10 +89,22 @@ class _Output:
 @click.argument(
     "files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
-@click.option("--model", default="", help="The network. [default: the engine's]")
-@click.option("--nodes", type=click.IntRange(min=1), help="Playouts per position. [default: 800]")
-@click.option("--time", "seconds", type=float, help="Seconds per position, in place of playouts.")
-@click.option("--threads", default=0, type=click.IntRange(min=0), help="Of the network.")
+@click.option(
+    "--player",
+    type=click.Choice(tuple(DEFAULT_NODES)),
+    help="What searches: the alpha-beta search over the package's NNUE, or the tree search with a "
+    f"network. [default: {DEFAULT_PLAYER}; model where --model names one]",
+)
+@click.option("--model", default="", help="The network of the tree search.")
+@click.option(
+    "--nodes",
+    type=click.IntRange(min=1),
+    help="Per position. [default: "
+    + ", ".join(f"{nodes} ({player})" for player, nodes in DEFAULT_NODES.items())
+    + "]",
+)
+@click.option("--time", "seconds", type=float, help="Seconds per position, in place of nodes.")
+@click.option("--threads", default=0, type=click.IntRange(min=0), help="[default: all CPUs]")
 @click.option(
     "-o",
     "--out",
@@ -131,6 +142,7 @@ class _Output:
 @force_option
 def command(
     files: tuple[Path, ...],
+    player: str | None,
     model: str,
     nodes: int | None,
     seconds: float | None,
@@ -148,17 +160,18 @@ def command(
     Writes beside each file: NAME.analysed.kif (.csa for CSA records) with the score and the
     expected line after each move and a word on each mistake, and NAME.html, a page to step
     through the game. Several files get an index, analysis-index.html. Interrupted and run again
-    with the same settings, it resumes. All games are searched at once, so that they share the
-    network's batches. Files that the command wrote itself (*.analysed.*) are skipped.
+    with the same settings, it resumes. Files that the command wrote itself (*.analysed.*) are
+    skipped.
     """
     from komadori.analysis import AnalysedGame, Effort
 
     if nodes is not None and seconds is not None:
         raise click.UsageError("--nodes or --time, not both")
-    if from_comments and (nodes or seconds or model):
-        raise click.UsageError("--from-comments searches nothing: no --model, --nodes or --time")
+    if from_comments and (nodes or seconds or model or player):
+        raise click.UsageError("--from-comments searches nothing: leave out how to search")
+    player = player_of(player, model)
     try:
-        effort = Effort(None, seconds) if seconds is not None else Effort(nodes or DEFAULT_NODES)
+        effort = Effort(None if seconds is not None else nodes or DEFAULT_NODES[player], seconds)
     except ValueError as error:
         raise click.UsageError(f"--time: {error}") from error
     paths = _inputs(files, own=from_comments)
@@ -170,11 +183,12 @@ def command(
         analysed = [_from_comments(record) for record in chosen]
         note = "komadori analyse --from-comments"
     else:
-        network = _load(model, threads)  # a wrong one is told before hours of reading
-        with contextlib.closing(network[0]):
+        # A network that can't be loaded is reported before hours of reading.
+        engine = start(player, model, threads)
+        with contextlib.closing(engine):
             chosen = [_read(path, output) for path in paths]
-            found, note = _searched(chosen, network, effort, fresh)
-        strength = _strength(model)
+            found, note = _searched(chosen, engine, effort, fresh)
+        strength = _strength(player, model)
         analysed = [
             [
                 AnalysedGame(game, [found[key] for key in keys])
@@ -233,30 +247,29 @@ def _check_places(
 
 
 def _searched(
-    chosen: list[_Record], network: _Network, effort: Effort, fresh: bool
+    chosen: list[_Record], engine: AnalysisEngine, effort: Effort, fresh: bool
 ) -> tuple[dict[str, Found], str]:
     """What is found of each position, and how."""
     from komadori import inference
 
-    evaluator, options, facts = network
     try:
-        found = _search(chosen, evaluator, effort, options, facts, fresh)
+        found = _search(chosen, engine, effort, fresh)
     except inference.InferenceError as error:
-        raise click.ClickException(f"{facts['model']}: {error}") from error
+        raise click.ClickException(f"{engine.name}: {error}") from error
     except OSError as error:
         raise click.ClickException(str(error)) from error
-    return found, f"komadori analyse, {clean(facts['model'])}, {effort} per position"
+    return found, f"komadori analyse, {clean(engine.name)}, {effort} per position"
 
 
-def _strength(model: str) -> Mapping[str, str]:
+def _strength(player: str, model: str) -> Mapping[str, str]:
     """How strong the engine is, by language."""
-    from komadori.analysis.strength import statement
+    from komadori.analysis.strength import measured, statement
 
     unknown = {
         "en": "The strength of this network has not been measured here.",
         "ja": "このネットワークの棋力は測定していません。",
     }
-    return unknown if model else statement()
+    return unknown if model else statement(measured(player))
 
 
 def _read(path: Path, output: Path | None) -> _Record:
@@ -299,42 +312,16 @@ def _keys(game: Game) -> list[str]:
     return [sfen.rpartition(" ")[0] for sfen in (*boards, game.final_board().sfen())]
 
 
-def _load(model: str, threads: int) -> _Network:
-    """The network, the options that it brings, and what it is: results hold for this one only."""
-    from komadori import inference
-    from komadori.players.evaluators import load_evaluator
-    from komadori.usi.models import ModelDefaultsError, find_model
-    from komadori.usi.options import option_table
-
-    options = option_table("model")
-    path = Path(model)
-    options.set("DNN_Model", str(path.resolve()) if model and path.exists() else model)
-    options.set("UCT_Threads", str(threads))
-    try:
-        found = Path(find_model(options.value("DNN_Model")))
-        evaluator = load_evaluator(options)
-        facts = {"model": found.name, "evaluator": evaluator.name}
-        if found.is_file():
-            facts["sha256"] = inference.digest(found)
-        return evaluator, options, facts
-    except (inference.ModelError, ModelDefaultsError, OSError) as error:
-        raise click.ClickException(str(error)) from error
-
-
 def _search(
     chosen: list[_Record],
-    evaluator: Evaluator,
+    engine: AnalysisEngine,
     effort: Effort,
-    options: OptionTable,
-    facts: Mapping[str, str],
     fresh: bool,
 ) -> dict[str, Found]:
     """What is found of every position of every file; each result is kept at once."""
-    from komadori.analysis import Journal, PositionAnalyser
-    from komadori.search import PuctOptions
+    from komadori.analysis import Journal
 
-    own = options.settings()  # what the model brings
-    settings = {**facts, "effort": str(effort), "lines": LINES, "block": BLOCK, "options": own}
+    settings = {**engine.facts, "effort": str(effort), "lines": LINES, "block": BLOCK}
     found: dict[str, Found] = {}
     wanted: dict[str, list[Journal]] = {}
     with contextlib.ExitStack() as journals:
@@ -349,10 +336,10 @@ def _search(
         for key in wanted.keys() & found.keys():  # known from another file
             for journal in wanted.pop(key):
                 journal.add(key, found[key])
-        blocks = _blocks(chosen, found.keys(), is_timed=effort.nodes is None)
+        whole = engine.shares and effort.seconds is None
+        blocks = _blocks(chosen, found.keys(), whole=whole)
         interrupt.hint("the same command resumes")
-        search = PuctOptions(**{**own, "multipv": LINES})  # type: ignore[arg-type]
-        analyser = PositionAnalyser(evaluator, effort, search)
+        analyser = engine.begin(effort)
         with progress(console(err=True)) as bar:
             task = bar.add_task("positions", total=len(wanted))
             for block in blocks:
@@ -366,16 +353,16 @@ def _search(
     return found
 
 
-def _blocks(chosen: list[_Record], known: Collection[str], *, is_timed: bool) -> list[list[str]]:
+def _blocks(chosen: list[_Record], known: Collection[str], *, whole: bool) -> list[list[str]]:
     """The positions to search, each once, in blocks whose searches share what they find: game
     after game from the end to the start, for what is found later in a game helps to judge what
     comes before.
 
-    An interrupted block is searched again as a whole, so that what is found of a position never
-    depends on interruptions. Searches by time aren't repeatable: of their blocks only what isn't
-    known is searched. Positions are searched without the moves that led to them: with these a line
-    that comes back to a position of the game with a pawn more in hand would count as won, as it
-    does in play.
+    Where searches share what they find, an interrupted block is searched again as a `whole`, so
+    that what is found of a position never depends on interruptions. Of others, and of searches
+    by time, which aren't repeatable, only what isn't known is searched. Positions are searched
+    without the moves that led to them: with these a line that comes back to a position of the
+    game with a pawn more in hand would count as won, as it does in play.
     """
     seen: set[str] = set()
     blocks = []
@@ -389,7 +376,7 @@ def _blocks(chosen: list[_Record], known: Collection[str], *, is_timed: bool) ->
                 block = own[first:last]
                 missing = [key for key in block if key not in known]
                 if missing:
-                    blocks.append(missing if is_timed else block)
+                    blocks.append(block if whole else missing)
     return blocks
 
 
