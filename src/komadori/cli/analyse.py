@@ -17,7 +17,6 @@ from komadori.atomic import write_text
 from komadori.cli import interrupt
 from komadori.cli.analysis_engines import (
     DEFAULT_NODES,
-    DEFAULT_PLAYER,
     LINES,
     AnalysisEngine,
     player_of,
@@ -25,6 +24,7 @@ from komadori.cli.analysis_engines import (
 )
 from komadori.cli.console import clean, console, counted, progress, say
 from komadori.cli.outputs import IsKind, check_outputs, force_option, holds, is_page
+from komadori.cli.usi import DEFAULT_PLAYER
 from komadori.rules import BLACK, Board
 
 if TYPE_CHECKING:
