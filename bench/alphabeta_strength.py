@@ -3,9 +3,9 @@
     python bench/alphabeta_strength.py [--opponent gnushogi?depth=3] [--games 40] [--eval material]
 
 A few games find the opponent's mean time a move, t, then the engine gets as much on one thread.
-With `--by cpu` (the default) both times are processor time, and the engine's share is a number of
-nodes: other programs on the machine change nothing. With `--by wall` the engine gets t ms a move
-by the clock, and where a process has to wait for a processor a search of fixed time suffers, one of
+With `--by cpu` (the default) both times are CPU time, and the engine's share is a number of
+nodes: other programs on the machine change nothing. With `--by wall` the engine gets t ms per move
+by the clock, and where a process has to wait for a CPU a search of fixed time suffers, one of
 fixed depth doesn't. Printed are the score, how games ended, and what each side really took.
 """
 
@@ -42,7 +42,7 @@ def times(games: Iterable[GameRecord]) -> tuple[list[int], list[int]]:
 
 
 def children_s() -> float:
-    """Processor time of the child processes that have ended."""
+    """CPU time of the child processes that have ended."""
     return os.times().children_user + os.times().children_system
 
 
@@ -94,7 +94,7 @@ def main() -> None:
     if arguments.by == "cpu":
         nodes = round(arguments.nodes * spent.cpu[1] / spent.cpu[0])
         limit = f"nodes={nodes}"
-        print(f"t = {spent.cpu[1]:.1f} ms of a processor: {nodes:,} nodes")
+        print(f"t = {spent.cpu[1]:.1f} ms of CPU time: {nodes:,} nodes")
     else:
         limit = f"movetime={round(spent.wall[1])}"
         print(f"t = {spent.wall[1]:.1f} ms")
@@ -106,9 +106,9 @@ def main() -> None:
     print(
         f"score {100 * result.score:.1f} %; endings: {endings}; on time: {result.reasons['time']}"
     )
-    print(f"ms a move, processor: {spent.cpu[0]:.1f} against {spent.cpu[1]:.1f}")
+    print(f"ms per move, CPU: {spent.cpu[0]:.1f} against {spent.cpu[1]:.1f}")
     print(
-        f"ms a move, wall: {spent.wall[0]:.1f} against {spent.wall[1]:.1f}, "
+        f"ms per move, wall: {spent.wall[0]:.1f} against {spent.wall[1]:.1f}, "
         f"longest {spent.longest[0]} against {spent.longest[1]}"
     )
 

@@ -1,9 +1,9 @@
 """Attention with its gradient: the networks' (the core's, where it is faster) beside torch's own,
-on one core of the processor.
+on one core of the CPU.
 
     python bench/attention.py [--rounds R]
 
-For the shapes of the networks that have attention, turn by turn: milliseconds of processor time
+For the shapes of the networks that have attention, turn by turn: milliseconds of CPU time
 of forward and backward, medians of the rounds, and torch's time over the networks'.
 """
 

@@ -1,79 +1,137 @@
 """The diary's networks against one another: games of equal playouts and of equal time.
 
-    python bench/diary_networks.py GAMES... [--positions 300000] [--width 64] [--playouts 200]
-        [--movetime 100] [--games 100] [--folder networks]
+    python bench/diary_networks.py GAMES... [--positions 300000] [--width 64] [--playouts 100]
+        [--movetime 100] [--games 20] [--round 4] [--precision float32] [--folder networks]
 
-Trains the laboratory's rows named in NETWORKS at the size given, one epoch each and one after
-another, and exports them. Every pair then plays `--games` games under each of the two conditions,
-paired openings, float32. Prints ratings (mean 0) with their 95 % errors for each condition. What is
-in the folder already, networks and games, is not made again.
+Trains the laboratory's rows named in NETWORKS, one epoch each, by the recipe of the row; rows that
+learn the policy only learn the value beside it with weight 1, or a search could not use them. Then
+plays a round robin under each condition, `--round` games of a pair at a
+time, until every pair has `--games` under both. After each round it writes results.json into the
+folder and prints ratings (mean 0) with their 95 % errors. An interrupted run resumes.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import itertools
+import json
 from pathlib import Path
+from typing import Any
 
 from komadori import arena, records, training
 from komadori.arena.ladder import read_match
 from komadori.arena.ratings import Tally, fit
+from komadori.atomic import write_text
 from komadori.lab import experiment
-from komadori.lab.network_learner import NetworkLearner
 from komadori.lab.size import Size
 
 #: Name -> row of the laboratory.
 NETWORKS = {
-    "plain CNN": ("batch-norm", "n0"),
-    "plain CNN, batch norms": ("batch-norm", "n12"),
+    "plain CNN": ("batch-norm", "n9"),
     "pydlshogi": ("pydlshogi", "norms"),
     "ResNet, sigmoid": ("value-output", "sigmoid"),
     "ResNet, tanh": ("value-output", "tanh"),
     "Wide ResNet": ("label", "2187"),
-    "attention": ("attention", "1-layer"),
+    "attention": ("attention", "2-layers"),
 }
 
+#: Games end where both sides have agreed for four moves each, or here.
+ENDS = {"adjudicate_cp": 2000, "adjudicate_moves": 4, "max_plies": 256}
 
-def network(name: str, samples: records.Samples, size: Size, folder: Path, threads: int) -> Path:
-    """The row's network as an ONNX file, trained where there is none yet."""
+
+def config_of(name: str, size: Size, threads: int) -> training.Config:
+    """The row's config, with a value to learn."""
     which, variant = NETWORKS[name]
-    path = folder / f"{which}-{variant}.onnx"
-    if path.exists():
-        return path
     one = experiment.load(experiment.FOLDER / f"{which}.toml")
     config = one.training_config(one.variant(variant), size)
-    config = NetworkLearner().on_device(config, "cpu", threads)
-    run = folder / f"{which}-{variant}"
-    resume = run.exists() and training.newest_checkpoint(run) is not None
-    print(f"training {name}", flush=True)
-    result = training.train(config, samples, None, run, resume=resume)
-    training.export(result.checkpoint, path, name=name)
-    if result.test:
+    loss = config.loss
+    if not loss.value_weight:
+        loss = dataclasses.replace(loss, value_weight=1.0)
+    device = dataclasses.replace(config.device, device="cpu", threads=threads, replicas=1)
+    return dataclasses.replace(config, loss=loss, device=device)
+
+
+def network(
+    name: str, samples: records.Samples, size: Size, folder: Path, threads: int
+) -> dict[str, Any]:
+    """Train and export what isn't there yet; what is known about the network."""
+    path = folder / ("-".join(NETWORKS[name]) + ".onnx")
+    facts = path.with_suffix(".facts.json")
+    if not (path.exists() and facts.exists()):
+        run = path.with_suffix("")
+        resume = run.exists() and training.newest_checkpoint(run) is not None
+        print(f"training {name}", flush=True)
+        config = config_of(name, size, threads)
+        result = training.train(config, samples, None, run, resume=resume)
+        training.export(result.checkpoint, path, name=name)
+        assert result.test is not None
         test = result.test.to_dict()
-        print(f"  policy {test['policy_top1']:.2%}, value {test['value_accuracy']:.2%}", flush=True)
-    return path
-
-
-def play(
-    models: dict[str, Path], conditions: arena.Conditions, games: int, folder: Path, threads: int
-) -> None:
-    rows = []
-    for (a, first), (b, second) in itertools.combinations(models.items(), 2):
-        specs = [f"model:{path}?threads={threads}" for path in (first, second)]
-        out = folder / f"{first.stem}-{second.stem}"
-        arena.play_match(*specs, games=games, conditions=conditions, out=out, names=(a, b))
-        counts = {a: [0, 0, 0], b: [0, 0, 0]}  # as Black: won, drawn, lost
-        for record in read_match(out)[1]:
-            counts[record.names[0]][("black", "draw", "white").index(record.winner)] += 1
-        rows += [Tally(a, b, *counts[a]), Tally(b, a, *counts[b])]
-    found = fit(list(models), rows)
-    print(f"\n{conditions}, {games} games per pair\n")
-    print("| network | Elo | games | score |\n|---|---|---|---|")
-    for rating in found.ratings:
+        found = {
+            "path": str(path),
+            "parameters": next(e for e in training.read_log(run) if e["kind"] == "run")[
+                "parameters"
+            ],
+            "policy_top1": test["policy_top1"],
+            "value_accuracy": test["value_accuracy"],
+            "training_s": result.seconds,
+        }
+        write_text(facts, json.dumps(found))
         print(
-            f"| {rating.name} | {rating.elo:+.0f} ± {rating.error:.0f} | {rating.games} "
-            f"| {rating.score:.1%} |"
+            f"  policy {test['policy_top1']:.1%}, value {test['value_accuracy']:.1%}, "
+            f"{result.seconds:.0f} s",
+            flush=True,
         )
+    loaded: dict[str, Any] = json.loads(facts.read_text())
+    return loaded
+
+
+@dataclasses.dataclass
+class Condition:
+    """Games of one condition: their folders, and what they come to."""
+
+    name: str
+    conditions: arena.Conditions
+    folder: Path
+
+    def play(self, models: dict[str, str], games: int) -> None:
+        for (a, first), (b, second) in itertools.combinations(models.items(), 2):
+            out = self.folder / f"{a}-{b}".replace(", ", "-").replace(" ", "-")
+            arena.play_match(
+                first, second, games=games, conditions=self.conditions, out=out, names=(a, b)
+            )
+
+    def tally(self, names: list[str]) -> tuple[list[Tally], dict[str, float]]:
+        """Results by colours, and the mean time per move of each network in ms."""
+        rows = []
+        times: dict[str, list[int]] = {name: [] for name in names}
+        for path in sorted(self.folder.iterdir()):
+            counts: dict[tuple[str, str], list[int]] = {}
+            for record in read_match(path)[1]:
+                found = counts.setdefault(record.names, [0, 0, 0])
+                found[("black", "draw", "white").index(record.winner)] += 1
+                for i, ms in enumerate(record.times_ms):
+                    times[record.names[(record.opening_plies + i) % 2]].append(ms)
+            rows += [Tally(*colours, *found) for colours, found in counts.items()]
+        return rows, {name: sum(t) / max(1, len(t)) for name, t in times.items()}
+
+    def show(self, names: list[str]) -> dict[str, Any]:
+        rows, times = self.tally(names)
+        found = fit(names, rows)
+        print(f"\n{self.name}: {self.conditions}\n")
+        print("| network | Elo | score | games | ms per move |\n|---|--:|--:|--:|--:|")
+        for rating in found.ratings:
+            print(
+                f"| {rating.name} | {rating.elo:+.0f} ± {rating.error:.0f} | {rating.score:.1%} "
+                f"| {rating.games} | {times[rating.name]:.0f} |",
+                flush=True,
+            )
+        return {
+            "conditions": str(self.conditions),
+            "ratings": [dataclasses.asdict(rating) for rating in found.ratings],
+            "ms_per_move": times,
+            "games": [dataclasses.asdict(row) for row in rows],
+        }
 
 
 def main() -> None:
@@ -83,23 +141,44 @@ def main() -> None:
     parser.add_argument("games_files", nargs="+", metavar="GAMES")
     parser.add_argument("--positions", type=int, default=300_000)
     parser.add_argument("--width", type=int, default=64)
-    parser.add_argument("--playouts", type=int, default=200)
+    parser.add_argument("--playouts", type=int, default=100, help="per move")
     parser.add_argument("--movetime", type=int, default=100, help="ms per move")
-    parser.add_argument("--games", type=int, default=100, help="per pair and condition")
+    parser.add_argument("--games", type=int, default=20, help="per pair and condition")
+    parser.add_argument("--round", type=int, default=4, help="games of a pair before the next")
+    parser.add_argument("--precision", default="float32", help="of the inference")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=Path("networks"))
     options = parser.parse_args()
+    for games in (options.games, options.round):
+        if games < 2 or games % 2:
+            parser.error("games come in pairs: an even number above zero")
     options.folder.mkdir(parents=True, exist_ok=True)
     samples = records.load_samples(options.games_files)
     size = Size(options.positions, options.width)
-    models = {
+    facts = {
         name: network(name, samples, size, options.folder, options.threads) for name in NETWORKS
     }
-    for kind, conditions in (
-        ("playouts", arena.Conditions(nodes=options.playouts)),
-        ("time", arena.Conditions(movetime_ms=options.movetime)),
-    ):
-        play(models, conditions, options.games, options.folder / kind, options.threads)
+    settings = f"threads={options.threads}&precision={options.precision}"
+    models = {name: f"model:{known['path']}?{settings}" for name, known in facts.items()}
+    both = [
+        Condition(
+            "equal playouts",
+            arena.Conditions(nodes=options.playouts, **ENDS),
+            options.folder / "playouts",
+        ),
+        Condition(
+            "equal time",
+            arena.Conditions(movetime_ms=options.movetime, **ENDS),
+            options.folder / "time",
+        ),
+    ]
+    for games in (*range(options.round, options.games, options.round), options.games):
+        for condition in both:
+            condition.play(models, games)
+        found = {condition.name: condition.show(list(models)) for condition in both}
+        write_text(
+            options.folder / "results.json", json.dumps({"networks": facts, **found}, indent=1)
+        )
 
 
 if __name__ == "__main__":

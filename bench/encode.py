@@ -1,4 +1,4 @@
-"""Encoding speed on one core, ours beside cshogi's, in positions a second.
+"""Encoding speed on one core, ours beside cshogi's, in positions per second.
 
     python bench/encode.py [--positions 4096] [--batch 256] [--rounds 15]
 

@@ -3,7 +3,7 @@
     python bench/game_folder.py [--games 4000]
 
 Adds copies of the bundled games, each with a number and a digest of its own, to a folder, as the
-head of a cluster does with its workers' games. Per second of processor time, which other programs
+head of a cluster does with its workers' games. Per second of CPU time, which other programs
 disturb least.
 """
 
@@ -48,8 +48,8 @@ def main() -> None:
             held.add(games)
             whole = time.process_time() - began
     print(
-        f"{count:,} games, {plies:,} plies, {size / plies:.1f} bytes a ply in journals; plies per "
-        f"second of a core: written to journals {plies / journals:,.0f}, read from them "
+        f"{count:,} games, {plies:,} plies, {size / plies:.1f} bytes per ply in journals; plies "
+        f"per second of a core: written to journals {plies / journals:,.0f}, read from them "
         f"{plies / reading:,.0f}, kept as segments (journal, duplicates, xz) {plies / whole:,.0f}"
     )
 

@@ -4,7 +4,7 @@
     python bench/generate.py --engine fairy-stockfish --nodes 1500
 
 Plays games into a folder as `komadori generate teacher` does, then searches their positions again
-with the same bounds and nothing around it. The ratio is of nodes per second of processor time,
+with the same bounds and nothing around it. The ratio is of nodes per second of CPU time,
 which other programs disturb least (by the clock beside it); positions per second are by the clock.
 """
 
@@ -40,15 +40,15 @@ from komadori.search.alphabeta import AlphaBetaOptions, make_engines
 class Speed:
     nodes: int
     seconds: float
-    processor_seconds: float
+    cpu_seconds: float
 
 
 class Clock:
     def __init__(self) -> None:
-        self.wall, self.processor = time.perf_counter(), time.process_time()
+        self.wall, self.cpu = time.perf_counter(), time.process_time()
 
     def speed(self, nodes: int) -> Speed:
-        return Speed(nodes, time.perf_counter() - self.wall, time.process_time() - self.processor)
+        return Speed(nodes, time.perf_counter() - self.wall, time.process_time() - self.cpu)
 
 
 def play(folder: Path, make, settings: TeacherSettings, games: int, threads: int):
@@ -149,9 +149,9 @@ def main() -> None:
                 ratios.append(clocks[-1] / alone[-1])
                 continue
             bare = search_again(boards, settings, evaluation, arguments.threads)
-            per_core.append(positions / whole.processor_seconds)
-            alone.append(bare.nodes / bare.processor_seconds)
-            ratios.append(whole.nodes / whole.processor_seconds / alone[-1])
+            per_core.append(positions / whole.cpu_seconds)
+            alone.append(bare.nodes / bare.cpu_seconds)
+            ratios.append(whole.nodes / whole.cpu_seconds / alone[-1])
             clocks.append(whole.nodes / whole.seconds * bare.seconds / bare.nodes)
         text = f"{nodes:>6} nodes: {median(by_clock):8,.0f} positions/s by the clock"
         if per_core:

@@ -1,5 +1,5 @@
 """How long a GUI waits for `usiok` and `readyok`, beside the start of Python itself, and for the
-answer to `stop` in a search that uses every processor.
+answer to `stop` in a search that uses every CPU.
 
     python bench/handshake.py [--runs 10] [--model uniform]
 

@@ -4,7 +4,7 @@
 
 The first table is the loader alone, its epochs shuffled over all positions, encoding with one
 and with two threads. The second is the ratio of whole training steps with the loader to the
-same steps on batches that lie in memory, turn by turn in one run; by processor time, which
+same steps on batches that lie in memory, turn by turn in one run; by CPU time, which
 other programs disturb less, too.
 """
 
@@ -81,7 +81,7 @@ def main() -> None:
         f"{options.net}, {facts['device_name']} {facts['dtype']}, batch {options.batch_size}: "
         f"{statistics.median(speeds):,.0f} samples/s with the loader, "
         f"{statistics.median(ratios):.3f} of fixed batches "
-        f"({min(ratios):.3f} to {max(ratios):.3f}); by processor time "
+        f"({min(ratios):.3f} to {max(ratios):.3f}); by CPU time "
         f"{statistics.median(cpu_ratios):.3f}"
     )
 

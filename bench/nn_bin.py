@@ -1,4 +1,4 @@
-"""One nn.bin in an engine of YaneuraOu's family and in komadori: static values, nodes a second.
+"""One nn.bin in an engine of YaneuraOu's family and in komadori: static values, nodes per second.
 
     python bench/nn_bin.py ENGINE [--weights nn.bin | --untrained halfkp] [--positions 500]
         [--scales 16,1] [--command e] [--speed NODES]
@@ -9,7 +9,7 @@ names and divides the network's output by its option FV_SCALE; where that is 1, 
 compared, up to 27,000 either way. The positions are spread evenly over the bundled games.
 
 With --speed both search the ten positions of `komadori bench alphabeta`, in turns, on one thread
-each with a table of 64 MiB: nodes a second of processor time, and the ratio.
+each with a table of 64 MiB: nodes per second of CPU time, and the ratio.
 """
 
 from __future__ import annotations

@@ -7,7 +7,7 @@ Copies the file of games (by default the bundled sample) into as many segments a
 positions, compressed as `komadori generate` compresses them, and reads an epoch in windows. With
 --train as `komadori train` with data.window does: counted, shuffled within windows, encoded to
 batches; and then beside what the network's training step takes of them on this machine, both per
-second of processor time.
+second of CPU time.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main() -> None:
             shutil.copy(first, Path(folder) / f"{i}.hcpe3.xz")
         paths = sorted(Path(folder).iterdir())
         size = sum(path.stat().st_size for path in paths)
-        print(f"{count} files of {each:,} positions: {size / each / count:.2f} bytes a position")
+        print(f"{count} files of {each:,} positions: {size / each / count:.2f} bytes per position")
         if arguments.train:
             trainer(paths, arguments)
         else:
@@ -52,14 +52,14 @@ def main() -> None:
 
 
 class Clock:
-    """Wall and processor time, and the memory taken since."""
+    """Wall and CPU time, and the memory taken since."""
 
     def __init__(self) -> None:
         self.wall, self.processor = time.perf_counter(), time.process_time()
         self.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     def say(self, what: str, total: int) -> float:
-        """Positions per second of processor time."""
+        """Positions per second of CPU time."""
         wall, processor = time.perf_counter() - self.wall, time.process_time() - self.processor
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(

@@ -36,7 +36,7 @@ ROUNDS = 3
 def samples_per_s(
     net: str, compute: Compute, next_batch: Callable[[], Batch], seconds: float
 ) -> tuple[float, float]:
-    """Samples a second, and a second of processor time, of whole optimizer steps of the network
+    """Samples per second, and per second of CPU time, of whole optimizer steps of the network
     for about so long, the first two not counted."""
     network = compute.place(nets.build(net)).train()
     optimizer = make_optimizer(network, OptimizerConfig())

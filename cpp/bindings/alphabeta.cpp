@@ -1,4 +1,5 @@
 // komadori._core.alphabeta: the engine behind komadori.search.alphabeta.
+#include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
@@ -37,6 +38,7 @@ std::unique_ptr<Engine> make_engine(std::string_view evaluator, const Options& o
     if (evaluator != "material") {
         throw nb::value_error(("no evaluator is called " + std::string(evaluator)).c_str());
     }
+    nb::gil_scoped_release release;  // a large table takes a while to clear
     return std::make_unique<Engine>(material_workers(), options);
 }
 
@@ -67,21 +69,10 @@ void bind_alphabeta(nb::module_& m) {
         .def(nb::init<>())
         .def_rw("depth", &Limits::depth)
         .def_rw("nodes", &Limits::nodes)
-        .def_rw("movetime_ms", &Limits::movetime_ms)
-        .def_rw("byoyomi_ms", &Limits::byoyomi_ms)
+        .def_rw("optimum_ms", &Limits::optimum_ms)
+        .def_rw("maximum_ms", &Limits::maximum_ms)
         .def_rw("infinite", &Limits::infinite)
-        .def_rw("searchmoves", &Limits::searchmoves)
-        .def(
-            "set_clock",
-            [](Limits& l, std::int64_t btime, std::int64_t wtime, std::int64_t binc,
-               std::int64_t winc) {
-                l.has_clock = true;
-                l.time_ms[BLACK] = btime;
-                l.time_ms[WHITE] = wtime;
-                l.increment_ms[BLACK] = binc;
-                l.increment_ms[WHITE] = winc;
-            },
-            nb::arg("btime_ms"), nb::arg("wtime_ms"), nb::arg("binc_ms"), nb::arg("winc_ms"));
+        .def_rw("searchmoves", &Limits::searchmoves);
 
     nb::class_<Parts>(m, "Parts", "Parts of the search that can be left out.")
         .def(nb::init<>())
@@ -108,9 +99,7 @@ void bind_alphabeta(nb::module_& m) {
         .def_rw("hash_mb", &Options::hash_mb)
         .def_rw("multi_pv", &Options::multi_pv)
         .def_rw("max_ply", &Options::max_ply)
-        .def_rw("network_delay_ms", &Options::network_delay_ms)
-        .def_rw("minimum_thinking_ms", &Options::minimum_thinking_ms)
-        .def_rw("slow_mover", &Options::slow_mover)
+        .def_rw("declaration_points", &Options::declaration_points)
         .def_rw("policy_depth", &Options::policy_depth)
         .def_rw("policy_nodes", &Options::policy_nodes)
         .def_rw("parts", &Options::parts)
@@ -120,14 +109,7 @@ void bind_alphabeta(nb::module_& m) {
                 o.draw_score[BLACK] = black;
                 o.draw_score[WHITE] = white;
             },
-            nb::arg("black_cp"), nb::arg("white_cp"))
-        .def(
-            "set_declaration",
-            [](Options& o, int black, int white) {
-                o.declare_points[BLACK] = black;
-                o.declare_points[WHITE] = white;
-            },
-            nb::arg("points_black"), nb::arg("points_white"));
+            nb::arg("black_cp"), nb::arg("white_cp"));
 
     nb::class_<Info>(m, "Info", "One line of an iteration.")
         .def_ro("depth", &Info::depth)

@@ -50,7 +50,7 @@ void check(const Array& array, std::initializer_list<std::size_t> shape, const c
 
 Inputs inputs_of(const Shape& shape, const Strided& query, const Strided& key, const Strided& value,
                  const std::optional<ConstThree>& bias, const Dropout& dropout) {
-    if (!(dropout.share >= 0 && dropout.share < 1)) throw nb::value_error("dropout is in [0, 1)");
+    if (!(dropout.rate >= 0 && dropout.rate < 1)) throw nb::value_error("dropout is in [0, 1)");
     if (shape.size == 0 || shape.size > MAX_SIZE) {
         throw nb::value_error("a head's vectors have 1 to 64 numbers");
     }

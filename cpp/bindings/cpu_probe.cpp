@@ -1,4 +1,4 @@
-// Which instruction sets this processor has. Kept apart from the core so that asking does
+// Which instruction sets this CPU has. Kept apart from the core so that asking does
 // not load any variant of it.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
@@ -60,6 +60,6 @@ std::string level() {
 }  // namespace
 
 NB_MODULE(_cpu_probe, m) {
-    m.def("level", &level, "The best core variant this processor can run.");
+    m.def("level", &level, "The best core variant this CPU can run.");
     m.def("features", &features, "Names of the instruction sets that the kernels can use.");
 }

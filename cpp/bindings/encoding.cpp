@@ -4,6 +4,10 @@
 #include <nanobind/stl/tuple.h>
 #include <nanobind/stl/vector.h>
 
+#include <algorithm>
+#include <span>
+
+#include "komadori/base/hash.h"
 #include "komadori/encoding/batch.h"
 #include "komadori/encoding/errors.h"
 #include "komadori/encoding/features.h"
@@ -221,6 +225,15 @@ void bind_tables(nb::module_& m) {
         .def_ro("needs_piece", &LabelScheme::needs_piece)
         .def_ro("is_invertible", &LabelScheme::is_invertible);
     m.attr("TOKEN_SIZE") = TOKEN_SIZE;
+    m.attr("GOLDEN_64") = GOLDEN_64;
+    m.def(
+        "mix64",
+        [](const Out<std::uint64_t, nb::ndim<1>>& numbers) {
+            std::ranges::transform(std::span(numbers.data(), numbers.size()), numbers.data(),
+                                   mix64);
+        },
+        "numbers"_a, nb::sig("def mix64(numbers: numpy.typing.NDArray[numpy.uint64]) -> None"),
+        "splitmix64's finalizer of each number, in place.");
     m.def("feature_tables", [] { return feature_tables(); }, "Every feature table.");
     m.def("label_schemes", [] { return label_schemes(); }, "Every label scheme.");
 }

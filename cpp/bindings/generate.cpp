@@ -50,7 +50,6 @@ std::vector<std::string> path_of(const Position& position) {
 
 void bind_generate(nb::module_& m) {
     m.attr("CANDIDATE_VISITS") = CANDIDATE_VISITS;
-    m.attr("MATE_SCORE_CP") = MATE_SCORE_CP;
 
     nb::class_<SearchBounds>(m, "SearchBounds", "Bounds of every search of a game; 0 is none.")
         .def(
@@ -178,7 +177,7 @@ void bind_generate(nb::module_& m) {
         .def("add", &TeacherGames::add, "numbers"_a, "Games to be played, in this order.")
         .def_prop_ro("waiting", &TeacherGames::waiting, "Of those, how many aren't finished.")
         .def("take", &TeacherGames::take, "timeout_ms"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "Games that have ended since the last call; waits for one so long.")
+             "Games that have ended since the last call; waits up to the timeout for one.")
         .def("stop", &TeacherGames::stop, nb::call_guard<nb::gil_scoped_release>(),
              "Ends the threads at once; games in play are lost.")
         .def_prop_ro("nodes", &TeacherGames::nodes, "Searched for the finished games.");

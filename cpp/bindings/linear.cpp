@@ -79,7 +79,7 @@ void bind_linear(nb::module_& m) {
             return std::make_unique<alphabeta::Engine>(two_piece_workers(std::move(weights)),
                                                        options);
         },
-        "weights"_a, "options"_a);
+        "weights"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
 
     nb::class_<Lines>(m, "Lines", "Leaves of the record's moves and of moves near them in value.")
         .def_prop_ro("comparisons", [](const Lines& l) { return l.comparisons.size(); })

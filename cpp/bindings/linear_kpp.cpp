@@ -142,7 +142,7 @@ void bind_linear_kpp(nb::module_& m) {
         [](std::shared_ptr<const KppWeights> weights, const alphabeta::Options& options) {
             return std::make_unique<alphabeta::Engine>(kpp_workers(std::move(weights)), options);
         },
-        "weights"_a, "options"_a);
+        "weights"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
     def_learning<KppEvaluator>(m);
 
     m.def(

@@ -27,7 +27,7 @@ const NnueKernels& kernels_named(const std::string& name) {
     for (const NnueKernels& k : nnue_kernels()) {
         if (name == k.name && k.is_supported()) return k;
     }
-    throw nb::value_error(("no arithmetic called " + name + " on this processor").c_str());
+    throw nb::value_error(("no arithmetic called " + name + " on this CPU").c_str());
 }
 
 }  // namespace
@@ -56,7 +56,7 @@ void bind_linear_nnue(nb::module_& m) {
         },
         "position"_a, "view"_a, "The pieces besides kings by their numbers, in no order.");
     m.def("nnue_kernels", &supported_kernels,
-          "Ways of NNUE's arithmetic that this processor has, the fastest first.");
+          "Ways of NNUE's arithmetic that this CPU has, the fastest first.");
     m.def(
         "nnue_architecture",
         [](const std::string& name) { return nnue_architecture(nnue_inputs_named(name)); },
@@ -104,7 +104,7 @@ void bind_linear_nnue(nb::module_& m) {
                 const std::size_t n = scores.size();
                 {
                     nb::gil_scoped_release release;
-                    share(n, threads, [&](std::size_t, std::size_t begin, std::size_t end) {
+                    parallel_for(n, threads, [&](std::size_t, std::size_t begin, std::size_t end) {
                         Position position;
                         for (std::size_t i = begin; i < end; ++i) {
                             position.set_hcp(span_of(hcps)[i]);
@@ -120,6 +120,6 @@ void bind_linear_nnue(nb::module_& m) {
         [](std::shared_ptr<const NnueWeights> weights, const alphabeta::Options& options) {
             return std::make_unique<alphabeta::Engine>(nnue_workers(std::move(weights)), options);
         },
-        "weights"_a, "options"_a);
+        "weights"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
     def_learning<NnueEvaluator>(m);
 }

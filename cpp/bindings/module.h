@@ -1,4 +1,4 @@
-// Entry points of the binding files, one a folder of the core.
+// Entry points of the binding files, one per folder of the core.
 #pragma once
 
 #include <nanobind/nanobind.h>

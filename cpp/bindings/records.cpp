@@ -210,6 +210,7 @@ SampleTable to_table(const Rows& hcp, const Column<std::uint16_t>& move16,
 #define I16 "numpy.typing.NDArray[numpy.int16]"
 #define I32 "numpy.typing.NDArray[numpy.int32]"
 #define I64 "numpy.typing.NDArray[numpy.int64]"
+#define U64 "numpy.typing.NDArray[numpy.uint64]"
 #define BOOL "numpy.typing.NDArray[numpy.bool_]"
 #define F32 "numpy.typing.NDArray[numpy.float32]"
 constexpr const char* WRITE_FIXED =
@@ -227,6 +228,7 @@ constexpr const char* APPEND =
 void bind_records(nb::module_& m) {
     nb::exception<RecordError>(m, "RecordError", PyExc_ValueError);
     m.attr("NO_SCORE") = komadori::NO_SCORE;
+    m.attr("MATE_CP") = komadori::MATE_CP;
     m.attr("NO_TIME") = komadori::NO_TIME;
     m.attr("NO_CANDIDATES") = int(komadori::NO_CANDIDATES);
     constexpr std::size_t all = std::size_t(-1) >> 1;
@@ -289,6 +291,17 @@ void bind_records(nb::module_& m) {
         [](std::string_view format) { return komadori::record_size(fixed_format(format)); },
         "format"_a);
     m.def(
+        "fixed_fields",
+        [](std::string_view format) {
+            std::vector<std::tuple<std::string, std::string, std::size_t>> fields;
+            for (const auto& field : komadori::fields_of(fixed_format(format))) {
+                fields.emplace_back(field.name, field.type, field.count);
+            }
+            return fields;
+        },
+        "format"_a,
+        "Name, numpy type and count of each field of a record, in its order, without gaps.");
+    m.def(
         "count_sound",
         [](std::string_view format, const Column<std::uint8_t>& data, std::size_t limit) {
             return komadori::count_sound(fixed_format(format), view(data), limit);
@@ -328,6 +341,21 @@ void bind_records(nb::module_& m) {
                 return to_dict(std::move(samples));
             },
             nb::sig("def samples(self) -> " COLUMNS));
+
+    m.def(
+        "position_keys",
+        [](const Rows& hcp) {
+            std::vector<std::uint64_t> keys(hcp.shape(0));
+            {
+                nb::gil_scoped_release release;
+                for (std::size_t i = 0; i < keys.size(); ++i) {
+                    keys[i] = komadori::position_key(hcp.data() + 32 * i);
+                }
+            }
+            return to_numpy(std::move(keys));
+        },
+        "hcp"_a, nb::sig("def position_keys(hcp: " U8 ") -> " U64),
+        "uint64 [N] from uint8 [N, 32]: equal positions (board, hands, turn) get equal keys.");
 
     nb::class_<PositionSet>(m, "PositionSet",
                             "Positions, told apart by a 64-bit hash of their hcp.")

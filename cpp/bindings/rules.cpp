@@ -379,9 +379,13 @@ void bind_position(nb::module_& m) {
             nb::sig("def declaration_points(self) -> int | None"),
             "The side to move's points for an entering-king declaration; None unless its king and "
             "ten other pieces are in the zone and it is not in check.")
-        .def("can_declare_win", &Position::can_declare_win,
-             nb::arg("points_black") = POINTS_27[BLACK], nb::arg("points_white") = POINTS_27[WHITE],
-             "Whether declaring wins: by the 27-point rule, or with 31, 31 by the 24-point rule.")
+        .def(
+            "can_declare_win",
+            [](const Position& p, int black, int white) {
+                return p.can_declare_win({black, white});
+            },
+            nb::arg("points_black") = POINTS_27[BLACK], nb::arg("points_white") = POINTS_27[WHITE],
+            "Whether declaring wins: by the 27-point rule, or with 31, 31 by the 24-point rule.")
         .def(
             "mate_in_one",
             [](const Position& p) -> nb::object {

@@ -88,12 +88,41 @@ def test_repeats_itself_exactly() -> None:
     assert facts(run()) == facts(run())
 
 
-def test_node_limit_is_exact() -> None:
-    engine = searcher()
+@pytest.mark.parametrize("threads", [1, 2, 3])
+@pytest.mark.parametrize("multipv", [1, 3])
+def test_node_limit_is_exact(threads: int, multipv: int) -> None:
+    """All threads together use the nodes up, and the last block reports them."""
+    engine = searcher(threads=threads, multipv=multipv)
     engine.set_position(Board())
-    for nodes in (1000, 5000, 20000):
-        assert engine.search(Limits(nodes=nodes)).infos[0].nodes <= nodes
-        assert nodes <= engine.nodes <= nodes + 2
+    for nodes in (1, 2, 29, 100, 777, 5000, 20001):
+        infos: list[Info] = []
+        result = engine.search(Limits(nodes=nodes), on_info=infos.append)
+        assert engine.nodes == nodes
+        assert result.infos[0].nodes == infos[-1].nodes == nodes
+        assert result.best_move in Board().legal_moves
+
+
+def test_an_interrupted_iteration_reports_every_line() -> None:
+    """Lines that it didn't reach keep the depth and score of the iteration before."""
+    engine = searcher(multipv=3)
+    mixed = 0
+    for board in random_positions(20, seed=19):
+        if len(list(board.legal_moves)) < 3:
+            continue
+        engine.new_game()
+        engine.set_position(board)
+        infos: list[Info] = []
+        result = engine.search(Limits(nodes=3000), on_info=infos.append)
+        blocks = [infos[i : i + 3] for i in range(0, len(infos), 3)]
+        assert all([info.multipv for info in block] == [1, 2, 3] for block in blocks)
+        assert result.infos == blocks[-1]
+        assert len({info.pv[0] for info in blocks[-1]}) == 3
+        depths = [info.depth for info in blocks[-1]]
+        assert max(depths) - min(depths) <= 1
+        mixed += max(depths) > min(depths)
+        for info in blocks[-1]:
+            replay(board, info.pv)
+    assert mixed
 
 
 def test_searchmoves_bind() -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from komadori.rules import BLACK, WHITE
 from komadori.search import Limits
-from komadori.search.clock import TimeBudget, budget, margin_ms
+from komadori.search.clock import TimeBudget, budget, iteration_budget, margin_ms
 
 
 def test_main_time_is_spread_as_dlshogi_spreads_it() -> None:
@@ -41,16 +41,17 @@ def test_the_clock_is_never_overstepped(
         binc_ms=increment,
         winc_ms=increment,
     )
-    times = budget(limits, BLACK, ply, minimum_ms=1000)
-    assert times.maximum_ms is not None
-    assert times.optimum_ms is not None
-    assert 1 <= times.optimum_ms <= times.maximum_ms
-    assert times.minimum_ms <= times.maximum_ms
     available = remaining + byoyomi or increment
-    if available > 35:
-        assert times.maximum_ms <= available - margin_ms(available, None)
-    else:
-        assert times.maximum_ms == 1
+    for plan in (budget, iteration_budget):
+        times = plan(limits, BLACK, ply, minimum_ms=1000)
+        assert times.maximum_ms is not None
+        assert times.optimum_ms is not None
+        assert 1 <= times.optimum_ms <= times.maximum_ms
+        assert times.minimum_ms <= times.maximum_ms
+        if available > 35:
+            assert times.maximum_ms <= available - margin_ms(available, None) + 0.5
+        else:
+            assert times.maximum_ms == 1
 
 
 def test_without_a_clock_there_is_no_bound() -> None:
@@ -70,3 +71,23 @@ def test_other_limits_in_milliseconds() -> None:
 def test_a_clock_that_is_all_but_gone_does_not_free_the_increment() -> None:
     limits = Limits(btime_ms=1, wtime_ms=1, binc_ms=1000, winc_ms=1000)
     assert budget(limits, BLACK, 1).maximum_ms == 1
+
+
+def test_iterations_spread_main_time_over_the_moves_to_come() -> None:
+    limits = Limits(btime_ms=600_000, wtime_ms=600_000)
+    times = iteration_budget(limits, BLACK, 1)
+    assert times.optimum_ms == 600_000 // 50 - 500
+    assert times.maximum_ms == 4 * (600_000 // 50)
+    late = iteration_budget(limits, BLACK, 200)
+    assert late.optimum_ms == 600_000 // 15 - 500
+    slow = iteration_budget(limits, BLACK, 1, slow_mover=200)
+    assert slow.optimum_ms == 2 * 600_000 // 50 - 500
+    assert iteration_budget(limits, BLACK, 1, minimum_ms=30_000).optimum_ms == 30_000 - 500
+
+
+def test_iterations_use_byoyomi_in_full() -> None:
+    assert iteration_budget(Limits(byoyomi_ms=1000), BLACK, 1) == TimeBudget(900, 900, 900)
+    nearly = Limits(btime_ms=1100, byoyomi_ms=1000)
+    assert iteration_budget(nearly, BLACK, 1).optimum_ms == 2100 - 210
+    assert iteration_budget(Limits(movetime_ms=70), BLACK, 1) == TimeBudget(70, 70, 70)
+    assert iteration_budget(Limits(nodes=5), BLACK, 1) == TimeBudget()

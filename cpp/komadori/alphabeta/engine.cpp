@@ -77,26 +77,22 @@ Cutoffs Engine::cutoffs() {
 }
 
 void Engine::apply_time(const Limits& limits) {
-    TimeBudget budget = time_budget(limits, shared_.options, root_turn_, root_ply_);
-    // After a ponderhit, what was thought before comes for nothing.
+    // After a ponderhit, the time before it isn't counted.
     std::int64_t before = shared_.elapsed_ms();
-    auto from_start = [before](std::int64_t ms) {
-        return ms == TimeBudget::NEVER ? ms : ms + before;
-    };
-    shared_.optimum_ms = from_start(budget.optimum_ms);
-    shared_.maximum_ms = from_start(budget.maximum_ms);
+    auto from_start = [before](std::int64_t ms) { return ms > 0 ? ms + before : Shared::NEVER; };
+    shared_.optimum_ms = from_start(limits.optimum_ms);
+    shared_.maximum_ms = from_start(limits.maximum_ms);
     shared_.infinite = limits.infinite;
 }
 
-void Engine::prepare(const Position& position, const Limits& limits) {
+void Engine::prepare(const Limits& limits) {
     result();
     constexpr std::size_t MOST_PRIORS = 100'000;
     if (shared_.policy.size() > MOST_PRIORS) shared_.policy.forget();
     shared_.limits = limits;
     shared_.stop = false;
     shared_.started_ms = now_ms();
-    root_turn_ = position.turn();
-    root_ply_ = position.ply();
+    shared_.node_budget.reset(limits.nodes);
     apply_time(limits);
     unread_.clear();
     result_ = {};
@@ -104,13 +100,13 @@ void Engine::prepare(const Position& position, const Limits& limits) {
 }
 
 const Result& Engine::search(const Position& position, const Limits& limits) {
-    prepare(position, limits);
+    prepare(limits);
     run(position);
     return result_;
 }
 
 void Engine::start(const Position& position, const Limits& limits) {
-    prepare(position, limits);
+    prepare(limits);
     if (thread_.joinable()) thread_.join();
     try {
         thread_ = std::thread([this, copy = position]() mutable { run(std::move(copy)); });
@@ -135,8 +131,7 @@ void Engine::run(Position position) {
         }
     }
     found.declares_win =
-        options.parts.declaration && options.declare_points[BLACK] > 0 && n > 0 &&
-        position.can_declare_win(options.declare_points[BLACK], options.declare_points[WHITE]);
+        options.parts.declaration && n > 0 && position.can_declare_win(options.declaration_points);
     if (!root_moves.empty() && !found.declares_win) {
         shared_.table.new_search();
         std::vector<std::thread> helpers;
@@ -152,9 +147,10 @@ void Engine::run(Position position) {
             std::unique_lock lock(mutex_);
             changed_.wait_for(lock, std::chrono::milliseconds(5));
         }
-        shared_.stop = true;
-        shared_.policy.wake();
+        // Where the nodes ran out, helpers first use those that they have claimed.
+        if (!workers_[0]->is_out_of_nodes()) stop();
         for (auto& helper : helpers) helper.join();
+        shared_.stop = true;
         // The deepest finished search speaks for all; the first thread's where they are level.
         const AnyWorker* best = workers_[0].get();
         if (options.multi_pv == 1) {
@@ -171,6 +167,9 @@ void Engine::run(Position position) {
             line.nodes = nodes();
             line.time_ms = shared_.elapsed_ms();
             line.hashfull = shared_.table.hashfull();
+        }
+        if (best != workers_[0].get() || !best->has_reported()) {
+            shared_.report(std::vector<Info>(found.lines));
         }
         found.best = found.lines.front().pv.front();
         if (found.lines.front().pv.size() > 1) found.ponder = found.lines.front().pv[1];

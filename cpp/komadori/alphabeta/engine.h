@@ -1,7 +1,9 @@
 // The engine: threads that search one position together (lazy SMP), and the thread that asked.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -12,7 +14,6 @@
 #include <thread>
 #include <vector>
 
-#include "komadori/alphabeta/clock.h"
 #include "komadori/alphabeta/options.h"
 #include "komadori/alphabeta/policy_queue.h"
 #include "komadori/alphabeta/table.h"
@@ -20,9 +21,35 @@
 
 namespace komadori::alphabeta {
 
+inline std::int64_t now_ms() {
+    using namespace std::chrono;
+    return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
+}
+
+// The nodes that a search may still visit. Threads claim them ahead, so that the count is exact.
+class NodeBudget {
+  public:
+    void reset(std::uint64_t nodes) { left_ = std::int64_t(nodes); }
+    // Gives back what was claimed and not used (negative: used unclaimed), and claims up to `most`
+    // more; 0 where none are left.
+    std::int64_t renew(std::int64_t unused, std::int64_t most, std::int64_t threads) {
+        std::int64_t left = left_.load(std::memory_order_relaxed), claimed;
+        do {
+            claimed = std::clamp<std::int64_t>((left + unused + threads - 1) / threads, 0, most);
+        } while (
+            !left_.compare_exchange_weak(left, left + unused - claimed, std::memory_order_relaxed));
+        return claimed;
+    }
+
+  private:
+    std::atomic<std::int64_t> left_{0};
+};
+
 // What the threads of a search share. Only `stop`, the table and the counters change while they
 // run, and what has a lock of its own.
 struct Shared {
+    static constexpr std::int64_t NEVER = std::int64_t(1) << 60;
+
     Options options;
     Limits limits;
     TranspositionTable table;
@@ -30,7 +57,8 @@ struct Shared {
     std::int64_t started_ms = 0;
     std::atomic<bool> stop{false};
     std::atomic<bool> infinite{false};
-    std::atomic<std::int64_t> optimum_ms{TimeBudget::NEVER}, maximum_ms{TimeBudget::NEVER};
+    std::atomic<std::int64_t> optimum_ms{NEVER}, maximum_ms{NEVER};
+    NodeBudget node_budget;
     std::function<std::uint64_t()> nodes;             // of all threads
     std::function<void(std::vector<Info>&&)> report;  // the lines of an iteration
 
@@ -54,10 +82,10 @@ class AnyWorker {
   public:
     virtual ~AnyWorker() = default;
     virtual void new_game() = 0;
-    // Searches until a limit or `stop`; the first worker minds the limits and reports.
+    // Searches until a limit or `stop`; the first worker minds the time and reports.
     virtual void think(const Position& root, const std::vector<Move>& root_moves) = 0;
     virtual Score evaluate(const Position& position) = 0;  // static, side to move's view
-    // How often, in so many random steps to and fro, the incremental value wasn't the full one.
+    // Number of mismatches between incremental and full evaluation in a random walk of `steps`.
     virtual std::uint64_t evaluator_mismatches(const Position& start, std::uint64_t steps,
                                                std::uint64_t seed) = 0;
 
@@ -69,6 +97,8 @@ class AnyWorker {
     const Cutoffs& cutoffs() const { return cutoffs_; }  // of the last search
     int completed_depth() const { return completed_depth_; }
     const std::vector<Info>& lines() const { return lines_; }  // of the last iteration, best first
+    bool has_reported() const { return has_reported_; }        // those lines
+    bool is_out_of_nodes() const { return is_out_of_nodes_; }  // no more could be claimed
 
   protected:
     void count_node() {
@@ -77,6 +107,7 @@ class AnyWorker {
     std::atomic<std::uint64_t> nodes_{0};
     Cutoffs cutoffs_;
     int completed_depth_ = 0;
+    bool has_reported_ = false, is_out_of_nodes_ = false;
     std::vector<Info> lines_;
 };
 
@@ -116,7 +147,7 @@ class Engine {
     bool is_searching() const { return searching_.load(std::memory_order_acquire); }
     void stop();
     // With options.policy_depth: the positions that the search waits for a policy's answer to, and
-    // the answer. The search goes on without where `stop` comes first.
+    // the answer. The search resumes without one where `stop` comes first.
     std::vector<PolicyQuestion> step() { return shared_.policy.take(); }
     void supply(std::uint64_t key, std::span<const std::uint16_t> moves,
                 std::span<const float> values) {
@@ -125,7 +156,7 @@ class Engine {
     std::uint64_t answered() const { return shared_.policy.answered(); }
     // Of all threads in the last search, which has ended.
     Cutoffs cutoffs();
-    // The search goes on under new limits, its time counted from now.
+    // The search continues under new limits, its time counted from now.
     void ponderhit(const Limits& limits);
     // Waits for the end.
     const Result& result();
@@ -135,7 +166,7 @@ class Engine {
     const TranspositionTable& table() const { return shared_.table; }
 
   private:
-    void prepare(const Position& position, const Limits& limits);
+    void prepare(const Limits& limits);
     void run(Position position);
     void apply_time(const Limits& limits);
 
@@ -147,8 +178,6 @@ class Engine {
     std::condition_variable changed_;
     std::vector<Info> unread_;
     std::atomic<bool> searching_{false};
-    Color root_turn_ = BLACK;
-    int root_ply_ = 1;
     Result result_;
 };
 

@@ -16,6 +16,8 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
     evaluator_.reset(position_);
     completed_depth_ = 0;
     calls_left_ = 0;
+    claimed_ = 0;
+    is_stopped_ = is_out_of_nodes_ = has_reported_ = false;
     next_question_ = 0;
     null_move_from_ply_ = 0;
     last_best_ = Move();
@@ -47,6 +49,9 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
     lines_[0].pv = root_moves_[0].pv;
     lines_[0].score = evaluate_here();
     iterate();
+    if (shared_.limits.nodes > 0 && !is_out_of_nodes_) {  // others may use what it has claimed
+        shared_.node_budget.renew(claimed_ - std::int64_t(nodes()), 0, 1);
+    }
 }
 
 template <Evaluator E>
@@ -59,8 +64,8 @@ void Worker<E>::iterate() {
         // Helpers leave out depths, each its own, so that they run ahead of each other.
         if (index_ > 0 && depth > 1 && (depth + index_) % 3 == 0) continue;
         for (RootMove& r : root_moves_) r.previous = r.score;
+        iteration_ = depth;
         std::size_t searched = 0;
-        has_new_result_ = false;
         for (rank_ = 0; rank_ < lines; ++rank_) {
             selective_depth_ = 0;
             search_root(depth, rank_);
@@ -70,11 +75,12 @@ void Worker<E>::iterate() {
                 root_moves_.begin(), root_moves_.begin() + long(rank_) + 1,
                 [](const RootMove& a, const RootMove& b) { return a.score > b.score; });
         }
-        bool is_whole = searched == lines;
-        if (is_whole) completed_depth_ = depth;
-        // An interrupted iteration counts as far as it came; the final line has the final counts.
-        report(is_whole || has_new_result_ ? depth : completed_depth_, is_whole ? lines : 1);
-        if (is_stopped()) break;
+        // An interrupted iteration counts as far as it came; the engine reports it at the end.
+        note_lines(lines);
+        if (searched < lines) break;
+        completed_depth_ = depth;
+        report();
+        if (is_stopped() || shared_.stop) break;
         unchanged_ = root_moves_[0].move == last_best_ ? unchanged_ + 1 : 0;
         last_best_ = root_moves_[0].move;
         if (index_ == 0 && is_time_up(depth)) break;
@@ -116,31 +122,43 @@ Score Worker<E>::search_root(int depth, std::size_t rank) {
     }
 }
 
+// The lines as they stand, without counts. Each has the depth that it was searched to: after an
+// interruption, that of the iteration before for those that weren't reached.
 template <Evaluator E>
-void Worker<E>::report(int depth, std::size_t lines) {
+void Worker<E>::note_lines(std::size_t lines) {
     std::vector<Info> infos;
     for (std::size_t i = 0; i < lines; ++i) {
         const RootMove& r = root_moves_[i];
+        Score score = r.score > -INFINITE ? r.score : r.previous;
+        if (score == -INFINITE) break;  // none of the rest was searched yet
+        // An older score may lie above the new one of a move that was found better since.
+        if (i > 0) score = std::min(score, infos.back().score);
         Info info;
-        info.depth = depth;
+        info.depth = r.depth;
         info.selective_depth = r.selective_depth;
         info.multi_pv = int(i) + 1;
-        info.score = r.score > -INFINITE ? r.score : r.previous;
+        info.score = score;
         info.pv = r.pv;
         infos.push_back(std::move(info));
     }
-    if (index_ == 0) {
-        std::uint64_t nodes = shared_.nodes();
-        std::int64_t time = shared_.elapsed_ms();
-        int full = shared_.table.hashfull();
-        for (Info& info : infos) {
-            info.nodes = nodes;
-            info.time_ms = time;
-            info.hashfull = full;
-        }
+    if (infos.empty()) return;
+    lines_ = std::move(infos);
+    has_reported_ = false;
+}
+
+template <Evaluator E>
+void Worker<E>::report() {
+    if (index_ > 0) return;
+    std::uint64_t nodes = shared_.nodes();
+    std::int64_t time = shared_.elapsed_ms();
+    int full = shared_.table.hashfull();
+    for (Info& info : lines_) {
+        info.nodes = nodes;
+        info.time_ms = time;
+        info.hashfull = full;
     }
-    lines_ = infos;
-    if (index_ == 0) shared_.report(std::move(infos));
+    has_reported_ = true;
+    shared_.report(std::vector<Info>(lines_));
 }
 
 // Between iterations: whether another is worth beginning.
@@ -153,9 +171,9 @@ bool Worker<E>::is_time_up(int depth) {
         return true;
     }
     std::int64_t optimum = shared_.optimum_ms;
-    if (optimum == TimeBudget::NEVER) return false;
+    if (optimum == Shared::NEVER) return false;
     std::int64_t elapsed = shared_.elapsed_ms();
-    if (shared_.limits.movetime_ms > 0 || optimum >= shared_.maximum_ms) return elapsed >= optimum;
+    if (optimum >= shared_.maximum_ms) return elapsed >= optimum;
     if (root_moves_.size() == 1) return true;
     // Less where the choice has long been the same and its tree was the bulk of the effort.
     double factor = std::max(0.5, 1.3 - 0.1 * unchanged_);
@@ -169,17 +187,19 @@ template <Evaluator E>
 void Worker<E>::check_limits() {
     constexpr int INTERVAL = 512;
     calls_left_ = INTERVAL;
-    if (index_ > 0) return;
-    const Limits& limits = shared_.limits;
-    if (limits.nodes > 0 && !shared_.infinite) {
-        std::uint64_t done = shared_.nodes();
-        if (done >= limits.nodes) {
-            shared_.stop = true;
-            return;
-        }
-        calls_left_ = int(std::min<std::uint64_t>(INTERVAL, limits.nodes - done));
+    if (shared_.limits.nodes > 0 && !shared_.infinite) {
+        // Each node is entered by a call at least, so none is visited beyond those claimed.
+        const auto used = std::int64_t(nodes());
+        calls_left_ =
+            int(shared_.node_budget.renew(claimed_ - used, INTERVAL, shared_.options.threads));
+        claimed_ = used + calls_left_;
+        if (calls_left_ == 0) is_stopped_ = is_out_of_nodes_ = true;
     }
-    if (!shared_.infinite && shared_.elapsed_ms() >= shared_.maximum_ms) shared_.stop = true;
+    if (index_ == 0 && !shared_.infinite && shared_.elapsed_ms() >= shared_.maximum_ms) {
+        shared_.stop = true;
+    }
+    // The first iteration is finished but for want of nodes, so that there is a move to play.
+    if (shared_.stop.load(std::memory_order_relaxed) && completed_depth_ > 0) is_stopped_ = true;
 }
 
 }  // namespace komadori::alphabeta

@@ -5,17 +5,18 @@
 #include <vector>
 
 #include "komadori/alphabeta/score.h"
+#include "komadori/rules/declaration.h"
 #include "komadori/rules/types.h"
 
 namespace komadori::alphabeta {
 
-// Bounds of one search; 0 is none. Times in ms.
+// Bounds of one search; 0 is none. Times in ms from its start, planned by komadori.search.clock.
 struct Limits {
     int depth = 0;
-    std::uint64_t nodes = 0;  // of all threads together; exact with one thread
-    std::int64_t movetime_ms = 0;
-    std::int64_t time_ms[2] = {0, 0}, increment_ms[2] = {0, 0}, byoyomi_ms = 0;
-    bool has_clock = false;                  // time_ms, increment_ms and byoyomi_ms count
+    std::uint64_t nodes = 0;                 // of all threads together, used up exactly
+    std::int64_t optimum_ms = 0;             // no new iteration once this has passed, nor before
+                                             // where it equals the maximum
+    std::int64_t maximum_ms = 0;             // stop at once
     bool infinite = false;                   // until stopped; also while pondering
     std::vector<std::uint16_t> searchmoves;  // move16; empty: all
 };
@@ -43,14 +44,11 @@ struct Options {
     int threads = 1;
     int hash_mb = 64;
     int multi_pv = 1;
-    Score draw_score[2] = {0, 0};      // of a draw, for the side to move at the root [colour]
-    int max_ply = 0;                   // the game is drawn when this many moves are made; 0: never
-    int declare_points[2] = {28, 27};  // of Black, White; 0: no declaration
-    std::int64_t network_delay_ms = 20;  // kept off every move's time
-    std::int64_t minimum_thinking_ms = 0;
-    int slow_mover = 100;  // per cent of the usual share of the clock
-    // Moves are ordered by a policy network's priors from this remaining depth up; 0: by none. Of
-    // positions but the root one is asked for in so many nodes at most.
+    Score draw_score[2] = {0, 0};  // of a draw, for the side to move at the root [colour]
+    int max_ply = 0;               // the game is drawn when this many moves are made; 0: never
+    DeclarationPoints declaration_points = POINTS_27;
+    // Moves are ordered by a policy network's priors from this remaining depth up; 0: by none.
+    // Below the root it evaluates one position per policy_nodes at most.
     int policy_depth = 0;
     std::uint64_t policy_nodes = 20000;
     Parts parts;

@@ -17,6 +17,7 @@
 #include "komadori/alphabeta/large_pages.h"
 #include "komadori/alphabeta/material.h"
 #include "komadori/alphabeta/picker.h"
+#include "komadori/base/hash.h"
 
 namespace komadori::alphabeta {
 
@@ -73,7 +74,7 @@ struct Known {
 struct RootMove {
     Move move;
     Score score = -INFINITE, previous = -INFINITE;
-    int selective_depth = 0;
+    int depth = 0, selective_depth = 0;  // of the iteration that the score and pv are from
     std::vector<Move> pv;
     std::uint64_t effort = 0;  // nodes below it
 };
@@ -105,7 +106,8 @@ class Worker final : public AnyWorker {
     // iteration.h
     void iterate();
     Score search_root(int depth, std::size_t rank);
-    void report(int depth, std::size_t lines);
+    void note_lines(std::size_t lines);
+    void report();
     bool is_time_up(int depth);
     void check_limits();
 
@@ -134,10 +136,7 @@ class Worker final : public AnyWorker {
     template <Node KIND>
     Score quiesce(Frame* f, Score alpha, Score beta, int depth);
 
-    // The first iteration is always finished, so that there is a move to play.
-    bool is_stopped() const {
-        return shared_.stop.load(std::memory_order_relaxed) && completed_depth_ > 0;
-    }
+    bool is_stopped() const { return is_stopped_; }
     Known look_up(const Frame* f, std::uint64_t key) const;
     // The evaluation, from the table or worked out, and the same improved by the table's score.
     Score evaluate_node(Frame* f, const Known& known);
@@ -172,16 +171,18 @@ class Worker final : public AnyWorker {
     Position position_;
     Parts parts_;
     std::vector<RootMove> root_moves_;
-    std::size_t rank_ = 0;         // of the line being searched
-    bool has_new_result_ = false;  // this iteration has finished a root move that may be best
+    std::size_t rank_ = 0;  // of the line being searched
+    int iteration_ = 0;     // depth of the iteration
     Color root_turn_ = BLACK;
     Score root_draw_ = 0;  // what a draw is worth to the root's side
     int root_depth_ = 0;
     int selective_depth_ = 0;
     int null_move_from_ply_ = 0;  // no null move before, while one is verified
     Score root_window_ = 1;
-    std::uint64_t next_question_ = 0;  // to the policy network: from so many nodes on
-    int calls_left_ = 0;               // until the limits are looked at again
+    std::uint64_t next_question_ = 0;  // to the policy network: not before this many nodes
+    int calls_left_ = 0;               // until the limits are checked again
+    std::int64_t claimed_ = 0;         // nodes of the budget, those used included
+    bool is_stopped_ = false;          // as of the last check
     std::array<Frame, MAX_PLIES + BEFORE + 4> frames_;
     std::array<Line, MAX_PLIES + 4> lines_by_ply_;
 
@@ -280,8 +281,7 @@ bool Worker<E>::is_settled(const Frame* f, Score& score) {
         score = mated ? mated_in(f->ply) : draw_score();
         return true;
     }
-    if (parts_.declaration && options.declare_points[BLACK] > 0 &&
-        position_.can_declare_win(options.declare_points[BLACK], options.declare_points[WHITE])) {
+    if (parts_.declaration && position_.can_declare_win(options.declaration_points)) {
         score = mate_in(f->ply + 1);
         return true;
     }
@@ -332,8 +332,7 @@ std::uint64_t Worker<E>::evaluator_mismatches(const Position& start, std::uint64
     std::uint64_t mismatches = 0;
     std::vector<bool> is_null;
     for (std::uint64_t i = 0; i < steps; ++i) {
-        seed = seed * 6364136223846793005 + 1442695040888963407;  // Knuth's MMIX generator
-        std::uint64_t chance = seed >> 33;
+        std::uint64_t chance = splitmix64(seed += GOLDEN_64) >> 33;
         Move moves[MAX_LEGAL_MOVES];
         int n = position_.legal_moves(moves);
         // In waves, so that both shallow and deep stacks are met.

@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "komadori/base/hash.h"
-#include "komadori/threads/shares.h"
+#include "komadori/threads/parallel.h"
 
 namespace komadori::attention {
 namespace {
 
-// Compilers make of these vectors what the processor has. They are as long as its registers:
+// Compilers make of these vectors what the CPU has. They are as long as its registers:
 // taken in halves they were six times as slow.
 #if defined(__AVX__)
 constexpr std::size_t LANES = 8;
@@ -25,7 +25,7 @@ using Bits = int __attribute__((vector_size(4 * LANES)));
 using Piece = float __attribute__((vector_size(4 * LANES), aligned(4), may_alias));  // of a row
 constexpr Lanes ZERO = {};
 
-// Keys are taken so many at a time, that sums don't wait for each other.
+// Keys are processed in blocks, so that the sums don't depend on each other.
 constexpr std::size_t KEYS = 8;
 
 constexpr std::size_t whole(std::size_t n, std::size_t part) { return (n + part - 1) / part; }
@@ -48,19 +48,19 @@ inline Lanes exp(Lanes x) {
                                    (reinterpret_cast<Bits>(rounded) << 23));
 }
 
-// What the shares of one head of one position are multiplied with.
+// The dropout mask of one head of one position: factors of the attention weights.
 class Mask {
   public:
     Mask() = default;
     Mask(const Dropout& dropout, std::uint64_t place)
-        : least_(std::uint32_t(std::lround(dropout.share * 0x1p24f))),
-          kept_(1 / (1 - dropout.share)) {
+        : least_(std::uint32_t(std::lround(dropout.rate * 0x1p24f))),
+          kept_(1 / (1 - dropout.rate)) {
         const std::uint64_t bits = splitmix64(dropout.seed ^ splitmix64(place));
         of_query_ = std::uint32_t(bits);
         of_key_ = std::uint32_t(bits >> 32);
     }
 
-    // Of a block's queries, for one key: 0, or 1 over the share that is kept.
+    // Of a block's queries, for one key: 0, or 1 / (1 - rate).
     Lanes at(std::size_t block, std::size_t key) const {
         Unsigned x;
         for (std::size_t l = 0; l < LANES; ++l) x[l] = std::uint32_t(block * LANES + l);
@@ -94,7 +94,7 @@ class Head {
           value_(keys_up_ * SIZE),
           by_key_(keys_up_ * SIZE),
           by_value_(keys_up_ * SIZE),
-          share_(keys_up_, ZERO),
+          weight_(keys_up_, ZERO),
           by_score_(keys_up_, ZERO) {}
 
     // The bias of one head, [tokens, tokens]; its gradient begins at zero.
@@ -117,7 +117,7 @@ class Head {
     }
 
     void load(const Inputs& in, const Shape& shape, std::size_t p, std::size_t h) {
-        has_mask_ = in.dropout.share > 0;
+        has_mask_ = in.dropout.rate > 0;
         if (has_mask_) mask_ = Mask(in.dropout, p * shape.heads + h);
         fill(query_, in.query, p, h, scale_);
         fill(key_, in.key, p, h, 1);
@@ -130,15 +130,15 @@ class Head {
             Lanes query[SIZE], most = ZERO - INFINITY, sum = ZERO;
             transpose(query_, b, query);
             for (std::size_t j = 0; j < tokens_; ++j) {
-                share_[j] = score(query, b, j);
-                most = share_[j] > most ? share_[j] : most;
+                weight_[j] = score(query, b, j);
+                most = weight_[j] > most ? weight_[j] : most;
             }
-            for (std::size_t j = 0; j < tokens_; ++j) sum += share_[j] = exp(share_[j] - most);
+            for (std::size_t j = 0; j < tokens_; ++j) sum += weight_[j] = exp(weight_[j] - most);
             if (has_mask_) {
-                for (std::size_t j = 0; j < tokens_; ++j) share_[j] *= mask_.at(b, j);
+                for (std::size_t j = 0; j < tokens_; ++j) weight_[j] *= mask_.at(b, j);
             }
             Lanes mixed[SIZE];
-            mix(share_, value_, mixed);
+            mix(weight_, value_, mixed);
             for (std::size_t l = 0, i = b * LANES; l < LANES && i < tokens_; ++l, ++i) {
                 for (std::size_t d = 0; d < size_; ++d) out[i * stride + d] = mixed[d][l] / sum[l];
                 log_sum[i] = most[l] + std::log(sum[l]);
@@ -162,13 +162,13 @@ class Head {
                     mean[l] += out[i * stride + d] * by_mixed[d][l];
             }
             for (std::size_t j = 0; j < tokens_; ++j) {
-                Lanes by_share = ZERO;
+                Lanes by_weight = ZERO;
                 for (std::size_t d = 0; d < SIZE; ++d)
-                    by_share += by_mixed[d] * value_[j * SIZE + d];
+                    by_weight += by_mixed[d] * value_[j * SIZE + d];
                 const Lanes kept = has_mask_ ? mask_.at(b, j) : ZERO + 1.0f;
-                const Lanes share = exp(score(query, b, j) - logs);
-                share_[j] = share * kept;
-                by_score_[j] = share_[j] * by_share - share * mean;
+                const Lanes weight = exp(score(query, b, j) - logs);
+                weight_[j] = weight * kept;
+                by_score_[j] = weight_[j] * by_weight - weight * mean;
             }
             if (!by_bias_.empty()) {
                 for (std::size_t j = 0; j < tokens_; ++j) by_bias_[b * tokens_ + j] += by_score_[j];
@@ -181,7 +181,7 @@ class Head {
                 }
             }
             // Lanes without a query have gradients of zero and queries of zero.
-            add_rows(share_, by_out_, b, by_value_);
+            add_rows(weight_, by_out_, b, by_value_);
             add_rows(by_score_, query_, b, by_key_);
         }
         give(by_key_, by_key, stride);
@@ -255,8 +255,8 @@ class Head {
     bool has_mask_ = false;
     Mask mask_;
     Numbers query_, by_out_, key_, value_, by_key_, by_value_;
-    std::vector<Lanes> share_, by_score_;  // [keys]
-    std::vector<Lanes> bias_, by_bias_;    // [blocks, tokens], empty without one
+    std::vector<Lanes> weight_, by_score_;  // [keys]
+    std::vector<Lanes> bias_, by_bias_;     // [blocks, tokens], empty without one
 };
 
 // Calls work(a thread's Head, position, head) for each, a head's positions in their order where
@@ -266,7 +266,7 @@ void each_head(const Shape& shape, int threads, bool in_order, const Begin& begi
                const End& end) {
     const std::size_t parts = in_order ? 1 : shape.positions;
     const std::size_t each = in_order ? shape.positions : 1;
-    take_turns(shape.heads * parts, threads, [&](std::size_t, const auto& next) {
+    parallel_queue(shape.heads * parts, threads, [&](std::size_t, const auto& next) {
         Head<SIZE> own(shape);
         std::size_t last = shape.heads;
         for (std::size_t n = next(); n < shape.heads * parts; n = next()) {

@@ -1,4 +1,4 @@
-// Scaled dot product attention over few tokens, and its gradient, on a processor.
+// Scaled dot product attention over few tokens, and its gradient, on a CPU.
 //
 //     out = dropout(softmax(query keyᵀ / sqrt(size) + bias)) value
 //
@@ -29,10 +29,10 @@ struct Vectors {
     }
 };
 
-// Which shares are dropped follows from the seed and their place alone, so the gradient knows it
+// Which weights are dropped follows from the seed and their place alone, so the gradient knows it
 // again; what is kept is scaled up by what is lost.
 struct Dropout {
-    float share;  // in [0, 1), 0 for none
+    float rate;  // in [0, 1), 0 for none
     std::uint64_t seed;
 };
 

@@ -18,8 +18,8 @@ namespace komadori {
 
 enum class BlockKind : std::uint8_t {
     // Planes of squares.
-    PLACEMENT,      // one a piece type: where a side's pieces stand
-    ATTACKS,        // one a piece type: what a side's pieces of the type attack
+    PLACEMENT,      // one per piece type: where a side's pieces stand
+    ATTACKS,        // one per piece type: what a side's pieces of the type attack
     ATTACK_COUNTS,  // attacked by at least 1, 2, 3 of a side's pieces
     // A whole board as 81 vectors of 64: PLACEMENT, ATTACKS and ATTACK_COUNTS of both sides in
     // dlshogi's order, then two zeros.

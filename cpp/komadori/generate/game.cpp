@@ -110,7 +110,7 @@ void TeacherGame::answer(std::vector<ScoredMove> lines, std::uint64_t nodes, boo
     end_by_rules();
 }
 
-// Both sides have to see the same winner for so many plies; then the loser resigns on its turn.
+// Both sides must agree on the winner for resign_plies; then the loser resigns on its turn.
 void TeacherGame::weigh_resignation(int score_cp) {
     const Color turn = position_.turn();
     const int sign = score_cp >= settings_.resign_cp    ? 1

@@ -12,7 +12,7 @@ using alphabeta::Info;
 
 int to_cp(alphabeta::Score score) {
     if (!alphabeta::is_mate(score)) return score;
-    return score > 0 ? MATE_SCORE_CP : -MATE_SCORE_CP;
+    return score > 0 ? MATE_CP : -MATE_CP;
 }
 
 // The last whole iteration's lines, the best move as an interrupted one has corrected it.
@@ -20,8 +20,11 @@ std::vector<ScoredMove> lines_of(const std::vector<Info>& reported, const Info& 
     std::size_t first = 0, most = 0;
     for (std::size_t begin = 0; begin < reported.size();) {
         std::size_t end = begin + 1;
-        while (end < reported.size() && reported[end].multi_pv > 1) ++end;
-        if (end - begin >= most) {
+        bool is_whole = true;  // an interrupted one has lines of the iteration before
+        for (; end < reported.size() && reported[end].multi_pv > 1; ++end) {
+            is_whole &= reported[end].depth == reported[begin].depth;
+        }
+        if (is_whole && end - begin >= most) {
             first = begin;
             most = end - begin;
         }

@@ -39,7 +39,8 @@ class TeacherGames {
     void add(const std::vector<std::uint64_t>& numbers);
     // Games of those that aren't finished yet.
     std::size_t waiting() const;
-    // Games that have ended since, at most so many ms after; rethrows what ended a thread.
+    // Games that have ended since the last call; waits up to the timeout (ms). Rethrows a thread's
+    // exception.
     std::vector<FinishedGame> take(std::int64_t timeout_ms);
     // Ends the threads at once; games in play are lost.
     void stop();

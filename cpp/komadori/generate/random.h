@@ -3,6 +3,8 @@
 
 #include <cstdint>
 
+#include "komadori/base/hash.h"
+
 namespace komadori::generate {
 
 // splitmix64 (Steele, Lea, Flood 2014).
@@ -10,12 +12,7 @@ class Random {
   public:
     Random(std::uint64_t seed, std::uint64_t number) : state_(seed) { state_ = next() ^ number; }
 
-    std::uint64_t next() {
-        std::uint64_t z = state_ += 0x9e3779b97f4a7c15u;
-        z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-        z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-        return z ^ (z >> 31);
-    }
+    std::uint64_t next() { return mix64(state_ += GOLDEN_64); }
     // Even over 0 .. count - 1; count is below 2^32.
     std::uint32_t below(std::uint32_t count) {
         return std::uint32_t((next() >> 32) * std::uint64_t(count) >> 32);

@@ -35,18 +35,17 @@ struct Settings {
     double opponent_share = 0;                    // of games in which one side is the opponent
     std::vector<SearchBounds> opponent_searches;  // empty: as the game's own
 
-    int resign_cp = 3000, resign_plies = 2;  // a score beyond for so many plies in a row
+    int resign_cp = 3000, resign_plies = 2;  // a score beyond this for that many plies in a row
     double play_on_share = 0.1;              // of games that nobody resigns
     int repetitions = 2;                     // occurrences of a position that end the game
     int max_plies = 320;
 
     double inner_share = 0;  // of plies of whose search a position is searched too
-    int inner_depth = 8;     // at most so many moves below the ply
+    int inner_depth = 8;     // at most this many moves below the ply
 };
 
 // Visits that stand for candidates' scores add up to about this.
 constexpr int CANDIDATE_VISITS = 1000;
-constexpr int MATE_SCORE_CP = 30000;  // what a mate's score becomes
 
 // Lines to begin with: move16 of line i are moves[first[i]] .. moves[first[i + 1] - 1].
 struct Openings {

@@ -5,7 +5,7 @@
 
 #include "komadori/base/hash.h"
 #include "komadori/linear/line_search.h"
-#include "komadori/threads/shares.h"
+#include "komadori/threads/parallel.h"
 
 namespace komadori::linear {
 namespace {
@@ -133,7 +133,7 @@ void Lines::append(Lines&& more) {
 Lines find_lines(const TwoPieceWeights& weights, std::span<const Choice> choices,
                  std::uint64_t seed, int threads) {
     std::vector<Lines> chunks((choices.size() + CHUNK - 1) / CHUNK);
-    share(chunks.size(), threads, [&](std::size_t, std::size_t begin, std::size_t end) {
+    parallel_for(chunks.size(), threads, [&](std::size_t, std::size_t begin, std::size_t end) {
         for (std::size_t c = begin; c < end; ++c) {
             chunks[c] = lines_of(weights, choices, c * CHUNK,
                                  std::min((c + 1) * CHUNK, choices.size()), seed);
@@ -147,23 +147,24 @@ Lines find_lines(const TwoPieceWeights& weights, std::span<const Choice> choices
 Gradient gradient(const TwoPieceWeights& weights, const Lines& lines, int threads) {
     const auto shares = std::size_t(std::max(threads, 1));
     std::vector<Gradient> parts(shares);
-    share(lines.comparisons.size(), threads,
-          [&](std::size_t thread, std::size_t begin, std::size_t end) {
-              Gradient& part = parts[thread];
-              part.pairs.assign(std::size_t(FEATURES) * FEATURES, 0.0f);
-              for (std::size_t k = begin; k < end; ++k) {
-                  const Comparison& c = lines.comparisons[k];
-                  const Leaf &other = lines.leaves[c.other], &record = lines.leaves[c.record];
-                  const double x = c.sign * difference(weights, other, record);
-                  part.loss += sigmoid(x);
-                  const double down = -c.sign * slope(x);  // of the loss, along E(other)
-                  for (std::size_t t = 1; t < 16; ++t) {
-                      part.pieces[t] += down * (other.pieces[t] - record.pieces[t]);
-                  }
-                  const auto weight = float(down / WEIGHT_UNITS);
-                  add_difference(part.pairs.data(), other, record, weight, -weight);
-              }
-          });
+    parallel_for(lines.comparisons.size(), threads,
+                 [&](std::size_t thread, std::size_t begin, std::size_t end) {
+                     Gradient& part = parts[thread];
+                     part.pairs.assign(std::size_t(FEATURES) * FEATURES, 0.0f);
+                     for (std::size_t k = begin; k < end; ++k) {
+                         const Comparison& c = lines.comparisons[k];
+                         const Leaf &other = lines.leaves[c.other],
+                                    &record = lines.leaves[c.record];
+                         const double x = c.sign * difference(weights, other, record);
+                         part.loss += sigmoid(x);
+                         const double down = -c.sign * slope(x);  // of the loss, along E(other)
+                         for (std::size_t t = 1; t < 16; ++t) {
+                             part.pieces[t] += down * (other.pieces[t] - record.pieces[t]);
+                         }
+                         const auto weight = float(down / WEIGHT_UNITS);
+                         add_difference(part.pairs.data(), other, record, weight, -weight);
+                     }
+                 });
     Gradient all = std::move(parts[0]);
     for (std::size_t i = 1; i < shares; ++i) {
         all.loss += parts[i].loss;

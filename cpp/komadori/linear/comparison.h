@@ -49,7 +49,7 @@ Lines find_lines(const TwoPieceWeights& weights, std::span<const Choice> choices
 
 // The loss of the lines and its descent direction: `pairs` [FEATURES][FEATURES] and `pieces` get
 // - d loss / d w added, in weight units, each unordered pair at one of its two places.
-// Sums are taken share by share, so they depend on the number of threads in the last bits only.
+// Each thread sums its own range, so results depend on the number of threads in the last bits only.
 struct Gradient {
     double loss = 0;
     std::array<double, 16> pieces{};

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "komadori/threads/shares.h"
+#include "komadori/threads/parallel.h"
 
 namespace komadori::linear {
 namespace {
@@ -56,7 +56,7 @@ void KppWeights::assign(std::span<const std::int16_t> kpp, std::span<const std::
     require_size("KK", kk.size(), KK);
     std::copy(kkp.begin(), kkp.end(), kkp_.get());
     std::copy(kk.begin(), kk.end(), kk_.get());
-    take_turns(FOLDED_KINGS, threads, [&](std::size_t, const auto& next) {
+    parallel_queue(FOLDED_KINGS, threads, [&](std::size_t, const auto& next) {
         for (std::size_t king; (king = next()) < FOLDED_KINGS;) {
             const std::int16_t* triangle = &kpp[king * BONA_PAIRS];
             std::int16_t* square = &kpp_[king * BONA_PIECES * BONA_PIECES];

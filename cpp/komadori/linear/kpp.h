@@ -1,8 +1,8 @@
-// The evaluation of Bonanza, Apery and elmo: a king and two pieces (diary 000).
+// The evaluation of Bonanza, Apery and elmo: a king and two pieces
+// (docs/sources.md, elmo).
 //
-//   board = KK[bk][wk] + sum_i KKP[bk][wk][i] + sum_{i<j} KPP[bk][i][j] - sum_{i<j}
-//   KPP[wk'][i'][j']
-//           + 32 * material
+//   board = KK[bk][wk] + sum_i KKP[bk][wk][i]
+//           + sum_{i<j} KPP[bk][i][j] - sum_{i<j} KPP[wk'][i'][j'] + 32 * material
 //   turn  = KK and KKP of the side to move, likewise
 //   E     = (board + turn) / 32 with Black to move, (-board + turn) / 32 with White
 //

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "komadori/threads/shares.h"
+#include "komadori/threads/parallel.h"
 
 namespace komadori::linear {
 namespace {
@@ -151,7 +151,7 @@ void quantise(std::span<const float> parameters, const Quantised& out, int threa
         any_king[i] = table(parameters, TABLE_PP)[at.pp[i]];
         if (at.rpp[i] != NO_PLACE) any_king[i] += table(parameters, TABLE_RPP)[at.rpp[i]];
     }
-    take_turns(FOLDED_KINGS, threads, [&](std::size_t, const auto& next) {
+    parallel_queue(FOLDED_KINGS, threads, [&](std::size_t, const auto& next) {
         for (std::size_t king; (king = next()) < FOLDED_KINGS;) {
             const float* own = table(parameters, TABLE_KPP) + king * BONA_PAIRS;
             std::int16_t* to = &out.kpp[king * BONA_PAIRS];
@@ -165,7 +165,7 @@ void quantise(std::span<const float> parameters, const Quantised& out, int threa
     for (std::size_t i = 0; i < beside.size(); ++i) {
         beside[i] = beside_king(parameters, Square(i / BONA_PIECES), BonaPiece(i % BONA_PIECES));
     }
-    take_turns(SQUARES, threads, [&](std::size_t, const auto& next) {
+    parallel_queue(SQUARES, threads, [&](std::size_t, const auto& next) {
         for (std::size_t black; (black = next()) < SQUARES;) {
             const BoardAndTurn* of_black = &beside[black * BONA_PIECES];
             for (std::size_t white = 0; white < SQUARES; ++white) {

@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "komadori/threads/shares.h"
+#include "komadori/threads/parallel.h"
 
 namespace komadori::linear {
 namespace {
@@ -92,7 +92,7 @@ void update_pairs(const Updater& updater, const std::vector<PairsOfLeaf>& parts,
     const std::vector<std::size_t> order = kings.fullest_first();
     const std::span<const std::uint32_t> mirrored = pp_places();
     std::vector<std::vector<double>> sums(std::size_t(std::max(threads, 1)));
-    take_turns(order.size(), threads, [&](std::size_t thread, const auto& next) {
+    parallel_queue(order.size(), threads, [&](std::size_t thread, const auto& next) {
         std::vector<double>& sum = sums[thread];
         sum.assign(BONA_PAIRS, 0.0);
         std::vector<float> gradient(BONA_PAIRS);
@@ -152,7 +152,7 @@ Beside update_singles(const Updater& updater, const std::vector<SinglesOfLeaf>& 
                       const Buckets& pairs, int threads) {
     const std::vector<std::size_t> order = pairs.fullest_first();
     std::vector<Beside> sums(std::size_t(std::max(threads, 1)));
-    take_turns(order.size(), threads, [&](std::size_t thread, const auto& next) {
+    parallel_queue(order.size(), threads, [&](std::size_t thread, const auto& next) {
         Beside& beside = sums[thread];
         std::vector<double> gradient(BONA_PIECES * 2);
         for (std::size_t turn; (turn = next()) < order.size();) {
@@ -200,7 +200,7 @@ void update(const KppState& state, std::span<const Hcp> leaves, std::span<const 
     std::vector<PairsOfLeaf> of_kings(2 * leaves.size());
     std::vector<SinglesOfLeaf> singles(leaves.size());
     std::vector<std::uint32_t> king(2 * leaves.size()), pair(leaves.size());
-    share(leaves.size(), threads, [&](std::size_t, std::size_t begin, std::size_t end) {
+    parallel_for(leaves.size(), threads, [&](std::size_t, std::size_t begin, std::size_t end) {
         Position leaf;
         for (std::size_t i = begin; i < end; ++i) {
             leaf.set_hcp(leaves[i]);
@@ -239,8 +239,9 @@ void update(const KppState& state, std::span<const Hcp> leaves, std::span<const 
     updater.descend<double>(TABLE_KP, 0, beside.kp);
     updater.descend<double>(TABLE_RKP, 0, beside.rkp);
     updater.descend<double>(TABLE_P, 0, beside.p);
-    share(KPP_PARAMETERS, threads,
-          [&](std::size_t, std::size_t begin, std::size_t end) { updater.average(begin, end); });
+    parallel_for(KPP_PARAMETERS, threads, [&](std::size_t, std::size_t begin, std::size_t end) {
+        updater.average(begin, end);
+    });
 }
 
 }  // namespace komadori::linear

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "komadori/linear/line_search.h"
-#include "komadori/threads/shares.h"
+#include "komadori/threads/parallel.h"
 
 namespace komadori::linear {
 
@@ -37,7 +37,7 @@ Leaves find_leaves(const typename E::Weights& weights, std::span<const Hcp> root
     Leaves leaves(roots.size());
     std::atomic<std::uint64_t> nodes{0};
     const std::size_t chunks = (roots.size() + CHUNK - 1) / CHUNK;
-    take_turns(chunks, threads, [&](std::size_t, const auto& next) {
+    parallel_queue(chunks, threads, [&](std::size_t, const auto& next) {
         LineSearch<E> search(weights);
         for (std::size_t chunk; (chunk = next()) < chunks;) {
             const std::size_t last = std::min((chunk + 1) * CHUNK, roots.size());
@@ -65,7 +65,7 @@ template <alphabeta::Evaluator E>
 std::vector<std::int32_t> find_ranks(const typename E::Weights& weights,
                                      std::span<const Choice> choices, int depth, int threads) {
     std::vector<std::int32_t> ranks(choices.size());
-    take_turns(choices.size(), threads, [&](std::size_t, const auto& next) {
+    parallel_queue(choices.size(), threads, [&](std::size_t, const auto& next) {
         LineSearch<E> search(weights);
         for (std::size_t i; (i = next()) < choices.size();) {
             Position root;

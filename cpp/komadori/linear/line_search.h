@@ -38,7 +38,6 @@ class LineSearch {
         visit(position_, evaluator_);
         for (int i = 0; i < line.length; ++i) unmake();
     }
-    int line_length() const { return lines_[0].length; }
     std::uint64_t nodes() const { return nodes_; }
 
   private:

@@ -1,9 +1,10 @@
-// elmo's loss: what an evaluation says of a game's winner and of a deeper search's score (diary
-// 000; elmo's appeal document at WCSC27), and Apery's squared error before it.
+// elmo's loss: what an evaluation says of a game's winner and of a deeper search's score
+// (elmo's appeal document at WCSC27; docs/sources.md), and Apery's squared error before it.
 //
 //   q = sigma(value / scale), p = sigma(teacher / scale), t = the result, all of one side's view
-//   cross entropy   result_weight * CE(t, q) + lambda * CE(p, q),  CE(a, b) = -a ln b - (1-a)
-//   ln(1-b) squared error   result_weight * (q - t)^2 + lambda * (q - p)^2
+//   cross entropy   result_weight * CE(t, q) + lambda * CE(p, q),
+//                   CE(a, b) = -a ln b - (1-a) ln(1-b)
+//   squared error   result_weight * (q - t)^2 + lambda * (q - p)^2
 //
 // Apery's is the squared error with result_weight = 0 and lambda = 1. CE(p, q) can't fall below
 // the entropy of p, nor CE(t, q) below that of t: the floor.

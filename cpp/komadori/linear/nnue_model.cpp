@@ -6,7 +6,7 @@
 #include <random>
 #include <stdexcept>
 
-#include "komadori/threads/shares.h"
+#include "komadori/threads/parallel.h"
 
 namespace komadori::linear {
 namespace {
@@ -33,7 +33,7 @@ constexpr double HIDDEN_SCALE = 1 << NNUE_SHIFT;
 constexpr float HIDDEN_LIMIT = float(127 / HIDDEN_SCALE);
 constexpr float OUTPUT_LIMIT = float(127.0 * NNUE_ONE / OUTPUT_SCALE);
 
-// Eight floats at once, of any alignment; compilers make of it what the processor has.
+// Eight floats at once, of any alignment; compilers make of it what the CPU has.
 using Eight = float __attribute__((vector_size(32), aligned(4), may_alias));
 constexpr int BLOCK = 8;  // registers of eight floats
 inline const Eight* eights(const float* p) { return reinterpret_cast<const Eight*>(p); }
@@ -74,7 +74,7 @@ NnueData::NnueData(std::span<const Hcp> hcps, std::span<const float> teacher_cp,
     if (teacher_cp.size() != hcps.size() || result.size() != hcps.size()) {
         throw std::invalid_argument("positions, scores and results differ in length");
     }
-    share(hcps.size(), threads, [&](std::size_t, std::size_t begin, std::size_t end) {
+    parallel_for(hcps.size(), threads, [&](std::size_t, std::size_t begin, std::size_t end) {
         Position position;
         for (std::size_t i = begin; i < end; ++i) {
             position.set_hcp(hcps[i]);
@@ -99,12 +99,12 @@ NnueModel::NnueModel(NnueInputs inputs, std::uint64_t seed, int threads)
       second_(parameters_.size()),
       folded_(std::size_t(nnue_input_count(inputs)) * HALF),
       used_(LAYERS),
-      shares_(std::size_t(threads_)) {
+      gradients_(std::size_t(threads_)) {
     const auto n_inputs = std::size_t(nnue_input_count(inputs));
-    for (Share& share : shares_) {
-        share.rows.resize(rows_ * HALF);
-        share.has_seen.resize(n_inputs);
-        share.layers.resize(LAYERS);
+    for (ThreadGradient& gradient : gradients_) {
+        gradient.rows.resize(rows_ * HALF);
+        gradient.has_seen.resize(n_inputs);
+        gradient.layers.resize(LAYERS);
     }
     // Where it begins (Nasu 2018's program): activations around one half, so that all are open.
     std::mt19937_64 random(seed);
@@ -192,30 +192,32 @@ NnueModel::Found NnueModel::find(const NnueData::Sample& sample, bool is_mirrore
 
 void NnueModel::prepare(const NnueData& data, NnueBatch batch) {
     if (inputs_ == NnueInputs::K_P) {  // few rows: all take part
-        const std::size_t n = shares_[0].has_seen.size();
-        share(n, threads_, [&](std::size_t thread, std::size_t begin, std::size_t end) {
+        const std::size_t n = gradients_[0].has_seen.size();
+        parallel_for(n, threads_, [&](std::size_t thread, std::size_t begin, std::size_t end) {
             for (std::size_t input = begin; input < end; ++input) {
-                shares_[thread].has_seen[input] = 1;
-                shares_[thread].seen.push_back(int(input));
+                gradients_[thread].has_seen[input] = 1;
+                gradients_[thread].seen.push_back(int(input));
             }
         });
     } else {
-        share(batch.size(), threads_, [&](std::size_t thread, std::size_t begin, std::size_t end) {
-            Share& own = shares_[thread];
-            for (std::size_t i = begin; i < end; ++i) {
-                const Found found = find(data[batch[i] & ~NNUE_MIRRORED], batch[i] & NNUE_MIRRORED);
-                for (const auto& view : found.of) {
-                    for (int k = 0; k < found.count; ++k) {
-                        if (own.has_seen[std::size_t(view[k])]) continue;
-                        own.has_seen[std::size_t(view[k])] = 1;
-                        own.seen.push_back(view[k]);
-                    }
-                }
-            }
-        });
+        parallel_for(batch.size(), threads_,
+                     [&](std::size_t thread, std::size_t begin, std::size_t end) {
+                         ThreadGradient& own = gradients_[thread];
+                         for (std::size_t i = begin; i < end; ++i) {
+                             const Found found =
+                                 find(data[batch[i] & ~NNUE_MIRRORED], batch[i] & NNUE_MIRRORED);
+                             for (const auto& view : found.of) {
+                                 for (int k = 0; k < found.count; ++k) {
+                                     if (own.has_seen[std::size_t(view[k])]) continue;
+                                     own.has_seen[std::size_t(view[k])] = 1;
+                                     own.seen.push_back(view[k]);
+                                 }
+                             }
+                         }
+                     });
     }
-    in_threads(threads_, [&](std::size_t thread) {
-        for (int input : shares_[thread].seen) {
+    run_threads(threads_, [&](std::size_t thread) {
+        for (int input : gradients_[thread].seen) {
             if (!is_first(thread, input)) continue;
             float* to = &folded_[std::size_t(input) * HALF];
             std::fill_n(to, HALF, 0.0f);
@@ -238,9 +240,9 @@ void NnueModel::prepare(const NnueData& data, NnueBatch batch) {
 }
 
 void NnueModel::forget() {
-    for (Share& share : shares_) {
-        for (int input : share.seen) share.has_seen[std::size_t(input)] = 0;
-        share.seen.clear();
+    for (ThreadGradient& gradient : gradients_) {
+        for (int input : gradient.seen) gradient.has_seen[std::size_t(input)] = 0;
+        gradient.seen.clear();
     }
 }
 
@@ -279,9 +281,10 @@ void NnueModel::forward(const Found& found, Activations& a) const {
 }
 
 // slope: of the loss by the logit.
-void NnueModel::backward(const Found& found, Activations& a, float slope, Share& share) const {
+void NnueModel::backward(const Found& found, Activations& a, float slope,
+                         ThreadGradient& gradient) const {
     const float* p = used_.data();
-    float* g = share.layers.data();
+    float* g = gradient.layers.data();
     g[BIAS3] += slope;
     add_scaled(g + WEIGHTS3, a.h2, slope, HIDDEN);
     float d2[HIDDEN], d1[HIDDEN];
@@ -305,7 +308,8 @@ void NnueModel::backward(const Found& found, Activations& a, float slope, Share&
             Eight d[BLOCK];
             for (int b = 0; b < BLOCK; ++b) d[b] = eights(dx + begin)[b];
             for (int k = 0; k < found.count; ++k) {
-                Eight* to = eights(&share.rows[std::size_t(found.of[view][k]) * HALF]) + begin / 8;
+                Eight* to =
+                    eights(&gradient.rows[std::size_t(found.of[view][k]) * HALF]) + begin / 8;
                 for (int b = 0; b < BLOCK; ++b) to[b] += d[b];
             }
         }
@@ -317,7 +321,7 @@ void NnueModel::backward(const Found& found, Activations& a, float slope, Share&
 std::vector<float> NnueModel::logits(const NnueData& data, NnueBatch batch) {
     prepare(data, batch);
     std::vector<float> found(batch.size());
-    share(batch.size(), threads_, [&](std::size_t, std::size_t begin, std::size_t end) {
+    parallel_for(batch.size(), threads_, [&](std::size_t, std::size_t begin, std::size_t end) {
         Activations a;
         for (std::size_t i = begin; i < end; ++i) {
             forward(find(data[batch[i] & ~NNUE_MIRRORED], batch[i] & NNUE_MIRRORED), a);
@@ -330,26 +334,27 @@ std::vector<float> NnueModel::logits(const NnueData& data, NnueBatch batch) {
 
 NnueLoss NnueModel::add_up(const NnueData& data, NnueBatch batch, const LossSettings& settings) {
     prepare(data, batch);
-    share(batch.size(), threads_, [&](std::size_t thread, std::size_t begin, std::size_t end) {
-        Share& own = shares_[thread];
-        own.loss = {};
-        Activations a;
-        for (std::size_t i = begin; i < end; ++i) {
-            const NnueData::Sample& sample = data[batch[i] & ~NNUE_MIRRORED];
-            const Found found = find(sample, batch[i] & NNUE_MIRRORED);
-            forward(found, a);
-            const LossTerms terms =
-                loss_terms(double(a.logit) * settings.scale_cp, double(sample.teacher_cp),
-                           double(sample.result), settings);
-            own.loss.result += terms.result;
-            own.loss.teacher += terms.teacher;
-            own.loss.result_floor += terms.result_floor;
-            own.loss.teacher_floor += terms.teacher_floor;
-            backward(found, a, float(terms.slope / double(batch.size())), own);
-        }
-    });
+    parallel_for(batch.size(), threads_,
+                 [&](std::size_t thread, std::size_t begin, std::size_t end) {
+                     ThreadGradient& own = gradients_[thread];
+                     own.loss = {};
+                     Activations a;
+                     for (std::size_t i = begin; i < end; ++i) {
+                         const NnueData::Sample& sample = data[batch[i] & ~NNUE_MIRRORED];
+                         const Found found = find(sample, batch[i] & NNUE_MIRRORED);
+                         forward(found, a);
+                         const LossTerms terms =
+                             loss_terms(double(a.logit) * settings.scale_cp,
+                                        double(sample.teacher_cp), double(sample.result), settings);
+                         own.loss.result += terms.result;
+                         own.loss.teacher += terms.teacher;
+                         own.loss.result_floor += terms.result_floor;
+                         own.loss.teacher_floor += terms.teacher_floor;
+                         backward(found, a, float(terms.slope / double(batch.size())), own);
+                     }
+                 });
     NnueLoss sum;
-    for (const Share& own : shares_) {
+    for (const ThreadGradient& own : gradients_) {
         sum.result += own.loss.result;
         sum.teacher += own.loss.teacher;
         sum.result_floor += own.loss.result_floor;
@@ -361,16 +366,16 @@ NnueLoss NnueModel::add_up(const NnueData& data, NnueBatch batch, const LossSett
 template <class Visit>
 void NnueModel::each_part(const Visit& visit) {
     // Rows of inputs; each is its first thread's to add up, who passes it on to shared rows.
-    const auto n_inputs = shares_[0].has_seen.size();
-    in_threads(threads_, [&](std::size_t thread) {
-        Share& own = shares_[thread];
+    const auto n_inputs = gradients_[0].has_seen.size();
+    run_threads(threads_, [&](std::size_t thread) {
+        ThreadGradient& own = gradients_[thread];
         for (int input : own.seen) {
             if (!is_first(thread, input)) continue;
             const std::size_t at = std::size_t(input) * HALF;
             float* sum = &own.rows[at];
-            for (std::size_t other = 0; other < shares_.size(); ++other) {
+            for (std::size_t other = 0; other < gradients_.size(); ++other) {
                 if (other == thread) continue;
-                float* more = &shares_[other].rows[at];
+                float* more = &gradients_[other].rows[at];
                 add_scaled(sum, more, 1, HALF);
                 std::fill_n(more, HALF, 0.0f);
             }
@@ -386,11 +391,11 @@ void NnueModel::each_part(const Visit& visit) {
     });
     forget();
     // Shared rows, then the layers.
-    share(rows_ - n_inputs, threads_, [&](std::size_t, std::size_t begin, std::size_t end) {
+    parallel_for(rows_ - n_inputs, threads_, [&](std::size_t, std::size_t begin, std::size_t end) {
         for (std::size_t r = n_inputs + begin; r < n_inputs + end; ++r) {
-            float* sum = &shares_[0].rows[r * HALF];
-            for (std::size_t other = 1; other < shares_.size(); ++other) {
-                float* more = &shares_[other].rows[r * HALF];
+            float* sum = &gradients_[0].rows[r * HALF];
+            for (std::size_t other = 1; other < gradients_.size(); ++other) {
+                float* more = &gradients_[other].rows[r * HALF];
                 add_scaled(sum, more, 1, HALF);
                 std::fill_n(more, HALF, 0.0f);
             }
@@ -399,9 +404,9 @@ void NnueModel::each_part(const Visit& visit) {
             std::fill_n(sum, HALF, 0.0f);
         }
     });
-    std::vector<float>& sum = shares_[0].layers;
-    for (std::size_t other = 1; other < shares_.size(); ++other) {
-        std::vector<float>& more = shares_[other].layers;
+    std::vector<float>& sum = gradients_[0].layers;
+    for (std::size_t other = 1; other < gradients_.size(); ++other) {
+        std::vector<float>& more = gradients_[other].layers;
         for (std::size_t i = 0; i < LAYERS; ++i) sum[i] += more[i];
         std::ranges::fill(more, 0.0f);
     }

@@ -2,7 +2,7 @@
 //
 // All parameters stand in one vector, and so do their gradient and moments:
 //
-//   rows     [rows][256]   of the feature transformer: one an input, and for HalfKP behind them
+//   rows     [rows][256]   of the feature transformer: one per input, and for HalfKP behind them
 //                          the rows that inputs share (factorised, Nasu 2018): 1,548 of the piece
 //                          whatever the king's square, 81 of the king's square, 5,202 of a piece
 //                          on the board by its distance from the king (18 kinds x 17 x 17).
@@ -86,7 +86,7 @@ class NnueModel {
     NnueParameters quantised() const;
 
   private:
-    struct Share {                           // of a thread: its part of the gradient
+    struct ThreadGradient {                  // summed by one thread
         std::vector<float> rows;             // [rows][256], 0 where not touched
         std::vector<std::uint8_t> has_seen;  // [inputs]
         std::vector<int> seen;               // those inputs
@@ -110,14 +110,14 @@ class NnueModel {
     void add_effective_row(int input, float* to) const;
     Found find(const NnueData::Sample& sample, bool is_mirrored) const;
     void forward(const Found& found, Activations& a) const;
-    void backward(const Found& found, Activations& a, float slope, Share& share) const;
+    void backward(const Found& found, Activations& a, float slope, ThreadGradient& gradient) const;
     // Notes which inputs a batch has and brings their effective rows up to date.
     void prepare(const NnueData& data, NnueBatch batch);
     void forget();
     // Whether no thread before this one has seen the input.
     bool is_first(std::size_t thread, int input) const {
         for (std::size_t t = 0; t < thread; ++t) {
-            if (shares_[t].has_seen[std::size_t(input)]) return false;
+            if (gradients_[t].has_seen[std::size_t(input)]) return false;
         }
         return true;
     }
@@ -132,7 +132,7 @@ class NnueModel {
     std::vector<float> parameters_, first_, second_;
     std::vector<float> folded_;  // effective rows, [inputs][256]; of those that a batch has
     std::vector<float> used_;    // the layers as they are or rounded
-    std::vector<Share> shares_;
+    std::vector<ThreadGradient> gradients_;
 };
 
 }  // namespace komadori::linear

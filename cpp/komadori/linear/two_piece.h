@@ -1,4 +1,5 @@
-// shogi686's evaluation: every pair of pieces, wherever they stand, has a weight (diary 003).
+// shogi686's evaluation: every pair of pieces, wherever they stand, has a weight (docs/sources.md,
+// shogi686).
 //
 //   E = material + (1/32) * (sum over i < j of w[a_i][a_j] + sum over hand pieces of w[a_i][a_i])
 //

@@ -91,7 +91,7 @@ bool Search::out_of_budget() {
     return false;
 }
 
-// Sleeps so long that the time worked since the last rest is the search's share of it all.
+// Sleeps until the time worked since the last rest is the search's share of the whole.
 void Search::rest(std::chrono::steady_clock::time_point now) {
     if (nodes_ > UNPACED_NODES) {
         const std::chrono::duration<double, std::nano> pause =

@@ -45,7 +45,7 @@ struct Budget {
     std::uint64_t max_nodes = 0;  // 0: no limit
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     const std::atomic<bool>* stop = nullptr;
-    // Share of a processor's time that the search may take once it has made UNPACED_NODES moves.
+    // Share of a CPU's time that the search may take once it has made UNPACED_NODES moves.
     double share = 1.0;
 };
 

@@ -19,7 +19,7 @@ struct MateLimits {
     std::int64_t time_ms = 0;     // 0: no limit
     // Having found a mate, look for shorter ones until there is none within the limits.
     bool shortest = false;
-    // Of a processor's time after the first 100,000 moves, 0.01 to 1: for a solve beside a search.
+    // Of a CPU's time after the first 100,000 moves, 0.01 to 1: for a solve beside a search.
     double share = 1.0;
     const std::atomic<bool>* stop = nullptr;  // set by anyone: the solve returns within 10 ms
 };

@@ -2,7 +2,7 @@
 //
 // A bucket holds the entries of one or more boards; a board with several hands has several
 // entries, all in its bucket. The table starts small, so that a short search stays in the
-// processor's cache, and doubles up to its limit as it fills: bucket i is split into i and
+// CPU's cache, and doubles up to its limit as it fills: bucket i is split into i and
 // i + buckets. Beyond the limit the entries with the least work below them make room.
 //
 //   key 8 | hand 4 | pn 4 | dn 4 | loop_sum 4 | loop_plies 2 | move 2 | plies, work 2 | generation

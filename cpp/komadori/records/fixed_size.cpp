@@ -30,6 +30,21 @@ std::uint16_t to_psv_move(std::uint16_t move16) {
     return std::uint16_t(to | from << 7 | (move16 & PROMOTION ? PSV_PROMOTION : 0));
 }
 
+// Where a format has its fields.
+struct Offsets {
+    std::size_t score = 0, move = 0, ply = 0, end_ply = 0, result = 0;
+
+    constexpr explicit Offsets(FixedFormat format) {
+        for (const FixedField& field : fields_of(format)) {
+            if (field.role == FieldRole::SCORE) score = field.offset;
+            if (field.role == FieldRole::MOVE) move = field.offset;
+            if (field.role == FieldRole::PLY) ply = field.offset;
+            if (field.role == FieldRole::END_PLY) end_ply = field.offset;
+            if (field.role == FieldRole::RESULT) result = field.offset;
+        }
+    }
+};
+
 // The fields of a record, its position aside.
 struct Record {
     int score = 0;
@@ -46,23 +61,30 @@ Color turn_of(const std::uint8_t* hcp) { return Color(hcp[0] & 1); }  // in Pack
 const char* read_fields(FixedFormat format, const std::uint8_t* p, Record& out) {
     int result;
     switch (format) {
-        case FixedFormat::APERY:
-            out = {read_s16(p + 34), read_u16(p + 36), read_s16(p + 32), read_s16(p + 38)};
-            result = p[40];
+        case FixedFormat::APERY: {
+            constexpr Offsets AT(FixedFormat::APERY);
+            out = {read_s16(p + AT.score), read_u16(p + AT.move), read_s16(p + AT.ply),
+                   read_s16(p + AT.end_ply)};
+            result = p[AT.result];
             break;
+        }
         case FixedFormat::PSV: {
-            out = {read_s16(p + 32), from_psv_move(read_u16(p + 34)), read_u16(p + 36)};
-            const int own = std::int8_t(p[38]);
+            constexpr Offsets AT(FixedFormat::PSV);
+            out = {read_s16(p + AT.score), from_psv_move(read_u16(p + AT.move)),
+                   read_u16(p + AT.ply)};
+            const int own = std::int8_t(p[AT.result]);
             if (own < -1 || own > 1) return "unknown result";
             const bool black = (own == 1) == (turn_of(p) == BLACK);
             result = own == 0 ? 0 : black ? 1 : 2;
             if (out.ply > 32767) return "a ply beyond 32767";
             break;
         }
-        default:
-            out = {read_s16(p + 32), read_u16(p + 34)};
-            result = p[36];
+        default: {  // HCPE2 differs from HCPE in what its result means
+            constexpr Offsets AT(FixedFormat::HCPE);
+            out = {read_s16(p + AT.score), read_u16(p + AT.move)};
+            result = p[AT.result];
             break;
+        }
     }
     if (format == FixedFormat::HCPE2) {
         if (!is_result_byte(std::uint8_t(result))) return "unknown result";
@@ -226,10 +248,6 @@ class FixedReader {
     std::int32_t game_ = 0;
 };
 
-void append(std::string& out, std::span<const std::uint8_t> bytes) {
-    out.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-}
-
 Winner winner_of(float result, Color turn) {
     if (result == 0.5f) return Winner::DRAW;
     return (result > 0.5f) == (turn == BLACK) ? Winner::BLACK : Winner::WHITE;
@@ -253,38 +271,38 @@ std::size_t count_sound(FixedFormat format, std::span<const std::uint8_t> bytes,
 }
 
 void write_fixed(FixedFormat format, const SampleTable& table, std::string& out) {
-    out.reserve(out.size() + table.size() * record_size(format));
+    const std::size_t size = record_size(format);
+    const Offsets at(format);
+    std::size_t begin = out.size();
+    out.resize(begin + table.size() * size);  // of zeros
     Position position;
-    for (std::size_t i = 0; i < table.size(); ++i) {
+    for (std::size_t i = 0; i < table.size(); ++i, begin += size) {
+        char* p = &out[begin];
         const std::span<const std::uint8_t, 32> hcp(&table.hcp[i * 32], 32);
-        const Color turn = turn_of(hcp.data());
-        const Winner winner = winner_of(table.result[i], turn);
+        const Winner winner = winner_of(table.result[i], turn_of(hcp.data()));
+        std::ranges::copy(hcp, p);
+        write_u16(p + at.score, table.score_cp[i]);
+        write_u16(p + at.move, table.move16[i]);
         switch (format) {
+            case FixedFormat::HCPE:
+                p[at.result] = char(winner);
+                break;
+            case FixedFormat::HCPE2:
+                p[at.result] = char(to_result_byte(winner, table.end[i]));
+                break;
             case FixedFormat::APERY:
-                append(out, hcp);
-                append_u16(out, table.ply[i]);
-                append_u16(out, table.score_cp[i]);
-                append_u16(out, table.move16[i]);
-                append_u16(out, table.end_ply[i]);
-                append_u8(out, int(winner));
+                write_u16(p + at.ply, table.ply[i]);
+                write_u16(p + at.end_ply, table.end_ply[i]);
+                p[at.result] = char(winner);
                 break;
             case FixedFormat::PSV:
                 position.set_hcp(hcp);
-                append(out, position.packed_sfen());
-                append_u16(out, table.score_cp[i]);
-                append_u16(out, to_psv_move(table.move16[i]));
-                append_u16(out, table.ply[i]);
-                append_u8(out, winner == Winner::DRAW ? 0 : table.result[i] > 0.5f ? 1 : -1);
-                break;
-            default:
-                append(out, hcp);
-                append_u16(out, table.score_cp[i]);
-                append_u16(out, table.move16[i]);
-                append_u8(out, format == FixedFormat::HCPE ? int(winner)
-                                                           : to_result_byte(winner, table.end[i]));
+                std::ranges::copy(position.packed_sfen(), p);
+                write_u16(p + at.move, to_psv_move(table.move16[i]));
+                write_u16(p + at.ply, table.ply[i]);
+                p[at.result] = winner == Winner::DRAW ? 0 : table.result[i] > 0.5f ? 1 : -1;
                 break;
         }
-        append_u8(out, 0);
     }
 }
 

@@ -1,19 +1,17 @@
-// Formats of one position a record, all little-endian, each record of one size:
+// Formats of one position per record, all little-endian, each record of one size.
 //
-//   HCPE   38  hcp[32]     s16 score  u16 move16  s8 winner           pad
-//   HCPE2  38  hcp[32]     s16 score  u16 move16  u8 result byte      pad
-//   APERY  42  hcp[32]     s16 ply    s16 score   u16 move16  s16 end ply  u8 winner  pad
-//   PSV    40  packed[32]  s16 score  u16 move    u16 ply     s8 side to move's result  pad
-//
-// score: centipawns, side to move. winner: 0 draw, 1 Black, 2 White. Result byte: as in hcpe3.
+// Position: hcp, in PSV a PackedSfen. Score: centipawns, side to move. Result: 0 draw, 1 Black,
+// 2 White; in HCPE2 the result byte of hcpe3; in PSV the side to move's, -1 to 1.
 // PSV's move is YaneuraOu's: bits 0-6 to, 7-13 from or the type dropped, 14 drop, 15 promotes.
 // A move of 0 is none. Sources: Apery and dlshogi (HuffmanCodedPosAndEval), YaneuraOu
 // (PackedSfenValue).
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "komadori/records/samples.h"
@@ -22,15 +20,62 @@ namespace komadori {
 
 enum class FixedFormat : std::uint8_t { HCPE, HCPE2, APERY, PSV };
 
-constexpr std::size_t record_size(FixedFormat format) {
+enum class FieldRole : std::uint8_t { POSITION, SCORE, MOVE, PLY, END_PLY, RESULT, PADDING };
+
+// A field under cshogi's name, with numpy's type of its items.
+struct FixedField {
+    FieldRole role;
+    std::string_view name, type;
+    std::size_t offset, count = 1;
+};
+
+constexpr std::array HCPE_FIELDS{
+    FixedField{FieldRole::POSITION, "hcp", "u1", 0, 32},
+    FixedField{FieldRole::SCORE, "eval", "<i2", 32},
+    FixedField{FieldRole::MOVE, "bestMove16", "<u2", 34},
+    FixedField{FieldRole::RESULT, "gameResult", "i1", 36},
+    FixedField{FieldRole::PADDING, "dummy", "u1", 37},
+};
+constexpr std::array HCPE2_FIELDS{
+    FixedField{FieldRole::POSITION, "hcp", "u1", 0, 32},
+    FixedField{FieldRole::SCORE, "eval", "<i2", 32},
+    FixedField{FieldRole::MOVE, "bestMove16", "<u2", 34},
+    FixedField{FieldRole::RESULT, "result", "u1", 36},
+    FixedField{FieldRole::PADDING, "dummy", "u1", 37},
+};
+constexpr std::array APERY_FIELDS{
+    FixedField{FieldRole::POSITION, "hcp", "u1", 0, 32},
+    FixedField{FieldRole::PLY, "ply", "<i2", 32},
+    FixedField{FieldRole::SCORE, "eval", "<i2", 34},
+    FixedField{FieldRole::MOVE, "bestMove16", "<u2", 36},
+    FixedField{FieldRole::END_PLY, "endPly", "<i2", 38},
+    FixedField{FieldRole::RESULT, "gameResult", "u1", 40},
+    FixedField{FieldRole::PADDING, "dummy", "u1", 41},
+};
+constexpr std::array PSV_FIELDS{
+    FixedField{FieldRole::POSITION, "sfen", "u1", 0, 32},
+    FixedField{FieldRole::SCORE, "score", "<i2", 32},
+    FixedField{FieldRole::MOVE, "move", "<u2", 34},
+    FixedField{FieldRole::PLY, "gamePly", "<u2", 36},
+    FixedField{FieldRole::RESULT, "game_result", "i1", 38},
+    FixedField{FieldRole::PADDING, "padding", "u1", 39},
+};
+
+constexpr std::span<const FixedField> fields_of(FixedFormat format) {
     switch (format) {
+        case FixedFormat::HCPE2:
+            return HCPE2_FIELDS;
         case FixedFormat::APERY:
-            return 42;
+            return APERY_FIELDS;
         case FixedFormat::PSV:
-            return 40;
+            return PSV_FIELDS;
         default:
-            return 38;
+            return HCPE_FIELDS;
     }
+}
+
+constexpr std::size_t record_size(FixedFormat format) {
+    return fields_of(format).back().offset + 1;  // the padding's
 }
 
 // Reads records from byte `begin` on until `max_records` are read or the bytes end, every one

@@ -1,4 +1,4 @@
-// Games as columns: one row a game, one a ply, one a candidate move. What every reader of a
+// Games as columns: one row per game, one per ply, one per candidate move. What every reader of a
 // game format fills and every writer of one takes.
 #pragma once
 
@@ -31,6 +31,7 @@ enum class End : std::uint8_t {
 
 constexpr std::size_t ALL = std::numeric_limits<std::size_t>::max();
 constexpr std::int32_t NO_SCORE = std::numeric_limits<std::int32_t>::min();
+constexpr std::int32_t MATE_CP = 30000;  // the score of a mate, for the side that mates
 constexpr std::int32_t NO_TIME = -1;
 constexpr std::uint16_t NO_CANDIDATES = 0xffff;  // the format says nothing about the ply
 

@@ -10,6 +10,17 @@
 
 namespace komadori {
 
+// splitmix64 after each word of the hcp.
+inline std::uint64_t position_key(const std::uint8_t* hcp) {
+    std::uint64_t key = 0;
+    for (int i = 0; i < 4; ++i) {
+        std::uint64_t word;
+        std::memcpy(&word, hcp + 8 * i, 8);
+        key = splitmix64(key ^ word);
+    }
+    return key;
+}
+
 class PositionSet {
   public:
     // Whether the position wasn't in the set before.
@@ -32,12 +43,7 @@ class PositionSet {
     static constexpr std::uint64_t EMPTY = 0;
 
     static std::uint64_t hash(const std::uint8_t* hcp) {
-        std::uint64_t h = 0;
-        for (int i = 0; i < 4; ++i) {
-            std::uint64_t word;
-            std::memcpy(&word, hcp + 8 * i, 8);
-            h = splitmix64(h ^ word);
-        }
+        const std::uint64_t h = position_key(hcp);
         return h == EMPTY ? 1 : h;
     }
 

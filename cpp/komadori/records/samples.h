@@ -1,4 +1,4 @@
-// Training samples: one row a position that a record gives a move, a score or a result for.
+// Training samples: one row per position that a record gives a move, a score or a result for.
 // Plies are 0 where the source doesn't give them.
 #pragma once
 

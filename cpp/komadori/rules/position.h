@@ -14,6 +14,7 @@
 
 #include "komadori/rules/attacks.h"
 #include "komadori/rules/bitboard.h"
+#include "komadori/rules/declaration.h"
 #include "komadori/rules/hand.h"
 #include "komadori/rules/setup.h"
 #include "komadori/rules/types.h"
@@ -110,10 +111,8 @@ class Position {
     // The side to move's points for entering-king declaration (large pieces 5, small ones 1, in the
     // zone and in hand); -1 unless its king and ten other pieces are in the zone and not in check.
     int declaration_points() const;
-    bool can_declare_win(int points_black = 28,
-                         int points_white = 27) const {  // 24-point rule: 31, 31
-        int points = declaration_points();
-        return points >= (turn_ == BLACK ? points_black : points_white);
+    bool can_declare_win(const DeclarationPoints& wanted = POINTS_27) const {
+        return wanted[turn_] > 0 && declaration_points() >= wanted[turn_];
     }
     // A move that mates, Move() if there is none. Cheapest when not in check.
     Move mate_in_one() const;

@@ -12,7 +12,7 @@
 
 namespace komadori {
 
-// How many pieces of each base type a set has, by PieceType; kings: one a side.
+// How many pieces of each base type a set has, by PieceType; kings: one per side.
 constexpr int PIECES_IN_SET[9] = {0, 18, 4, 4, 4, 2, 2, 4, 2};
 constexpr PieceType HAND_TYPES[7] = {PAWN, LANCE, KNIGHT, SILVER, GOLD, BISHOP, ROOK};
 constexpr int MAX_PLY = 1'000'000;

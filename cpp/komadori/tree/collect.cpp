@@ -233,12 +233,11 @@ NodeIndex Tree::create_node(const Position& position) {
     const NodeIndex index = store_.create(key_of(position));
     Node& node = store_[index];
     node.turn = position.turn();
-    const auto [black, white] = options_.declaration_points;
     if (is_drawn(position.ply(), options_.draw_ply)) {
         node.proof = Proof::DRAW;
     } else if ((options_.mate_in_one && !position.in_check() &&
                 !position.mate_in_one().is_none()) ||
-               (black > 0 && position.can_declare_win(black, white))) {
+               position.can_declare_win(options_.declaration_points)) {
         node.proof = Proof::WIN;
         node.proof_plies = 1;
     } else {

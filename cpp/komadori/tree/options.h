@@ -20,8 +20,8 @@ struct TreeOptions {
     float c_growth = 1.0f;
 
     // C times 1 + scale (sd / prior - 1), sd the standard deviation of the node's values on the
-    // scale -1 to 1, its variance averaged with prior^2 of so many visits (KataGo's dynamic cPUCT:
-    // scale 0.85, prior 0.40, weight 2).
+    // scale -1 to 1, its variance averaged with stdev_prior^2 of that many visits (KataGo's
+    // dynamic cPUCT: scale 0.85, prior 0.40, weight 2).
     float stdev_scale = 0.0f;  // 0: off
     float stdev_prior = 0.40f;
     float stdev_prior_weight = 2.0f;

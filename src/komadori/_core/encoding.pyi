@@ -3,6 +3,7 @@ import enum
 from typing import Annotated, overload
 
 import numpy
+import numpy.typing
 from numpy.typing import NDArray
 
 import komadori._core.rules
@@ -134,6 +135,11 @@ class LabelScheme:
     def is_invertible(self) -> bool: ...
 
 TOKEN_SIZE: int = 64
+
+GOLDEN_64: int = 11400714819323198485
+
+def mix64(numbers: numpy.typing.NDArray[numpy.uint64]) -> None:
+    """splitmix64's finalizer of each number, in place."""
 
 def feature_tables() -> list[FeatureTable]:
     """Every feature table."""

@@ -10,8 +10,6 @@ import komadori._core.rules
 
 CANDIDATE_VISITS: int = 1000
 
-MATE_SCORE_CP: int = 30000
-
 class SearchBounds:
     """Bounds of every search of a game; 0 is none."""
 
@@ -279,7 +277,9 @@ class TeacherGames:
         """Of those, how many aren't finished."""
 
     def take(self, timeout_ms: int) -> list[FinishedGame]:
-        """Games that have ended since the last call; waits for one so long."""
+        """
+        Games that have ended since the last call; waits up to the timeout for one.
+        """
 
     def stop(self) -> None:
         """Ends the threads at once; games in play are lost."""

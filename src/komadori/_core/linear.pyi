@@ -106,7 +106,7 @@ def bona_list(position: komadori._core.rules.Position, view: int) -> list[int]:
     """The pieces besides kings by their numbers, in no order."""
 
 def nnue_kernels() -> list[str]:
-    """Ways of NNUE's arithmetic that this processor has, the fastest first."""
+    """Ways of NNUE's arithmetic that this CPU has, the fastest first."""
 
 def nnue_architecture(architecture: str) -> str:
     """As nn.bin describes it."""

@@ -9,6 +9,8 @@ class RecordError(ValueError):
 
 NO_SCORE: int = -2147483648
 
+MATE_CP: int = 30000
+
 NO_TIME: int = -1
 
 NO_CANDIDATES: int = 65535
@@ -24,6 +26,11 @@ def hcpe3_sample_moves(data: numpy.typing.NDArray[numpy.uint8]) -> tuple[dict[st
 def fixed_samples(format: str, data: numpy.typing.NDArray[numpy.uint8], begin: int = 0, max_records: int = ...) -> tuple[dict[str, Any], list[tuple[int, int, int, str, int]], int]: ...
 
 def record_size(format: str) -> int: ...
+
+def fixed_fields(format: str) -> list[tuple[str, str, int]]:
+    """
+    Name, numpy type and count of each field of a record, in its order, without gaps.
+    """
 
 def count_sound(format: str, data: numpy.typing.NDArray[numpy.uint8], limit: int) -> int: ...
 
@@ -41,6 +48,11 @@ class GameTable:
     def csa(self, game: int) -> bytes: ...
 
     def samples(self) -> dict[str, Any]: ...
+
+def position_keys(hcp: numpy.typing.NDArray[numpy.uint8]) -> numpy.typing.NDArray[numpy.uint64]:
+    """
+    uint64 [N] from uint8 [N, 32]: equal positions (board, hands, turn) get equal keys.
+    """
 
 class PositionSet:
     """Positions, told apart by a 64-bit hash of their hcp."""

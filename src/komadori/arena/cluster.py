@@ -77,7 +77,7 @@ def run_jobs_on_cluster(
     jobs: Iterator[Job],
     concurrency: int | None = None,
 ) -> Iterator[GameRecord]:
-    """As `workers.run_jobs`, on all machines of a Ray cluster, so many games at once on each.
+    """As `workers.run_jobs`, on all machines of a Ray cluster, `workers` games at once on each.
 
     Specifications name files by paths that every machine knows. A game whose machine is lost is
     played again on another one. Raises ClusterError.

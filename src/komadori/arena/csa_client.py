@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: A blank line is sent after so much silence of ours; servers want 30 s at least between them.
+#: Send a blank line after this much silence of ours; servers want at least 30 s between them.
 KEEP_ALIVE_S = 45.0
 
-#: A server that hasn't said anything for so long is taken as gone.
+#: A server that is silent for this long is taken as gone.
 SILENCE_S = 3600.0
 
 #: First and longest pause before connecting again.
@@ -189,7 +189,7 @@ class CsaClient:
         self._on_game = on_game
 
     def play(self, games: int | None = None, stop: threading.Event | None = None) -> list[CsaGame]:
-        """Play so many games, or on and on, connecting again whenever the connection is lost.
+        """Play this many games, or without end, and reconnect whenever the connection is lost.
 
         Raises CsaLoginError when the server refuses the account. `stop` ends after the game that
         is on.

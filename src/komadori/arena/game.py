@@ -54,7 +54,7 @@ class Conditions:
     movetime_ms: int | None = None
     margin_ms: int = 0
     max_plies: int = 320
-    """The game is drawn when so many moves, the opening's included, were made without an end."""
+    """The game is drawn after this many moves, the opening's included."""
     auto_declare: bool = True
     """A player that fulfils the 27-point rule when it is to move has won without claiming it."""
     adjudicate_cp: int = 0

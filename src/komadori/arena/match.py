@@ -18,7 +18,7 @@ from komadori.arena.page import write_page
 from komadori.arena.store import MatchStore, check_record_suffix
 from komadori.arena.workers import Job, PlayerSource, run_jobs
 
-#: Below so many whole pairs the spread of pairs is too rough, and single games give the error.
+#: With fewer whole pairs their variance is too rough: single games give the error.
 MIN_PAIRS = 10
 
 #: Random opening plies where nothing else is asked for.
@@ -88,7 +88,7 @@ class MatchResult:
 
     @property
     def p_value(self) -> float:
-        """One-sided: the chance of at least so many wins among the decided games at evens."""
+        """One-sided: the probability of so many wins or more among the decided games of equals."""
         return elo.sign_test(self.wins, self.losses)
 
     @property
@@ -164,8 +164,8 @@ def play_match(
     game, in the order they finish. `out` is a folder for games.jsonl, result.json and a page; games
     already there, played under the same terms, are counted and not played again. `records` (kif,
     csa, usi, ...; one or several) writes each game there as a record too. `sprt` ends the match
-    early once decided. `ray`: the address of a Ray cluster whose machines play, so many games at
-    once on each.
+    early once decided. `ray`: the address of a Ray cluster; each machine plays `concurrency`
+    games at once.
 
     Raises ValueError for unusable arguments and PlayerSpecError for a bad specification.
     """

@@ -56,7 +56,7 @@ def random_openings(
 
     `is_fair` decides which positions are kept; by default those where nobody is in check,
     mates in one or can win more than a pawn's exchange at once. The same arguments give the
-    same openings. Raises OpeningError if so many different ones can't be found.
+    same openings. Raises OpeningError if there aren't `count` different ones.
     """
     if plies == 0 and count > 0:
         return [Opening(sfen)] * count
@@ -97,7 +97,7 @@ def is_quiet(board: Board) -> bool:
     return all(gain_cp(board, move) <= QUIET_GAIN_CP for move in board.legal_moves)
 
 
-#: Files of openings, one a line; others are taken for game records.
+#: Files of openings, one per line; others are taken for game records.
 TEXT_SUFFIXES = (".txt", ".sfen", ".epd", "")
 
 #: How much of a recorded game is an opening, where nobody says.
@@ -105,7 +105,7 @@ DEFAULT_RECORD_PLIES = 24
 
 
 def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
-    """Openings from a text file, one a line, or from a file of game records.
+    """Openings from a text file, one per line, or from a file of game records.
 
     A line is `startpos [moves ...]`, `sfen ... [moves ...]`, the same after `position`, a bare
     SFEN, or bare USI moves from the start position; blank lines and lines that begin with `#`

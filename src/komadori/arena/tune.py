@@ -26,7 +26,7 @@ from komadori.arena.spsa import Parameter, Spsa, Trial
 from komadori.arena.workers import Job, WorkerError, run_jobs
 from komadori.atomic import write_text
 
-#: So many failures of the engine in a row end a tuning: its options are unusable.
+#: Failures of the engine in a row that end a tuning: its options are unusable.
 MAX_FAILURES = 20
 
 #: Seconds between pages.

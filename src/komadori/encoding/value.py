@@ -9,6 +9,8 @@ from typing import Final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from komadori._core.records import MATE_CP
+
 #: dlshogi's training data (dlshogi, hcpe_decoder and --eval_coef).
 DLSHOGI_COEF: Final = 756.0864962951762
 #: elmo, Apery and pydlshogi.
@@ -50,7 +52,7 @@ def score_from_win_rate(
     win_rate: ArrayLike, coef: float = DLSHOGI_COEF, limit_cp: float = ...
 ) -> NDArray[np.floating]: ...
 def score_from_win_rate(
-    win_rate: ArrayLike, coef: float = DLSHOGI_COEF, limit_cp: float = 30_000.0
+    win_rate: ArrayLike, coef: float = DLSHOGI_COEF, limit_cp: float = MATE_CP
 ) -> float | NDArray[np.floating]:
     """The inverse, coef * log(rate / (1 - rate)), within -limit_cp..limit_cp.
 

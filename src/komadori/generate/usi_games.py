@@ -12,7 +12,7 @@ from komadori._core import generate as _core
 from komadori.generate.folder import FinishedGame, StoredFacts, StoredGame
 from komadori.generate.openings import Lines
 from komadori.generate.settings import TeacherSettings
-from komadori.records import End, Winner
+from komadori.records import MATE_CP, End, Winner
 from komadori.rules import RulesError
 from komadori.usi import adapters
 from komadori.usi.client import EngineError, ExternalEngine, Thought, UsiEngine
@@ -268,11 +268,11 @@ def _lines(infos: Sequence[InfoLine]) -> dict[str, int]:
 
 def _cp(score: Score) -> int:
     if score.mate_plies is not None:
-        return _core.MATE_SCORE_CP if score.mate_plies > 0 else -_core.MATE_SCORE_CP
+        return MATE_CP if score.mate_plies > 0 else -MATE_CP
     if score.mate_sign:
-        return _core.MATE_SCORE_CP * score.mate_sign
+        return MATE_CP * score.mate_sign
     cp = score.cp or 0
-    return max(-_core.MATE_SCORE_CP, min(_core.MATE_SCORE_CP, cp))
+    return max(-MATE_CP, min(MATE_CP, cp))
 
 
 def _close(engine: ExternalEngine) -> None:

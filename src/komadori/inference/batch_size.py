@@ -31,7 +31,7 @@ def batch_sizes(max_batch: int) -> tuple[int, ...]:
 
 
 def suited_batch(multiply_adds: float, precision: str) -> int:
-    """Rows for a network of so many multiply-adds per position: a power of two."""
+    """Rows per batch for a network with this many multiply-adds per position: a power of two."""
     rows = _TARGET[precision] * 1e6 / max(multiply_adds, 1.0)
     power = round(math.log2(max(rows, 1.0)))
     return min(max(1 << power, SMALLEST), LARGEST)

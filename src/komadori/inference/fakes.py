@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from komadori._core.encoding import GOLDEN_64, mix64
 from komadori.encoding import FEATURES, LABELS, encode_boards, legal_labels
 from komadori.inference.model_file import check_tables
 from komadori.inference.protocol import Described, Floats
@@ -39,15 +40,10 @@ def row_keys(inputs: Sequence[Floats], features: str = "dlshogi") -> NDArray[np.
     padded[:, : packed.shape[1]] = packed
     columns = padded.view("<u8")
     with np.errstate(over="ignore"):
-        mixed = (columns * _MIX[:words]).sum(axis=1, dtype=np.uint64)
-        return _mix64(mixed ^ columns[:, ::3].sum(axis=1))
-
-
-def _mix64(x: NDArray[np.uint64]) -> NDArray[np.uint64]:
-    """The finaliser of splitmix64 (Steele, Lea and Flood, 2014)."""
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
+        keys: NDArray[np.uint64] = (columns * _MIX[:words]).sum(axis=1, dtype=np.uint64)
+        keys ^= columns[:, ::3].sum(axis=1)
+    mix64(keys)
+    return keys
 
 
 class _Fake(Described):
@@ -126,12 +122,13 @@ class RandomEvaluator(_Fake):
         self._spread = np.float32(spread)
         count = np.arange(1, LABELS[labels].size + 2, dtype=np.uint64)
         with np.errstate(over="ignore"):
-            self._streams = count * np.uint64(0x9E3779B97F4A7C15)
+            self._streams = count * np.uint64(GOLDEN_64)
 
     def _evaluate(self, inputs: Sequence[Floats], policy: Floats, value: Floats) -> None:
         keys = row_keys(inputs, self.features)
         with np.errstate(over="ignore"):
-            bits = _mix64(keys[:, None] * self._seed + self._streams)
+            bits = keys[:, None] * self._seed + self._streams
+        mix64(bits.reshape(-1))
         unit = (bits >> np.uint64(40)).astype(np.float32) * np.float32(2**-24)
         policy[:] = (unit[:, 1:] * 2 - 1) * self._spread
         value[:] = 0.05 + 0.9 * unit[:, 0]

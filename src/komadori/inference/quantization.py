@@ -33,7 +33,7 @@ from komadori.rules import Board
 TOP1_TOLERANCE = 0.5
 
 #: What int8 must keep of float32's top-1 accuracy, as a ratio; less is an error, where it is less
-#: by so many standard errors (a chance of 5 %).
+#: by this many standard errors (a chance of 5 %).
 GATE, DOUBT = 0.99, 1.645
 
 #: Parts left in float, attempt after attempt.

@@ -14,7 +14,7 @@ from komadori.encoding import LABELS
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.protocol import Evaluator, Floats, InferenceError, Planes
 
-#: After an urgent request the others wait so long for the next one of the same short search,
+#: How long the others wait after an urgent request for the next one of the same short search,
 HOLD_S = 0.015
 #: but never longer than this for their turn.
 MOST_HOLD_S = 0.1

@@ -31,7 +31,8 @@ STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
 NO_SCORE: int = _core.NO_SCORE
 NO_TIME: int = _core.NO_TIME
 NO_CANDIDATES: int = _core.NO_CANDIDATES
-MATE_CP = 30000  #: what "mate" in a comment becomes, as a score
+#: The score of a mate, for the side that mates.
+MATE_CP: int = _core.MATE_CP
 
 
 class Winner(IntEnum):

@@ -34,45 +34,13 @@ __all__ = [
 #: The records of the one-position formats, for a numpy view of a file; field names are cshogi's.
 #: What each field means stands in cpp/komadori/records/fixed_size.h.
 LAYOUTS = {
-    "hcpe": np.dtype(
+    name: np.dtype(
         [
-            ("hcp", "u1", 32),
-            ("eval", "<i2"),
-            ("bestMove16", "<u2"),
-            ("gameResult", "i1"),
-            ("dummy", "u1"),
+            (field, type_, (count,)) if count > 1 else (field, type_)
+            for field, type_, count in _core.fixed_fields(name)
         ]
-    ),
-    "hcpe2": np.dtype(
-        [
-            ("hcp", "u1", 32),
-            ("eval", "<i2"),
-            ("bestMove16", "<u2"),
-            ("result", "u1"),
-            ("dummy", "u1"),
-        ]
-    ),
-    "apery": np.dtype(
-        [
-            ("hcp", "u1", 32),
-            ("ply", "<i2"),
-            ("eval", "<i2"),
-            ("bestMove16", "<u2"),
-            ("endPly", "<i2"),
-            ("gameResult", "u1"),
-            ("dummy", "u1"),
-        ]
-    ),
-    "psv": np.dtype(
-        [
-            ("sfen", "u1", 32),
-            ("score", "<i2"),
-            ("move", "<u2"),
-            ("gamePly", "<u2"),
-            ("game_result", "i1"),
-            ("padding", "u1"),
-        ]
-    ),
+    )
+    for name in ("hcpe", "hcpe2", "apery", "psv")
 }
 
 CHUNK_RECORDS = 1 << 16

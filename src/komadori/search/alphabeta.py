@@ -14,7 +14,7 @@ from komadori._core import alphabeta as core
 from komadori.encoding import score_from_win_rate, win_rate_from_score
 from komadori.encoding.value import ELMO_COEF
 from komadori.rules import DECLARATION_POINTS, Board, Move
-from komadori.search.clock import LEAST_MARGIN_MS, available_ms, margin_ms
+from komadori.search.clock import iteration_budget
 from komadori.search.memory import check_memory
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
 from komadori.search.resigning import Resigning, ResignRule
@@ -60,7 +60,7 @@ class AlphaBetaOptions:
     """Resign when the score falls to minus this (centipawns); a mate that is seen counts as
     32,000 less its plies."""
     resign_moves: int = 3
-    """After so many own moves in a row at that score; a proven mate needs one."""
+    """Own moves in a row at that score before resigning; a proven mate needs one."""
     resign_ply: int = 20
     """Never resign before this move of the game."""
     time_margin_ms: int | None = None
@@ -74,7 +74,7 @@ class AlphaBetaOptions:
     policy_depth: int = 8
     """With a policy network: it orders the moves from this remaining depth up."""
     policy_nodes: int = 20_000
-    """It is asked once in so many nodes at most, at the root always."""
+    """Least number of nodes between two evaluations of the policy; the root is always evaluated."""
     all_moves: bool = False
     """Try the non-promotions too that only serve to avoid mate by a dropped pawn."""
 
@@ -101,22 +101,18 @@ class AlphaBetaOptions:
         if unknown := self.without - set(PARTS):
             raise ValueError(f"the search has no part {', '.join(sorted(unknown))}")
 
-    def to_core(
-        self, *, has_policy: bool = False, margin_ms: int = LEAST_MARGIN_MS
-    ) -> core.Options:
-        """`margin_ms`: what is kept back from the clock of the next search."""
+    def to_core(self, *, has_policy: bool = False) -> core.Options:
         options = core.Options()
-        options.network_delay_ms = margin_ms
         options.policy_depth = self.policy_depth if has_policy else 0
         options.policy_nodes = self.policy_nodes
-        for name in ("threads", "hash_mb", "minimum_thinking_ms", "slow_mover"):
-            setattr(options, name, getattr(self, name))
+        options.threads = self.threads
+        options.hash_mb = self.hash_mb
         options.multi_pv = self.multipv
         options.max_ply = self.draw_ply
         options.set_draw_scores(
             round(score_of(self.draw_value_black)), round(score_of(self.draw_value_white))
         )
-        options.set_declaration(*DECLARATION_POINTS[self.declaration])
+        options.declaration_points = list(DECLARATION_POINTS[self.declaration])
         parts = core.Parts()
         for name in self.without:
             setattr(parts, name, False)
@@ -185,15 +181,28 @@ class AlphaBetaSearcher:
         """Change some settings by name."""
         self.options = replace(self._options, **changes)
 
-    def _core_options(self, margin_ms: int = LEAST_MARGIN_MS) -> core.Options:
-        return self._options.to_core(has_policy=self._policy is not None, margin_ms=margin_ms)
+    def _core_options(self) -> core.Options:
+        return self._options.to_core(has_policy=self._policy is not None)
 
-    def _keep_margin(self, limits: Limits) -> None:
-        """Keep back what `search.clock` says of the clock, if there is one."""
-        if limits.has_clock:
-            available = available_ms(limits, self._board.turn)
-            margin = round(margin_ms(available, self._options.time_margin_ms))
-            self._engine.set_options(self._core_options(margin))
+    def _core_limits(self, limits: Limits) -> core.Limits:
+        nodes = limits.playouts if limits.nodes is None else limits.nodes
+        times = iteration_budget(
+            limits,
+            self._board.turn,
+            self._board.ply,
+            time_margin_ms=self._options.time_margin_ms,
+            minimum_ms=self._options.minimum_thinking_ms,
+            slow_mover=self._options.slow_mover,
+        )
+        bounds = core.Limits()
+        bounds.depth = 0 if limits.depth is None else max(1, limits.depth)
+        bounds.nodes = 0 if nodes is None else max(1, nodes)
+        bounds.infinite = limits.infinite or limits.ponder or limits.mate == 0
+        if times.optimum_ms is not None and times.maximum_ms is not None:
+            bounds.optimum_ms = max(1, round(times.optimum_ms))
+            bounds.maximum_ms = max(1, round(times.maximum_ms))
+        bounds.searchmoves = [move.move16 for move in limits.searchmoves]
+        return bounds
 
     @property
     def engine(self) -> core.Engine:
@@ -229,7 +238,7 @@ class AlphaBetaSearcher:
         return score
 
     def ponderhit(self, limits: Limits) -> None:
-        self._engine.ponderhit(_core_limits(limits))
+        self._engine.ponderhit(self._core_limits(limits))
 
     def search(
         self,
@@ -239,8 +248,7 @@ class AlphaBetaSearcher:
     ) -> SearchResult:
         check_searchmoves(limits, self._board)
         engine = self._engine
-        self._keep_margin(limits)
-        engine.start(self._board, _core_limits(limits))
+        engine.start(self._board, self._core_limits(limits))
         poll_ms = _PATIENT_POLL_MS if stop is None else _POLL_MS
         try:
             while True:
@@ -296,22 +304,6 @@ class AlphaBetaSearcher:
         )
 
 
-def _core_limits(limits: Limits) -> core.Limits:
-    bounds = core.Limits()
-    nodes = limits.playouts if limits.nodes is None else limits.nodes
-    bounds.depth = 0 if limits.depth is None else max(1, limits.depth)
-    bounds.nodes = 0 if nodes is None else max(1, nodes)
-    bounds.movetime_ms = limits.movetime_ms or limits.mate or 0
-    bounds.infinite = limits.infinite or limits.ponder or limits.mate == 0
-    if limits.has_clock:
-        bounds.set_clock(
-            limits.btime_ms or 0, limits.wtime_ms or 0, limits.binc_ms or 0, limits.winc_ms or 0
-        )
-        bounds.byoyomi_ms = limits.byoyomi_ms or 0
-    bounds.searchmoves = [move.move16 for move in limits.searchmoves]
-    return bounds
-
-
 def _info(line: core.Info) -> Info:
     mate = line.mate_plies
     return Info(
@@ -348,7 +340,7 @@ def make_engines(
     *,
     fv_scale: int = 16,
 ) -> list[core.Engine]:
-    """So many engines of the compiled core over the same weights, which are in memory once.
+    """`count` engines of the compiled core that share one copy of the weights.
 
     Raises as `AlphaBetaSearcher`.
     """

@@ -7,9 +7,9 @@ from dataclasses import dataclass, replace
 from komadori.rules import BLACK
 from komadori.search.protocol import Limits
 
-#: Kept back of the time planned for a move: a share of it, within these bounds (milliseconds).
+#: Margin kept back from the time for a move: a fraction of it, within these bounds (ms).
 MARGIN_SHARE, LEAST_MARGIN_MS, MOST_MARGIN_MS = 0.1, 35, 500
-#: A search that plans otherwise is ended so long before its clock runs out.
+#: Least and most time kept back by the watch that ends a search which overran its own plan.
 HARD_MARGIN_MS = (20.0, 400.0)
 #: Kept back from the time of `go mate`.
 MATE_MARGIN_MS = 20
@@ -53,6 +53,17 @@ def available_ms(limits: Limits, turn: int) -> int:
     return remaining + byoyomi or increment
 
 
+def _clockless(limits: Limits) -> TimeBudget | None:
+    """The budget where no clock is to be divided: a fixed time, used without a margin, or none."""
+    if limits.movetime_ms is not None:
+        return TimeBudget(limits.movetime_ms, limits.movetime_ms, limits.movetime_ms)
+    if limits.mate:
+        return TimeBudget(0, limits.mate, limits.mate)
+    if limits.infinite or not limits.has_clock:
+        return TimeBudget()
+    return None
+
+
 def budget(
     limits: Limits,
     turn: int,
@@ -62,18 +73,13 @@ def budget(
     byoyomi_margin_ms: int | None = None,
     minimum_ms: float = 0,
 ) -> TimeBudget:
-    """The time for the move number `ply`.
+    """The time of a tree search for the move number `ply`.
 
     Main time is spread as dlshogi spreads it: remaining / (14 + max(0, 30 - ply)) + increment.
-    Byoyomi is used in full, `movetime_ms` without a margin. The maximum is twice the optimum
-    where the clock allows.
+    Byoyomi is used in full. The maximum is twice the optimum where the clock allows.
     """
-    if limits.movetime_ms is not None:
-        return TimeBudget(limits.movetime_ms, limits.movetime_ms, limits.movetime_ms)
-    if limits.mate:
-        return TimeBudget(0, limits.mate, limits.mate)
-    if limits.infinite or not limits.has_clock:
-        return TimeBudget()
+    if (fixed := _clockless(limits)) is not None:
+        return fixed
     remaining, increment, byoyomi = own_clock(limits, turn)
     available = available_ms(limits, turn)
     setting = byoyomi_margin_ms if byoyomi and not remaining else time_margin_ms
@@ -82,6 +88,39 @@ def budget(
     spread = remaining / (14 + max(0, 30 - ply)) + increment
     optimum = min(max(spread, byoyomi - margin, minimum_ms, 1.0), maximum)
     return TimeBudget(min(minimum_ms, maximum), optimum, min(2 * optimum, maximum))
+
+
+def iteration_budget(
+    limits: Limits,
+    turn: int,
+    ply: int,
+    *,
+    time_margin_ms: int | None = None,
+    minimum_ms: int = 0,
+    slow_mover: int = 100,
+) -> TimeBudget:
+    """The time of a search by iterative deepening for the move number `ply`.
+
+    It begins no iteration after the optimum, so its maximum is further off: four times that, as
+    far as the clock allows. Main time is to last for 15 more moves of this side at least (games
+    have some 120 to 160 plies). `slow_mover`: per cent of that share. The optimum equals the
+    maximum where byoyomi is all there is: it is used in full.
+    """
+    if (fixed := _clockless(limits)) is not None:
+        return fixed
+    remaining, increment, byoyomi = own_clock(limits, turn)
+    available = available_ms(limits, turn)
+    margin = round(margin_ms(available, time_margin_ms))
+    longest = max(available - margin, 1)
+    if byoyomi and remaining < 1.2 * byoyomi:
+        return TimeBudget(longest, longest, longest)
+    moves_left = min(max(75 - ply // 2, 15), 50)
+    share = remaining // moves_left + increment * 4 // 5 + byoyomi * 4 // 5
+    optimum = share * slow_mover // 100
+    maximum = min(4 * optimum, remaining // 4 + increment + byoyomi - margin)
+    optimum = max(optimum, minimum_ms)
+    maximum = min(max(maximum, optimum, 1), longest)
+    return TimeBudget(min(minimum_ms, maximum), min(max(optimum - margin, 1), maximum), maximum)
 
 
 def hard_limit_ms(limits: Limits, turn: int) -> float | None:
@@ -95,7 +134,7 @@ def hard_limit_ms(limits: Limits, turn: int) -> float | None:
     if not limits.has_clock:
         return None
     remaining, increment, byoyomi = own_clock(limits, turn)
-    # The clock told may hold the increment already: it isn't counted on top of it.
+    # The remaining time may include the increment already: don't count it twice.
     time_ms = max(remaining, increment) + byoyomi
     least, most = HARD_MARGIN_MS
     return max(1.0, time_ms - min(max(time_ms * MARGIN_SHARE, least), most))

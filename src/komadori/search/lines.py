@@ -11,7 +11,7 @@ from komadori.rules import Move
 
 #: Longest line.
 MAX_PV = 64
-#: Scores of win rates end at the score of 1 - 1e-5: so many times the coefficient.
+#: Scores are clamped to the score of 1 - 1e-5: this many times the coefficient.
 SCORE_LIMIT = 11.5129
 
 

@@ -77,9 +77,8 @@ def measure_search(
     positions: Mapping[str, str] = POSITIONS,
     raw: Evaluator | None = None,
 ) -> Iterator[SearchSpeed]:
-    """Search each position for so long from scratch, with half that time of raw inference before
-    and half after it. `raw`: the network run as fast as it goes, where that is not how the search
-    runs it.
+    """Search each position from scratch for `seconds`, with half that time of raw inference before
+    and after it. `raw`: the network at its fastest, where the search doesn't run it so.
     """
     raw = raw or evaluator
     searcher = PuctSearcher(evaluator, options)

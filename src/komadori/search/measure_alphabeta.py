@@ -59,7 +59,7 @@ def measure(
     weights: Path | str | None = None,
     threads: int = 1,
 ) -> Iterator[Speed]:
-    """Search each position anew for so many nodes."""
+    """Search each position from an empty table with this node limit."""
     options = AlphaBetaOptions(hash_mb=64, threads=threads)
     searcher = AlphaBetaSearcher(evaluation, weights, options)
     searcher.set_position(Board())

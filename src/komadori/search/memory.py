@@ -6,7 +6,7 @@ import os
 
 
 def check_memory(name: str, megabytes: int) -> None:
-    """Raise MemoryError where so many MiB are more than the machine has."""
+    """Raise MemoryError where `megabytes` exceeds the machine's memory."""
     present = _physical_mb()
     if present and megabytes > present:
         raise MemoryError(

@@ -71,8 +71,8 @@ class PuctOptions:
     stdev_prior_weight: float = _of_tree("stdev_prior_weight")
     """Visits that the prior's variance counts for."""
     lcb_stdevs: float = _of_tree("lcb_stdevs")
-    """Play the move with the greatest lower bound, so many standard errors below its value, of
-    those with lcb_min_visits of the most visits; leela-zero has 5. 0: off, the most visited."""
+    """Play the move with the greatest lower confidence bound, this many standard errors below its
+    value, of those with lcb_min_visits of the most visits (leela-zero: 5). 0: the most visited."""
     lcb_min_visits: float = _of_tree("lcb_min_visits")
     temperature: float = _of_tree("temperature")
     """Of the policy's softmax."""
@@ -81,7 +81,7 @@ class PuctOptions:
     temperature_decay^d. 0: off."""
     temperature_decay: float = _of_tree("temperature_decay")
     visits_per_flight: int = _TREE.visits_per_flight
-    """A node has at most one playout in flight for so many finished visits, at least one; 0: no
+    """At most one playout in flight below a node per this many finished visits, at least one; 0: no
     limit. 2 allows 1, 1, 2, 4, 8 at 1, 2, 4, 8, 16 visits."""
     draw_value_black: float = 0.5
     """What a draw is worth to Black when Black's move brings it about."""
@@ -115,7 +115,7 @@ class PuctOptions:
     resign_threshold: float = 0.01
     """Resign below this win rate; 0: never."""
     resign_moves: int = 3
-    """After so many own moves in a row below it; a proven mate needs one."""
+    """Own moves in a row below it before resigning; a proven mate needs one."""
     resign_ply: int = 20
     """Never resign before this move of the game."""
     random_plies: int = 0

@@ -15,7 +15,7 @@ class ResignRule:
     """Conditions for resigning."""
 
     moves: int = 3
-    """So many own moves in a row below the threshold. A mate that is proven needs one."""
+    """Own moves in a row below the threshold before resigning; a proven mate needs one."""
     ply: int = 20
     """Never before this move of the game."""
 

@@ -40,8 +40,8 @@ class RootMate:
         self._begin(board, plies, 0, share)
 
     def solve(self, board: Board, plies: int, moves: int, stop: threading.Event) -> None:
-        """Look for a mate with so many moves of the search, then return: always the same result,
-        unless `stop` ends it.
+        """Look for a mate with a budget of `moves`, then return: always the same result, unless
+        `stop` ends it.
         """
         self._begin(board, plies, moves, 1.0)
         thread = self._thread

@@ -92,7 +92,7 @@ class Hints:
 
     def __init__(self) -> None:
         self.playouts = UNCOUNTED
-        """At most so many are to come."""
+        """Upper bound on the playouts to come."""
         self.planned_ms = math.inf
         """To the planned end."""
         self.deadline_ms = math.inf
@@ -126,7 +126,7 @@ class Stopped:
 
 
 class NodeCount:
-    """So many new playouts."""
+    """A number of new playouts."""
 
     drains = True
 
@@ -140,7 +140,7 @@ class NodeCount:
 
 
 class VisitCount:
-    """So many visits of the root, those kept from earlier searches included."""
+    """A number of root visits, those kept from earlier searches included."""
 
     drains = True
 
@@ -213,7 +213,7 @@ class Lead:
 
 
 class Depth:
-    """The principal variation is so long."""
+    """The principal variation has reached a length."""
 
     drains = False
 

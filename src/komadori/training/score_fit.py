@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from komadori.records import MATE_CP
 from komadori.training.config import ConfigError
 from komadori.training.data import Part
 
-#: Scores from here on are mates, which say nothing of the scale.
-MOST_CP = 30_000
 _STEPS = 100
 
 
@@ -21,7 +20,7 @@ def fit_eval_coef(part: Part) -> float:
     the scores don't tell winners from losers.
     """
     score = part.samples.score_cp[part.rows].astype(np.float64)
-    known = (score != 0) & (np.abs(score) < MOST_CP)
+    known = (score != 0) & (np.abs(score) < MATE_CP)  # a mate says nothing of the scale
     x, won = score[known] / 1000, part.samples.result[part.rows][known].astype(np.float64)
     slope = 0.0
     for _ in range(_STEPS):

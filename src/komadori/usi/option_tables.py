@@ -115,9 +115,9 @@ SEARCH_OPTIONS = (
     spin("Stdev_Scale", _hundredths("stdev_scale"), 0, 1000, "explore more where values differ, "
          "hundredths (KataGo: 85); 0: off", Scope.SEARCHER, "stdev_scale", 100),
     spin("LCB_Stdevs", _hundredths("lcb_stdevs"), 0, 10_000, "play the move with the greatest "
-         "value less so many standard errors, hundredths (leela-zero: 500); 0: the most visited",
+         "value minus this many standard errors, hundredths (leela-zero: 500); 0: the most visited",
          Scope.SEARCHER, "lcb_stdevs", 100),
-    spin("LCB_Min_Visits", _hundredths("lcb_min_visits"), 0, 100, "of moves with so many of the "
+    spin("LCB_Min_Visits", _hundredths("lcb_min_visits"), 0, 100, "of moves with this share of the "
          "most visits, per cent", Scope.SEARCHER, "lcb_min_visits", 100),
     spin("Root_Temperature", _hundredths("temperature_root"), 0, 10_000,
          "`Softmax_Temperature` at the root, hundredths; 0: the same", Scope.SEARCHER,
@@ -157,10 +157,10 @@ ALPHABETA_OPTIONS = (
     filename("EvalFile", "", "its file of weights; empty: the package's"),
     filename("PolicyModel", "", "a network that [orders the moves]"
              "(alphabeta.md#ordered-by-a-policy-network)"),
-    spin("Policy_Depth", 8, 1, 200, "it is asked from so many remaining plies on", Scope.SEARCHER,
-         "policy_depth"),
-    spin("Policy_Nodes", 20_000, 0, MANY, "and once in so many nodes at most", Scope.SEARCHER,
-         "policy_nodes"),
+    spin("Policy_Depth", 8, 1, 200, "least remaining depth at which it is evaluated",
+         Scope.SEARCHER, "policy_depth"),
+    spin("Policy_Nodes", 20_000, 0, MANY, "least number of nodes between two evaluations",
+         Scope.SEARCHER, "policy_nodes"),
     spin("FV_SCALE", 16, 1, 128, "what an NNUE network's output is divided by", Scope.BUILD),
     spin("Threads", 1, 1, 512, "threads that search together", Scope.SEARCHER, "threads"),
     spin("USI_Hash", 256, 1, MOST_MB, "MiB of the transposition table", Scope.SEARCHER,
@@ -188,7 +188,7 @@ ALPHABETA_OPTIONS = (
 
 #: ShogiArena refuses an engine that has neither this nor its synonym.
 DRAW_OPTIONS = (
-    spin("Draw_Ply", 0, 0, 10_000, "the game is drawn after so many plies (also "
+    spin("Draw_Ply", 0, 0, 10_000, "the game is drawn after this many plies (also "
          "`MaxMovesToDraw`); 0: never", Scope.SEARCHER, "draw_ply"),
 )  # fmt: skip
 

@@ -1,6 +1,6 @@
 """GNU Shogi: the xshogi protocol, not USI; no scores; games from the start position only.
 
-Limits: `depth` in go, or the option `depth` (3, 4, 5, 6 take about 5, 30, 150, 600 ms a move
+Limits: `depth` in go, or the option `depth` (3, 4, 5, 6 take about 5, 30, 150, 600 ms per move
 in openings); with neither, depth 4. The book is off unless the option `book` is `true`.
 """
 

@@ -1,4 +1,4 @@
-// Work shared out among threads.
+// Loops over several threads.
 #pragma once
 
 #include <algorithm>
@@ -10,18 +10,18 @@
 
 namespace komadori {
 
-// Calls work(thread) in so many threads and rethrows what one throws.
-template <class Work>
-void in_threads(int threads, const Work& work) {
+// Calls body(thread) on that many threads, waits for all, and rethrows the first exception.
+template <class Body>
+void run_threads(int threads, const Body& body) {
     const auto n = std::size_t(std::max(threads, 1));
-    if (n == 1) return work(std::size_t(0));
+    if (n == 1) return body(std::size_t(0));
     std::vector<std::exception_ptr> failures(n);
     {
         std::vector<std::jthread> pool;
         for (std::size_t i = 0; i < n; ++i) {
             pool.emplace_back([&, i] {
                 try {
-                    work(i);
+                    body(i);
                 } catch (...) {
                     failures[i] = std::current_exception();
                 }
@@ -33,22 +33,22 @@ void in_threads(int threads, const Work& work) {
     }
 }
 
-// Calls work(thread, begin, end) for equal shares of the count.
-template <class Work>
-void share(std::size_t count, int threads, const Work& work) {
+// Static schedule: calls body(thread, begin, end) once per thread, on equal ranges of [0, count).
+template <class Body>
+void parallel_for(std::size_t count, int threads, const Body& body) {
     const auto n = std::size_t(std::max(threads, 1));
-    in_threads(threads, [&](std::size_t i) { work(i, count * i / n, count * (i + 1) / n); });
+    run_threads(threads, [&](std::size_t i) { body(i, count * i / n, count * (i + 1) / n); });
 }
 
-// Calls work(thread, next) where next() gives numbers below count, each once, then count: for
-// pieces of work of different length.
-template <class Work>
-void take_turns(std::size_t count, int threads, const Work& work) {
+// Dynamic schedule, for items of unequal cost: calls body(thread, next) once per thread; next()
+// returns each index of [0, count) to one caller, then count.
+template <class Body>
+void parallel_queue(std::size_t count, int threads, const Body& body) {
     std::atomic<std::size_t> taken{0};
     const auto next = [&] {
         return std::min(taken.fetch_add(1, std::memory_order_relaxed), count);
     };
-    in_threads(threads, [&](std::size_t i) { work(i, next); });
+    run_threads(threads, [&](std::size_t i) { body(i, next); });
 }
 
 }  // namespace komadori
