@@ -4,16 +4,13 @@
 #include <chrono>
 #include <utility>
 
+#include "komadori/generate/score.h"
+
 namespace komadori::generate {
 namespace {
 
 using alphabeta::Engine;
 using alphabeta::Info;
-
-int to_cp(alphabeta::Score score) {
-    if (!alphabeta::is_mate(score)) return score;
-    return score > 0 ? MATE_CP : -MATE_CP;
-}
 
 // The last whole iteration's lines, the best move as an interrupted one has corrected it.
 std::vector<ScoredMove> lines_of(const std::vector<Info>& reported, const Info& best) {

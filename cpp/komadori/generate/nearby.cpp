@@ -6,6 +6,8 @@
 #include <thread>
 #include <utility>
 
+#include "komadori/generate/score.h"
+
 namespace komadori::generate {
 namespace {
 
@@ -104,15 +106,12 @@ void NearbySearch::work(Engine& engine, std::span<const std::uint8_t> hcp,
             searched += std::chrono::steady_clock::now() - began;
             nodes += engine.nodes();
             if (found.lines.empty() || found.declares_win) continue;
-            const alphabeta::Score score = found.lines.front().score;
-            const int cp = !alphabeta::is_mate(score) ? score
-                           : score > 0                ? MATE_SCORE_CP
-                                                      : -MATE_SCORE_CP;
+            const int cp = to_cp(found.lines.front().score);
             if (settings_.limit_cp && std::abs(cp) > settings_.limit_cp) continue;
             const auto bytes = position->hcp();
             out.hcp.insert(out.hcp.end(), bytes.begin(), bytes.end());
             out.move16.push_back(found.lines.front().pv.front().move16());
-            out.score_cp.push_back(std::int16_t(std::clamp(cp, -MATE_SCORE_CP, MATE_SCORE_CP)));
+            out.score_cp.push_back(std::int16_t(std::clamp(cp, -MATE_CP, MATE_CP)));
             out.result.push_back(position->turn() == turn ? result[row] : 1 - result[row]);
             out.game.push_back(std::int32_t(row));
             out.ply.push_back(0);

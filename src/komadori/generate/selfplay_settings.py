@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any
 
+from komadori.encoding.value import DLSHOGI_COEF
 from komadori.generate.settings import LONGEST_GAME
 from komadori.rules import DECLARATION_POINTS
 from komadori.search.options import PuctOptions
@@ -65,7 +66,7 @@ class SelfPlaySettings:
     """A game is drawn after so many moves."""
     reuse_tree: bool = True
     """Keep what the last search found below the move played."""
-    eval_coef: float = 756.0864962951762
+    eval_coef: float = DLSHOGI_COEF
     """Centipawns per unit of log odds in the scores written."""
     memory_mb: int = 4
     """Of each game's tree."""

@@ -23,6 +23,7 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
+from komadori.encoding.value import DLSHOGI_COEF
 from komadori.nets.heads import SQUARES
 from komadori.nets.model_file import ModelCard, ModelFileError, load_weights
 from komadori.nets.network import Interface, Network
@@ -31,7 +32,7 @@ from komadori.nets.resnet import ResNetConfig
 from komadori.nets.wide_resnet import WideResNetConfig
 
 #: dlshogi's scale of the teacher's scores.
-EVAL_COEF = 756.0864962951762
+EVAL_COEF = DLSHOGI_COEF
 #: Planes of the second input to our feature tables.
 _FEATURES = {57: "dlshogi", 119: "dlshogi-119"}
 #: What batch norm adds to the variance in wideresnet10, and in torch unless told.

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+from komadori.encoding.value import DLSHOGI_COEF
 from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
 from komadori.nets.registry import family_of
 
@@ -128,7 +129,7 @@ class LossConfig:
     value_lambda: float = 0.333
     lambda_decay: float = 0.0
     value_loss: str = "cross-entropy"
-    eval_coef: float = 756.0864962951762
+    eval_coef: float = DLSHOGI_COEF
     policy_target: str = "move"
     policy_temperature: float = 1.0
     hard_share: float = 0.0
