@@ -27,10 +27,20 @@ SHORTENED: dict[str, tuple[str, ...]] = {
     "analyse": ("--nodes", "2"),
     "bench alphabeta": ("--nodes", "2000"),
     "lab run": ("--positions", "600", "--width", "8", "--test-positions", "200", "--seeds", "1"),
-    "linear train two-piece": ("--help",),
-    "linear train kpp": ("--help",),
-    "linear train nnue": ("--help",),
-    "linear loop": ("--help",),
+    "linear train two-piece": ("--iterations", "1", "--positions", "20", "--set=updates=1"),
+    "linear train kpp": ("--epochs", "1"),
+    "linear train nnue": ("--epochs", "1"),
+    "linear loop": (
+        "--rounds",
+        "1",
+        "--games",
+        "4",
+        "--nodes",
+        "20",
+        "--set=iterations=1",
+        "--set=positions=20",
+        "--set=updates=1",
+    ),
 }
 #: Parts of a command that would take long, and what stands for them.
 REPLACED = {
@@ -163,6 +173,9 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     records.write_games(folder / "floodgate/own.csa", games)
     for name in ("games.csa", "new.hcpe3", "other.hcpe3"):
         records.write_games(folder / name, games)
+    for game in games:
+        game.end = records.End.RESIGN
+    records.write_games(folder / "games/own.csa", games)
     rated = games[0]
     rated.headers = {"black_rating": "3100", "white_rating": "3200"}
     records.write_games(folder / "floodgate/rated.csa", [rated])
@@ -224,9 +237,9 @@ def test_readme_commands_run(workplace: Path) -> None:
 @pytest.mark.parametrize("page", DOCS)
 def test_documented_commands_run(page: str, workplace: Path) -> None:
     pytest.importorskip("torch")
-    if not (workplace / "games.hcpe3").exists():  # the README comes first
+    if not (workplace / "model.onnx").exists():  # the README comes first
         for line in commands("README.md"):
-            if line.startswith("komadori records sample"):
+            if line.startswith("komadori "):
                 run(line, workplace)
     for line in commands(page):
         if not any(part in line for part in LEFT_OUT):

@@ -112,3 +112,12 @@ def test_a_network_of_other_tables() -> None:
     evaluator = load("random:1", features="attention", labels="1134")
     (found,) = dict(PositionAnalyser(evaluator, Effort(nodes=50)).analyse([(0, Board())])).values()
     assert found.visits >= 50
+
+
+@pytest.mark.parametrize(
+    "sfen", ["4k4/9/9/9/9/9/9/9/9 b 2G2R2B 1", "9/9/9/9/9/9/9/9/4K4 b 2G2R2B 1"]
+)
+def test_a_side_may_be_without_a_king(sfen: str) -> None:
+    (found,) = analyse([Board(sfen)], Effort(nodes=20)).values()
+    assert found.best is not None
+    assert Board(sfen).parse_usi(found.best.pv[0]) in Board(sfen).legal_moves

@@ -219,3 +219,29 @@ class Gui:
 
 def bestmoves(lines: Iterable[str]) -> list[str]:
     return [line for line in lines if line.startswith("bestmove")]
+
+
+class Lateness:
+    """How long a block takes, and by how much the system wakes a thread too late meanwhile."""
+
+    TICK_S = 0.005
+
+    def __enter__(self) -> Lateness:
+        self.took_ms = self.most_ms = 0.0
+        self._over = threading.Event()
+        self._began = time.monotonic()
+        self._thread = threading.Thread(target=self._tick)
+        self._thread.start()
+        return self
+
+    def _tick(self) -> None:
+        before = time.monotonic()
+        while not self._over.wait(self.TICK_S):
+            now = time.monotonic()
+            self.most_ms = max(self.most_ms, (now - before - self.TICK_S) * 1000)
+            before = now
+
+    def __exit__(self, *_: object) -> None:
+        self.took_ms = (time.monotonic() - self._began) * 1000
+        self._over.set()
+        self._thread.join()

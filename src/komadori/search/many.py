@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import time
 from collections import deque
@@ -13,7 +14,7 @@ from komadori._core.tree import Tree
 from komadori.inference import Evaluator
 from komadori.inference.protocol import Floats
 from komadori.mate import MateSolver
-from komadori.rules import DECLARATION_POINTS, Board, Move
+from komadori.rules import DECLARATION_POINTS, Board, Move, PositionError
 from komadori.search.lines import RootLine, root_lines
 from komadori.search.options import PuctOptions, batch_rows
 from komadori.search.pipeline import Pipeline, slot_batches
@@ -198,7 +199,8 @@ class ManySearch(Generic[Key]):
         self._tree.set_root(root, board)
         mate: tuple[Move, ...] = ()
         if self._options.root_mate_plies:
-            mate = self._mates.solve(board, self._effort.mate_moves).moves
+            with contextlib.suppress(PositionError):  # no king to mate
+                mate = self._mates.solve(board, self._effort.mate_moves).moves
         return _Position(key, self._tree, root, self._effort, mate)
 
     def _found(self, position: _Position[Key]) -> Searched:

@@ -1,0 +1,377 @@
+"""The classes of attacks: each breaks in at a random moment or with random material."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from tools.torture.commands import COMMANDS, KOMADORI, arguments
+from tools.torture.servers import csa_servers, usi_engines
+
+from komadori.records import RecordError, read_games, sample_path, write_games
+
+#: Seconds after a signal within which a command has to end, on a machine that does other work.
+PATIENCE_S = 10.0
+#: Seconds within which a command that ends by itself has to.
+MOST_S = 400.0
+#: What would have a terminal do something.
+ESCAPES = ("\x1b", "\x07", "\x9b")
+#: Names and texts of others: markup, escapes, not UTF-8, parts of formats.
+FOREIGN = (
+    b"[red]A[/]",
+    b"[/b]",
+    b"\x1b[31m\x1b]0;x\x07",
+    b"\xff\xfe\x80",
+    b"\x83\x5c\x8c",
+    "先手：あ".encode(),
+    b"$TIME LIMIT",
+    b"' ** 30000 +7776FU",
+    b"N+x\r\n%TORYO",
+    b":smile: {0} %s",
+    "\u202e\u2066abc".encode(),
+    b"<script>alert(1)</script>",
+    b"x" * 3000,
+)
+_NAMES = [text for text in FOREIGN if b"/" not in text and b"\n" not in text and len(text) < 200]
+
+
+class BrokenError(Exception):
+    """A promise that did not hold."""
+
+
+@dataclass(frozen=True)
+class Attack:
+    """A class: what is done once, and to which commands in turn."""
+
+    run: Callable[[Path, Path, random.Random, str], None]
+    targets: Sequence[str] = ()
+
+
+def start(words: Sequence[str | Path], folder: Path, **options: object) -> subprocess.Popen[str]:
+    stdin = subprocess.PIPE if options.pop("stdin", "") else subprocess.DEVNULL
+    return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
+        [*KOMADORI, *map(os.fspath, words)],
+        cwd=folder,
+        stdin=stdin,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        errors="replace",
+        **options,
+    )
+
+
+def start_target(target: str, shop: Path, folder: Path, **options: object) -> subprocess.Popen[str]:
+    return start(arguments(target, shop), folder, stdin=COMMANDS[target].stdin, **options)
+
+
+def end(process: subprocess.Popen[str], target: str = "", most_s: float = MOST_S) -> str:
+    """Its messages, when it has ended; what it says is looked at."""
+    text = COMMANDS[target].stdin if target else ""
+    try:
+        out, err = process.communicate(text or None, timeout=most_s)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise BrokenError(f"still there after {most_s:.0f} s") from None
+    for said in (out, err):
+        if "Traceback" in said or "fault of komadori" in said:
+            raise BrokenError(said.strip()[-600:])
+        if any(sign in said for sign in ESCAPES):
+            raise BrokenError(f"an escape sequence: {said[-300:]!r}")
+    return err
+
+
+def leftovers(folder: Path) -> list[str]:
+    """Temporary files."""
+    return sorted(str(path.relative_to(folder)) for path in folder.rglob(".*.tmp"))
+
+
+def complete(target: str, shop: Path, folder: Path) -> None:
+    """The command, given again, comes to its end and cleans up."""
+    command = COMMANDS[target]
+    tries = [[]]
+    if command.resume and (folder / command.writes[0]).exists():
+        tries.insert(0, [command.resume])
+    for number, more in enumerate(tries, 1):
+        process = start([*arguments(target, shop), *more], folder, stdin=command.stdin)
+        messages = end(process, target)
+        if process.returncode == 0:
+            break
+        if number == len(tries):
+            raise BrokenError(f"run again it ends with {process.returncode}: {messages[-400:]}")
+    for name in command.writes:
+        if not (folder / name).exists():
+            raise BrokenError(f"{name} isn't there")
+    if left := leftovers(folder):
+        raise BrokenError(f"left: {', '.join(left)}")
+
+
+def state(folder: Path) -> dict[str, str]:
+    """What the files hold."""
+    return {
+        str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
+        for path in folder.rglob("*")
+        if path.is_file()
+    }
+
+
+#: Of every command that writes, those whose files two runs at once may not mix.
+WRITERS = [name for name, command in COMMANDS.items() if command.writes]
+FOLDERS = [name for name in WRITERS if COMMANDS[name].lasts and "." not in COMMANDS[name].writes[0]]
+LASTING = [name for name, command in COMMANDS.items() if command.lasts]
+ENDING = [name for name, command in COMMANDS.items() if command.ends]
+
+
+def races(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
+    """Of two runs at once in one folder each ends well or is told who is there."""
+    both = [start_target(target, shop, folder) for _ in range(2)]
+    ends = [end(process, target) for process in both]
+    codes = [process.returncode for process in both]
+    told = [number for number, text in enumerate(ends) if "in use by" in text or "exists" in text]
+    wrong = [number for number, code in enumerate(codes) if code and number not in told]
+    if wrong or all(codes):
+        raise BrokenError(f"statuses {codes}: {ends[wrong[0] if wrong else 0][-300:]}")
+    complete(target, shop, folder)
+
+
+def kills(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
+    """After a SIGKILL the same command (with --resume) completes the work and cleans up; a file
+    that was there before is the old or the new one, whole."""
+    command = COMMANDS[target]
+    old = b""
+    if "." in command.writes[0]:
+        complete(target, shop, folder)
+        old = (folder / command.writes[0]).read_bytes()
+    for _ in range(chance.randrange(1, 3)):
+        process = start_target(target, shop, folder)
+        time.sleep(chance.uniform(0.2, 8.0))
+        process.kill()
+        process.communicate()
+        if old and (folder / command.writes[0]).read_bytes() != old and target != "export":
+            raise BrokenError("neither the old file nor the new one")
+    complete(target, shop, folder)
+
+
+def disks(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
+    """A full disk is told in one line; with room the command completes its work."""
+    limit = int(10 ** chance.uniform(0.5, 6))
+
+    def full() -> None:
+        signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
+
+    process = start_target(target, shop, folder, preexec_fn=full)
+    messages = end(process, target)
+    if process.returncode:
+        last = messages.strip().splitlines()[-1:]
+        if process.returncode < 0 or not last or not last[0].startswith(("Error:", "interrupted")):
+            raise BrokenError(f"{limit} bytes: {process.returncode}: {messages[-400:]}")
+    complete(target, shop, folder)
+
+
+def readonly(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
+    """A folder that can't be written is told in one line, before long work."""
+    blocked = folder / "there"
+    blocked.mkdir()
+    # Root may write anywhere but under a file.
+    words = arguments(target, shop)
+    names = COMMANDS[target].writes
+    for name in names:
+        (folder / name).parent.mkdir(exist_ok=True)
+    (folder / "file").write_text("not a folder")
+    moved = [f"file/{word}" if word in names else word for word in words]
+    if moved == words:
+        return
+    process = start(moved, folder)
+    messages = end(process)
+    lines = [line for line in messages.splitlines() if "Error:" in line]
+    if process.returncode not in (1, 2) or len(lines) != 1:
+        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+    if (folder / "file").read_text() != "not a folder":
+        raise BrokenError("the file in the way is gone")
+
+
+def signals(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
+    """SIGINT or SIGTERM ends a command soon, with 130 or 143; then it completes its work."""
+    command = COMMANDS[target]
+    number = chance.choice([signal.SIGINT, signal.SIGTERM])
+    process = start_target(target, shop, folder)
+    # Before its handlers stand, a signal ends Python as it always did.
+    time.sleep(chance.uniform(3.0, 9.0))
+    began = time.monotonic()
+    process.send_signal(number)
+    messages = end(process, target, 60)
+    seconds = time.monotonic() - began
+    if process.returncode == 0 and command.ends:
+        return  # it had ended
+    if process.returncode != 128 + number or seconds > PATIENCE_S:
+        raise BrokenError(f"{process.returncode} after {seconds:.1f} s: {messages[-300:]}")
+    if left := leftovers(folder):
+        raise BrokenError(f"left: {', '.join(left)}")
+    if command.writes:
+        complete(target, shop, folder)
+
+
+def junk(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
+    """Files that hold anything, under names of others, are told in one line; none is changed."""
+    own = folder / os.fsdecode(chance.choice(_NAMES))
+    own.mkdir()
+    words = []
+    for word, plain in zip(arguments(target, shop), COMMANDS[target].words.split(), strict=True):
+        if not plain.startswith("{shop}"):
+            words.append(word)
+            continue
+        path = Path(word)
+        made = own / f"{os.fsdecode(chance.choice(_NAMES))}{path.suffix}"
+        if path.is_dir():
+            shutil.copytree(path, made, dirs_exist_ok=True)
+            files = [inner for inner in made.rglob("*") if inner.is_file()]
+            for inner in chance.sample(files, min(3, len(files))):
+                inner.write_bytes(mutated(inner.read_bytes(), chance))
+        else:
+            made.write_bytes(mutated(path.read_bytes(), chance))
+        words.append(str(made))
+    before = state(own)
+    process = start(words, folder, stdin=COMMANDS[target].stdin)
+    limit = 20.0 if not COMMANDS[target].ends else MOST_S
+    try:
+        messages = end(process, target, limit)
+    except BrokenError as error:
+        if not COMMANDS[target].ends and "still there" in str(error):
+            return
+        raise
+    if process.returncode not in (0, 1, 2):
+        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+    if process.returncode and sum("Error" in line for line in messages.splitlines()) != 1:
+        raise BrokenError(f"not one line: {messages[-400:]}")
+    changed = [name for name, digest in before.items() if state(own).get(name) != digest]
+    if changed and not target.startswith(("ladder", "loop")):
+        raise BrokenError(f"changed: {', '.join(changed)}")
+
+
+def mutated(data: bytes, chance: random.Random) -> bytes:
+    """Bytes changed, cut, put in; or something else altogether."""
+    if chance.random() < 0.2:
+        return chance.choice(
+            [b"", b"\x00" * 100, chance.randbytes(500), b"hello\n", b"PK\x03\x04x"]
+        )
+    made = bytearray(data)
+    for _ in range(chance.randrange(1, 6)):
+        if not made:
+            break
+        at, what = chance.randrange(len(made)), chance.randrange(4)
+        if what == 0:
+            made[at] = chance.randrange(256)
+        elif what == 1:
+            del made[at : at + chance.randrange(1, 200)]
+        elif what == 2:
+            made[at:at] = chance.randbytes(chance.randrange(1, 50))
+        else:
+            made[at:at] = chance.choice(FOREIGN) + b"\n"
+    return bytes(made)
+
+
+def files(_shop: Path, folder: Path, chance: random.Random, _target: str) -> None:
+    """Mutated records of every format of games, read in this process."""
+    name = chance.choice(["csa", "kif", "ki2", "usi", "jkf", "hcpe3"])
+    path = folder / f"a.{name}{chance.choice(['', '.gz', '.xz'])}"
+    write_games(path, chance.sample(_games(), 3))
+    path.write_bytes(mutated(path.read_bytes(), chance))
+    try:
+        found = read_games(path)
+    except RecordError:
+        return
+    for game in found:
+        game.final_board()
+
+
+def _games() -> list:  # type: ignore[type-arg]
+    if not _sample:
+        _sample.extend(read_games(sample_path())[:200])
+    return _sample
+
+
+_sample: list = []  # type: ignore[type-arg]
+
+
+def texts(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
+    """Players, events and comments of others go through every format and command, and no terminal
+    or page obeys them."""
+    games = read_games(shop / "few.csa")
+    game = games[0]
+    foreign = [text.decode("utf-8", "replace") for text in FOREIGN]
+    game.headers = {
+        "black": chance.choice(foreign),
+        "white": chance.choice(foreign),
+        "event": chance.choice(foreign),
+        chance.choice(foreign): chance.choice(foreign),
+    }
+    game.comments = {ply: chance.choice(foreign) for ply in (0, 1, 2)}
+    path = folder / f"a.{chance.choice(['csa', 'kif', 'ki2', 'usi', 'jkf'])}"
+    try:
+        write_games(path, [game])
+    except RecordError:
+        return
+    again = read_games(path)
+    if [one.usi_moves() for one in again] != [game.usi_moves()]:
+        raise BrokenError(f"{path.name}: {len(again)} games of other moves: {game.headers}")
+    lines = {
+        "analyse": ["analyse", path, "--model", shop / "model.onnx", "--nodes", "2", "-o", "o"],
+        "records stats": ["records", "stats", path],
+        "records head": ["records", "head", path],
+        "records convert": ["records", "convert", path, "-o", "b.kif"],
+        "match": [
+            "match", f"random?name={chance.choice(foreign)[:60]}", "material", "--games", "2",
+            "--max-plies", "4", "--out", "m",
+        ],
+    }  # fmt: skip
+    process = start([str(word).replace("\0", "") for word in lines[target]], folder)
+    messages = end(process)
+    if process.returncode not in (0, 1, 2) or (process.returncode and "Error" not in messages):
+        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+    if target != "match" and process.returncode:
+        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+    for page in folder.rglob("*.html"):
+        if "<script>alert" in page.read_text("utf-8"):
+            raise BrokenError(f"{page.name} would run a script")
+
+
+def usi(_shop: Path, _folder: Path, chance: random.Random, _target: str) -> None:
+    """The USI engine under races of commands, tables too large, garbage, Ctrl-C: one answer to
+    each go, no traceback."""
+    tool = Path(__file__).with_name("usi.py")
+    seed = str(chance.randrange(10**6))
+    done = subprocess.run(
+        [sys.executable, str(tool), "--rounds", "2", "--seed", seed],
+        capture_output=True, text=True, timeout=900, check=False,
+    )  # fmt: skip
+    if done.returncode:
+        raise BrokenError(f"seed {seed}: {done.stdout[-600:]}")
+
+
+CLASSES: dict[str, Attack] = {
+    "races": Attack(races, FOLDERS),
+    "kills": Attack(kills, WRITERS),
+    "disks": Attack(disks, WRITERS),
+    "readonly": Attack(readonly, WRITERS),
+    "signals": Attack(signals, LASTING),
+    "junk": Attack(junk, list(COMMANDS)),
+    "texts": Attack(
+        texts, ["analyse", "records stats", "records head", "records convert", "match"]
+    ),
+    "files": Attack(files),
+    "csa": Attack(csa_servers, ["csa"]),
+    "engines": Attack(usi_engines, ["match"]),
+    "usi": Attack(usi, ["usi"]),
+}
