@@ -1,36 +1,69 @@
-"""The wheel of `make wheel` where there is nothing else: it plays, analyses, trains."""
+"""The wheels of `make wheel` where there is nothing else: they play, analyse, train.
+
+Each wheel is tried with a Python that it is for: this one, a `python3.N` of the path, or one that
+KOMADORI_PYTHONS names (paths, separated as in PATH).
+"""
 
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import sys
-import venv
+from functools import cache
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
-TAG = f"cp{sys.version_info[0]}{sys.version_info[1]}"
-WHEELS = [*ROOT.glob(f"dist/komadori-*-{TAG}-*.whl"), *ROOT.glob("dist/komadori-*-abi3-*.whl")]
+WHEELS = sorted(ROOT.glob("dist/komadori-*.whl"))
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(not WHEELS, reason="no wheel of this Python: make wheel"),
+    pytest.mark.skipif(not WHEELS, reason="no wheel: make wheel"),
 ]
 
 
-@pytest.fixture(scope="module")
-def environment(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+@cache
+def pythons() -> dict[str, int]:
+    """Interpreters that run, and the N of their 3.N."""
+    named = [path for path in os.environ.get("KOMADORI_PYTHONS", "").split(os.pathsep) if path]
+    found = {}
+    for name in (sys.executable, *named, *(f"python3.{minor}" for minor in range(11, 20))):
+        path = shutil.which(name)
+        if path:
+            asked = [path, "-c", "import sys; print(sys.version_info[1])"]
+            done = subprocess.run(asked, capture_output=True, text=True, check=False)
+            if done.returncode == 0:
+                found[path] = int(done.stdout)
+    return found
+
+
+def python_for(wheel: Path) -> str | None:
+    tag = re.search(r"-cp3(\d+)-(abi3|cp3\d+)-", wheel.name)
+    assert tag is not None, wheel.name
+    least, is_stable = int(tag[1]), tag[2] == "abi3"
+    fits = (path for path, minor in pythons().items() if minor == least or
+            (is_stable and minor > least))  # fmt: skip
+    return next(fits, None)
+
+
+@pytest.fixture(scope="module", params=WHEELS, ids=lambda path: path.name.split("-", 2)[2])
+def environment(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> tuple[Path, dict[str, str]]:
     """An environment with the wheel and its training extra, and nothing else on the path."""
+    wheel = request.param
+    python = python_for(wheel)
+    if python is None:
+        pytest.skip(f"no Python for {wheel.name}; KOMADORI_PYTHONS may name one")
     folder = tmp_path_factory.mktemp("wheel")
-    venv.create(folder / "venv", with_pip=True)
+    subprocess.run([python, "-m", "venv", str(folder / "venv")], check=True)
     binaries = folder / "venv" / ("Scripts" if os.name == "nt" else "bin")
     kept = {name: os.environ[name] for name in ("HOME", "LANG", "PIP_INDEX_URL", "PIP_CONFIG_FILE",
                                                 "SYSTEMROOT") if name in os.environ}  # fmt: skip
     environment = {**kept, "PATH": str(binaries), "CC": "/nowhere/cc", "CXX": "/nowhere/c++"}
-    wheel = max(WHEELS, key=lambda path: path.stat().st_mtime)
     install = [str(binaries / "python"), "-m", "pip", "install", "-q", "--only-binary=:all:"]
     subprocess.run(
         [*install, "-c", str(ROOT / "constraints.txt"), "torch==2.13.0", f"{wheel}[train]"],

@@ -20,12 +20,26 @@ def stop(
     process: subprocess.Popen[str], number: signal.Signals, after: float
 ) -> tuple[int, str, float]:
     """The status and the messages of a command that gets a signal, and the seconds it took."""
+    while not handles_signals(process):
+        time.sleep(0.02)
     time.sleep(after)
     assert process.poll() is None, process.communicate()
     began = time.monotonic()
     process.send_signal(number)
     _, messages = process.communicate(timeout=60)
     return process.returncode, messages, time.monotonic() - began
+
+
+def handles_signals(process: subprocess.Popen[str]) -> bool:
+    """Whether the command's own handlers stand, as far as the system tells: SIGTERM is caught."""
+    try:
+        text = Path(f"/proc/{process.pid}/status").read_text()
+    except OSError:
+        return True
+    caught = next((line for line in text.splitlines() if line.startswith("SigCgt:")), "SigCgt: 0")
+    return (
+        bool(int(caught.split()[1], 16) >> (signal.SIGTERM - 1) & 1) or process.poll() is not None
+    )
 
 
 def start(*words: str | Path) -> subprocess.Popen[str]:
@@ -39,10 +53,10 @@ def start(*words: str | Path) -> subprocess.Popen[str]:
 
 @pytest.mark.parametrize("number", NUMBERS)
 def test_compiled_code_does_not_keep_a_command(number: signal.Signals) -> None:
-    status, messages, seconds = stop(start("perft", "7"), number, after=1.5)
+    status, messages, seconds = stop(start("perft", "7"), number, after=1.0)
     expected, word = NUMBERS[number]
-    assert (status, messages) == (expected, f"{word}\n")
-    assert seconds < 3  # on a loaded machine; far below a second on an idle one
+    assert (status, messages.lstrip("\n")) == (expected, f"{word}\n")
+    assert seconds < 5  # on a loaded machine; far below a second on an idle one
 
 
 _STUCK = """
@@ -123,11 +137,41 @@ def test_training_ends_with_a_checkpoint_and_the_command_that_resumes(
 
 def test_an_ignored_signal_stays_ignored() -> None:
     """As of a command that a shell script runs in the background."""
-    code = (
-        "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN);"
-        "from komadori.cli import main; import sys; sys.argv[1:] = ['perft', '5']; main()"
+    process = subprocess.Popen(
+        [*KOMADORI, "perft", "5"],
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_IGN),
     )
-    process = subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True)
     time.sleep(0.4)
     process.send_signal(signal.SIGINT)
     assert process.wait(timeout=60) == 0
+
+
+_ENDLESS = """
+import sys, threading, time
+from komadori.cli import _group, interrupt
+import click
+
+@click.command()
+def endless():
+    interrupt.hint("the same command resumes")
+    stop = threading.Event()
+    with interrupt.interrupt_sets(stop, patience_s=0.5):
+        print("ready", flush=True)
+        while True:
+            time.sleep(0.1)  # work that never looks at `stop`
+
+_group._LazyGroup.get_command = lambda *_: endless
+_group.run(["endless"])
+"""
+
+
+def test_work_that_may_be_killed_has_its_time_to_end() -> None:
+    process = subprocess.Popen(
+        [sys.executable, "-c", _ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+    assert process.stdout is not None
+    process.stdout.readline()
+    status, messages, _ = stop(process, signal.SIGTERM, after=0)
+    assert (status, messages) == (143, "terminated; the same command resumes\n")

@@ -1,6 +1,6 @@
 """Attack the commands as they are installed, and print how often each promise held.
 
-    python -m tools.torture [--seconds 60] [CLASS ...]
+    python -m tools.torture [--seconds 60] [--rounds 1] [CLASS ...]
 
 Ends with 1 where a promise was broken, and prints what broke it. Every command that is registered
 must stand in `tools/torture/commands.py`.
@@ -23,6 +23,9 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("classes", nargs="*", choices=[[], *CLASSES], metavar="CLASS")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each class")
+    parser.add_argument(
+        "--rounds", type=int, default=0, help="at least, over all commands of each class"
+    )
     parser.add_argument("--seed", type=int, default=0)
     arguments = parser.parse_args()
     if missing := set(registered()) ^ set(COMMANDS):
@@ -37,9 +40,11 @@ def main() -> int:
             attack = CLASSES[name]
             end = time.monotonic() + arguments.seconds
             tried, faults, seen = 0, [], set()
-            while time.monotonic() < end:
+            targets = list(attack.targets) or [""]
+            random.Random(arguments.seed).shuffle(targets)
+            while time.monotonic() < end or tried < arguments.rounds * len(targets):
                 seed = f"{arguments.seed}-{name}-{tried}"
-                target = attack.targets[tried % len(attack.targets)] if attack.targets else ""
+                target = targets[tried % len(targets)]
                 with tempfile.TemporaryDirectory() as folder:
                     try:
                         attack.run(shop, Path(folder), random.Random(seed), target)

@@ -32,6 +32,9 @@ _hint = ""
 _handled, _is_over = threading.Event(), threading.Event()
 #: Whether work that watches an event was told, and may take its time to end.
 _is_graceful = False
+#: How long, and whether it has ended.
+_patience_s: float | None = None
+_has_ended = threading.Event()
 
 
 class InterruptError(Exception):
@@ -73,8 +76,13 @@ def finish() -> None:
 
 
 @contextlib.contextmanager
-def interrupt_sets(event: threading.Event) -> Iterator[None]:
-    """The first signal sets the event, the second interrupts as usual."""
+def interrupt_sets(event: threading.Event, patience_s: float | None = None) -> Iterator[None]:
+    """The first signal sets the event, the second interrupts as usual.
+
+    With `patience_s` the work has so long to end; then the process ends. Only for work that may
+    be killed at any moment; `hint` says beforehand how to resume.
+    """
+    global _patience_s
 
     def handle(number: int, frame: FrameType | None) -> None:
         global _is_graceful
@@ -86,9 +94,12 @@ def interrupt_sets(event: threading.Event) -> Iterator[None]:
         event.set()
 
     old = {number: signal.signal(number, handle) for number in _SIGNALS}
+    _patience_s = patience_s
+    _has_ended.clear()
     try:
         yield
     finally:
+        _has_ended.set()
         for number, handler in old.items():
             signal.signal(number, handler)
 
@@ -142,6 +153,8 @@ def _watch(reader: socket.socket, _writer: socket.socket) -> None:
         handled = _handled.wait(_UNHANDLED_SECONDS)
         if _is_graceful:
             _handled.clear()
+            if _patience_s is not None and not _has_ended.wait(_patience_s):
+                _force()
             continue
         if handled and _is_over.wait(_UNWINDING_SECONDS):
             return

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.console import console, say
-from komadori.cli.interrupt import InterruptError, interrupt_sets
+from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -27,6 +27,8 @@ _FOLDER = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="The loop's; runs/NAME of the config where left out.",
 )
+#: Seconds that a signal leaves to a stage, which may be killed at any moment.
+PATIENCE_S = 4.0
 _THREADS = click.option("--threads", type=click.IntRange(min=1), help="All cores where left out.")
 
 
@@ -88,7 +90,8 @@ def status_command(folder: Path) -> None:
 def work(loop: Loop, threads: int | None, do: Callable[..., bool]) -> None:
     """Run some of a loop with its live table. Raises InterruptError after a signal."""
     stop = threading.Event()
-    with interrupt_sets(stop), _display(console(err=True), loop) as observer:
+    hint(f"the same command resumes ({loop.folder})")
+    with interrupt_sets(stop, PATIENCE_S), _display(console(err=True), loop) as observer:
         is_done = do(
             loop,
             threads=threads or os.cpu_count() or 1,
@@ -96,7 +99,7 @@ def work(loop: Loop, threads: int | None, do: Callable[..., bool]) -> None:
             stop=stop.is_set,
         )
     if not is_done:
-        raise InterruptError(f"the same command resumes ({loop.folder})")
+        raise InterruptError
     console().print(_table(loop))
     say(loop.folder / "index.html")
 

@@ -1,0 +1,39 @@
+"""The tool that attacks knows every command, by lines that they understand."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+import pytest
+
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+
+pytest.importorskip("resource")
+
+from tools.torture.attacks import CLASSES
+from tools.torture.commands import COMMANDS, arguments, registered
+
+
+def test_every_command_is_attacked() -> None:
+    assert set(registered()) == set(COMMANDS)
+    assert {target for attack in CLASSES.values() for target in attack.targets} == set(COMMANDS)
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name != "usi"])
+def test_its_line_is_understood(name: str, tmp_path: Path) -> None:
+    from komadori.cli._group import group
+
+    command: click.Command = group
+    for word in name.split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None
+        command = found
+    given = arguments(name, tmp_path)[len(name.split()) :]
+    command.make_parser(click.Context(command)).parse_args(list(given))  # raises NoSuchOption
+    outputs = " ".join(given)
+    assert all(
+        part.partition("/")[0] in outputs or part == "runs" for part in COMMANDS[name].writes
+    )
