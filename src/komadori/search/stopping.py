@@ -90,13 +90,22 @@ class Progress:
 class Hints:
     """What the conditions say of the rest of the search."""
 
+    __slots__ = ("deadline_ms", "planned_ms", "playouts")
+
+    playouts: int
+    """Upper bound on the playouts to come."""
+    planned_ms: float
+    """To the planned end."""
+    deadline_ms: float
+    """Until the search must have ended."""
+
     def __init__(self) -> None:
+        self.reset()
+
+    def reset(self) -> None:
+        """Nothing is said."""
         self.playouts = UNCOUNTED
-        """Upper bound on the playouts to come."""
-        self.planned_ms = math.inf
-        """To the planned end."""
-        self.deadline_ms = math.inf
-        """Until the search must have ended."""
+        self.planned_ms = self.deadline_ms = math.inf
 
     @property
     def is_timed(self) -> bool:
@@ -236,7 +245,8 @@ class Conditions:
 
     def first_met(self, progress: Progress) -> Condition | None:
         """The first condition that holds; none: `hints` are those of now."""
-        self.hints = hints = Hints()
+        hints = self.hints
+        hints.reset()
         for condition in self._conditions:
             if condition.is_met(progress, hints):
                 return condition
