@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import os
+import subprocess
 import sys
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +17,7 @@ from click.testing import CliRunner
 from komadori import records
 from komadori.cli.export import command
 from komadori.encoding import encode_labels, encode_planes, legal_mask
-from komadori.inference import ModelError, evaluate, load
+from komadori.inference import ModelError, evaluate, load, quantization
 from komadori.inference.openvino_import import import_openvino
 from komadori.inference.quantization import (
     Accuracy,
@@ -287,3 +290,82 @@ def test_a_network_that_loses_too_much_is_refused(
         quantize(model, output, samples, calibration=16, held_out=64)
     assert not list(tmp_path.iterdir())
     assert quantize(model, output, samples, calibration=16, held_out=64, gate=0.9).path == output
+
+
+def _old_model(folder: Path) -> Path:
+    output = folder / "model.xml"
+    for suffix in (".xml", ".bin", ".json"):
+        output.with_suffix(suffix).write_text("old")
+    return output
+
+
+def test_an_error_while_writing_leaves_the_old_model(tmp_path: Path) -> None:
+    output = _old_model(tmp_path)
+    source = tmp_path / "new" / "model.xml"
+    source.parent.mkdir()
+    source.write_text("new")  # its .bin is missing: an error after the .xml was copied
+    with pytest.raises(OSError, match=r"model\.bin"):
+        quantization._publish(source, output, {})
+    assert {p.name: p.read_text() for p in tmp_path.glob("model.*")} == {
+        "model.xml": "old",
+        "model.bin": "old",
+        "model.json": "old",
+    }
+    assert not list(tmp_path.glob(".*"))
+
+
+@pytest.mark.parametrize("replaced", [0, 1, 2, 3])
+def test_a_kill_never_leaves_parts_of_two_models(
+    replaced: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Killed after so many of the three files have their names."""
+    output = _old_model(tmp_path)
+    source = tmp_path / "new" / "model.xml"
+    source.parent.mkdir()
+    source.write_text("new")
+    source.with_suffix(".bin").write_text("new")
+    real, done = os.replace, []
+
+    def replace_(a: str, b: str) -> None:
+        if len(done) == replaced:
+            raise KeyboardInterrupt
+        done.append(b)
+        real(a, b)
+
+    monkeypatch.setattr(os, "replace", replace_)
+    with contextlib.suppress(KeyboardInterrupt):
+        quantization._publish(source, output, {})
+    assert output.exists() == (replaced == 3)
+    if output.exists():
+        assert output.read_text() == output.with_suffix(".bin").read_text() == "new"
+
+
+def test_quantization_reports_to_nobody(model: Path, tmp_path: Path) -> None:
+    """NNCF's telemetry would write an id into the home folder and look up a host."""
+    pytest.importorskip("nncf")
+    code = (
+        "import socket, sys\n"
+        "def forbidden(*a, **k): print('network', a); raise SystemExit(3)\n"
+        "socket.getaddrinfo = socket.socket.connect = socket.create_connection = forbidden\n"
+        "from komadori.cli import main\n"
+        "sys.argv = ['komadori', 'export', sys.argv[1], '--int8', '-o', sys.argv[2],\n"
+        "            '--calibration', '8', '--held-out', '16', '--gate', '0']\n"
+        "try:\n"
+        "    main()\n"
+        "finally:\n"
+        "    assert 'openvino_telemetry' not in sys.modules\n"
+    )
+    home = tmp_path / "home"
+    home.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", code, str(model), str(tmp_path / "int8.xml")],
+        env=os.environ | {"HOME": str(home)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert (tmp_path / "int8.xml").exists()
+    left = {path.relative_to(home).parts[0] for path in home.rglob("*") if path.is_file()}
+    assert not left - {".cache"}, left
+    assert not [path for path in home.rglob("*") if "telemetry" in path.name.lower()]

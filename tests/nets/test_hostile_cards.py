@@ -55,5 +55,11 @@ def test_a_card_that_is_not_sound_is_told_in_one_line(
     assert str(tmp_path) in str(caught.value)
 
 
+@pytest.mark.parametrize("eval_coef", [float("nan"), float("inf"), 0.0, -1.0])
+def test_no_card_is_made_with_a_coefficient_that_could_not_be_read(eval_coef: float) -> None:
+    with pytest.raises(ModelFileError, match="a positive number is needed"):
+        ModelCard(nets.ResNetConfig(1, 8), "dlshogi", "2187", nets.DLSHOGI, eval_coef)
+
+
 def test_the_card_before_the_changes_is_sound() -> None:
     assert ModelCard.from_json(CARD, "card").eval_coef == 600.0

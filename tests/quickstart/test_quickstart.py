@@ -7,7 +7,10 @@ import pytest
 
 pytest.importorskip("torch")
 
+from click.testing import CliRunner
+
 from komadori import quickstart
+from komadori.cli.report import command as report_command
 from komadori.nets import parse
 from komadori.quickstart.page import MatchView, Page, render
 from komadori.report.figures import Curve, Plot
@@ -68,3 +71,12 @@ def test_page_escapes_text() -> None:
     text = render(page)
     assert "<title>&lt;b&gt;</title>" in text
     assert "a &amp; b" in text
+
+
+def test_report_finds_the_run_inside(outcome: quickstart.Outcome) -> None:
+    made = CliRunner().invoke(report_command, [str(outcome.folder), "--device", "cpu"])
+    assert made.exit_code == 0, made.output
+    assert (outcome.folder / "training" / "report" / "index.html").is_file()
+    wrong = CliRunner().invoke(report_command, [str(outcome.folder), "--device", "foo"])
+    assert wrong.exit_code == 1
+    assert "device.device = 'foo': unknown; known: auto, cpu" in wrong.output

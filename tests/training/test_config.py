@@ -1,7 +1,13 @@
 import pytest
 
-from komadori import nets
-from komadori.training import ConfigError, config_from_dict, config_to_dict, load_config
+from komadori import nets, records
+from komadori.training import (
+    ConfigError,
+    config_from_dict,
+    config_to_dict,
+    load_config,
+    train,
+)
 
 TOML = """
 seed = 7
@@ -71,6 +77,15 @@ def test_net_as_a_table(path):
         ("[loss]\neval_coef = 'fitt'", "loss.eval_coef must be a number or \"fit\", not 'fitt'"),
         ("[data]\nthreads = 0", "threads are 1 to 256"),
         ("seed = ", "Invalid value"),
+        ("seed = -1", "seed is 0 to"),
+        (f"seed = {10**30}", r"seed must be below 2\^63, not 1e\+30"),
+        (f"[loop]\nmax_steps = {10**30}", r"loop\.max_steps must be below 2\^63"),
+        ("[model]\nnet = 'resnet0x0'", r"model\.net: network 'resnet0x0': a ResNet needs"),
+        ("[model]\nnet = 'resnet5x64-gelu'", "unknown activation 'gelu'; one of relu"),
+        ("[model]\nnet = 'attention1x0'", r"model\.net: network 'attention1x0': layers, width"),
+        ("[model.net]\nfamily = 'resnet'\nactivation = 'gelu'", "unknown activation 'gelu'"),
+        ("[loss]\neval_coef = nan", "loss.eval_coef must be finite, not nan"),
+        ("[loss]\neval_coef = -1.0", "eval_coef is positive"),
     ],
 )
 def test_errors_name_key_and_file(path, text, message):
@@ -78,6 +93,25 @@ def test_errors_name_key_and_file(path, text, message):
     with pytest.raises(ConfigError, match=message) as raised:
         load_config(path)
     assert str(path) in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    ("override", "message"),
+    [
+        ("device.device=foo", "device.device = 'foo': unknown; known: auto, cpu, cuda"),
+        ("device.device=cpu:x", "device.device = 'cpu:x': unknown"),
+        ("model.net=resnet1x99999999999", "model.net = resnet1x99999999999: "),
+    ],
+)
+def test_what_only_the_machine_refuses_is_told_in_one_line(override, message, path, tmp_path):
+    path.write_text("")
+    config = load_config(path, ["device.device=cpu", override])
+    samples = records.load_samples(records.sample_path()).take(slice(0, 500))
+    with pytest.raises(ConfigError) as raised:
+        train(config, samples, None, tmp_path / "run")
+    assert message in str(raised.value)
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "run" / "checkpoints").exists()
 
 
 def test_an_override_of_a_text_may_look_like_a_number(path):

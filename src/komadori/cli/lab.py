@@ -159,8 +159,8 @@ def run(
         chosen = tuple(int(seed) for seed in seeds.split(",") if seed)
     except ValueError as error:
         raise click.UsageError(f"--seeds {seeds}: numbers with commas between them") from error
-    if any(seed < 0 for seed in chosen):
-        raise click.UsageError(f"--seeds {seeds}: seeds are not negative")
+    if not all(0 <= seed < 2**63 for seed in chosen):
+        raise click.UsageError(f"--seeds {seeds}: seeds are 0 to 2^63 - 1")
     stop = threading.Event()
     if address is not None:
         with interrupt_sets(stop):

@@ -40,7 +40,7 @@ from komadori.cli.console import say
     show_default=True,
     help="Nodes of the search per move.",
 )
-@click.option("--seed", type=int, default=1, show_default=True)
+@click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> None:
     """Train a small network on the bundled games, play it, show the result.
 

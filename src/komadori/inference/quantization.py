@@ -7,9 +7,9 @@ measure the loss come from other games than those that calibrate.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import logging
-import os
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator, Sequence
@@ -21,6 +21,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori import encoding
+from komadori.atomic import atomic_writer
 from komadori.extras import install_line
 from komadori.inference.loading import load
 from komadori.inference.model_file import OUTPUTS, digest, input_names, read_card
@@ -430,16 +431,16 @@ def _card(
 
 
 def _publish(source: Path, output: Path, card: dict[str, Any]) -> None:
-    """Put the files in place, the .xml that is asked for last."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=output.parent, prefix=f".{output.name}.") as folder:
-        written = Path(folder) / "card.json"
-        written.write_text(json.dumps(card, indent=2) + "\n", encoding="utf-8")
-        for part, suffix in (
-            (source.with_suffix(".bin"), ".bin"),
-            (written, ".json"),
-            (source, ".xml"),
-        ):
-            temporary = Path(folder) / f"model{suffix}"
-            shutil.copyfile(part, temporary)
-            os.replace(temporary, output.with_suffix(suffix))  # noqa: PTH105
+    """Write .bin, .json and .xml. An error leaves the old files; a kill leaves those of one model,
+    or no .xml: never weights beside a graph that isn't theirs."""
+    text = json.dumps(card, indent=2) + "\n"
+    with contextlib.ExitStack() as files:  # closed in reverse: the .xml is last
+        for suffix in (".xml", ".json", ".bin"):
+            file = files.enter_context(atomic_writer(output.with_suffix(suffix)))
+            if suffix == ".json":
+                file.write(text.encode())
+            else:
+                with source.with_suffix(suffix).open("rb") as part:
+                    shutil.copyfileobj(part, file)
+            file.flush()
+        output.unlink(missing_ok=True)

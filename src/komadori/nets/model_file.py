@@ -1,8 +1,8 @@
 """A model on disk: a folder with `model.json` (the card) and `model.safetensors`.
 
-The card describes the weights: the network, its feature table and label scheme, and the
-coefficient that converts scores to win rates. A training checkpoint is such a folder with the
-trainer's own files beside these two, and an exported ONNX file carries the same card.
+The card describes the weights: network, feature table, label scheme and evaluation coefficient. A
+training checkpoint is such a folder plus the trainer's files; an exported ONNX file carries the
+same card.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from komadori.nets.network import Interface, Network
 from komadori.nets.registry import FAMILIES, NetConfig, build, family_of, short_name
 from komadori.nets.tensor_file import TensorFileError, read_tensors, write_tensors
 
-#: Raised when a reader of the older form would misread the newer one.
+#: Incremented when an older reader would misread the newer format.
 FORMAT_VERSION = 1
 
 
@@ -33,12 +33,14 @@ class ModelFileError(ValueError):
 
 @dataclass(frozen=True)
 class ModelCard:
-    """Everything needed to use the weights.
+    """What is needed to use the weights.
 
     features, labels: keys of `encoding.FEATURES` and `encoding.LABELS`.
     interface: the shapes behind these names.
     eval_coef: a score of `s` centipawns is a win rate of `1 / (1 + exp(-s / eval_coef))`.
     training: facts of the run (steps, samples, seconds, test metrics, config); free-form.
+
+    Raises ModelFileError for an `eval_coef` that isn't positive and finite.
     """
 
     net: NetConfig
@@ -48,6 +50,10 @@ class ModelCard:
     eval_coef: float
     name: str = ""
     training: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not 0 < self.eval_coef < math.inf:
+            raise ModelFileError(f"eval_coef is {self.eval_coef}, a positive number is needed")
 
     def to_json(self) -> dict[str, Any]:
         """The card as plain JSON values."""
@@ -68,7 +74,7 @@ class ModelCard:
 
     @classmethod
     def from_json(cls, card: Any, where: Path | str) -> ModelCard:
-        """The card that `to_json` gave; `where` names the file in errors."""
+        """The inverse of `to_json`; errors name the file `where`. Raises ModelFileError."""
         if not isinstance(card, dict) or card.get("format") != "komadori-model":
             raise ModelFileError(f"{where}: not a komadori model card")
         version = card.get("format_version")
@@ -81,7 +87,7 @@ class ModelCard:
             net = dict(card["net"])
             family = FAMILIES.get(net.pop("family"))
             if family is None:
-                raise ModelFileError(f"{where}: unknown network family {card['net']['family']!r}")
+                raise ValueError(f"unknown network family {card['net']['family']!r}")
             return cls(
                 net=family.config(**net),
                 features=card["features"],
@@ -91,24 +97,15 @@ class ModelCard:
                     card["label_count"],
                     tuple(card.get("label_heads", ())),
                 ),
-                eval_coef=_eval_coef(card["eval_coef"]),
+                eval_coef=float(card["eval_coef"]),
                 name=card.get("name", ""),
                 training=card.get("training", {}),
             )
-        except ModelFileError:
-            raise
         except KeyError as error:
             raise ModelFileError(f"{where}: incomplete model card: no {error}") from error
         except (TypeError, ValueError, AttributeError, OverflowError) as error:
             text = " ".join(str(error).split())
-            raise ModelFileError(f"{where}: not a sound model card: {text}") from error
-
-
-def _eval_coef(value: Any) -> float:
-    coefficient = float(value)
-    if not 0 < coefficient < math.inf:
-        raise ValueError(f"eval_coef is {coefficient}, a positive number is needed")
-    return coefficient
+            raise ModelFileError(f"{where}: invalid model card: {text}") from error
 
 
 def save_model(folder: Path, network: Network, card: ModelCard) -> None:
@@ -130,7 +127,7 @@ def load_card(folder: Path) -> ModelCard:
 
 
 def load_weights(network: Network, tensors: Mapping[str, Tensor], where: Path | str) -> None:
-    """Copy the tensors into the network; a missing, spare or misshapen one is an error."""
+    """Copy the tensors into the network. Raises ModelFileError unless names and shapes match."""
     try:
         network.load_state_dict(dict(tensors))
     except RuntimeError as error:

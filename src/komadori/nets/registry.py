@@ -18,7 +18,7 @@ NetConfig = Any
 
 
 class UnknownNetError(ValueError):
-    """No registered family parses the name."""
+    """No network has this name; the text says why."""
 
 
 @dataclass(frozen=True)
@@ -52,9 +52,12 @@ def family_of(config: NetConfig) -> Family:
 
 
 def parse(name: str) -> NetConfig:
-    """The config that a short name such as `resnet5x64` stands for."""
+    """The config that a short name such as `resnet5x64` stands for. Raises UnknownNetError."""
     for family in FAMILIES.values():
-        config = family.parse(name)
+        try:
+            config = family.parse(name)
+        except ValueError as error:  # a name of the family with numbers that it doesn't take
+            raise UnknownNetError(f"network {name!r}: {error}") from error
         if config is not None:
             return config
     known = ", ".join(sorted(FAMILIES))

@@ -318,7 +318,7 @@ class Config:
     device: DeviceConfig = field(default_factory=DeviceConfig)
 
     def __post_init__(self) -> None:
-        _check(self.seed >= 0, "seed is not negative")
+        _check(0 <= self.seed < 2**63, "seed is 0 to 2^63 - 1")
 
 
 def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
@@ -440,6 +440,8 @@ def _convert(value: Any, hint: Any, key: str, where: str) -> Any:
         if not math.isfinite(value):
             raise ConfigError(f"{where}: {key} must be finite, not {value}")
         return float(value)
+    elif hint is int and type(value) is int and abs(value) >= 2**63:
+        raise ConfigError(f"{where}: {key} must be below 2^63, not {value:.3g}")
     elif isinstance(hint, types.UnionType):
         raise TypeError(f"{key}: settings have one type each")
     elif type(value) is hint:

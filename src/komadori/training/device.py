@@ -1,4 +1,4 @@
-"""Where and how precisely the network is computed."""
+"""The device that computes the network, and its precision."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ from komadori.training.workers import Workers
 
 #: A network's outputs of its inputs.
 Forward = Callable[..., tuple[Tensor, ...]]
-#: More threads than this work in groups: each share is to stay a fair batch of its own.
+#: Most shards of a batch on a CPU; more threads work in groups, so that shards stay large.
 MOST_REPLICAS = 4
 
 
 @dataclass(frozen=True)
 class Compute:
-    """A device and the type of the convolutions; weights and loss stay float32.
+    """A device and the dtype of the convolutions; weights and loss stay float32.
 
-    replicas: threads that take a share of each batch, 1 but on a processor; each has
-    `threads_each` of torch's threads.
+    replicas: threads that each take a shard of a batch, with `threads_each` torch threads; 1
+    except on a CPU. compile: torch.compile's mode, or none.
     """
 
     device: torch.device
@@ -41,12 +41,17 @@ class Compute:
 
     @classmethod
     def of(cls, config: DeviceConfig) -> Compute:
-        """The configured device, or the best one present; likewise the precision."""
+        """The configured device and precision, or the best available. Raises ConfigError."""
         if config.threads:
             torch.set_num_threads(config.threads)
         name = _best_device() if config.device == "auto" else config.device
         try:
             device = torch.device(name)
+        except RuntimeError as error:
+            raise ConfigError(
+                f"device.device = {name!r}: unknown; known: auto, cpu, cuda, cuda:1, mps"
+            ) from error
+        try:
             torch.empty(1, device=device)
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
@@ -62,30 +67,30 @@ class Compute:
         return cls(device, dtype, replicas, threads // replicas, config.compile)
 
     def undivided(self) -> Compute:
-        """The same without replicas: torch's threads share out each operation."""
+        """Without replicas: torch parallelises each operation instead."""
         return replace(self, replicas=1, threads_each=self.threads_each * self.replicas)
 
     def workers(self) -> Workers:
-        """The threads that share out batches on this device; close them."""
+        """The replicas' threads; to be closed."""
         return Workers(self.replicas, self.threads_each)
 
     def autocast(self) -> AbstractContextManager[object]:
-        """The context of a forward pass."""
+        """The context for a forward pass."""
         return torch.autocast(self.device.type, self.dtype, enabled=self.dtype != torch.float32)
 
     def scaler(self) -> torch.amp.GradScaler:
-        """What keeps small gradients of float16 from vanishing; does nothing for other types."""
+        """Loss scaling for float16; disabled for other dtypes."""
         return torch.amp.GradScaler(self.device.type, enabled=self.dtype == torch.float16)
 
     def compiled(self, forward: Forward) -> Forward:
-        """The forward pass compiled, where the configuration asks for it."""
+        """`forward` under torch.compile, if configured."""
         if self.compile == "none":
             return forward
         compiled: Forward = torch.compile(forward, mode=self.compile)
         return compiled
 
     def place(self, network: Network) -> Network:
-        """Move the network, its 4-dimensional weights in channels-last order."""
+        """Move the network to the device, 4-dimensional weights in channels-last order."""
         network.to(self.device)
         for parameter in network.parameters():
             if parameter.ndim == 4:
@@ -93,7 +98,7 @@ class Compute:
         return network
 
     def inputs(self, batch: Batch) -> tuple[Tensor, ...]:
-        """The inputs on the device in the compute type, boards in channels-last order."""
+        """The batch's inputs on the device, in the compute dtype, boards in channels-last order."""
         return tuple(self._input(array) for array in batch.inputs)
 
     def _input(self, array: NDArray[Any]) -> Tensor:
@@ -103,15 +108,13 @@ class Compute:
         return tensor
 
     def wait(self) -> None:
-        """Until the device has done what it was told."""
+        """Synchronise with the device."""
         if self.device.type == "cuda":
             torch.cuda.synchronize(self.device)
 
     def describe(self) -> dict[str, str]:
         """For the log."""
-        name = (
-            torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "processor"
-        )
+        name = torch.cuda.get_device_name(self.device) if self.device.type == "cuda" else "CPU"
         return {
             "device": str(self.device),
             "device_name": name,
@@ -128,19 +131,19 @@ def targets_on(batch: Batch, device: torch.device) -> Targets:
 
 def _best_device() -> str:
     if torch.cuda.is_available():
-        return f"cuda:{os.environ.get('LOCAL_RANK', '0')}"  # torchrun's number on this machine
+        return f"cuda:{os.environ.get('LOCAL_RANK', '0')}"  # torchrun's local rank
     return "mps" if torch.backends.mps.is_available() else "cpu"
 
 
 def _best_dtype(device: torch.device) -> torch.dtype:
-    """bfloat16 where it is fast; float16 on older CUDA devices, whose fast units know it only."""
+    """bfloat16 where it is fast; float16 on older CUDA devices; else float32."""
     if _has_fast_bfloat16(device):
         return torch.bfloat16
     return torch.float16 if device.type == "cuda" else torch.float32
 
 
 def _has_fast_bfloat16(device: torch.device) -> bool:
-    """Whether bfloat16 has instructions of its own there (2 x float32 with AMX, 5x64)."""
+    """Whether the device has bfloat16 instructions (with AMX 2 times float32's speed, 5x64)."""
     if device.type == "cuda":
         return bool(torch.cuda.is_bf16_supported(including_emulation=False))
     if device.type == "cpu":

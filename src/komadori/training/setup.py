@@ -123,8 +123,9 @@ def new_network(config: Config, encoder: Encoder, *, begin: bool = True) -> Netw
     model = config.model
     try:
         network = nets.build(model.net, encoder.interface)
-    except ValueError as error:
-        raise ConfigError(f"model: {error}") from error
+    except (ValueError, RuntimeError, OverflowError) as error:  # RuntimeError: out of memory
+        reason = str(error).splitlines()[0]
+        raise ConfigError(f"model.net = {nets.short_name(model.net)}: {reason}") from error
     if not (model.begin_with and begin):
         return network
     begun, card = nets.load_model(checkpoint.resolve(Path(model.begin_with)))
