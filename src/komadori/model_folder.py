@@ -35,4 +35,5 @@ def newest_checkpoint(run: Path) -> Path | None:
 
 def find_model(path: Path) -> Path | None:
     """The model folder at `path`: itself, or the newest checkpoint of a run; None without one."""
-    return path if (path / CARD_FILE).is_file() else newest_checkpoint(path)
+    # Not by the card: an ONNX file called model.onnx has one of the same name.
+    return path if (path / WEIGHTS_FILE).is_file() else newest_checkpoint(path)
