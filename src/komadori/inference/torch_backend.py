@@ -43,7 +43,9 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
         raise ModelError(f"{path}: a model folder needs the package {error.name}") from None
     folder = find_model(path)
     if folder is None:
-        raise ModelError(f"{path}: no model in this folder (neither model.safetensors nor checkpoints)")
+        raise ModelError(
+            f"{path}: no model in this folder (neither model.safetensors nor checkpoints)"
+        )
     try:
         network, card = load_model(folder)
     except ModelFileError as error:
