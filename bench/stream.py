@@ -88,7 +88,11 @@ def trainer(paths: list[Path], arguments: argparse.Namespace) -> None:
     config = training.config_from_dict(
         {
             "model": {"net": arguments.net},
-            "data": {"window": arguments.window, "test_share": 0.0, "threads": arguments.threads},
+            "data": {
+                "window": arguments.window,
+                "test_fraction": 0.0,
+                "threads": arguments.threads,
+            },
             "loss": {"policy_target": "visits" if arguments.visits else "move"},
         }
     )

@@ -67,7 +67,7 @@ def tiny_config(config: training.Config) -> training.Config:
     return dataclasses.replace(
         config,
         model=dataclasses.replace(config.model, net=tiny(config.model.net)),
-        data=dataclasses.replace(config.data, test_share=0.2, test_limit=50),
+        data=dataclasses.replace(config.data, test_fraction=0.2, test_limit=50),
         schedule=ScheduleConfig(kind="constant", rate=1e-3, warmup_steps=0),
         loop=dataclasses.replace(
             config.loop, batch_size=16, max_steps=STEPS, epochs=0, tensorboard=False

@@ -90,9 +90,9 @@ def config(tmp_path: Path) -> Path:
     "line",
     [
         "train {config} --data {games} --test {games} -o {run}",
-        "linear train two-piece --data {games} --test-share 0.5 -o {run}",
-        "linear train kpp --data {games} --test-share 0.5 -o {run}",
-        "linear train nnue --data {games} --test-share 0.5 -o {run}",
+        "linear train two-piece --data {games} --test-fraction 0.5 -o {run}",
+        "linear train kpp --data {games} --test-fraction 0.5 -o {run}",
+        "linear train nnue --data {games} --test-fraction 0.5 -o {run}",
         "match material random --games 2 --out {run}",
         "quickstart --out {run}",
     ],

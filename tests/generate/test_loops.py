@@ -43,7 +43,7 @@ def config(**changes) -> LoopConfig:
     values = {
         "learner": "two-piece",
         "generations": 2,
-        "test_share": 0.2,
+        "test_fraction": 0.2,
         "games": GamesConfig(games=30, settings=TEACHER),
         "train": TRAIN,
         "gate": GateConfig(games=4, nodes=30),
@@ -97,7 +97,7 @@ def test_every_stage_is_gone_on_with(tmp_path) -> None:
 def test_killed_at_any_moment_it_comes_to_the_same(tmp_path) -> None:
     path = tmp_path / "loop.toml"
     path.write_text(
-        'learner = "two-piece"\ngenerations = 1\ntest_share = 0.2\n'
+        'learner = "two-piece"\ngenerations = 1\ntest_fraction = 0.2\n'
         "[train]\niterations = 2\npositions = 40\nupdates = 2\n[gate]\ngames = 4\nnodes = 30\n"
         "[games]\ngames = 30\n[games.settings]\n"
         'searches = ["nodes=60"]\nhash_mb = 1\nmax_plies = 80\nresign_cp = 300\n'
@@ -258,7 +258,7 @@ def test_self_play_and_new_labels_go_through_the_same_loop(tmp_path) -> None:
     table = {
         "learner": "network",
         "generations": 1,
-        "test_share": 0.2,
+        "test_fraction": 0.2,
         "games": {"kind": "selfplay", "games": 10, "settings": games},
         "relabel": {"kind": "network"},
         "train": train,
@@ -305,7 +305,7 @@ def test_configs_are_checked(table, message) -> None:
 def test_the_commands(tmp_path) -> None:
     path = tmp_path / "small.toml"
     path.write_text(
-        'learner = "two-piece"\ngenerations = 1\ntest_share = 0.2\n'
+        'learner = "two-piece"\ngenerations = 1\ntest_fraction = 0.2\n'
         "[train]\niterations = 1\npositions = 40\nupdates = 1\n[gate]\ngames = 2\nnodes = 30\n"
         '[games]\ngames = 6\n[games.settings]\nsearches = ["nodes=60"]\nhash_mb = 1\n'
     )

@@ -27,7 +27,7 @@ from komadori.generate.segments import read_chunks
 from komadori.records import End, Game, GameReader, Winner, load_sample_moves, read_games
 from komadori.rules import Board, Repetition
 from komadori.training.config import ConfigError, LossConfig
-from komadori.training.shares import load_visits
+from komadori.training.visits import load_visits
 
 MODEL = "random:3"
 
@@ -364,10 +364,10 @@ def test_training_mixes_the_moves_made_with_the_candidates(source: Path, tmp_pat
     assert moves.played.tolist() == [int(m) for game in games for m in game.moves]
     for cache in (None, tmp_path / "cache"):
         part = load_visits(files, cache)
-        assert part.shares is not None
+        assert part.target_probs is not None
         rows = np.arange(len(part))
-        count, move16, soft = part.shares.rows(rows)
-        _, _, mixed = part.shares.with_hard(0.25).rows(rows)
+        count, move16, soft = part.target_probs.rows(rows)
+        _, _, mixed = part.target_probs.with_hard(0.25).rows(rows)
         owner = np.repeat(rows, count)
         hard = move16 == moves.played[owner]
         assert np.allclose(mixed, 0.75 * soft + 0.25 * hard, atol=1e-6)
@@ -376,7 +376,7 @@ def test_training_mixes_the_moves_made_with_the_candidates(source: Path, tmp_pat
 
 def test_hard_share_is_checked() -> None:
     with pytest.raises(ValueError, match="policy_target = visits"):
-        LossConfig(hard_share=0.5)
+        LossConfig(hard_fraction=0.5)
     with pytest.raises(ValueError, match=r"in \[0, 1\]"):
-        LossConfig(hard_share=1.5, policy_target="visits")
+        LossConfig(hard_fraction=1.5, policy_target="visits")
     assert issubclass(ConfigError, ValueError)

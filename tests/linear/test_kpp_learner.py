@@ -156,7 +156,16 @@ def test_batches_cover_an_epoch_once() -> None:
 def test_the_command(tmp_path) -> None:
     folder = tmp_path / "run"
     arguments = ["train", "kpp", "--data", str(records.sample_path()), "-o", str(folder)]
-    arguments += ["--test-share", "0.98", "--test-limit", "40", "--epochs", "1", "--threads", "1"]
+    arguments += [
+        "--test-fraction",
+        "0.98",
+        "--test-limit",
+        "40",
+        "--epochs",
+        "1",
+        "--threads",
+        "1",
+    ]
     result = CliRunner().invoke(command, [*arguments, "--set", "batch=3000"])
     assert result.exit_code == 0, result.output
     for text in ("memory: 513 MB", "0 in both", "learning       held out", "\n    1  0."):

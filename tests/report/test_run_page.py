@@ -16,7 +16,7 @@ from komadori.training.encoder import CoreEncoder
 def small(labels="2187"):
     return {
         "model": {"net": {"family": "resnet", "blocks": 1, "channels": 16}, "labels": labels},
-        "data": {"test_share": 0.5, "test_limit": 400, "train_limit": 640},
+        "data": {"test_fraction": 0.5, "test_limit": 400, "train_limit": 640},
         "schedule": {"warmup_steps": 2, "rate": 0.05},
         "loop": {
             "batch_size": 32,

@@ -137,3 +137,12 @@ def test_overrides_are_checked_too(path):
 def test_missing_file(tmp_path):
     with pytest.raises(ConfigError, match=r"none\.toml: No such file"):
         load_config(tmp_path / "none.toml")
+
+
+def test_settings_of_older_files_have_their_present_names(path):
+    path.write_text(
+        "[data]\ntest_share = 0.25\n[loss]\npolicy_target = 'visits'\nhard_share = 0.5\n"
+    )
+    config = load_config(path)
+    assert config.data.test_fraction == 0.25
+    assert config.loss.hard_fraction == 0.5

@@ -38,7 +38,7 @@ LOOP = {
 def test_every_option_trains_and_exports(sections, games, tmp_path):
     table = {
         "model": {"net": NET | sections.get("net", {})} | sections.get("model", {}),
-        "data": {"test_share": 0.3, "test_limit": 20} | sections.get("data", {}),
+        "data": {"test_fraction": 0.3, "test_limit": 20} | sections.get("data", {}),
         "loss": sections.get("loss", {}),
         "loop": LOOP,
         "device": {"device": "cpu", "precision": "float32", "replicas": 2},

@@ -105,7 +105,7 @@ def test_another_batch_size_goes_on_where_the_run_stopped(tmp_path, encoder, sam
 
     def of(size, **more):
         loop = {"batch_size": size, "epochs": 1, "max_steps": 0, "evaluate_every": 0, **more}
-        return make_config(loop=loop, data={"test_share": 0})
+        return make_config(loop=loop, data={"test_fraction": 0})
 
     calls = iter(range(100))
     part = run(tmp_path / "run", of(32), encoder, samples, stop=lambda: next(calls) == 3)
@@ -156,7 +156,7 @@ def test_ruined_weights_do_not_become_a_checkpoint(tmp_path, encoder, samples):
 
 def test_the_only_game_may_be_no_test(tmp_path, encoder, samples):
     samples.game[:] = 0
-    with pytest.raises(training.ConfigError, match=r"test_share = 0\.2 leaves no game to learn"):
+    with pytest.raises(training.ConfigError, match=r"test_fraction = 0\.2 leaves no game to learn"):
         run(tmp_path / "run", make_config(), encoder, samples)
 
 
@@ -342,6 +342,6 @@ def test_time_limited_run_ends_its_schedule(tmp_path, encoder, samples):
 
 
 def test_without_test_part(tmp_path, encoder, samples):
-    result = run(tmp_path / "run", make_config(data={"test_share": 0}), encoder, samples)
+    result = run(tmp_path / "run", make_config(data={"test_fraction": 0}), encoder, samples)
     assert result.test is None
     assert isinstance(result.checkpoint, Path)

@@ -9,7 +9,7 @@ import torch
 from training_toys import ToyEncoder, make_config, make_samples
 
 from komadori import encoding, nets, records, training
-from komadori.training import Loader, MoveShares, Part
+from komadori.training import Loader, MoveProbs, Part
 from komadori.training.config import ConfigError, LossConfig
 from komadori.training.encoder import CoreEncoder
 from komadori.training.loss import losses
@@ -21,11 +21,11 @@ def shares_of(rows):
     count = np.array([len(row) for row in rows])
     move16 = np.array([m for row in rows for m in row], np.uint16)
     weight = np.array([w for row in rows for w in row.values()], np.float32)
-    return MoveShares.of_weights(count, move16, weight)
+    return MoveProbs.of_weights(count, move16, weight)
 
 
-def as_dicts(shares):
-    count, move16, share = shares.rows(np.arange(len(shares.first) - 1))
+def as_dicts(targets):
+    count, move16, share = targets.rows(np.arange(len(targets.first) - 1))
     edges = [0, *np.cumsum(count).tolist()]
     rounded = np.round(share.astype(float), 4)
     return [
@@ -63,7 +63,7 @@ def test_duplicates_become_one_mean():
     samples.score_cp[:] = [100, 5, 200, 6, 7, 360]
     part = training.average_duplicates(Part(samples, np.array([5, 1, 0, 2, 3])))
     assert np.array_equal(part.samples.hcp, samples.hcp[[5, 1, 3]])  # in the order first seen
-    assert as_dicts(part.shares) == [{7: 0.6667, 8: 0.3333}, {1: 1.0}, {3: 1.0}]
+    assert as_dicts(part.target_probs) == [{7: 0.6667, 8: 0.3333}, {1: 1.0}, {3: 1.0}]
     assert part.samples.move16.tolist() == [7, 1, 3]
     assert part.samples.result.tolist() == [0.5, 0, 1]
     assert part.samples.score_cp.tolist() == [220, 5, 6]
@@ -118,17 +118,17 @@ def test_duplicates_without_moves_and_with_shares():
     samples.hcp[1] = samples.hcp[0]
     samples.move16[:] = [0, 4, 0]
     part = training.average_duplicates(Part.whole(samples))
-    assert as_dicts(part.shares) == [{4: 1.0}, {}]
+    assert as_dicts(part.target_probs) == [{4: 1.0}, {}]
     assert part.samples.move16.tolist() == [4, 0]
     soft = Part.whole(samples, shares_of([{4: 1, 5: 3}, {4: 1}, {}]))
     merged = training.average_duplicates(soft)
-    assert as_dicts(merged.shares) == [{4: 0.625, 5: 0.375}, {}]
+    assert as_dicts(merged.target_probs) == [{4: 0.625, 5: 0.375}, {}]
 
 
 def test_training_on_averaged_duplicates(tmp_path, encoder):
     samples = make_samples(300)
     samples.hcp[::3] = samples.hcp[0]
-    config = make_config(data={"duplicates": "average", "test_share": 0}, loop={"max_steps": 2})
+    config = make_config(data={"duplicates": "average", "test_fraction": 0}, loop={"max_steps": 2})
     result = training.train(config, samples, None, tmp_path / "run", encoder=encoder)
     data = next(e for e in result.history if e["kind"] == "data")
     assert data["train_positions"] == 201
@@ -149,7 +149,7 @@ def test_visits_are_those_of_the_file(tmp_path):
     plain = records.load_samples(path)
     assert len(part) == len(plain) == 2
     assert np.array_equal(part.samples.hcp, plain.hcp)
-    assert as_dicts(part.shares) == [
+    assert as_dicts(part.target_probs) == [
         {training_code("7g7f"): 0.75, training_code("2g2f"): 0.25},
         {training_code("2g2f"): 1.0},
     ]
@@ -179,11 +179,13 @@ def test_mapped_batches_are_those_in_memory(tmp_path, temperature):
         training.load_visits([tmp_path / "games.hcpe3"], cache)
         for cache in (None, tmp_path / "cache")
     ]
-    assert isinstance(parts[1].shares.weight, np.memmap)
+    assert isinstance(parts[1].target_probs.weight, np.memmap)
     batches = []  # side by side: a batch's inputs last until the loader has gone round its buffers
     for part in parts:
-        soft = Part.whole(part.samples, part.shares.at_temperature(temperature))
-        assert isinstance(soft.shares.move16, np.memmap) == isinstance(part.samples.hcp, np.memmap)
+        soft = Part.whole(part.samples, part.target_probs.at_temperature(temperature))
+        assert isinstance(soft.target_probs.move16, np.memmap) == isinstance(
+            part.samples.hcp, np.memmap
+        )
         loader = Loader(soft, CoreEncoder("dlshogi", "2187"), 32, seed=3, mirror=True)
         batches.append(itertools.islice(loader.batches(), 8))
     for one, other in zip(*batches, strict=True):
@@ -260,10 +262,10 @@ def test_the_coefficient_is_found_again(coef):
 def test_scores_that_say_nothing_are_refused():
     samples = make_samples(100)
     samples.score_cp[:] = 0
-    with pytest.raises(ConfigError, match="don't tell winners"):
+    with pytest.raises(ConfigError, match="don't predict the results"):
         training.fit_eval_coef(Part.whole(samples))
     samples.score_cp[:] = np.where(samples.result > 0.5, -500, 500)
-    with pytest.raises(ConfigError, match="don't tell winners"):
+    with pytest.raises(ConfigError, match="don't predict the results"):
         training.fit_eval_coef(Part.whole(samples))
 
 

@@ -29,7 +29,7 @@ def files(tmp_path_factory):
 
 
 def config(**sections):
-    sections["data"] = {"window": 200, "test_share": 0.2} | sections.get("data", {})
+    sections["data"] = {"window": 200, "test_fraction": 0.2} | sections.get("data", {})
     return make_config(**sections)
 
 
@@ -96,7 +96,7 @@ def test_processes_share_each_batch(files) -> None:
 def test_a_resumed_run_goes_on_with_the_same_losses(files, tmp_path, target) -> None:
     loss = {"policy_target": target}
     if target == "visits":
-        loss |= {"hard_share": 0.5, "policy_temperature": 2.0}
+        loss |= {"hard_fraction": 0.5, "policy_temperature": 2.0}
 
     def run(folder, resume=False, stop=None):
         result = training.train(
@@ -120,10 +120,12 @@ def test_a_resumed_run_goes_on_with_the_same_losses(files, tmp_path, target) -> 
 
 
 def test_soft_targets_are_those_of_loaded_files(files) -> None:
-    sections = {"loss": {"policy_target": "visits", "policy_temperature": 1.5, "hard_share": 0.25}}
+    sections = {
+        "loss": {"policy_target": "visits", "policy_temperature": 1.5, "hard_fraction": 0.25}
+    }
     part = split(files, **sections, data={"drop_seen": False}).train
     loaded = training.split_of(
-        make_config(**sections, data={"drop_seen": False, "test_share": 0.0}),
+        make_config(**sections, data={"drop_seen": False, "test_fraction": 0.0}),
         training.load_visits(part.stream.paths),
         None,
         ENCODER,
@@ -156,7 +158,7 @@ def test_what_a_window_cannot_do_is_told(files, tmp_path) -> None:
             config(data=data)
     with pytest.raises(training.ConfigError, match="whole files are held out"):
         split(files[:1])
-    assert len(split(files[:1], data={"test_share": 0.0}).test) == 0
+    assert len(split(files[:1], data={"test_fraction": 0.0}).test) == 0
     part = split(files).train
     games = records.read_games(files[0])
     moved = [tmp_path / path.name for path in part.stream.paths]
@@ -180,7 +182,7 @@ def test_the_command_reads_a_pattern_in_windows(files, tmp_path) -> None:
     toml = tmp_path / "run.toml"
     toml.write_text(
         '[model]\nnet = "resnet1x8"\n'
-        f'[data]\ntrain = ["{files[0].parent}/*.hcpe3.xz"]\nwindow = 256\ntest_share = 0.2\n'
+        f'[data]\ntrain = ["{files[0].parent}/*.hcpe3.xz"]\nwindow = 256\ntest_fraction = 0.2\n'
         "[loop]\nbatch_size = 64\nmax_steps = 3\nepochs = 0\ntensorboard = false\n"
         '[loss]\neval_coef = "fit"\n[device]\ndevice = "cpu"\nprecision = "float32"\n'
     )

@@ -11,7 +11,7 @@ from training_toys import ToyEncoder, make_config, make_samples
 
 from komadori import nets, training
 from komadori.nets import Interface
-from komadori.training import MoveShares, Part
+from komadori.training import MoveProbs, Part
 from komadori.training.auxiliary import WithSoftPolicy, flattened
 from komadori.training.config import ConfigError, LossConfig, OptimizerConfig
 from komadori.training.loss import losses
@@ -101,7 +101,7 @@ def soft_part(n=300):
     first = samples.move16
     moves = np.stack([first, first + 1, first + 2], 1).astype(np.uint16).ravel()
     weight = np.tile([6, 3, 1], n).astype(np.float32)
-    return Part.whole(samples, MoveShares.of_weights(count, moves, weight))
+    return Part.whole(samples, MoveProbs.of_weights(count, moves, weight))
 
 
 def test_targets_are_flattened():

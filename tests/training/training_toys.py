@@ -70,7 +70,7 @@ def make_samples(n: int = 300, seed: int = 0) -> ToySamples:
 def make_config(**sections) -> Config:
     table = {
         "model": {"net": "resnet1x8"},
-        "data": {"test_share": 0.2},
+        "data": {"test_fraction": 0.2},
         "schedule": {"rate": 0.05, "warmup_steps": 2},
         "loop": {
             "batch_size": 32,

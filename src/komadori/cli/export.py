@@ -1,4 +1,4 @@
-"""`komadori export`: a trained network as an ONNX file, or quantised to int8."""
+"""`komadori export`: write a trained network as ONNX, or quantised to int8."""
 
 from __future__ import annotations
 
@@ -22,38 +22,37 @@ from komadori.extras import install_line
     "--out",
     "output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write; where left out SOURCE's name with .onnx, or -int8.xml "
-    "(beside a file, where the engine finds it).",
+    help="The file to write. [default: SOURCE's name with .onnx, or with -int8.xml beside a file]",
 )
 @force_option
-@click.option("--name", default="", help="The name that the engine shows.")
-@click.option("--int8", "is_int8", is_flag=True, help="Quantise: an OpenVINO model for processors.")
+@click.option("--name", default="", help="The engine's name in GUIs.")
+@click.option("--int8", "is_int8", is_flag=True, help="Quantise: an OpenVINO model for CPUs.")
 @click.option(
     "--data",
     multiple=True,
-    help="With --int8: games to calibrate and measure with, a file or a pattern in quotes; may "
-    "be given again. [default: the bundled sample]",
+    help="With --int8: games for calibration and measurement, a file or a pattern in quotes; "
+    "repeatable. [default: the bundled sample]",
 )
 @click.option(
     "--calibration",
     default=512,
     show_default=True,
     type=click.IntRange(min=1),
-    help="With --int8: positions to calibrate with.",
+    help="With --int8: calibration positions.",
 )
 @click.option(
     "--held-out",
     default=16384,
     show_default=True,
     type=click.IntRange(min=1),
-    help="With --int8: positions of other games to measure the loss on.",
+    help="With --int8: positions of other games for the accuracy.",
 )
 @click.option(
     "--gate",
     default=0.99,
     show_default=True,
     type=click.FloatRange(0, 1),
-    help="With --int8: fail where less of float32's top-1 accuracy is kept.",
+    help="With --int8: fail if less of float32's top-1 accuracy is kept.",
 )
 def command(
     source: Path,
@@ -68,29 +67,28 @@ def command(
 ) -> None:
     """Write the network of SOURCE, a run or a checkpoint, as an ONNX file.
 
-    The inputs and outputs have dlshogi's names; the result is compared with torch. With --int8
-    SOURCE may also be an ONNX file; the accuracy lost against float32 is measured and printed,
-    and an error beyond --gate.
+    Inputs and outputs have dlshogi's names; the outputs are compared with torch. With --int8,
+    SOURCE may also be an ONNX file; the accuracy lost against float32 is printed, and is an error
+    beyond --gate.
     """
     stem = source.resolve().stem if source.is_file() else source.resolve().name
     if is_int8:
         if name and source.is_file():
-            raise click.UsageError("--name: the name of an ONNX file is in its card")
+            raise click.UsageError("--name: an ONNX file has its name in its card")
         folder = source.parent if source.is_file() else Path()
         output = output or folder / f"{stem}-int8.xml"
         check_outputs(_kinds(output, ".bin", ".json"), _inputs(source, data), force=force)
         _export_int8(source, output, name, data, calibration, held_out, gate)
         return
     if source.is_file():
-        raise click.UsageError(f"{source} is a file already; only --int8 makes another of it")
+        raise click.UsageError(f"{source} is an ONNX file already; --int8 quantises it")
     output = output or Path(f"{stem}.onnx")
     check_outputs(_kinds(output, ".json"), (), force=force)
     _export_onnx(source, output, name)
 
 
 def _kinds(output: Path, *beside: str) -> dict[Path, tuple[str, IsKind]]:
-    """The model and the files beside it; a card and weights are taken for those of a model that
-    is there."""
+    """The kinds of the output and of the files beside it, which belong to a model if it exists."""
     if output.suffix in beside:
         raise click.UsageError(f"{output}: {output.suffix} is for a file beside the model")
     is_model = begins_with(b"\x08") if output.suffix != ".xml" else begins_with(b"<?xml", b"<net")
@@ -129,7 +127,7 @@ def _export_onnx(source: Path, output: Path, name: str) -> None:
 
 @contextmanager
 def _as_file(source: Path, name: str) -> Iterator[Path]:
-    """The model file that SOURCE is, or the ONNX file of the run or checkpoint."""
+    """SOURCE if it is a file, else the run's or checkpoint's network exported to ONNX."""
     if source.is_file():
         yield source
         return

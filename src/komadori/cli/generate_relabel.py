@@ -92,7 +92,7 @@ def command(
       python:MODULE:NAME     a function: SFENs to [({move: share}, win rate), ...]
 
     SOURCES are games or positions in any format. Games keep their moves and results; each ply gets
-    candidates and a score. Train with loss.policy_target = "visits"; loss.hard_share mixes the
+    candidates and a score. Train with loss.policy_target = "visits"; loss.hard_fraction mixes the
     moves played into the policy, loss.value_lambda the results into the value.
     """
     import threading

@@ -50,14 +50,14 @@ def command(
         raise click.UsageError(f"{folder} holds a model already; --force replaces it")
     _check_source(source)
     from komadori import nets
-    from komadori.nets.dlshogi import EVAL_COEF
+    from komadori.encoding.value import DLSHOGI_COEF
 
     try:
         network, card = nets.import_dlshogi(
             source,
             part=part or "",
             activation=activation or "",
-            eval_coef=eval_coef or EVAL_COEF,
+            eval_coef=eval_coef or DLSHOGI_COEF,
         )
         folder.mkdir(parents=True, exist_ok=True)
         nets.save_model(folder, network, card)

@@ -37,7 +37,7 @@ command.add_command(linear_loop.command)
 @click.option("--positions", type=click.IntRange(min=1), help="Drawn for each of them.")
 def two_piece(
     data: tuple[str, ...],
-    test_share: float,
+    test_fraction: float,
     test_limit: int,
     folder: Path,
     resume: bool,
@@ -69,7 +69,7 @@ def two_piece(
     )
     train, test = (
         Records(part.hcp, part.move16)
-        for part in load_split(terminal, data, test_share, test_limit, settings.seed)
+        for part in load_split(terminal, data, test_fraction, test_limit, settings.seed)
     )
     try:
         learner = Learner(settings, train, test, folder, resume=resume)

@@ -26,7 +26,7 @@ def data_options(
     """The options of every `linear train`: `folder` is where the run goes."""
     options = (
         click.option("--data", required=True, multiple=True, help="Records; a file or a pattern."),
-        click.option("--test-share", default=0.01, show_default=True, help="Games held out."),
+        click.option("--test-fraction", default=0.01, show_default=True, help="Games held out."),
         click.option(
             "--test-limit", default=test_limit, show_default=True, help="Positions tested."
         ),
@@ -58,7 +58,7 @@ def data_options(
 
 
 def load_split(
-    terminal: Console, data: Iterable[str], test_share: float, test_limit: int, seed: int
+    terminal: Console, data: Iterable[str], test_fraction: float, test_limit: int, seed: int
 ) -> tuple[Positions, Positions]:
     """(to learn from, held out): whole games on one side or the other, no position on both."""
     import numpy as np
@@ -70,7 +70,7 @@ def load_split(
 
     samples = load_samples(data)
     moved = np.flatnonzero(samples.move16 != 0).astype(np.int64)
-    parts = training.split_by_game(Part(samples, moved), test_share, seed)
+    parts = training.split_by_game(Part(samples, moved), test_fraction, seed)
     split = training.make_split(*parts, test_limit=test_limit, seed=seed)
     terminal.print(
         f"{len(split.train):,} positions of {split.train_games:,} games to learn from, "
@@ -84,7 +84,7 @@ def load_split(
 def load_windows(
     terminal: Console,
     data: Iterable[str],
-    test_share: float,
+    test_fraction: float,
     test_limit: int,
     seed: int,
     window: int,
@@ -100,7 +100,7 @@ def load_windows(
     from komadori.records.keys import position_keys
     from komadori.records.stream import SampleStream, split_files
 
-    train_files, test_files = split_files(find_files(data), test_share, seed)
+    train_files, test_files = split_files(find_files(data), test_fraction, seed)
     if not test_files:
         raise click.ClickException("--window: nothing is held out; at least two files are needed")
     try:

@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
 @click.command("kpp")
 @data_options("runs/kpp")
-@click.option("--epochs", type=click.IntRange(min=1), help="Times through the data.")
-@click.option("--batch", type=click.IntRange(min=1), help="Positions an update.")
+@click.option("--epochs", type=click.IntRange(min=1), help="Epochs of training.")
+@click.option("--batch", type=click.IntRange(min=1), help="Positions per update.")
 @click.option(
     "--lambda", "teacher_weight", type=float, help="Weight of the teacher's score in the loss."
 )
 @click.option("--loss", type=click.Choice(["cross-entropy", "squared"]), help="squared: Apery's.")
 def kpp(
     data: tuple[str, ...],
-    test_share: float,
+    test_fraction: float,
     test_limit: int,
     folder: Path,
     resume: bool,
@@ -41,9 +41,9 @@ def kpp(
     teacher_weight: float | None,
     loss: str | None,
 ) -> None:
-    """elmo's evaluation: a king and two pieces, learned from results and a teacher's scores.
+    """Train elmo's evaluation, a king and two pieces, on results and a teacher's scores.
 
-    Ctrl-C saves and ends; --resume continues there.
+    Ctrl-C saves and ends the run; --resume continues it.
     """
     import os
     import threading
@@ -66,18 +66,18 @@ def kpp(
     )
     least, most = Learner.memory_bytes()
     terminal.print(
-        f"memory: {megabytes(least)} for the weights, up to {megabytes(most)} as positions touch "
-        "them, besides the data",
+        f"memory: {megabytes(least)} for the weights, growing to at most {megabytes(most)}, "
+        "besides the data",
         soft_wrap=True,
     )
-    train, test = load_split(terminal, data, test_share, test_limit, settings.seed)
+    train, test = load_split(terminal, data, test_fraction, test_limit, settings.seed)
     stop = threading.Event()
     try:
         learner = Learner(settings, train, test, folder, resume=resume)
         updates = learner.updates
         with interrupt_sets(stop), progress_bar(terminal) as bar:
             done = learner.state.epoch * updates + learner.state.update
-            task = bar.add_task("learning", total=settings.epochs * updates, completed=done)
+            task = bar.add_task("training", total=settings.epochs * updates, completed=done)
 
             def progress(state: State) -> None:
                 bar.update(
@@ -86,7 +86,7 @@ def kpp(
                     description=f"epoch {state.epoch + 1}: {state.loss}",
                 )
 
-            table = EpochTable(("learning", "held out"), ("    weights", "    s"))
+            table = EpochTable(("training", "held out"), ("    weights", "    s"))
 
             def report(found: Report) -> None:
                 held_out = found.held_out

@@ -1,4 +1,4 @@
-"""`komadori linear loop`: elmo's loop, a configuration of `komadori loop`."""
+"""`komadori linear loop`: elmo's loop, as a configuration of `komadori loop`."""
 
 from __future__ import annotations
 
@@ -18,18 +18,22 @@ from komadori.cli.console import say
     show_default=True,
 )
 @click.option(
-    "--rounds", type=click.IntRange(min=1), default=2, show_default=True, help="Times of playing."
+    "--rounds",
+    type=click.IntRange(min=1),
+    default=2,
+    show_default=True,
+    help="Generations of games.",
 )
 @click.option(
-    "--games", type=click.IntRange(min=1), default=1000, show_default=True, help="Of a round."
+    "--games", type=click.IntRange(min=1), default=1000, show_default=True, help="Games per round."
 )
-@click.option("--nodes", type=click.IntRange(min=0), help="Of each search; 0: no limit.")
-@click.option("--depth", type=click.IntRange(min=0), help="Of each search; 0: no limit.")
-@click.option("--data", multiple=True, help="Records that every round learns from too.")
+@click.option("--nodes", type=click.IntRange(min=0), help="Per search; 0 for no limit.")
+@click.option("--depth", type=click.IntRange(min=0), help="Per search; 0 for no limit.")
+@click.option("--data", multiple=True, help="Further records for every round.")
 @click.option(
     "--weights",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="What the first round plays with.",
+    help="Weights for the first round.",
 )
 @click.option(
     "-o",
@@ -39,13 +43,13 @@ from komadori.cli.console import say
     show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
 )
-@click.option("--threads", type=click.IntRange(min=1), help="All cores where left out.")
+@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
 @click.option(
     "--window",
     type=click.IntRange(min=1),
     default=3,
     show_default=True,
-    help="Rounds whose games are learned from.",
+    help="Most recent rounds to train on.",
 )
 @click.option(
     "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting of the learner."
@@ -63,10 +67,10 @@ def command(
     window: int,
     overrides: tuple[str, ...],
 ) -> None:
-    """Teacher games with the weights, weights from the games, again; no match decides.
+    """Alternate teacher games with the weights and training on the games, without a gate.
 
-    The same command goes on with the games and the learning that are there. `komadori loop run`
-    does the same from a file of settings, with everything that can be set.
+    Repeat the command to resume. `komadori loop run` does the same from a settings file, with all
+    options.
     """
     from dataclasses import asdict
 

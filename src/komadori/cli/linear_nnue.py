@@ -30,21 +30,24 @@ if TYPE_CHECKING:
     "--from",
     "begin_with",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A run whose weights this one begins with.",
+    help="A run for the initial weights.",
 )
-@click.option("--epochs", type=click.IntRange(min=1), help="Times that all positions are seen.")
+@click.option("--epochs", type=click.IntRange(min=1), help="Epochs of training.")
 @click.option(
     "--window",
     type=click.IntRange(min=1),
-    help="Positions in memory at once, for files that don't fit; each window counts as an epoch.",
+    help="Positions in memory at a time, for files that don't fit; each window counts as an epoch.",
 )
 @click.option(
-    "--lambda", "teacher_weight", type=click.FloatRange(min=0), help="The teacher's weight."
+    "--lambda",
+    "teacher_weight",
+    type=click.FloatRange(min=0),
+    help="Weight of the teacher's score in the loss.",
 )
 def command(
     data: tuple[str, ...],
     architecture: str | None,
-    test_share: float,
+    test_fraction: float,
     test_limit: int,
     folder: Path,
     resume: bool,
@@ -55,10 +58,10 @@ def command(
     threads: int | None,
     overrides: tuple[str, ...],
 ) -> None:
-    """NNUE: a small network for the alpha-beta search, in the file of YaneuraOu-family engines.
+    """Train an NNUE network for the alpha-beta search, in YaneuraOu's file format.
 
-    Learns the games' results and the teacher's scores where quiescence leads. Ctrl-C loses the
-    epoch under way; --resume continues.
+    Targets are game results and the teacher's scores, at quiescence leaves. Ctrl-C ends the run
+    after the last full epoch; --resume continues it.
     """
     import os
     import threading
@@ -83,10 +86,10 @@ def command(
     train: Positions | PositionWindows
     if window:
         train, test = load_windows(
-            terminal, data, test_share, test_limit, settings.seed, window, settings.threads
+            terminal, data, test_fraction, test_limit, settings.seed, window, settings.threads
         )
     else:
-        train, test = load_split(terminal, data, test_share, test_limit, settings.seed)
+        train, test = load_split(terminal, data, test_fraction, test_limit, settings.seed)
     held = min(window or len(train), len(train))
     terminal.print(f"memory: {megabytes(bytes_needed(settings, held))}")
     try:
@@ -94,10 +97,10 @@ def command(
         with interrupt_sets(stop), progress_bar(terminal) as bar:
             size = held if learner.train is None else len(learner.train)
             task = bar.add_task(
-                "learning", total=learner.epochs * size, completed=learner.epoch * size
+                "training", total=learner.epochs * size, completed=learner.epoch * size
             )
 
-            table = EpochTable(("learning", "held out", "in integers"), ("    s",))
+            table = EpochTable(("training", "held out", "quantised"), ("    s",))
 
             def show(report: Report) -> None:
                 bar.update(task, completed=report.epoch * size)
@@ -110,7 +113,7 @@ def command(
     except (ValueError, WeightsError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if not learner.is_done:
-        kept = f"--resume continues ({folder})" if learner.epoch else "no epoch was done"
+        kept = f"--resume continues ({folder})" if learner.epoch else "no epoch was finished"
         raise InterruptError(kept)
     terminal.print(f"best (*): epoch {learner.best_epoch}, {folder / 'nn.bin'}")
     terminal.print(

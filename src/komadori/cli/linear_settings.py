@@ -1,7 +1,8 @@
-"""Settings of the learners of linear evaluations, as commands take them."""
+"""Settings of the learners of linear evaluations, from command options."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import fields
 from typing import Any, TypeVar
@@ -9,10 +10,16 @@ from typing import Any, TypeVar
 import click
 
 T = TypeVar("T")
+_EXPECTED = {
+    bool: "true or false",
+    int: "a whole number of at most 64 bits",
+    float: "a finite number",
+    str: "a text",
+}
 
 
 def read_settings(kind: type[T], given: Mapping[str, object], overrides: Iterable[str]) -> T:
-    """The frozen dataclass `kind` with what was given (None: as it is) and KEY=VALUE overrides."""
+    """The dataclass `kind` with the options given (None: default) and KEY=VALUE overrides."""
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     types = {field.name: type(field.default) for field in fields(kind)}  # type: ignore[arg-type]
     for override in overrides:
@@ -24,7 +31,7 @@ def read_settings(kind: type[T], given: Mapping[str, object], overrides: Iterabl
             changes[name] = _read(types[name], text)
         except (ValueError, KeyError):
             raise click.ClickException(
-                f"--set {override}: {types[name].__name__} is needed"
+                f"--set {override}: {_EXPECTED[types[name]]} is needed"
             ) from None
     try:
         return kind(**changes)
@@ -35,4 +42,9 @@ def read_settings(kind: type[T], given: Mapping[str, object], overrides: Iterabl
 def _read(kind: type, text: str) -> object:
     if kind is bool:
         return {"true": True, "false": False}[text.lower()]
-    return kind(text)
+    value = kind(text)
+    if isinstance(value, int) and not -(2**63) <= value < 2**63:
+        raise ValueError("beyond 64 bits")
+    if isinstance(value, float) and not math.isfinite(value):
+        raise ValueError("not finite")
+    return value

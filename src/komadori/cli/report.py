@@ -45,7 +45,7 @@ def command(
     if out is not None:  # RUN/report is the command's own
         check_outputs({out / "index.html": ("page of ours", is_page)}, (), force=force)
     from komadori import nets, training
-    from komadori.cli.sample_files import load_samples, load_shares
+    from komadori.cli.sample_files import load_samples, load_visits
     from komadori.records import sample_path
     from komadori.report import write_run_report
 
@@ -62,7 +62,7 @@ def command(
             raise click.ClickException(f"{run}: the run doesn't name its games: give --data")
         cache = files.get("cache", "")
         wants_visits = config.get("loss", {}).get("policy_target") == "visits"
-        load = load_shares if wants_visits else load_samples
+        load = load_visits if wants_visits else load_samples
         page = write_run_report(
             run,
             load(train_files, cache),

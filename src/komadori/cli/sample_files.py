@@ -28,8 +28,8 @@ def load_samples(patterns: Iterable[str], cache: str = "") -> records.Samples:
     return samples
 
 
-def load_shares(patterns: Iterable[str], cache: str = "") -> Part:
-    """As `load_samples`, with the shares of the candidates' visits."""
+def load_visits(patterns: Iterable[str], cache: str = "") -> Part:
+    """As `load_samples`, with the candidates' visits as policy targets."""
     from komadori import training
 
     try:

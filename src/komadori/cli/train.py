@@ -1,4 +1,4 @@
-"""`komadori train`: a network from games, as one TOML file says."""
+"""`komadori train`: train the network of a TOML file."""
 
 from __future__ import annotations
 
@@ -30,7 +30,9 @@ class ConfigPath(click.Path):
     multiple=True,
     help="Training games instead of the config's data.train; a file or a pattern in quotes.",
 )
-@click.option("--test", multiple=True, help="Test games instead of a share of the training games.")
+@click.option(
+    "--test", multiple=True, help="Test games instead of a fraction of the training games."
+)
 @click.option(
     "--set",
     "overrides",
@@ -38,20 +40,20 @@ class ConfigPath(click.Path):
     metavar="KEY=VALUE",
     help="Override one setting, such as loop.batch_size=512.",
 )
-@click.option("--variant", help="Of an experiment's file, which variant to train.")
+@click.option("--variant", help="The variant of an experiment to train.")
 @click.option(
     "-o",
     "--out",
     "run_dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The run's folder; runs/NAME of the config where left out.",
+    help="The run's folder. [default: runs/NAME of the config]",
 )
-@click.option("--resume", is_flag=True, help="Go on from the run's newest checkpoint.")
+@click.option("--resume", is_flag=True, help="Resume from the run's newest checkpoint.")
 @click.option(
     "--from",
     "begin_with",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A run, checkpoint or imported model whose weights a new run begins with.",
+    help="A run, checkpoint or imported model for the initial weights.",
 )
 def command(
     config: Path,
@@ -63,20 +65,20 @@ def command(
     resume: bool,
     begin_with: Path | None,
 ) -> None:
-    """Train the network that CONFIG describes: a run's settings, or an experiment of the
-    laboratory and one of its variants, at the size of `komadori lab run`. CONFIG is a file or the
-    name of a configuration that the package brings, such as resnet5x64.
+    """Train the network of CONFIG: a file, or the name of a bundled configuration such as
+    resnet5x64. For an experiment of the laboratory, give --variant; it has the size of
+    `komadori lab run`.
 
-    Ctrl-C ends the run after a checkpoint; `--resume` continues from there. Several processes or
+    Ctrl-C saves a checkpoint and ends the run; `--resume` continues it. Several processes or
     GPUs: torchrun --nproc-per-node 2 -m komadori train CONFIG.
     """
     from komadori import nets, records, training
-    from komadori.cli.sample_files import find_files, load_samples, load_shares
+    from komadori.cli.sample_files import find_files, load_samples, load_visits
     from komadori.cli.training_display import TrainingBar, metrics_table
     from komadori.lab import experiment
     from komadori.lab.size import LabError, Size
 
-    is_first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes one speaks
+    is_first = os.environ.get("RANK", "0") == "0"  # rank 0 reports
     name = f"{config.stem}-{variant}" if variant else config.stem
     run_dir = run_dir or Path("runs") / name
     stop = threading.Event()
@@ -104,7 +106,7 @@ def command(
         if files.window:
             samples = training.Files.of(find_files(train_files))
         else:
-            load = load_shares if wants_visits else load_samples
+            load = load_visits if wants_visits else load_samples
             samples = load(train_files, files.cache)
         test_samples = load_samples(test_files, files.cache) if test_files else None
         with TrainingBar(console(quiet=not is_first)) as bar, interrupt_sets(stop):

@@ -34,7 +34,7 @@ from komadori.training import Part, Split
 #: The match against the first variant.
 GAMES, NODES = 100, 5000
 #: Fraction of the games that is held out.
-TEST_SHARE = 0.02
+TEST_FRACTION = 0.02
 #: Most concurrent games: each has two evaluations of 257 MB.
 _MOST_TABLES = 4
 #: k of the agreement of the best move.
@@ -48,7 +48,7 @@ class KppConfig:
     settings: Settings
     train_limit: int
     test_limit: int
-    test_share: float = TEST_SHARE
+    test_fraction: float = TEST_FRACTION
     against: str = ""
 
 
@@ -98,6 +98,8 @@ class KppLearner:
     def same(self, saved: Mapping[str, Any], config: KppConfig) -> bool:
         try:
             given = {key: value for key, value in saved.items() if key != "learner"}
+            if "test_share" in given:  # its name in older records
+                given["test_fraction"] = given.pop("test_share")
             other = KppConfig(**{**given, "settings": Settings(**given["settings"])})
         except (TypeError, ValueError, KeyError):
             return False
@@ -194,7 +196,7 @@ def _split(job: Job) -> Split[Part]:
     part = part.only(part.rows[part.samples.move16[part.rows] != 0])
     seed = config.settings.seed
     split = training.make_split(
-        *training.split_by_game(part, config.test_share, seed),
+        *training.split_by_game(part, config.test_fraction, seed),
         train_limit=config.train_limit,
         test_limit=config.test_limit,
         seed=seed,

@@ -41,7 +41,7 @@ class NetworkLearner:
         if scale and isinstance(net, dict) and "channels" in net:
             net["channels"] = size.channels(net["channels"])
         data = {
-            "test_share": 0.02,
+            "test_fraction": 0.02,
             "test_limit": size.test_positions,
             "train_limit": size.positions,
         }

@@ -1,9 +1,13 @@
-"""elmo's learner of KPP (diary 000): logistic regression on the game's result and a deeper search's
-score. One batch reads
+"""elmo's learner of KPP: logistic regression on game results and scores of a deeper search.
 
-    leaves = where its positions lead by quiescence with the weights as they are
-    slope = of the loss by the leaves' values
-    AdaGrad on every weight the leaves use and on the terms of fewer dimensions; the average follows
+Each batch:
+
+    leaves = quiescence leaves of its positions, with the current weights
+    gradient of the loss by the leaves' values
+    AdaGrad on the leaves' weights and on the terms of fewer dimensions; update of the average
+
+Sources: elmo's published code (mk-takizawa/elmo_for_learn); diary, elmoのアピール文書を読む
+(May 2017).
 """
 
 from __future__ import annotations
@@ -34,28 +38,28 @@ from komadori.linear.run_folder import RunFolder
 
 _SINGLES = ("KKP", "KK")
 _LOWER = ("PP", "RPP", "KP", "RKP", "P")
-#: Updates an epoch at least, where no size of the batch is given.
+#: Updates per epoch by default, at least.
 _UPDATES = 24
 _LARGEST_BATCH = 1_000_000
 
 
 @dataclass(frozen=True)
 class Settings(LossSettings):
-    """How the learner goes about it."""
+    """Settings of a run."""
 
     epochs: int = 4
     batch: int = 0
-    """Positions an update; 0: elmo's million, or less so that an epoch has some 24 updates."""
+    """Positions per update; 0: a million as in elmo, or fewer for some 24 updates per epoch."""
     rate: float = 30.0
-    """AdaGrad's eta of KPP, in units of 1/32 centipawn."""
+    """AdaGrad's learning rate of KPP, in units of 1/32 centipawn."""
     singles_rate: float = 30.0
     """Of KKP and KK."""
     lower_rate: float = 30.0
-    """Of the terms of fewer dimensions; 0: without them."""
+    """Of the terms of fewer dimensions; 0 disables them."""
     epsilon: float = 1e-6
-    """Added to the sum of squared gradients: large, and what was seldom seen moves less."""
+    """Added to the sum of squared gradients; a large one damps rare weights."""
     decay: float = 0.8
-    """What the running average of the weights keeps of itself at an update."""
+    """Of the moving average of the weights, per update."""
     checkpoint_minutes: float = 5.0
     seed: int = 1
     threads: int = 2
@@ -65,6 +69,8 @@ class Settings(LossSettings):
         for name in ("epochs", "threads"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed is {self.seed}, 0 to 2^63 - 1 is needed")
         for name in ("batch", "rate", "singles_rate", "lower_rate", "checkpoint_minutes"):
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 0 is needed")
@@ -74,24 +80,24 @@ class Settings(LossSettings):
             raise ValueError(f"decay is {self.decay}, 0 to less than 1 is needed")
 
     def batch_of(self, positions: int) -> int:
-        """Positions an update."""
+        """Positions per update."""
         return self.batch or max(1, min(_LARGEST_BATCH, positions // _UPDATES))
 
     def rates(self) -> list[float]:
-        """By table."""
+        """Learning rates by table."""
         by_kind = dict.fromkeys(_SINGLES, self.singles_rate)
         by_kind |= dict.fromkeys(_LOWER, self.lower_rate)
         return [by_kind.get(name, self.rate) for name in TABLES]
 
 
-#: Settings that a run may go on with differently.
+#: Settings that may change when a run resumes.
 MAY_DIFFER = ("epochs", "checkpoint_minutes", "threads")
 
 
 @dataclass
 class State:
-    """Where the learner stands: weights, sums of squared gradients and average weights, float32
-    [PARAMETERS], and the updates done. Memory is taken as weights are touched.
+    """The learner's state: weights, sums of squared gradients and average weights, float32
+    [PARAMETERS], and the updates done. Memory is committed as weights are touched.
     """
 
     weights: NDArray[np.float32]
@@ -109,7 +115,7 @@ class State:
         return cls(weights, squares, average)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """What was touched, by place."""
+        """The touched weights, by index."""
         places = np.flatnonzero(self.squares)
         return {
             "places": places.astype(np.uint32),
@@ -145,8 +151,8 @@ class State:
 
 @dataclass(frozen=True)
 class Report:
-    """One epoch: the loss of its batches, each before its update; how the average weights do on
-    the held-out games; how many weights were ever touched; seconds.
+    """One epoch. loss: of its batches, each before its update. held_out: of the average weights.
+    touched: weights updated so far.
     """
 
     epoch: int
@@ -157,12 +163,12 @@ class Report:
 
 
 class Learner:
-    """Learns from positions into a folder: `weights.npz`, `state.npz`, `run.json`, `log.jsonl`."""
+    """Trains on positions, in a folder: `weights.npz`, `state.npz`, `run.json`, `log.jsonl`."""
 
     def __init__(
         self, settings: Settings, train: Positions, test: Positions, folder: Path, *, resume: bool
     ) -> None:
-        """Raises ValueError as `RunFolder`, and where there is nothing to learn from."""
+        """Raises ValueError as `RunFolder`, and without positions."""
         self.settings, self.test = settings, test
         self.train = with_draws(train, settings)
         self.folder = RunFolder(
@@ -180,13 +186,13 @@ class Learner:
 
     @staticmethod
     def memory_bytes() -> tuple[int, int]:
-        """(before anything is touched, at most): what a learner takes besides its data."""
+        """(at the start, at most), besides the data."""
         least = 2 * MEMORY_BYTES
         return least, least + 3 * 4 * PARAMETERS
 
     @property
     def updates(self) -> int:
-        """Of an epoch."""
+        """Updates per epoch."""
         return len(batches(len(self.train), self._batch, self.settings.seed, 0))
 
     @property
@@ -194,7 +200,7 @@ class Learner:
         return self.settings.batch_of(len(self.train))
 
     def weights(self) -> KppWeights:
-        """The averages, for play."""
+        """The average weights, for play."""
         return KppWeights.of_parameters(self.state.average, self.settings.threads)
 
     def run(
@@ -203,8 +209,8 @@ class Learner:
         report: Callable[[Report], None] | None = None,
         stop: Callable[[], bool] = bool,
     ) -> None:
-        """Learn until the settings' epochs are done or `stop` says so, saving at each epoch's end
-        and every few minutes between.
+        """Train until the epochs are done or `stop` returns true; saves after each epoch and
+        every few minutes.
         """
         with self.folder.lock:
             self._run(progress, report, stop)
@@ -271,7 +277,7 @@ class Learner:
         return report
 
     def _refresh(self) -> None:
-        """The weights for quiescence, from the parameters."""
+        """Quantise the parameters for quiescence."""
         quantised = self._quantised
         _core.kpp_quantise(
             self.state.weights,

@@ -18,7 +18,7 @@ TABLES: dict[str, tuple[int, int]] = {
     name: (start, size) for name, start, size in _core.kpp_tables()
 }
 PARAMETERS: int = _core.KPP_PARAMETERS
-#: What the weights take in memory while they are played with.
+#: Memory of the weights during play.
 MEMORY_BYTES: int = _core.KPP_BYTES
 
 _FORMAT = WeightsFormat("komadori-kpp", 1, "the KPP evaluation")
@@ -27,10 +27,10 @@ _KINGS = 81
 
 @dataclass(frozen=True)
 class KppWeights:
-    """elmo's evaluation (diary 000; cpp/komadori/linear/kpp.h), in units of 1/32 centipawn.
+    """elmo's evaluation (cpp/komadori/linear/kpp.h), in units of 1/32 centipawn.
 
     kpp: int16 [45 * 1198926], a king on files 1 to 5 and a pair of pieces, Black's view;
-    kkp: int16 [81 * 81 * 1548 * 2] and kk: int32 [81 * 81 * 2], board and turn in turn.
+    kkp: int16 [81 * 81 * 1548 * 2] and kk: int32 [81 * 81 * 2], board and turn interleaved.
     """
 
     kpp: NDArray[np.int16]
@@ -39,7 +39,7 @@ class KppWeights:
 
     @classmethod
     def material(cls) -> KppWeights:
-        """Nothing but the values of the pieces."""
+        """Piece values only."""
         return cls(
             np.zeros(TABLES["KPP"][1], np.int16),
             np.zeros(TABLES["KKP"][1], np.int16),
@@ -48,13 +48,13 @@ class KppWeights:
 
     @classmethod
     def of_parameters(cls, parameters: NDArray[np.float32], threads: int = 1) -> KppWeights:
-        """What a learner's parameters (float32 [PARAMETERS]) mean, rounded."""
+        """A learner's parameters (float32 [PARAMETERS]), rounded."""
         weights = cls.material()
         _core.kpp_quantise(parameters, weights.kpp, weights.kkp, weights.kk, threads)
         return weights
 
     def core(self) -> _core.KppWeights:
-        """For the compiled core. Raises WeightsError where a symmetry is broken."""
+        """For the C++ core. Raises WeightsError for a broken symmetry."""
         weights = _core.KppWeights()
         try:
             weights.assign(self.kpp, self.kkp, self.kk, os.cpu_count() or 1)
@@ -67,16 +67,14 @@ class KppWeights:
         return int(self.core().evaluate(board))
 
     def save(self, path: Path | str) -> None:
-        """Write a file of about 120 MB, whole or not at all; of KKP one weight an orbit."""
+        """Write a file of about 120 MB, atomically; of KKP one weight per orbit."""
         places = np.asarray(_core.kkp_places())
         kkp = np.stack([self.kkp[places], self.kkp[places + 1]], axis=1)
         _FORMAT.write(path, kpp=self.kpp, kkp=kkp, kk=self.kk)
 
     @classmethod
     def load(cls, path: Path | str) -> KppWeights:
-        """Raises WeightsError where the file holds no such weights, OSError where it can't be
-        read.
-        """
+        """Raises WeightsError for other files, OSError for unreadable ones."""
         kpp, compact, kk = _FORMAT.read(path, "kpp", "kkp", "kk")
         places = np.asarray(_core.kkp_places())
         expected = (
@@ -91,7 +89,7 @@ class KppWeights:
 
 
 def _spread(compact: NDArray[np.int16], places: NDArray[np.uint32]) -> NDArray[np.int16]:
-    """KKP of all pairs of kings from one weight an orbit."""
+    """KKP of all pairs of kings, from one weight per orbit."""
     images, signs = (np.asarray(array) for array in _core.kkp_images())
     kkp = np.zeros((_KINGS * _KINGS * _core.BONA_PIECES, 2), np.int16)
     one = np.zeros_like(kkp)

@@ -1,11 +1,15 @@
-"""The learner of NNUE: elmo's loss on the leaves of quiescence, Adam. One epoch reads
+"""The learner of NNUE: elmo's loss on quiescence leaves, by Adam.
 
-    leaves = where the positions lead by quiescence, with the weights as they are
-    for batches drawn anew, half of them mirrored: gradient -> step
-    held-out loss and agreement; the best weights so far are kept
+Each epoch:
 
-Weights are learnt in float and used as the engine rounds them (`round_from`), gradients going
-through the rounding, so that little is lost when they are written as integers.
+    leaves = quiescence leaves of the positions, with the current weights
+    for shuffled batches, half of the positions mirrored: gradient -> step
+    held-out loss and agreement; save the best weights so far
+
+Quantisation-aware: from `round_from` on the forward pass uses the weights as the engine rounds
+them, and gradients pass straight through the rounding.
+
+Source: Y. Nasu, NNUE (2018); the file format is YaneuraOu's.
 """
 
 from __future__ import annotations
@@ -41,27 +45,27 @@ _AGREEMENT_POSITIONS = 2000
 
 @dataclass(frozen=True)
 class Settings(LossSettings):
-    """How the learner goes about it."""
+    """Settings of a run."""
 
     architecture: str = "k-p"
     epochs: int = 20
     batch: int = 8192
     rate: float = 1e-3
-    """Of Adam, falling by a half cosine to `last_rate`."""
+    """Adam's learning rate; falls along a half cosine to `last_rate`."""
     last_rate: float = 2e-5
     decay: float = 0.0
-    """Weights shrink by this part of the rate a step."""
+    """Weight decay, relative to the learning rate."""
     leaves: str = "own"
-    """`own`: learn of the ends of quiescence, in a first epoch that begins with nothing of
-    material's, else of the network's own; `root`: of the positions themselves."""
+    """`own`: train on the quiescence leaves of the network, in a first epoch from scratch of
+    material's; `root`: on the positions themselves."""
     leaves_every: int = 4
-    """Epochs after which the leaves are looked for anew."""
+    """Epochs between recomputations of the leaves."""
     mirror: bool = True
-    """Turn the board left to right for half of the positions, drawn anew in each epoch."""
+    """Mirror a random half of the positions left to right, drawn anew each epoch."""
     round_from: int = 1
-    """Epochs done before weights are used as rounded."""
+    """Epochs before quantisation-aware training begins."""
     patience: int = 5
-    """Stop after so many epochs without a better held-out loss; 0: never."""
+    """Early stopping: epochs without a better held-out loss; 0 disables it."""
     seed: int = 1
     threads: int = 2
 
@@ -75,22 +79,24 @@ class Settings(LossSettings):
         for name in ("epochs", "batch", "leaves_every", "threads"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed is {self.seed}, 0 to 2^63 - 1 is needed")
         if self.rate <= 0 or self.last_rate <= 0:
             raise ValueError("rate and last_rate have to be above 0")
 
     def rate_at(self, part: float) -> float:
-        """Of Adam, when this part of all steps (0 to 1) is done."""
+        """The learning rate at this progress, 0 to 1."""
         return self.last_rate + (self.rate - self.last_rate) * (1 + math.cos(math.pi * part)) / 2
 
 
-#: Settings that a run may go on with differently.
+#: Settings that may change when a run resumes.
 MAY_DIFFER = ("threads", "epochs", "patience")
 
 
 @dataclass(frozen=True)
 class Report:
-    """One epoch. agreement: the share of held-out positions whose move is among the k best ones
-    of one ply and quiescence (k = 1..8). quantised: `test`, by the engine's integers.
+    """One epoch. agreement: fraction of held-out positions whose move is among the k best by one
+    ply and quiescence (k = 1..8). quantised: as `test`, by the engine's integers.
     """
 
     epoch: int
@@ -106,16 +112,14 @@ class Report:
 
 
 def bytes_needed(settings: Settings, positions: int) -> int:
-    """Memory of the learner beside the positions themselves: the model, its gradients and
-    moments, and the leaves of so many positions.
-    """
+    """Memory besides the positions: the model, its gradients and moments, and the leaves."""
     model: int = _core.NnueModel.bytes_of(settings.architecture, settings.threads)
     each: int = _core.NnueData.bytes_each
     return model + positions * (each + 44)  # hcp, score, result and number of a leaf
 
 
 class Learner:
-    """Learns into a folder: `nn.bin` (the best by held-out loss), `state.npz`, `log.jsonl`."""
+    """Trains in a folder: `nn.bin` (the best by held-out loss), `state.npz`, `log.jsonl`."""
 
     def __init__(
         self,
@@ -127,9 +131,8 @@ class Learner:
         resume: bool,
         begin_with: Path | None = None,
     ) -> None:
-        """`train` in windows: each counts as an epoch, and there are as many more of them.
-        `begin_with`: a run whose weights a new run begins with. Raises ValueError as `RunFolder`
-        does, and where there is nothing to learn from or nothing held out.
+        """train: of windows, each counts as an epoch. begin_with: a run, for the initial weights
+        of a new one. Raises ValueError as `RunFolder`, and without training or held-out positions.
         """
         self.settings, self.folder = settings, folder
         self.windows = train if isinstance(train, PositionWindows) else None
@@ -140,7 +143,7 @@ class Learner:
         self.model = _core.NnueModel(settings.architecture, settings.seed, settings.threads)
         self.epoch, self.best, self.best_epoch = 0, math.inf, 0
         self._has_weights = begin_with is not None
-        #: nn.bin that the leaves were found with, so that a resumed run finds the same.
+        #: nn.bin of the leaves, so that a resumed run recomputes the same ones.
         self._leaf_weights = b""
         data = {"train": (self.train or train).fingerprint(), "test": self.test.fingerprint()}
         self._folder = RunFolder(
@@ -158,7 +161,7 @@ class Learner:
         return self.epoch >= self.epochs or (0 < patience <= waited and self.epoch > 0)
 
     def weights(self) -> NnueWeights:
-        """The network as it is now, rounded."""
+        """The present network, rounded."""
         return NnueWeights(self.model.quantised().to_bytes())
 
     def run(
@@ -167,10 +170,10 @@ class Learner:
         on_positions: Callable[[int], None] | None = None,
         stop: Callable[[], bool] = bool,
     ) -> None:
-        """Learn until the epochs are done, the loss has long not fallen or `stop` says so, saving
-        after each. `on_positions` is told how many positions were learnt since the last call.
+        """Train until the epochs are done, early stopping applies or `stop` returns true; saves
+        after each epoch. on_positions: called with the number of positions since its last call.
 
-        The epoch in which it is stopped is lost: a learner that resumes begins it anew.
+        An interrupted epoch starts again when the run resumes.
         """
         with self._folder.lock:
             try:
@@ -205,7 +208,7 @@ class Learner:
                 on_epoch(report)
 
     def _positions(self) -> Positions:
-        """What this epoch learns from."""
+        """The positions of this epoch."""
         if self.windows is None:
             assert self.train is not None
             return self.train
@@ -219,7 +222,7 @@ class Learner:
         return is_first_own or self.epoch % settings.leaves_every == 0
 
     def _data(self, positions: Positions, nn_bin: bytes) -> tuple[_core.NnueData, Positions]:
-        """Where the positions lead with those weights, b"" for material's; mates are left out."""
+        """The leaves with those weights, b"" for material, without mates."""
         settings = self.settings
         if settings.leaves == "own":
             weights: Any = NnueWeights(nn_bin) if nn_bin else TwoPieceWeights.material()
@@ -239,7 +242,7 @@ class Learner:
         on_positions: Callable[[int], None] | None,
         stop: Callable[[], bool],
     ) -> Report | None:
-        """None where it was stopped."""
+        """None if it was stopped."""
         settings, model = self.settings, self.model
         began = time.monotonic()
         model.rounds = self.epoch >= settings.round_from
@@ -284,7 +287,7 @@ class Learner:
         }
 
     def _batches(self, count: int) -> Iterator[NDArray[np.uint32]]:
-        """All numbers once, in an order of this epoch; half of them marked as mirrored."""
+        """All rows once, in this epoch's order; a random half marked as mirrored."""
         random = np.random.default_rng([self.settings.seed, self.epoch])
         order = random.permutation(count).astype(np.uint32)
         if self.settings.mirror:
@@ -304,7 +307,7 @@ class Learner:
         moved = self.test.take(np.flatnonzero(self.test.move16)[:_AGREEMENT_POSITIONS])
         return test, quantised, agreement(weights, moved, settings.threads)
 
-    # -- where it stands
+    # -- state
 
     def _save(self) -> None:
         model = self.model

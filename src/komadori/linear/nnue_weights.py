@@ -10,7 +10,7 @@ from komadori.atomic import atomic_writer
 from komadori.linear.weights_file import WeightsError
 from komadori.rules import Board
 
-#: Networks that can be read, learnt and played with, by the name of their inputs.
+#: Supported networks, by the name of their inputs.
 ARCHITECTURES: tuple[str, ...] = tuple(_core.nnue_architectures())
 FV_SCALE: int = _core.NNUE_FV_SCALE
 
@@ -19,15 +19,15 @@ FV_SCALE: int = _core.NNUE_FV_SCALE
 class NnueWeights:
     """A network of 256x2-32-32 over K-P or HalfKP inputs.
 
-    content: the bytes of nn.bin; fv_scale: what the network's output is divided by to give
-    centipawns (engines call it FV_SCALE; files made for another than 16 say so in their notes).
+    content: the bytes of nn.bin. fv_scale: divisor of the network's output that gives centipawns
+    (FV_SCALE in engines; 16 unless a file's notes say otherwise).
     """
 
     content: bytes
     fv_scale: int = FV_SCALE
 
     def core(self) -> _core.NnueWeights:
-        """For the compiled core. Raises WeightsError that says what is wrong and at which byte."""
+        """For the C++ core. Raises WeightsError with the reason and the byte."""
         try:
             return _core.NnueWeights(self.content, self.fv_scale)
         except ValueError as error:
@@ -38,15 +38,13 @@ class NnueWeights:
         return int(self.core().evaluate(board))
 
     def save(self, path: Path | str) -> None:
-        """Write the file, whole or not at all."""
+        """Write the file atomically."""
         with atomic_writer(Path(path)) as file:
             file.write(self.content)
 
     @classmethod
     def load(cls, path: Path | str, fv_scale: int = FV_SCALE) -> NnueWeights:
-        """Raises WeightsError where the file holds no such network, OSError where it can't be
-        read.
-        """
+        """Raises WeightsError for other files, OSError for unreadable ones."""
         weights = cls(Path(path).read_bytes(), fv_scale)
         try:
             weights.core()

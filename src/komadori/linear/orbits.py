@@ -1,9 +1,9 @@
-"""Pairs of features that a symmetry makes equal, and how gradients are shared among them.
+"""Orbits of feature pairs under symmetries: pairs with equal weights, whose gradients are summed.
 
 Three symmetries act on an ordered pair (a, b) of two-piece features: the exchange P (b, a), the
 mirror image M, and the exchange of colours C with the board turned, which changes the sign.
-The pairs they carry into each other form an orbit; where one carries a pair into itself with the
-other sign, the weight is 0 (diary 003; the counts are tested).
+Pairs mapped to each other form an orbit; if a pair is mapped to itself with the opposite sign, its
+weight is 0. Source: shogi686の学習について その2 (docs/sources.md); the counts are tested.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SQUARES = 81
 class Orbits:
     """A partition of the ordered pairs of features.
 
-    of: int32 [FEATURES, FEATURES], the orbit's number, -1 where a pair belongs to none.
-    sign: int8 of the same shape, +1 or -1 against the orbit's first pair, 0 where the weight is
-    forced to 0 or the pair belongs to none. size: the number of orbits. forced: bool [size].
+    of: int32 [FEATURES, FEATURES], the orbit's index, -1 for none. sign: int8 of the same shape,
+    relative to the orbit's first pair, 0 for a weight forced to 0 or no orbit. size: number of
+    orbits. forced: bool [size], weights that are 0.
     """
 
     of: NDArray[np.int32]
@@ -38,7 +38,7 @@ class Orbits:
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-        """Of the pairs that count: places in the flat square, orbits, signs."""
+        """Of the pairs with a weight: flat indices, orbits, signs."""
         places = np.flatnonzero(self.sign)
         return (
             places,
@@ -76,8 +76,8 @@ def feature_images() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _partition(keys: NDArray[np.int64], images: list[tuple[NDArray[np.int64], int]]) -> Orbits:
-    """Orbits of pairs under a group: `images` are the keys' images with their signs, the identity
-    among them; -1 marks what belongs to none. A pair's orbit is named by its smallest image.
+    """Orbits of pairs under a group. images: the keys' images with their signs, including the
+    identity; a key of -1 belongs to no orbit. An orbit is identified by its smallest image.
     """
     smallest = np.full(keys.shape, np.iinfo(np.int64).max)
     for image, _ in images:

@@ -1,6 +1,4 @@
-"""What the learners by logistic regression share: positions with a score and a result, elmo's
-loss over their leaves, and how weights do on held-out games.
-"""
+"""Logistic regression on positions: labels, elmo's loss over leaves, held-out measures."""
 
 from __future__ import annotations
 
@@ -15,7 +13,7 @@ from numpy.typing import NDArray
 from komadori._core import linear as _core
 from komadori.records import Samples
 
-#: How a learner takes drawn games: not at all, or as half a win.
+#: Drawn games are skipped, or count as half a win.
 DRAWS = ("skip", "half")
 LOSSES = ("cross-entropy", "squared")
 
@@ -23,7 +21,7 @@ LOSSES = ("cross-entropy", "squared")
 @dataclass(frozen=True)
 class Positions:
     """Labelled positions: hcp uint8 [N, 32]; score_cp int16, result float32 (1, 0, 0.5) and move16
-    uint16 [N], of the side to move. score and result may be anything where only moves count.
+    uint16 [N], from the side to move's view.
     """
 
     hcp: NDArray[np.uint8]
@@ -55,7 +53,7 @@ class Positions:
         return self.take(self.result != 0.5)
 
     def fingerprint(self) -> str:
-        """Equal for equal positions with equal labels in the same order."""
+        """A digest of the positions and labels in their order."""
         digest = hashlib.blake2b(digest_size=8)
         for column in (self.hcp, self.score_cp, self.result, self.move16):
             digest.update(np.ascontiguousarray(column).tobytes())
@@ -64,8 +62,8 @@ class Positions:
 
 @dataclass(frozen=True)
 class LossSettings:
-    """elmo's loss (diary 000): against the result with weight `result_weight`, against the
-    teacher's score with weight `teacher_weight` (lambda).
+    """elmo's loss: `result_weight` times that with the result plus `teacher_weight` (lambda) times
+    that with the teacher's score. Source: diary, elmoのアピール文書を読む (May 2017).
     """
 
     result_weight: float = 1.0
@@ -73,7 +71,7 @@ class LossSettings:
     loss: str = "cross-entropy"
     """`squared` is Apery's: the squared difference of win rates."""
     scale_cp: float = 600.0
-    """Centipawns a unit of log odds."""
+    """Evaluation coefficient: centipawns per unit of the logit."""
     draws: str = "skip"
 
     def __post_init__(self) -> None:
@@ -92,8 +90,8 @@ class LossSettings:
         value_cp: NDArray[np.floating[Any]] | NDArray[np.integer[Any]],
         positions: Positions,
     ) -> NDArray[np.float64]:
-        """float64 [5, N]: loss against the result, against the teacher, the floor of each, and
-        the slope of the weighted loss by value / scale. value_cp: the side to move's view.
+        """float64 [5, N]: losses with result and teacher, the floor of each, and the gradient of
+        the weighted loss by value / scale. value_cp: from the side to move's view.
         """
         return np.asarray(
             _core.loss_terms(
@@ -108,14 +106,14 @@ class LossSettings:
         )
 
     def total(self, loss: Loss) -> float:
-        """What a learner makes small, less what it can't get under."""
+        """The weighted loss above its floor."""
         result, teacher = loss.above_floor
         return self.result_weight * result + self.teacher_weight * teacher
 
 
 @dataclass(frozen=True)
 class Loss:
-    """Mean losses over positions, and the floor no evaluation can get under (entropy)."""
+    """Mean losses, and their floors: the entropy of the targets."""
 
     result: float
     teacher: float
@@ -137,19 +135,18 @@ class Loss:
     def __add__(self, other: Loss) -> Loss:
         """Of both sets of positions together."""
         count = self.positions + other.positions
-        share = self.positions / max(count, 1)
-
+        w = self.positions / max(count, 1)
         return Loss(
-            share * self.result + (1 - share) * other.result,
-            share * self.teacher + (1 - share) * other.teacher,
-            share * self.result_floor + (1 - share) * other.result_floor,
-            share * self.teacher_floor + (1 - share) * other.teacher_floor,
+            w * self.result + (1 - w) * other.result,
+            w * self.teacher + (1 - w) * other.teacher,
+            w * self.result_floor + (1 - w) * other.result_floor,
+            w * self.teacher_floor + (1 - w) * other.teacher_floor,
             count,
         )
 
     @property
     def above_floor(self) -> tuple[float, float]:
-        """Against the result and the teacher, less the floors."""
+        """(result, teacher) less their floors."""
         return self.result - self.result_floor, self.teacher - self.teacher_floor
 
     def __str__(self) -> str:
@@ -162,11 +159,11 @@ NO_LOSS = Loss(0.0, 0.0, 0.0, 0.0, 0)
 
 @dataclass(frozen=True)
 class Leaves:
-    """The settled leaves of positions: where each leads by quiescence with some weights.
+    """Quiescence leaves of positions.
 
-    hcp uint8 [N, 32]; value_cp int32 [N] of the root's side to move; same_turn bool [N]: whether
-    that side is to move at the leaf; roots: the positions they come from. Roots whose line
-    ends in mate are left out.
+    hcp: uint8 [N, 32]. value_cp: int32 [N], from the view of the root's side to move. same_turn:
+    bool [N], that side is to move at the leaf. roots: their positions. Roots whose line ends in
+    mate are left out.
     """
 
     hcp: NDArray[np.uint8]
@@ -176,7 +173,7 @@ class Leaves:
 
     @classmethod
     def of(cls, weights: Any, positions: Positions, threads: int) -> Leaves:
-        """`weights`: of the compiled core, whichever evaluation."""
+        """weights: of any evaluation of the C++ core."""
         hcp, value, same_turn, settled, _ = _core.find_leaves(weights, positions.hcp, threads)
         kept = np.asarray(settled)
         return cls(
@@ -187,7 +184,7 @@ class Leaves:
         )
 
     def as_positions(self) -> Positions:
-        """The leaves with their roots' labels, as the side to move at the leaf sees them."""
+        """The leaves with their roots' labels, from the view of the side to move at the leaf."""
         roots, same = self.roots, self.same_turn
         return Positions(
             self.hcp,
@@ -199,8 +196,8 @@ class Leaves:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """How weights do on held-out positions: the loss, and the share of positions whose move is
-    among the k valued highest by one ply and quiescence (k = 1..8).
+    """Measures on held-out positions: the loss, and the fraction whose move is among the k best by
+    one ply and quiescence (k = 1..8).
     """
 
     loss: Loss
@@ -208,8 +205,8 @@ class HeldOut:
 
 
 def measure(weights: Any, positions: Positions, settings: LossSettings, threads: int) -> HeldOut:
-    """`weights`: of the compiled core. The loss counts decided games' positions only where
-    `settings.draws` says so; the agreement those with a move.
+    """weights: of the C++ core. The loss skips draws if `settings.draws` does; the agreement is
+    over positions with a move.
     """
     judged = positions.without_draws() if settings.draws == "skip" else positions
     loss = NO_LOSS
@@ -221,7 +218,7 @@ def measure(weights: Any, positions: Positions, settings: LossSettings, threads:
 
 
 def agreement(weights: Any, positions: Positions, threads: int) -> tuple[float, ...]:
-    """`HeldOut.agreement` of positions that all have a move; zeros where there are none."""
+    """`HeldOut.agreement` of positions with moves; zeros without positions."""
     if not len(positions):
         return (0.0,) * 8
     ranks = np.asarray(_core.ranks(weights, positions.hcp, positions.move16, 1, threads))
@@ -235,14 +232,14 @@ def chunks(positions: Positions, size: int) -> Iterator[Positions]:
 
 
 def batches(count: int, size: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
-    """The rows of an epoch, shuffled by seed and epoch, in batches as equal as can be."""
+    """The rows of an epoch, shuffled by seed and epoch, in batches of nearly equal size."""
     order = np.random.default_rng([seed, epoch]).permutation(count)
     return np.array_split(order, max(1, round(count / size)))
 
 
 def with_draws(positions: Positions, settings: LossSettings) -> Positions:
-    """What there is to learn from under the settings. Raises ValueError where nothing is left."""
+    """The positions that `settings.draws` keeps. Raises ValueError if none is left."""
     kept = positions.without_draws() if settings.draws == "skip" else positions
     if not len(kept):
-        raise ValueError("no position to learn from: every game is drawn")
+        raise ValueError("no training positions: every game is drawn")
     return kept

@@ -1,8 +1,8 @@
-"""The folder of a learner's run: what was asked for, where it stands, what it reported.
+"""The folder of a learner's run: settings, state and log.
 
-run.json     kind of learner, settings, data; written once, checked when the run goes on
-state.npz    everything needed to go on; written whole or not at all
-log.jsonl    a line each report
+run.json     kind of learner, settings, data; checked when the run resumes
+state.npz    the state to resume from; written atomically
+log.jsonl    one line per report
 """
 
 from __future__ import annotations
@@ -23,8 +23,7 @@ _FORMAT_VERSION = 1
 
 
 class RunFolder:
-    """A learner's folder, new or resumed. Holds the folder's lock from its construction until
-    the learner leaves `with run_folder.lock:`."""
+    """A learner's folder, new or resumed; holds the folder's lock until `lock` is released."""
 
     def __init__(
         self,
@@ -36,11 +35,11 @@ class RunFolder:
         resume: bool,
         may_differ: Collection[str] = (),
     ) -> None:
-        """Settings named in `may_differ` may be others when the run goes on.
+        """may_differ: settings that may change when the run resumes.
 
-        Raises ValueError, naming what is wrong, where the folder holds a run and `resume` isn't
-        given or the other way round, and where that run is another learner's, was begun with other
-        settings or learned from other data. Raises InUseError while another process learns there.
+        Raises ValueError for a new run where one is, to resume where none is, and for a run of
+        another learner, with other settings or other data. Raises InUseError while another process
+        trains there.
         """
         self.path = path
         self.lock = RunLock(path)
@@ -88,14 +87,14 @@ class RunFolder:
                 and not (what == "settings" and name in may_differ)
             ]
             if other:
-                raise ValueError(f"{self.path}: was begun with other {what}: {'; '.join(other)}")
+                raise ValueError(f"{self.path}: has other {what}: {'; '.join(other)}")
 
     def save_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
         with atomic_writer(self.state_path) as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
 
     def load_state(self) -> dict[str, NDArray[Any]]:
-        """Raises ValueError where the file is damaged."""
+        """Raises ValueError for a damaged file."""
         try:
             with np.load(self.state_path, allow_pickle=False) as file:
                 return {name: file[name] for name in file.files}

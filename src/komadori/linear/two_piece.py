@@ -1,10 +1,14 @@
-"""shogi686's learner of the two-piece evaluation (diary 003): one iteration reads
+"""shogi686's learner of the two-piece evaluation.
 
-    lines = the record's moves and the moves near them, searched with the weights as they are
-    32 times: gradient -> shared over the orbits -> penalty -> steps by sign -> projections
-    the values of the pieces
+Each iteration:
 
-State is kept by orbit, not by pair: `w[i]` is the weight of the orbit's first pair.
+    lines = the played moves and competing moves, searched with the current weights
+    32 times: gradient -> summed over orbits -> penalty -> sign-based steps -> projections
+    update of the piece values
+
+State is by orbit: `w[i]` is the weight of the orbit's first pair.
+
+Source: shogi686の学習について その2, by shogi686's author (docs/sources.md).
 """
 
 from __future__ import annotations
@@ -26,7 +30,7 @@ from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import VALUED_TYPES, TwoPieceWeights
 
 Floats = NDArray[np.float64]
-#: What the 13 values of pieces change by, in the order of their gradients (diary 003).
+#: Changes of the 13 piece values, in the order of their gradients (shogi686).
 MATERIAL_STEPS = (-2, -2, -1, -1, -1, 0, 0, 0, 1, 1, 1, 2, 2)
 LIMIT = 32000  # of a weight, so that it stays an int16
 
@@ -37,30 +41,30 @@ _LANCE, _KNIGHT = 1, 2
 
 @dataclass(frozen=True)
 class Settings:
-    """How the learner goes about it; each part can be switched off to measure what it is worth."""
+    """Settings of a run; each part of the method can be disabled, for ablations."""
 
     iterations: int = 20
     positions: int = 20_000
     """Drawn from the records for each iteration."""
     updates: int = 32
-    """With the same lines."""
+    """Updates with the same lines."""
     hand_share: float = 1 / 40
-    """What the absolute sum of a pair with a piece in hand counts."""
+    """Weight of the absolute orbit sum for pairs with a piece in hand."""
     relative: bool = True
-    """Share gradients among all translations of a pair."""
+    """Sum gradients over all translations of a pair."""
     penalty: float = 1.0
-    """Of a typical gradient; 0: none."""
+    """Relative to a typical gradient; 0 disables it."""
     penalty_of: str = "difference"
     """`difference` from the mean of the neighbours, or `weight` as the author's program has it."""
     first_step: float = 50.0
     last_step: float = 2.0
-    """The largest step, annealed from the first to the last over the iterations."""
+    """Maximum step, annealed from `first_step` to `last_step` over the iterations."""
     locality: bool = True
-    """Pairs without a king count only near each other."""
+    """Pairs without a king have a weight only near each other."""
     distance: bool = False
-    """Pieces lose worth with their distance from a king."""
+    """Pieces lose value with their distance from a king."""
     distance_margin: float = 1.0
-    """By how much at least, in weight units."""
+    """By at least this much, in weight units."""
     material: bool = True
     """Learn the values of the pieces too."""
     seed: int = 1
@@ -72,9 +76,11 @@ class Settings:
         for name in ("iterations", "positions", "updates", "threads"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
+        if not 0 <= self.seed < 2**63:
+            raise ValueError(f"seed is {self.seed}, 0 to 2^63 - 1 is needed")
 
 
-#: Settings that a run may go on with differently.
+#: Settings that may change when a run resumes.
 MAY_DIFFER = ("iterations", "threads")
 
 
@@ -89,7 +95,7 @@ class Records:
         return len(self.hcp)
 
     def fingerprint(self) -> str:
-        """Equal for equal positions and moves in the same order."""
+        """A digest of the positions and moves in their order."""
         digest = hashlib.blake2b(np.ascontiguousarray(self.hcp).tobytes(), digest_size=8)
         digest.update(np.ascontiguousarray(self.move16).tobytes())
         return digest.hexdigest()
@@ -99,7 +105,7 @@ class Records:
 
 
 class Geometry:
-    """What the updates need to know of each orbit, by its first pair. Arrays are [orbits]."""
+    """Geometry of the orbits, by their first pairs. Arrays are [orbits]."""
 
     def __init__(self) -> None:
         self.orbits = absolute_orbits()
@@ -112,7 +118,7 @@ class Geometry:
         self.is_relative = self.relative_of >= 0
         signs = self.relative.sign[self.first, self.second]
         self.relative_signs = signs[self.is_relative].astype(np.float64)  # of those alone
-        # Of no use in any position: pieces that meet themselves or another on their square.
+        # Impossible in any position: two pieces on one square.
         same_square = (
             first_on_board
             & second_on_board
@@ -195,8 +201,8 @@ class Geometry:
 
 @dataclass
 class State:
-    """Where the learner stands: by orbit the weight, its step and for how many updates it has
-    gone the same way; the values of the pieces; the iterations done.
+    """The learner's state: by orbit the weight, its step and the length of its run in one
+    direction; the piece values; the iterations done.
     """
 
     w: Floats
@@ -238,8 +244,8 @@ class State:
 
 @dataclass(frozen=True)
 class Report:
-    """One iteration: mean loss before and after its updates, comparisons, agreement on held-out
-    positions as the share whose move is among the k best ones (k = 1..8), seconds.
+    """One iteration: mean loss before and after its updates, comparisons, agreement (fraction of
+    held-out positions whose move is among the k best, k = 1..8), seconds.
     """
 
     iteration: int
@@ -252,7 +258,7 @@ class Report:
 
 
 class Learner:
-    """Learns from records into a folder: `weights.npz`, `state.npz`, `log.jsonl`."""
+    """Trains on records, in a folder: `weights.npz`, `state.npz`, `log.jsonl`."""
 
     def __init__(
         self, settings: Settings, train: Records, test: Records, folder: Path, *, resume: bool
@@ -274,14 +280,14 @@ class Learner:
         )
 
     def weights(self) -> TwoPieceWeights:
-        """The weights as they are now."""
+        """The present weights."""
         pairs = np.rint(self.geometry.orbits.scatter(self.state.w)).astype(np.int16)
         return TwoPieceWeights(pairs, self.state.piece_values.copy())
 
     def run(
         self, progress: Callable[[Report], None] | None = None, stop: Callable[[], bool] = bool
     ) -> None:
-        """Iterate until the settings' number is done or `stop` says so, saving after each."""
+        """Iterate until the iterations are done or `stop` returns true; saves after each."""
         with self.folder.lock:
             self._run(progress, stop)
 
@@ -331,7 +337,7 @@ class Learner:
         )
 
     def combine(self, pairs: NDArray[np.floating[Any]]) -> Floats:
-        """float64 [orbits]: gradients of pairs shared among the pairs that are alike."""
+        """float64 [orbits]: gradients of pairs summed over their orbits."""
         geometry = self.geometry
         absolute = geometry.orbits.gather(pairs)
         combined = np.where(geometry.has_hand, self.settings.hand_share, 1.0) * absolute
@@ -370,7 +376,7 @@ class Learner:
         self.project()
 
     def bases(self) -> Floats:
-        """float64 [orbits]: where the penalty pulls to."""
+        """float64 [orbits]: the values that the penalty pulls towards."""
         geometry = self.geometry
         rows = geometry.with_neighbours
         signs = geometry.neighbour_signs[rows]
@@ -380,7 +386,7 @@ class Learner:
         return bases
 
     def project(self) -> None:
-        """Put the weights back among those allowed."""
+        """Project the weights onto the constraints."""
         w = self.state.w
         if self.settings.distance:
             w = self.state.w = fall_with_distance(w, self.geometry, self.settings.distance_margin)
@@ -389,7 +395,7 @@ class Learner:
         w[self.geometry.is_zero] = 0.0
 
     def update_material(self, gradient: Floats) -> None:
-        """The thirteen values each change by a rank's step; their sum stays."""
+        """Change the 13 piece values by steps of their gradients' ranks, keeping their sum."""
         order = np.argsort(gradient[list(VALUED_TYPES)], kind="stable")
         for step, place in zip(MATERIAL_STEPS, order, strict=True):
             self.state.piece_values[VALUED_TYPES[place]] += step
@@ -401,7 +407,7 @@ class Learner:
         return float(settings.first_step * (settings.last_step / settings.first_step) ** progress)
 
     def _scale(self, lines: _core.Lines, pairs: NDArray[np.floating[Any]]) -> float:
-        """Makes the median gradient of the orbits that took part 20 times or more 1."""
+        """The factor that makes the median gradient of orbits seen 20 times or more 1."""
         often = np.zeros(self.geometry.orbits.size)
         counts = np.asarray(_core.occurrences(lines))
         np.add.at(often, self.geometry.orbits.of[counts > 0], counts[counts > 0])

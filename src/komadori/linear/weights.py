@@ -13,7 +13,7 @@ from komadori.linear.weights_file import WeightsError, WeightsFormat
 from komadori.rules import Board
 
 FEATURES: int = _core.FEATURES
-#: The piece types that have a value: all but the king.
+#: Piece types with a value: all but the king.
 VALUED_TYPES = (1, 2, 3, 4, 5, 6, 7, 9, 10, 11, 12, 13, 14)
 
 _FORMAT = WeightsFormat("komadori-two-piece", 1, "the two-piece evaluation", compressed=True)
@@ -21,7 +21,7 @@ _FORMAT = WeightsFormat("komadori-two-piece", 1, "the two-piece evaluation", com
 
 @dataclass(frozen=True)
 class TwoPieceWeights:
-    """shogi686's evaluation (diary 003).
+    """shogi686's evaluation (docs/sources.md).
 
     pairs: int16 [FEATURES, FEATURES] in units of 1/32 centipawn, Black's view, symmetric, 0 where
     a feature on the board meets itself. piece_values: int32 [16], centipawns by piece type.
@@ -32,12 +32,12 @@ class TwoPieceWeights:
 
     @classmethod
     def material(cls) -> TwoPieceWeights:
-        """No pairs, the usual values of the pieces."""
+        """No pairs, the usual piece values."""
         values = np.array(_core.piece_values(), np.int32)
         return cls(np.zeros((FEATURES, FEATURES), np.int16), values)
 
     def core(self) -> _core.TwoPieceWeights:
-        """For the compiled core. Raises WeightsError where a symmetry is broken."""
+        """For the C++ core. Raises WeightsError for a broken symmetry."""
         try:
             return _core.TwoPieceWeights(
                 np.ascontiguousarray(self.pairs), [int(v) for v in self.piece_values]
@@ -50,15 +50,13 @@ class TwoPieceWeights:
         return int(self.core().evaluate(board))
 
     def save(self, path: Path | str) -> None:
-        """Write a compressed file, whole or not at all; of the pairs one half, which tells all."""
+        """Write a compressed file atomically; of the symmetric pairs one half."""
         triangle = self.pairs[np.triu_indices(FEATURES)]
         _FORMAT.write(path, triangle=triangle, piece_values=self.piece_values)
 
     @classmethod
     def load(cls, path: Path | str) -> TwoPieceWeights:
-        """Raises WeightsError where the file holds no such weights, OSError where it can't be
-        read.
-        """
+        """Raises WeightsError for other files, OSError for unreadable ones."""
         triangle, values = _FORMAT.read(path, "triangle", "piece_values")
         half = np.triu_indices(FEATURES)
         if triangle.shape != half[0].shape or triangle.dtype != np.int16 or values.shape != (16,):

@@ -15,12 +15,12 @@ from komadori.atomic import atomic_writer
 
 
 class WeightsError(ValueError):
-    """A file that holds no weights, or weights that break the evaluation's symmetries."""
+    """Not a weights file, or weights that break the evaluation's symmetries."""
 
 
 @dataclass(frozen=True)
 class WeightsFormat:
-    """One kind of file. name, version: in its header; evaluation: as errors call it."""
+    """A file format. name, version: in its header. evaluation: its name in errors."""
 
     name: str
     version: int
@@ -28,15 +28,15 @@ class WeightsFormat:
     compressed: bool = False
 
     def write(self, path: Path | str, **arrays: NDArray[Any]) -> None:
-        """The arrays behind the header, whole or not at all."""
+        """Write the header and the arrays atomically."""
         save = np.savez_compressed if self.compressed else np.savez
         header: dict[str, Any] = {"format": self.name, "format_version": self.version}
         with atomic_writer(Path(path)) as file:
             save(file, **(header | arrays))
 
     def read(self, path: Path | str, *names: str) -> list[NDArray[Any]]:
-        """The arrays of these names. Raises WeightsError where the file is of another kind, newer
-        or damaged, OSError where it can't be read.
+        """The arrays of these names. Raises WeightsError for another, newer or damaged file,
+        OSError for an unreadable one.
         """
         try:
             with np.load(path, allow_pickle=False) as file:

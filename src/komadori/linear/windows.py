@@ -1,4 +1,4 @@
-"""More positions than memory holds, for a learner that takes one window of them after another."""
+"""Training positions in consecutive windows, for more than fit into memory."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from komadori.records.stream import SampleStream, Window
 
 
 class PositionWindows:
-    """A stream's windows as `Positions`, epoch after epoch, numbered without end."""
+    """The windows of a stream as `Positions`, numbered over the epochs."""
 
     def __init__(self, stream: SampleStream) -> None:
         self.stream = stream
@@ -26,7 +26,7 @@ class PositionWindows:
         return -(-len(self) // self.stream.window)
 
     def window(self, number: int) -> Positions:
-        """Cheap when asked for in turn; otherwise the epoch is decoded up to there."""
+        """Window `number`; in sequence cheap, otherwise the epoch is decoded up to it."""
         epoch, inside = divmod(number, self.per_epoch)
         if number != self._next or self._iterator is None or inside == 0:
             self.close()
@@ -37,7 +37,7 @@ class PositionWindows:
         return Positions(samples.hcp, samples.score_cp, samples.result, samples.move16)
 
     def fingerprint(self) -> str:
-        """Equal for equal files (by size), seed and window."""
+        """A digest of file names and sizes, seed and window."""
         digest = hashlib.blake2b(digest_size=8)
         for path in self.stream.paths:
             digest.update(f"{path.name} {path.stat().st_size}\n".encode())
@@ -45,7 +45,7 @@ class PositionWindows:
         return digest.hexdigest()
 
     def close(self) -> None:
-        """End the thread that decodes."""
+        """End the decoding thread."""
         if self._iterator is not None:
             self._iterator.close()  # type: ignore[attr-defined]
             self._iterator = None

@@ -1,6 +1,6 @@
-"""Networks (torch): families chosen by a config section or a short name, and their files.
+"""Networks (torch): families, chosen by a config or a short name, and model files.
 
-Every network maps a feature set's tensors to `(policy_logits [N, L], value_logit [N])`;
+Every network maps a feature table's tensors to `(policy_logits [N, L], value_logit [N])`;
 the sigmoid of the value logit is the side to move's win probability.
 """
 

@@ -1,11 +1,13 @@
-"""The attention encoder of the diary (seed 002) over 137 tokens, and its follow-ups.
+"""The diary's attention encoder over 137 tokens, with options for its open questions.
 
-81 square tokens and 56 hand slots of 64 numbers go through encoder layers as in torch's
-`TransformerEncoderLayer` (layer norm after each skip), then each of the 137 * 64 numbers through a
-batch norm; each head is one fully connected layer over all of them and its output. The diary has
-one or two layers of 8 heads. It doesn't tell the batch norm, the feed-forward layer's width (64)
-and the dropout (0.1): they are those of its source (github.com/TadaoYamaoka/shogi_attention,
-d131bea), and so are the projection of longer tokens and its norm (c06bc1f).
+81 square tokens and 56 hand-slot tokens of width 64 pass encoder layers as in torch's
+`TransformerEncoderLayer` (post-norm), then one batch norm over all 137 * 64 activations; each head
+is one fully connected hidden layer and its output. The diary has one or two layers of 8 heads.
+
+Sources: diary, N駒関係をMulti-Head Self-Attentionで学習する and its 続き (July 2020). The
+batch norm, the feed-forward width (64) and the dropout (0.1) are those of its code
+(github.com/TadaoYamaoka/shogi_attention, d131bea), as are the projection of longer tokens and its
+norm (c06bc1f).
 """
 
 from __future__ import annotations
@@ -30,17 +32,17 @@ GEOMETRIES = ("none", "static", "relative")
 
 @dataclass(frozen=True)
 class AttentionConfig:
-    """`attention2x64h8` is short for layers x width and heads.
+    """Short name `attention2x64h8`: layers x width, heads.
 
     position: positional encoding of the square tokens: none (the diary); one-hot file and
     rank (the diary's open question); a learned vector for each token.
     hands: a held slot's token is all ones (the diary), or one-hot by slot (open question).
     geometry: a bias of the attention: none; static, learned for each pair of tokens; relative,
     learned for each step of files and ranks between two squares.
-    head_norm: a batch norm of everything before the heads; without it their units die at the
-    diary's learning rate. head_units: of the one layer of each head. feed_forward: units between
-    a layer's two last ones, 0 for `width`. dropout: as in torch's layer, of the attention's weights
-    too; on a CPU training without it takes less than half the time.
+    head_norm: a batch norm before the heads; without it their ReLU units die at the diary's
+    learning rate. head_units: width of each head's hidden layer. feed_forward: hidden units of the
+    feed-forward layer, 0 for `width`. dropout: as in torch's layer, of the attention weights too;
+    without it training on a CPU takes less than half the time.
     """
 
     layers: int = 1
@@ -98,7 +100,7 @@ class TokenInput(nn.Module):
     def __init__(self, config: AttentionConfig, tokens: int, size: int) -> None:
         super().__init__()
         slots = tokens - SQUARES
-        # What is known of each token beside its vector: [tokens, extra].
+        # Extra inputs of each token: [tokens, extra].
         parts = []
         if config.position == "one-hot":
             square = torch.arange(SQUARES)
@@ -161,7 +163,7 @@ class EncoderLayer(nn.Module):
 
     def __init__(self, config: AttentionConfig, tokens: int) -> None:
         super().__init__()
-        self.heads, self.dropout_share = config.heads, config.dropout
+        self.heads, self.dropout_rate = config.heads, config.dropout
         hidden = config.feed_forward or config.width
         self.project = nn.Linear(config.width, 3 * config.width)
         self.mix = nn.Linear(config.width, config.width)
@@ -179,7 +181,7 @@ class EncoderLayer(nn.Module):
         parts = self.project(x).reshape(n, tokens, 3, self.heads, width // self.heads)
         query, key, value = parts.permute(2, 0, 3, 1, 4).unbind(0)  # [n, heads, tokens, each]
         bias = None if self.geometry is None else self.geometry()
-        mixed = attend(query, key, value, bias, self.dropout_share if self.training else 0.0)
+        mixed = attend(query, key, value, bias, self.dropout_rate if self.training else 0.0)
         x = self.norm1(x + self.dropout(self.mix(mixed.transpose(1, 2).reshape(n, tokens, width))))
         wide = self.dropout(F.relu(self.widen(x)))
         out: Tensor = self.norm2(x + self.dropout(self.narrow(wide)))
@@ -221,7 +223,7 @@ class Attention(Network):
 
 
 def _fold_before(norm: nn.BatchNorm1d, linear: nn.Linear) -> None:
-    """Make the layer, in place, what norm and layer are one after the other (evaluation)."""
+    """Fold the norm into the linear layer after it, in place (evaluation)."""
     assert norm.running_var is not None
     assert norm.running_mean is not None
     scale = norm.weight / torch.sqrt(norm.running_var + norm.eps)

@@ -1,4 +1,4 @@
-"""ResNet with cross blocks among the residual ones that ends in attention over the squares."""
+"""ResNet with interleaved cross blocks and final attention layers over the squares."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from komadori.nets.whole_board import CrossBlock, SquareAttention, is_chosen
 
 @dataclass(frozen=True)
 class AttentionEndConfig(HeadsConfig):
-    """`resnet8x96+cross2+attention1` is short for residual blocks x channels, cross blocks and
+    """Short name `resnet8x96+cross2+attention1`: residual blocks x channels, cross blocks,
     attention layers.
 
-    cross: cross blocks, spread evenly among the residual ones.
+    cross: number of cross blocks, evenly interleaved.
     """
 
     blocks: int = 8

@@ -1,10 +1,11 @@
-"""Nested bottleneck with pooling bias (KataGo: docs/KataGoMethods.md, NestedBottleneckResBlock,
-KataConvAndGPool).
+"""KataGo's nested bottleneck ResNet with global pooling bias.
 
-Block, pre-activated: 1x1 to half the channels, two pairs of 3x3 with a skip each, 1x1 back,
-skip. In every `pool_every`-th block the first 3x3 has a second one beside it, whose means and
-maxima over the board become a bias of the first. In some blocks the second pair may give way to a
-cross block, in the last ones to attention (`whole_board`).
+Block, pre-activated: 1x1 to half the channels, two residual pairs of 3x3, 1x1 back, skip. In every
+`pool_every`-th block a parallel 3x3 is globally pooled (mean and max) into a bias of the first 3x3.
+Optionally cross blocks replace some second pairs, attention those of the last blocks
+(`whole_board`).
+
+Source: lightvector/KataGo, docs/KataGoMethods.md; NestedBottleneckResBlock, KataConvAndGPool.
 """
 
 from __future__ import annotations
@@ -32,8 +33,8 @@ from komadori.nets.whole_board import CrossBlock, SquareAttention, is_chosen
 
 @dataclass(frozen=True)
 class BottleneckConfig(HeadsConfig):
-    """`bottleneck10x192` is short for blocks x channels, `bottleneck6x128+cross3+attention1` for
-    second pairs that are cross blocks, spread evenly, and attention, in the last blocks.
+    """Short names `bottleneck10x192`: blocks x channels; `bottleneck6x128+cross3+attention1`: with
+    evenly interleaved cross blocks and final attention in place of second pairs.
 
     pool_every: 0 for no pooling bias. heads, feed_forward: of the attention.
     """
@@ -66,7 +67,7 @@ class BottleneckConfig(HeadsConfig):
 
 
 class PoolingBias(nn.Module):
-    """3x3 convolution plus a bias from the pooled output of another one."""
+    """3x3 convolution plus a bias from the globally pooled output of another one."""
 
     def __init__(self, channels: int, pooled: int, activation: Activation) -> None:
         super().__init__()
@@ -83,7 +84,7 @@ class PoolingBias(nn.Module):
 
 
 class NestedBottleneck(nn.Module):
-    """`second`: in place of the second pair."""
+    """second: replaces the second pair."""
 
     def __init__(
         self, channels: int, activation: Activation, pooled: int, second: nn.Module | None = None
@@ -126,7 +127,7 @@ class Bottleneck(ConvTrunk):
 
 
 def _second(config: BottleneckConfig, block: int, activation: Activation) -> nn.Module | None:
-    """What stands in the block in place of its second pair."""
+    """The block's replacement of its second pair, if any."""
     half, before = config.channels // 2, config.blocks - config.attention
     if block >= before:
         return SquareAttention(

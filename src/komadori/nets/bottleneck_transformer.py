@@ -1,9 +1,9 @@
-"""KataGo's nested bottleneck transformer (version 1.17, 2026), meant for GPUs.
+"""KataGo's nested bottleneck transformer (lightvector/KataGo, version 1.17, 2026), for GPUs.
 
 Block, pre-activated: 1x1 to half the channels, a few transformer layers there, 1x1 back, skip.
 Layer: RMSNorm, attention over the 81 squares, skip; RMSNorm, SwiGLU (arXiv 2002.05202), skip.
-The attention knows places by rotation (RoPE, arXiv 2104.09864) in two dimensions: each pair of
-numbers of query and key turns by an angle linear in file and rank, with learned frequencies.
+Positions are encoded by two-dimensional rotary embeddings (RoPE, arXiv 2104.09864): each pair of
+query and key components rotates by an angle linear in file and rank, with learned frequencies.
 """
 
 from __future__ import annotations
@@ -28,18 +28,18 @@ from komadori.nets.layers import (
 from komadori.nets.network import Interface
 from komadori.nets.registry import Family, register
 
-#: Slowest and fastest turn at the start, radians a square: half a turn over the board and a
-#: quarter turn a square.
+#: Lowest and highest initial frequency, radians per square: half a turn over the board, a quarter
+#: turn per square.
 _TURNS = (math.pi / 8, math.pi / 2)
 
 
 @dataclass(frozen=True)
 class BottleneckTransformerConfig(HeadsConfig):
-    """`transformer10x384` is short for blocks x channels.
+    """Short name `transformer10x384`: blocks x channels.
 
-    layers: transformer layers a block. heads: of half the channels; 0 for heads of 32 numbers.
-    feed_forward: hidden units of SwiGLU; 0 for 8/3 of half the channels, as much work as the
-    usual four times without a gate. activation: of the 1x1 convolutions.
+    layers: transformer layers per block. heads: over half the channels; 0 for heads of width 32.
+    feed_forward: hidden units of SwiGLU; 0 for 8/3 of half the channels, the cost of the usual
+    factor 4 without a gate. activation: of the 1x1 convolutions.
     """
 
     blocks: int = 10
@@ -54,7 +54,7 @@ class BottleneckTransformerConfig(HeadsConfig):
         if self.blocks < 0 or self.layers < 1 or min(self.heads, self.feed_forward) < 0:
             raise ValueError("blocks >= 0, layers >= 1, heads and feed_forward >= 0")
         if self.channels < 4 or self.channels % 4:
-            raise ValueError("the channels are a multiple of 4")
+            raise ValueError("channels is a multiple of 4")
         if self.half % self.head_count or self.half // self.head_count % 2:
             raise ValueError(
                 f"half of {self.channels} channels is no even number for each of "
@@ -89,7 +89,7 @@ class RmsNorm(nn.Module):
 
 
 class Rotation(nn.Module):
-    """Turns [N, heads, 81, each] by the squares' places; first and second halves are the pairs."""
+    """Rotates [N, heads, 81, each] by square; component i pairs with i + each / 2."""
 
     squares: Tensor
 
@@ -110,7 +110,7 @@ class Rotation(nn.Module):
     def forward(self, x: Tensor) -> Tensor:
         angle = self.squares @ self.frequency.transpose(1, 2)  # [heads, 81, pairs]
         cos, sin = angle.cos().to(x.dtype), angle.sin().to(x.dtype)
-        x = x.contiguous()  # so that the products run over whole positions
+        x = x.contiguous()  # for vectorised products
         first, second = x.chunk(2, -1)
         turned = torch.cat((-second, first), -1)
         return x * torch.cat((cos, cos), -1) + turned * torch.cat((sin, sin), -1)

@@ -1,9 +1,12 @@
-"""The plain CNN of the diary (seed 000) and of pydlshogi (seed 004).
+"""The plain CNN of the diary and of pydlshogi.
 
     layer 1, 3x3 --+
     hands, 1x1   --+-- relu -- layers 2 .. n-1, 3x3 + relu -- layer n, the heads
 
-Batch norm follows the layers 1 to `norms`, before or after their ReLU.
+Layers 1 to `norms` have batch norm, before or after their ReLU.
+
+Sources: diary, その4 to その9 (May 2017); pydlshogi, of Tadao Yamaoka's book 将棋AIで学ぶ
+ディープラーニング (docs/sources.md).
 """
 
 from __future__ import annotations
@@ -21,21 +24,21 @@ from komadori.nets.network import Interface, Network, fold
 from komadori.nets.registry import Family, register
 
 HANDS = ("1x1", "spread", "3x3")
-#: Variance of the first weights times their inputs; None leaves torch's.
+#: Variance of the initial weights times their inputs; None for torch's default.
 INITS = {"lecun": 1.0, "he": 2.0, "torch": None}
 
 
 @dataclass(frozen=True)
 class CnnConfig(HeadsConfig):
-    """`cnn13x192` is short for layers x channels, `cnn13x192-bn9` tells `norms`, and
-    `pydlshogi` is 13 layers of 192 without norms, for its own feature set.
+    """Short names `cnn13x192`: layers x channels; `cnn13x192-bn9`: with `norms`; `pydlshogi`: 13
+    layers of 192 without norms.
 
     layers: convolutions, the last of them the policy's 1x1.
-    hands: how the constant planes enter: 1x1 convolution; spread, the same on one number a
-    plane, spread over the board; 3x3, as board planes.
-    kernels: sizes of the first layer's kernels, which share its channels.
-    init: of the convolutions: lecun, normal of variance 1 / inputs with biases of 0, as Chainer
-    began the diary's networks; he, of twice that; torch, its own.
+    hands: input of the constant planes: 1x1, by a 1x1 convolution; spread, the same on one value
+    per plane, broadcast over the board; 3x3, as board planes.
+    kernels: kernel sizes of the first layer, which divide its channels.
+    init: of the convolutions: lecun, normal of variance 1 / inputs and biases of 0, as in Chainer
+    and so in the diary; he, of variance 2 / inputs; torch, its default.
     """
 
     layers: int = 13

@@ -22,13 +22,13 @@ def plane_counts(interface: Interface, family: str) -> tuple[int, ...]:
     if len(interface.inputs) not in (1, 2) or any(s[1:] != (9, 9) for s in interface.inputs):
         raise ValueError(
             f"{family} takes one or two input tensors of planes (board and constant ones), "
-            f"the feature set has {interface.inputs}"
+            f"the feature table has {interface.inputs}"
         )
     return tuple(shape[0] for shape in interface.inputs)
 
 
 class ConvTrunk(Network):
-    """Inputs [N, planes, 9, 9]: board planes and, for most feature sets, constant ones."""
+    """Inputs [N, planes, 9, 9]: board planes and, for most feature tables, constant ones."""
 
     def __init__(
         self,
@@ -70,8 +70,7 @@ class ConvTrunk(Network):
     def fold(self) -> None:
         if self.pre_activated:
             return
-        # The stem's norm follows a sum of two convolutions: its scale goes into both, its
-        # shift into the first.
+        # The stem's norm follows a sum of two convolutions: scale both, shift the first.
         if self.stem_constant is not None:
             self.stem_constant = fold(self.stem_constant, self.stem_norm)
             self.stem_constant.bias = None

@@ -1,8 +1,8 @@
 """dlshogi's own weights (TadaoYamaoka/DeepLearningShogi, dlshogi/network) as networks of ours.
 
-Three forms are told apart by the names of their tensors:
+Three formats, distinguished by tensor names:
 
-    resnetBxC[_swish]   blocks.0.conv1.weight ...   activation not told by the file
+    resnetBxC[_swish]   blocks.0.conv1.weight ...   activation isn't in the file
     resnet10_swish      l2.weight .. l22.weight     swish
     wideresnet10        the same with l22_v.bias    pre-activated, ReLU
 
@@ -31,14 +31,12 @@ from komadori.nets.registry import NetConfig, build
 from komadori.nets.resnet import ResNetConfig
 from komadori.nets.wide_resnet import WideResNetConfig
 
-#: dlshogi's scale of the teacher's scores.
-EVAL_COEF = DLSHOGI_COEF
 #: Planes of the second input to our feature tables.
 _FEATURES = {57: "dlshogi", 119: "dlshogi-119"}
-#: What batch norm adds to the variance in wideresnet10, and in torch unless told.
+#: Batch norm's epsilon in wideresnet10, and torch's default.
 _WIDE_EPS, _EPS = 2e-5, 1e-5
 _NORM = ("weight", "bias", "running_mean", "running_var", "num_batches_tracked")
-#: Chainer's last parts of a name, which dlshogi's npz files use.
+#: Chainer's parameter names, as in dlshogi's npz files.
 _CHAINER = {
     "W": "weight",
     "b": "bias",
@@ -53,13 +51,13 @@ Weights = Mapping[str, Tensor]
 
 
 def import_dlshogi(
-    path: Path | str, *, part: str = "", activation: str = "", eval_coef: float = EVAL_COEF
+    path: Path | str, *, part: str = "", activation: str = "", eval_coef: float = DLSHOGI_COEF
 ) -> tuple[Network, ModelCard]:
     """The network of the file, in evaluation mode, and its card.
 
-    part: "model" or "swa_model" of a checkpoint; the average where there is one if left out.
-    activation: of a resnetBxC, "relu" (if left out) or "swish"; a wrong one isn't noticed.
-    Raises ModelFileError, naming the file, for one that can't be read or is of another form.
+    part: "model" or "swa_model" of a checkpoint; by default the average, if any.
+    activation: of a resnetBxC, "relu" (the default) or "swish"; a wrong one can't be detected.
+    Raises ModelFileError for a file that can't be read or has another format.
     """
     path = Path(path)
     weights = _read(path, part)
@@ -121,7 +119,7 @@ def _read_npz(path: Path) -> dict[str, Tensor]:
 
 def _convert(weights: Weights, activation: str) -> tuple[NetConfig, Interface, dict[str, Tensor]]:
     if any(name.startswith("blocks.0.se.") for name in weights):
-        raise ValueError("squeeze-excitation after the activation (senet) isn't known here")
+        raise ValueError("squeeze-excitation after the activation (senet) isn't supported")
     stem = weights["l1_1_1.weight"] + F.pad(weights["l1_1_2.weight"], (1, 1, 1, 1))
     constant = weights["l1_2.weight"]
     found = {"stem_board.weight": stem, "stem_constant.weight": constant}
@@ -162,7 +160,9 @@ def _convert(weights: Weights, activation: str) -> tuple[NetConfig, Interface, d
             found[f"{place}.conv2.weight"] = weights[f"l{second + 1}.weight"]
         found |= _norm(weights, "norm21", "end_norm", eps=_WIDE_EPS)
         found |= _norm(weights, value[1], "value.norm", eps=_WIDE_EPS)
-        found["value.norm.running_mean"] = (  # the convolution's bias, which ours has not
+        found[
+            "value.norm.running_mean"
+        ] = (  # minus the convolution's bias, which ours doesn't have
             found["value.norm.running_mean"] - weights["l22_v.bias"]
         )
         return config, interface, found
@@ -192,7 +192,7 @@ def _layer(weights: Weights, old: str, new: str, parts: tuple[str, ...]) -> dict
 
 
 def _norm(weights: Weights, old: str, new: str, eps: float = _EPS) -> dict[str, Tensor]:
-    """A batch norm; what it adds to the variance beyond torch's own goes into the variance."""
+    """A batch norm; an epsilon other than torch's is added to the variance."""
     counter = {f"{old}.num_batches_tracked": torch.tensor(0)}  # older files have none
     norm = _layer({**counter, **weights}, old, new, _NORM)
     norm[f"{new}.running_var"] = norm[f"{new}.running_var"] + (eps - _EPS)

@@ -12,7 +12,7 @@ from komadori.nets.layers import ACTIVATIONS, ConvNorm, check_activation
 from komadori.nets.network import Interface, fold
 
 SQUARES = 81
-#: Labels of an origin output: the squares, then the hand P L N S B R G.
+#: Labels of an origin output: the squares, then drops of P L N S B R G.
 ORIGINS = SQUARES + 7
 
 POLICIES = ("conv", "linear", "conv-linear")
@@ -20,18 +20,18 @@ VALUES = ("sigmoid", "tanh", "wdl")
 
 
 def check_value(kind: str) -> None:
-    """ValueError for no kind of value output."""
+    """Raise ValueError for an unknown value output."""
     if kind not in VALUES:
         raise ValueError(f"unknown value {kind!r}; one of {', '.join(VALUES)}")
 
 
 @dataclass(frozen=True, kw_only=True)
 class HeadsConfig:
-    """The heads' part of a family's `[model.net]`.
+    """The heads' settings in a family's `[model.net]`.
 
     policy: conv, a 1x1 convolution to the labels' planes; linear, fully connected;
-    conv-linear, a 1x1 convolution to `policy_planes` and then fully connected (diary, seed 001).
-    policy_bias: a bias for each label of `conv`, separate outputs' too.
+    conv-linear, a 1x1 convolution to `policy_planes` and then fully connected (diary, その47).
+    policy_bias: a bias per label, of `conv` and of separate outputs.
     value: sigmoid; tanh, for the squared error; wdl, logits of win, draw and loss.
     value_planes, value_hidden: 1x1 convolution, then one hidden layer, both with
     `value_activation`.
@@ -55,7 +55,7 @@ class HeadsConfig:
 
 
 class ConvPolicyHead(nn.Module):
-    """1x1 convolution to `labels / 81` planes and a bias for each label (diary, seed 000).
+    """1x1 convolution to `labels / 81` planes and a bias per label, as in the diary and dlshogi.
 
     Plane `p` at square `s` is logit `81 * p + s`: [N, channels, 9, 9] -> [N, labels].
     """
@@ -78,7 +78,7 @@ class ConvPolicyHead(nn.Module):
 
 
 class OriginPolicyHead(nn.Module):
-    """A plane of origin squares and, from the board's means, the kinds of drops: -> [N, 88]."""
+    """Logits [N, 88] of origins: 81 squares by convolution, 7 drops from the board's mean."""
 
     def __init__(self, channels: int, *, bias: bool = True) -> None:
         super().__init__()
@@ -105,7 +105,7 @@ class LinearPolicyHead(nn.Module):
 
 
 class SeveralPolicyHeads(nn.Module):
-    """Separate outputs, their logits one after another."""
+    """Separate policy outputs, their logits concatenated."""
 
     def __init__(self, heads: list[nn.Module]) -> None:
         super().__init__()

@@ -1,4 +1,4 @@
-"""Layers that the families share."""
+"""Layers shared by the families."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ACTIVATIONS: dict[str, Activation] = {"relu": F.relu, "swish": F.silu, "mish": F
 
 
 def check_activation(name: str) -> None:
-    """ValueError for a name that is no key of `ACTIVATIONS`."""
+    """Raise ValueError for a name not in `ACTIVATIONS`."""
     if name not in ACTIVATIONS:
         raise ValueError(f"unknown activation {name!r}; one of {', '.join(ACTIVATIONS)}")
 
@@ -61,11 +61,10 @@ class NormConv(nn.Module):
 
 
 class Dropout(nn.Module):
-    """Numbers set to zero with a probability, the others scaled up to keep the mean (arXiv
-    1207.0580); nothing in evaluation.
+    """Dropout (arXiv 1207.0580).
 
-    On a CPU torch's draws take a quarter of a Wide ResNet's training; here one draw
-    serves four numbers, the probability rounded to 2^-16.
+    On a CPU torch's random numbers take a quarter of a Wide ResNet's training time; here one draw
+    serves four activations, with the probability rounded to 2^-16.
     """
 
     def __init__(self, probability: float) -> None:
@@ -132,8 +131,7 @@ class SqueezeExcitation(nn.Module):
         return out
 
 
-#: Heads above this size are as fast in torch, where no bias is learned and nothing dropped
-#: (`bench/attention.py`).
+#: Larger heads are as fast in torch, without a learned bias or dropout (`bench/attention.py`).
 _LARGEST_SMALL = 16
 
 
@@ -167,7 +165,7 @@ class _CoreAttention(torch.autograd.Function):
 
 
 def _neighbours(vectors: Tensor) -> Tensor:
-    """The tensor with the numbers of each vector side by side."""
+    """The tensor with contiguous vectors (last dimension)."""
     return vectors if vectors.stride(3) == 1 else vectors.contiguous()
 
 
@@ -179,8 +177,8 @@ def _arrays(*tensors: Tensor | None) -> list[Any]:
 def attend(
     query: Tensor, key: Tensor, value: Tensor, bias: Tensor | None = None, dropout: float = 0.0
 ) -> Tensor:
-    """Scaled dot product attention of [N, heads, tokens, each], bias [heads, tokens, tokens];
-    `dropout` of its weights."""
+    """Scaled dot-product attention. query, key, value: [N, heads, tokens, width]; bias: [heads,
+    tokens, tokens]; dropout: of the weights. Returns [N, heads, tokens, width]."""
     if is_watched():
         scores = query.float() @ key.float().transpose(2, 3) * query.shape[3] ** -0.5
         show_weights((scores if bias is None else scores + bias.float()).softmax(3))

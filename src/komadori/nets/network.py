@@ -14,12 +14,12 @@ from torch.nn.utils.fusion import fuse_conv_bn_eval
 
 @dataclass(frozen=True)
 class Interface:
-    """The tensors that a network reads and writes.
+    """The tensors of a network.
 
     inputs: the shape of one position in each input tensor, such as (62, 9, 9).
     labels: the number of move labels.
-    heads: the labels of each policy output, where there are several; their logits lie one
-    after another.
+    heads: the number of labels of each policy output, if there are several; their logits are
+    concatenated.
     """
 
     inputs: tuple[tuple[int, ...], ...]
@@ -37,7 +37,7 @@ DLSHOGI = Interface(inputs=((62, 9, 9), (57, 9, 9)), labels=2187)
 
 @runtime_checkable
 class Foldable(Protocol):
-    """A module that needs fewer operations in evaluation mode."""
+    """A module with batch norms that fold into convolutions for evaluation."""
 
     def fold(self) -> None:
         """Fold norms into convolutions, once; evaluation only from then on."""
@@ -47,15 +47,14 @@ class Foldable(Protocol):
 class Network(nn.Module):
     """`forward(*inputs) -> (policy_logits [N, labels], value_logit [N])`.
 
-    Inputs are float, one [N, *shape] tensor for each shape of `interface.inputs`, seen from
-    the side to move; so is the value, whose sigmoid is the win probability.
-    A family defines `outputs`.
+    inputs: float, one [N, *shape] tensor for each shape of `interface.inputs`, from the side to
+    move's view, as is the value, whose sigmoid is the win probability. Families define `outputs`.
     """
 
     interface: Interface
 
     def outputs(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:
-        """The trained outputs: as `forward`, but a win/draw/loss value is [N, 3] logits."""
+        """The outputs for training: as `forward`, but a win/draw/loss value is [N, 3] logits."""
         raise NotImplementedError
 
     def forward(self, *inputs: Tensor) -> tuple[Tensor, Tensor]:

@@ -1,8 +1,8 @@
 """The network families by name.
 
-A family is one file: a frozen config dataclass, a network built from it, and a short
-name such as `resnet10x192` that gives its two main numbers. The file registers itself
-here and is imported at the end of this package's `__init__`.
+A family is one file: a frozen config dataclass, a network class, and short names such as
+`resnet10x192` with the main numbers. The file registers itself; this package's `__init__` imports
+it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 
 from komadori.nets.network import DLSHOGI, Interface, Network
 
-#: A family's frozen config dataclass; which one is known by its type.
+#: A family's frozen config dataclass; its type identifies the family.
 NetConfig = Any
 
 
@@ -23,7 +23,7 @@ class UnknownNetError(ValueError):
 
 @dataclass(frozen=True)
 class Family:
-    """`parse` gives None for a short name that isn't this family's."""
+    """parse: short name to config; None for another family's name."""
 
     name: str
     config: type[NetConfig]
@@ -36,7 +36,7 @@ FAMILIES: dict[str, Family] = {}
 
 
 def register(family: Family) -> Family:
-    """Register a family. Raises ValueError where the name is taken."""
+    """Register a family. Raises ValueError for a duplicate name."""
     if family.name in FAMILIES:
         raise ValueError(f"network family {family.name!r} is registered twice")
     FAMILIES[family.name] = family
@@ -44,7 +44,7 @@ def register(family: Family) -> Family:
 
 
 def family_of(config: NetConfig) -> Family:
-    """The family whose config this is."""
+    """The family of a config. Raises UnknownNetError."""
     for family in FAMILIES.values():
         if type(config) is family.config:
             return family
@@ -65,11 +65,11 @@ def parse(name: str) -> NetConfig:
 
 
 def short_name(config: NetConfig) -> str:
-    """A short name with the network's main numbers, such as `resnet5x64`."""
+    """The config's short name, with its main numbers, such as `resnet5x64`."""
     return family_of(config).short_name(config)
 
 
 def build(net: str | NetConfig, interface: Interface = DLSHOGI) -> Network:
-    """A freshly initialised network, from torch's global random state."""
+    """A network with initial weights from torch's global random state."""
     config = parse(net) if isinstance(net, str) else net
     return family_of(config).build(config, interface)

@@ -1,7 +1,7 @@
-"""ResNet of b blocks and c channels, the field's yardstick (dlshogi's shape).
+"""ResNet (arXiv 1512.03385) of dlshogi's shape: the baseline.
 
-Stem: a 3x3 convolution of the board planes plus a 1x1 convolution of each constant
-plane. Block: 3x3-BN-act-3x3-BN, skip, act.
+Stem: 3x3 convolution of the board planes plus 1x1 convolution of the constant planes. Block:
+3x3-BN-act-3x3-BN, skip, act.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from komadori.nets.registry import Family, register
 
 @dataclass(frozen=True)
 class ResNetConfig(HeadsConfig):
-    """Section `[net]` with `family = "resnet"`; `resnet5x64` is short for blocks x channels.
+    """Section `[net]` with `family = "resnet"`; Short name `resnet5x64`: blocks x channels.
 
-    squeeze: squeeze-excitation with channels / squeeze hidden units in each block; 0 for none.
+    squeeze: squeeze-and-excitation with channels / squeeze hidden units per block; 0 for none.
     """
 
     blocks: int = 10

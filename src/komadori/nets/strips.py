@@ -1,7 +1,7 @@
-"""ResNet whose blocks see whole files and ranks through broadcast strips.
+"""ResNet with whole files and ranks in each block's receptive field.
 
-In each block's first convolution `strip` channels come from a full 9x1 kernel and `strip`
-from a full 1x9 kernel; their one row or column is broadcast over the board. The others are 3x3.
+In each block's first convolution `strip` channels have a 9x1 kernel and `strip` a 1x9 kernel; their
+single row or column is broadcast over the board. The others are 3x3.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from komadori.nets.registry import Family, register
 
 @dataclass(frozen=True)
 class StripsConfig(HeadsConfig):
-    """`strips10x96` is short for blocks x channels."""
+    """Short name `strips10x96`: blocks x channels."""
 
     blocks: int = 10
     channels: int = 96

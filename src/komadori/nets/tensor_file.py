@@ -1,9 +1,9 @@
 """Named tensors in the safetensors layout, written atomically.
 
 The layout (huggingface/safetensors, README "Format"): u64 header length, JSON header
-`{name: {dtype, shape, data_offsets}}`, then the raw little-endian data. It is written
-here, in a page of code, because training has to run where only numpy and torch are
-installed; the safetensors library reads and writes the same files.
+`{name: {dtype, shape, data_offsets}}`, then raw little-endian data. Implemented here because
+training must run with numpy and torch only; the safetensors library reads and writes the same
+files.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ _HEADER_LIMIT = 100_000_000  # the library's own limit
 
 
 class TensorFileError(ValueError):
-    """The file isn't a whole, valid safetensors file; the text names file and reason."""
+    """Not a complete, valid safetensors file; the text names file and reason."""
 
 
 def write_tensors(
     path: Path, tensors: Mapping[str, Tensor], metadata: Mapping[str, str] | None = None
 ) -> None:
-    """Write the tensors (any device); the file appears whole or not at all."""
+    """Write the tensors (any device) atomically."""
     header: dict[str, Any] = {}
     if metadata:
         header["__metadata__"] = dict(metadata)
@@ -70,7 +70,7 @@ def write_tensors(
 
 
 def read_tensors(path: Path) -> dict[str, Tensor]:
-    """The file's tensors on the CPU, in memory of their own."""
+    """The file's tensors, copied to the CPU."""
     try:
         data = bytearray(path.read_bytes())
     except OSError as error:

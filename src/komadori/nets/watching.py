@@ -1,4 +1,4 @@
-"""What attention looks at: its weights, for those who want to see them."""
+"""Recording of attention weights."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ _one_at_a_time = threading.Lock()
 
 @contextmanager
 def watched_attention() -> Iterator[list[Tensor]]:
-    """A list that fills with the weights of each attention that runs within the block:
-    [N, heads, tokens, tokens], rows sum to 1, row: the token that looks.
+    """Record the weights of each attention layer that runs in the block: [N, heads, queries, keys],
+    rows sum to 1.
     """
     global _seen
     with _one_at_a_time:

@@ -1,13 +1,13 @@
-"""Blocks that see the whole board, or a whole file and rank, at once.
+"""Blocks with the whole board, or a whole file and rank, in their receptive field.
 
-A cross block (dlshogi's `exp` networks): full 9x1 and 1x9 and 1x1 convolutions, each normalised,
-summed by broadcast, twice, and a skip. Attention over the 81 squares: multi-head by 1x1
-convolutions, with batch norm instead of layer norm, and a feed-forward pair, each with a skip. Its
-bias [heads, 81, 81] is learned and the same for every position (lc0's blog of 2024 on its BT4
-network: a static bias is worth half as much again in size).
+Cross block (dlshogi's `exp` networks): 9x1, 1x9 and 1x1 convolutions with batch norm, summed by
+broadcasting, twice, and a skip. Square attention: multi-head attention over the 81 squares by 1x1
+convolutions, batch norm instead of layer norm, and a feed-forward pair, each with a skip. Its bias
+[heads, 81, 81] is learned and the same for all positions (LeelaChessZero/lc0, blog on BT4, 2024: a
+static bias gains as much as a network half as large again).
 
-Pre-activated, for trunks whose blocks add to an unbounded stream, they begin with a batch norm
-(and activation, before convolutions); else they end in an activation.
+Pre-activated blocks, for pre-activated trunks, start with batch norm (and activation, before
+convolutions); the others end with an activation.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from komadori.nets.watching import is_watched, show_weights
 
 
 def is_chosen(item: int, count: int, among: int) -> bool:
-    """Whether this item (from 0) is one of `count` spread evenly, the last of each share."""
+    """Whether `item` (from 0) is among `count` items evenly spaced in `among`."""
     return (item + 1) * count // among > item * count // among
 
 
 class CrossLayer(nn.Module):
-    """[N, channels, 9, 9] to the same: what a file, a rank and a square tell, added."""
+    """[N, channels, 9, 9] to the same: sum of file, rank and square convolutions."""
 
     def __init__(self, channels: int) -> None:
         super().__init__()
@@ -57,7 +57,7 @@ class CrossBlock(nn.Module):
 
 
 class SquareAttention(nn.Module):
-    """[N, channels, 9, 9] to the same; the feed-forward pair is `feed_forward` times as wide."""
+    """[N, channels, 9, 9] to the same. feed_forward: width factor of the feed-forward pair."""
 
     def __init__(
         self,

@@ -1,4 +1,7 @@
-"""Wide ResNet of the diary (seed 001): full pre-activation, dropout between the convolutions."""
+"""Wide ResNet (arXiv 1605.07146): full pre-activation, dropout between the convolutions.
+
+Source: diary, その48 (ResNet) and その49 (再学習), 2017.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from komadori.nets.registry import Family, register
 
 @dataclass(frozen=True)
 class WideResNetConfig(HeadsConfig):
-    """`wide-resnet5x192` is short for blocks x channels.
+    """Short name `wide-resnet5x192`: blocks x channels.
 
-    end_activation: False leaves out the norm and activation before the heads, the bug that the
-    diary found and corrected (2017-11-19).
+    end_activation: False omits the norm and activation before the heads: the bug that the diary
+    fixed on 2017-11-19.
     """
 
     blocks: int = 5

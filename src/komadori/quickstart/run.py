@@ -111,7 +111,7 @@ def _run(
     samples = records.load_samples([records.sample_path()])
     run_config = run_config or config(settings)
     train_part, test_part = training.split_by_game(
-        Part.whole(samples), run_config.data.test_share, settings.seed
+        Part.whole(samples), run_config.data.test_fraction, settings.seed
     )
     observer.say(
         f"{len(np.unique(samples.game)):,} games, {len(samples.hcp):,} positions; "

@@ -187,17 +187,17 @@ def _join(parts: list[tuple[Samples, SampleMoves | None]], first: int) -> Window
 
 def split_files(
     paths: Iterable[Path | str],
-    test_share: float,
+    test_fraction: float,
     seed: int,
     show: Callable[[str], None] = lambda _: None,
 ) -> tuple[list[Path], list[Path]]:
     """(train, test): whole files, drawn by the seed, at least one for each where there are two."""
     files = sorted(Path(path) for path in paths)
-    if test_share <= 0 or len(files) < 2:
-        if test_share > 0:
+    if test_fraction <= 0 or len(files) < 2:
+        if test_fraction > 0:
             show("one file: nothing is held out")
         return files, []
-    count = min(max(1, round(test_share * len(files))), len(files) - 1)
+    count = min(max(1, round(test_fraction * len(files))), len(files) - 1)
     chosen = set(np.random.default_rng([seed, 0x7E57]).permutation(len(files))[:count].tolist())
     return (
         [path for i, path in enumerate(files) if i not in chosen],

@@ -54,7 +54,9 @@ def examine(
     columns: dict[str, list[NDArray[np.generic]]] = {
         name: [] for name in ("rows", "labelled", "rank", "policy_loss", "win", "is_legal")
     }
-    loader = Loader(part.without_shares(), encoder, 1024, shuffle=False, legal=loss.mask_illegal)
+    loader = Loader(
+        part.without_target_probs(), encoder, 1024, shuffle=False, legal=loss.mask_illegal
+    )
     for batch in loader.batches(epochs=1):
         with compute.autocast():
             logits, value = network(*compute.inputs(batch))

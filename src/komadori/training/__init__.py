@@ -17,7 +17,7 @@ from komadori.training.config import (
     config_to_dict,
     load_config,
 )
-from komadori.training.data import MoveShares, Part, Samples, Split, make_split, split_by_game
+from komadori.training.data import MoveProbs, Part, Samples, Split, make_split, split_by_game
 from komadori.training.device import Compute
 from komadori.training.duplicates import average_duplicates
 from komadori.training.errors import CheckpointError, DivergedError, TrainingError
@@ -29,8 +29,8 @@ from komadori.training.run import Report, RunResult
 from komadori.training.run_log import read_log
 from komadori.training.score_fit import fit_eval_coef
 from komadori.training.setup import save_untrained, split_of
-from komadori.training.shares import load_visits
 from komadori.training.streamed import Files
+from komadori.training.visits import load_visits
 
 __all__ = [
     "FRACTIONS",
@@ -49,7 +49,7 @@ __all__ = [
     "Loader",
     "LossConfig",
     "Metrics",
-    "MoveShares",
+    "MoveProbs",
     "Part",
     "Report",
     "RunResult",

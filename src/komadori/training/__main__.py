@@ -18,7 +18,7 @@ from komadori.records.selection import match_files
 
 
 def main(arguments: list[str] | None = None) -> int:
-    """The process's exit status: 0, 1 for an error, 130 where the run was stopped early."""
+    """Exit status: 0, 1 for an error, 130 if the run was interrupted."""
     options = _parser().parse_args(arguments)
     stop = threading.Event()
     signal.signal(signal.SIGINT, lambda *_: stop.set())
@@ -29,7 +29,7 @@ def main(arguments: list[str] | None = None) -> int:
         return 1
     print(f"{result.step:,} steps, {result.samples:,} samples: {result.checkpoint}")
     if not result.is_complete:
-        print("stopped early; the same command with --resume goes on")
+        print("interrupted; repeat the command with --resume to continue")
         return 130
     return 0
 
@@ -41,7 +41,9 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("config", type=Path)
     parser.add_argument("--data", nargs="+", default=[], help="training games instead of CONFIG's")
     parser.add_argument("--test", nargs="+", default=[], help="test games instead of CONFIG's")
-    parser.add_argument("--set", nargs="+", default=[], metavar="KEY=VALUE", help="other settings")
+    parser.add_argument(
+        "--set", nargs="+", default=[], metavar="KEY=VALUE", help="override settings"
+    )
     parser.add_argument("-o", "--run", type=Path, help="the run's folder; runs/NAME of CONFIG")
     parser.add_argument("--resume", action="store_true", help="resume from the newest checkpoint")
     return parser
@@ -55,7 +57,7 @@ def _train(options: argparse.Namespace, stop: threading.Event) -> training.RunRe
         raise training.ConfigError(f"{options.config}: no games: give --data or set data.train")
     data = replace(config.data, train=tuple(train_files), test=tuple(test_files))
     config = replace(config, data=data)
-    is_first = os.environ.get("RANK", "0") == "0"  # of torchrun's processes one speaks
+    is_first = os.environ.get("RANK", "0") == "0"  # rank 0 reports
     return training.train(
         config,
         training.Files.of(match_files(train_files))

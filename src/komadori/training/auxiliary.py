@@ -1,8 +1,8 @@
-"""An auxiliary policy head that learns a flattened target, in training only.
+"""An auxiliary policy head with a softened target, in training only.
 
-It sits beside the policy head, on the same input and of the same make, and learns the target
-raised to 1/4 and scaled to 1 in all: what tells the poor moves from the poorer ones, of which the
-sharp target says little, shapes the trunk. The exported network hasn't got it.
+The head copies the policy head's structure and input. Its target is the policy target raised to
+1/4 and normalised, which makes the trunk rank the less likely moves too. Exported networks don't
+have it.
 
 Source: KataGo, docs/KataGoMethods.md, "Auxiliary soft policy target" (power 1/4, weight 8).
 """
@@ -22,7 +22,7 @@ POWER = 0.25
 
 
 class _Tap:
-    """Keeps the input that the policy head was last called with. Copied along with its network."""
+    """Holds the input of the policy head's last call; copied along with its network."""
 
     def __init__(self) -> None:
         self.trunk: Tensor | None = None
@@ -32,7 +32,7 @@ class _Tap:
 
 
 class WithSoftPolicy(Network):
-    """A network and its auxiliary head. `outputs` gives the head's logits [N, labels] third."""
+    """A network and its auxiliary head, whose logits [N, labels] are the third output."""
 
     def __init__(self, network: Network) -> None:
         """Raises ConfigError for a network without a policy head of its own (`policy`)."""
@@ -58,6 +58,6 @@ class WithSoftPolicy(Network):
 
 
 def flattened(probs: Tensor) -> Tensor:
-    """Target probabilities [N, moves] to the power, 1 in all again; rows of zeros stay."""
+    """Target probabilities [N, moves] raised to `POWER` and normalised; zero rows stay zero."""
     raised = torch.where(probs > 0, probs.clamp_min(1e-30) ** POWER, 0.0)
     return raised / raised.sum(1, keepdim=True).clamp_min(1e-30)

@@ -1,4 +1,4 @@
-"""Averages of the weights over the steps, and the batch norms' statistics that fit them."""
+"""Averages of the weights over steps, and batch norm statistics for them."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from komadori.training.config import LoopConfig
 
 
 class WeightAverage:
-    """Moves `averaged` with `trained`: exponentially (EMA), or as the mean of the weights at
-    every `swa_every`-th step from `swa_start` on (SWA, arXiv 1803.05407), never at step 0."""
+    """Keeps `averaged` as an exponential moving average of `trained` (EMA), or as the mean of its
+    weights at every `swa_every`-th step from `swa_start` (SWA, arXiv 1803.05407)."""
 
     def __init__(self, config: LoopConfig, trained: Network, averaged: Network) -> None:
         self.config, self.trained, self.averaged = config, trained, averaged
         self._first = config.swa_start or config.swa_every
 
     def has_begun(self, step: int) -> bool:
-        """Whether the average holds anything after so many steps."""
+        """Whether the average has any weights after `step` steps."""
         return not self.config.swa_every or step >= self._first
 
     @torch.no_grad()
     def update(self, step: int) -> None:
-        """Take in the weights as they are after `step` steps."""
+        """Update with the weights after `step` steps."""
         config = self.config
         if config.swa_every:
             taken, rest = divmod(step - self._first, config.swa_every)
@@ -44,10 +44,9 @@ class WeightAverage:
 
 @torch.no_grad()
 def estimate_norms(network: Network, batches: int, forward: Callable[[], object]) -> None:
-    """Set each batch norm's statistics to their means over so many calls of `forward`.
+    """Set each batch norm's statistics to their means over `batches` calls of `forward`.
 
-    `forward` runs the network on a batch of its own choice. The network is left in
-    evaluation mode.
+    `forward` runs the network on its next batch. Leaves the network in evaluation mode.
     """
     norms = [m for m in network.modules() if isinstance(m, nn.BatchNorm2d)]
     momenta = [norm.momentum for norm in norms]

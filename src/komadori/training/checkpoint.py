@@ -1,13 +1,13 @@
-"""Checkpoints: a model folder that training can resume from.
+"""Checkpoints: model folders from which training resumes.
 
     RUN/checkpoints/step-00001000/
         model.json  model.safetensors         the model (nets.model_file)
         training.safetensors                  optimizer, random state, raw weights under EMA
         training.json                         step, cursor, seconds, config, file sizes
 
-A checkpoint is written under another name, fsynced and then renamed, so one
-that has its name is whole; older ones go only after that. `training.json` names the size
-of each file, so that a truncated one is told.
+A checkpoint is written under a temporary name, fsynced and renamed, so it is complete if it has
+its name; older ones are removed afterwards. `training.json` records the size of each file, to
+detect truncated ones.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ _STATE, _TENSORS = "training.json", "training.safetensors"
 
 @dataclass(frozen=True)
 class Progress:
-    """Where the run stands: optimiser steps, samples seen, seconds spent, next sample, and the
-    fingerprint of the data it learns from (empty in checkpoints that don't tell).
+    """Where a run stands: optimizer steps, samples, seconds, the next sample, and the training
+    data's fingerprint (empty in older checkpoints).
     """
 
     step: int = 0
@@ -66,9 +66,10 @@ def save(
     scaler: torch.amp.GradScaler,
     keep: int,
 ) -> Path:
-    """Write the checkpoint of this step and leave only the newest `keep`; its folder.
+    """Write the checkpoint of this step, remove all but the newest `keep`, return its folder.
 
-    `model` is what is played (the average where there is one), `trained` what is stepped.
+    model: what is exported (the average, if any). trained: what the optimizer steps.
+    Raises CheckpointError, without changing other checkpoints.
     """
     folder = checkpoint_path(run_dir, progress.step)
     parent = folder.parent
@@ -109,7 +110,7 @@ def save(
             f"{folder}: can't write the checkpoint: {error.strerror or error}{left}"
         ) from error
     for old in checkpoints(run_dir)[:-keep]:
-        # Renamed first: a checkpoint that is half removed must not have a checkpoint's name.
+        # Rename first: a partly removed checkpoint must not have a checkpoint's name.
         gone = old.with_name(f".removing-{old.name}")
         with contextlib.suppress(OSError):
             old.rename(gone)
@@ -126,16 +127,16 @@ def resolve(path: Path) -> Path:
 
 
 def clear_unfinished(run_dir: Path) -> None:
-    """Remove what a killed process left half written."""
+    """Remove temporary folders of killed processes."""
     for pattern in (".writing-*", ".removing-*"):
         for folder in (run_dir / CHECKPOINTS).glob(pattern):
             shutil.rmtree(folder, ignore_errors=True)
 
 
 def read_progress(folder: Path) -> tuple[Progress, Config]:
-    """Where the checkpoint's run stood, and its settings.
+    """The checkpoint's progress and config.
 
-    Every file must be there in full size; the version must be one this code reads.
+    Raises CheckpointError for missing or truncated files and for newer versions.
     """
     path = folder / _STATE
     try:
@@ -183,7 +184,7 @@ def restore(
     optimizer: torch.optim.Optimizer,
     scaler: torch.amp.GradScaler,
 ) -> None:
-    """Load weights, optimiser, gradient scale and random state into objects of the same make."""
+    """Load weights, optimizer state, gradient scale and random state. Raises CheckpointError."""
     load_card(folder)
     try:
         tensors = read_tensors(folder / _TENSORS)
@@ -225,7 +226,7 @@ def _load_optimizer(
         parameter = parameters[int(index)] if int(index) < len(parameters) else None
         if parameter is None or (value.ndim and value.shape != parameter.shape):
             raise CheckpointError(f"{where}: {name} fits no parameter of this optimizer")
-        if value.ndim:  # in the parameter's memory order
+        if value.ndim:  # in the parameter's memory format
             value = torch.empty_like(parameter, dtype=value.dtype).copy_(value)
         state.setdefault(int(index), {})[key] = value
     groups = optimizer.state_dict()["param_groups"]

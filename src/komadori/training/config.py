@@ -30,13 +30,15 @@ from komadori.encoding.value import DLSHOGI_COEF
 from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
 from komadori.nets.registry import family_of
 
+#: Settings of older files by their present names.
+_RENAMED = {"data.test_share": "test_fraction", "loss.hard_share": "hard_fraction"}
 PRECISIONS = ("float32", "bfloat16", "float16")
-#: Version of the saved form; a change that an older reader would misread raises it.
+#: Version of the saved form; incremented when an older reader would misread it.
 CONFIG_VERSION = 1
 
 
 class ConfigError(ValueError):
-    """A setting is unknown, of the wrong type or out of range; names key and file."""
+    """An unknown setting, wrong type or value out of range; the text names key and file."""
 
 
 def _default_net() -> NetConfig:
@@ -47,8 +49,8 @@ def _default_net() -> NetConfig:
 class ModelConfig:
     """features, labels: keys of `encoding.FEATURES` and `encoding.LABELS`.
 
-    begin_with: a run, checkpoint or model folder of a network of the same kind whose weights
-    training begins with; empty for random ones.
+    begin_with: a run, checkpoint or model folder with the same network, for initial weights;
+    empty for random ones.
     """
 
     net: NetConfig = field(default_factory=_default_net)
@@ -59,27 +61,26 @@ class ModelConfig:
 
 @dataclass(frozen=True)
 class DataConfig:
-    """Where the samples come from.
+    """The samples.
 
     train, test: files or glob patterns, relative to the working directory.
-    test_share: the share of the games kept for the test where `test` is empty.
-    test_limit, train_limit: at most so many positions, drawn by the seed; 0 means all.
-    drop_seen: remove the test positions that also occur in the training data.
-    mirror: show half of the samples mirrored left to right, anew each epoch.
-    duplicates: of a training position that occurs again, keep each sample, or average them
-    to one (`training.duplicates`).
-    cache: a folder; the samples are decoded into it once and mapped from there, so that they
-    need not fit into memory. Empty: they are loaded.
+    test_fraction: fraction of the games held out for the test if `test` is empty.
+    test_limit, train_limit: most positions, drawn by the seed; 0 for all.
+    drop_seen: remove test positions that also occur in the training data.
+    mirror: mirror a random half of the samples left to right, drawn anew each epoch.
+    duplicates: keep each sample of a repeated position, or average them
+    (`training.duplicates`).
+    cache: a folder for the decoded samples, memory-mapped from there so that they need not fit
+    into memory; empty to load them.
     window: positions in memory at a time, read from the files in a stream; nothing is loaded whole
     nor unpacked to the disk, whole files are held out for the test, and the shuffle reaches as far
     as a window (`training.streamed`). 0: all positions are loaded, or mapped from the cache.
-    ahead: batches that the background thread keeps ready. threads: of the core, that encode
-    each of them.
+    ahead: batches prefetched by the background thread. threads: of the core, encoding each batch.
     """
 
     train: tuple[str, ...] = ()
     test: tuple[str, ...] = ()
-    test_share: float = 0.1
+    test_fraction: float = 0.1
     test_limit: int = 0
     train_limit: int = 0
     drop_seen: bool = True
@@ -91,7 +92,7 @@ class DataConfig:
     threads: int = 1
 
     def __post_init__(self) -> None:
-        _check(0 <= self.test_share < 1, "test_share is in [0, 1)")
+        _check(0 <= self.test_fraction < 1, "test_fraction is in [0, 1)")
         _check(min(self.test_limit, self.train_limit) >= 0, "limits are not negative")
         _check(self.window >= 0, "window is not negative")
         if self.window:
@@ -110,18 +111,18 @@ class LossConfig:
     """policy_weight * policy + value_weight * value, as `training.loss` defines them.
 
     value_lambda: elmo's mix; 0 learns the game's result only, 1 the teacher's score only.
-    lambda_decay: the share of it that is lost, evenly, over the run.
-    value_loss: cross-entropy, or squared, of tanh (seed 001).
-    eval_coef: centipawns per unit of the teacher's logit; "fit" or 0 fits it to the training
-    data's results, and the model card gets the number.
+    lambda_decay: fraction by which it decreases linearly over the run.
+    value_loss: cross-entropy, or squared, of tanh (diary, その49).
+    eval_coef: centipawns per unit of the teacher's logit; "fit" or 0 fits it to the results of the
+    training data. The model card records it.
     policy_target: the move, or the visits of each candidate (hcpe3), raised to
-    1 / policy_temperature. hard_share: of a target of visits, what goes to the move that was made.
+    1 / policy_temperature. hard_fraction: of a target of visits, the fraction for the move played.
     mask_illegal: leave illegal moves out of the policy's softmax. result_weighted: weight a
     position's policy loss by result - teacher + 1/2. entropy_bonus: weight of the entropy of
     the labelled positions.
-    soft_policy_weight: of an auxiliary policy head that learns the flattened target, in training
-    only (`training.auxiliary`; KataGo's is 8); 0 for none. surprise: the share of a position's
-    weight that goes by how much its policy target surprises the network (`training.loss`).
+    soft_policy_weight: of an auxiliary policy head with a flattened target, in training only
+    (`training.auxiliary`; KataGo uses 8); 0 for none. surprise: fraction of a position's weight
+    that is proportional to its policy surprise (`training.loss`).
     """
 
     policy_weight: float = 1.0
@@ -132,7 +133,7 @@ class LossConfig:
     eval_coef: float = DLSHOGI_COEF
     policy_target: str = "move"
     policy_temperature: float = 1.0
-    hard_share: float = 0.0
+    hard_fraction: float = 0.0
     mask_illegal: bool = False
     result_weighted: bool = False
     entropy_bonus: float = 0.0
@@ -150,24 +151,23 @@ class LossConfig:
         _check(self.policy_temperature > 0, "policy_temperature is positive")
         _check(self.soft_policy_weight >= 0, "soft_policy_weight is not negative")
         _check(0 <= self.surprise <= 1, "surprise is in [0, 1]")
-        _check(0 <= self.hard_share <= 1, "hard_share is in [0, 1]")
+        _check(0 <= self.hard_fraction <= 1, "hard_fraction is in [0, 1]")
         _check(
-            not self.hard_share or self.policy_target == "visits",
-            "hard_share needs policy_target = visits: else the whole target is the move made",
+            not self.hard_fraction or self.policy_target == "visits",
+            "hard_fraction needs policy_target = visits: else the whole target is the move made",
         )
 
     def at(self, progress: float) -> LossConfig:
-        """The loss at this place of the run, from 0 to 1."""
+        """The loss at this progress of the run, 0 to 1."""
         return replace(self, value_lambda=self.value_lambda * (1 - self.lambda_decay * progress))
 
 
 @dataclass(frozen=True)
 class OptimizerConfig:
-    """name: sgd (momentum, nesterov), adagrad, rmsprop (alpha: how much of the mean of the squares
-    stays, torch's and Chainer's default), adam or adamw (betas), or muon: the weights of linear and
-    convolution layers by Muon (`training.muon`, momentum, of which 0.95 is usual), the rest as
-    adamw. The decay falls on parameters of more than one dimension: on weights and tables of
-    places, not on biases and norms.
+    """name: sgd (momentum, nesterov), adagrad, rmsprop (alpha: decay of the mean square, 0.99 in
+    torch and Chainer), adam or adamw (betas), or muon: weights of linear and convolution layers by
+    Muon (`training.muon`; momentum, usually 0.95), the rest by AdamW. Weight decay applies to
+    parameters of more than one dimension, not to biases and norms.
     """
 
     name: str = "sgd"
@@ -193,10 +193,9 @@ class OptimizerConfig:
 class ScheduleConfig:
     """The learning rate over the run's progress p from 0 to 1 (`training.schedule`).
 
-    kind: constant; cosine, from `rate` to `rate * final`; cycles, so many cosines one after
-    another (SGDR, arXiv 1608.03983); step, times `factor` at each of `drops`. The first
-    `warmup_steps` rise linearly. The progress is that of the budget
-    which will end the run, steps or seconds.
+    kind: constant; cosine, from `rate` to `rate * final`; cycles, `cycles` such cosines in a row
+    (SGDR, arXiv 1608.03983); step, times `factor` at each of `drops`. The first `warmup_steps`
+    rise linearly. p is the progress of the budget that will end the run first.
     """
 
     kind: str = "cosine"
@@ -222,16 +221,15 @@ class LoopConfig:
     """The run ends with the step that reaches the first budget: epochs, max_steps or max_seconds
     (0: none).
 
-    batch_size: samples per micro-step; `accumulate` of them make one optimiser step, each with
-    the same weight: the policy's mean is over the labelled samples of each.
-    clip: largest gradient norm, 0 for none (trunks.md: 10 does no harm, 2 does).
-    evaluate_every, checkpoint_every, log_every: steps; 0 evaluates and saves at the end only.
-    keep: how many of the newest checkpoints stay.
-    ema_decay: of the exponential average of the weights; swa_every, swa_start: steps of the
-    plain one (`training.averaging`), whose start is `swa_every` where it is 0; 0 for none.
-    norm_batches: batches over which the average's batch norm statistics are estimated anew
-    before it is measured or saved; 0 leaves the average of the statistics.
-    tensorboard: write its event files too, where the package is installed.
+    batch_size: samples per micro-step; `accumulate` micro-steps of equal weight make one optimizer
+    step. clip: maximum gradient norm, 0 for none.
+    evaluate_every, checkpoint_every, log_every: in steps; 0 evaluates and saves at the end only.
+    keep: number of newest checkpoints kept.
+    ema_decay: of an exponential moving average of the weights. swa_every, swa_start: in steps, of
+    stochastic weight averaging (`training.averaging`); a start of 0 means `swa_every`. 0 for none.
+    norm_batches: batches that re-estimate the batch norm statistics of averaged weights before
+    they are tested or saved; 0 averages the statistics too.
+    tensorboard: also write event files, if the package is installed.
     """
 
     batch_size: int = 256
@@ -278,13 +276,12 @@ class LoopConfig:
 
 @dataclass(frozen=True)
 class DeviceConfig:
-    """device: auto, cpu, cuda, cuda:1, mps. precision: auto, float32, bfloat16, float16, whose
-    gradients are scaled.
+    """device: auto, cpu, cuda, cuda:1, mps. precision: auto, float32, bfloat16, or float16
+    with loss scaling.
 
-    compile: torch.compile of the networks' forward pass: none, or a mode of it: default,
-    reduce-overhead, max-autotune. threads: torch's threads on the CPU; 0 leaves torch's choice.
-    replicas: how many of them, or groups of them, take a shard of each batch alone (CPU);
-    0 makes it all, up to four groups.
+    compile: mode of torch.compile for the forward pass: none, default, reduce-overhead,
+    max-autotune. threads: torch threads on the CPU; 0 for torch's default. replicas: data-parallel
+    shards of a batch on the CPU; 0 for one per thread, at most four.
     """
 
     device: str = "auto"
@@ -336,7 +333,7 @@ def load_config(path: Path | str, overrides: Sequence[str] = ()) -> Config:
 def config_from_dict(
     table: Mapping[str, Any], where: str = "config", overrides: Sequence[str] = ()
 ) -> Config:
-    """The config of a plain table, `where` naming its origin in errors."""
+    """The config of a plain table; errors name its origin `where`. Raises ConfigError."""
     merged = json.loads(json.dumps(table))
     origin: dict[str, str] = {}
     for override in overrides:
@@ -371,7 +368,7 @@ def _toml_value(text: str) -> Any:
 
 
 def _plain_text(value: Any, override: str) -> str:
-    """The text that an override gives a setting: 1496 too is one."""
+    """The text of an override: for a text setting 1496 is one too."""
     return value if isinstance(value, str) else override.partition("=")[2].strip()
 
 
@@ -390,7 +387,9 @@ def _build(cls: Any, table: Any, prefix: str, where: str, origin: Mapping[str, s
     hints = typing.get_type_hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]
     values: dict[str, Any] = {}
-    for key, value in table.items():
+    for given, value in table.items():
+        own = f"{prefix}.{given}"
+        key: str = _RENAMED.get(own, str(given))
         full = f"{prefix}.{key}" if prefix else key
         place = f"--set {origin[full]}" if full in origin else where
         if key not in names:

@@ -1,4 +1,4 @@
-"""Samples for training: the parts that train and test get, and proof that they share nothing."""
+"""Samples for training: disjoint training and test parts, policy targets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from komadori.records.keys import position_keys
 
-#: Positions uint8 [N, 32] to their mirror images, left to right.
+#: Mirrors positions, uint8 [N, 32], left to right.
 Mirror = Callable[[NDArray[np.uint8]], NDArray[np.uint8]]
 
 
@@ -38,17 +38,16 @@ class Samples(Protocol):
 
 
 @dataclass(frozen=True)
-class MoveShares:
-    """Shares of moves, of all rows of the samples one after another.
+class MoveProbs:
+    """Policy targets: probabilities of the moves of each row, in compressed rows.
 
     first: int64 [N + 1]; the moves of row i are first[i] to first[i + 1] - 1.
-    move16: uint16 [M]. weight: [M], numbers of any scale such as visits, which make shares
-    of 1 in all for each row that has moves; where all of a row are 0 they share alike.
-    temperature: shares are taken to the power of its inverse and scaled to 1 in all again.
-    played: uint16 [N], the moves made, of which each then gets `hard` of its row's share; a row
-    whose move made isn't among its moves, or is 0, keeps its shares.
+    move16: uint16 [M]. weight: [M], unnormalised, such as visits; a row of zeros is uniform.
+    temperature: probabilities are raised to 1 / temperature and normalised.
+    played: uint16 [N], the moves played. hard: weight of the played move in the mixture with the
+    probabilities; rows without a played move among their moves are not mixed.
 
-    The arrays may be mapped from a file: a row's shares are made when they are asked for.
+    The arrays may be memory-mapped: probabilities are computed on access.
     """
 
     first: NDArray[np.int64]
@@ -61,37 +60,37 @@ class MoveShares:
     @classmethod
     def of_weights(
         cls, count: NDArray[np.int64], move16: NDArray[np.uint16], weight: NDArray[np.float32]
-    ) -> MoveShares:
-        """From the number of moves of each row."""
+    ) -> MoveProbs:
+        """From the number of moves of each row, `count` [N]."""
         return cls(np.concatenate(([0], np.cumsum(count))), move16, weight)
 
-    def at_temperature(self, temperature: float) -> MoveShares:
-        """These shares, at another temperature on top of their own."""
+    def at_temperature(self, temperature: float) -> MoveProbs:
+        """With a further temperature, which multiplies the present one."""
         return replace(self, temperature=self.temperature * temperature)
 
-    def with_hard(self, hard: float) -> MoveShares:
-        """These shares, mixed with the moves made."""
+    def with_hard(self, hard: float) -> MoveProbs:
+        """Mixed with the played moves, which get the weight `hard`."""
         return replace(self, hard=hard)
 
     def rows(
         self, rows: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.uint16], NDArray[np.float32]]:
-        """The rows' numbers of moves, then moves and shares one row after another."""
+        """(count [n], move16 [m], probability [m]) of the rows, m = sum of count."""
         first = self.first[rows]
         count = self.first[rows + 1] - first
         inner = np.arange(count.sum()) - np.repeat(np.cumsum(count) - count, count)
         place = np.repeat(first, count) + inner
-        share = _normalised(count, self.weight[place])
+        prob = _normalised(count, self.weight[place])
         if self.temperature != 1:
-            share = _normalised(count, share ** np.float32(1 / self.temperature))
+            prob = _normalised(count, prob ** np.float32(1 / self.temperature))
         move16 = self.move16[place]
         if self.hard and self.played is not None:
             owner = np.repeat(np.arange(len(rows)), count)
             is_played = move16 == self.played[rows][owner]
             has = np.bincount(owner, is_played, minlength=len(rows))[owner] > 0
-            mixed = (1 - self.hard) * share + self.hard * is_played
-            share = np.where(has, mixed, share).astype(np.float32)
-        return count, move16, share
+            mixed = (1 - self.hard) * prob + self.hard * is_played
+            prob = np.where(has, mixed, prob).astype(np.float32)
+        return count, move16, prob
 
 
 def _normalised(
@@ -99,56 +98,56 @@ def _normalised(
 ) -> NDArray[np.float32]:
     owner = np.repeat(np.arange(len(count)), count)
     total = np.bincount(owner, weight, minlength=len(count))[owner]
-    share = np.where(total > 0, weight / np.maximum(total, 1e-30), 1 / count[owner])
-    return share.astype(np.float32)
+    prob = np.where(total > 0, weight / np.maximum(total, 1e-30), 1 / count[owner])
+    return prob.astype(np.float32)
 
 
 @dataclass(frozen=True)
 class Part:
-    """Some rows of the samples: a view, nothing is copied.
+    """A view of some rows of the samples.
 
-    shares: soft policy targets of all rows of the samples; None where the one move counts.
-    draws: float32, of all rows, the share of draws in a mean of results; None where a result is
-    one game's.
+    target_probs: soft policy targets of all rows of the samples; None for the played move only.
+    draws: float32 of all rows, the fraction of draws in a mean of results; None for results of
+    single games.
     """
 
     samples: Samples
     rows: NDArray[np.int64]
-    shares: MoveShares | None = None
+    target_probs: MoveProbs | None = None
     draws: NDArray[np.float32] | None = None
 
     @classmethod
     def whole(
         cls,
         samples: Samples,
-        shares: MoveShares | None = None,
+        target_probs: MoveProbs | None = None,
         draws: NDArray[np.float32] | None = None,
     ) -> Part:
-        return cls(samples, np.arange(len(samples.hcp), dtype=np.int64), shares, draws)
+        return cls(samples, np.arange(len(samples.hcp), dtype=np.int64), target_probs, draws)
 
     def __len__(self) -> int:
         return len(self.rows)
 
     @property
     def is_soft(self) -> bool:
-        """Whether the policy's targets are shares of moves."""
-        return self.shares is not None
+        """Whether the policy targets are probabilities."""
+        return self.target_probs is not None
 
     def pieces(self, epoch: int, start: int = 0) -> Generator[tuple[int, Part], None, None]:
-        """All of it at once: a `loader.Source` of one piece."""
+        """One piece: the whole part."""
         yield 0, self
 
-    def without_shares(self) -> Part:
-        """The same positions, each with its one move."""
-        return replace(self, shares=None)
+    def without_target_probs(self) -> Part:
+        """The same positions with the played move as the target."""
+        return replace(self, target_probs=None)
 
     def only(self, rows: NDArray[np.int64]) -> Part:
-        """The same samples, other rows."""
+        """The part of these rows of the samples."""
         return replace(self, rows=rows)
 
 
 class Source(Protocol):
-    """What a trainer learns from: a `Part`, or more than memory holds (`streamed`)."""
+    """Training positions: a `Part`, or a stream larger than memory (`streamed`)."""
 
     def __len__(self) -> int:
         """Positions of an epoch."""
@@ -156,12 +155,11 @@ class Source(Protocol):
 
     @property
     def is_soft(self) -> bool:
-        """Whether the policy's targets are shares of moves."""
+        """Whether the policy targets are probabilities."""
         ...
 
     def pieces(self, epoch: int, start: int = 0) -> Generator[tuple[int, Part], None, None]:
-        """The epoch's parts, each with how many positions came before it, without those that end
-        before position `start`."""
+        """(positions before it, part) for each piece of the epoch that ends after `start`."""
         ...
 
 
@@ -170,7 +168,7 @@ S = TypeVar("S", bound=Source, covariant=True)
 
 @dataclass(frozen=True)
 class Split(Generic[S]):
-    """The training part, the test part and the counts that prove them disjoint."""
+    """The training and test parts, and the counts that prove them disjoint."""
 
     train: S
     test: Part
@@ -179,7 +177,7 @@ class Split(Generic[S]):
     removed_seen: int
     common_positions: int
     fingerprint: str
-    """Of the training positions in their order: equal for equal ones."""
+    """Of the training positions in their order."""
 
     def facts(self) -> dict[str, int | str]:
         """For the log."""
@@ -194,12 +192,12 @@ class Split(Generic[S]):
         }
 
 
-#: Rows whose positions are in memory at once where the samples are mapped.
+#: Rows loaded at once from memory-mapped samples.
 _ROWS_AT_ONCE = 1 << 20
 
 
 def keys_of(part: Part, mirror: Mirror | None = None) -> NDArray[np.uint64]:
-    """`position_keys` of the part's positions, uint64 [N]; few of them in memory at once.
+    """`position_keys` of the part, uint64 [N], computed in blocks.
 
     With `mirror` a position and its mirror image have the same key.
     """
@@ -213,14 +211,14 @@ def keys_of(part: Part, mirror: Mirror | None = None) -> NDArray[np.uint64]:
     return keys
 
 
-def split_by_game(part: Part, test_share: float, seed: int) -> tuple[Part, Part]:
-    """(train, test): whole games, drawn by the seed, go to one side or the other.
+def split_by_game(part: Part, test_fraction: float, seed: int) -> tuple[Part, Part]:
+    """(train, test), split by whole games, drawn by the seed.
 
-    Test has `test_share` of the games, rounded up where it isn't zero.
+    test_fraction: of the games, rounded up.
     """
     game = part.samples.game[part.rows]
     games = np.unique(game)
-    count = int(np.ceil(test_share * len(games)))
+    count = int(np.ceil(test_fraction * len(games)))
     chosen = np.random.default_rng([seed, 0x5E1EC7]).permutation(games)[:count]
     is_test = np.isin(game, chosen)
     return part.only(part.rows[~is_test]), part.only(part.rows[is_test])
@@ -236,8 +234,8 @@ def make_split(
     train_limit: int = 0,
     seed: int = 1,
 ) -> Split[Part]:
-    """Draw at most `train_limit` of train, remove from test what train has too (`drop_seen`),
-    with `mirror` its mirror images too, then draw at most `test_limit` of test.
+    """Sample `train_limit` of train, remove training positions from test (`drop_seen`; with
+    `mirror` their mirror images too), then sample `test_limit` of test. A limit of 0 keeps all.
     """
     if train_limit and len(train) > train_limit:
         rng = np.random.default_rng([seed, 0x72A12])

@@ -1,4 +1,4 @@
-"""One sample a position: the mean of all that were seen of it."""
+"""One sample per position: the mean of its duplicates."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from komadori.training.data import MoveShares, Part, keys_of
+from komadori.training.data import MoveProbs, Part, keys_of
 
 
 @dataclass
 class MeanSamples:
-    """`data.Samples` whose rows are means."""
+    """`data.Samples` of means."""
 
     hcp: NDArray[np.uint8]
     move16: NDArray[np.uint16]
@@ -26,10 +26,9 @@ class MeanSamples:
 def average_duplicates(part: Part) -> Part:
     """The part's distinct positions, in the order of their first row.
 
-    Result and score are means, of the results `Part.draws` tells how many were draws; the moves
-    have shares (of the rows that have a move), and `move16` is the move with the largest one; game
-    and ply are those of the first row. The means are in memory, about 50 bytes a position and 6 a
-    move, where the samples are mapped too.
+    Result and score are means; `Part.draws` is the fraction of draws. The policy target is the
+    distribution of the moves played, `move16` the most frequent one; game and ply are those of the
+    first row. The means are held in memory: about 50 bytes per position and 6 per move.
     """
     samples, rows = part.samples, part.rows
     _, first, group = np.unique(keys_of(part), return_index=True, return_inverse=True)
@@ -43,11 +42,11 @@ def average_duplicates(part: Part) -> Part:
         return np.bincount(group, of_rows.astype(np.float64)) / size
 
     result = samples.result[rows]
-    shares = _shares(part, group, len(first))
+    targets = _target_probs(part, group, len(first))
     best = np.zeros(len(first), np.uint16)
-    count, move16, share = shares.rows(np.arange(len(first)))
+    count, move16, prob = targets.rows(np.arange(len(first)))
     owner = np.repeat(np.arange(len(first)), count)
-    order = np.argsort(share, kind="stable")  # the largest is written last
+    order = np.argsort(prob, kind="stable")  # the largest is written last
     best[owner[order]] = move16[order]
     means = MeanSamples(
         hcp=samples.hcp[first],
@@ -58,19 +57,19 @@ def average_duplicates(part: Part) -> Part:
         ply=samples.ply[first],
     )
     is_draw = result == 0.5 if part.draws is None else part.draws[rows]
-    return Part.whole(means, shares, mean(is_draw).astype(np.float32))
+    return Part.whole(means, targets, mean(is_draw).astype(np.float32))
 
 
-def _shares(part: Part, group: NDArray[np.int64], groups: int) -> MoveShares:
+def _target_probs(part: Part, group: NDArray[np.int64], groups: int) -> MoveProbs:
     rows = part.rows
-    if part.shares is None:
+    if part.target_probs is None:
         move16 = part.samples.move16[rows]
         owner, weight = group[move16 != 0], np.ones(int((move16 != 0).sum()), np.float32)
         move16 = move16[move16 != 0]
     else:
-        count, move16, weight = part.shares.rows(rows)
+        count, move16, weight = part.target_probs.rows(rows)
         owner = np.repeat(group, count)
     key, inverse = np.unique(owner << 16 | move16, return_inverse=True)
     merged = np.bincount(inverse, weight, minlength=len(key)).astype(np.float32)
     count = np.bincount(key >> 16, minlength=groups)
-    return MoveShares.of_weights(count, (key & 0xFFFF).astype(np.uint16), merged)
+    return MoveProbs.of_weights(count, (key & 0xFFFF).astype(np.uint16), merged)

@@ -1,4 +1,4 @@
-"""The real encoder: hcp to planes, labels and legal labels, in the C++ core."""
+"""Encodes hcp as planes, labels and masks of legal labels, in the C++ core."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class CoreEncoder:
         ply = samples.ply[rows] if self._needs_plies else None
         if ply is not None and ply.min(initial=1) < 1:
             raise ConfigError(
-                f"model.features = {self.features!r} need the number of each move, and position "
-                f"{rows[ply < 1][0]:,} of the samples has none (hcpe and hcpe2 don't tell it)"
+                f"model.features = {self.features!r} need move numbers, and position "
+                f"{rows[ply < 1][0]:,} of the samples has none (hcpe and hcpe2 don't store them)"
             )
         hcp, move16 = self._mirror(samples.hcp[rows], samples.move16[rows], mirror)
         encoding.encode_planes(
@@ -98,7 +98,7 @@ class CoreEncoder:
         if not self.interface.heads:
             found: NDArray[np.bool_] = self.legal(samples, rows)[np.arange(len(rows)), labels[:, 0]]
             return found
-        # Outputs that are each legal may contradict one another: ask for a move that has both.
+        # Legal outputs may contradict each other: look for one move with both.
         boards = (Board.from_hcp(samples.hcp[row].tobytes()) for row in rows)
         moves = (encoding.legal_labels(board, self.labels) for board in boards)
         return np.array([(m == one).all(1).any() for m, one in zip(moves, labels, strict=True)])
@@ -109,7 +109,7 @@ class CoreEncoder:
         move16: NDArray[np.uint16],
         mirror: NDArray[np.bool_] | None,
     ) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-        """Copies with the chosen rows mirrored; the arrays themselves where none is."""
+        """Copies with the chosen rows mirrored; the arrays themselves if none is."""
         if mirror is None or not mirror.any():
             return hcp, move16
         hcp, move16 = hcp.copy(), move16.copy()

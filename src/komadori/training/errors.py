@@ -1,8 +1,8 @@
-"""Why a run can't start or go on."""
+"""Why a run can't start or continue."""
 
 
 class TrainingError(RuntimeError):
-    """The text says what is wrong, where, and what is left."""
+    """The text says what is wrong, where, and what is kept."""
 
 
 class CheckpointError(TrainingError):
@@ -10,7 +10,7 @@ class CheckpointError(TrainingError):
 
 
 class DivergedError(TrainingError):
-    """The loss, or what the network gives, is NaN or infinite. step: of the optimiser, from 0."""
+    """The loss or the network's outputs are NaN or infinite. step: of the optimizer, from 0."""
 
     def __init__(self, text: str, step: int) -> None:
         super().__init__(text)

@@ -1,4 +1,4 @@
-"""The measures of a network on held-out positions."""
+"""Measures of a network on held-out positions."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from komadori.training.targets import Size
 
 @dataclass(frozen=True)
 class Metrics:
-    """Means over the positions; fractions in [0, 1], NaN where no position counts.
+    """Means over the positions; fractions in [0, 1], NaN without a position.
 
-    loss, policy_loss, value_loss: as trained, of the one move and of the win probability,
-    without weight decay, entropy bonus, result weights and lambda decay; value_result_loss and
-    value_score_loss: against result and teacher. weighted_policy_loss: each labelled position
-    weighted by result - teacher + 1/2, as dlshogi has it; weighted_loss: `loss` with that.
-    policy_top1, 3, 5: the labelled positions whose move is among the k most probable labels (of
-    several outputs: their pairs), masked where training masks.
-    value_accuracy: decided games whose winner the value's side of 1/2 tells.
-    best_is_legal: positions whose largest logit, unmasked, is a legal move's.
-    policy_entropy: of the labels, in nats; policy_top1_mass: the largest probability.
+    loss, policy_loss, value_loss: as trained, of the played move and of the win probability,
+    without weight decay, entropy bonus, result weights and lambda decay. value_result_loss,
+    value_score_loss: against result and teacher. weighted_policy_loss: weighted by
+    result - teacher + 1/2, as in dlshogi; weighted_loss: `loss` with it.
+    policy_top1, 3, 5: labelled positions whose move is among the k most probable labels (pairs of
+    labels for several outputs), masked as in training.
+    value_accuracy: positions of decided games whose winner the value predicts.
+    best_is_legal: positions whose largest unmasked logit is a legal move's.
+    policy_entropy: over the labels, in nats. policy_top1_mass: the largest probability.
     """
 
     positions: int
@@ -78,10 +78,7 @@ def evaluate(
     compute: Compute,
     batch_size: int = 1024,
 ) -> Metrics:
-    """Measure the network, in evaluation mode, on every position of the part.
-
-    The network is left in the mode it came in.
-    """
+    """Measure the network in evaluation mode on every position of the part; restores its mode."""
 
     @torch.inference_mode()
     def forward(_: int, shard: Batch) -> tuple[Tensor, Tensor]:
@@ -107,7 +104,7 @@ def evaluate(
 def measure(
     predict: Predict, part: Part, encoder: Encoder, loss_config: LossConfig, batch_size: int
 ) -> Metrics:
-    """The measures of anything that predicts, on every position of the part."""
+    """Measure a prediction function on every position of the part."""
     labelled = decided = positions = 0
     policy = weighted = by_result = by_score = entropy = mass = 0.0
     hits = dict.fromkeys((1, 3, 5), 0)
@@ -115,7 +112,7 @@ def measure(
     plain = replace(loss_config, result_weighted=False, entropy_bonus=0.0)
     by_critic = replace(plain, result_weighted=True)
     loader = Loader(
-        part.without_shares(), encoder, batch_size, shuffle=False, legal=plain.mask_illegal
+        part.without_target_probs(), encoder, batch_size, shuffle=False, legal=plain.mask_illegal
     )
     for batch in loader.batches(epochs=1):
         policy_logits, value_logit = predict(batch)
@@ -170,8 +167,7 @@ def measure(
 
 
 def loss_config_of(card: ModelCard) -> LossConfig:
-    """The loss that the model was trained with; the usual one with the card's coefficient
-    where the card doesn't tell."""
+    """The loss that the model was trained with, or the default with the card's coefficient."""
     try:
         return config_from_dict(card.training["config"]).loss
     except (KeyError, ConfigError):
@@ -179,10 +175,10 @@ def loss_config_of(card: ModelCard) -> LossConfig:
 
 
 def most_probable(log_p: tuple[Tensor, ...], k: int) -> Tensor:
-    """int64 [N, k, outputs]: the labels, or combinations of labels, from the most probable on."""
+    """int64 [N, k, outputs]: the most probable labels, or pairs of labels, in order."""
     best = [part.topk(min(k, part.shape[1]), dim=1) for part in log_p]
     total, label = best[0].values, best[0].indices[:, :, None]
-    for values, indices in best[1:]:  # the k best pairs are pairs of the k best
+    for values, indices in best[1:]:  # the k best pairs consist of the k best of each
         pairs = total[:, :, None] + values[:, None, :]
         total, place = pairs.flatten(1).topk(k, dim=1)
         first, second = place // values.shape[1], place % values.shape[1]

@@ -1,9 +1,8 @@
-"""Out of training: a checkpoint as an ONNX file with dlshogi's names.
+"""Export a checkpoint as ONNX, with dlshogi's names.
 
-Inputs `input1`, `input2` (one for each tensor of the feature set), outputs
-`output_policy` [N, labels], logits, and `output_value` [N, 1], the side to move's win
-probability; the batch axis is free. The model card lies in the file's metadata under
-`komadori` and beside it as `NAME.json`.
+Inputs `input1`, `input2` (one per tensor of the feature table); outputs `output_policy`
+[N, labels], logits, and `output_value` [N, 1], the side to move's win probability. The batch axis
+is dynamic. The model card is in the metadata under `komadori` and in `NAME.json` beside the file.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from komadori.atomic import atomic_writer, write_text
 from komadori.nets import ModelCard, Network, load_model
 from komadori.training.checkpoint import resolve
 
-#: Read by OpenVINO, ONNX Runtime 1.12 and TensorRT 8.5 and all newer ones.
+#: Supported by OpenVINO, ONNX Runtime 1.12, TensorRT 8.5 and later.
 OPSET = 17
 OUTPUTS = ("output_policy", "output_value")
-#: Largest difference from torch that passes as rounding, float32 on both sides.
+#: Largest difference from torch, in float32, that is accepted as rounding.
 TOLERANCE = 1e-3
 
 
 class ExportError(RuntimeError):
-    """The model can't be exported, or the exported one computes something else."""
+    """The model can't be exported, or the exported one computes different outputs."""
 
 
 @dataclass(frozen=True)
 class ExportResult:
-    """Largest absolute differences from torch over the checked positions, and who computed."""
+    """Largest absolute differences from torch, and the runtime that was compared."""
 
     path: Path
     card_path: Path
@@ -57,10 +56,10 @@ class _ForPlay(nn.Module):
 
 
 def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportResult:
-    """Write the run's, checkpoint's or model folder's network as ONNX, checked against torch.
+    """Write the network of a run, checkpoint or model folder as ONNX and compare it with torch.
 
-    Batch normalisation is folded into the convolutions. Raises ExportError where the file
-    differs from torch by more than rounding; then nothing is left at `path`.
+    Batch norms are folded into the convolutions. Raises ExportError, and writes nothing, if the
+    outputs differ by more than `TOLERANCE`.
     """
     path = Path(path)
     network, card = load_model(resolve(Path(source)))
@@ -86,7 +85,7 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
 
 
 def _without_folders(card: ModelCard) -> ModelCard:
-    """The card with the names of the training's files alone: an exported model goes to others."""
+    """The card with file names only, without this machine's folders."""
     facts = json.loads(json.dumps(card.training))
     config = facts.get("config", {})
     data, model = config.get("data", {}), config.get("model", {})
@@ -100,7 +99,7 @@ def _without_folders(card: ModelCard) -> ModelCard:
 
 
 def _probe(card: ModelCard) -> tuple[Tensor, ...]:
-    """Three random 0/1 inputs: a batch that no special size explains."""
+    """Three random 0/1 inputs, so that no dimension is 1 by accident."""
     generator = torch.Generator().manual_seed(0)
     return tuple(
         (torch.rand(3, *shape, generator=generator) < 0.15).float()
@@ -115,7 +114,7 @@ def _to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], card: ModelCard) -> 
         raise ExportError("export needs the onnx package: pip install onnx") from error
     names = [f"input{i + 1}" for i in range(len(inputs))]
     with warnings.catch_warnings(), tempfile.TemporaryDirectory() as folder:
-        # The exporter by tracing is deprecated; the newer one needs onnxscript besides onnx.
+        # The tracing exporter is deprecated; the newer one needs onnxscript.
         warnings.simplefilter("ignore", DeprecationWarning)
         torch.onnx.export(
             module.eval(),
@@ -136,7 +135,7 @@ def _to_onnx(module: nn.Module, inputs: tuple[Tensor, ...], card: ModelCard) -> 
 
 
 def _run(data: bytes, inputs: tuple[Tensor, ...]) -> tuple[list[NDArray[np.float32]], str]:
-    """The outputs by ONNX Runtime, or by onnx's own slow evaluator where that is missing."""
+    """Outputs by ONNX Runtime, or by onnx's reference evaluator if it isn't installed."""
     feed = {f"input{i + 1}": tensor.numpy() for i, tensor in enumerate(inputs)}
     try:
         import onnxruntime

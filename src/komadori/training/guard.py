@@ -1,4 +1,4 @@
-"""What stops a run that has gone wrong."""
+"""Stops a run that diverges."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from komadori.training.loss import Losses
 
 
 class NanGuard:
-    """Stops the run at a loss that isn't finite and saves the batch that gave it; and before
-    weights that give no finite outputs are saved.
+    """Raises DivergedError for a loss that isn't finite, whose batch it saves, and before weights
+    with outputs that aren't finite are saved.
 
-    A loss is looked at one micro-step later, so that the device never waits for the host.
+    A loss is checked one micro-step later, so that the device never waits for the host.
     """
 
     def __init__(self, run_dir: Path, is_writer: bool = True) -> None:
-        """`is_writer`: of several processes one writes the batch, which is that of all."""
+        """is_writer: saves the batch; of several processes rank 0 only."""
         self._dir = run_dir
         self._is_writer = is_writer
         self._pending: tuple[Tensor, Samples, NDArray[np.int64], int] | None = None
@@ -36,7 +36,7 @@ class NanGuard:
         self._pending = (loss.total.detach(), batch.samples, batch.whole, step)
 
     def settle(self) -> None:
-        """Look at the loss still pending."""
+        """Check the pending loss."""
         if self._pending is None:
             return
         loss, samples, rows, step = self._pending
@@ -51,12 +51,12 @@ class NanGuard:
         )
 
     def check_test(self, loss: float, step: int) -> None:
-        """DivergedError for a loss of the test that isn't finite."""
+        """Raise DivergedError for a test loss that isn't finite."""
         if not math.isfinite(loss):
             raise self._error(f"the test's loss after {step} steps is {loss}", step)
 
     def check_outputs(self, outputs: Callable[[], tuple[Tensor, ...]], step: int) -> None:
-        """DivergedError for outputs that aren't finite: the weights don't become a checkpoint."""
+        """Raise DivergedError for outputs that aren't finite."""
         if not all(bool(one.isfinite().all()) for one in outputs()):
             raise self._error(f"the network's outputs after {step} steps are not finite", step)
 

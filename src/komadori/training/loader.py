@@ -1,6 +1,6 @@
-"""Batches: rows of the samples, shuffled by seed, encoded ahead of the step.
+"""Batches of shuffled samples, encoded by a background thread.
 
-rows of the epoch --> thread: C++ core encodes into a ring of buffers --> the step
+rows of the epoch --> thread: the C++ core encodes into a ring of buffers --> training step
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ from komadori.training.targets import NO_LABEL, Size, TargetArrays
 
 @dataclass(frozen=True)
 class Cursor:
-    """The place in the endless sequence of samples: what a resumed run starts with.
+    """A place in the sequence of samples, from which a run resumes.
 
-    sample: how many of the epoch have been shown.
+    sample: number of the epoch's samples before it.
     """
 
     epoch: int = 0
@@ -41,9 +41,8 @@ class Batch:
     """One encoded batch.
 
     inputs: one array [n, *shape] for each input tensor of the interface, uint8 or float32.
-    heads: as the interface's. rows: int64 [n], rows of `samples`. size, whole: of the whole
-    batch, of which these may be a shard, how many there are and their rows. after: the cursor of
-    the batch that follows.
+    heads: as the interface's. rows: int64 [n], rows of `samples`. size, whole: size and rows of
+    the whole batch, of which this may be a shard. after: the cursor of the next batch.
     """
 
     inputs: tuple[NDArray[Any], ...]
@@ -73,13 +72,13 @@ class Batch:
 
 
 class Encoder(Protocol):
-    """Samples to inputs and labels; `training.encoder.CoreEncoder` is the real one."""
+    """Encodes samples as inputs and labels; `training.encoder.CoreEncoder` is the real one."""
 
     @property
     def interface(self) -> Interface: ...
     @property
     def dtype(self) -> type[np.generic]:
-        """Of the inputs: uint8, or float32 where a table has other values than 0 and 1."""
+        """Of the inputs: uint8, or float32 for tables with values other than 0 and 1."""
         ...
 
     def encode(
@@ -89,9 +88,9 @@ class Encoder(Protocol):
         mirror: NDArray[np.bool_] | None,
         out: tuple[NDArray[Any], ...],
     ) -> NDArray[np.int64]:
-        """Fill `out`, [n, *shape] each; the labels [n] or [n, outputs], `NO_LABEL` for move 0.
+        """Fill `out`, [n, *shape] each; returns labels [n] or [n, outputs], `NO_LABEL` for move 0.
 
-        Rows where `mirror` is true are shown mirrored left to right.
+        Rows where `mirror` is true are mirrored left to right.
         """
         ...
 
@@ -114,24 +113,23 @@ class Encoder(Protocol):
         rows: NDArray[np.int64],
         mirror: NDArray[np.bool_] | None = None,
     ) -> NDArray[np.bool_]:
-        """bool [n, labels]: whether a legal move has the label; outputs one after another."""
+        """bool [n, labels]: whether a legal move has the label; several outputs concatenated."""
         ...
 
     def is_legal(
         self, samples: Samples, rows: NDArray[np.int64], labels: NDArray[np.int64]
     ) -> NDArray[np.bool_]:
-        """bool [n]: whether a legal move has this label in each output, labels [n, outputs]."""
+        """bool [n]: whether a legal move has these labels, [n, outputs]."""
         ...
 
 
 class Loader:
-    """Batches of one source, from any cursor on.
+    """Batches of one source, starting at any cursor.
 
-    Epoch e shows every row once in an order that only seed and e decide; a source in pieces is
-    shuffled within each of them. The last batch of a piece may be smaller. With `legal` the
-    batches carry the mask of legal labels.
-    `shard` gives the rows of a batch of a length that this process takes. `pinned` buffers are
-    those that a CUDA device copies from by itself.
+    Each epoch visits every row once, in an order that depends on seed and epoch only; a source in
+    pieces is shuffled within each piece. The last batch of a piece may be smaller. legal: add the
+    mask of legal labels. shard: this process's rows of a batch of a given length. pinned: use
+    page-locked buffers, for asynchronous copies to a CUDA device.
     """
 
     def __init__(
@@ -166,7 +164,7 @@ class Loader:
         return -(-len(self.part) // self.batch_size)
 
     def undivided(self) -> Loader:
-        """The same batches, each of them whole."""
+        """The same batches, not sharded."""
         whole = copy.copy(self)
         whole.shard = slice
         return whole
@@ -278,7 +276,7 @@ class Loader:
         label = self.encoder.encode(samples, rows, mirror, inputs)
         soft_label, target_probs = self._soft(part, rows, mirror)
         legal = self.encoder.legal(samples, rows, mirror) if self.legal else None
-        if legal is not None:  # a recorded move counts even where the rules disagree
+        if legal is not None:  # the target's move stays unmasked even if the rules forbid it
             _allow(legal, label, self.encoder.interface.heads)
             if soft_label is not None:
                 (known,) = np.nonzero(label != NO_LABEL)
@@ -299,20 +297,20 @@ class Loader:
     def _soft(
         self, part: Part, rows: NDArray[np.int64], mirror: NDArray[np.bool_] | None
     ) -> tuple[NDArray[np.int64] | None, NDArray[np.float32] | None]:
-        """The rows' moves as labels and shares [n, most moves]; padding repeats a row's first
-        move, or label 0 where there is none, with a share of 0."""
-        if part.shares is None:
+        """Labels and probabilities [n, most moves] of the rows; padding repeats a row's first move,
+        or label 0 without one, with probability 0."""
+        if part.target_probs is None:
             return None, None
-        count, move16, share = part.shares.rows(rows)
+        count, move16, prob = part.target_probs.rows(rows)
         owner = np.repeat(np.arange(len(rows)), count)
         flips = None if mirror is None else mirror[owner]
         labels = self.encoder.labels_of(part.samples.hcp[rows][owner], move16, flips)
         column = np.arange(len(owner)) - (np.cumsum(count) - count)[owner]
         shape = (len(rows), max(1, int(count.max(initial=0))))
-        soft_label, soft_share = np.zeros(shape, np.int64), np.zeros(shape, np.float32)
+        soft_label, target_probs = np.zeros(shape, np.int64), np.zeros(shape, np.float32)
         soft_label[owner[column == 0]] = labels[column == 0, None]
-        soft_label[owner, column], soft_share[owner, column] = labels, share
-        return soft_label, soft_share
+        soft_label[owner, column], target_probs[owner, column] = labels, prob
+        return soft_label, target_probs
 
 
 def _allow(legal: NDArray[np.bool_], label: NDArray[np.int64], heads: tuple[int, ...]) -> None:

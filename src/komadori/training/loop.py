@@ -39,7 +39,7 @@ def train(
     """Train until the config's budget is spent; the samples are as in `records.Samples`, or files
     that are read in windows of `data.window` positions (`streamed.Files`).
 
-    Without test samples a fraction of the games (`data.test_share`) is kept for the test. Test
+    Without test samples a fraction of the games (`data.test_fraction`) is kept for the test. Test
     positions that also occur in training are removed; the log's data entry counts both.
     A new run needs a folder without checkpoints. `resume` continues from the newest one, of the
     same network, optimizer, seed and data; on a CPU its losses equal those of an uninterrupted

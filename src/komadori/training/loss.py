@@ -1,4 +1,4 @@
-"""What is minimised.
+"""The training loss.
 
     loss  = policy_weight * policy + value_weight * value
     policy = CE(policy, move) * (result - teacher + 1/2, if result_weighted) - entropy_bonus * H
@@ -7,14 +7,14 @@
     with soft_policy_weight: + soft_policy_weight * CE(auxiliary policy, target^(1/4), scaled to 1)
     with surprise: each position weighted by 1 - surprise + surprise * KL / mean KL
 
-KL is the divergence of the network's policy from the target, taken as a constant; its mean is over
-the positions that one thread computes. KataGo draws positions by it as often (KataGoMethods.md,
-"Policy surprise weighting", surprise 0.5); a weight does the same without more rows.
+KL is the divergence of the network's policy from the target, detached; its mean is over one shard.
+KataGo samples positions in proportion to it (KataGoMethods.md, "Policy surprise weighting",
+surprise 0.5); here it is a weight.
 
-elmo's mix (diary, seed 000); illegal moves are masked only where `mask_illegal` asks for it,
-and weight and bonus are those of dlshogi's critic and beta, the bonus of labelled positions only.
-The squared error is that of tanh(logit / 2) = 2 p - 1, and of a win/draw/loss output the result's
-cross entropy is that of the three classes.
+Sources: elmo's mix of result and teacher (diary, elmoのアピール文書を読む, May 2017); result
+weights and entropy bonus as in dlshogi (critic and beta), the bonus on labelled positions only.
+Illegal moves are masked only with `mask_illegal`. The squared error is of
+tanh(logit / 2) = 2 p - 1. A win/draw/loss output has the three-class cross entropy with the result.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from komadori.training.targets import NO_LABEL, Size, TargetArrays, Targets
 
 __all__ = ["NO_LABEL", "Losses", "Size", "TargetArrays", "Targets", "log_policy", "losses"]
 
-#: A logit that no softmax gives any weight.
+#: A logit whose softmax is 0.
 _ILLEGAL = -1e9
 
 
@@ -48,7 +48,7 @@ class Losses:
 
     @classmethod
     def sum(cls, shards: Sequence[Losses]) -> Losses:
-        """The batch's losses, detached, from those of its shards; 0 without one."""
+        """The batch's losses, detached, from those of its shards; 0 without shards."""
         if not shards:
             return cls(*(torch.zeros(()) for _ in fields(cls)))
         columns = zip(
@@ -65,11 +65,11 @@ def losses(
     size: Size,
     soft_policy_logits: Tensor | None = None,
 ) -> Losses:
-    """policy_logits: [N, labels]; value: [N] logits or [N, 3] of win, draw and loss; any float
-    type, computed in float32. soft_policy_logits: [N, labels], the auxiliary head's.
+    """policy_logits: [N, labels]. value: [N] logits, or [N, 3] of win, draw and loss. Any float
+    dtype, computed in float32. soft_policy_logits: [N, labels], of the auxiliary head.
 
-    `size` is that of the whole batch, of which these N positions may be a shard: the losses
-    of the shards sum to those of the batch, and so do their gradients.
+    size: of the whole batch, of which these N positions may be a shard. Losses and gradients of
+    the shards sum to the batch's.
     """
     value = value.float()
     teacher = torch.sigmoid(targets.score_cp / loss_config.eval_coef)
@@ -103,7 +103,7 @@ def _flat(targets: Targets) -> Targets:
 
 
 def _surprise(cross_entropy: Tensor, targets: Targets, surprise: float) -> Tensor:
-    """A weight for each position [N], 1 on average over those with a label and 1 without one."""
+    """Weights [N], with mean 1 over the labelled positions; 1 for the others."""
     divergence = cross_entropy.detach()
     if targets.target_probs is not None:
         divergence = divergence + torch.special.xlogy(
@@ -116,7 +116,7 @@ def _surprise(cross_entropy: Tensor, targets: Targets, surprise: float) -> Tenso
 
 
 def log_policy(policy_logits: Tensor, targets: Targets) -> tuple[Tensor, ...]:
-    """The logarithm of each output's probabilities [N, its labels], masked by `targets.legal`."""
+    """Log-probabilities [N, labels] of each output, masked by `targets.legal`."""
     logits = policy_logits.float()
     if targets.legal is not None:
         logits = logits.masked_fill(~targets.legal, _ILLEGAL)
@@ -125,7 +125,7 @@ def log_policy(policy_logits: Tensor, targets: Targets) -> tuple[Tensor, ...]:
 
 
 def _policy_loss(log_p: tuple[Tensor, ...], targets: Targets) -> Tensor:
-    """Cross entropy [N], 0 where there is no label; of several outputs the sum."""
+    """Cross entropy [N], summed over the outputs; 0 without a label."""
     if targets.soft_label is not None:
         assert targets.target_probs is not None
         return -(targets.target_probs * log_p[0].gather(1, targets.soft_label)).sum(1)

@@ -1,4 +1,4 @@
-"""How the process keeps its memory while it trains."""
+"""malloc settings for training."""
 
 from __future__ import annotations
 
@@ -11,11 +11,10 @@ _NEVER_TRIM = 2**31 - 1
 
 
 def keep_freed_memory() -> bool:
-    """Have the C library keep freed blocks for the next step; whether it does (glibc only).
+    """Make malloc keep freed blocks for reuse; returns whether it does (glibc only).
 
-    By default it hands blocks of over 32 MB back to the system each time, which fills their
-    pages with zeros anew: of a step with a fully connected head (a gradient of 120 MB) that is
-    two thirds. The memory stays the process's until its end.
+    By default glibc returns blocks of over 32 MB to the system, and page faults on the next
+    allocation take two thirds of a step with a fully connected head (a gradient of 120 MB).
     """
     if not sys.platform.startswith("linux"):
         return False

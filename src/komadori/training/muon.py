@@ -1,9 +1,9 @@
-"""Muon: momentum whose matrices are made orthogonal, beside AdamW for everything else.
+"""Muon: momentum with orthogonalised updates of matrices; AdamW for the other parameters.
 
-A matrix of gradients is dominated by few directions; an update with all its singular values near 1
-gives each direction its say. Convolutions count as matrices [outputs, inputs x kernel]. The
-update is scaled by 0.2 sqrt(max(rows, columns)), so that its size is that of AdamW's and one
-learning rate and weight decay serve both.
+A few directions dominate the gradient of a matrix; orthogonalisation brings all singular values of
+the update near 1. Convolutions are matrices [outputs, inputs x kernel]. Updates are scaled by
+0.2 sqrt(max(rows, columns)), to match the size of AdamW's, so that one learning rate and weight
+decay serve both.
 
 Sources: K. Jordan et al., "Muon: an optimizer for hidden layers in neural networks" (2024), whose
 Newton-Schulz coefficients these are; J. Liu et al., "Muon is scalable for LLM training",
@@ -18,15 +18,15 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-#: Coefficients of the quintic iteration, chosen for a steep slope at 0.
+#: Coefficients of the quintic Newton-Schulz iteration (Jordan et al.).
 _A, _B, _C = 3.4445, -4.7750, 2.0315
 ITERATIONS = 5
 
 
 def orthogonalize(matrix: Tensor, iterations: int = ITERATIONS) -> Tensor:
-    """Nearly U V^T of the singular value decomposition U S V^T: singular values of 0.7 to 1.2.
+    """Approximate U V^T of the singular value decomposition U S V^T; singular values 0.7 to 1.2.
 
-    matrix: [rows, columns], any float type; computed in bfloat16 on a GPU.
+    matrix: [rows, columns], any float dtype; computed in bfloat16 on a GPU.
     """
     x = matrix.bfloat16() if matrix.is_cuda else matrix.float()
     is_tall = x.shape[0] > x.shape[1]

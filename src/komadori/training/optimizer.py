@@ -12,13 +12,13 @@ from komadori.training.muon import Muon, matrix_parameters
 
 
 def make_optimizer(network: Network, config: OptimizerConfig) -> torch.optim.Optimizer:
-    """Weight decay falls on weights only: biases and normalisation have one dimension.
+    """The config's optimizer, fused where torch has that for the device.
 
-    A step is one pass over the weights ("fused") where torch has it for the device.
+    Weight decay applies to parameters of more than one dimension, not to biases and norms.
     """
     parameters = list(network.parameters())
     device = parameters[0].device.type
-    fused = device in ("cpu", "cuda") or None  # None: what torch finds best
+    fused = device in ("cpu", "cuda") or None  # None: torch's default
     groups = [
         {"params": [p for p in parameters if p.ndim > 1], "weight_decay": config.weight_decay},
         {"params": [p for p in parameters if p.ndim <= 1], "weight_decay": 0.0},

@@ -1,4 +1,4 @@
-"""A run's log: one JSON object a line, and TensorBoard's event files where installed."""
+"""A run's log: JSON lines, and TensorBoard event files if it is installed."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ LOG_FILE = "log.jsonl"
 
 
 class RunLog:
-    """Appends to RUN/log.jsonl. Kinds: run, data, train, test, end; each with its step. A resumed
-    run's log is first cut to `resume_step`, whose test goes too where it is measured again.
+    """Appends to RUN/log.jsonl. Kinds of entries: run, data, train, test, end; each has a step.
 
-    Numbers that are not finite are written as null, so that any JSON reader takes them. With
-    `silent` nothing is written: of several processes one keeps the log.
+    A resumed log is cut to `resume_step`, without that step's test if it is measured again. NaN and
+    infinity are written as null. silent: write nothing (every process but rank 0).
     """
 
     def __init__(
@@ -74,7 +73,7 @@ class RunLog:
         return entry
 
     def close(self) -> None:
-        """Close the log; again does nothing."""
+        """Close the log; idempotent."""
         if self._file is not None:
             with contextlib.suppress(OSError):  # each line was flushed when written
                 self._file.close()
@@ -83,7 +82,7 @@ class RunLog:
 
 
 def read_log(run_dir: Path) -> list[dict[str, Any]]:
-    """The entries of a run's log; a line that a killed process left unfinished is skipped."""
+    """The entries of a run's log, without an unfinished last line."""
     entries = []
     for line in (run_dir / LOG_FILE).read_text(encoding="utf-8").splitlines():
         try:

@@ -1,4 +1,4 @@
-"""How far a run is, and the learning rate there."""
+"""Progress of a run, and its learning rate."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from komadori.training.config import LoopConfig, ScheduleConfig
 
 @dataclass
 class Budget:
-    """Samples, steps and seconds of the run against its limits, 0 for none; seconds go on over a
-    resume."""
+    """Limits of a run in samples, steps and seconds, 0 for none; a resumed run keeps counting
+    its seconds."""
 
     total_samples: float
     total_steps: int
@@ -24,7 +24,7 @@ class Budget:
 
     @classmethod
     def of(cls, loop: LoopConfig, samples: int, seconds_before: float = 0.0) -> Budget:
-        """The budget of a run over epochs of so many samples."""
+        """The budget of a run whose epochs have `samples` samples."""
         return cls(loop.epochs * samples, loop.max_steps, loop.max_seconds, seconds_before)
 
     @property
@@ -32,7 +32,7 @@ class Budget:
         return self.seconds_before + time.monotonic() - self._started
 
     def progress(self, step: int, samples: int) -> float:
-        """0 at the start, 1 where the nearest of the limits ends the run."""
+        """0 at the start, 1 where the first limit is reached."""
         spent = (
             (samples, self.total_samples),
             (step, self.total_steps),
@@ -45,7 +45,7 @@ class Budget:
 
 
 def learning_rate(schedule: ScheduleConfig, step: int, progress: float) -> float:
-    """The rate of the step `step` (from 0) at `progress` in [0, 1]."""
+    """The learning rate of step `step` (from 0) at `progress` in [0, 1]."""
     if schedule.kind in ("cosine", "cycles"):
         place = progress if schedule.kind == "cosine" else progress * schedule.cycles % 1.0
         shape = schedule.final + (1 - schedule.final) * 0.5 * (1 + math.cos(math.pi * place))
@@ -58,5 +58,5 @@ def learning_rate(schedule: ScheduleConfig, step: int, progress: float) -> float
 
 
 def is_due(step: int, every: int) -> bool:
-    """Whether what happens every so many steps, 0 for never, happens after this one."""
+    """Whether something done every `every` steps (0: never) is due after `step` steps."""
     return every > 0 and step % every == 0

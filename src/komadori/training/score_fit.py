@@ -1,4 +1,4 @@
-"""How many centipawns the teacher means by a unit of its logit: fitted to the results."""
+"""The teacher's evaluation coefficient (centipawns per logit), fitted to results."""
 
 from __future__ import annotations
 
@@ -12,12 +12,11 @@ _STEPS = 100
 
 
 def fit_eval_coef(part: Part) -> float:
-    """The a that makes 1 / (1 + exp(-score / a)) most likely given the results.
+    """The maximum-likelihood a of P(win) = 1 / (1 + exp(-score / a)).
 
-    Logistic regression through the origin on 1 / a, by Newton's method; the likelihood is
-    concave. dlshogi's and Apery's evalfix fit the same curve, dlshogi's by least squares and to
-    each file of teachers alone; here all the positions have one number. Raises ConfigError where
-    the scores don't tell winners from losers.
+    Logistic regression through the origin in 1 / a, by Newton's method. dlshogi's and Apery's
+    evalfix fit the same curve, dlshogi's by least squares for each file; here one coefficient fits
+    all positions. Raises ConfigError if the scores don't predict the results.
     """
     score = part.samples.score_cp[part.rows].astype(np.float64)
     known = (score != 0) & (np.abs(score) < MATE_CP)  # a mate says nothing of the scale
@@ -36,7 +35,7 @@ def fit_eval_coef(part: Part) -> float:
         step = np.inf
     if not np.isfinite(step) or slope <= 0 or slope > 1e3:
         raise ConfigError(
-            "loss.eval_coef = fit: the scores don't tell winners from losers by a smooth curve "
+            "loss.eval_coef = fit: the scores don't predict the results by a smooth curve "
             f"({int(known.sum()):,} scores); give a number"
         )
     return 1000 / slope

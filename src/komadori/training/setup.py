@@ -195,12 +195,12 @@ def split_of(
         return split_stream(config, train, None if test is None else _part(test), mirror)
     train = _part(train)
     if test is None:
-        train, test = split_by_game(train, data.test_share, config.seed)
+        train, test = split_by_game(train, data.test_fraction, config.seed)
     if not len(train):
         if len(_part(test)):
             raise ConfigError(
-                f"data.test_share = {data.test_share} leaves no game to learn from; give a "
-                "smaller share, or games to test on"
+                f"data.test_fraction = {data.test_fraction} leaves no game to learn from; give a "
+                "smaller fraction, or games to test on"
             )
         raise ConfigError("the training data has no positions")
     return make_split(
@@ -217,22 +217,24 @@ def split_of(
 def _with_targets(config: Config, train: Part) -> Part:
     """The training part with the policy targets that the config asks for."""
     loss, averages = config.loss, config.data.duplicates == "average"
-    if loss.policy_target == "visits" and train.shares is None:
+    if loss.policy_target == "visits" and train.target_probs is None:
         raise ConfigError("loss.policy_target = visits: these samples have no candidates")
-    if loss.hard_share:
-        if train.shares is None or train.shares.played is None or averages:
+    if loss.hard_fraction:
+        if train.target_probs is None or train.target_probs.played is None or averages:
             raise ConfigError(
-                "loss.hard_share: needs the moves made of games with candidates, not averaged"
+                "loss.hard_fraction: needs the moves made of games with candidates, not averaged"
             )
-        train = replace(train, shares=train.shares.with_hard(loss.hard_share))
+        train = replace(train, target_probs=train.target_probs.with_hard(loss.hard_fraction))
     if averages:
         train = average_duplicates(train)
-    if train.shares is not None:
-        return replace(train, shares=train.shares.at_temperature(loss.policy_temperature))
+    if train.target_probs is not None:
+        return replace(
+            train, target_probs=train.target_probs.at_temperature(loss.policy_temperature)
+        )
     if loss.policy_temperature != 1:
         raise ConfigError(
             f"loss.policy_temperature = {loss.policy_temperature}: without visits or "
-            "averaged duplicates there are no shares of moves to temper"
+            "averaged duplicates the target is one move, which has no temperature"
         )
     return train
 

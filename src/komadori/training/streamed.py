@@ -1,9 +1,9 @@
-"""A training part larger than memory: windows of the files' positions, one after another.
+"""A training part larger than memory: consecutive windows of the files' positions.
 
     files -> windows (`records.SampleStream`) -> shuffled within each -> batches
 
-Whole files are held out for the test, and positions that the test part has are passed over in
-training. How honest the shuffle is depends on the window: see `records.stream`.
+Whole files are held out for the test; training skips positions that the test has. How well
+samples are shuffled depends on the window: see `records.stream`.
 """
 
 from __future__ import annotations
@@ -20,12 +20,12 @@ from komadori.records import load_samples
 from komadori.records.keys import position_keys
 from komadori.records.stream import SampleStream, Window, split_files
 from komadori.training.config import Config, ConfigError
-from komadori.training.data import Mirror, MoveShares, Part, Split, keys_of
+from komadori.training.data import Mirror, MoveProbs, Part, Split, keys_of
 
 
 @dataclass(frozen=True)
 class Files:
-    """Training files to be read in windows; `data.window` of the config says how large."""
+    """Training files to read in windows of `data.window` positions."""
 
     paths: tuple[Path, ...]
 
@@ -36,9 +36,9 @@ class Files:
 
 @dataclass(frozen=True)
 class StreamedPart:
-    """A `data.Source` of windows. positions, games: of an epoch, counted.
+    """A `data.Source` of windows. positions, games: per epoch.
 
-    temperature, hard: of the shares of moves, as `MoveShares` has them.
+    temperature, hard: as of `MoveProbs`.
     """
 
     stream: SampleStream
@@ -64,22 +64,24 @@ class StreamedPart:
         moves = window.moves
         if moves is None:
             return Part.whole(window.samples)
-        shares = MoveShares(moves.first, moves.move16, moves.visits, played=moves.played)
-        shares = shares.with_hard(self.hard).at_temperature(self.temperature)
-        return Part.whole(window.samples, shares)
+        targets = MoveProbs(moves.first, moves.move16, moves.visits, played=moves.played)
+        targets = targets.with_hard(self.hard).at_temperature(self.temperature)
+        return Part.whole(window.samples, targets)
 
 
 def split_stream(
     config: Config, files: Files, test: Part | None, mirror: Mirror | None = None
 ) -> Split[StreamedPart]:
-    """What `data.split_of` makes of samples in memory. The files are decoded once, to be counted.
+    """As `setup.split_of`, for streamed files, which are decoded once to count positions.
 
     Raises RecordError and OSError for files that can't be read, ConfigError.
     """
     data, loss = config.data, config.loss
     is_soft = loss.policy_target == "visits"
-    if not is_soft and (loss.hard_share or loss.policy_temperature != 1):
-        raise ConfigError("loss.hard_share and loss.policy_temperature need policy_target = visits")
+    if not is_soft and (loss.hard_fraction or loss.policy_temperature != 1):
+        raise ConfigError(
+            "loss.hard_fraction and loss.policy_temperature need policy_target = visits"
+        )
     paths = list(files.paths)
     if test is None:
         paths, test = _held_out(config, paths)
@@ -107,7 +109,7 @@ def split_stream(
         games += len(np.unique(samples.game))
     if not positions:
         raise ConfigError("the training data has no positions")
-    part = StreamedPart(stream, positions, games, loss.policy_temperature, loss.hard_share)
+    part = StreamedPart(stream, positions, games, loss.policy_temperature, loss.hard_fraction)
     return Split(
         part,
         test,
@@ -120,16 +122,16 @@ def split_stream(
 
 
 def _held_out(config: Config, paths: list[Path]) -> tuple[list[Path], Part]:
-    """The files left, and positions of those that aren't."""
+    """(training files, test part): whole files are held out."""
     data = config.data
-    if not data.test_share:
+    if not data.test_fraction:
         empty = load_samples(paths[0])
         return paths, Part.whole(empty.take(slice(0)))
-    paths, test_paths = split_files(paths, data.test_share, config.seed)
+    paths, test_paths = split_files(paths, data.test_fraction, config.seed)
     if not test_paths:
         raise ConfigError(
             "data.window: whole files are held out for the test, and there is one; give more "
-            "files, data.test, or data.test_share = 0"
+            "files, data.test, or data.test_fraction = 0"
         )
     whole = Part.whole(load_samples(test_paths))
     return paths, whole.only(_drawn(len(whole), data.test_limit, config.seed))

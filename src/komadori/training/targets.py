@@ -1,4 +1,4 @@
-"""What a batch is to teach: moves or probabilities of moves, results, scores, legal labels."""
+"""Training targets: moves or probabilities of moves, results, scores, legal labels."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-#: The label of a sample without a move: it trains the value only.
+#: The label of a sample without a move, which trains the value only.
 NO_LABEL = -1
 
 
 @dataclass(frozen=True)
 class TargetArrays:
-    """One row per position; also what `Targets` holds as tensors.
+    """Arrays with one row per position; `Targets` holds the same as tensors.
 
-    label: int64 [N], or [N, outputs] for label schemes of several outputs; `NO_LABEL` where
-    there is no move. result: float32 [N], 1 win, 0 loss, 0.5 draw; score_cp: float32 [N]; both
-    seen from the side to move.
-    soft_label, target_probs: int64 and float32 [N, moves], labels and the probability of each, 1 in
-    all per labelled row; None where the one label gets all.
-    draw: float32 [N], the fraction of draws in a mean of results; None where 0.5 is a draw.
-    legal: bool [N, labels], None where no mask is asked for.
+    label: int64 [N], or [N, outputs] for label schemes of several outputs; `NO_LABEL` without a
+    move. result: float32 [N], 1 win, 0 loss, 0.5 draw; score_cp: float32 [N]; both from the side
+    to move's view.
+    soft_label, target_probs: int64 and float32 [N, moves], labels and their probabilities, with
+    sum 1 per labelled row; None for hard targets.
+    draw: float32 [N], the fraction of draws in a mean of results; None if 0.5 is a draw.
+    legal: bool [N, labels]; None without a mask.
     """
 
     label: NDArray[np.int64]
@@ -41,7 +41,7 @@ class TargetArrays:
         return replace(self, **{k: v[start:end] for k, v in cut.items() if v is not None})
 
     def tensors(self, heads: tuple[int, ...], device: torch.device) -> Targets:
-        """The same on the device; `heads` as in `nets.Interface`."""
+        """Copies on the device; `heads` as in `nets.Interface`."""
 
         def tensor(array: NDArray[Any] | None) -> Tensor | None:
             return None if array is None else torch.from_numpy(array).to(device, non_blocking=True)
@@ -72,7 +72,7 @@ class Targets:
 
 @dataclass(frozen=True)
 class Size:
-    """How many positions of a batch there are and how many of them have a label."""
+    """Positions of a batch, and those with a label."""
 
     positions: int
     labelled: int

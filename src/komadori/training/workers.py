@@ -1,9 +1,8 @@
-"""Threads that share a batch out among themselves.
+"""Data parallelism over CPU threads.
 
-On a CPU torch by itself splits every operation among its threads, which then wait
-for each other some hundreds of times a step; where another program holds a core for a
-moment, all of them stand still each time. Here each thread takes a share of the batch
-through the whole network alone, and they meet once a step.
+By default torch splits every operation among its threads, which synchronise hundreds of times per
+step and all wait whenever another program holds a core. Here each thread runs the whole network
+on its shard of the batch; they synchronise once per step.
 """
 
 from __future__ import annotations
@@ -19,14 +18,14 @@ from komadori.nets import Network
 from komadori.training.loader import Batch
 
 T = TypeVar("T")
-#: A shard of fewer positions isn't worth a thread, nor enough for batch normalisation.
-SMALLEST_SHARE = 8
+#: Fewest positions of a shard: for fewer a thread doesn't pay, and batch norm gets too noisy.
+SMALLEST_SHARD = 8
 
 
 class Workers:
-    """`count` threads of `threads_each` torch threads; with a count of one, the caller itself.
+    """`count` threads with `threads_each` torch threads each; a count of 1 is the calling thread.
 
-    Until `close`, torch's own threads outside are limited to `threads_each` too.
+    Until `close`, torch's thread count is `threads_each` in the caller too.
     """
 
     def __init__(self, count: int, threads_each: int) -> None:
@@ -38,10 +37,10 @@ class Workers:
             self._pool = ThreadPoolExecutor(count, "shard", torch.set_num_threads, (threads_each,))
 
     def map(self, function: Callable[[int, Batch], T], batch: Batch) -> list[T]:
-        """`function(i, shard)` for each shard of the batch, in the rows' order."""
+        """`function(i, shard)` for each shard of the batch, in order of the rows."""
         if not len(batch):
             return []
-        shards = min(self.count, max(1, len(batch) // SMALLEST_SHARE))
+        shards = min(self.count, max(1, len(batch) // SMALLEST_SHARD))
         if self._pool is None or shards == 1:
             return [function(0, batch)]
         edges = [len(batch) * i // shards for i in range(shards + 1)]
@@ -49,7 +48,7 @@ class Workers:
         return list(self._pool.map(function, range(shards), parts))
 
     def close(self) -> None:
-        """End the threads and give torch its number back."""
+        """End the threads and restore torch's thread count."""
         if self._pool is not None:
             self._pool.shutdown()
             self._pool = None
@@ -57,10 +56,10 @@ class Workers:
 
 
 class Replicas:
-    """The network and copies of it that see the same weights but have gradients of their own.
+    """The network and copies that share its weights, each with its own gradients.
 
-    Each copy normalises its shard by the shard's own statistics; the running statistics
-    that are kept are those of the network itself, as in torch's distributed training.
+    Batch norm uses each shard's own statistics; the running statistics kept are the network's, as
+    in torch's DistributedDataParallel.
     """
 
     def __init__(self, network: Network, count: int) -> None:
@@ -72,14 +71,14 @@ class Replicas:
             self.networks.append(replica)
 
     def gather(self) -> None:
-        """Add the copies' gradients to the network's, always in the same order."""
+        """Add the copies' gradients to the network's, in a fixed order."""
         first, *others = ([*network.parameters()] for network in self.networks)
         for other in others:
-            for total, share in zip(first, other, strict=True):
-                if share.grad is None:
+            for total, part in zip(first, other, strict=True):
+                if part.grad is None:
                     continue
                 if total.grad is None:
-                    total.grad = share.grad
+                    total.grad = part.grad
                 else:
-                    total.grad += share.grad
-                share.grad = None
+                    total.grad += part.grad
+                part.grad = None

@@ -1,10 +1,9 @@
-"""Several processes that train one network, as torchrun starts them.
+"""Data parallelism over processes, as torchrun starts them.
 
     torchrun --nproc-per-node 2 -m komadori train CONFIG
 
-Each process takes its share of every batch through the whole network; the gradients add up to
-that of the batch, and all take the same step. The first process measures, logs and saves.
-Batch normalisation sees the share, and the statistics kept are those of the first process.
+Each process computes its shard of every batch; gradients are summed and all take the same step.
+Rank 0 evaluates, logs and saves. Batch norm uses each shard's statistics; rank 0's are kept.
 """
 
 from __future__ import annotations
@@ -20,13 +19,13 @@ from torch import Tensor
 from komadori.nets import Network
 from komadori.training.loss import Losses
 
-#: How long the others wait for the first process, which may be measuring.
+#: How long the others wait for rank 0, which may be evaluating.
 _PATIENCE = timedelta(days=1)
 
 
 @dataclass(frozen=True)
 class World:
-    """This process among `size` of them; alone without torchrun."""
+    """This process's rank among `size`; alone without torchrun."""
 
     rank: int = 0
     size: int = 1
@@ -34,7 +33,7 @@ class World:
 
     @classmethod
     def of(cls, device: torch.device) -> World:
-        """The world that torchrun's environment tells; joins it."""
+        """The world of torchrun's environment, joined."""
         size = int(os.environ.get("WORLD_SIZE", "1"))
         if size == 1:
             return cls()
@@ -47,7 +46,7 @@ class World:
 
     @staticmethod
     def is_first_process() -> bool:
-        """Whether this is rank 0, asked before the world is joined."""
+        """Whether this is rank 0, before the world is joined."""
         return os.environ.get("RANK", "0") == "0"
 
     @property
@@ -55,16 +54,16 @@ class World:
         return self.rank == 0
 
     def shard(self, length: int) -> slice:
-        """This process's rows of a batch of so many."""
+        """This process's rows of a batch of `length`."""
         return slice(length * self.rank // self.size, length * (self.rank + 1) // self.size)
 
     def wait(self) -> None:
-        """Until every process is here."""
+        """Barrier: wait for all processes."""
         if self.size > 1:
             dist.barrier()
 
     def agree(self, progress: float, stop: bool) -> tuple[float, bool]:
-        """What the first process says, whose clock and wishes count."""
+        """The values of rank 0, which decides."""
         if self.size == 1:
             return progress, stop
         said = torch.tensor([progress, stop], dtype=torch.float64).to(self.device)
@@ -72,7 +71,7 @@ class World:
         return float(said[0]), bool(said[1])
 
     def total(self, loss: Losses) -> Losses:
-        """The batch's losses from those of the processes' shares."""
+        """Sum the losses of the processes' shards."""
         if self.size == 1:
             return loss
         values = torch.stack([getattr(loss, f.name) for f in fields(loss)]).to(self.device)
@@ -80,12 +79,12 @@ class World:
         return Losses(*values.unbind())
 
     def add_gradients(self, network: Network) -> None:
-        """Make each process's gradients their sum."""
+        """All-reduce the gradients."""
         if self.size == 1:
             return
         parameters = list(network.parameters())
         for parameter in parameters:
-            if parameter.grad is None:  # a share without a position
+            if parameter.grad is None:  # an empty shard
                 parameter.grad = torch.zeros_like(parameter)
         gradients: list[Tensor] = [p.grad for p in parameters if p.grad is not None]
         flat = torch.cat([gradient.flatten() for gradient in gradients])
@@ -96,7 +95,7 @@ class World:
             offset += gradient.numel()
 
     def leave(self) -> None:
-        """Wait for the others and take leave of them."""
+        """Wait for the others and leave the process group."""
         if self.size > 1:
             dist.barrier()
             dist.destroy_process_group()

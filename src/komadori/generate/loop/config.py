@@ -102,7 +102,7 @@ class LoopConfig:
     lag: int = 0
     begin_with: str = ""
     data: tuple[str, ...] = ()
-    test_share: float = 0.02
+    test_fraction: float = 0.02
     test_limit: int = 5000
     seed: int = 1
     games: GamesConfig = field(default_factory=GamesConfig)
@@ -115,7 +115,9 @@ class LoopConfig:
         for name, least in (("generations", 1), ("window", 1), ("lag", 0), ("test_limit", 1)):
             value = getattr(self, name)
             _check(value >= least, f"{name} is {value}, at least {least} is needed")
-        _check(0 < self.test_share < 1, f"test_share is {self.test_share}, 0 to 1 is needed")
+        _check(
+            0 < self.test_fraction < 1, f"test_fraction is {self.test_fraction}, 0 to 1 is needed"
+        )
         try:
             LEARNERS[self.learner].check(self.train)
         except ValueError as error:
@@ -150,6 +152,8 @@ def load_config(path: Path | str) -> LoopConfig:
 def config_from_dict(table: Mapping[str, Any]) -> LoopConfig:
     """Raises LoopConfigError."""
     values = dict(table)
+    if "test_share" in values:  # its name in older loops
+        values.setdefault("test_fraction", values.pop("test_share"))
     parts: dict[str, Any] = {
         name: _read(kind, values.pop(name, {}), f"{name}.")
         for name, kind in (("games", GamesConfig), ("relabel", RelabelConfig), ("gate", GateConfig))

@@ -36,7 +36,7 @@ class TrainTask:
     candidate: Path
     before: Path | None
     begin_with: Path | None
-    test_share: float
+    test_fraction: float
     test_limit: int
     seed: int
     threads: int
@@ -110,7 +110,7 @@ class LinearLearner:
         settings = replace(self.settings(task.settings), threads=task.threads)
         samples = records.load_samples(task.files)
         moved = np.flatnonzero(samples.move16 != 0).astype(np.int64)
-        parts = training.split_by_game(Part(samples, moved), task.test_share, task.seed)
+        parts = training.split_by_game(Part(samples, moved), task.test_fraction, task.seed)
         split = training.make_split(*parts, test_limit=task.test_limit, seed=task.seed)
         task.show(
             f"{len(split.train):,} positions of {split.train_games:,} games to learn from, "
@@ -219,7 +219,7 @@ class NetworkLearner:
         config = replace(
             config,
             seed=config.seed + task.seed,
-            data=replace(config.data, test_share=task.test_share, test_limit=task.test_limit),
+            data=replace(config.data, test_fraction=task.test_fraction, test_limit=task.test_limit),
         )
         begin = task.before if task.settings.get("go_on") else task.begin_with
         if begin is not None:

@@ -195,7 +195,7 @@ def _train(work: _Work) -> bool:
         candidate=loop.player_path(number),
         before=loop.generation(best) / "run" if best else None,
         begin_with=Path(config.begin_with) if config.begin_with else None,
-        test_share=config.test_share,
+        test_fraction=config.test_fraction,
         test_limit=config.test_limit,
         seed=config.seed,
         threads=work.threads,
