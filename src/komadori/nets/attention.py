@@ -196,7 +196,7 @@ class Attention(Network):
         if len(interface.inputs) != 1 or len(interface.inputs[0]) != 2:
             raise ValueError(
                 "attention takes one input tensor of tokens, "
-                f"the feature set has {interface.inputs}"
+                f"the feature table has {interface.inputs}"
             )
         tokens, size = interface.inputs[0]
         self.config = config
