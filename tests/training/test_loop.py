@@ -269,7 +269,9 @@ def test_another_optimizer_does_not_resume_a_run(tmp_path, encoder, samples):
 
 def test_a_network_that_needs_other_inputs_is_a_bad_setting(tmp_path, encoder, samples):
     config = make_config(model={"net": "attention1x64"})
-    with pytest.raises(training.ConfigError, match=r"model\.net = attention1x64h8: attention takes one"):
+    with pytest.raises(
+        training.ConfigError, match=r"model\.net = attention1x64h8: attention takes one"
+    ):
         run(tmp_path / "run", config, encoder, samples)
 
 

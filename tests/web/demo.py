@@ -68,7 +68,7 @@ def make_loop(folder: Path) -> None:
     config = LoopConfig(
         learner="two-piece",
         generations=3,
-        test_share=0.2,
+        test_fraction=0.2,
         games=GamesConfig(
             games=40,
             settings={"searches": ["nodes=100"], "hash_mb": 1, "max_plies": 100, "resign_cp": 300},
