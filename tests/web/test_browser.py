@@ -7,6 +7,7 @@ put there; docs/images/web was made so.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -165,21 +166,55 @@ def record(page: Page) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "ja"])
 @pytest.mark.parametrize("size", list(SIZES))
-@pytest.mark.parametrize("screen", SCREENS)
-def test_every_screen_fits_and_is_accessible(
-    visit: Open, screen: str, size: str, language: str
+def test_every_screen_fits_is_accessible_and_speaks_the_language(
+    visit: Open, site: Process, size: str, language: str
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
 
-    page = visit(screen, size, language)
+    page = visit("", size, language, "dark" if size == "phone" else "light")
     assert page.locator("html").get_attribute("lang") == language
-    page.wait_for_timeout(300)
-    wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-    assert wide <= 0, f"{wide} px to the side"
-    options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"]}
-    found = Axe().run(page, options=options)
-    told = [f"{v['id']}: {v['nodes'][0]['html'][:120]}" for v in found.response["violations"]]
-    assert told == []
+    known = words_of_data(site)
+    problems = []
+    for screen in (*SCREENS, "matches/ladder/strength.db", "train/loop/loop"):
+        page.evaluate("name => { location.hash = '#/' + name; }", screen)
+        expect(
+            page.locator(f"nav [aria-current=page][href='#/{screen.split('/')[0]}']")
+        ).to_have_count(1)
+        page.wait_for_timeout(600)
+        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        if wide > 0:
+            problems.append(f"{screen}: {wide} px to the side")
+        options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "iframes": False}
+        found = Axe().run(page, options=options)
+        problems += [
+            f"{screen}: {v['id']}: {v['nodes'][0]['html'][:120]}"
+            for v in found.response["violations"]
+        ]
+        if language == "ja":
+            shown = set(re.findall("[A-Za-z]{3,}", page.evaluate(SHOWN_TEXT)))
+            problems += [f"{screen}: {word!r} isn't Japanese" for word in sorted(shown - known)]
+    assert not problems, "\n".join(problems)
+
+
+#: All that a page shows or tells a screen reader, but for code and keys.
+SHOWN_TEXT = """() => {
+    const found = [];
+    for (const e of document.body.querySelectorAll('*')) {
+        if (e.closest('code, kbd, script, noscript, style, iframe, [translate=no]')) continue;
+        for (const name of ['aria-label', 'title', 'placeholder', 'aria-valuetext', 'alt'])
+            found.push(e.getAttribute(name) ?? '');
+        for (const child of e.childNodes) if (child.nodeType === 3) found.push(child.data);
+    }
+    return found.join(' ');
+}"""
+
+
+def words_of_data(site: Process) -> set[str]:
+    """Words that come from files, and those that Japanese writes as they are."""
+    lists = ("models", "players", "runs", "matches", "loops", "ladders", "lab", "games")
+    text = " ".join(json.dumps(site.get(f"/api/{name}")) for name in lists)
+    text += " komadori Language KIF CSA USI SFEN JKF HTML PNG GIF Elo LOS NNUE Enter Tab Home End Shift Ctrl Control Delete Esc "
+    return set(re.findall("[A-Za-z]{3,}", text))
 
 
 @pytest.mark.parametrize("language", ["en", "ja"])
@@ -286,6 +321,15 @@ def test_trainings_and_matches_are_shown(visit: Open) -> None:
     page = visit("matches", language="ja", theme="dark")
     expect(page.locator("main")).to_contain_text("material")
     picture(page, "matches-ja-dark")
+    page = visit("matches/ladder/strength.db")
+    expect(page.locator(".ladder tbody tr")).to_have_count(6)
+    expect(page.locator(".board-card").first).to_be_visible()
+    picture(page, "ladder")
+    page.locator(".cross .move-link").first.click()
+    expect(page.locator("#ladder-games select").nth(1)).not_to_have_value("")
+    page = visit("train/loop/loop")
+    expect(page.locator(".loop tbody tr")).to_have_count(3)
+    picture(page, "loop")
     page = visit("lab")
     expect(page.locator("main")).to_contain_text("laboratory")
     page.wait_for_timeout(500)

@@ -9,7 +9,7 @@ import { chromium } from 'playwright-core';
 const url = process.env.KOMADORI_URL;
 const game = name => readFileSync(new URL(`../tests/games/${name}`, import.meta.url));
 // Long, for machines that do much else at the same time.
-const TIMEOUT = 180_000;
+const TIMEOUT = Number(process.env.KOMADORI_TIMEOUT ?? 60_000);
 
 let browser;
 before(async () => {
@@ -182,6 +182,7 @@ describe('analysis', () => {
     await page.keyboard.press('.');
     await page.waitForSelector('.instead .stepper.good');
     assert.match(await page.locator('.instead > p').textContent(), /points/);
+    await page.getByRole('radio', { name: 'Moves' }).click();
     assert.equal(await page.locator('.move .rate').count(), 9);
     const save = async item => {
       await page.getByRole('button', { name: 'Save', exact: true }).click();
@@ -249,6 +250,62 @@ test('a game is played, a move taken back, a hint asked, resigned, kept, found a
   await page.evaluate(() => (location.hash = '#/library'));
   await page.locator('.library tbody tr').first().locator('.move-link').click();
   await page.waitForFunction(() => document.querySelectorAll('.move').length === 3);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test('two engines play while one looks on; the game goes to the analysis', async () => {
+  const { page, errors, close } = await open({ hash: '#/play' });
+  await page.waitForSelector('.strength option', { state: 'attached' });
+  await page.getByRole('radio', { name: 'Watch engines' }).click();
+  for (const n of [0, 1]) await page.locator('.strength select').nth(n).selectOption('random');
+  await page.getByLabel('Start').selectOption({ label: 'Six pieces' });
+  await page.locator('.new-game .primary').click();
+  await page.waitForFunction(() => document.querySelectorAll('.play-moves li').length >= 2);
+  await page.getByRole('button', { name: 'Pause' }).click();
+  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'End the game' }).click();
+  await page.waitForSelector('.result');
+  assert.match(await page.locator('.result').textContent(), /No result interrupted/);
+  await page.getByRole('button', { name: 'Analyse the game' }).click();
+  await page.waitForFunction(() => document.querySelectorAll('.move').length >= 3);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test('the library takes files in, finds them by name, result and position, and gives them back', async () => {
+  const { page, errors, close } = await open({ hash: '#/library' });
+  const files = ['game-sjis.kif', 'game.csa'].map(name => ({ name, mimeType: 'application/octet-stream', buffer: game(name) }));
+  await page.locator('.library-bar input[type=file]').setInputFiles(files);
+  const rows = page.locator('.library tbody tr');
+  await page.waitForFunction(() => /broaden/.test(document.querySelector('.library tbody')?.textContent ?? ''));
+  await page.locator('.library-bar input[type=search]').fill('海底');
+  await page.waitForFunction(() => [...document.querySelectorAll('.library tbody tr')].every(r => r.textContent.includes('海底')));
+  const found = await rows.count();
+  assert.ok(found >= 1);
+  await rows.first().locator('.move-link').click();
+  await page.waitForFunction(() => document.querySelectorAll('.move').length === 104);
+  await page.keyboard.press('End');
+  await page.evaluate(() => (location.hash = '#/library'));
+  await page.getByText('With the position on the board').click();
+  await page.waitForFunction(n => document.querySelectorAll('.library tbody tr').length === n, found);
+  const [download] = await Promise.all([page.waitForEvent('download'), rows.first().getByRole('link', { name: /KIF/ }).click()]);
+  assert.match(readFileSync(await download.path()).toString(), /手数----指手/);
+  assert.deepEqual(errors, []);
+  await close();
+});
+
+test('several games are analysed one after the other', async () => {
+  const { page, errors, close } = await open({ studyNodes: 100 });
+  for (const text of ['position startpos moves 7g7f 3c3d', 'position startpos moves 2g2f 8c8d']) await paste(page, text);
+  await page.waitForFunction(() => document.querySelectorAll('.game-tabs li').length === 2);
+  await page.getByRole('button', { name: 'Analyse all' }).click();
+  await page.waitForFunction(() => [...document.querySelectorAll('.game-tabs li small')].every(s => /mistakes/.test(s.textContent)));
+  for (const n of [0, 1]) {
+    await page.locator('.game-tabs li button').nth(n).click();
+    await page.getByRole('radio', { name: 'Moves' }).click();
+    await page.waitForFunction(() => document.querySelectorAll('.move .rate').length === 3);
+  }
   assert.deepEqual(errors, []);
   await close();
 });

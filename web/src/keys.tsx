@@ -6,7 +6,7 @@ import { dialog } from './analyse/Analyse';
 import { t, type Key } from './i18n';
 import { open, screen } from './router';
 import { arrows, showEvalBar, showThreats } from './settings';
-import { Dialog } from './ui/parts';
+import { Dialog, keyName } from './ui/parts';
 
 export const isHelpOpen = signal(false);
 
@@ -86,9 +86,7 @@ export function listenForKeys(): void {
   });
 }
 
-const SIGNS: Record<string, string> = { ArrowLeft: '←', ArrowRight: '→', ArrowUp: '↑', ArrowDown: '↓', ' ': 'Space' };
-
-const shown = (key: string): string => key.split('+').map(k => SIGNS[k] ?? (k || '+')).join(' + ');
+const shown = (key: string): string => key.split('+').map(k => (k === ' ' ? 'Space' : keyName(k) || '+')).join(' + ');
 
 export function KeyHelp() {
   if (!isHelpOpen.value) return null;

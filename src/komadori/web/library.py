@@ -25,8 +25,8 @@ from komadori.web.http_shapes import GameSummary
 
 Source = Literal["played", "imported", "saved", "studied"]
 
-#: Plies whose positions are indexed.
-INDEXED_PLIES = 100
+#: Plies whose positions are indexed, more than any real game has.
+INDEXED_PLIES = 1000
 SCHEMA = 1
 
 _CREATE = """
@@ -166,7 +166,7 @@ class Library:
 
     def _renew_index(self) -> None:
         """Zobrist keys may change with a version: then every game is indexed anew."""
-        current = str(Board().key)
+        current = f"{Board().key} {INDEXED_PLIES}"
         row = self._database.execute("SELECT value FROM facts WHERE name='start'").fetchone()
         if row is not None and row["value"] == current:
             return

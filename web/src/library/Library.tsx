@@ -158,7 +158,7 @@ export function Library() {
         </div>
         {error && <p class="problem">{error}</p>}
         {list?.games.length ? (
-          <div class="table-wrap">
+          <div class="table-wrap" role="region" tabIndex={0} aria-label={t('nav.library')}>
             <table class="table library">
               <thead>
                 <tr>

@@ -18,7 +18,7 @@ export function scaleOf(ladder: LadderInfo): (elo: number) => number {
 function Standings({ ladder }: { ladder: LadderInfo }) {
   const at = scaleOf(ladder);
   return (
-    <div class="table-wrap">
+    <div class="table-wrap" role="region" tabIndex={0} aria-label={t('ladder')}>
       <table class="table ladder">
         <thead>
           <tr>
@@ -79,7 +79,7 @@ export function crossTable(pairings: readonly LadderPairing[]): Map<string, Ladd
 function Cross({ ladder, onPair }: { ladder: LadderInfo; onPair: (player: string, against: string) => void }) {
   const found = crossTable(ladder.pairings);
   return (
-    <div class="table-wrap">
+    <div class="table-wrap" role="region" tabIndex={0} aria-label={t('ladder.cross')}>
       <table class="table cross">
         <thead>
           <tr>

@@ -84,7 +84,7 @@ export function Loop({ loop }: { loop: LoopInfo }) {
         </>
       )}
       {loop.rounds.length > 0 && (
-        <div class="table-wrap">
+        <div class="table-wrap" role="region" tabIndex={0} aria-label={t('loop')}>
           <table class="table">
             <thead>
               <tr>

@@ -9,7 +9,7 @@ import { LadderList, LadderPage } from './Ladders';
 
 function MatchTable({ current }: { current?: string }) {
   return (
-    <div class="table-wrap">
+    <div class="table-wrap" role="region" tabIndex={0} aria-label={t('matches')}>
       <table class="table">
         <thead>
           <tr>

@@ -43,6 +43,11 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
+const ARROWS: Record<string, string> = { Left: '←', Right: '→', Up: '↑', Down: '↓' };
+
+/** A key as it stands on the keyboard. */
+export const keyName = (key: string): string => key.replace(/Arrow(Left|Right|Up|Down)/, (_, way: string) => ARROWS[way]);
+
 interface ButtonProps {
   icon?: IconName;
   label: string;
@@ -60,7 +65,7 @@ export function Button({ icon, label, onClick, isWide, pressed, disabled, class:
     <button
       type="button"
       class={`button ${isWide ? 'wide' : ''} ${name ?? ''}`}
-      title={keys ? `${label} (${keys})` : label}
+      title={keys ? `${label} (${keyName(keys)})` : label}
       aria-label={label}
       aria-pressed={pressed}
       aria-keyshortcuts={keys}
