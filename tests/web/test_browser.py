@@ -213,7 +213,8 @@ def words_of_data(site: Process) -> set[str]:
     """Words that come from files, and those that Japanese writes as they are."""
     lists = ("models", "players", "runs", "matches", "loops", "ladders", "lab", "games")
     text = " ".join(json.dumps(site.get(f"/api/{name}")) for name in lists)
-    text += " komadori Language KIF CSA USI SFEN JKF HTML PNG GIF Elo LOS NNUE Enter Tab Home End Shift Ctrl Control Delete Esc "
+    text += " komadori Language KIF CSA USI SFEN JKF HTML PNG GIF Elo LOS NNUE "
+    text += "Enter Tab Home End Shift Ctrl Control Delete Esc "
     return set(re.findall("[A-Za-z]{3,}", text))
 
 

@@ -36,8 +36,8 @@ def command(
 ) -> None:
     """Serve the pages at 127.0.0.1 and open the browser.
 
-    FOLDERS are searched for networks, training runs, matches and loops; without any it is the
-    working directory.
+    FOLDERS are searched for networks, training runs, loops, matches and ladders; without any it is
+    the working directory.
     """
     try:
         from komadori.web.serve import bind, serve

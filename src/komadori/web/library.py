@@ -1,7 +1,7 @@
 """The games kept on this machine, in SQLite.
 
 A move is on the disk before the page is told of it, so that a killed process loses none. Every
-position of a game's first moves is indexed by its Zobrist key, which finds games by their opening.
+position of a game is indexed by its Zobrist key, which finds games by where they have been.
 """
 
 from __future__ import annotations
