@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
+import threading
 import time
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from komadori import records
 from komadori.cluster import ClusterError, Fleet
 from komadori.cluster.commands import CommandWorker
+from komadori.lab.results import Store
 
 os.environ.setdefault("RAY_raylet_start_wait_time_s", "300")
 ray = pytest.importorskip("ray")
@@ -120,6 +125,120 @@ def test_a_lost_node_loses_nothing_but_games_in_play(cluster, nodes, tmp_path) -
     ours, theirs = (segment_files(tmp_path / name) for name in ("here", "cluster"))
     assert [path.read_bytes() for path in ours] == [path.read_bytes() for path in theirs]
     assert len(ours) == 3
+
+
+@pytest.fixture
+def mortal(cluster):
+    """Two more nodes of a core each, of which the test may kill any."""
+    made = [cluster.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2)]
+    cluster.wait_for_nodes()
+    yield made
+    for node in made:
+        if node in cluster.worker_nodes:
+            cluster.remove_node(node, allow_graceful=False)
+
+
+def invoke(*arguments):
+    from komadori.cli.generate import command
+
+    return CliRunner().invoke(command, [*map(str, arguments)])
+
+
+def killing(cluster, node, folder: Path, pattern: str, count: int) -> threading.Thread:
+    """Kills the node as soon as so many files are there."""
+
+    def watch() -> None:
+        ends = time.monotonic() + 120
+        while len(list(folder.glob(pattern))) < count and time.monotonic() < ends:
+            time.sleep(0.02)
+        cluster.remove_node(node, allow_graceful=False)
+
+    thread = threading.Thread(target=watch)
+    thread.start()
+    return thread
+
+
+def test_labels_are_the_same_after_a_node_was_lost(cluster, mortal, tmp_path) -> None:
+    games = records.read_games(records.sample_path())[:40]
+    source = tmp_path / "games.hcpe3"
+    records.write_games(source, games)
+    options = ["--by", "alphabeta?Eval=material", "--nodes", 1500, "--multipv", 2]
+    options += ["--segment", 200, "-o"]
+    thread = killing(cluster, mortal[0], tmp_path / "cluster", "0*.json", 3)
+    result = invoke("relabel", source, *options, tmp_path / "cluster", "--ray", cluster.address)
+    thread.join()
+    assert result.exit_code == 0, result.output
+    assert "is lost" in result.output
+    assert invoke("relabel", source, *options, tmp_path / "here").exit_code == 0
+    ours, theirs = (
+        {path.name: path.read_bytes() for path in (tmp_path / name).glob("0*")}
+        for name in ("here", "cluster")
+    )
+    assert len(ours) > 20
+    assert ours == theirs
+    again = invoke("relabel", source, *options, tmp_path / "cluster", "--ray", cluster.address)
+    assert f"{len(records.load_samples(source)):,} positions" in again.output
+
+
+def test_self_play_goes_on_without_a_node(cluster, mortal, tmp_path) -> None:
+    options = ["--model", "random:3", "--playouts", 8, "--fast-playouts", 2, "--max-plies", 40]
+    options += ["--at-once", 4, "--segment-games", 10, "--games", 30, "-o"]
+    thread = killing(cluster, mortal[0], tmp_path / "cluster", "000000.json", 1)
+    result = invoke("selfplay", *options, tmp_path / "cluster", "--ray", cluster.address)
+    thread.join()
+    assert result.exit_code == 0, result.output
+    assert "games      30 of" in result.output
+    assert invoke("selfplay", *options, tmp_path / "here").exit_code == 0
+    ours, theirs = (
+        [
+            game.usi_moves()
+            for path in sorted((tmp_path / name).glob("*.xz"))
+            for game in records.read_games(path)
+        ]
+        for name in ("here", "cluster")
+    )
+    assert ours == theirs
+    assert not (tmp_path / "cluster/workers").exists()
+
+
+EXPERIMENT = """
+title = "A toy"
+source = "nowhere"
+question = "Which?"
+[base.model]
+net = "resnet1x8"
+[base.loop]
+batch_size = 16
+log_every = 1
+[base.device]
+precision = "float32"
+replicas = 1
+[[variants]]
+name = "slow"
+title = "a low rate"
+set = { schedule.rate = 1e-6 }
+[[variants]]
+name = "fast"
+title = "a usual rate"
+set = { schedule.rate = 0.05 }
+"""
+
+
+def test_an_experiment_is_completed_without_a_node(cluster, mortal, tmp_path) -> None:
+    (tmp_path / "two.toml").write_text(EXPERIMENT)
+    words = ["lab", "run", "two", "--experiments", str(tmp_path), "--results", "results"]
+    words += ["--runs", "runs", "--positions", "2000", "--width", "8", "--test-positions", "50"]
+    words += ["--device", "cpu", "--seeds", "1,2,3", "--ray", cluster.address]
+    thread = killing(cluster, mortal[0], tmp_path / "results", "**/*.json", 1)
+    done = subprocess.run(
+        [sys.executable, "-m", "komadori", *words], cwd=tmp_path, capture_output=True, text=True
+    )
+    thread.join()
+    assert done.returncode == 0, done.stderr
+    found = Store(tmp_path / "results").records("two")
+    assert sorted((one.variant, one.seed) for one in found) == [
+        (name, seed) for name in ("fast", "slow") for seed in (1, 2, 3)
+    ]
 
 
 def test_no_cluster() -> None:

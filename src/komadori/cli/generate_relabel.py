@@ -10,7 +10,7 @@ import click
 from komadori.cli.network_options import BACKEND, DEVICE
 
 if TYPE_CHECKING:
-    from komadori.generate.labellers import Labeller
+    pass
 
 
 @click.command()
@@ -58,6 +58,7 @@ if TYPE_CHECKING:
     type=click.IntRange(1),
     help="Engines at once, processes of a USI engine; a network's threads. [default: all cores]",
 )
+@click.option("--ray", "address", metavar="ADDRESS", help="Label on all machines of a Ray cluster.")
 @click.option(
     "--segment",
     default=0,
@@ -80,6 +81,7 @@ def command(
     backend: str,
     batch: int | None,
     threads: int | None,
+    address: str | None,
     segment: int,
 ) -> None:
     """Give the positions of SOURCES new soft policies and values, as hcpe3.
@@ -96,11 +98,14 @@ def command(
     moves played into the policy, loss.value_lambda the results into the value.
     """
     import threading
+    from functools import partial
 
     from komadori.cli.console import console, say
     from komadori.cli.generate_run import segments_bar
     from komadori.cli.interrupt import InterruptError, interrupt_sets
-    from komadori.generate import labellers, search_labellers
+    from komadori.cluster import ClusterError
+    from komadori.generate import labellers
+    from komadori.generate.cluster_labels import LabellerSpec, relabel_on_cluster
     from komadori.generate.folder import FolderError
     from komadori.generate.relabel import LabelFolder, relabel
     from komadori.generate.segments import sources_card
@@ -109,49 +114,57 @@ def command(
     from komadori.usi.client import EngineError
 
     terminal = console(err=True)
-    loading: dict[str, Any] = {"backend": backend, "precision": "auto"}
-    if device:
-        loading["device"] = device
-    if batch:
-        loading["max_batch"] = batch
-    if threads:
-        loading["threads"] = threads
-
-    def make() -> Labeller:
-        settings = labellers.PolicySettings(temperature, least, eval_coef)
-        kind, _, rest = spec.partition(":")
-        if kind == "python":
-            return labellers.FunctionLabeller(rest, settings)
-        if kind in ("alphabeta", "usi") or spec.startswith("alphabeta?"):
-            engine = search_labellers.EngineSettings(nodes, depth, multipv, score_temperature)
-            return search_labellers.EngineLabeller(spec, engine, threads or 0)
-        if playouts:
-            return search_labellers.SearchLabeller(spec, playouts, settings, **loading)
-        return labellers.NetworkLabeller(spec, settings, **loading)
-
+    network: dict[str, Any] = {"backend": backend, "precision": "auto"}
+    network |= {"device": device} if device else {}
+    network |= {"max_batch": batch} if batch else {}
+    engine = {
+        "nodes": nodes,
+        "depth": depth,
+        "multipv": multipv,
+        "score_temperature": score_temperature,
+    }
     stop = threading.Event()
     try:
-        labeller = make()
+        policy = labellers.PolicySettings(temperature, least, eval_coef)
+        labeller_spec = LabellerSpec(spec, playouts or 0, policy, engine, network, threads or 0)
+        labeller = labeller_spec.make()
         try:
+            own_card = labeller.card()
+            size = segment or labeller.segment_positions
             card = {
                 "kind": "relabel",
                 "sources": sources_card(sources),
-                "labeller": labeller.card(),
-                "segment_positions": segment or labeller.segment_positions,
+                "labeller": own_card,
+                "segment_positions": size,
             }
             with (
                 LabelFolder(out, card) as folder,
                 interrupt_sets(stop),
                 segments_bar(terminal) as show,
             ):
-                counts = relabel(
-                    sources,
-                    folder,
-                    labeller,
-                    segment_positions=segment,
-                    on_progress=show,
-                    stop=stop.is_set,
-                )
+                if address is not None:
+                    labeller.close()
+                    counts = relabel_on_cluster(
+                        address,
+                        sources,
+                        folder,
+                        labeller_spec,
+                        own_card,
+                        size,
+                        threads=threads,
+                        on_progress=show,
+                        on_change=partial(say, err=True),
+                        stop=stop.is_set,
+                    )
+                else:
+                    counts = relabel(
+                        sources,
+                        folder,
+                        labeller,
+                        segment_positions=size,
+                        on_progress=show,
+                        stop=stop.is_set,
+                    )
         finally:
             labeller.close()
     except (
@@ -161,6 +174,7 @@ def command(
         InferenceError,
         RecordError,
         EngineError,
+        ClusterError,
         ValueError,
         OSError,
     ) as error:

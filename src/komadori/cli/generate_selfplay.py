@@ -12,6 +12,8 @@ from komadori.cli.network_options import BACKEND
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHARE = click.FloatRange(0, 1)
+#: Games at once of each machine of a cluster where nobody says.
+CLUSTER_AT_ONCE = 256
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
 
@@ -28,6 +30,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     "--games", type=click.IntRange(min=0), default=1000, show_default=True, help="0: until stopped."
 )
 @click.option("--seed", type=click.IntRange(min=0))
+@click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
 # the network
 @click.option(
     "--backend", default="auto", show_default=True, type=BACKEND, help="As in `komadori bench`."
@@ -78,6 +81,7 @@ def command(
     batch: int | None,
     at_once: int | None,
     openings: tuple[Path, ...],
+    address: str | None,
     segment_games: int,
     **given: Any,
 ) -> None:
@@ -86,12 +90,16 @@ def command(
     Plies with a full search are learnt: hcpe3 with the search's policy as candidates. The same
     command resumes a folder; a finished game is never lost.
     """
+    from functools import partial
+
     from komadori import inference
     from komadori.arena.openings import OpeningError
+    from komadori.cli.console import say
     from komadori.cli.generate_run import run
+    from komadori.generate.cluster_games import ClusterGames, adopt, forget, selfplay_job
     from komadori.generate.folder import GameFolder
     from komadori.generate.openings import Lines
-    from komadori.generate.selfplay import SelfPlayGames, selfplay_card
+    from komadori.generate.selfplay import SelfPlayGames, model_digest, selfplay_card
     from komadori.generate.selfplay_settings import SelfPlaySettings
     from komadori.usi.models import find_model, is_fake
 
@@ -107,14 +115,37 @@ def command(
         options: dict[str, Any] = {"max_batch": batch} if batch else {}
         if not is_fake(path):
             options |= {"precision": precision} | ({"threads": threads} if threads else {})
-        digest = path if is_fake(path) else inference.digest(Path(path))
-        evaluator = inference.load(path, backend=backend, **options)
-        try:
-            source = SelfPlayGames(evaluator, settings, lines.openings, at_once)
-            begun = selfplay_card(settings, lines, str(digest))
-            with GameFolder(folder, begun, segment_games) as held:
+        digest = model_digest(str(path))
+        begun = selfplay_card(settings, lines, digest)
+        with GameFolder(folder, begun, segment_games) as held:
+            if address is not None:
+                held.add(adopt(folder))
+                forget(folder)
+                job = selfplay_job(
+                    folder,
+                    settings,
+                    lines,
+                    str(path),
+                    digest,
+                    at_once or CLUSTER_AT_ONCE,
+                    options | {"backend": backend},
+                )
+                machines = ClusterGames(
+                    address,
+                    folder,
+                    job,
+                    worker="SelfPlayWorker",
+                    threads=threads,
+                    on_change=partial(say, err=True),
+                )
+                run(held, machines, games, 2 * job["at_once"] * machines.machines // 32 + 1)
+                forget(folder)
+                return
+            evaluator = inference.load(path, backend=backend, **options)
+            try:
+                source = SelfPlayGames(evaluator, settings, lines.openings, at_once)
                 run(held, source, games, source.games_at_once // 16 + 1)
-        finally:
-            evaluator.close()
+            finally:
+                evaluator.close()
     except (ValueError, OpeningError, OSError, RuntimeError) as error:
         raise click.ClickException(str(error)) from error

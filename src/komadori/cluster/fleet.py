@@ -123,11 +123,13 @@ class Fleet:
         *,
         threads: int | None = None,
         ahead: int = AHEAD,
+        at_once: int | None = None,
         on_change: Any = None,
     ) -> None:
         """`address`: as `ray.init` takes it ("auto", "HOST:PORT"). `worker`: "module:Class".
         `threads`: of each worker; all of its machine's cores where None. `ahead`: items that a
-        worker holds for each of its threads, so that it has work until the head looks again.
+        worker holds for each of its threads, so that it has work until the head looks again;
+        `at_once`: however many threads it has.
         `on_change`: told in words which machines join and are lost. Raises ClusterError.
         """
         try:
@@ -138,6 +140,7 @@ class Fleet:
             ) from error
         self._ray = ray
         self._worker, self._job, self._threads, self._ahead = worker, dict(job), threads, ahead
+        self._at_once = at_once
         self._say = on_change or (lambda _text: None)
         self._machines: dict[str, _Machine] = {}
         self._waiting: deque[Any] = deque()
@@ -258,7 +261,8 @@ class Fleet:
 
     def _hand_out(self) -> None:
         for machine in list(self._machines.values()):
-            wanted = self._ahead * machine.threads - len(machine.items)
+            most = self._at_once or self._ahead * machine.threads
+            wanted = most - len(machine.items)
             items = [self._waiting.popleft() for _ in range(min(wanted, len(self._waiting)))]
             if items:
                 machine.items += items

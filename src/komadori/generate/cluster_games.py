@@ -1,4 +1,4 @@
-"""Teacher games on several machines.
+"""Teacher games and self-play on several machines.
 
 Each worker writes the games it has finished into a journal of its own in the folder, workers/NAME;
 the head reads those, gives the games to the folder as if they were played here, and makes segments.
@@ -7,6 +7,7 @@ A lost worker loses its games in play; their numbers go to another one, which pl
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -15,12 +16,16 @@ from typing import Any
 from komadori.cluster import Fleet
 from komadori.generate.folder import FinishedGame, Journal, StoredGame, read_journal
 from komadori.generate.openings import Lines
+from komadori.generate.selfplay_settings import SelfPlaySettings
 from komadori.generate.settings import TeacherSettings
 from komadori.generate.sources import BuiltinGames, Evaluation, GameSource
 from komadori.generate.usi_games import EngineSpec, UsiGames
+from komadori.usi.models import is_fake
 
 #: Where workers leave their journals, in the folder of games.
 WORKERS = "workers"
+#: Seconds between looks of a worker that has nothing to do.
+IDLE_S = 0.1
 #: Numbers that a worker holds for each of its threads: some seconds of short games.
 AHEAD = 32
 
@@ -68,31 +73,21 @@ def _player(described: Mapping[str, Any]) -> Evaluation | EngineSpec:
     return player
 
 
-class TeacherWorker:
-    """Plays numbers on one machine (a `cluster.Worker`)."""
+class GamesWorker:
+    """Plays numbers on one machine into a journal of its own (a `cluster.Worker`)."""
 
-    def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
-        settings = TeacherSettings.from_mapping(job["settings"])
-        lines = Lines(job["openings"])
-        if lines.fingerprint != job["fingerprint"]:
-            raise ValueError("other openings here than on the head")
-        player = _player(job["player"])
-        opponent = None if job["opponent"] is None else _player(job["opponent"])
+    def __init__(self, job: Mapping[str, Any], name: str, source: GameSource) -> None:
         folder = Path(job["folder"]) / WORKERS
         folder.mkdir(parents=True, exist_ok=True)
         self._journal = Journal(folder / f"{name}.journal")
-        self._source: GameSource
-        if isinstance(player, EngineSpec):
-            assert opponent is None or isinstance(opponent, EngineSpec)
-            self._source = UsiGames(settings, lines, player, opponent, threads)
-        else:
-            assert opponent is None or isinstance(opponent, Evaluation)
-            self._source = BuiltinGames(settings, lines, player, opponent, threads)
+        self._source = source
 
     def add(self, items: list[Any]) -> None:
         self._source.add(items)
 
     def take(self) -> list[tuple[Any, Any]]:
+        if not self._source.waiting:
+            time.sleep(IDLE_S)
         finished = self._source.take(100)
         for game in finished:
             self._journal.append(game)
@@ -100,6 +95,71 @@ class TeacherWorker:
 
     def stop(self) -> None:
         self._source.stop()
+
+
+def _lines(job: Mapping[str, Any]) -> Lines:
+    lines = Lines(job["openings"])
+    if lines.fingerprint != job["fingerprint"]:
+        raise ValueError("other openings here than on the head")
+    return lines
+
+
+class TeacherWorker(GamesWorker):
+    """Plays teacher games; one at a time per thread."""
+
+    def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
+        settings = TeacherSettings.from_mapping(job["settings"])
+        lines = _lines(job)
+        player = _player(job["player"])
+        opponent = None if job["opponent"] is None else _player(job["opponent"])
+        source: GameSource
+        if isinstance(player, EngineSpec):
+            assert opponent is None or isinstance(opponent, EngineSpec)
+            source = UsiGames(settings, lines, player, opponent, threads)
+        else:
+            assert opponent is None or isinstance(opponent, Evaluation)
+            source = BuiltinGames(settings, lines, player, opponent, threads)
+        super().__init__(job, name, source)
+
+
+def selfplay_job(
+    folder: Path,
+    settings: SelfPlaySettings,
+    lines: Lines,
+    model: str,
+    digest: str,
+    at_once: int,
+    options: Mapping[str, Any],
+) -> dict[str, Any]:
+    """What a `SelfPlayWorker` needs to know, as JSON. `options`: of `inference.load`."""
+    return {
+        "folder": str(folder.absolute()),
+        "settings": asdict(settings),
+        "openings": [str(Path(path).absolute()) for path in lines.files],
+        "fingerprint": lines.fingerprint,
+        "model": str(Path(model).absolute()) if Path(model).exists() else model,
+        "digest": digest,
+        "at_once": at_once,
+        "options": dict(options),
+    }
+
+
+class SelfPlayWorker(GamesWorker):
+    """Plays a network against itself, hundreds of games at once."""
+
+    def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
+        from komadori import inference
+        from komadori.generate.selfplay import SelfPlayGames, model_digest
+
+        settings = SelfPlaySettings.from_mapping(job["settings"])
+        lines, options = _lines(job), dict(job["options"])
+        if model_digest(job["model"]) != job["digest"]:
+            raise ValueError(f"{job['model']}: another model here than on the head")
+        if not is_fake(job["model"]):
+            options["threads"] = threads
+        evaluator = inference.load(job["model"], **options)
+        source = SelfPlayGames(evaluator, settings, lines.openings, job["at_once"])
+        super().__init__(job, name, source)
 
 
 class ClusterGames:
@@ -111,10 +171,11 @@ class ClusterGames:
         folder: Path,
         job: Mapping[str, Any],
         *,
+        worker: str = "TeacherWorker",
         threads: int | None = None,
         on_change: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """Raises ClusterError."""
+        """`worker`: one of those here, whose job it is. Raises ClusterError."""
         self._folder = folder / WORKERS
         self._read: dict[Path, int] = {}
         self._finished: list[FinishedGame] = []
@@ -122,16 +183,21 @@ class ClusterGames:
         self._is_over = False
         self._fleet = Fleet(
             address,
-            "komadori.generate.cluster_games:TeacherWorker",
+            f"{__name__}:{worker}",
             job,
             threads=threads,
             ahead=AHEAD,
+            at_once=2 * job["at_once"] if "at_once" in job else None,
             on_change=on_change,
         )
 
     @property
     def threads(self) -> int:
         return self._fleet.threads
+
+    @property
+    def machines(self) -> int:
+        return self._fleet.machines
 
     def add(self, numbers: Sequence[int]) -> None:
         self._numbers.update(numbers)

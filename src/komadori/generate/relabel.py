@@ -132,15 +132,21 @@ class LabelFolder(SegmentFolder[LabelCounts]):
 
     def write(self, segment: int, samples: Samples, labels: Labels, skipped: int) -> LabelCounts:
         """Write a segment, then its counts, each whole or not at all."""
-        with (
-            atomic.atomic_writer(self.path / f"{segment:06}{SUFFIX}") as raw,
-            lzma.open(raw, "wb", preset=XZ_PRESET) as file,
-        ):
-            file.write(to_hcpe3(samples, labels))
-        counts = _counts(samples, labels, skipped)
-        text = json.dumps(asdict(counts)) + "\n"
-        atomic.write_text(self.path / f"{segment:06}.json", text)
-        return counts
+        return write_segment(self.path, segment, samples, labels, skipped)
+
+
+def write_segment(
+    folder: Path, segment: int, samples: Samples, labels: Labels, skipped: int
+) -> LabelCounts:
+    """The segment's file, then its counts, each whole or not at all."""
+    with (
+        atomic.atomic_writer(folder / f"{segment:06}{SUFFIX}") as raw,
+        lzma.open(raw, "wb", preset=XZ_PRESET) as file,
+    ):
+        file.write(to_hcpe3(samples, labels))
+    counts = _counts(samples, labels, skipped)
+    atomic.write_text(folder / f"{segment:06}.json", json.dumps(asdict(counts)) + "\n")
+    return counts
 
 
 def relabel(

@@ -11,8 +11,10 @@ import time
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
+from komadori import inference
 from komadori._core.tree import Batch, Tree
 from komadori.arena.openings import Opening
 from komadori.generate.folder import FinishedGame, StoredGame
@@ -24,6 +26,7 @@ from komadori.inference.protocol import Floats
 from komadori.mate import MateSolver
 from komadori.search.pipeline import Pipeline
 from komadori.search.puct import invalid_outputs
+from komadori.usi.models import is_fake
 
 #: Games at once for each row that may be in the network: others are collected meanwhile.
 GAMES_PER_ROW = 2
@@ -39,6 +42,11 @@ def selfplay_card(settings: SelfPlaySettings, lines: Lines, model: str) -> dict[
         "openings": lines.fingerprint,
         "model": model,
     }
+
+
+def model_digest(model: str) -> str:
+    """What tells a model from others; a fake's name is its own."""
+    return model if is_fake(model) else str(inference.digest(Path(model)))
 
 
 class SelfPlayGames:

@@ -1,0 +1,179 @@
+"""Labels on several machines: each worker reads the sources itself and writes whole segments.
+
+Segments are the same wherever they are made, and written whole or not at all, so one whose machine
+is lost is made again by another, and one that is made twice does no harm.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from queue import Empty, SimpleQueue
+from typing import Any
+
+from komadori.cluster import Fleet
+from komadori.generate.labellers import (
+    FunctionLabeller,
+    Labeller,
+    NetworkLabeller,
+    PolicySettings,
+)
+from komadori.generate.relabel import LabelCounts, LabelFolder, write_segment
+from komadori.generate.search_labellers import EngineLabeller, EngineSettings, SearchLabeller
+from komadori.generate.segments import Chunk, Progress, read_segments, sources_card
+from komadori.records import Samples
+from komadori.usi.models import is_fake
+
+#: Segments that a machine holds: one under way, one that follows it.
+AT_ONCE = 2
+
+
+@dataclass(frozen=True)
+class LabellerSpec:
+    """What `komadori generate relabel --by` names, with its settings; JSON by `asdict`.
+
+    by: a model, `alphabeta...`, `usi:COMMAND` or `python:MODULE:NAME`. playouts: of a network's
+    search, 0 for one visit. threads: engines at once, or the network's; 0: all cores.
+    """
+
+    by: str
+    playouts: int = 0
+    policy: PolicySettings = field(default_factory=PolicySettings)
+    engine: Mapping[str, Any] = field(default_factory=dict)
+    network: Mapping[str, Any] = field(default_factory=dict)
+    threads: int = 0
+
+    @classmethod
+    def of_job(cls, job: Mapping[str, Any]) -> LabellerSpec:
+        return cls(**{**job, "policy": PolicySettings(**job["policy"])})
+
+    def make(self) -> Labeller:
+        """Raises LabelError and what making it raises."""
+        kind, _, rest = self.by.partition(":")
+        if kind == "python":
+            return FunctionLabeller(rest, self.policy)
+        if kind in ("alphabeta", "usi") or self.by.startswith("alphabeta?"):
+            return EngineLabeller(self.by, EngineSettings(**self.engine), self.threads)
+        options = dict(self.network)
+        if self.threads and not is_fake(self.by):
+            options["threads"] = self.threads
+        if self.playouts:
+            return SearchLabeller(self.by, self.playouts, self.policy, **options)
+        return NetworkLabeller(self.by, self.policy, **options)
+
+
+class LabelWorker:
+    """Labels numbered segments on one machine (a `cluster.Worker`)."""
+
+    def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
+        spec = LabellerSpec.of_job(job["labeller"])
+        self._labeller = LabellerSpec(**{**vars(spec), "threads": threads}).make()
+        if self._labeller.card() != job["card"]:
+            raise ValueError(f"{spec.by}: another labeller here than on the head")
+        self._sources = [Path(path) for path in job["sources"]]
+        if sources_card(self._sources) != job["sources_card"]:
+            raise ValueError("other sources here than on the head")
+        self._folder, self._size = Path(job["folder"]), int(job["segment_positions"])
+        self._numbers: SimpleQueue[int] = SimpleQueue()
+        self._at = 0
+        self._segments = read_segments(self._sources, self._size)
+        self._ended = False
+
+    def add(self, items: list[Any]) -> None:
+        for item in items:
+            self._numbers.put(item)
+
+    def take(self) -> list[tuple[Any, Any]]:
+        under_way: deque[tuple[int, Chunk]] = deque()
+        done: list[tuple[Any, Any]] = []
+        for labels in self._labeller.label(self._parts(under_way, done), lambda _: None):
+            number, chunk = under_way.popleft()
+            counts = write_segment(self._folder, number, chunk.samples, labels, chunk.skipped)
+            done.append((number, asdict(counts)))
+        if not done:
+            time.sleep(0.1)
+        return done
+
+    def _parts(
+        self, under_way: deque[tuple[int, Chunk]], done: list[tuple[Any, Any]]
+    ) -> Iterator[Samples]:
+        while not self._ended and len(done) < AT_ONCE:
+            try:
+                number = self._numbers.get_nowait()
+            except Empty:
+                return
+            chunk = self._segment(number)
+            if chunk is None:
+                raise ValueError(f"the sources have no segment {number} here")
+            under_way.append((number, chunk))
+            yield chunk.samples
+
+    def _segment(self, number: int) -> Chunk | None:
+        if number < self._at:
+            self._at, self._segments = 0, read_segments(self._sources, self._size)
+        chunk = None
+        while self._at <= number:
+            chunk = next(self._segments, None)
+            self._at += 1
+        return chunk
+
+    def stop(self) -> None:
+        self._ended = True
+
+
+def relabel_on_cluster(
+    address: str,
+    sources: Sequence[Path],
+    folder: LabelFolder,
+    spec: LabellerSpec,
+    card: Mapping[str, Any],
+    segment_positions: int,
+    *,
+    threads: int | None = None,
+    on_progress: Callable[[Progress], None] = lambda _: None,
+    on_change: Callable[[str], None] = lambda _: None,
+    stop: Callable[[], bool] = bool,
+) -> LabelCounts | None:
+    """As `relabel`, on all machines of a Ray cluster. `card`: the labeller's.
+
+    Raises ClusterError, FolderError, RecordError, OSError.
+    """
+    total = LabelCounts()
+    missing: list[int] = []
+    segments = 0
+    for number, chunk in enumerate(read_segments(sources, segment_positions)):
+        segments += 1
+        known = folder.counts(number)
+        if known is not None:
+            total.add(known)
+        elif len(chunk.samples):
+            missing.append(number)
+    resumed = total.positions
+    if not missing:
+        return total
+    job = {
+        "labeller": asdict(spec),
+        "card": dict(card),
+        "sources": [str(path.absolute()) for path in sources],
+        "sources_card": sources_card(sources),
+        "folder": str(folder.path.absolute()),
+        "segment_positions": segment_positions,
+    }
+    worker = f"{__name__}:LabelWorker"
+    with Fleet(
+        address, worker, job, threads=threads, at_once=AT_ONCE, on_change=on_change
+    ) as fleet:
+        fleet.add(missing)
+        left = set(missing)
+        while left:
+            if stop():
+                return None
+            for number, counts in fleet.take(0.5):
+                if number in left:
+                    left.discard(number)
+                    total.add(LabelCounts(**counts))
+                    on_progress(Progress(total.positions, resumed, 1 - len(left) / segments))
+    return total
