@@ -137,7 +137,7 @@ void bind_generate(nb::module_& m) {
         .def_ro("by_opponent", &Request::by_opponent);
 
     nb::class_<OwnedGame>(m, "TeacherGame",
-                          "A game that asks for searches and is told what they found.")
+                          "A game that requests searches and takes their results.")
         .def(nb::init<const Settings&, const Openings&, std::uint64_t>(), "settings"_a,
              "openings"_a, "number"_a)
         .def_prop_ro("is_over", [](const OwnedGame& g) { return g.game.is_over(); })

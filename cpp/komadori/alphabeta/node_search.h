@@ -112,8 +112,8 @@ std::optional<Score> Worker<E>::probe(Frame* f, Score beta, int depth, Move tabl
     }
 }
 
-// Out of check, before any move is tried: evaluates, and tells the node's score where it can be
-// told without. May take plies off the depth.
+// Out of check, before any move is tried: evaluates, and returns the node's score where it is known
+// without a search. May reduce the depth.
 template <Evaluator E>
 template <Node KIND>
 std::optional<Score> Worker<E>::shortcut(Frame* f, Score alpha, Score beta, int& depth,
@@ -164,7 +164,7 @@ std::optional<Score> Worker<E>::shortcut(Frame* f, Score alpha, Score beta, int&
     return std::nullopt;
 }
 
-// Whether a move isn't worth a look at this depth: for its history, or since the score would have
+// Whether to prune a move at this depth: for its history, or since the score would have
 // to rise by more than it can bring. What holds for a quiet move holds for those of less history.
 template <Evaluator E>
 bool Worker<E>::is_hopeless(const Frame* f, Move m, int history, bool gives_check, Score alpha,
@@ -189,8 +189,8 @@ bool Worker<E>::loses_too_much(Move m, int history, bool gives_check, int depth,
     return !exchange_gains(position_, m, -25 * reduced_depth * reduced_depth);
 }
 
-// Plies to add for the move; nothing where the node is settled by it: where all other moves hold
-// beta too, or the search was stopped.
+// Plies to add for the move; nothing where the node is decided: all other moves hold beta too
+// (multi-cut), or the search was stopped.
 template <Evaluator E>
 std::optional<int> Worker<E>::extension(Frame* f, Move m, bool gives_check, Score beta, int depth,
                                         bool cut_node, const Known& known) {

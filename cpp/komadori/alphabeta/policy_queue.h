@@ -51,7 +51,7 @@ class PolicyQueue {
     void supply(std::uint64_t key, std::span<const std::uint16_t> moves,
                 std::span<const float> values);
     void forget();  // not while searching
-    void wake();    // those who wait look at `stop` again
+    void wake();    // waiting threads check `stop` again
     std::size_t size() const {
         std::lock_guard lock(mutex_);
         return known_.size();

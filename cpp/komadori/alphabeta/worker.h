@@ -187,7 +187,7 @@ class Worker final : public AnyWorker {
     std::array<Line, MAX_PLIES + 4> lines_by_ply_;
 
     // How often a board (with the side to move) stands in the path, by the low bits of its key:
-    // most positions are seen not to repeat without a look at the path.
+    // most positions are known not to repeat without walking the path.
     static constexpr std::size_t SEEN = 1 << 13;
     std::array<std::uint8_t, SEEN> seen_;
     std::uint8_t& seen() { return seen_[position_.board_key() & (SEEN - 1)]; }
@@ -321,7 +321,7 @@ bool Worker<E>::has_mate_in_one(Frame* f) const {
     return true;
 }
 
-// Goes forth and back at random, null moves included, and compares with a fresh evaluator.
+// Makes and unmakes random moves, null moves included, and compares with a fresh evaluator.
 template <Evaluator E>
 std::uint64_t Worker<E>::evaluator_mismatches(const Position& start, std::uint64_t steps,
                                               std::uint64_t seed) {

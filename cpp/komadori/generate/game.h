@@ -1,4 +1,4 @@
-// One teacher game as a state machine: it asks for searches and is told what they found.
+// One teacher game as a state machine: it requests searches and takes their results.
 #pragma once
 
 #include <optional>

@@ -76,7 +76,7 @@ class KppWeights {
 };
 
 // An alphabeta::Evaluator. push only notes which pieces change; value works the sums out, from the
-// nearest position behind whose sums are known. A king's move starts its KPP and all KKP anew.
+// nearest position behind whose sums are known. A king's move recomputes its KPP and all KKP.
 class KppEvaluator {
   public:
     using Weights = KppWeights;

@@ -3,7 +3,7 @@
 namespace komadori::linear {
 namespace {
 
-int promise(Move m) {
+int order_score(Move m) {
     using alphabeta::PIECE_VALUE;
     if (m.is_drop()) return 0;
     int value = m.is_promotion() ? 50 : 0;
@@ -13,8 +13,8 @@ int promise(Move m) {
 
 }  // namespace
 
-void sort_by_promise(ListedMove* begin, ListedMove* end) {
-    for (ListedMove* m = begin; m < end; ++m) m->score = promise(m->move());
+void sort_captures_first(ListedMove* begin, ListedMove* end) {
+    for (ListedMove* m = begin; m < end; ++m) m->score = order_score(m->move());
     std::stable_sort(begin, end,
                      [](const ListedMove& a, const ListedMove& b) { return a.score > b.score; });
 }

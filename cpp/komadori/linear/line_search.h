@@ -1,4 +1,4 @@
-// A small alpha-beta search that tells where its best line ends, for learning.
+// A small alpha-beta search that returns the leaf of its best line, for learning.
 #pragma once
 
 #include <algorithm>
@@ -12,8 +12,8 @@ namespace komadori::linear {
 
 using alphabeta::Score;
 
-// Takers of much by little first, then promotions; others as they come.
-void sort_by_promise(ListedMove* begin, ListedMove* end);
+// Captures by MVV-LVA first, then promotions, then the rest in generation order.
+void sort_captures_first(ListedMove* begin, ListedMove* end);
 
 template <alphabeta::Evaluator E>
 class LineSearch {
@@ -95,7 +95,7 @@ Score LineSearch<E>::search(int ply, int depth, Score alpha, Score beta) {
     if (n == 0) return alphabeta::mated_in(ply);
     ListedMove moves[MAX_LEGAL_MOVES];
     for (int i = 0; i < n; ++i) moves[i].raw = legal[i].raw();
-    sort_by_promise(moves, moves + n);
+    sort_captures_first(moves, moves + n);
     Score best = -alphabeta::INFINITE;
     for (int i = 0; i < n; ++i) {
         const Move m = moves[i].move();
@@ -122,7 +122,7 @@ Score LineSearch<E>::quiesce(int ply, int depth, Score alpha, Score beta) {
     ListedMove moves[MAX_LEGAL_MOVES + 47];
     ListedMove* end = in_check ? generate_moves<MoveKind::EVASIONS>(position_, moves, false)
                                : generate_moves<MoveKind::CAPTURES>(position_, moves, false);
-    sort_by_promise(moves, end);
+    sort_captures_first(moves, end);
     const Bitboard pinned = position_.blockers(position_.turn(), position_.turn());
     const int made = position_.path_length();
     const Square last = made > 0 ? position_.path_move(made - 1).to() : NO_SQUARE;

@@ -92,7 +92,7 @@ struct FixedRead {
 FixedRead read_fixed(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t begin = 0,
                      std::size_t max_records = ALL);
 
-// How many of the first `limit` records are sound: the measure to tell formats apart.
+// Number of sound records among the first `limit`, to distinguish formats.
 std::size_t count_sound(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t limit);
 
 // Appends rows of the table. Moves aren't checked; throws RulesError where hcp is no position.

@@ -43,7 +43,7 @@ double Tree::stdev(const Node* node) const {
 
 // The edge with the largest PUCT score that isn't proven to lose (AlphaZero, Silver et al. 2018;
 // constants and first-play urgency as dlshogi has them). The first-play urgency takes the prior
-// mass of the children that are visited now, summed anew each time.
+// mass of the children that are visited now, summed each time.
 Tree::Selected Tree::select(Node& node, std::span<const std::uint16_t> allowed, bool at_root) {
     if (!node.front && node.touched < node.edge_count) bring_front(node);
     const float init = at_root ? options_.c_init_root : options_.c_init;

@@ -1,7 +1,7 @@
 """A player on a CSA server (floodgate and its kin).
 
 One connection plays one game after another: log in, agree, play, log in again. A lost connection
-is made anew after a pause that grows. Games are written as they end.
+is re-established with exponential backoff. Games are written as they end.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class _Connection:
         self._last_sent = time.monotonic()
         self._is_closed = threading.Event()
         self.is_game_over = threading.Event()
-        """Set by a line that tells a game's result, before it is read."""
+        """Set by the line with a game's result, before it is read."""
         for work in (self._listen, self._keep_alive):
             threading.Thread(target=work, name=f"csa {work.__name__}", daemon=True).start()
 
@@ -318,7 +318,7 @@ class CsaClient:
             connection.send(text + comment(board, score, decision.pv))
 
     def _go(self, summary: GameSummary, times: CsaTimes) -> GoCommand:
-        """The clocks as a player is told: what may be used, the margin taken off."""
+        """The clocks as passed to a player: the time left, less the margin."""
         told: list[int] = []
         for side, clock in enumerate(summary.clocks):
             left_ms = times.left_ms[side] + clock.increment_ms - self._margin_ms

@@ -44,12 +44,12 @@ class CsaClock:
     least_ms: int = 0
     """At least this is taken from the clock for each move."""
     unit_ms: int = 1000
-    """The unit in which the server tells times."""
+    """The unit of the server's times."""
 
 
 @dataclass(frozen=True)
 class GameSummary:
-    """What a server tells of a game before it begins."""
+    """A server's game summary."""
 
     game_id: str
     names: tuple[str, str]

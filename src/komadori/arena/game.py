@@ -81,9 +81,9 @@ class Conditions:
         return bool(self.main_ms or self.byoyomi_ms or self.increment_ms)
 
     def go(self, left_ms: list[float]) -> GoCommand:
-        """What a player is told: the limits, and the clocks where there are any.
+        """The `go` of a player: the limits, and the clocks where there are any.
 
-        An increment is added before the move it is for, so the clocks told contain it.
+        An increment is added before the move it is for, so the clocks sent include it.
         """
         if not self.has_clock:
             return GoCommand(nodes=self.nodes, depth=self.depth, movetime_ms=self.movetime_ms)

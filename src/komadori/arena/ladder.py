@@ -290,7 +290,7 @@ class Ladder:
     def next_pairing(
         self, among: Sequence[str] = (), against: Sequence[str] = ()
     ) -> tuple[str, str]:
-        """The two players whose next game tells most about the ratings.
+        """The two players whose next game is most informative about the ratings.
 
         That is where a result is open and the difference uncertain. With `among` at least one of
         the two is named there, with `against` the other one there. Raises LadderError without two

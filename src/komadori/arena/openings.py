@@ -1,7 +1,7 @@
 """Openings for paired games: at random by seed, from a file, or from game records.
 
 An opening is a start position and moves from it. Each is played twice with colours swapped,
-so none needs to be fair; a fair one only tells more.
+so none needs to be fair; a fair one is only more informative.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ def is_quiet(board: Board) -> bool:
 #: Files of openings, one per line; others are taken for game records.
 TEXT_SUFFIXES = (".txt", ".sfen", ".epd", "")
 
-#: How much of a recorded game is an opening, where nobody says.
+#: Default number of plies of a recorded game that count as its opening.
 DEFAULT_RECORD_PLIES = 24
 
 

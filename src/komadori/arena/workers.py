@@ -148,7 +148,7 @@ class Table:
         return player
 
     def play(self, job: Job, conditions: Conditions) -> GameRecord:
-        """Play one game; an engine that failed is started anew for the next."""
+        """Play one game; an engine that failed is restarted for the next."""
         a, b = self._player(0), self._player(1)
         for player, options in zip((a, b), job.options, strict=True):
             if options:
@@ -269,7 +269,7 @@ def main() -> int:
 
 
 def _listen(lines: queue.SimpleQueue[str | None], is_playing: threading.Event) -> None:
-    """Pass on the parent's lines. Without a parent nobody waits for the game that is played."""
+    """Pass on the parent's lines. Exit with the parent: its game is no longer wanted."""
     for line in sys.stdin:
         lines.put(line)
     if is_playing.is_set():

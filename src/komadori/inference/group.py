@@ -13,7 +13,7 @@ class EvaluatorGroup(FutureSlots):
     """Evaluators of the same network, each on a device of its own; it closes them.
 
     Its slots are theirs, taken in turns. Batches come back in the order in which the devices
-    finish them: `first_done` tells which is next. Raises ModelError where they differ in
+    finish them: `first_done` returns the next one. Raises ModelError where they differ in
     inputs or labels.
     """
 

@@ -77,7 +77,7 @@ def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
     `backend` is a key of BACKENDS; "auto" takes torch for folders, else OpenVINO. `options` go
     to the backend: `max_batch`, `slots`, `device` (auto, cpu, cuda:1, a provider of ONNX
     Runtime's), and what its class names (`precision`, `streams`,
-    `threads`, ...). Networks run in float32 unless told otherwise; the precision "auto" takes
+    `threads`, ...). Networks run in float32 by default; the precision "auto" takes
     the int8 form that lies beside an ONNX file (NAME-int8.xml, made of this very file), else
     bfloat16 on CPUs that multiply in it, and float16 on a GPU.
     Raises ModelError that names the file and what is wrong with it.

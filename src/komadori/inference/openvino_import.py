@@ -8,7 +8,7 @@ from typing import Any, cast
 
 
 def import_openvino() -> Any:
-    """The module `openvino`, imported so that it reports to nobody.
+    """The module `openvino`, imported without its telemetry.
 
     Its first import otherwise forks a process that sends an event. In an engine, where another
     thread waits for input, that process hangs, and keeps the engine's output open after its end.
@@ -18,7 +18,7 @@ def import_openvino() -> Any:
 
 
 def import_nncf() -> Any:
-    """The module `nncf`, imported so that it reports to nobody.
+    """The module `nncf`, imported without its telemetry.
 
     It would otherwise take consent as given, write files with an id of the user, and send events.
     """

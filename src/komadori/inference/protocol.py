@@ -82,7 +82,7 @@ class Evaluator(Protocol):
 
 @runtime_checkable
 class Polled(Protocol):
-    """An evaluator that can be asked whether a batch is done, so that nobody need wait for it."""
+    """An evaluator that can be polled for finished batches."""
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
         """A slot, of these that were started, whose outputs are there: the first to finish where

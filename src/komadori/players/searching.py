@@ -118,7 +118,7 @@ def _configurator(
 
 
 def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
-    """After which ply a game is drawn, to a searcher that heeds it."""
+    """Pass the ply limit of the game to a searcher that has such an option."""
     options: Any = getattr(searcher, "options", None)
     if hasattr(options, "draw_ply") and options.draw_ply != draw_ply:
         searcher.options = replace(options, draw_ply=draw_ply)  # type: ignore[attr-defined]

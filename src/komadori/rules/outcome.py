@@ -10,7 +10,7 @@ from typing import Final
 
 from komadori._core.rules import declaration_rules
 
-#: Points that Black and White need to declare a win, by rule; 0: nobody may declare.
+#: Points that Black and White need to declare a win, by rule; 0: no declaration.
 DECLARATION_POINTS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(declaration_rules())
 
 

@@ -111,7 +111,7 @@ class _Position(Generic[Key]):
         return self.progress.visits > 0 and (is_met or tree.root_solved(self.root))
 
     def allowed_rows(self, options: PuctOptions) -> int:
-        """Rows of the next batch; young searches aren't spoiled by many rows."""
+        """Rows of the next batch; few while the search is small."""
         hints, visits = self.conditions.hints, self.progress.visits
         expected = float(visits + hints.playouts)
         if self.share is not None:

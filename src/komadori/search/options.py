@@ -10,7 +10,7 @@ from komadori.rules import DECLARATION_POINTS
 
 #: However long a search will be, its first batches have one row per this many visits.
 EARLY_GROWTH = 4
-#: Settings that the tree itself heeds, by the names of `TreeOptions`, whose defaults they have.
+#: Settings of the tree itself, by the names of `TreeOptions`, which has their defaults.
 TREE_SETTINGS = (
     "c_init",
     "c_base",
@@ -44,7 +44,7 @@ _TREE = TreeOptions()
 
 
 def _of_tree(name: str) -> float:
-    """The tree's default, a float32, as the decimal number that was meant."""
+    """The tree's float32 default, as its shortest decimal."""
     return float(f"{getattr(_TREE, name):.7g}")
 
 

@@ -73,8 +73,8 @@ class Pipeline:
     def fill(self) -> None:
         """Begin as many batches as there are slots and rows for.
 
-        Only what a batch brings back changes a tree: nothing is collected between two looks at a
-        slow network, or the result would depend on how often that happens.
+        Only the outputs of a batch change a tree: nothing is collected between two polls of a slow
+        network, or the result would depend on how often it is polled.
         """
         if not self._has_news and self._flying:
             return

@@ -24,7 +24,7 @@ from komadori.search.resigning import Resigning, ResignRule
 from komadori.search.root_mate import CROWDED_SHARE, MOST_MOVES, MOVES_PER_NODE, RootMate
 from komadori.search.stopping import Condition, Conditions, Depth, Progress, conditions_of
 
-#: Longest wait for the network without a look at `stop`.
+#: Longest wait for the network before checking `stop` again.
 PATIENCE_S = 0.01
 
 
@@ -32,7 +32,7 @@ class PuctSearcher:
     """Tree search with a policy and value network (a `search.Searcher`).
 
     With a fixed number of nodes the result depends only on the evaluator's answers, the options
-    and the searches before it: never on timing. A searcher made anew, or after `new_game`,
+    and the searches before it: never on timing. A new searcher, or one after `new_game`,
     repeats itself exactly. The evaluator may serve several searchers one after another, not
     at the same time.
     """
@@ -262,7 +262,7 @@ class _Run:
         seen = -1
         met: Condition | None = None
         while True:
-            self._heed_ponderhit()
+            self._apply_ponderhit()
             progress.update()
             met = self._conditions.first_met(progress) or met
             # Whatever the hurry, a move is given by the policy at the least.
@@ -377,14 +377,14 @@ class _Run:
         self._next_info = now + self._interval_s
         return True
 
-    def _heed_ponderhit(self) -> None:
+    def _apply_ponderhit(self) -> None:
         if self.limits.ponder and (limits := self._searcher.take_ponderhit()) is not None:
             self.limits = limits
             self.progress.restart_clock()
             self._conditions = self._agreed_conditions()
 
     def _agreed_conditions(self) -> Conditions:
-        """The conditions of the limits in force, which the source heeds too."""
+        """The conditions of the current limits; the source uses them too."""
         pipeline = self._pipeline
         times = self._times()
         conditions = conditions_of(
@@ -445,7 +445,7 @@ class _Run:
 
 
 def invalid_outputs(evaluator: Evaluator) -> InferenceError:
-    """The error for a network that answers nonsense."""
+    """The error for a network whose outputs are invalid."""
     return InferenceError(
         f"{evaluator.name}: the network's outputs aren't numbers, or its values aren't between "
         "0 and 1"
@@ -453,7 +453,7 @@ def invalid_outputs(evaluator: Evaluator) -> InferenceError:
 
 
 def tree_options(options: PuctOptions) -> TreeOptions:
-    """The part of the settings that the tree heeds."""
+    """The settings that the tree uses."""
     tree = TreeOptions()
     for name in TREE_SETTINGS:
         setattr(tree, name, getattr(options, name))

@@ -18,7 +18,7 @@ MOVES_PER_NODE = 10
 #: And at most: some tenths of a second.
 MOST_MOVES = 500_000
 
-#: How long `solve` goes without a look at `stop`.
+#: How often `solve` checks `stop`.
 PATIENCE_S = 0.01
 
 #: Share of a CPU for the mate search where the network uses them all.

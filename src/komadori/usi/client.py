@@ -29,7 +29,7 @@ from komadori.usi.reaper import reaper
 #: Where Debian installs games; not on every user's PATH.
 EXTRA_FOLDERS = ("/usr/games", "/usr/local/games")
 
-#: How long an engine may take after it was told to stop.
+#: How long an engine may take to answer `stop`.
 STOP_GRACE_S = 10.0
 
 
@@ -129,7 +129,7 @@ class LineProcess:
         self._lines.put(None)
 
     def send(self, line: str) -> None:
-        """Send one line. Raises EngineDiedError where nobody listens any more."""
+        """Send one line. Raises EngineDiedError where the engine has exited."""
         if "\n" in line or "\r" in line:
             raise EngineError(f"{self.name}: a line can't hold a line break: {line!r}")
         assert self._process.stdin is not None

@@ -1,4 +1,4 @@
-"""The engine's options as tables: name, default, range, who heeds it, and its help text.
+"""The engine's options as tables: name, default, range, scope and help text.
 
 Names, units and defaults are dlshogi's and YaneuraOu's, which GUIs know and translate. The tables
 of docs/concepts/usi.md are made from these (tools/docs_tables.py).

@@ -1,6 +1,6 @@
 """The engine's options: how they are declared, set and read. The tables: `usi.option_tables`.
 
-Who heeds an option is its scope:
+An option's scope says who uses it:
 
 - SERVER   the server of the protocol (`ServerOptions`)
 - SEARCHER a setting of the searcher, taken over before the next search
@@ -29,7 +29,7 @@ class Scope(enum.Enum):
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """The options that the server of the protocol heeds; limits of 0 are none."""
+    """The options of the USI server itself; a limit of 0 is none."""
 
     nodes_limit: int = 0
     depth_limit: int = 0
@@ -49,7 +49,7 @@ _SERVER_FIELDS = frozenset(field.name for field in fields(ServerOptions))
 
 @dataclass(frozen=True)
 class EngineOption:
-    """An option as it is declared, who heeds it, and the setting it stands for.
+    """An option as it is declared, its scope, and the setting it stands for.
 
     The setting `field` (of the searcher's options, or of `ServerOptions`) is the value divided by
     `divisor`; a spin below zero means None there. A combo's choices stand for `meanings`, one
@@ -262,7 +262,7 @@ class OptionTable:
             }
 
     def server_options(self) -> ServerOptions:
-        """The values that the server heeds."""
+        """The values of the server's own options."""
         with self._lock:
             settings: dict[str, Any] = {
                 option.field: option.setting(self._values[key])

@@ -1,6 +1,6 @@
 """Engines die with the program that started them, however it dies.
 
-A small shell process holds the reading end of a pipe and is told each engine's process group. The
+A small shell process holds the reading end of a pipe and receives each engine's process group. The
 pipe closes when this process ends, by SIGKILL too; what is still alive a second later is killed.
 It costs a millisecond once. Windows has no process groups: there an engine sees its input end.
 """
@@ -33,7 +33,7 @@ for g in $live; do kill -s KILL -- "-$g" 2>/dev/null; done
 
 
 class Reaper:
-    """Kills the process groups it was told when this process ends. Safe to use from threads."""
+    """Kills the registered process groups when this process ends. Safe to use from threads."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()

@@ -22,7 +22,7 @@ class Watch:
         self._on_deaf = on_deaf
 
     def start(self, limit_ms: float | None) -> None:
-        """Halt the search this long after its clock began; None: only check whether it heeds
+        """Halt the search this long after its clock began; None: only check whether it obeys
         `stop`. Again after `ponderhit`.
         """
         threading.Thread(

@@ -1,7 +1,7 @@
 """Engines that aren't plain USI, each with its quirks, by the name of its program.
 
 `start(name, options)` finds the program on PATH or in Debian's folder of games and starts it.
-Options are the engine's own; each adapter's docstring tells which a user may want.
+Options are the engine's own; each adapter's docstring lists the useful ones.
 """
 
 from __future__ import annotations
