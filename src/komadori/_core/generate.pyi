@@ -236,7 +236,7 @@ class Request:
     def by_opponent(self) -> bool: ...
 
 class TeacherGame:
-    """A game that asks for searches and is told what they found."""
+    """A game that requests searches and takes their results."""
 
     def __init__(self, settings: Settings, openings: Openings, number: int) -> None: ...
 
