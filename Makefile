@@ -100,7 +100,7 @@ resolve: $(VENV)/.created
 	$(BIN)/python -c "import json; print(*sorted('{name} {version}'.format(**i['metadata']) \
 	  for i in json.load(open('build/resolve.json'))['install']), sep='\n')"
 
-# Attacks on the installed commands: races, kills, full disks, signals, damaged files.
+# Attacks on every command: races, kills, full disks, signals, damaged files, hostile servers.
 torture: dev
 	$(BIN)/python -m tools.torture
 

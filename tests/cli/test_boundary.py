@@ -85,7 +85,7 @@ def test_every_command_writes_to_out(tmp_path: Path) -> None:
                 found |= options(below)
         return found
 
-    assert not {"--output", "--run"} & options(group)
+    assert not {"--output", "--run", "--folder"} & options(group)
     game = tmp_path / "a.usi"
     game.write_text("startpos moves 7g7f 3c3d\n")
     for name in ("--out", "--output", "-o"):
@@ -169,7 +169,7 @@ def test_devices_and_backends_are_checked_before_anything_is_read(tmp_path: Path
         "report": [tmp_path],
         "lab run": ["x"],
         "generate relabel": [games, "--by", "x", "--out", out],
-        "generate selfplay": ["--folder", out],
+        "generate selfplay": ["--out", out],
         "bench inference": [],
     }
     tried = 0

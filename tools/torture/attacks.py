@@ -14,12 +14,13 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 from tools.torture.commands import COMMANDS, KOMADORI, arguments
 from tools.torture.servers import csa_servers, usi_engines
 
-from komadori.records import RecordError, read_games, sample_path, write_games
+from komadori.records import GameReader, RecordError, read_games, sample_path, write_games
 
 #: Seconds after a signal within which a command has to end, on a machine that does other work.
 PATIENCE_S = 10.0
@@ -328,7 +329,7 @@ def files(_shop: Path, folder: Path, chance: random.Random, _target: str) -> Non
 
 def _games() -> list:  # type: ignore[type-arg]
     if not _sample:
-        _sample.extend(read_games(sample_path())[:200])
+        _sample.extend(islice(GameReader(sample_path()), 200))
     return _sample
 
 

@@ -20,7 +20,7 @@ from komadori.extras import install_line
 #: Other spellings of a subcommand.
 ALIASES = {"analyze": "analyse"}
 #: Options by their earlier names.
-_OPTION_ALIASES = {"output": "out", "run": "out", "seconds": "time"}
+_OPTION_ALIASES = {"output": "out", "run": "out", "folder": "out", "seconds": "time"}
 #: Which extra brings a package.
 _EXTRAS = {
     "torch": "train",

@@ -20,7 +20,8 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.command("selfplay")
 @click.option(
     "-o",
-    "--folder",
+    "--out",
+    "folder",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
     help="Where the games go; the same command resumes it.",
