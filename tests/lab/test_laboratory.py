@@ -577,3 +577,12 @@ def test_a_wrong_file_is_told(change, text, tmp_path):
 )
 def test_measures_as_text(name, value, text):
     assert format_measure(name, value) == text
+
+
+def test_divergence_at_step_0_is_a_step():
+    """0 is a step, not the lack of one."""
+    fails = Claim("?", fails=("fast",))
+    runs = [dataclasses.replace(record("fast", seed), diverged=0) for seed in (1, 2, 3)]
+    (found,) = claims.judge([fails], runs)
+    assert found.verdict == "holds"
+    assert found.comparisons[0].text == ", ".join(["diverged at step 0"] * 3)

@@ -37,7 +37,7 @@ def teacher_job(
     player: Evaluation | EngineSpec,
     opponent: Evaluation | EngineSpec | None,
 ) -> dict[str, Any]:
-    """What a `TeacherWorker` needs to know, as JSON; paths are made absolute."""
+    """Configuration of a `TeacherWorker`, as JSON with absolute paths."""
     return {
         "folder": str(folder.absolute()),
         "settings": asdict(settings),
@@ -74,7 +74,7 @@ def _player(described: Mapping[str, Any]) -> Evaluation | EngineSpec:
 
 
 class GamesWorker:
-    """Plays numbers on one machine into a journal of its own (a `cluster.Worker`)."""
+    """Plays numbered games on one machine into its own journal (a `cluster.Worker`)."""
 
     def __init__(self, job: Mapping[str, Any], name: str, source: GameSource) -> None:
         folder = Path(job["folder"]) / WORKERS
@@ -131,7 +131,7 @@ def selfplay_job(
     at_once: int,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """What a `SelfPlayWorker` needs to know, as JSON. `options`: of `inference.load`."""
+    """Configuration of a `SelfPlayWorker`, as JSON. options: of `inference.load`."""
     return {
         "folder": str(folder.absolute()),
         "settings": asdict(settings),
@@ -145,7 +145,7 @@ def selfplay_job(
 
 
 class SelfPlayWorker(GamesWorker):
-    """Plays a network against itself, hundreds of games at once."""
+    """Self-play of a network, hundreds of games at once."""
 
     def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
         from komadori import inference
@@ -231,7 +231,7 @@ class ClusterGames:
 
 
 def adopt(folder: Path) -> list[StoredGame]:
-    """The games of workers' journals that a run before has left, when its head was killed."""
+    """Recover the games of workers' journals after the head was killed."""
     games: list[StoredGame] = []
     for path in sorted((folder / WORKERS).glob("*.journal")):
         games += read_journal(path)[0]
@@ -239,7 +239,7 @@ def adopt(folder: Path) -> list[StoredGame]:
 
 
 def forget(folder: Path) -> None:
-    """Remove workers' journals, whose games the folder has now."""
+    """Remove the workers' journals once the folder has their games."""
     for path in (folder / WORKERS).glob("*.journal"):
         path.unlink(missing_ok=True)
     if (folder / WORKERS).exists():

@@ -1,4 +1,4 @@
-"""What is counted of generated games while they are made."""
+"""Counts of generated games."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LENGTH_STEP = 20
 
 @dataclass
 class Counts:
-    """Of the games of some segments; duplicates are counted as such and in nothing else."""
+    """Over the games of some segments; duplicates count as duplicates only."""
 
     is_full: bool = True
     games: int = 0
@@ -26,16 +26,16 @@ class Counts:
     failed: int = 0
     """Games dropped because an engine crashed, hung or made an illegal move."""
     empty: int = 0
-    """Games that ended before a ply to learn from."""
+    """Games without a ply to train on."""
     plies: int = 0
     scored: int = 0
     differing: int = 0
     with_candidates: int = 0
     nodes: int = 0
     played_on: int = 0
-    """Games that nobody resigned although the rule said so."""
+    """Games without resignation in which the rule would have resigned."""
     wrongly_resigned: int = 0
-    """Those of them that whom it would have made the winner didn't win."""
+    """Those of them that the winner by the rule didn't win."""
     results: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
@@ -67,7 +67,7 @@ class Counts:
 
     @classmethod
     def total(cls, parts: Iterable[Counts]) -> Self:
-        """Of all of them together, without the digests."""
+        """The sum, without the digests."""
         total = cls()
         for part in parts:
             for name in _NUMBERS:

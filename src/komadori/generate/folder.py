@@ -39,7 +39,7 @@ SUFFIX = ".hcpe3.xz"
 
 
 class Facts(Protocol):
-    """What is known of a finished game besides its moves (`_core.generate.GameFacts`)."""
+    """Facts of a finished game besides its moves (`_core.generate.GameFacts`)."""
 
     @property
     def number(self) -> int: ...
@@ -64,7 +64,7 @@ class Facts(Protocol):
 
 
 class FinishedGame(Protocol):
-    """A game that has ended, as hcpe3; empty where nothing is to be learnt from it."""
+    """A finished game as hcpe3; empty if it has no ply to train on."""
 
     @property
     def facts(self) -> Facts: ...
@@ -75,7 +75,7 @@ class FinishedGame(Protocol):
 
 
 class FolderError(ValueError):
-    """A folder that can't be gone on with. The message says why."""
+    """A folder that can't be resumed; the message says why."""
 
 
 # ---- journals
@@ -133,7 +133,7 @@ def _frame(game: FinishedGame) -> bytes:
 
 
 def read_journal(path: Path, begin: int = 0) -> tuple[list[StoredGame], int]:
-    """The games from byte `begin` up to the first frame that isn't whole, and where that begins."""
+    """The games from byte `begin` up to the first incomplete frame, and that frame's offset."""
     with path.open("rb") as file:
         file.seek(begin)
         data = file.read()
@@ -153,10 +153,10 @@ def read_journal(path: Path, begin: int = 0) -> tuple[list[StoredGame], int]:
 
 
 class Journal:
-    """The finished games of one segment, appended to one after the other."""
+    """The journal of a segment: its finished games, appended."""
 
     def __init__(self, path: Path) -> None:
-        """A torn end, of a run that was killed while it wrote, is cut off."""
+        """Truncates an incomplete end, left by a killed process."""
         self.path = path
         games, self._size = read_journal(path) if path.exists() else ([], 0)
         self.numbers = {game.facts.number for game in games}
@@ -164,7 +164,7 @@ class Journal:
         os.ftruncate(self._file, self._size)
 
     def append(self, game: FinishedGame) -> None:
-        """Written whole or, where OSError is raised, not at all."""
+        """Append the games, all or (raising OSError) none."""
         frame = _frame(game)
         written = 0
         try:
@@ -189,7 +189,7 @@ class Journal:
 
 
 def fingerprint(card: Mapping[str, Any]) -> str:
-    """Equal for equal settings."""
+    """A digest of the settings."""
     return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()[:16]
 
 
@@ -215,7 +215,7 @@ def differences(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]
 
 
 class GameFolder:
-    """One run's hold on a folder of games. A context manager: it is locked until the end."""
+    """A run's access to a folder of games: a context manager that holds its lock."""
 
     def __init__(self, path: Path, card: Mapping[str, Any], segment_games: int = 1000) -> None:
         """`card`: everything that games depend on, as JSON. Raises FolderError where the folder
@@ -257,7 +257,7 @@ class GameFolder:
         if other := differences(begun["settings"], card):
             raise FolderError(
                 f"{self.path}: was begun with other settings: {'; '.join(other)}; "
-                "go on with those, or choose another folder"
+                "resume with those, or choose another folder"
             )
         return int(begun["segment_games"])
 
@@ -283,7 +283,7 @@ class GameFolder:
         self.close()
 
     def close(self) -> None:
-        """Give the folder back; journals stay as they are."""
+        """Release the folder; journals are kept."""
         for journal in self._journals.values():
             journal.close()
         self._journals.clear()
@@ -293,12 +293,12 @@ class GameFolder:
 
     @property
     def games(self) -> int:
-        """Games that are finished, duplicates included."""
+        """Number of finished games, duplicates included."""
         full = self._next * self.segment_games
         return full + sum(len(journal.numbers) for journal in self._journals.values())
 
     def missing(self, games: int) -> Iterator[int]:
-        """Numbers below `games` (0: without end) of games that aren't finished, ascending."""
+        """Numbers below `games` (0: unlimited) of unfinished games, ascending."""
         number = self._next * self.segment_games
         done = {n for journal in self._journals.values() for n in journal.numbers}
         while not games or number < games:
@@ -307,13 +307,13 @@ class GameFolder:
             number += 1
 
     def counts(self) -> Counts:
-        """Of all segments there are."""
+        """Counts over all segments."""
         return Counts.total(self._counts.values())
 
     # -- adding
 
     def add(self, games: Iterable[FinishedGame]) -> None:
-        """Keep finished games; segments that have become full are written."""
+        """Add finished games to the journals and write segments that are complete."""
         for game in games:
             segment = game.facts.number // self.segment_games
             if segment not in self._journals:
@@ -335,7 +335,7 @@ class GameFolder:
             self._next += 1
 
     def write_partial(self) -> None:
-        """Write the games of segments that aren't full too; their journals stay."""
+        """Also write incomplete segments; their journals are kept."""
         seen: set[int] = set()
         for segment, journal in sorted(self._journals.items()):
             games = sorted(journal.games(), key=lambda game: game.facts.number)
@@ -351,7 +351,7 @@ class GameFolder:
             self._write(segment, games, fresh, is_full=False)
 
     def _see(self, games: list[StoredGame]) -> list[bool]:
-        """Which of the games are new; failed ones have no moves to tell them apart."""
+        """Whether each game is new; failed games, without moves, count as new."""
         played = [game for game in games if game.facts.winner != Winner.UNKNOWN]
         fresh = iter(self._seen.add(_rows(game.facts.digest for game in played)))
         return [game.facts.winner == Winner.UNKNOWN or bool(next(fresh)) for game in games]
@@ -383,7 +383,7 @@ class GameFolder:
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """The folder's settings.json. Raises FolderError where it isn't one."""
+    """The folder's settings.json. Raises FolderError if it is missing or invalid."""
     path = folder / "settings.json"
     try:
         about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -402,7 +402,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def read_counts(path: Path) -> Counts | None:
-    """None where there are none. Raises FolderError where they are damaged."""
+    """None if there is none. Raises FolderError if it is damaged."""
     try:
         return Counts.from_json(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:
@@ -412,7 +412,7 @@ def read_counts(path: Path) -> Counts | None:
 
 
 def segment_files(folder: Path) -> list[Path]:
-    """The files of games in a folder, in their order."""
+    """The game files of a folder, in order."""
     return sorted(folder.glob(f"[0-9]*{SUFFIX}"))
 
 

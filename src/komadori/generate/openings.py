@@ -1,4 +1,4 @@
-"""What games begin with: lines of opening files, SFENs, positions of other games."""
+"""Openings of generated games: opening files, SFENs, positions of other games."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Lines:
     """
 
     def __init__(self, files: Iterable[Path | str] = ()) -> None:
-        """Raises OpeningError, which names file and line, for what can't be played."""
+        """Raises OpeningError with file and line for an illegal opening."""
         self.core = _core.Openings()
         self.openings: list[Opening] = []
         self.files = [str(path) for path in files]

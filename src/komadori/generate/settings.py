@@ -1,4 +1,4 @@
-"""How teacher games are played."""
+"""Settings of teacher games."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ LONGEST_GAME = 513
 
 @dataclass(frozen=True)
 class SearchBounds:
-    """Bounds of every search of a game; 0 is none."""
+    """Limits of each search of a game; 0 for none."""
 
     nodes: int = 0
     depth: int = 0
     weight: float = 1.0
-    """How often it is drawn, relative to the others."""
+    """Relative frequency."""
 
     def __post_init__(self) -> None:
         if self.nodes < 0 or self.depth < 0:
@@ -33,7 +33,7 @@ class SearchBounds:
 
     @classmethod
     def parse(cls, text: str) -> SearchBounds:
-        """From "nodes=1500", "depth=8,weight=0.5" and the like. Raises ValueError."""
+        """Parse "nodes=1500" or "depth=8,weight=0.5". Raises ValueError."""
         values: dict[str, Any] = {}
         for part in text.split(","):
             match = re.fullmatch(r"\s*(nodes|depth|weight)=([0-9.]+)\s*", part)
@@ -51,49 +51,49 @@ class SearchBounds:
 
 @dataclass(frozen=True)
 class TeacherSettings:
-    """A game depends on these, its number, the openings and the evaluations, on nothing else."""
+    """A game is determined by these, its number, the openings and the evaluations."""
 
     seed: int = 1
     searches: tuple[SearchBounds, ...] = (SearchBounds(nodes=1500),)
-    """Of a game's searches; one of several is drawn per game."""
+    """Search limits; one of several is drawn per game."""
     opening_share: float = 1.0
-    """Games that begin with one of the openings, where there are any; others with the start
-    position."""
+    """Fraction of games that begin with an opening, if there are any; the others begin with the
+    start position."""
     opening_plies: tuple[int, int] = (0, 24)
-    """How many moves of an opening are played: drawn evenly between the two."""
+    """Moves played of an opening: uniform between the two."""
     random_moves: int = 6
-    """After the opening: drawn evenly from 0 on."""
+    """Most random moves after the opening: uniform from 0."""
     multipv: int = 1
-    """Lines of the searches that are sampled from or keep candidates."""
+    """MultiPV of searches that are sampled from or keep candidates."""
     sampled_plies: int = 0
-    """Plies after the random moves that are sampled from the lines: drawn evenly from 0 on."""
+    """Most plies after the random moves that are sampled from the lines: uniform from 0."""
     sample_temperature_cp: float = 50.0
-    """A line's chance is exp(score / temperature)."""
+    """Lines are sampled in proportion to exp(score / temperature)."""
     sample_window_cp: int = 150
-    """Lines further below the best are never sampled."""
+    """Lines further below the best are not sampled."""
     candidate_share: float = 0.0
-    """Plies besides the sampled ones that keep all lines as candidates."""
+    """Fraction of the other plies that keep all lines as candidates."""
     candidate_temperature_cp: float = 100.0
     """Visits of candidates are 1,000 x softmax(score / temperature)."""
     opponent_share: float = 0.0
-    """Games in which one side is played by the opponent's evaluation; its plies aren't learnt."""
+    """Fraction of games with the opponent's evaluation on one side, whose plies give no samples."""
     opponent_searches: tuple[SearchBounds, ...] = ()
-    """Of the opponent; none: as the game's."""
+    """Search limits of the opponent; by default the game's."""
     resign_cp: int = 3000
     resign_plies: int = 2
-    """The loser resigns when so many plies in a row were beyond `resign_cp`, seen from both
-    sides."""
+    """The loser resigns after so many consecutive plies beyond `resign_cp`, by both sides'
+    scores."""
     play_on_share: float = 0.1
-    """Games that nobody resigns: they tell how often resigning would have been wrong."""
+    """Fraction of games without resignation, to measure how often resigning is wrong."""
     repetitions: int = 2
-    """Occurrences of a position that end the game; the rules say 4."""
+    """Occurrences of a position that end the game; 4 by the rules."""
     declaration: str = "27"
     max_plies: int = 320
-    """A game is drawn after so many moves."""
+    """A game of this length is a draw."""
     inner_share: float = 0.0
-    """Plies of whose search a position is drawn and searched too."""
+    """Fraction of plies of whose search tree a position is drawn and searched too."""
     inner_depth: int = 8
-    """How far below the ply at most."""
+    """Its largest distance from the ply."""
     hash_mb: int = 4
     """Of each engine's transposition table."""
 
@@ -144,7 +144,7 @@ class TeacherSettings:
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> TeacherSettings:
-        """From a TOML table or JSON object. Raises ValueError, which names what is wrong."""
+        """From a TOML table or JSON object. Raises ValueError that names the wrong setting."""
         known = {field.name: field for field in fields(cls)}
         if unknown := sorted(set(values) - set(known)):
             raise ValueError(f"no setting is called {', '.join(unknown)}")

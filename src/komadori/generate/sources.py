@@ -1,4 +1,4 @@
-"""Where finished games come from."""
+"""Sources of games."""
 
 from __future__ import annotations
 
@@ -20,29 +20,29 @@ class GameSource(Protocol):
     """Plays numbered games."""
 
     def add(self, numbers: Sequence[int]) -> None:
-        """Games to be played, in this order."""
+        """Queue games, by number."""
 
     @property
     def waiting(self) -> int:
-        """Games of those that aren't finished."""
+        """Queued games that aren't finished."""
 
     def take(self, timeout_ms: int) -> Sequence[FinishedGame]:
         """Games that have ended since the last call; waits for one so long."""
 
     def stop(self) -> None:
-        """End at once; games in play are lost."""
+        """Stop at once; games in progress are lost."""
 
 
 @dataclass(frozen=True)
 class Evaluation:
-    """One of the alpha-beta search's evaluations. weights: None for what comes with the package."""
+    """An evaluation of the alpha-beta search. weights: None for the bundled ones."""
 
     name: str = "nnue"
     weights: Path | None = None
     fv_scale: int = 16
 
     def card(self) -> dict[str, Any]:
-        """What tells it from others: the content of its weights, wherever they lie."""
+        """Its identity: a digest of the weights' content."""
         return {"evaluation": self.name, "weights": self._digest(), "fv_scale": self.fv_scale}
 
     def _digest(self) -> str | None:
@@ -57,7 +57,7 @@ class Evaluation:
 
 
 class BuiltinGames:
-    """The built-in alpha-beta search, a thread per game in play (a `GameSource`)."""
+    """The built-in alpha-beta search, one thread per game (a `GameSource`)."""
 
     def __init__(
         self,

@@ -1,4 +1,4 @@
-"""What a folder of generated games holds."""
+"""Statistics of a folder of generated games."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ SCORE_EDGES = (-3000, -2000, -1000, -500, -200, -50, 50, 200, 500, 1000, 2000, 3
 
 
 class DistinctPositions:
-    """Counts distinct positions in bounded memory: exactly up to `limit` of them, then among the
-    positions of every second, fourth, ... hash alone (an error of about 1 / sqrt(limit))."""
+    """Counts distinct positions in bounded memory: exactly up to `limit`, beyond it by sampling
+    every 2nd, 4th, ... hash (relative error about 1 / sqrt(limit))."""
 
     def __init__(self, limit: int = 1 << 24) -> None:
         self.limit = limit
@@ -59,7 +59,7 @@ class DistinctPositions:
 
 @dataclass
 class Statistics:
-    """Of a folder: what was counted while games were made, and what their positions tell."""
+    """Of a folder: the counts kept while playing, and measures of the positions."""
 
     counts: Counts
     positions: int = 0
@@ -70,12 +70,12 @@ class Statistics:
     )
     mates: int = 0
     score_deviation_cp: float = 0.0
-    """Standard deviation of the scores that aren't mates."""
+    """Standard deviation of the scores without mates."""
     bytes: int = 0
     skipped: int = 0
-    """Damaged games that were left out."""
+    """Damaged games, skipped."""
     journal_games: int = 0
-    """Finished games that no segment holds yet."""
+    """Finished games not yet in a segment."""
 
     @property
     def bytes_per_ply(self) -> float:
@@ -97,7 +97,7 @@ class Statistics:
         }
 
     def lines(self) -> list[str]:
-        """For people."""
+        """As text."""
         c = self.counts
         games = max(c.games, 1)
         lines = [
@@ -149,7 +149,7 @@ class Statistics:
 def folder_statistics(
     folder: Path, on_file: Callable[[int, int], None] = lambda _done, _of: None
 ) -> Statistics:
-    """Reads all games of the folder. Raises FolderError, RecordError, OSError."""
+    """Read all games of the folder. Raises FolderError, RecordError, OSError."""
     from komadori.generate.folder import read_journal
 
     read_settings(folder)
@@ -167,7 +167,7 @@ def folder_statistics(
 def positions_statistics(
     files: Iterable[Path], on_file: Callable[[int, int], None] = lambda _done, _of: None
 ) -> Statistics:
-    """Of the positions of any files of records."""
+    """Statistics of the positions of any record files."""
     files = list(files)
     statistics = Statistics(Counts())
     distinct = DistinctPositions()

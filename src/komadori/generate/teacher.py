@@ -1,4 +1,4 @@
-"""Teacher games into a folder: a source plays numbered games, the folder keeps them."""
+"""Teacher games: a source plays numbered games, a folder stores them."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ _POLL_MS = 100
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is. games: of all asked for. The rest counts this run alone."""
+    """Progress of a run. games: of all requested. The other counts are of this run alone."""
 
     games: int
     asked: int
-    """0: without end."""
+    """0: unlimited."""
     plies: int
     nodes: int
     seconds: float
@@ -40,7 +40,7 @@ class Progress:
 def teacher_card(
     settings: TeacherSettings, lines: Lines, players: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """What a folder of teacher games depends on. players: the cards of who plays."""
+    """Everything that determines a folder of teacher games. players: the players' cards."""
     return {
         "kind": "teacher",
         **asdict(settings),
@@ -58,7 +58,7 @@ def generate_games(
     on_progress: Callable[[Progress], None] = lambda _: None,
     stop: Callable[[], bool] = bool,
 ) -> bool:
-    """Play the games below that number (0: without end) that the folder lacks.
+    """Play the games below that number (0: unlimited) that the folder lacks.
 
     Returns whether all are there; False where `stop` said so. The source is stopped in any case,
     and what is finished lies in segment files.

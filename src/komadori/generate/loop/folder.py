@@ -82,7 +82,7 @@ class Loop:
         other = [one for one in other if one.split(" ", 1)[0] not in MAY_DIFFER]
         if other:
             raise LoopError(
-                f"{self.folder}: was begun with other settings: {'; '.join(other)}; go on with "
+                f"{self.folder}: was begun with other settings: {'; '.join(other)}; resume with "
                 "those, or choose another folder"
             )
 
