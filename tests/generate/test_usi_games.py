@@ -126,6 +126,8 @@ def test_a_bad_engine_is_restarted_and_its_game_dropped(
 def test_an_engine_that_always_fails_ends_the_run_with_its_reason(tmp_path, engine) -> None:
     with pytest.raises(EngineError, match=r"10 games in a row failed.*said no score"):
         play(tmp_path / "games", engine("silent", 8), games=40)
+    with pytest.raises(EngineError, match=r"2 games in a row failed.*said no score"):
+        play(tmp_path / "few", engine("silent", 8), games=2)
 
 
 def test_stop_is_quick_while_an_engine_hangs(tmp_path, engine) -> None:

@@ -102,6 +102,7 @@ class UsiGames:
         self._finished: list[FinishedGame] = []
         self._failure: BaseException | None = None
         self._failed_in_row = 0
+        self._has_played = False
         self._stopping = False
         self._engines: set[ExternalEngine] = set()
         self._threads = [
@@ -163,7 +164,7 @@ class UsiGames:
                         return
                     self._note_failure(number, error)
                 else:
-                    self._note(game, 0)
+                    self._note(game)
         except BaseException as error:  # handed to the thread that takes
             with self._changed:
                 self._failure = self._failure or error
@@ -191,21 +192,22 @@ class UsiGames:
                 self._engines.discard(engine)
             _close(engine)
 
-    def _note(self, game: FinishedGame, failed_in_row: int) -> None:
+    def _note(self, game: FinishedGame, failure: Exception | None = None) -> None:
         with self._changed:
-            self._failed_in_row = failed_in_row
+            self._failed_in_row = 0 if failure is None else self._failed_in_row + 1
+            self._has_played = self._has_played or failure is None
             self._finished.append(game)
             self._unfinished -= 1
+            failed = self._failed_in_row
+            if failed >= MOST_FAILURES or (failed and not (self._has_played or self._unfinished)):
+                self._failure = EngineError(f"{failed} games in a row failed, the last: {failure}")
             self._changed.notify_all()
 
     def _note_failure(self, number: int, error: Exception) -> None:
-        failed = self._failed_in_row + 1
         facts = StoredFacts(
             number, 0, Winner.UNKNOWN, End.INTERRUPTED, Winner.UNKNOWN, 0, 0, 0, 0, 0
         )
-        self._note(StoredGame(facts, b"", b""), failed)
-        if failed >= MOST_FAILURES:
-            raise EngineError(f"{failed} games in a row failed, the last: {error}") from error
+        self._note(StoredGame(facts, b"", b""), error)
 
     def _play(self, number: int, engines: list[ExternalEngine]) -> FinishedGame:
         game = _core.TeacherGame(self._settings, self._lines, number)
