@@ -12,7 +12,7 @@ CXX_FILES := $(shell find cpp -name '*.cpp' -o -name '*.h')
 PY_FOLDERS := src tests bench tools
 BUILD_INPUTS := $(CXX_FILES) CMakeLists.txt cpp/cmake/variants.cmake pyproject.toml
 
-.PHONY: torture web quickstart test check lint install dev wheel docs docs-build resolve stubs sanitize arm64 format clean
+.PHONY: torture test-cluster web quickstart test check lint install dev wheel docs docs-build resolve stubs sanitize arm64 format clean
 
 quickstart: $(if $(wildcard $(VENV)/.dev),dev,install)
 	$(BIN)/komadori quickstart
@@ -103,6 +103,12 @@ resolve: $(VENV)/.created
 # Attacks on every command: races, kills, full disks, signals, damaged files, hostile servers.
 torture: dev
 	$(BIN)/python -m tools.torture
+
+# Commands on a Ray cluster of nodes on this machine, some of them killed. Ray is a large package that
+# nothing else here needs, so only this installs it.
+test-cluster: dev
+	$(INSTALL) ray
+	$(BIN)/python -m pytest -q -m slow tests/cluster
 
 # The types of the compiled core, written from it and committed; `make lint` holds them current.
 stubs: dev
