@@ -114,7 +114,8 @@ def export(
 
 def engine(model: Path, precision: str) -> str:
     options = f"DNN_Model={model}&DNN_Precision={precision}&UCT_Threads=1&PV_Interval=0"
-    return f"usi:{sys.executable} -m komadori usi --player model?{options}&nodes=12&name={precision}"
+    command = f"{sys.executable} -m komadori usi --player model"
+    return f"usi:{command}?{options}&nodes=12&name={precision}"
 
 
 def play(black: str, white: str) -> None:
