@@ -218,3 +218,19 @@ def test_memory_limits_are_enforced_here() -> None:
     assert done.returncode == 1
     assert b"MemoryError" in done.stderr
     assert resource.RLIMIT_DATA >= 0
+
+
+@pytest.mark.parametrize("name", ["usi", "kif"])
+def test_junk_without_an_end_is_not_read_to_its_end(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("komadori.records.formats.MOST_JUNK_LINES", 100)
+    monkeypatch.setattr("komadori.records.kif.MOST_LINES", 100)
+    path = tmp_path / f"a.{name}"
+    write_games(path, [Game.from_usi(["7g7f", "3c3d"])])
+    sound = path.read_bytes()
+    path.write_bytes(sound + b"x\n" * 5000 + sound)
+    found = read_games(path)
+    assert [game.usi_moves() for game in found] == [["7g7f", "3c3d"]]
+    assert "the rest isn't read" in str(found.skipped[-1])
+    assert len(found.skipped) <= 102

@@ -21,6 +21,8 @@ from komadori.rules import RulesError
 __all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "share_of_sound"]
 
 CHUNK_GAMES = 512
+#: Lines in a row that are no games, behind which a file of a game per line isn't read on.
+MOST_JUNK_LINES = 10_000
 #: JSON is read as a whole.
 JKF_BYTES = 1 << 28
 Data = NDArray[np.uint8]
@@ -73,7 +75,18 @@ def _read_core(
 
 
 def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
-    for lines in kif.split_games(lines_of(data)):
+    games = kif.split_games(lines_of(data))
+    while True:
+        try:
+            lines = next(games, None)
+        except kif.BadLineError as error:
+            reason = f"line {error.number}: {error}; the rest isn't read"
+            yield Chunk(
+                [], [Skipped(path, error.offset, len(data), error.offset, reason)], len(data)
+            )
+            return
+        if lines is None:
+            return
         begin, end = lines[0].offset, lines[-1].end
         game, fault = kif.read_sound_part(lines)
         skipped = []
@@ -90,6 +103,7 @@ def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
 
 def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
     chunk = Chunk([], [], 0)
+    junk = 0  # lines in a row
     for line in lines_of(data):
         text = line.text.strip("\ufeff \t")
         chunk.offset = line.end
@@ -99,7 +113,13 @@ def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
             game = usi.read_game(text)
         except (RecordError, RulesError) as error:
             chunk.skipped.append(Skipped(path, line.offset, chunk.offset, line.offset, str(error)))
+            junk += 1
+            if junk == MOST_JUNK_LINES:
+                reason = f"{junk:,} lines without a game; the rest isn't read"
+                chunk.skipped.append(Skipped(path, line.end, len(data), line.end, reason))
+                break
         else:
+            junk = 0
             game.source = Source(path, line.offset)
             chunk.games.append(game)
         if len(chunk.games) == CHUNK_GAMES:

@@ -57,6 +57,10 @@ _RULINGS = {
 }
 
 
+#: Lines of a game, variations and comments with it; more are no record but an attack on memory.
+MOST_LINES = 200_000
+
+
 class BadLineError(RecordError):
     """A line that can't be read; `offset` is its byte in the file, `number` its number."""
 
@@ -66,7 +70,10 @@ class BadLineError(RecordError):
 
 
 def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """The games of a file of many: a header, or a `#KIF` line, behind moves begins one."""
+    """The games of a file of many: a header, or a `#KIF` line, behind moves begins one.
+
+    Raises BadLineError behind a game of more than MOST_LINES lines, which it gives up to there.
+    """
     game: list[Line] = []
     has_moves = False
     for line in lines:
@@ -79,6 +86,9 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
                 _NUMBERED.match(text) or _KI2_MOVE.match(text) or text.startswith("まで")
             )
         game.append(line)
+        if len(game) >= MOST_LINES:
+            yield game
+            raise BadLineError(line, f"a game of more than {MOST_LINES:,} lines")
     if any(line.text.strip("\ufeff \t") for line in game):
         yield game
 
