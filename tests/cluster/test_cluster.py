@@ -37,10 +37,21 @@ def cluster():
     made.shutdown()
 
 
+def add_node(cluster):
+    """A node of a core. Ray gives one 30 seconds to start, which a busy machine may not keep."""
+    for attempt in range(4):
+        try:
+            return cluster.add_node(num_cpus=1, object_store_memory=100 << 20)
+        except Exception as error:
+            if attempt == 3 or "timed out" not in str(error):
+                raise
+    return None
+
+
 @pytest.fixture(scope="module")
 def nodes(cluster):
     """Two nodes of a core each; the last test kills the first."""
-    made = [cluster.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2)]
+    made = [add_node(cluster) for _ in range(2)]
     cluster.wait_for_nodes()
     return made
 
@@ -130,7 +141,7 @@ def test_a_lost_node_loses_nothing_but_games_in_play(cluster, nodes, tmp_path) -
 @pytest.fixture
 def mortal(cluster):
     """Two more nodes of a core each, of which the test may kill any."""
-    made = [cluster.add_node(num_cpus=1, object_store_memory=100 << 20) for _ in range(2)]
+    made = [add_node(cluster) for _ in range(2)]
     cluster.wait_for_nodes()
     yield made
     for node in made:
