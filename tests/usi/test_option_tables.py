@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from komadori._core.tree import TreeOptions
+from komadori.encoding.value import DLSHOGI_COEF
 from komadori.players.searchers import SEARCHERS
 from komadori.search import PuctOptions
 from komadori.search.alphabeta import AlphaBetaOptions
@@ -74,3 +75,8 @@ def test_the_server_reads_its_options_typed() -> None:
         nodes_limit=7, visit_limit=9, own_book=True, book_file="b.db", mate_memory_mb=128
     )
     assert table.settings() == {"mate_memory_mb": 128}
+
+
+def test_the_coefficient_is_dlshogis() -> None:
+    """A number in the table, since the USI server loads no numpy before `usiok`."""
+    assert option_table("model").number("Eval_Coef") == round(DLSHOGI_COEF)

@@ -3,7 +3,7 @@
 //
 //   own view, other's view   of the inputs: the side to move's pieces are "own" in the first
 //        |          |
-//   FT: rows of 256 int16 added up, and a bias           kept incrementally, one row a feature
+//   FT: rows of 256 int16 added up, and a bias           kept incrementally, one row per feature
 //        |          |        clipped to 0..127
 //        +----++----+        512 uint8
 //             ||
