@@ -1,11 +1,12 @@
 """`komadori web` under load, in one run: how fast a page searches beside `komadori bench search`,
 how twenty pages at once are answered, and what a thousand positions leave in memory.
 
-    python bench/web.py                     # all of it, about two minutes
+    python bench/web.py                     # all of it, about four minutes
     python bench/web.py --pages 50 speed
 
 Limits: nodes/s of a page's search at least 0.95 of the searcher's own; with twenty pages the median
-answer to a move under 200 ms; at least 5 analysis updates per second; no growth of memory.
+answer to a move under 200 ms; at least 5 analysis updates per second; first paint under 1 s, with
+an empty cache too; no task over 50 ms in the page; no growth of memory in server or page.
 """
 
 from __future__ import annotations
@@ -31,6 +32,8 @@ from websockets.asyncio.client import ClientConnection, connect
 
 from komadori.rules import Board
 from komadori.search.measure import POSITIONS
+
+WEB = Path(__file__).parent.parent / "web"
 
 #: Measurements of each of a pair, taken in turns.
 TURNS = 3
@@ -316,51 +319,17 @@ async def measure_memory(model: str, positions: int) -> None:
         server.close()
 
 
-PAINT = "performance.getEntriesByName('first-contentful-paint')[0]?.startTime"
-#: Long tasks are those over 50 ms, by the browser's own account.
-WATCH_TASKS = """
-window.longTasks = [];
-new PerformanceObserver(list => window.longTasks.push(...list.getEntries().map(e => e.duration)))
-    .observe({ type: 'longtask', buffered: true });
-"""
-
-
-async def measure_browser(model: str, seconds: float) -> None:
-    """In Chromium: the first paint, and long tasks while an analysis runs."""
-    from playwright.async_api import async_playwright
-
+def measure_browser(model: str) -> None:
+    """First paint, updates, long tasks and memory of the page, by `web/tools/measure.mjs`."""
+    node = shutil.which("node")
+    if node is None or not (WEB / "node_modules" / "playwright-core").is_dir():
+        print("browser: needs Node and `npm --prefix web ci`\n")
+        return
     server = Server(model)
     try:
-        async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(
-                executable_path=shutil.which("chromium"),
-                args=["--no-sandbox", "--disable-gpu", "--disable-background-networking"],
-            )
-            paints = []
-            for _ in range(5):
-                context = await browser.new_context(viewport={"width": 1440, "height": 900})
-                page = await context.new_page()
-                await page.add_init_script(WATCH_TASKS)
-                await page.goto(f"http://{server.host}/")
-                await page.locator(".status.open").wait_for(state="attached")
-                while (paint := await page.evaluate(PAINT)) is None:
-                    await page.wait_for_timeout(50)
-                paints.append(paint)
-                if len(paints) < 5:
-                    await context.close()
-            await page.wait_for_timeout(1000)
-            await page.keyboard.press("l")
-            await page.locator(".line-rate").first.wait_for()
-            loading = await page.evaluate("window.longTasks.splice(0).map(Math.round)")
-            await page.wait_for_timeout(1000 * seconds)
-            tasks = sorted(await page.evaluate("window.longTasks.splice(0).map(Math.round)"))
-            longest = f", the longest {tasks[-1]} ms" if tasks else ""
-            print(f"first paint: {statistics.median(paints):.0f} ms (limit 1000)")
-            print(
-                f"long tasks (over 50 ms): {len(loading)} until the first line of the search, "
-                f"{len(tasks)} in {seconds:g} s of analysis{longest}"
-            )
-            await browser.close()
+        command = [node, "tools/measure.mjs", f"http://{server.host}"]
+        subprocess.run(command, cwd=WEB, check=True)
+        print()
     finally:
         server.close()
 
@@ -380,7 +349,7 @@ async def main() -> None:
     if "pages" in parts:
         await measure_pages(arguments.model, arguments.pages, 20.0, arguments.playouts)
     if "browser" in parts:
-        await measure_browser(arguments.model, 10.0)
+        await asyncio.to_thread(measure_browser, arguments.model)
     if "memory" in parts:
         await measure_memory(arguments.model, arguments.positions)
 

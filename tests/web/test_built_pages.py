@@ -82,3 +82,9 @@ def test_building_again_gives_the_committed_pages(vite, tmp_path):
     again, committed = files(tmp_path), files(STATIC)
     assert sorted(again) == sorted(committed)
     assert [name for name in committed if again[name] != committed[name]] == []
+
+
+@pytest.mark.slow
+def test_the_pages_own_tests_pass(vite):
+    command = [vite, "node_modules/vitest/vitest.mjs", "run"]
+    subprocess.run(command, cwd=WEB, check=True)
