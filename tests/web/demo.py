@@ -58,7 +58,7 @@ def make_ladder(path: Path, network: str) -> None:
     with Ladder.create(path, make_settings(conditions)) as ladder:
         ladder.add("random", "random", anchor_elo=0.0)
         ladder.add("material", "material")
-        ladder.add("policy", f"policy:{network}")
+        ladder.add("policy", f"policy:{network}", note="resnet2x32, no search")
         for nodes in (200, 1000, 5000):
             ladder.add(f"alpha-beta, {nodes} nodes", f"alphabeta?nodes={nodes}")
         ladder.play(60, block=4)

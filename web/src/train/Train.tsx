@@ -12,8 +12,10 @@ import type { RunInfo } from '../protocol';
 import { Loop } from './Loops';
 import { loops, number, runs, useFresh, useLog, type Entry } from './data';
 
-const GROUPS: readonly { title: 'curves.loss' | 'curves.accuracy' | 'curves.rate' | 'curves.speed' | 'curves.gradient'; keys: RegExp; percent?: boolean }[] = [
-  { title: 'curves.loss', keys: /(^|_)loss(_before|_after)?$/ },
+const GROUPS: readonly { title: 'curves.loss' | 'curves.policyLoss' | 'curves.valueLoss' | 'curves.accuracy' | 'curves.rate' | 'curves.speed' | 'curves.gradient'; keys: RegExp; percent?: boolean }[] = [
+  { title: 'curves.loss', keys: /^loss(_before|_after)?$/ },
+  { title: 'curves.policyLoss', keys: /^policy_loss$/ },
+  { title: 'curves.valueLoss', keys: /^value(_result|_score)?_loss$/ },
   { title: 'curves.accuracy', keys: /accuracy|top_?\d+$|agree/, percent: true },
   { title: 'curves.rate', keys: /^rate$/ },
   { title: 'curves.speed', keys: /^samples_per_s$/ },
