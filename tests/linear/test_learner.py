@@ -252,7 +252,7 @@ def test_the_command(tmp_path) -> None:
     assert again.exit_code == 1
     assert "holds a run already" in again.output
     wrong = CliRunner().invoke(command, [*arguments, "--set", "relative=perhaps"])
-    assert "bool is needed" in wrong.output
+    assert "true or false is needed" in wrong.output
 
 
 @pytest.mark.slow
