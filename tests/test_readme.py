@@ -45,6 +45,7 @@ SHORTENED: dict[str, tuple[str, ...]] = {
 #: Parts of a command that would take long, and what stands for them.
 REPLACED = {
     "--time 2": "--time 0.05",
+    "--playouts 200": "--playouts 2",
     "--nodes 5000": "--nodes 3",
     "--nodes 20000": "--nodes 20",
     "movetime=50": "movetime=5",
@@ -67,6 +68,8 @@ LEFT_OUT = {
     "komadori tune": "tests/arena has its own",
     "torchrun": "tests/training has its own",
     "python bench/": "measures for minutes",
+    "usi:/opt/engine": "an external engine",
+    "python:my_module": "the reader's own function",
     "python -m komadori.training": "tests/training has its own",
     "--help": "",
 }
@@ -160,7 +163,7 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("readme")
     shutil.copytree(ROOT / "experiments", folder / "experiments")
     (folder / "runs/quickstart").mkdir(parents=True)
-    for name in ("runs/quickstart/model.onnx", "my.onnx"):
+    for name in ("runs/quickstart/model.onnx", "my.onnx", "large.onnx"):
         write_random_resnet(folder / name, 1, 8)
     games = []
     for game in records.read_games(records.sample_path()):
@@ -173,6 +176,8 @@ def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     records.write_games(folder / "floodgate/own.csa", games)
     for name in ("games.csa", "new.hcpe3", "other.hcpe3"):
         records.write_games(folder / name, games)
+    with records.SampleWriter(folder / "games.hcpe") as writer:
+        writer.write(records.samples_of(games[:1]))
     for game in games:
         game.end = records.End.RESIGN
     records.write_games(folder / "games/own.csa", games)
