@@ -260,7 +260,8 @@ def test_the_inside_of_the_network_is_shown(visit: Open) -> None:
     expect(page.locator(".candidates tbody tr").first).to_be_visible()
     for name in ("tree", "checkpoints", "compare", "planes", "attention"):
         page.locator(f"[data-panel={name}] h2 button").click()
-    expect(page.locator("[data-panel=checkpoints] .uplot").first).to_be_visible()
+    # The server loads torch and a checkpoint for it.
+    expect(page.locator("[data-panel=checkpoints] .uplot").first).to_be_visible(timeout=120_000)
     expect(page.locator("[data-panel=attention] [aria-busy=true]")).to_have_count(0)
     if PICTURES:
         page.set_viewport_size({"width": 1440, "height": 1500})
