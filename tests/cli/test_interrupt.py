@@ -93,7 +93,7 @@ def test_a_command_that_swallows_the_interrupt_is_ended_and_leaves_no_file(tmp_p
     )
     assert process.stdout is not None
     process.stdout.readline()
-    status, messages, seconds = stop(process, signal.SIGINT, after=0)
+    status, messages, seconds = stop(process, signal.SIGINT, after=0.5)  # it sleeps by then
     assert (status, messages) == (130, "interrupted; nothing is lost\n")
     assert seconds < 6
     assert list(tmp_path.iterdir()) == []
