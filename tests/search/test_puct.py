@@ -709,18 +709,15 @@ def test_a_ponder_that_missed_frees_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("visits", "expected", "is_timed", "rows"),
+    ("visits", "expected", "rows"),
     [
-        (0, 1e6, True, 1),  # nothing is known yet
-        (40, 1e6, False, 11),
-        (1000, 200, False, 1),
-        (1000, 2560, False, 10),
-        (1000, 2560, True, 32),  # a row for 32 visits
-        (1000, 25600, True, 100),
-        (100, 120, True, 4),
+        (0, 1e6, 1),  # nothing is known yet
+        (40, 1e6, 11),
+        (1000, 200, 1),
+        (1000, 2560, 10),
+        (1000, 25600, 100),
+        (100, 120, 1),
     ],
 )
-def test_a_batch_is_a_small_part_of_the_search(
-    visits: int, expected: float, is_timed: bool, rows: int
-) -> None:
-    assert batch_rows(PuctOptions(), visits, expected, is_timed=is_timed) == rows
+def test_a_batch_is_a_small_part_of_the_search(visits: int, expected: float, rows: int) -> None:
+    assert batch_rows(PuctOptions(), visits, expected) == rows

@@ -119,7 +119,7 @@ class _Position(Generic[Key]):
             # Before the conditions were first asked, nothing is planned yet.
             planned_ms = hints.planned_ms if math.isfinite(hints.planned_ms) else 0.0
             expected = visits * (1 + planned_ms / used_ms)
-        rows = batch_rows(options, visits, expected, is_timed=hints.is_timed)
+        rows = batch_rows(options, visits, expected)
         return min(rows, hints.playouts - self.rows)
 
 

@@ -99,9 +99,6 @@ class PuctOptions:
     batch_share: int = 256
     """A batch has at most one row per this many visits expected at the root in the end, so that
     what is in flight hardly matters."""
-    batch_growth: int = 32
-    """Under a clock a batch may have one row per this many visits of the root: there small searches
-    gain more by larger batches than they lose."""
     reuse_subtree: bool = True
     """Keep what is known of the positions of the last search."""
     root_mate_plies: int = 1000
@@ -144,7 +141,7 @@ class PuctOptions:
         if self.declaration not in DECLARATION_POINTS:
             rules = ", ".join(DECLARATION_POINTS)
             raise ValueError(f"declaration is {self.declaration!r}, one of {rules} is needed")
-        for name in ("memory_mb", "mate_memory_mb", "batch_share", "batch_growth", "multipv"):
+        for name in ("memory_mb", "mate_memory_mb", "batch_share", "multipv"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
         if self.stdev_prior <= 0:
@@ -163,11 +160,9 @@ class PuctOptions:
                 raise ValueError(f"{name} is {getattr(self, name)}, 0 to 1 is needed")
 
 
-def batch_rows(options: PuctOptions, visits: int, expected: float, *, is_timed: bool) -> int:
+def batch_rows(options: PuctOptions, visits: int, expected: float) -> int:
     """How many rows the next batch may have, at least 1, where the root has so many visits and so
     many are expected in the end.
     """
     rows = int(expected) // options.batch_share
-    if is_timed:
-        rows = max(rows, visits // options.batch_growth + 1)
     return max(1, min(rows, visits // EARLY_GROWTH + 1))

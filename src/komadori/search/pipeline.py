@@ -178,13 +178,10 @@ class RootSource:
         if left <= 0:
             return 0
         to_come = float(hints.playouts)
-        is_timed = hints.is_timed
-        if is_timed:
+        if hints.is_timed:
             planned_ms = OPEN_MS if math.isinf(hints.planned_ms) else hints.planned_ms
             to_come = min(to_come, max(progress.speed(), self._usual_speed) * planned_ms)
-        allowed = batch_rows(
-            self._options, progress.visits, progress.visits + to_come, is_timed=is_timed
-        )
+        allowed = batch_rows(self._options, progress.visits, progress.visits + to_come)
         rows = self._sizes[bisect.bisect_right(self._sizes, allowed) - 1]
         if self._rows + rows > MAX_BATCHES * allowed:
             return 0  # rather wait than begin a smaller one
