@@ -158,3 +158,31 @@ def test_commands() -> None:
         split_command("")
     with pytest.raises(EngineError, match="can't start"):
         LineProcess(["/"], "a folder")
+
+
+def test_lines_of_analysis_wait_for_the_answer_and_are_never_those_of_another_search() -> None:
+    program = (
+        "import sys\n"
+        "for line in sys.stdin:\n"
+        "    if line.startswith('a'):\n"
+        "        print('info depth 1\\ninfo depth 2\\nbestmove 7g7f')\n"
+        "        print('info string late', flush=True)\n"
+        "    if line.startswith('b'):\n"
+        "        print('info depth 3\\nbestmove 2g2f', flush=True)\n"
+    )
+    process = LineProcess([sys.executable, "-c", program], "toy", held=("info",))
+    try:
+        process.send("a")
+        deadline = time.monotonic() + 20
+        read = [process.read(deadline) for _ in range(3)]
+        assert read == ["info depth 1", "info depth 2", "bestmove 7g7f"]
+        with pytest.raises(EngineTimeoutError, match="info string late"):
+            process.read(time.monotonic() + 1.0)  # held; the complaint has it
+        assert process.pending() == ["info string late"]
+        process.send("b")
+        deadline = time.monotonic() + 20
+        assert [process.read(deadline) for _ in range(2)] == ["info depth 3", "bestmove 2g2f"]
+    finally:
+        process.close()
+    with pytest.raises(EngineDiedError):
+        process.read(time.monotonic() + 5)

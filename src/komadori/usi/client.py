@@ -99,13 +99,31 @@ def split_command(command: str) -> list[str]:
     return [program, *words[1:]]
 
 
-class LineProcess:
-    """A subprocess that talks in lines. Its output is read by a thread, so no wait blocks."""
+#: Lines of analysis that wait for the next line of another kind, at most.
+MOST_HELD = 256
 
-    def __init__(self, command: Sequence[str], name: str, cwd: str | None = None) -> None:
+
+class LineProcess:
+    """A subprocess that talks in lines. Its output is read by a thread, so no wait blocks.
+
+    Lines that begin with one of `held` words wait for the next line of another kind: waking the
+    reader for each line of analysis costs more than what it does with them.
+    """
+
+    def __init__(
+        self,
+        command: Sequence[str],
+        name: str,
+        cwd: str | None = None,
+        held: tuple[str, ...] = (),
+    ) -> None:
         self.name = name
         self._tail: collections.deque[str] = collections.deque(maxlen=8)
-        self._lines: queue.Queue[str | None] = queue.Queue()
+        self._arrived: queue.Queue[list[str] | None] = queue.Queue()
+        self._lines: collections.deque[str] = collections.deque()  # of those, not yet read
+        self._held_words = tuple(f"{word} " for word in held)
+        self._held: list[str] = []
+        self._holding = threading.Lock()
         try:
             self._process = subprocess.Popen(
                 list(command),
@@ -125,8 +143,18 @@ class LineProcess:
         assert self._process.stdout is not None
         with contextlib.suppress(OSError, ValueError):
             while raw := self._process.stdout.readline(protocol.MAX_LINE):
-                self._lines.put(raw.decode("utf-8", "replace").strip())
-        self._lines.put(None)
+                line = raw.decode("utf-8", "replace").strip()
+                with self._holding:
+                    self._held.append(line)
+                    if not line.startswith(self._held_words) or len(self._held) >= MOST_HELD:
+                        self._release()
+        with self._holding:
+            self._release()
+        self._arrived.put(None)
+
+    def _release(self) -> None:
+        self._arrived.put(self._held)
+        self._held = []
 
     def send(self, line: str) -> None:
         """Send one line. Raises EngineDiedError where the engine has exited."""
@@ -141,31 +169,37 @@ class LineProcess:
 
     def read(self, deadline: float) -> str:
         """The next line. `deadline` is on time.monotonic()."""
-        try:
-            line = self._lines.get(timeout=max(0.0, deadline - time.monotonic()))
-        except queue.Empty:
-            raise EngineTimeoutError(self._complaint("gave no answer in time")) from None
-        if line is None:
-            self._lines.put(None)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                self._process.wait(timeout=1.0)
-            raise EngineDiedError(self._complaint(f"ended (status {self._process.poll()})"))
-        if line:
-            self._tail.append(line)
-        return line
+        while not self._lines:
+            try:
+                lines = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
+            except queue.Empty:
+                with self._holding:
+                    self._tail.extend(line for line in self._held[-8:] if line)
+                raise EngineTimeoutError(self._complaint("gave no answer in time")) from None
+            if lines is None:
+                self._arrived.put(None)
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    self._process.wait(timeout=1.0)
+                raise EngineDiedError(self._complaint(f"ended (status {self._process.poll()})"))
+            self._lines.extend(lines)
+            self._tail.extend(line for line in lines[-8:] if line)
+        return self._lines.popleft()
 
     def pending(self) -> list[str]:
         """Lines that have arrived and weren't read, without waiting."""
-        lines: list[str] = []
+        with self._holding:
+            self._release()
+        lines = list(self._lines)
+        self._lines.clear()
         while True:
             try:
-                line = self._lines.get_nowait()
+                arrived = self._arrived.get_nowait()
             except queue.Empty:
                 return lines
-            if line is None:
-                self._lines.put(None)
+            if arrived is None:
+                self._arrived.put(None)
                 return lines
-            lines.append(line)
+            lines += arrived
 
     @property
     def is_alive(self) -> bool:
@@ -228,7 +262,7 @@ class UsiEngine:
         self.author = ""
         self.declared: dict[str, OptionLine] = {}
         self._startup_s = startup_s
-        self._process = LineProcess(words, self.name, cwd=folder)
+        self._process = LineProcess(words, self.name, cwd=folder, held=("info",))
         try:
             self._handshake(given_name=bool(name))
             self._set_options({**self.DEFAULT_OPTIONS, **(options or {})}, set(options or {}))
