@@ -2,6 +2,8 @@
 
 import json
 from dataclasses import replace
+from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -9,15 +11,14 @@ pytest.importorskip("torch")
 
 from click.testing import CliRunner
 
-from komadori import quickstart
+from komadori import arena, quickstart
 from komadori.cli.report import command as report_command
 from komadori.nets import parse
 from komadori.quickstart.page import MatchView, Page, render
 from komadori.report.figures import Curve, Plot
 
 
-@pytest.fixture(scope="module")
-def outcome(tmp_path_factory: pytest.TempPathFactory) -> quickstart.Outcome:
+def run(folder: Path) -> quickstart.Outcome:
     settings = quickstart.Settings(train_seconds=1, games=2, nodes=1, concurrency=1)
     base = quickstart.config(settings)
     tiny = replace(
@@ -26,7 +27,37 @@ def outcome(tmp_path_factory: pytest.TempPathFactory) -> quickstart.Outcome:
         data=replace(base.data, test_limit=64),
         loop=replace(base.loop, batch_size=32, max_seconds=0, max_steps=2, log_every=1),
     )
-    return quickstart.run(tmp_path_factory.mktemp("quickstart"), settings, run_config=tiny)
+    return quickstart.run(folder, settings, run_config=tiny)
+
+
+@pytest.fixture(scope="module")
+def outcome(tmp_path_factory: pytest.TempPathFactory) -> quickstart.Outcome:
+    return run(tmp_path_factory.mktemp("quickstart"))
+
+
+def test_it_resumes_in_its_matches_and_begins_again_once_ended(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    play = arena.play_match
+
+    def killed(player: str, opponent: str, **settings: Any) -> arena.MatchResult:
+        if settings["out"].name == "match-2":
+            raise KeyboardInterrupt
+        return play(player, opponent, **settings)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(arena, "play_match", killed)
+        with pytest.raises(KeyboardInterrupt):
+            run(tmp_path)
+    log = (tmp_path / "training" / "log.jsonl").read_text()
+    first = (tmp_path / "match-1" / "games.jsonl").read_bytes()
+    done = run(tmp_path)
+    steps = [row for row in map(json.loads, log.splitlines()) if row["kind"] == "train"]
+    again = (tmp_path / "training" / "log.jsonl").read_text().splitlines()
+    assert [row for row in map(json.loads, again) if row["kind"] == "train"] == steps
+    assert (tmp_path / "match-1" / "games.jsonl").read_bytes() == first
+    assert [match.played for match in done.matches.values()] == [2, 2]
+    assert [match.played for match in run(tmp_path).matches.values()] == [2, 2]
 
 
 def test_two_matches_are_played(outcome: quickstart.Outcome) -> None:

@@ -24,6 +24,8 @@ from komadori.rules import Board
 from komadori.run_lock import RunLock
 from komadori.training import Config, Metrics, Part, Report, RunResult
 
+_SUMMARY = "summary.json"
+
 #: Level of the matches' p values (`arena`).
 SIGNIFICANCE = 0.05
 
@@ -107,6 +109,7 @@ def _run(
     folder: Path, settings: Settings, observer: Observer, run_config: Config | None
 ) -> Outcome:
     began = time.monotonic()
+    _clear_finished(folder)
     observer.stage("reading the sample games")
     samples = records.load_samples([records.sample_path()])
     run_config = run_config or config(settings)
@@ -135,24 +138,31 @@ def _run(
 
     matches = _matches(folder, model, untrained, settings, observer)
     outcome = Outcome(folder, model, result.test, matches, time.monotonic() - began)
-    write_text(folder / "summary.json", json.dumps(_summary(outcome, settings), indent=1) + "\n")
+    write_text(folder / _SUMMARY, json.dumps(_summary(outcome, settings), indent=1) + "\n")
     held_out = Part(samples, test_part.rows)
     page = _page(outcome, settings, run_config, result, _views(model, held_out, settings.seed))
     write_text(outcome.page, render(page))
     return outcome
 
 
+def _clear_finished(folder: Path) -> None:
+    """Begin again where the last quickstart has ended; an interrupted one is resumed."""
+    summary = folder / _SUMMARY
+    if not summary.exists():
+        return
+    for place in (folder / "training", *folder.glob("match-*")):
+        if place.is_dir():
+            shutil.rmtree(place)
+    summary.unlink()  # last: interrupted here, it begins again
+
+
 def _train(
     run_dir: Path, run_config: Config, train: Part, test: Part, observer: Observer
 ) -> RunResult:
-    if (run_dir / "done").exists():  # of a quickstart that has ended
-        shutil.rmtree(run_dir)
     resume = run_dir.exists() and training.newest_checkpoint(run_dir) is not None
-    result = training.train(
+    return training.train(
         run_config, train, test, run_dir, resume=resume, progress=observer.training
     )
-    write_text(run_dir / "done", "")
-    return result
 
 
 def _matches(
