@@ -54,12 +54,13 @@ games = 2
 nodes = 10
 """
 PARAMETERS = """\
-games = 4
+pairs = 2
+[conditions]
 nodes = 5
 [parameters.C_init]
-start = 1.4
-min = 0.5
-max = 3.0
+start = 144
+min = 50
+max = 400
 """
 PROBLEMS = "7k1/5g2g/4G2G1/8L/9/9/9/9/9 b 2r2b4s4n3l18p 1\n" * 3
 
