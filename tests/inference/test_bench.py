@@ -32,7 +32,7 @@ def test_the_smallest_batch_that_is_nearly_the_fastest_is_recommended() -> None:
 
 
 def test_every_setting_has_a_row(model: Path) -> None:
-    arguments = ["inference", "--model", str(model), "--batches", "1,4", "--seconds", "0.03"]
+    arguments = ["inference", "--model", str(model), "--batches", "1,4", "--time", "0.03"]
     done = CliRunner().invoke(command, arguments)
     assert done.exit_code == 0, done.output
     rows = [line.split() for line in done.output.splitlines()]
@@ -43,7 +43,7 @@ def test_every_setting_has_a_row(model: Path) -> None:
 
 
 def test_the_search_is_set_beside_the_network(model: Path) -> None:
-    arguments = ["search", "--model", str(model), "--positions", "2", "--seconds", "0.1"]
+    arguments = ["search", "--model", str(model), "--positions", "2", "--time", "0.1"]
     done = CliRunner().invoke(command, [*arguments, "--beside-onnxruntime"])
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
