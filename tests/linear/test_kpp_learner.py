@@ -168,7 +168,7 @@ def test_the_command(tmp_path) -> None:
     ]
     result = CliRunner().invoke(command, [*arguments, "--set", "batch=3000"])
     assert result.exit_code == 0, result.output
-    for text in ("memory: 513 MB", "0 in both", "learning       held out", "\n    1  0."):
+    for text in ("memory: 513 MB", "0 in both", "training       held out", "\n    1  0."):
         assert text in result.output
     wrong = CliRunner().invoke(command, [*arguments, "--resume", "--lambda", "0.33"])
     assert wrong.exit_code == 1
