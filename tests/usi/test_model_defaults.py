@@ -112,6 +112,7 @@ def test_a_folder_has_a_card_too(model: Path, tmp_path: Path) -> None:
     folder = run / "checkpoints" / "step-00000001"
     folder.mkdir(parents=True)
     (folder / "model.json").write_text(json.dumps({"eval_coef": 300}))
+    (folder / "model.safetensors").write_bytes(b"")
     assert card_of(run) == card_of(folder) == {"eval_coef": 300}
     assert card_of(tmp_path) == {}
     assert card_of(str(model))["eval_coef"] == 612.4
