@@ -139,9 +139,13 @@ def test_players_who_may_be_stronger(analysed: AnalysedGame) -> None:
     assert [(one.turn, one.reason) for one in stronger_players(analysed.game)] == [
         (1, "professional")
     ]
-    rated = Game.from_usi([], headers={"black": "a", "white": "b", "black_rating": "3100.5"})
+    own = measured().rating
+    assert own is not None
+    higher, lower = f"{own + 0.5:.1f}", f"{own - 0.5:.1f}"
+    headers = {"black": "a", "white": "b", "black_rating": higher, "white_rating": lower}
+    rated = Game.from_usi([], headers=headers)
     assert [(one.turn, one.reason, one.rating) for one in stronger_players(rated)] == [
-        (0, "rating", 3100.5)
+        (0, "rating", float(higher))
     ]
     program = Game.from_usi([], headers={"black": "水匠5", "white": "b", "white_rating": "1200"})
     assert [one.reason for one in stronger_players(program)] == ["program"]
