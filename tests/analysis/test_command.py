@@ -265,6 +265,17 @@ def test_without_a_network_the_alpha_beta_search_analyses(
     assert "αβ" in (tmp_path / "one.html").read_text("utf-8")  # how strong it is
 
 
+def test_a_network_of_the_environment_has_no_measured_strength(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_random_resnet(tmp_path / "net.onnx", 1, 8)
+    monkeypatch.setenv("KOMADORI_MODEL", str(tmp_path / "net.onnx"))
+    path = write(tmp_path / "one.kif", FIRST)
+    done = CliRunner().invoke(group, ["analyse", str(path), "--nodes", "20"])
+    assert done.exit_code == 0, done.output
+    assert "has not been measured" in (tmp_path / "one.html").read_text("utf-8")
+
+
 def test_the_alpha_beta_search_takes_no_network(tmp_path: Path) -> None:
     done = run(write(tmp_path / "one.kif", FIRST), "--player", "alphabeta", "--model", "x.onnx")
     assert done.exit_code == 2

@@ -19,6 +19,7 @@ from komadori.cli.analysis_engines import (
     DEFAULT_NODES,
     LINES,
     AnalysisEngine,
+    names_network,
     player_of,
     start,
 )
@@ -269,7 +270,8 @@ def _strength(player: str, model: str) -> Mapping[str, str]:
         "en": "The strength of this network has not been measured here.",
         "ja": "このネットワークの棋力は測定していません。",
     }
-    return unknown if model else statement(measured(player))
+    own = player != "model" or not names_network(model)
+    return statement(measured(player)) if own else unknown
 
 
 def _read(path: Path, output: Path | None) -> _Record:

@@ -28,8 +28,12 @@ def player_of(player: str | None, model: str) -> str:
     """The player where one is named or not, as `komadori usi` chooses it. Raises UsageError."""
     if player == "alphabeta" and model:
         raise click.UsageError("--player alphabeta takes no network: leave out --model")
-    named = model or os.environ.get(ENVIRONMENT)
-    return player or ("model" if named else DEFAULT_PLAYER)
+    return player or ("model" if names_network(model) else DEFAULT_PLAYER)
+
+
+def names_network(model: str) -> bool:
+    """Whether the user names a network, by option or by the environment."""
+    return bool(model or os.environ.get(ENVIRONMENT))
 
 
 def start(player: str, model: str, threads: int) -> AnalysisEngine:
