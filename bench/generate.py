@@ -4,13 +4,15 @@
     python bench/generate.py --engine fairy-stockfish --nodes 1500
 
 Plays games into a folder as `komadori generate teacher` does, then searches their positions again
-with the same bounds and nothing around it. The ratio is of nodes per second of CPU time,
-which other programs disturb least (by the clock beside it); positions per second are by the clock.
+with the same bounds and nothing around it, on as many threads or engine processes. The ratio is of
+nodes per second of CPU time, which other programs disturb least; the ratio by the clock stands
+beside it. CPU time includes that of the engines' processes.
 """
 
 from __future__ import annotations
 
 import argparse
+import resource
 import tempfile
 import threading
 import time
@@ -45,10 +47,20 @@ class Speed:
 
 class Clock:
     def __init__(self) -> None:
-        self.wall, self.cpu = time.perf_counter(), time.process_time()
+        self.wall, self.cpu, self.children = self._now()
+
+    def _now(self) -> tuple[float, float, float]:
+        ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+        return time.perf_counter(), time.process_time(), ended.ru_utime + ended.ru_stime
 
     def speed(self, nodes: int) -> Speed:
-        return Speed(nodes, time.perf_counter() - self.wall, time.process_time() - self.cpu)
+        wall, cpu, children = self._now()
+        return Speed(nodes, wall - self.wall, cpu - self.cpu + children - self.children)
+
+    @property
+    def children_seconds(self) -> float:
+        """CPU time of the processes that have ended."""
+        return self._now()[2] - self.children
 
 
 def play(folder: Path, make, settings: TeacherSettings, games: int, threads: int):
@@ -97,21 +109,33 @@ def search_again(games, settings, evaluation: Evaluation, threads: int) -> Speed
     return clock.speed(nodes)
 
 
-def ask_again(games, spec: EngineSpec, nodes: int) -> Speed:
-    """One process of the engine, by its own clock."""
-    engine = spec.start()
-    total = spent = 0
+def ask_again(games, spec: EngineSpec, nodes: int, processes: int) -> Speed:
+    """The engine's processes alone: their own CPU time, and the time from `go` to the answer."""
+    waiting = list(games)
+    lock = threading.Lock()
+
+    def run(_: int) -> tuple[int, float]:
+        engine = spec.start()
+        total = spent = 0
+        while True:
+            with lock:
+                if not waiting:
+                    break
+                boards = waiting.pop()
+            engine.new_game()
+            for board in boards:
+                moves = [move.usi() for move in board.moves]
+                thought = engine.think(board.root().sfen(), moves, spec.request(nodes, 0), 60)
+                total += thought.nodes
+                spent += thought.time_ms / 1000
+        engine.close()
+        return total, spent
+
     clock = Clock()
-    for boards in games:
-        engine.new_game()
-        for board in boards:
-            moves = [move.usi() for move in board.moves]
-            thought = engine.think(board.root().sfen(), moves, spec.request(nodes, 0), 60)
-            best = thought.last_info
-            total += (best.nodes if best else 0) or 0
-            spent += thought.time_ms / 1000
-    engine.close()
-    return Speed(total, spent, clock.speed(0).seconds)
+    with ThreadPoolExecutor(processes) as pool:
+        each = list(pool.map(run, range(processes)))
+    total = sum(nodes for nodes, _ in each)
+    return Speed(total, sum(spent for _, spent in each) / processes, clock.children_seconds)
 
 
 def main() -> None:
@@ -141,25 +165,21 @@ def main() -> None:
             with tempfile.TemporaryDirectory() as folder:
                 whole, positions = play(Path(folder), make, settings, games, arguments.threads)
                 boards = boards_of(Path(folder))
-            by_clock.append(positions / whole.seconds)
             if spec:
-                bare = ask_again(boards, spec, nodes)
-                clocks.append(whole.nodes / whole.seconds / arguments.threads)
-                alone.append(bare.nodes / bare.seconds)
-                ratios.append(clocks[-1] / alone[-1])
-                continue
-            bare = search_again(boards, settings, evaluation, arguments.threads)
+                bare = ask_again(boards, spec, nodes, arguments.threads)
+            else:
+                bare = search_again(boards, settings, evaluation, arguments.threads)
+            by_clock.append(positions / whole.seconds)
             per_core.append(positions / whole.cpu_seconds)
             alone.append(bare.nodes / bare.cpu_seconds)
             ratios.append(whole.nodes / whole.cpu_seconds / alone[-1])
             clocks.append(whole.nodes / whole.seconds * bare.seconds / bare.nodes)
-        text = f"{nodes:>6} nodes: {median(by_clock):8,.0f} positions/s by the clock"
-        if per_core:
-            text += f", {median(per_core):,.0f} per second of a core"
         spread = f"{min(ratios):.3f} to {max(ratios):.3f}"
         print(
-            f"{text}; generator / bare search {median(ratios):.3f} (of {len(ratios)}: {spread}), "
-            f"{median(alone) / 1000:,.0f} knodes/s bare",
+            f"{nodes:>6} nodes: {median(by_clock):8,.0f} positions/s by the clock, "
+            f"{median(per_core):,.0f} per second of a core; generator / bare search "
+            f"{median(ratios):.3f} (of {len(ratios)}: {spread}), {median(clocks):.3f} by the "
+            f"clock; {median(alone) / 1000:,.0f} knodes/s bare",
             flush=True,
         )
 

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from komadori import records
+from komadori import records, training
 from komadori.cli import linear
 from komadori.cli.loop import command
 from komadori.generate import segment_files
@@ -34,6 +34,7 @@ from komadori.generate.loop import (
 )
 from komadori.generate.loop.page import page
 from komadori.linear import KppWeights, NnueWeights, TwoPieceWeights
+from komadori.training.checkpoint import read_progress
 
 TEACHER = {"searches": ["nodes=60"], "hash_mb": 1, "max_plies": 80, "resign_cp": 300}
 TRAIN = {"iterations": 2, "positions": 40, "updates": 2}
@@ -247,7 +248,7 @@ def test_a_network_goes_through_the_same_loop(tmp_path) -> None:
     assert any("against random" in text for text in texts) == verdict.promoted
 
 
-def test_self_play_and_new_labels_go_through_the_same_loop(tmp_path) -> None:
+def small_network_table(**changes) -> dict:
     train = {
         "model": {"net": {"family": "resnet", "blocks": 1, "channels": 8}},
         "loop": {"max_steps": 2, "epochs": 0, "batch_size": 16, "checkpoint_every": 2},
@@ -255,16 +256,47 @@ def test_self_play_and_new_labels_go_through_the_same_loop(tmp_path) -> None:
     }
     games = {"playouts": 4, "fast_playouts": 2, "full_share": 1.0, "max_plies": 24}
     games |= {"games_at_once": 8, "batch": 4, "mate_nodes": 0, "gumbel_moves": 2}
-    table = {
+    return {
         "learner": "network",
         "generations": 1,
         "test_fraction": 0.2,
         "games": {"kind": "selfplay", "games": 10, "settings": games},
-        "relabel": {"kind": "network"},
         "train": train,
         "gate": {"games": 0},
+        **changes,
     }
-    loop = Loop(config_from_dict(table), tmp_path)
+
+
+def test_training_starts_from_the_model_that_the_loop_was_given(tmp_path) -> None:
+    table = small_network_table()
+    table["train"] |= {"go_on": True}
+    model = {name: v for name, v in table["train"].items() if name != "go_on"}
+    given = training.save_untrained(training.config_from_dict(model), tmp_path / "given")
+    loop = Loop(config_from_dict({**table, "begin_with": str(given)}), tmp_path / "loop")
+    assert run(loop)
+    _, begun = read_progress(training.newest_checkpoint(loop.generation(1) / "run"))
+    assert begun.model.begin_with == str(given)
+
+
+def test_a_model_of_another_network_is_refused_before_any_game(tmp_path) -> None:
+    table = small_network_table()
+    net = {"family": "resnet", "blocks": 2, "channels": 8}
+    wrong = training.config_from_dict(
+        {"model": {"net": net, "features": "diary", "labels": "1134"}}
+    )
+    given = training.save_untrained(wrong, tmp_path / "given")
+    loop = Loop(config_from_dict({**table, "begin_with": str(given)}), tmp_path / "loop")
+    with pytest.raises(ValueError, match=r"begin_with.*its net is resnet2x8, not resnet1x8"):
+        run(loop)
+    table["train"]["model"] = {"net": net, "features": "diary"}
+    loop = Loop(config_from_dict({**table, "begin_with": str(given)}), tmp_path / "tables")
+    with pytest.raises(ValueError, match=r"begin_with.*its labels is 1134, not"):
+        run(loop)
+    assert not (tmp_path / "loop" / "001" / "games").exists()
+
+
+def test_self_play_and_new_labels_go_through_the_same_loop(tmp_path) -> None:
+    loop = Loop(config_from_dict(small_network_table(relabel={"kind": "network"})), tmp_path)
     assert run(loop)
     assert loop.player(1).exists()
     old, new = (

@@ -100,7 +100,7 @@ def _search(engine: ExternalEngine, position: str, nodes: int) -> _Sum:
     before = _children_cpu_s()
     thought = engine.think(POSITIONS[position], [], GoCommand(nodes=nodes), _YARDSTICK_LIMIT_S)
     after = _children_cpu_s()
-    counted = max((info.nodes or 0 for info in thought.infos), default=0)
+    counted = thought.nodes
     wall_s = thought.time_ms / 1000.0
     cpu_s = wall_s if before is None or after is None else after - before
     return _Sum(counted, cpu_s, wall_s)

@@ -226,12 +226,12 @@ class UsiGames:
             thought = engine.think(game.initial_sfen, game.moves, go, spec.limit_s)
             if thought.time_ms > 1000 * spec.limit_s:
                 raise EngineError(f"{engine.name} gave no answer within {spec.limit_s:g} s")
-            _answer(game, thought, engine.name)
+            _answer(game, thought, engine.name, request.multi_pv)
         return game.finished()
 
 
-def _answer(game: _core.TeacherGame, thought: Thought, name: str) -> None:
-    nodes = max((info.nodes or 0 for info in thought.infos), default=0)
+def _answer(game: _core.TeacherGame, thought: Thought, name: str, ranks: int) -> None:
+    nodes = thought.nodes
     move = thought.best.move
     if move == "resign":
         game.answer([], nodes)
@@ -240,7 +240,7 @@ def _answer(game: _core.TeacherGame, thought: Thought, name: str) -> None:
             raise EngineError(f"{name} declared a win that the rules don't give it")
         game.answer([], nodes, True)
     else:
-        lines = _lines(thought.infos)
+        lines = _lines(thought.infos, ranks)
         best = thought.last_info
         if best is None or best.score is None:
             raise EngineError(
@@ -253,16 +253,25 @@ def _answer(game: _core.TeacherGame, thought: Thought, name: str) -> None:
         game.answer([first, *sorted(others, key=lambda line: -line[1])], nodes)
 
 
-def _lines(infos: Sequence[InfoLine]) -> dict[str, int]:
-    """Move and score of the last lines of each rank; exact ones where there are any."""
+def _lines(infos: Sequence[InfoLine], ranks: int) -> dict[str, int]:
+    """Move and score of the last depth of each rank; the exact line where it has one."""
     by_rank: dict[int, InfoLine] = {}
-    for info in infos:
-        if info.score is not None and info.pv:
-            rank = info.multipv or 1
-            known = by_rank.get(rank)
-            is_bound = bool(info.score.bound)
-            if known is None or not is_bound or known.depth != info.depth:
-                by_rank[rank] = info
+    settled: set[int] = set()
+    for info in reversed(infos):
+        if info.score is None or not info.pv:
+            continue
+        rank = info.multipv or 1
+        if rank in settled:
+            continue
+        known = by_rank.get(rank)
+        if known is not None and known.depth != info.depth:
+            settled.add(rank)
+        else:
+            by_rank[rank] = info
+            if not info.score.bound:
+                settled.add(rank)
+        if len(settled) >= ranks:
+            break
     return {
         info.pv[0]: _cp(info.score) for _, info in sorted(by_rank.items()) if info.score is not None
     }

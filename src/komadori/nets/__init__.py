@@ -18,6 +18,7 @@ from komadori.nets.model_file import (
     FORMAT_VERSION,
     ModelCard,
     ModelFileError,
+    load_card,
     load_model,
     save_model,
 )
@@ -68,6 +69,7 @@ __all__ = [
     "WideResNetConfig",
     "build",
     "import_dlshogi",
+    "load_card",
     "load_model",
     "parameter_count",
     "parse",

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, overload
 
@@ -128,9 +128,21 @@ def new_network(config: Config, encoder: Encoder, *, begin: bool = True) -> Netw
         raise ConfigError(f"model.net = {nets.short_name(model.net)}: {reason}") from error
     if not (model.begin_with and begin):
         return network
-    begun, card = nets.load_model(checkpoint.resolve(Path(model.begin_with)))
+    check_begin_with(config)
+    begun, _ = nets.load_model(checkpoint.resolve(Path(model.begin_with)))
+    network.load_state_dict(begun.state_dict())
+    return network
+
+
+def check_begin_with(config: Config) -> None:
+    """Compare the card of `model.begin_with` with the config's network and tables.
+
+    Raises ConfigError for a model of another network, CheckpointError where there is none.
+    """
+    model = config.model
+    card = nets.load_card(checkpoint.resolve(Path(model.begin_with)))
     for what, own, other in (
-        ("net", model.net, card.net),
+        ("net", _description(model.net, card.net), _description(card.net, model.net)),
         ("features", model.features, card.features),
         ("labels", model.labels, card.labels),
     ):
@@ -138,8 +150,15 @@ def new_network(config: Config, encoder: Encoder, *, begin: bool = True) -> Netw
             raise ConfigError(
                 f"model.begin_with = {model.begin_with!r}: its {what} is {other}, not {own}"
             )
-    network.load_state_dict(begun.state_dict())
-    return network
+
+
+def _description(net: nets.NetConfig, other: nets.NetConfig) -> str:
+    """The network's short name, and what that doesn't say of the difference to `other`."""
+    name = nets.short_name(net)
+    if name != nets.short_name(other) or type(net) is not type(other):
+        return name
+    own, others = asdict(net), asdict(other)
+    return " ".join([name, *(f"{k}={v}" for k, v in own.items() if v != others[k])])
 
 
 def save_untrained(config: Config, folder: Path | str, encoder: Encoder | None = None) -> Path:

@@ -17,10 +17,10 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import ClassVar, Protocol
+from typing import ClassVar, Protocol, overload
 
 from komadori.usi import protocol
 from komadori.usi.protocol import BestMove, GoCommand, InfoLine, OptionLine, UsiSyntaxError
@@ -45,12 +45,39 @@ class EngineDiedError(EngineError):
     """An engine's process ended, or its pipe closed."""
 
 
+class LazyInfos(Sequence[InfoLine]):
+    """Info lines that are parsed when they are read: most callers need the last few only."""
+
+    def __init__(self, parse: Callable[[str], InfoLine]) -> None:
+        self._parse = parse
+        self._lines: list[str | InfoLine] = []
+
+    def append(self, line: str) -> None:
+        """Add the words after `info`."""
+        self._lines.append(line)
+
+    def __len__(self) -> int:
+        return len(self._lines)
+
+    @overload
+    def __getitem__(self, index: int) -> InfoLine: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[InfoLine]: ...
+    def __getitem__(self, index: int | slice) -> InfoLine | list[InfoLine]:
+        if isinstance(index, slice):
+            return [self[i] for i in range(*index.indices(len(self)))]
+        line = self._lines[index]
+        if isinstance(line, str):
+            line = self._lines[index] = self._parse(line)
+        return line
+
+
 @dataclass
 class Thought:
     """What an engine answered to one `go`."""
 
     best: BestMove
-    infos: list[InfoLine] = field(default_factory=list)
+    infos: Sequence[InfoLine] = field(default_factory=list)
     time_ms: float = 0.0
     """From the moment the command was sent to the answer, on the wall clock."""
 
@@ -61,6 +88,11 @@ class Thought:
             if info.score is not None and info.multipv in (None, 1):
                 return info
         return None
+
+    @property
+    def nodes(self) -> int:
+        """Nodes by the last line that counted them, 0 if none did."""
+        return next((info.nodes for info in reversed(self.infos) if info.nodes is not None), 0)
 
 
 class ExternalEngine(Protocol):
@@ -156,16 +188,19 @@ class LineProcess:
         self._arrived.put(self._held)
         self._held = []
 
-    def send(self, line: str) -> None:
-        """Send one line. Raises EngineDiedError where the engine has exited."""
-        if "\n" in line or "\r" in line:
-            raise EngineError(f"{self.name}: a line can't hold a line break: {line!r}")
+    def send(self, *lines: str) -> None:
+        """Send lines in one write. Raises EngineDiedError where the engine has exited."""
+        for line in lines:
+            if "\n" in line or "\r" in line:
+                raise EngineError(f"{self.name}: a line can't hold a line break: {line!r}")
         assert self._process.stdin is not None
         try:
-            self._process.stdin.write(line.encode() + b"\n")
+            self._process.stdin.write("".join(f"{line}\n" for line in lines).encode())
             self._process.stdin.flush()
         except (OSError, ValueError) as error:
-            raise EngineDiedError(self._complaint(f"ended before {line!r} was sent")) from error
+            raise EngineDiedError(
+                self._complaint(f"ended before {lines[-1]!r} was sent")
+            ) from error
 
     def read(self, deadline: float) -> str:
         """The next line. `deadline` is on time.monotonic()."""
@@ -348,14 +383,13 @@ class UsiEngine:
         self._process.pending()
         start = "startpos" if sfen == protocol.STARTPOS else f"sfen {sfen}"
         tail = " moves " + " ".join(map(self.drop_out, moves)) if moves else ""
-        self._process.send(f"position {start}{tail}")
         request = self.request(go)
         if request.searchmoves:
             changed = {**vars(request), "searchmoves": tuple(map(self.drop_out, go.searchmoves))}
             request = GoCommand(**changed)
         began = time.monotonic()
-        self._process.send(str(request))
-        infos: list[InfoLine] = []
+        self._process.send(f"position {start}{tail}", str(request))
+        infos = LazyInfos(self._info)
         try:
             best = self._await_answer(began + limit_s, infos)
         except EngineTimeoutError:
@@ -363,14 +397,17 @@ class UsiEngine:
             best = self._await_answer(time.monotonic() + STOP_GRACE_S, infos)
         return Thought(best, infos, (time.monotonic() - began) * 1000.0)
 
-    def _await_answer(self, deadline: float, infos: list[InfoLine]) -> BestMove:
+    def _info(self, words: str) -> InfoLine:
+        info = protocol.parse_info(words)
+        info.pv = tuple(map(self.drop_in, info.pv))
+        return self.adjust(info)
+
+    def _await_answer(self, deadline: float, infos: LazyInfos) -> BestMove:
         while True:
             line = self._process.read(deadline)
             word, _, rest = line.partition(" ")
             if word == "info":
-                info = protocol.parse_info(rest)
-                info.pv = tuple(map(self.drop_in, info.pv))
-                infos.append(self.adjust(info))
+                infos.append(rest)
             elif word == "bestmove":
                 try:
                     best = protocol.parse_bestmove(rest)

@@ -92,8 +92,9 @@ class LoopConfig:
 
     window: generations whose games are learnt from, the latest ones. lag: games are played by
     whoever had taken over so many generations before the last one, so that they can be played
-    while the last one still learns. begin_with: weights or a model that generation 0 plays with;
-    empty: the learner's own beginning. data: records that every generation learns from too.
+    while the last one still learns. begin_with: a model or weights that generation 0 plays with;
+    a model folder or run is what training starts from, too. Empty: the learner's own beginning.
+    data: records that every generation learns from too.
     """
 
     learner: str = "nnue"

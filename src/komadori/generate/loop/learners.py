@@ -54,6 +54,9 @@ class Learner(Protocol):
     def check(self, settings: Mapping[str, Any]) -> None:
         """Raises ValueError for settings that it can't read."""
 
+    def check_beginning(self, settings: Mapping[str, Any], weights: Path) -> None:
+        """Raises ValueError where no generation can start from this folder."""
+
     def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
         """The player of generation 0 where nothing is given: a file made at `candidate`, or None
         for the learner's own."""
@@ -99,6 +102,9 @@ class LinearLearner:
 
     def check(self, settings: Mapping[str, Any]) -> None:
         self.settings(settings)
+
+    def check_beginning(self, settings: Mapping[str, Any], weights: Path) -> None:
+        raise ValueError(f"begin_with: {weights} is not a file of weights")
 
     def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
         return None
@@ -205,6 +211,15 @@ class NetworkLearner:
                 raise ValueError(str(error)) from error
         return training.config_from_dict(table, "train", overrides)
 
+    def check_beginning(self, settings: Mapping[str, Any], weights: Path) -> None:
+        from komadori import training
+
+        training.check_begin_with(self._begun_with(self._config(settings), weights))
+
+    @staticmethod
+    def _begun_with(config: Any, weights: Path) -> Any:
+        return replace(config, model=replace(config.model, begin_with=str(weights)))
+
     def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
         from komadori import training
 
@@ -221,9 +236,11 @@ class NetworkLearner:
             seed=config.seed + task.seed,
             data=replace(config.data, test_fraction=task.test_fraction, test_limit=task.test_limit),
         )
-        begin = task.before if task.settings.get("go_on") else task.begin_with
+        begin = task.before if task.settings.get("go_on") else None
+        if begin is None and task.begin_with is not None and task.begin_with.is_dir():
+            begin = task.begin_with
         if begin is not None:
-            config = replace(config, model=replace(config.model, begin_with=str(begin)))
+            config = self._begun_with(config, begin)
         samples: Any
         if config.loss.policy_target == "visits":
             samples = training.load_visits(task.files)

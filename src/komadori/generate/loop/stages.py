@@ -139,6 +139,7 @@ def _begin(loop: Loop) -> None:
                 if card.is_file():  # a network's
                     _copy(card, loop.player_path(0).with_suffix(".json"))
             else:
+                loop.learner.check_beginning(loop.config.train, source)
                 _export(source, loop.player_path(0))
         else:
             loop.learner.begin(loop.config.train, loop.player_path(0))
