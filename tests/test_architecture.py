@@ -14,7 +14,7 @@ CORE = ROOT / "cpp" / "komadori"
 MAY_INCLUDE = {
     "base": set(),
     "rules": {"base"},
-    "encoding": {"rules"},
+    "encoding": {"rules", "threads"},
     "records": {"base", "rules"},
     "tree": {"base", "rules", "encoding", "mate"},
     "mate": {"base", "rules"},
@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     "threads": set(),
     "linear": {"base", "rules", "alphabeta", "threads"},
     "attention": {"base", "threads"},
-    "generate": {"base", "rules", "records", "alphabeta"},
+    "generate": {"base", "rules", "records", "alphabeta", "threads"},
 }
 
 

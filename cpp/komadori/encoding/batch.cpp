@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <cstring>
-#include <exception>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "komadori/encoding/errors.h"
 #include "komadori/rules/errors.h"
 #include "komadori/rules/notation.h"
+#include "komadori/threads/parallel.h"
 
 namespace komadori {
 namespace {
@@ -17,29 +16,12 @@ namespace {
 // Beyond this a batch no longer stays in the caches until it is read.
 constexpr std::size_t LARGE_OUTPUT_BYTES = 8 << 20;
 
-// Calls work(begin, end) for consecutive shares of the rows, each on its own thread, and
-// rethrows the exception of the first share that failed.
+// Calls work(begin, end) for consecutive shares of the rows, each on its own thread.
 template <class Work>
 void share_rows(std::size_t count, int threads, const Work& work) {
-    const std::size_t shares = std::clamp<std::size_t>(std::size_t(std::max(threads, 1)), 1,
-                                                       std::max<std::size_t>(count, 1));
-    if (shares == 1) return work(std::size_t(0), count);
-    std::vector<std::exception_ptr> failures(shares);
-    {
-        std::vector<std::jthread> pool;
-        for (std::size_t i = 0; i < shares; ++i) {
-            pool.emplace_back([&, i] {
-                try {
-                    work(count * i / shares, count * (i + 1) / shares);
-                } catch (...) {
-                    failures[i] = std::current_exception();
-                }
-            });
-        }
-    }
-    for (const std::exception_ptr& failure : failures) {
-        if (failure) std::rethrow_exception(failure);
-    }
+    const auto shares = int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), count));
+    parallel_for(count, shares,
+                 [&](std::size_t, std::size_t begin, std::size_t end) { work(begin, end); });
 }
 
 PieceList list_of(HcpRows hcps, std::size_t row) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <system_error>
 #include <utility>
 
 #include "komadori/generate/score.h"
@@ -93,18 +94,26 @@ TeacherGames::TeacherGames(std::vector<Engine*> engines, std::vector<Engine*> op
       opponents_(std::move(opponents)),
       settings_(std::move(settings)),
       openings_(std::move(openings)) {
-    running_ = engines_.size();
+    const auto work = [this](std::size_t i) {
+        try {
+            run(i);
+        } catch (...) {
+            std::lock_guard lock(mutex_);
+            if (!failure_) failure_ = std::current_exception();
+        }
+        --running_;
+        done_.notify_all();
+    };
+    threads_.reserve(engines_.size());
     for (std::size_t i = 0; i < engines_.size(); ++i) {
-        threads_.emplace_back([this, i] {
-            try {
-                run(i);
-            } catch (...) {
-                std::lock_guard lock(mutex_);
-                if (!failure_) failure_ = std::current_exception();
-            }
+        ++running_;
+        try {
+            threads_.emplace_back(work, i);
+        } catch (const std::system_error&) {  // no more threads: those that there are play
             --running_;
-            done_.notify_all();
-        });
+            if (threads_.empty()) throw;
+            break;
+        }
     }
 }
 

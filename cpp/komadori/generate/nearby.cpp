@@ -3,10 +3,9 @@
 #include <algorithm>
 #include <chrono>
 #include <cstdlib>
-#include <thread>
-#include <utility>
 
 #include "komadori/generate/score.h"
+#include "komadori/threads/parallel.h"
 
 namespace komadori::generate {
 namespace {
@@ -63,20 +62,14 @@ SampleTable NearbySearch::run(std::span<const std::uint8_t> hcp, std::span<const
                               std::uint64_t first) {
     std::vector<SampleTable> blocks((result.size() + NEARBY_BLOCK - 1) / NEARBY_BLOCK);
     next_block_ = 0;
-    std::vector<std::thread> threads;
-    for (Engine* engine : engines_) {
-        threads.emplace_back([&, engine] {
-            try {
-                work(*engine, hcp, result, first, blocks);
-            } catch (...) {
-                std::lock_guard lock(mutex_);
-                if (!failure_) failure_ = std::current_exception();
-                stop_ = true;
-            }
-        });
-    }
-    for (std::thread& thread : threads) thread.join();
-    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+    run_threads(int(engines_.size()), [&](std::size_t thread) {
+        try {
+            work(*engines_[thread], hcp, result, first, blocks);
+        } catch (...) {
+            stop_ = true;
+            throw;
+        }
+    });
     SampleTable all;
     for (const SampleTable& block : blocks) append(block, all);
     return all;

@@ -3,8 +3,6 @@
 
 #include <atomic>
 #include <cstdint>
-#include <exception>
-#include <mutex>
 #include <optional>
 #include <span>
 #include <vector>
@@ -56,8 +54,6 @@ class NearbySearch {
 
     const std::vector<alphabeta::Engine*> engines_;
     const NearbySettings settings_;
-    std::mutex mutex_;
-    std::exception_ptr failure_;
     std::atomic<bool> stop_{false};
     std::atomic<std::size_t> next_block_{0}, done_{0};
     std::atomic<std::uint64_t> nodes_{0};

@@ -5,27 +5,34 @@
 #include <atomic>
 #include <cstddef>
 #include <exception>
+#include <system_error>
 #include <thread>
 #include <vector>
 
 namespace komadori {
 
-// Calls body(thread) on that many threads, waits for all, and rethrows the first exception.
+// Calls body(thread) on that many threads, waits for all, and rethrows the first exception. Where
+// the system gives fewer threads, the calling one does what is left: bodies don't wait for each
+// other.
 template <class Body>
 void run_threads(int threads, const Body& body) {
     const auto n = std::size_t(std::max(threads, 1));
     if (n == 1) return body(std::size_t(0));
     std::vector<std::exception_ptr> failures(n);
+    const auto work = [&](std::size_t i) {
+        try {
+            body(i);
+        } catch (...) {
+            failures[i] = std::current_exception();
+        }
+    };
     {
         std::vector<std::jthread> pool;
-        for (std::size_t i = 0; i < n; ++i) {
-            pool.emplace_back([&, i] {
-                try {
-                    body(i);
-                } catch (...) {
-                    failures[i] = std::current_exception();
-                }
-            });
+        pool.reserve(n);
+        try {
+            while (pool.size() < n) pool.emplace_back(work, pool.size());
+        } catch (const std::system_error&) {
+            for (std::size_t i = pool.size(); i < n; ++i) work(i);
         }
     }
     for (const auto& failure : failures) {

@@ -28,8 +28,13 @@ class Reclaimer:
             tree.set_root(root, board)
             tree.reclaim(0.0)
 
-        self._thread = threading.Thread(target=work, name="reclaim", daemon=True)
-        self._thread.start()
+        thread = threading.Thread(target=work, name="reclaim", daemon=True)
+        try:
+            thread.start()
+        except RuntimeError:  # no more threads
+            work()
+        else:
+            self._thread = thread
         return True
 
     def wait(self) -> None:

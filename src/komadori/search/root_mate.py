@@ -36,14 +36,21 @@ class RootMate:
         self._result: MateResult | None = None
 
     def start(self, board: Board, plies: int, share: float) -> None:
-        """Look for a mate beside what the caller does next."""
-        self._begin(board, plies, 0, share)
+        """Look for a mate beside what the caller does next; not where the system has no thread
+        for it.
+        """
+        with contextlib.suppress(RuntimeError):
+            self._begin(board, plies, 0, share)
 
     def solve(self, board: Board, plies: int, moves: int, stop: threading.Event) -> None:
         """Look for a mate with a budget of `moves`, then return: always the same result, unless
         `stop` ends it.
         """
-        self._begin(board, plies, moves, 1.0)
+        try:
+            self._begin(board, plies, moves, 1.0)
+        except RuntimeError:  # no more threads
+            self._solve(board, moves, plies, 1.0, self._stop)
+            return
         thread = self._thread
         assert thread is not None
         while thread.is_alive() and not stop.is_set():
@@ -56,13 +63,14 @@ class RootMate:
         self.wait()
         self._stop = StopFlag()
         self._result = None
-        self._thread = threading.Thread(
+        thread = threading.Thread(
             target=self._solve,
             args=(board.copy(), moves, plies, share, self._stop),
             name="root mate",
             daemon=True,
         )
-        self._thread.start()
+        thread.start()
+        self._thread = thread
 
     def _solve(self, board: Board, moves: int, plies: int, share: float, stop: StopFlag) -> None:
         # Without a king of the other side, or without memory, there is no mate to be found.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
 from collections.abc import Callable
 
@@ -25,9 +26,11 @@ class Watch:
         """Halt the search this long after its clock began; None: only check whether it obeys
         `stop`. Again after `ponderhit`.
         """
-        threading.Thread(
+        watch = threading.Thread(
             target=self._watch, args=(limit_ms,), name="usi watch", daemon=True
-        ).start()
+        )
+        with contextlib.suppress(RuntimeError):  # no more threads: the searcher minds its time
+            watch.start()
 
     def finish(self) -> None:
         """The search has ended."""
