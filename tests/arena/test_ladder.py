@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import random
+import resource
+import signal
 import sqlite3
 from pathlib import Path
 
@@ -12,6 +16,9 @@ from komadori import arena
 from komadori.arena.ladder import Ladder, LadderError, make_settings
 from komadori.cli._group import group
 from komadori.records import read_games
+from komadori.rules import Board
+
+START = Board().sfen()
 
 
 def run(*arguments: object) -> Result:
@@ -48,7 +55,8 @@ def test_games_are_played_rated_and_kept(path: Path, tmp_path: Path) -> None:
     out = tmp_path / "games.kif"
     assert run("games", path, "-p", "mat", "-o", out).exit_code == 0
     assert len(read_games(out)) == fitted.of("mat").games
-    assert run("games", path, "-o", out).exit_code != 0
+    assert run("games", path, "-o", out).exit_code == 0  # a record is replaced by one
+    assert len(read_games(out)) == 24
 
 
 def test_only_the_players_named_play(path: Path) -> None:
@@ -98,6 +106,82 @@ def test_bad_input_is_one_line(path: Path, tmp_path: Path) -> None:
         assert result.exit_code != 0
         assert message in result.output
         assert "Traceback" not in result.output
+
+
+@pytest.fixture(scope="module")
+def played_content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    path = tmp_path_factory.mktemp("ladder") / "ladder.db"
+    with Ladder.create(path, make_settings(arena.Conditions(), opening_plies=0)) as ladder:
+        for name in ("mat", "rnd"):
+            ladder.add(name, "random")
+        for index in range(100):
+            names = ("mat", "rnd") if index % 2 else ("rnd", "mat")
+            ladder.insert(
+                arena.GameRecord(
+                    index, 0, names, True, START, ["7g7f", "3c3d"], 0, "black", "resignation"
+                ),
+                "1 s",
+            )
+    return path.read_bytes()
+
+
+@pytest.fixture
+def played(played_content: bytes, tmp_path: Path) -> Path:
+    """A ladder with a hundred games."""
+    path = tmp_path / "ladder.db"
+    path.write_bytes(played_content)
+    return path
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_a_damaged_ladder_is_told_in_one_line(played: Path, tmp_path: Path, seed: int) -> None:
+    chance = random.Random(seed)
+    content = bytearray(played.read_bytes())
+    for _ in range(6):
+        at = chance.randrange(100, len(content) - 400)
+        content[at : at + 400] = chance.randbytes(400)
+    played.write_bytes(content)
+    for words in (
+        ("show", played),
+        ("show", played, "--pairs"),
+        ("add", played, "x", "random"),
+        ("games", played, "-o", tmp_path / "a.csa"),
+        ("play", played, "-g", 2),
+    ):
+        result = run(*words)
+        assert "fault of komadori" not in result.output
+        assert result.output.count("Error") == (1 if result.exit_code else 0), result.output
+
+
+def test_a_damaged_game_is_told(played: Path, tmp_path: Path) -> None:
+    with Ladder(played) as ladder:
+        game = json.dumps(list(ladder.games())[6].to_json())
+    for record in ("junk", "{}", "[1]", game.replace("7g7f", "7g7e"), game.replace("sfen", "x")):
+        with sqlite3.connect(played) as database:
+            database.execute("UPDATE games SET record = ? WHERE id = 7", (record,))
+        result = run("games", played, "-o", tmp_path / "a.csa")
+        assert result.exit_code == 1
+        assert f"{played}: a damaged game" in result.output.replace("\n", "")
+        assert not (tmp_path / "a.csa").exists()
+
+
+def test_a_full_disk_loses_no_game(played: Path) -> None:
+    size = played.stat().st_size
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        new = run("new", played.parent / "new.db")
+        results = [run("add", played, f"x{i}", "random", "--note", "y" * 3000) for i in range(4)]
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+        signal.signal(signal.SIGXFSZ, ignored)
+    assert new.exit_code == 0 or new.output.startswith("Error: ")
+    assert results[-1].exit_code == 1
+    assert results[-1].output.startswith(f"Error: {played}: ")
+    with Ladder(played) as ladder:
+        assert len(list(ladder.games())) == 100
+    assert [path.name for path in played.parent.iterdir() if path.name.startswith(".")] == []
 
 
 def test_a_ladder_of_a_later_format_is_refused(path: Path) -> None:

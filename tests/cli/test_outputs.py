@@ -71,6 +71,48 @@ def test_a_file_of_another_kind_is_kept_without_force(
         assert out.read_text() != "a diary\n"
 
 
+@pytest.mark.parametrize(
+    ("line", "forces"),
+    [
+        ("records sample {out} --games 3", True),
+        ("ladder games {ladder} -o {out}", True),
+        ("install-engine --player random --out {out}", True),
+        ("ladder new {out}", False),
+    ],
+)
+def test_what_takes_no_records_keeps_what_is_there_too(
+    line: str, forces: bool, tmp_path: Path
+) -> None:
+    ladder, out = tmp_path / "ladder.db", tmp_path / "notes.csa"
+    for words in (
+        ("new", ladder, "--nodes", "1", "--max-plies", "4", "--opening-plies", "2"),
+        ("add", ladder, "a", "random"),
+        ("add", ladder, "b", "random"),
+        ("play", ladder, "-g", "2"),
+    ):
+        assert run("ladder", *words).exit_code == 0
+    out.write_text("a diary\n")
+    words = line.format(out=out, ladder=ladder).split()
+    result = run(*words)
+    assert result.exit_code in (1, 2)
+    assert f"{out} exists" in result.output
+    assert out.read_text() == "a diary\n"
+    if forces:
+        assert run(*words, "--force").exit_code == 0
+        assert out.read_text() != "a diary\n"
+
+
+def test_an_empty_ladder_leaves_the_old_file(tmp_path: Path) -> None:
+    ladder, out = tmp_path / "ladder.db", tmp_path / "a.csa"
+    assert run("ladder", "new", ladder, "--nodes", "1").exit_code == 0
+    write_games(out, [Game.from_usi(MOVES[0])])
+    before = out.read_bytes()
+    result = run("ladder", "games", ladder, "-o", out)
+    assert result.exit_code == 2
+    assert "has no games yet" in result.output
+    assert out.read_bytes() == before
+
+
 def test_two_outputs_are_two_files(games: Path, tmp_path: Path) -> None:
     (tmp_path / "x").mkdir()
     for other in (tmp_path / "b.csa", tmp_path / "x" / ".." / "b.csa"):

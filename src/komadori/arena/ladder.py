@@ -14,8 +14,9 @@ import contextlib
 import json
 import math
 import sqlite3
+import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
@@ -24,6 +25,8 @@ from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.openings import Opening, choose, random_openings, read_openings
 from komadori.arena.ratings import LOGIT, Fit, Tally, fit
 from komadori.arena.workers import Job, run_jobs
+from komadori.atomic import atomic_writer
+from komadori.run_lock import RunLock
 
 FORMAT = 1
 
@@ -118,20 +121,11 @@ class Ladder:
         path = Path(path)
         if path.exists():
             raise LadderError(f"{path} exists already")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        temporary = path.with_name(f".{path.name}.new")
-        temporary.unlink(missing_ok=True)
-        with contextlib.closing(sqlite3.connect(temporary)) as database, database:
-            database.executescript(_SCHEMA)
-            values = {
-                "format": FORMAT,
-                "conditions": asdict(settings.conditions),
-                "openings": [[o.sfen, o.moves] for o in settings.openings],
-                "opening_source": settings.opening_source,
-            }
-            rows = [(key, json.dumps(value)) for key, value in values.items()]
-            database.executemany("INSERT INTO settings VALUES (?, ?)", rows)
-        temporary.rename(path)
+        with RunLock.of_file(path):
+            if path.exists():  # made by another process just now
+                raise LadderError(f"{path} exists already")
+            with atomic_writer(path) as file:
+                file.write(_empty_ladder(settings))
         return cls(path)
 
     def __enter__(self) -> Ladder:
@@ -160,11 +154,32 @@ class Ladder:
         self._insert_player(name, spec, files, anchor_elo, note)
         return self.player(name)
 
+    def _execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
+        """Raises LadderError for what SQLite can't do: a full disk, a damaged file."""
+        try:
+            return self._database.execute(query, values)
+        except sqlite3.IntegrityError:
+            raise
+        except sqlite3.Error as error:
+            raise LadderError(f"{self.path}: {error}") from error
+
+    def _rows(self, query: str, values: Sequence[Any] = ()) -> Generator[sqlite3.Row, None, None]:
+        """What a query finds. Raises LadderError."""
+        cursor = self._execute(query, values)
+        try:
+            for row in cursor:  # noqa: UP028 - `yield from` would close it without a guard
+                yield row
+        except sqlite3.Error as error:
+            raise LadderError(f"{self.path}: {error}") from error
+        finally:  # its lock goes with it
+            with contextlib.suppress(sqlite3.Error):
+                cursor.close()
+
     def _insert_player(
         self, name: str, spec: str, files: str, anchor_elo: float | None, note: str
     ) -> None:
         try:
-            self._database.execute(
+            self._execute(
                 "INSERT INTO players (name, spec, files, anchor_elo, note, added) "
                 "VALUES (?, ?, ?, ?, ?, ?)",
                 (name, spec, files, anchor_elo, note, _now()),
@@ -174,7 +189,7 @@ class Ladder:
 
     def players(self) -> list[LadderPlayer]:
         """All players in the order they were added."""
-        rows = self._database.execute("SELECT * FROM players ORDER BY id").fetchall()
+        rows = self._rows("SELECT * FROM players ORDER BY id")
         return [LadderPlayer(**{**dict(row), "files": json.loads(row["files"])}) for row in rows]
 
     def player(self, name: str) -> LadderPlayer:
@@ -190,7 +205,7 @@ class Ladder:
     def insert(self, record: GameRecord, conditions: str, source: str | None = None) -> bool:
         """Store a finished game; False where it is there already. Raises LadderError."""
         black, white = (self.player(name).id for name in record.names)
-        cursor = self._database.execute(
+        cursor = self._execute(
             "INSERT OR IGNORE INTO games "
             "(black, white, winner, reason, plies, played, conditions, source, record) "
             "VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
@@ -216,7 +231,7 @@ class Ladder:
         newest_first: bool = False,
         offset: int = 0,
         limit: int | None = None,
-    ) -> Iterator[GameRecord]:
+    ) -> Generator[GameRecord, None, None]:
         """All games, a player's, or those between two, in the order they were stored.
 
         Raises LadderError for names that the ladder hasn't.
@@ -227,15 +242,19 @@ class Ladder:
         if who:
             query += " WHERE " + " AND ".join("? IN (black, white)" for _ in who)
         query += f" ORDER BY id {'DESC' if newest_first else 'ASC'} LIMIT ? OFFSET ?"
-        rows = self._database.execute(query, (*who, -1 if limit is None else limit, offset))
-        for row in rows:
-            record = GameRecord.from_json(json.loads(row["record"]))
-            record.names = (names[row["black"]], names[row["white"]])
-            yield record
+        found = self._rows(query, (*who, -1 if limit is None else limit, offset))
+        with contextlib.closing(found):
+            for row in found:
+                try:
+                    record = GameRecord.from_json(json.loads(row["record"]))
+                except (TypeError, ValueError, LookupError) as error:
+                    raise LadderError(f"{self.path}: a damaged game ({error})") from error
+                record.names = (names[row["black"]], names[row["white"]])
+                yield record
 
     def tallies(self) -> list[Tally]:
         """Results by Black and White."""
-        rows = self._database.execute(
+        rows = self._rows(
             "SELECT b.name AS black, w.name AS white, SUM(winner = 'black') AS black_wins, "
             "SUM(winner = 'draw') AS draws, SUM(winner = 'white') AS white_wins FROM games "
             "JOIN players b ON b.id = black JOIN players w ON w.id = white "
@@ -245,7 +264,7 @@ class Ladder:
 
     def conditions(self) -> list[tuple[str, int]]:
         """Under what games were played, and how many."""
-        rows = self._database.execute(
+        rows = self._rows(
             "SELECT conditions, COUNT(*) FROM games GROUP BY conditions ORDER BY COUNT(*) DESC"
         )
         return [(row[0], row[1]) for row in rows]
@@ -360,10 +379,10 @@ class Ladder:
                         f"{path} has changed since {player.name!r} was added: "
                         "add it under a new name"
                     )
-        (played,) = self._database.execute(
+        ((played,),) = self._rows(
             "SELECT COUNT(*) FROM games WHERE (black, white) IN (VALUES (?, ?), (?, ?))",
             (a.id, b.id, b.id, a.id),
-        ).fetchone()
+        )
         jobs = []
         for i in range(games):
             number = played // 2 + i // 2
@@ -373,6 +392,23 @@ class Ladder:
         for record in run_jobs((a.spec, b.spec), self.settings.conditions, jobs, workers):
             record.names = pair if record.first_is_black else (pair[1], pair[0])
             yield record
+
+
+def _empty_ladder(settings: Settings) -> bytes:
+    """The file of a ladder without players."""
+    values = {
+        "format": FORMAT,
+        "conditions": asdict(settings.conditions),
+        "openings": [[o.sfen, o.moves] for o in settings.openings],
+        "opening_source": settings.opening_source,
+    }
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "ladder.db"
+        with contextlib.closing(sqlite3.connect(path)) as database, database:
+            database.executescript(_SCHEMA)
+            rows = [(key, json.dumps(value)) for key, value in values.items()]
+            database.executemany("INSERT INTO settings VALUES (?, ?)", rows)
+        return path.read_bytes()
 
 
 def read_match(folder: Path) -> tuple[dict[str, Any], list[GameRecord]]:

@@ -6,6 +6,7 @@ import contextlib
 import functools
 import math
 from collections.abc import Callable, Iterator
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -17,11 +18,13 @@ from rich.text import Text
 from komadori.cli import interrupt
 from komadori.cli.console import console, counted, say
 from komadori.cli.game_options import game_progress, with_conditions
+from komadori.cli.outputs import check_outputs, force_option, holds
 
 if TYPE_CHECKING:
     from komadori.arena import Conditions, GameRecord
     from komadori.arena.ladder import Ladder
     from komadori.arena.ratings import Fit
+    from komadori.records import Game
 
 
 @click.group()
@@ -175,20 +178,36 @@ def show(ladder: Path, pairs: bool, markdown: bool) -> None:
     "--out",
     "output",
     required=True,
-    type=click.Path(path_type=Path),
+    type=click.Path(path_type=Path, dir_okay=False),
     help="kif, csa, usi, ...",
 )
-def games(ladder: Path, player: str | None, output: Path) -> None:
+@force_option
+def games(ladder: Path, player: str | None, output: Path, force: bool) -> None:
     """Write games to one file of records."""
     from komadori.arena.ladder import Ladder
-    from komadori.arena.store import to_game
     from komadori.records import write_games
+    from komadori.records.formats import guess_format
 
-    if output.exists():
-        raise click.ClickException(f"{output} exists already")
-    with Ladder(ladder) as opened:
-        count = write_games(output, (to_game(record) for record in opened.games(player)))
+    format = guess_format(output)
+    kind = (f"records of {format.name}", holds(format))
+    check_outputs({output: kind}, [ladder], force=force)
+    with Ladder(ladder) as opened, contextlib.closing(opened.games(player)) as records:
+        first = next(records, None)
+        if first is None:
+            raise click.UsageError(f"{ladder} has no games yet; {output} is left as it is")
+        count = write_games(output, (_sound_game(ladder, one) for one in chain([first], records)))
     say(f"{output}: {counted(count, 'game')}")
+
+
+def _sound_game(ladder: Path, record: GameRecord) -> Game:
+    """Raises ClickException for a game that can't have been played."""
+    from komadori.arena.store import to_game
+    from komadori.rules import RulesError
+
+    try:
+        return to_game(record)
+    except RulesError as error:
+        raise click.ClickException(f"{ladder}: a damaged game ({error})") from error
 
 
 Rows = tuple[list[str], list[list[str]]]
