@@ -48,6 +48,8 @@ def test_grammar(text: str, expected: PlayerSpec) -> None:
     [
         ("", "no player"),
         ("stockfish", "expected one of model, policy"),
+        ("nosuch.onnx", r"nosuch\.onnx: no such model"),
+        ("nets/best?nodes=5", "nets/best: no such model"),
         ("model", "needs the path of a network"),
         ("usi:", "needs a command"),
         ("material:x", "takes no argument"),

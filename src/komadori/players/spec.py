@@ -87,6 +87,8 @@ class PlayerSpec:
         kind, _, argument = text.partition(":")
         if kind not in KINDS:
             if not text or not Path(text).exists():
+                if Path(text).suffix or "/" in text:
+                    raise PlayerSpecError(f"{text}: no such model")
                 raise PlayerSpecError(
                     f"{text!r} is no player: expected one of {', '.join(KINDS)}, or a model's path"
                 )

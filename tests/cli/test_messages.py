@@ -1,0 +1,115 @@
+"""What is wrong with a command's words or files is told in one line, before any work."""
+
+from __future__ import annotations
+
+import lzma
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from komadori.cli._group import group
+from komadori.inference.synthetic import write_random_resnet
+from komadori.records import Game, write_games
+
+PROBLEM = "7k1/5g2g/4G2G1/8L/9/9/9/9/9 b 2r2b4s4n3l18p 1"
+
+
+def run(line: str) -> Result:
+    return CliRunner().invoke(group, line.split())
+
+
+@pytest.fixture
+def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    write_games(tmp_path / "a.kif", [Game.from_usi(["7g7f", "3c3d"])])
+    (tmp_path / "file").write_text("no folder")
+    (tmp_path / "junk.onnx").write_text("hello\n")
+    (tmp_path / "junk.toml").write_text("= [\n")
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("line", "message"),
+    [
+        ("analyse a.kif --nodes 2 -o file/x", "file/x: Not a directory"),
+        ("analyse a.kif --time 0", "--time: an effort is more than nothing"),
+        ("analyse a.kif --time 1 --nodes 2", "--time"),
+        ("analyse a.kif --model junk.onnx", "junk.onnx: neither an ONNX model nor one of OpenVINO"),
+        ("quickstart --out file/x", "file/x: Not a directory"),
+        ("quickstart --games 3", "3 is odd: each opening is played twice"),
+        ("install-engine --player random --out file/x.sh", "file: File exists"),
+        ("install-engine junk.onnx", "the engine wouldn't start: "),
+        ("bench search --model junk.onnx", "junk.onnx: neither an ONNX model"),
+        ("bench inference --backend foo", "'foo' is not one of 'auto', 'openvino'"),
+        ("evaluate junk.onnx --device foo", "'foo': expected auto, cpu, cuda"),
+        ("match nosuch.onnx material", "nosuch.onnx: no such model"),
+        ("match random material --clock inf", "'inf': expected MAIN, MAIN+INCREMENT"),
+        ("match random material --games 3", "an even number above zero, not 3"),
+        ("perft 99999999999", "99999999999 is not in the range"),
+        ("perft --sfen startpos 1 2", "unexpected extra argument (2)"),
+        ("perft --sfen nonsense 1", "SFEN, character 2"),
+        ("import junk.onnx", "junk.onnx: neither a torch checkpoint (.pth) nor an .npz file"),
+        ("train junk.toml", "junk.toml"),
+        ("train resnet0x0", "resnet0x0"),
+        (f"train resnet5x64 --set seed={10**30}", "seed must be below 2^63"),
+        ("loop run junk.toml", "junk.toml"),
+        ("tune random junk.toml --out t", "junk.toml"),
+        ("records convert a.kif -o a.xyz", "a.xyz"),
+        ("mate --file nosuch.sfen", "nosuch.sfen"),
+        ("book show junk.onnx", "junk.onnx"),
+        ("ladder show junk.onnx", "junk.onnx: not a ladder"),
+        ("generate stats file", "'file'"),
+        ("generate teacher -o file/x --games 2", "file"),
+        ("report file", "file"),
+    ],
+)
+def test_one_line_says_what_is_wrong(line: str, message: str, here: Path) -> None:
+    before = sorted(path.name for path in here.iterdir())
+    result = run(line)
+    told = [text for text in result.output.splitlines() if text.startswith("Error: ")]
+    assert len(told) == 1, result.output
+    assert message in told[0]
+    assert result.exit_code in (1, 2)
+    assert "fault of komadori" not in result.output
+    assert ".tmp" not in result.output
+    assert sorted(path.name for path in here.iterdir()) == before
+
+
+def test_a_position_may_be_a_game(here: Path) -> None:
+    result = CliRunner().invoke(group, ["perft", "1", "--sfen", "startpos moves 7g7f"])
+    assert result.exit_code == 0, result.output
+    assert result.output.startswith("perft(1) = 30")
+
+
+def test_problems_may_be_packed(here: Path) -> None:
+    (here / "x.tsv.xz").write_bytes(lzma.compress(f"{PROBLEM}\t1\n".encode()))
+    result = run("mate --file x.tsv.xz")
+    assert result.exit_code == 0, result.output
+    assert "mate in" in result.output
+
+
+@pytest.mark.parametrize("damage", ["text", "cut", "bytes"])
+def test_a_junk_model_prints_one_line(damage: str, here: Path) -> None:
+    """Also none of the libraries that read it."""
+    model = here / "net.onnx"
+    write_random_resnet(model, 1, 8)
+    content = model.read_bytes()
+    broken = {
+        "text": b"hello\n",
+        "cut": content[: len(content) // 2],
+        "bytes": content[:8] + b"\xff" * 60 + content[68:],
+    }
+    model.write_bytes(broken[damage])
+    done = subprocess.run(
+        [sys.executable, "-m", "komadori", "analyse", "a.kif", "--model", "net.onnx",
+         "--nodes", "2"],
+        cwd=here, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert len(done.stderr.splitlines()) == 1, done.stderr
+    assert done.stderr.startswith("Error: ")
+    assert "net.onnx" in done.stderr
