@@ -12,6 +12,7 @@ pytest.importorskip("torch")
 from click.testing import CliRunner
 
 from komadori import arena, quickstart
+from komadori.cli.quickstart import command
 from komadori.cli.report import command as report_command
 from komadori.nets import parse
 from komadori.quickstart.page import MatchView, Page, render
@@ -66,6 +67,47 @@ def test_two_matches_are_played(outcome: quickstart.Outcome) -> None:
 
 def test_two_steps_do_not_pass(outcome: quickstart.Outcome) -> None:
     assert not outcome.passed
+    assert len(outcome.unbeaten) == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "advice"),
+    [
+        (quickstart.Settings(games=4), "4 games can't show one, whoever wins them."),
+        (quickstart.Settings(games=6), "by default it trains for 180 s and plays 60 games."),
+        (
+            quickstart.Settings(train_seconds=40),
+            "by default it trains for 180 s and plays 60 games.",
+        ),
+        (quickstart.Settings(), ""),
+    ],
+)
+def test_what_is_missing_is_told(
+    outcome: quickstart.Outcome, settings: quickstart.Settings, advice: str
+) -> None:
+    text = quickstart.shortfall(outcome, settings)
+    assert text.startswith("No win with p < 0.05 against ")
+    for name in outcome.matches:
+        assert f"{name}: +" in text
+    assert text.endswith(advice)
+    assert ("default" in text) == ("default" in advice)
+
+
+def test_options_are_the_settings(
+    outcome: quickstart.Outcome, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    given: list[quickstart.Settings] = []
+
+    def run(_folder: Path, settings: quickstart.Settings, _observer: object) -> quickstart.Outcome:
+        given.append(settings)
+        return outcome
+
+    monkeypatch.setattr(quickstart, "run", run)
+    words = "--time 5 --games 4 --nodes 7 --seed 9"
+    result = CliRunner().invoke(command, ["--out", str(tmp_path), *words.split()])
+    assert given == [quickstart.Settings(train_seconds=5, games=4, nodes=7, seed=9)]
+    assert result.exit_code == 1
+    assert result.output.rstrip().endswith("4 games can't show one, whoever wins them.")
 
 
 def test_the_summary_holds_the_figures(outcome: quickstart.Outcome) -> None:

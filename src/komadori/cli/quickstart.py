@@ -48,15 +48,16 @@ def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> Non
     untrained self with p < 0.05.
     """
     from komadori.cli.quickstart_display import Display
-    from komadori.quickstart import Settings, next_commands, run
+    from komadori.quickstart import Settings, next_commands, run, shortfall
 
     if games % 2:
         raise click.BadParameter(
             f"{games} is odd: each opening is played twice", param_hint="--games"
         )
+    settings = Settings(seconds, games, nodes, seed=seed)
     try:
         with Display() as display:
-            outcome = run(out, Settings(seconds, games, nodes, seed), display)
+            outcome = run(out, settings, display)
     except OSError as error:
         raise click.ClickException(str(error)) from error
     say()
@@ -65,5 +66,5 @@ def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> Non
     for purpose, line in next_commands(outcome.model):
         say(f"  {line}\n      {purpose}")
     if not outcome.passed:
-        say("The network did not beat both opponents with p < 0.05.", err=True)
+        say(shortfall(outcome, settings), err=True)
         raise SystemExit(1)

@@ -7,6 +7,7 @@ from komadori.quickstart.run import (
     config,
     next_commands,
     run,
+    shortfall,
 )
 
-__all__ = ["Observer", "Outcome", "Settings", "config", "next_commands", "run"]
+__all__ = ["Observer", "Outcome", "Settings", "config", "next_commands", "run", "shortfall"]

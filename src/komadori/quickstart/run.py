@@ -55,12 +55,36 @@ class Outcome:
     @property
     def passed(self) -> bool:
         """Whether the trained network beat every opponent."""
-        return all(match.p_value < SIGNIFICANCE for match in self.matches.values())
+        return not self.unbeaten
+
+    @property
+    def unbeaten(self) -> list[str]:
+        """The opponents that the trained network did not beat with p < SIGNIFICANCE."""
+        return [name for name, m in self.matches.items() if m.p_value >= SIGNIFICANCE]
 
     @property
     def page(self) -> Path:
         """The HTML page."""
         return self.folder / "index.html"
+
+
+def shortfall(outcome: Outcome, settings: Settings) -> str:
+    """Why `outcome` isn't `passed`, in a sentence or two; "" where it is."""
+    if outcome.passed:
+        return ""
+    results = "; ".join(
+        f"{name}: {_match_text(outcome.matches[name])}" for name in outcome.unbeaten
+    )
+    text = f"No win with p < {SIGNIFICANCE} against {results}."
+    usual = Settings()
+    if arena.sign_test(settings.games, 0) >= SIGNIFICANCE:
+        return f"{text} {settings.games} games can't show one, whoever wins them."
+    if settings.train_seconds < usual.train_seconds or settings.games < usual.games:
+        return (
+            f"{text} That may be chance, or too little training: by default it trains for "
+            f"{usual.train_seconds:.0f} s and plays {usual.games} games."
+        )
+    return text
 
 
 class Observer:
@@ -280,8 +304,8 @@ def _page(
     def curve(label: str, entries: list[dict[str, float]], key: str) -> Curve:
         return Curve(label, [e["samples"] for e in entries], [e[key] for e in entries])
 
-    beaten = [name for name, match in outcome.matches.items() if match.p_value < SIGNIFICANCE]
-    lost = [name for name in outcome.matches if name not in beaten]
+    lost = outcome.unbeaten
+    beaten = [name for name in outcome.matches if name not in lost]
     verdict = f"beats {' and '.join(beaten)} (p < {SIGNIFICANCE} each)" if beaten else ""
     if lost:
         verdict += ("; " if verdict else "") + f"no significant win against {' and '.join(lost)}"
