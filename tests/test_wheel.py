@@ -11,6 +11,7 @@ import re
 import shutil
 import subprocess
 import sys
+import urllib.request
 from functools import cache
 from pathlib import Path
 
@@ -53,7 +54,7 @@ def python_for(wheel: Path) -> str | None:
 def environment(
     request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Path, dict[str, str]]:
-    """An environment with the wheel and its training extra, and nothing else on the path."""
+    """An environment with the wheel as it is, and nothing else on the path."""
     wheel = request.param
     python = python_for(wheel)
     if python is None:
@@ -64,14 +65,33 @@ def environment(
     kept = {name: os.environ[name] for name in ("HOME", "LANG", "PIP_INDEX_URL", "PIP_CONFIG_FILE",
                                                 "SYSTEMROOT") if name in os.environ}  # fmt: skip
     environment = {**kept, "PATH": str(binaries), "CC": "/nowhere/cc", "CXX": "/nowhere/c++"}
-    install = [str(binaries / "python"), "-m", "pip", "install", "-q", "--only-binary=:all:"]
+    install(folder, environment, str(wheel))
+    return folder, {**environment, "WHEEL": str(wheel)}
+
+
+def install(folder: Path, environment: dict[str, str], *what: str) -> None:
+    python = shutil.which("python", path=environment["PATH"])
+    words = [python or "", "-m", "pip", "install", "-q", "--only-binary=:all:"]
     subprocess.run(
-        [*install, "-c", str(ROOT / "constraints.txt"), "torch==2.13.0", f"{wheel}[train]"],
+        [*words, "-c", str(ROOT / "constraints.txt"), *what],
         check=True,
         env=environment,
         cwd=folder,
     )
-    return folder, environment
+
+
+@pytest.fixture(scope="module")
+def with_web(environment: tuple[Path, dict[str, str]]) -> tuple[Path, dict[str, str]]:
+    folder, variables = environment
+    install(folder, variables, f"{variables['WHEEL']}[web]")
+    return environment
+
+
+@pytest.fixture(scope="module")
+def with_train(environment: tuple[Path, dict[str, str]]) -> tuple[Path, dict[str, str]]:
+    folder, variables = environment
+    install(folder, variables, "torch==2.13.0", f"{variables['WHEEL']}[train]")
+    return environment
 
 
 def run(environment: tuple[Path, dict[str, str]], *words: str, stdin: str = "") -> str:
@@ -112,17 +132,61 @@ def test_it_plays(environment: tuple[Path, dict[str, str]]) -> None:
 
 def test_it_analyses(environment: tuple[Path, dict[str, str]]) -> None:
     run(environment, "komadori", "records", "sample", "game.kif", "--games", "1")
-    run(environment, "komadori", "analyse", "game.kif", "--nodes", "2")
+    run(environment, "komadori", "analyse", "game.kif", "--nodes", "200")
     page = (environment[0] / "game.html").read_text("utf-8")
     assert "font/woff2" in page
     assert "kmd-kanji-P" in page
 
 
-def test_it_trains(environment: tuple[Path, dict[str, str]]) -> None:
-    run(environment, "komadori", "records", "sample", "games.hcpe3", "--games", "30")
+def test_what_is_missing_is_told(environment: tuple[Path, dict[str, str]]) -> None:
+    """Before the extras are there: the line that installs them."""
+    folder, variables = environment
+    for words, package in (
+        (("web", "--no-browser", "--port", "0"), "fastapi"),
+        (("train", "resnet5x64"), "torch"),
+        (("export", ".", "-o", "x.onnx"), "torch"),
+    ):
+        program = shutil.which("komadori", path=variables["PATH"])
+        done = subprocess.run(
+            [program or "", *words],
+            cwd=folder,
+            env=variables,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert done.returncode == 1, done.stderr
+        assert len(done.stderr.splitlines()) == 1, done.stderr
+        assert re.search(rf"pip install .*{package}", done.stderr), done.stderr
+
+
+def test_it_serves(with_web: tuple[Path, dict[str, str]]) -> None:
+    folder, variables = with_web
+    server = subprocess.Popen(
+        [shutil.which("komadori", path=variables["PATH"]) or "",
+         "web", "--no-browser", "--port", "0", "--library", "library"],
+        cwd=folder, env={**variables, "PYTHONUNBUFFERED": "1"},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
+    )  # fmt: skip
+    try:
+        assert server.stdout
+        said = ""
+        while not (found := re.search(r"http://127\.0\.0\.1:\d+\S*", said)):
+            line = server.stdout.readline()
+            assert line, said
+            said += line
+        with urllib.request.urlopen(found[0], timeout=60) as answer:
+            assert b"<script" in answer.read()
+    finally:
+        server.terminate()
+        server.communicate(timeout=30)
+
+
+def test_it_trains(with_train: tuple[Path, dict[str, str]]) -> None:
+    run(with_train, "komadori", "records", "sample", "games.hcpe3", "--games", "30")
     tiny = ("--set=loop.max_steps=2", "--set=loop.batch_size=16", "--set=data.test_limit=64")
-    run(environment, "komadori", "train", "resnet5x64", "--data", "games.hcpe3", *tiny)
-    run(environment, "komadori", "export", "runs/resnet5x64", "-o", "model.onnx")
-    run(environment, "komadori", "usi", "--model", "model.onnx", stdin="usi\nisready\nquit\n")
-    assert "hand-input" in run(environment, "komadori", "lab", "list")
-    run(environment, "komadori", "report", "runs/resnet5x64", "--data", "games.hcpe3")
+    run(with_train, "komadori", "train", "resnet5x64", "--data", "games.hcpe3", *tiny)
+    run(with_train, "komadori", "export", "runs/resnet5x64", "-o", "model.onnx")
+    run(with_train, "komadori", "usi", "--model", "model.onnx", stdin="usi\nisready\nquit\n")
+    assert "hand-input" in run(with_train, "komadori", "lab", "list")
+    run(with_train, "komadori", "report", "runs/resnet5x64", "--data", "games.hcpe3")
