@@ -77,13 +77,16 @@ def measure_int8(
     int8_top1_lost, points of top-1 accuracy. Returns the microseconds of each."""
     if not isinstance(laboratory.samples, records.Samples):
         raise LabError("int8 needs samples of records")
-    checkpoints = {}
+    checkpoints, records_before = {}, {}
     for task in tasks:
         task.experiment.training_config(task.variant, laboratory.size)  # only networks have int8
         last = training.newest_checkpoint(laboratory.folder(task))
         if last is None:
             raise LabError(f"{laboratory.folder(task)}: {task.name} has not run here")
-        checkpoints[task.variant.name] = last
+        before = laboratory.store.find(task.experiment, task.variant, laboratory.size, task.seed)
+        if before is None:
+            raise LabError(f"{task.name}: no record")
+        checkpoints[task.variant.name], records_before[task.variant.name] = last, before
     folder = laboratory.runs / name / "int8"
     folder.mkdir(parents=True, exist_ok=True)
     on_step("quantising")
@@ -93,9 +96,7 @@ def measure_int8(
     first = next(iter(found.values()))
     for task in tasks:
         one = task.variant.name
-        old = laboratory.store.find(task.experiment, task.variant, laboratory.size, task.seed)
-        if old is None:
-            raise LabError(f"{task.name}: no record")
+        old = records_before[one]
         measures = dict(old.measures) | {
             "int8_us": round(found[one], 2),
             "int8_per_s": round(2e6 / found[one], 1),
