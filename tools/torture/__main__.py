@@ -15,7 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-from tools.torture.attacks import CLASSES
+from tools.torture.attacks import CLASSES, bring
 from tools.torture.commands import COMMANDS, open_shop, registered
 
 
@@ -47,6 +47,8 @@ def main() -> int:
                 target = targets[tried % len(targets)]
                 with tempfile.TemporaryDirectory() as folder:
                     try:
+                        if target:
+                            bring(target, shop, Path(folder))
                         attack.run(shop, Path(folder), random.Random(seed), target)
                     except Exception as error:
                         text = " ".join(str(error).split())

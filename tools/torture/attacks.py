@@ -101,19 +101,47 @@ def leftovers(folder: Path) -> list[str]:
     return sorted(str(path.relative_to(folder)) for path in folder.rglob(".*.tmp"))
 
 
+def bring(target: str, shop: Path, folder: Path) -> None:
+    """Copy what the command works in into its folder."""
+    for name in COMMANDS[target].brings:
+        if (shop / name).is_dir():
+            shutil.copytree(shop / name, folder / name)
+        else:
+            shutil.copy(shop / name, folder / name)
+
+
+def has_ended_well(target: str, code: int | None, messages: str) -> bool:
+    """Whether it did its work, finds it done, or refuses as it should."""
+    command = COMMANDS[target]
+    is_done = bool(command.refuses) and code == 1 and command.refuses in messages
+    return code == int(command.fails) or is_done
+
+
+def check_sound(target: str, folder: Path) -> None:
+    """What a command brought is whole, and what was in it before is still there."""
+    if not COMMANDS[target].shows:
+        return
+    process = start(COMMANDS[target].shows.split(), folder)
+    shown, messages = process.communicate()
+    if process.returncode or " a " not in shown or " b " not in shown:
+        raise BrokenError(f"lost: {shown[-300:]} {messages[-300:]}")
+
+
 def complete(target: str, shop: Path, folder: Path) -> None:
     """The command, given again, comes to its end and cleans up."""
     command = COMMANDS[target]
+    check_sound(target, folder)
     tries = [[]]
     if command.resume and (folder / command.writes[0]).exists():
         tries.insert(0, [command.resume])
     for number, more in enumerate(tries, 1):
         process = start([*arguments(target, shop), *more], folder, stdin=command.stdin)
         messages = end(process, target)
-        if process.returncode == 0:
+        if has_ended_well(target, process.returncode, messages):
             break
         if number == len(tries):
             raise BrokenError(f"run again it ends with {process.returncode}: {messages[-400:]}")
+    check_sound(target, folder)
     for name in command.writes:
         if not (folder / name).exists():
             raise BrokenError(f"{name} isn't there")
@@ -131,10 +159,24 @@ def state(folder: Path) -> dict[str, str]:
 
 
 #: Of every command that writes, those whose files two runs at once may not mix.
-WRITERS = [name for name, command in COMMANDS.items() if command.writes]
-FOLDERS = [name for name in WRITERS if COMMANDS[name].lasts and "." not in COMMANDS[name].writes[0]]
+WRITERS = [name for name, command in COMMANDS.items() if command.writes or command.brings]
+FILES = [name for name in WRITERS if "." in "".join(COMMANDS[name].writes[:1])]
+FOLDERS = [
+    name for name in WRITERS if name not in FILES and (COMMANDS[name].lasts or COMMANDS[name].shows)
+]
 LASTING = [name for name, command in COMMANDS.items() if command.lasts]
 ENDING = [name for name, command in COMMANDS.items() if command.ends]
+
+
+def plain(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
+    """Left alone, a command does its work and says no more than it should."""
+    if COMMANDS[target].ends:
+        complete(target, shop, folder)
+        return
+    process = start_target(target, shop, folder)
+    time.sleep(5.0)
+    process.send_signal(signal.SIGTERM)
+    end(process, target, 60)
 
 
 def races(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
@@ -142,9 +184,12 @@ def races(shop: Path, folder: Path, _chance: random.Random, target: str) -> None
     both = [start_target(target, shop, folder) for _ in range(2)]
     ends = [end(process, target) for process in both]
     codes = [process.returncode for process in both]
-    told = [number for number, text in enumerate(ends) if "in use by" in text or "exists" in text]
-    well = int(COMMANDS[target].fails)
-    wrong = [number for number, code in enumerate(codes) if code != well and number not in told]
+    told = [number for number, text in enumerate(ends) if "in use by" in text]
+    wrong = [
+        number
+        for number, code in enumerate(codes)
+        if number not in told and not has_ended_well(target, code, ends[number])
+    ]
     if wrong or len(told) == 2:
         raise BrokenError(f"statuses {codes}: {ends[wrong[0] if wrong else 0][-300:]}")
     complete(target, shop, folder)
@@ -155,7 +200,7 @@ def kills(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
     that was there before is the old or the new one, whole."""
     command = COMMANDS[target]
     old = b""
-    if "." in command.writes[0]:
+    if target in FILES:
         complete(target, shop, folder)
         old = (folder / command.writes[0]).read_bytes()
     for _ in range(chance.randrange(1, 3)):
@@ -187,17 +232,13 @@ def disks(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
 
 def readonly(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
     """A folder that can't be written is told in one line, before long work."""
-    blocked = folder / "there"
-    blocked.mkdir()
     # Root may write anywhere but under a file.
     words = arguments(target, shop)
-    names = COMMANDS[target].writes
-    for name in names:
-        (folder / name).parent.mkdir(exist_ok=True)
+    names = (*COMMANDS[target].writes, *COMMANDS[target].brings)
     (folder / "file").write_text("not a folder")
     moved = [f"file/{word}" if word in names else word for word in words]
-    if moved == words:
-        return
+    if moved == words:  # it writes where it wasn't told to: there is a file
+        (folder / names[0]).write_text("not a folder")
     process = start(moved, folder)
     messages = end(process)
     lines = [line for line in messages.splitlines() if "Error:" in line]
@@ -205,6 +246,36 @@ def readonly(shop: Path, folder: Path, _chance: random.Random, target: str) -> N
         raise BrokenError(f"{process.returncode}: {messages[-400:]}")
     if (folder / "file").read_text() != "not a folder":
         raise BrokenError("the file in the way is gone")
+
+
+def kept(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
+    """A file of another kind that is in the way, and an input named as output, are kept and told
+    in one line."""
+    command = COMMANDS[target]
+    words = [word for word in arguments(target, shop) if word != "--force"]
+    _refused(words, folder, [folder / name for name in command.writes], b"a diary\n")
+    inputs = [word for word in words if word.startswith(str(shop)) and Path(word).is_file()]
+    if target not in FILES or not inputs:
+        return
+    mine = folder / f"mine{Path(inputs[0]).suffix}"
+    words = [
+        str(mine) if word == inputs[0] else mine.name if word == command.writes[0] else word
+        for word in words
+    ]
+    _refused(words, folder, [mine], Path(inputs[0]).read_bytes())
+
+
+def _refused(words: list[str], folder: Path, files: list[Path], content: bytes) -> None:
+    for path in files:
+        path.write_bytes(content)
+    process = start(words, folder)
+    messages = end(process)
+    if process.returncode not in (1, 2) or sum("Error" in x for x in messages.splitlines()) != 1:
+        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+    if any(path.read_bytes() != content for path in files):
+        raise BrokenError(f"{' '.join(words)}: it is gone")
+    for path in files:
+        path.unlink()
 
 
 def cpu_seconds(pid: int = 0) -> float:
@@ -241,8 +312,8 @@ def signals(shop: Path, folder: Path, chance: random.Random, target: str) -> Non
     children = cpu_seconds()
     messages = end(process, target, 120)
     seconds, busy = time.monotonic() - began, cpu_seconds() - children - before
-    if process.returncode in (0, int(command.fails)) and command.ends:
-        return  # it had ended
+    if command.ends and has_ended_well(target, process.returncode, messages):
+        return
     # Of a machine that does other work it gets a small share.
     if process.returncode != 128 + number or (seconds > PATIENCE_S and busy > BUSY_S):
         raise BrokenError(
@@ -250,7 +321,7 @@ def signals(shop: Path, folder: Path, chance: random.Random, target: str) -> Non
         )
     if left := leftovers(folder):
         raise BrokenError(f"left: {', '.join(left)}")
-    if command.writes:
+    if target in WRITERS:
         complete(target, shop, folder)
 
 
@@ -259,8 +330,8 @@ def junk(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
     own = folder / os.fsdecode(chance.choice(_NAMES))
     own.mkdir()
     words = []
-    for word, plain in zip(arguments(target, shop), COMMANDS[target].words.split(), strict=True):
-        if not plain.startswith("{shop}"):
+    for word, given in zip(arguments(target, shop), COMMANDS[target].words.split(), strict=True):
+        if not given.startswith("{shop}"):
             words.append(word)
             continue
         path = Path(word)
@@ -273,6 +344,11 @@ def junk(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
         else:
             made.write_bytes(mutated(path.read_bytes(), chance))
         words.append(str(made))
+    for name in COMMANDS[target].brings:
+        brought = folder / name
+        for inner in [brought] if brought.is_file() else brought.rglob("*.*"):
+            if inner.is_file():
+                inner.write_bytes(mutated(inner.read_bytes(), chance))
     before = state(own)
     process = start(words, folder, stdin=COMMANDS[target].stdin)
     limit = 20.0 if not COMMANDS[target].ends else MOST_S
@@ -392,10 +468,12 @@ def usi(_shop: Path, _folder: Path, chance: random.Random, _target: str) -> None
 
 
 CLASSES: dict[str, Attack] = {
+    "plain": Attack(plain, list(COMMANDS)),
     "races": Attack(races, FOLDERS),
     "kills": Attack(kills, WRITERS),
     "disks": Attack(disks, WRITERS),
     "readonly": Attack(readonly, WRITERS),
+    "kept": Attack(kept, [name for name, command in COMMANDS.items() if command.writes]),
     "signals": Attack(signals, LASTING),
     "junk": Attack(junk, list(COMMANDS)),
     "texts": Attack(

@@ -30,12 +30,21 @@ train_limit = 1000
 test_limit = 64
 """
 LAB_TOML = """\
-name = "tiny"
+title = "Small"
+source = "nowhere"
 question = "Does it end?"
-[base]
-net = "resnet1x8"
-[variants.a]
+order = 1
+[base.model.net]
+family = "resnet"
+blocks = 1
+channels = 8
+[base.loop]
+batch_size = 16
+[[variants]]
+name = "a"
+title = "the only one"
 """
+LAB = "tiny --experiments {shop}/lab --data {shop}/games.hcpe3 --positions 400 --width 8"
 LOOP_TOML = """\
 learner = "two-piece"
 generations = 1
@@ -81,8 +90,16 @@ class Attacked:
     """By itself, with status 0."""
     fails: bool = False
     """Here it ends with 1 and one line: its work can't be done, or proves nothing."""
+    refuses: str = ""
+    """What it says, with status 1, where its work is done already."""
+    brings: tuple[str, ...] = ()
+    """Files and folders of the shop, copied into its own folder, in which it works."""
+    shows: str = ""
+    """The command that shows that what it brought is still sound, and has these players."""
     stdin: str = ""
 
+
+SHOW = "ladder show ladder.db"
 
 COMMANDS: dict[str, Attacked] = {
     "quickstart": Attacked(
@@ -95,17 +112,18 @@ COMMANDS: dict[str, Attacked] = {
     ),
     "report": Attacked("report {shop}/run --data {shop}/games.hcpe3 -o page", ("page",), True),
     "evaluate": Attacked("evaluate {shop}/run --data {shop}/games.hcpe3", lasts=True),
-    "import": Attacked("import {shop}/dlshogi.pth -o imported --force", fails=True),
+    "import": Attacked("import {shop}/dlshogi.pth -o imported --force", ("imported",)),
     "export": Attacked("export {shop}/run -o model.onnx", ("model.onnx",)),
     "lab list": Attacked("lab list"),
     "lab report": Attacked("lab report -o labpage", ("labpage",)),
     "lab run": Attacked(
-        "lab run hand-input/1x1 --data {shop}/games.hcpe3 --positions 400 --width 8 "
-        "--test-positions 100 --seeds 1 --threads 1",
-        ("runs",),
-        True,
+        f"lab run {LAB} --test-positions 100 --seeds 1 --threads 1", ("runs",), True
     ),
-    "lab speed": Attacked("lab speed hand-input --positions 400", fails=True),
+    "lab speed": Attacked(
+        f"lab speed {LAB} --test-positions 100 --runs labruns --results labresults",
+        ("labruns",),
+        brings=("labruns", "labresults"),
+    ),
     "linear loop": Attacked(
         "linear loop -o lloop --rounds 1 --games 4 --nodes 20 --set iterations=1 "
         "--set positions=20 --set updates=1",
@@ -147,7 +165,7 @@ COMMANDS: dict[str, Attacked] = {
     ),
     "loop run": Attacked("loop run {shop}/loop.toml -o loop", ("loop",), True),
     "loop stage": Attacked("loop stage games {shop}/loop.toml -o stage", ("stage",), True),
-    "loop status": Attacked("loop status {shop}/teacher"),
+    "loop status": Attacked("loop status {shop}/loop"),
     "bench alphabeta": Attacked("bench alphabeta --nodes 20000 --no-yardstick", lasts=True),
     "bench inference": Attacked(
         "bench inference --model {shop}/model.onnx --time 0.05 --batches 1", lasts=True
@@ -169,22 +187,33 @@ COMMANDS: dict[str, Attacked] = {
         "records dedupe {shop}/games.csa {shop}/games.hcpe3 -o once.csa", ("once.csa",)
     ),
     "records head": Attacked("records head {shop}/games.csa"),
-    "records sample": Attacked("records sample sample.hcpe3 --games 20", ("sample.hcpe3",)),
+    "records sample": Attacked("records sample sample.hcpe3 --games 20 --force", ("sample.hcpe3",)),
     "records split": Attacked(
         "records split {shop}/games.csa --train a.csa --test b.csa --ratio 0.5", ("a.csa", "b.csa")
     ),
     "records stats": Attacked("records stats {shop}/games.hcpe3 {shop}/games.csa", lasts=True),
-    "install-engine": Attacked("install-engine {shop}/model.onnx --out engine.sh", ("engine.sh",)),
+    "install-engine": Attacked(
+        "install-engine {shop}/model.onnx --out engine.sh --force", ("engine.sh",)
+    ),
     "book make": Attacked("book make {shop}/games.csa --min-count 1 -o book.db", ("book.db",)),
     "book show": Attacked("book show {shop}/book.db"),
     "match": Attacked(
         "match random material --games 20 --max-plies 60 --out match", ("match",), True
     ),
-    "ladder add": Attacked("ladder add {shop}/ladder.db again random"),
+    "ladder add": Attacked(
+        "ladder add ladder.db again random",
+        refuses="has a player 'again' already",
+        brings=("ladder.db",),
+        shows=SHOW,
+    ),
     "ladder games": Attacked("ladder games {shop}/ladder.db -o ladder.csa", ("ladder.csa",)),
-    "ladder import": Attacked("ladder import {shop}/ladder.db {shop}/match"),
-    "ladder new": Attacked("ladder new new.db --nodes 2", ("new.db",)),
-    "ladder play": Attacked("ladder play {shop}/ladder.db -g 2"),
+    "ladder import": Attacked(
+        "ladder import ladder.db {shop}/match", brings=("ladder.db",), shows=SHOW
+    ),
+    "ladder new": Attacked("ladder new new.db --nodes 2", ("new.db",), refuses="exists already"),
+    "ladder play": Attacked(
+        "ladder play ladder.db -g 4", lasts=True, brings=("ladder.db",), shows=SHOW
+    ),
     "ladder show": Attacked("ladder show {shop}/ladder.db"),
     "tune": Attacked("tune model:random:1 {shop}/parameters.toml --out tuned", ("tuned",), True),
     "csa": Attacked("csa random --host 127.0.0.1 --port 9 --name a --password b", ends=False),
@@ -212,8 +241,6 @@ def arguments(name: str, shop: Path) -> list[str]:
 
 def open_shop(folder: Path) -> Path:
     """Make what the commands read. Raises CalledProcessError where one fails unattacked."""
-    import torch
-
     from komadori.inference.synthetic import write_random_resnet
 
     games = []
@@ -233,7 +260,9 @@ def open_shop(folder: Path) -> Path:
         ("problems.sfen", PROBLEMS),
     ):
         (folder / name).write_text(text)
-    torch.save({"model": {"l1_1_1.weight": torch.zeros(1)}}, folder / "dlshogi.pth")
+    write_dlshogi(folder / "dlshogi.pth")
+    (folder / "lab").mkdir()
+    (folder / "lab" / "tiny.toml").write_text(LAB_TOML)
     for words in (
         "train run.toml --data games.hcpe3 -o run",
         "book make games.csa --min-count 1 -o book.db",
@@ -242,6 +271,37 @@ def open_shop(folder: Path) -> Path:
         "ladder new ladder.db --nodes 2",
         "ladder add ladder.db a random",
         "ladder add ladder.db b material",
+        "ladder play ladder.db -g 2",
+        "loop run loop.toml -o loop",
+        f"lab run {LAB} --test-positions 100 --seeds 1 --threads 1 --runs labruns "
+        "--results labresults".format(shop="."),
     ):
         subprocess.run([*KOMADORI, *words.split()], cwd=folder, check=True, capture_output=True)
     return folder
+
+
+def write_dlshogi(path: Path, blocks: int = 1, channels: int = 4, hidden: int = 5) -> None:
+    """Weights under the names that dlshogi's networks of blocks have for them."""
+    import torch
+
+    shapes: dict[str, tuple[int, ...]] = {
+        "l1_1_1.weight": (channels, 62, 3, 3),
+        "l1_1_2.weight": (channels, 62, 1, 1),
+        "l1_2.weight": (channels, 57, 1, 1),
+        "policy.weight": (27, channels, 1, 1),
+        "policy_bias.bias": (2187,),
+        "value_conv1.weight": (27, channels, 1, 1),
+        "value_fc1.weight": (hidden, 2187),
+        "value_fc1.bias": (hidden,),
+        "value_fc2.weight": (1, hidden),
+        "value_fc2.bias": (1,),
+    }
+    norms = {"norm1": channels, "value_norm1": 27}
+    for block in range(blocks):
+        for i in (1, 2):
+            shapes[f"blocks.{block}.conv{i}.weight"] = (channels, channels, 3, 3)
+            norms[f"blocks.{block}.bn{i}"] = channels
+    for norm, size in norms.items():
+        for part in ("weight", "bias", "running_mean", "running_var"):
+            shapes[f"{norm}.{part}"] = (size,)
+    torch.save({"model": {name: torch.ones(shape) for name, shape in shapes.items()}}, path)
