@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+from collections.abc import Sequence
 
 import numpy as np
 import pytest
@@ -162,3 +163,98 @@ def test_urgent_requests_without_end_hold_up_the_others_for_a_while_only() -> No
             break
     assert is_done.wait(5)
     shared.close()
+
+
+class _Polled(_Counting):
+    """Can be asked; what was dropped is noted."""
+
+    def __init__(self, slots: int = 2) -> None:
+        super().__init__(slots)
+        self.dropped: list[int] = []
+        self.callers: set[int] = set()
+
+    def start(self, slot: int, n: int) -> None:
+        self.callers.add(threading.get_ident())
+        super().start(slot, n)
+
+    def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
+        return slots[0] if self.gate.wait(timeout_s) else None
+
+    def drop(self, slot: int) -> None:
+        self.dropped.append(slot)
+
+
+def test_a_lone_lane_runs_in_its_own_thread() -> None:
+    polled = _Polled()
+    shared = SharedEvaluator(polled)  # type: ignore[arg-type]
+    features = planes(40)
+    direct = inference.evaluate(inference.load("random:5", max_batch=16), *features)
+    through = inference.evaluate(shared.lane(), *features)
+    assert np.array_equal(direct[0], through[0])
+    assert np.array_equal(direct[1], through[1])
+    assert polled.callers == {threading.get_ident()}
+    shared.close()
+
+
+def test_what_began_at_once_is_dropped_and_its_slot_used_again() -> None:
+    polled = _Polled(slots=1)
+    shared = SharedEvaluator(polled)  # type: ignore[arg-type]
+    lane = shared.lane(slots=2)
+    lane.start(0, 3)
+    lane.drop(0)
+    assert polled.dropped == [0]
+    with pytest.raises(inference.InferenceError, match="dropped"):
+        lane.wait(0)
+    lane.start(0, 2)
+    lane.wait(0)
+    assert polled.rows == [3, 2]
+    lane.start(1, 1)
+    lane.close()  # gives back what still runs
+    assert polled.dropped == [0, 0]
+    shared.close()
+
+
+def test_a_second_lane_waits_its_turn_and_a_failure_ends_one_batch() -> None:
+    polled = _Polled(slots=1)
+    shared = SharedEvaluator(polled)  # type: ignore[arg-type]
+    first, second = shared.lane(slots=1), shared.lane(slots=1)
+
+    def broken(slot: int) -> None:
+        raise inference.InferenceError("the device is gone")
+
+    polled.wait = broken  # type: ignore[method-assign, assignment]
+    first.start(0, 1)
+    second.start(0, 2)  # behind the first: the network has one slot
+    for _ in range(2):  # a search that failed waits again for what it began
+        with pytest.raises(inference.InferenceError, match="device is gone"):
+            first.wait(0)
+    with pytest.raises(inference.InferenceError, match="device is gone"):
+        second.wait(0)
+    del polled.wait
+    second.start(0, 2)
+    second.wait(0)
+    shared.close()
+
+
+def test_many_lanes_of_both_kinds_get_their_own_answers() -> None:
+    shared = SharedEvaluator(_Polled(slots=3))  # type: ignore[arg-type]
+    features = planes(60)
+    expected = inference.evaluate(inference.load("random:5"), *features)[1]
+    wrong: list[int] = []
+
+    def work(number: int) -> None:
+        lane = shared.lane(slots=2, max_batch=4, urgent=number % 3 == 0)
+        for _ in range(20):
+            found = inference.evaluate(lane, *(array[number:] for array in features))[1]
+            if not np.array_equal(found, expected[number:]):
+                wrong.append(number)
+        lane.close()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(8)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    shared.close()
+    assert not wrong
+    assert not any(thread.is_alive() for thread in threads)

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from komadori.cli.usi import DEFAULT_PLAYER
+from komadori.usi.models import DEFAULT_PLAYER
 from komadori.rules import Board
 
 DIALOGUES = sorted((Path(__file__).parent / "data").glob("shogihome-*.txt"))

@@ -78,8 +78,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         make_demo(folder, steps=12)
     library = tmp_path_factory.mktemp("library")
     options = [str(REPOSITORY / "docs" / "results"), "--library", str(library)]
-    model = ["--model", "default"] if PICTURES else []
-    with running(folder, *options, *model) as server:
+    with running(folder, *options) as server:
         yield server
 
 
@@ -244,7 +243,7 @@ def test_a_whole_game_is_analysed_and_its_report_kept(visit: Open) -> None:
         expect(page.get_by_role("button", name=re.compile("^11 "))).to_be_visible()
     else:
         record(page)
-    page.get_by_label("Playouts per move").select_option("100")
+    page.get_by_label("Nodes per move").select_option("200000" if PICTURES else "20000")
     page.get_by_role("button", name="Analyse the game").click()
     expect(page.locator(".study-bar .button.primary")).to_be_visible(timeout=240_000)
     expect(page.locator("canvas, svg.graph, .uplot").first).to_be_visible()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from web_pages import Server, make_server
 
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.ladder import Ladder, make_settings
+from komadori.generate.folder import GameFolder, StoredFacts, StoredGame
 from komadori.generate.loop import GamesConfig, GateConfig, Loop, LoopConfig, Verdict
 
 MOVES = ["7g7f", "3c3d", "2g2f"]
@@ -149,6 +151,20 @@ def test_a_loops_generations_are_told(tmp_path: Path) -> None:
         assert third["state"] == "running"
         assert third["stage"] == {"name": "train", "done": 120, "total": 300}
         assert third["run"] == "loop/003/run"
+
+
+def test_games_under_way_are_counted(tmp_path: Path) -> None:
+    loop = make_loop(tmp_path / "loop")
+    loop.generation(4).mkdir()
+    loop.note_verdict(3, Verdict(False, 1, 4, 1, 0, 3, -191.0, 300.0, "H0"))
+    loop.note(3, "train", {"seconds": 1.0})
+    loop.note(3, "references", {})
+    facts = StoredFacts(0, 1, 1, 0, 0, 9, 9, 0, 0, 0)
+    with GameFolder(loop.generation(4) / "games", {"card": 1}, 100) as folder:
+        folder.add([StoredGame(replace(facts, number=n, digest=n), b"", b"") for n in range(7)])
+        with make_server(tmp_path) as client:
+            (told,) = client.get("/api/loops").json()
+    assert told["rounds"][3]["stage"] == {"name": "games", "done": 7, "total": 30}
 
 
 def test_a_damaged_loop_is_told_with_its_problem(tmp_path: Path) -> None:

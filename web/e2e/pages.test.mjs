@@ -173,7 +173,7 @@ describe('analysis', () => {
   });
 
   test('a whole game is analysed, its mistakes told, saved with the analysis, reported', async () => {
-    const { page, errors, close } = await open({ studyNodes: 100 });
+    const { page, errors, close } = await open({ studyAlphaBetaNodes: 20_000 });
     await paste(page, 'position startpos moves 7g7f 3c3d 8h2b+ 8b2b B*4e 5a6b 4e3d 2b3b');
     await page.locator('.study-bar .primary').click();
     await page.waitForSelector('.mistake-list button');
@@ -232,10 +232,12 @@ test('inside the network: words, candidates, heat, tree, planes', async () => {
 test('a game is played, a move taken back, a hint asked, resigned, kept, found again', async () => {
   const { page, errors, close } = await open({ hash: '#/play', language: 'en' });
   await page.waitForSelector('.strength option', { state: 'attached' });
-  await page.locator('.level input').fill('1');
+  await page.getByText('Set it by number').click();
+  await page.locator('.strength input[type=number]').first().fill('12');
   await page.getByRole('radio', { name: 'Fischer' }).click();
   await page.locator('.new-game .primary').click();
   await page.waitForSelector('.clock');
+  assert.match(await page.locator('.seat-name').first().textContent(), /, 12 playouts$/);
   await clickMove(page, '7g', '7f');
   await page.waitForFunction(() => document.querySelectorAll('.play-moves li').length === 2);
   await page.getByRole('button', { name: 'Hint' }).click();
@@ -296,7 +298,7 @@ test('the library takes files in, finds them by name, result and position, and g
 });
 
 test('several games are analysed one after the other', async () => {
-  const { page, errors, close } = await open({ studyNodes: 100 });
+  const { page, errors, close } = await open({ studyAlphaBetaNodes: 20_000 });
   for (const text of ['position startpos moves 7g7f 3c3d', 'position startpos moves 2g2f 8c8d']) await paste(page, text);
   await page.waitForFunction(() => document.querySelectorAll('.game-tabs li').length === 2);
   await page.getByRole('button', { name: 'Analyse all' }).click();

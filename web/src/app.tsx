@@ -10,7 +10,7 @@ import { isHelpOpen, KeyHelp } from './keys';
 import { href, screen, SCREENS, type Screen } from './router';
 import { arrows, language, notationChoice, pieceSet, theme, type Language, type PieceSet, type Theme } from './settings';
 import { connection } from './socket';
-import { ModelChoice } from './ui/ModelChoice';
+import { EngineChoice } from './ui/EngineChoice';
 import { Notices } from './ui/notices';
 import { Button, Choice, Dialog, Segments } from './ui/parts';
 import type { Notation } from './shogi/notation';
@@ -56,7 +56,7 @@ function SettingsDialog() {
           onChange={v => (notationChoice.value = v)}
         />
         <Choice label={t('arrows')} value={arrows.value} options={[0, 1, 2, 3].map(n => [n, n ? String(n) : t('off')] as const)} onChange={n => (arrows.value = n)} />
-        <ModelChoice />
+        <EngineChoice />
       </div>
       <p class="credits">{t('credits')}</p>
     </Dialog>

@@ -2,7 +2,7 @@
 // Don't edit by hand.
 
 
-export const VERSION = 1;
+export const VERSION = 2;
 
 export interface Analyse {
   id: number;
@@ -10,6 +10,7 @@ export interface Analyse {
   position: string;
   multipv?: number;
   nodes?: number | null;
+  engine?: 'alphabeta' | 'model' | null;
   model?: string | null;
   candidates?: number;
   interval_ms?: number;
@@ -26,11 +27,13 @@ export interface Analysis {
   nodes: number;
   nps: number;
   time_ms: number;
+  depth: number;
   seldepth: number;
   hashfull: number;
   root_visits: number;
   win_rate: number;
   outcome: string;
+  engine: 'alphabeta' | 'model';
   model: string;
 }
 
@@ -55,7 +58,7 @@ export interface AskHint {
   id: number;
   type: 'hint';
   game: number;
-  nodes?: number;
+  nodes?: number | null;
 }
 
 export interface AskNetwork {
@@ -591,6 +594,7 @@ export interface Study {
   games: StudyGame[];
   nodes?: number | null;
   seconds?: number | null;
+  engine?: 'alphabeta' | 'model' | null;
   model?: string | null;
   lines?: number;
 }
@@ -640,7 +644,8 @@ export interface Threats {
   type: 'threats';
   position: string;
   multipv?: number;
-  nodes?: number;
+  nodes?: number | null;
+  engine?: 'alphabeta' | 'model' | null;
   model?: string | null;
 }
 
@@ -706,6 +711,7 @@ export interface Welcome {
   version: string;
   session: string;
   resumed: boolean;
+  default_engine: 'alphabeta' | 'model';
   default_model: ModelInfo | null;
   problem: string;
   is_lan: boolean;

@@ -1,5 +1,6 @@
 // What a visitor chose, kept by the browser.
-import { effect, signal, type Signal } from '@preact/signals';
+import { computed, effect, signal, type Signal } from '@preact/signals';
+import type { Engine } from './engines';
 import type { Notation } from './shogi/notation';
 
 export type Language = 'ja' | 'en';
@@ -42,11 +43,20 @@ export const multipv = setting('multipv', 3, v => Number.isInteger(v) && (v as n
 export const showThreats = setting('threats', false);
 export const showEvalBar = setting('evalBar', true);
 export const modelId = setting('model', '');
+/** What searches on the analysis screen; empty: what the server says. */
+export const engine = setting<Engine | ''>('engine', '', among('', 'alphabeta', 'model'));
+/** Per move of a game: playouts of a network's search, nodes of the alpha-beta search. */
 export const studyNodes = setting('studyNodes', 800);
+export const studyAlphaBetaNodes = setting('studyAlphaBetaNodes', 200_000);
 export const openPanels = setting<Record<string, boolean>>('panels', {}, v => typeof v === 'object' && v !== null);
 
 export const notation = (): Notation =>
   notationChoice.value === 'auto' ? (language.value === 'ja' ? 'japanese' : 'western') : notationChoice.value;
+
+const dark = signal(typeof matchMedia !== 'undefined' && matchMedia('(prefers-color-scheme: dark)').matches);
+
+/** The colours that are shown, where `theme` may follow the system. */
+export const shownTheme = computed<'light' | 'dark'>(() => (theme.value === 'auto' ? (dark.value ? 'dark' : 'light') : theme.value));
 
 export function keepSettings(): void {
   effect(() => {
@@ -57,12 +67,10 @@ export function keepSettings(): void {
       // Private windows may refuse; the choice then lasts as long as the page.
     }
   });
-  const dark = matchMedia('(prefers-color-scheme: dark)');
-  const paint = () => {
+  effect(() => {
     const root = document.documentElement;
     root.lang = language.value;
-    root.dataset.theme = theme.value === 'auto' ? (dark.matches ? 'dark' : 'light') : theme.value;
-  };
-  effect(paint);
-  dark.addEventListener('change', paint);
+    root.dataset.theme = shownTheme.value;
+  });
+  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', e => (dark.value = e.matches));
 }

@@ -5,12 +5,15 @@ import { answer, button, click, mount, sent, serve, WELCOME } from './page';
 import { Lines } from '../src/analyse/Lines';
 import { Mistakes } from '../src/analyse/Mistakes';
 import { MoveList } from '../src/analyse/Moves';
-import { followPosition, isSearching, node, openGames, preview, scored } from '../src/analyse/state';
+import { followPosition, isSearching, node, noteScore, openGames, preview, scored } from '../src/analyse/state';
+import { analysisEngine, named } from '../src/engines';
 import { Library } from '../src/library/Library';
+import { models } from '../src/models';
 import { NewGame } from '../src/play/NewGame';
 import { Play } from '../src/play/Play';
+import { since, timeLeft } from '../src/play/state';
 import type { Analysis, LadderInfo, LoopInfo, Players } from '../src/protocol';
-import { language } from '../src/settings';
+import { engine, language, modelId } from '../src/settings';
 import { connection } from '../src/socket';
 import { START } from '../src/shogi/position';
 import { GameTree } from '../src/shogi/tree';
@@ -18,6 +21,7 @@ import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
 import { Loop, seriesOf } from '../src/train/Loops';
 import { stepOf } from '../src/train/EloChart';
 import { curvesOf } from '../src/train/Train';
+import { EngineChoice } from '../src/ui/EngineChoice';
 
 beforeEach(() => {
   sent.length = 0;
@@ -40,7 +44,10 @@ const found = (position: string): Partial<Analysis> => ({
   root_visits: 1500,
   win_rate: 0.6,
   outcome: '',
-  model: 'm',
+  depth: 9,
+  seldepth: 14,
+  engine: 'alphabeta',
+  model: '',
 });
 
 describe('analysis', () => {
@@ -150,6 +157,59 @@ test('a game is begun against a rating of the ladder, from a handicap, with byoy
     position: players.handicaps[1].position,
     clock: { main_ms: 600_000, byoyomi_ms: 30_000, increment_ms: 0 },
   });
+});
+
+test('the engine of an analysis is the alpha-beta search or one of the networks', async () => {
+  serve({ 'api/models': [{ id: 'default', name: 'net', kind: 'file', is_default: true }] });
+  connection.welcome.value = WELCOME;
+  await models.load();
+  const place = await mount(EngineChoice);
+  const select = place.querySelector('select')!;
+  expect([...select.options].map(o => o.text)).toEqual(['Alpha-beta with NNUE', 'Network: net']);
+  expect(select.value).toBe('alphabeta');
+  await act(() => {
+    select.selectedIndex = 1;
+    select.dispatchEvent(new Event('change', { bubbles: true }));
+  });
+  expect(named(analysisEngine.value)).toEqual({ engine: 'model', model: 'default' });
+  engine.value = '';
+  modelId.value = '';
+});
+
+test('scores of one engine grow; those of another take their place', () => {
+  const { root } = new GameTree();
+  const line = (pv: string[]) => ({ multipv: 1, win_rate: 0.5, score_cp: 1, mate_plies: null, visits: 1, depth: 1, pv });
+  noteScore(root, line(['7g7f']), 0.6, 200_000, 'alphabeta');
+  noteScore(root, line(['2g2f']), 0.5, 1000, 'alphabeta');
+  expect(root.score).toMatchObject({ winRate: 0.6, pv: ['7g7f'] });
+  noteScore(root, line(['2g2f']), 0.5, 800, 'default');
+  expect(root.score).toMatchObject({ winRate: 0.5, by: 'default' });
+});
+
+test('a strength is set by number', async () => {
+  serve({ 'api/players': players });
+  const place = await mount(NewGame, { onStart: vi.fn() });
+  const who = place.querySelector('select')!;
+  await act(() => {
+    who.value = 'model:default';
+    who.dispatchEvent(new Event('change', { bubbles: true }));
+  });
+  await act(() => place.querySelector<HTMLInputElement>('.strength input[type=checkbox]')!.click());
+  const [playouts, temperature] = place.querySelectorAll<HTMLInputElement>('.strength input[type=number]');
+  expect(playouts.value).toBe('50');
+  expect(temperature.value).toBe('0');
+  await click(button(place, 'Begin'));
+  expect(sent.at(-1)).toMatchObject({ white: { player: 'model:default', playouts: 50, temperature: 0, name: 'net, 50 playouts' } });
+});
+
+test('byoyomi runs on from what is left of the main time, and from the middle of a period', () => {
+  const at = since.value;
+  const clock = (black_ms: number) => ({ black_ms, white_ms: 0, byoyomi_ms: 30_000, increment_ms: 0, running: 'black', in_byoyomi: [] });
+  const left = (black_ms: number, ms: number, side: 'black' | 'white' = 'black') => timeLeft({ phase: 'playing', clock: clock(black_ms) } as never, side, at + ms);
+  expect(left(5_000, 1_000)).toEqual({ ms: 4_000, isByoyomi: false });
+  expect(left(5_000, 7_000)).toEqual({ ms: 28_000, isByoyomi: true });
+  expect(left(-4_000, 1_000)).toEqual({ ms: 25_000, isByoyomi: true });
+  expect(left(5_000, 1_000, 'white')).toEqual({ ms: 30_000, isByoyomi: true });
 });
 
 test('a game shows seats, clocks, the result and what may be done', async () => {

@@ -30,10 +30,11 @@ export function serve(pages: Record<string, unknown>): void {
 
 export const WELCOME: Welcome = {
   type: 'welcome',
-  protocol: 1,
+  protocol: 2,
   version: '0',
   session: 's',
   resumed: false,
+  default_engine: 'alphabeta',
   default_model: null,
   problem: '',
   is_lan: false,

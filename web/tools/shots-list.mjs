@@ -24,7 +24,7 @@ const searchedGame = async (page, tools) => {
 export const SHOTS = {
   'analyse-en': { run: searchedGame },
   'analyse-ja-dark': { language: 'ja', theme: 'dark', run: searchedGame },
-  'analyse-wide-ja': { size: 'wide', language: 'ja', settings: { studyNodes: 100 }, run: studied },
+  'analyse-wide-ja': { size: 'wide', language: 'ja', settings: { studyAlphaBetaNodes: 20_000 }, run: studied },
   'analyse-portrait-ja': { size: 'portrait', language: 'ja', run: searchedGame },
   'analyse-portrait-en-dark': { size: 'portrait', theme: 'dark', settings: { pieces: 'western' }, run: searchedGame, full: true },
   'analyse-landscape-en': { size: 'landscape', run: searchedGame },

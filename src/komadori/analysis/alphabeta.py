@@ -6,18 +6,34 @@ import threading
 from collections.abc import Iterable, Iterator
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import replace
+from importlib import resources
 from queue import SimpleQueue
 
 from komadori.analysis.positions import Effort, Found, Key, Line
+from komadori.inference import digest
 from komadori.rules import Board
 from komadori.search import Limits
-from komadori.search.alphabeta import AlphaBetaSearcher
+from komadori.search.alphabeta import EVALUATIONS, AlphaBetaOptions, AlphaBetaSearcher
 from komadori.search.protocol import Info, SearchResult
 
-__all__ = ["AlphaBetaAnalyser"]
+__all__ = ["AlphaBetaAnalyser", "facts", "make_searchers"]
 
 #: Of each searcher: its table is cleared for each position.
 HASH_MB = 32
+
+
+def make_searchers(count: int) -> list[AlphaBetaSearcher]:
+    """Searchers over the package's NNUE for an `AlphaBetaAnalyser`."""
+    options = AlphaBetaOptions(hash_mb=HASH_MB)
+    return [AlphaBetaSearcher("nnue", None, options) for _ in range(count)]
+
+
+def facts() -> dict[str, str]:
+    """What searches, by name: results hold for these weights alone."""
+    weights = EVALUATIONS["nnue"]
+    assert weights is not None
+    with resources.as_file(resources.files("komadori") / "data" / weights) as path:
+        return {"player": "alphabeta", "weights": weights, "sha256": digest(path)}
 
 
 class AlphaBetaAnalyser:
@@ -28,13 +44,21 @@ class AlphaBetaAnalyser:
     """
 
     def __init__(
-        self, searchers: Iterable[AlphaBetaSearcher], effort: Effort, *, lines: int = 1
+        self,
+        searchers: Iterable[AlphaBetaSearcher],
+        effort: Effort,
+        *,
+        lines: int = 1,
+        stop: threading.Event | None = None,
     ) -> None:
         """One searcher per thread, whose settings change; they stay the caller's to close. An
         effort in seconds is the time that passes per position, so that each of N
-        searchers thinks N times as long. `lines`: how many are kept of each position.
+        searchers thinks N times as long. `lines`: how many are kept of each position. `stop`:
+        once it is set, the iteration ends without what is being searched; leaving the
+        iteration sets it.
         """
         self._searchers = list(searchers)
+        self._stop = stop
         self._idle: SimpleQueue[AlphaBetaSearcher] = SimpleQueue()
         for searcher in self._searchers:
             searcher.options = replace(
@@ -53,7 +77,7 @@ class AlphaBetaAnalyser:
         A board's path counts for repetitions. The iteration may be left at any time.
         """
         source = iter(positions)
-        stop = threading.Event()
+        stop = self._stop or threading.Event()
         running: dict[Future[Found], Key] = {}
         with ThreadPoolExecutor(len(self._searchers)) as pool:
             try:
@@ -67,10 +91,13 @@ class AlphaBetaAnalyser:
                     if not running:
                         return
                     finished, _ = wait(running, return_when=FIRST_COMPLETED)
+                    if stop.is_set():
+                        return
                     for future in finished:
                         yield running.pop(future), future.result()
             finally:
-                stop.set()
+                if running:
+                    stop.set()
 
     def _search(self, board: Board, stop: threading.Event) -> Found:
         searcher = self._idle.get()

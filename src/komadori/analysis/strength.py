@@ -16,6 +16,12 @@ GPSFISH_RATING = 2800.0
 #: A player rated higher may be stronger, where the engine's own rating isn't known.
 STRONG_RATING = 2500.0
 
+#: What is said of a network that isn't the package's own, by language.
+UNKNOWN = {
+    "en": "The strength of this network has not been measured here.",
+    "ja": "このネットワークの棋力は測定していません。",
+}
+
 #: Professionals by their titles and ranks, and programs known to be among the strongest.
 _PROFESSIONAL = re.compile(
     r"(竜王|名人|王位|王座|棋王|叡王|王将|棋聖|[四五六七八九]段|女流[一二三四五六七]段|永世|十段)$"

@@ -16,17 +16,15 @@ import click
 from komadori.atomic import write_text
 from komadori.cli import interrupt
 from komadori.cli.analysis_engines import (
-    DEFAULT_NODES,
-    LINES,
     AnalysisEngine,
-    names_network,
     player_of,
     start,
 )
 from komadori.cli.console import clean, console, counted, progress, say
 from komadori.cli.outputs import IsKind, check_outputs, force_option, holds, is_page
-from komadori.cli.usi import DEFAULT_PLAYER
 from komadori.rules import BLACK, Board
+from komadori.search.defaults import ANALYSIS_LINES, ANALYSIS_NODES
+from komadori.usi.models import DEFAULT_PLAYER, names_network
 
 if TYPE_CHECKING:
     from komadori.analysis import AnalysedGame, Effort, Found, Journal, Mistake, PageOptions
@@ -92,7 +90,7 @@ class _Output:
 )
 @click.option(
     "--player",
-    type=click.Choice(tuple(DEFAULT_NODES)),
+    type=click.Choice(tuple(ANALYSIS_NODES)),
     help="What searches: the alpha-beta search over the package's NNUE, or the tree search with a "
     f"network. [default: {DEFAULT_PLAYER}; model where --model names one]",
 )
@@ -101,7 +99,7 @@ class _Output:
     "--nodes",
     type=click.IntRange(min=1),
     help="Per position. [default: "
-    + ", ".join(f"{nodes} ({player})" for player, nodes in DEFAULT_NODES.items())
+    + ", ".join(f"{nodes} ({player})" for player, nodes in ANALYSIS_NODES.items())
     + "]",
 )
 @click.option("--time", "seconds", type=float, help="Seconds per position, in place of nodes.")
@@ -172,7 +170,7 @@ def command(
         raise click.UsageError("--from-comments searches nothing: leave out how to search")
     player = player_of(player, model)
     try:
-        effort = Effort(None if seconds is not None else nodes or DEFAULT_NODES[player], seconds)
+        effort = Effort(None if seconds is not None else nodes or ANALYSIS_NODES[player], seconds)
     except ValueError as error:
         raise click.UsageError(f"--time: {error}") from error
     paths = _inputs(files, own=from_comments)
@@ -264,14 +262,10 @@ def _searched(
 
 def _strength(player: str, model: str) -> Mapping[str, str]:
     """How strong the engine is, by language."""
-    from komadori.analysis.strength import measured, statement
+    from komadori.analysis.strength import UNKNOWN, measured, statement
 
-    unknown = {
-        "en": "The strength of this network has not been measured here.",
-        "ja": "このネットワークの棋力は測定していません。",
-    }
     own = player != "model" or not names_network(model)
-    return statement(measured(player)) if own else unknown
+    return statement(measured(player)) if own else UNKNOWN
 
 
 def _read(path: Path, output: Path | None) -> _Record:
@@ -323,7 +317,7 @@ def _search(
     """What is found of every position of every file; each result is kept at once."""
     from komadori.analysis import Journal
 
-    settings = {**engine.facts, "effort": str(effort), "lines": LINES, "block": BLOCK}
+    settings = {**engine.facts, "effort": str(effort), "lines": ANALYSIS_LINES, "block": BLOCK}
     found: dict[str, Found] = {}
     wanted: dict[str, list[Journal]] = {}
     with contextlib.ExitStack() as journals:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,18 +9,13 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import click
 
-from komadori.cli.usi import DEFAULT_PLAYER
 from komadori.cpus import available_threads
-from komadori.usi.models import ENVIRONMENT
+from komadori.search.defaults import ANALYSIS_LINES
+from komadori.usi.models import DEFAULT_PLAYER, names_network
 
 if TYPE_CHECKING:
     from komadori.analysis import Effort, Found
     from komadori.rules import Board
-
-#: Nodes per position where neither nodes nor time is given, by player.
-DEFAULT_NODES = {"alphabeta": 200_000, "model": 800}
-#: Lines kept of each position.
-LINES = 2
 
 
 def player_of(player: str | None, model: str) -> str:
@@ -29,11 +23,6 @@ def player_of(player: str | None, model: str) -> str:
     if player == "alphabeta" and model:
         raise click.UsageError("--player alphabeta takes no network: leave out --model")
     return player or ("model" if names_network(model) else DEFAULT_PLAYER)
-
-
-def names_network(model: str) -> bool:
-    """Whether the user names a network, by option or by the environment."""
-    return bool(model or os.environ.get(ENVIRONMENT))
 
 
 def start(player: str, model: str, threads: int) -> AnalysisEngine:
@@ -83,7 +72,7 @@ def network_engine(model: str, threads: int) -> AnalysisEngine:
         raise click.ClickException(str(error)) from error
     own = options.settings()  # what the model brings
     facts["options"] = own
-    search = PuctOptions(**{**own, "multipv": LINES})  # type: ignore[arg-type]
+    search = PuctOptions(**{**own, "multipv": ANALYSIS_LINES})  # type: ignore[arg-type]
     return AnalysisEngine(
         found.name,
         facts,
@@ -95,29 +84,17 @@ def network_engine(model: str, threads: int) -> AnalysisEngine:
 
 def alphabeta_engine(threads: int) -> AnalysisEngine:
     """The alpha-beta search over the package's NNUE, a position per thread."""
-    from importlib import resources
-
-    from komadori.analysis.alphabeta import HASH_MB, AlphaBetaAnalyser
-    from komadori.inference import digest
-    from komadori.search.alphabeta import EVALUATIONS, AlphaBetaOptions, AlphaBetaSearcher
-
-    weights = EVALUATIONS["nnue"]
-    assert weights is not None
-    with resources.as_file(resources.files("komadori") / "data" / weights) as path:
-        facts = {"player": "alphabeta", "weights": weights, "sha256": digest(path)}
-    options = AlphaBetaOptions(hash_mb=HASH_MB)
+    from komadori.analysis.alphabeta import AlphaBetaAnalyser, facts, make_searchers
 
     def close() -> None:
         for searcher in searchers:
             searcher.close()
 
-    searchers = [
-        AlphaBetaSearcher("nnue", None, options) for _ in range(threads or available_threads())
-    ]
+    searchers = make_searchers(threads or available_threads())
     return AnalysisEngine(
         "alphabeta",
-        facts,
-        lambda effort: AlphaBetaAnalyser(searchers, effort, lines=LINES),
+        facts(),
+        lambda effort: AlphaBetaAnalyser(searchers, effort, lines=ANALYSIS_LINES),
         shares=False,
         close=close,
     )

@@ -18,8 +18,8 @@ import click
 
 from komadori.atomic import atomic_writer, write_text
 from komadori.cli.console import say
-from komadori.cli.usi import DEFAULT_PLAYER, PLAYERS, default_player
-from komadori.usi.models import LAUNCHER_FOLDER
+from komadori.cli.usi import PLAYERS, default_player
+from komadori.usi.models import DEFAULT_PLAYER, LAUNCHER_FOLDER
 
 if TYPE_CHECKING:
     from komadori.usi.options import OptionTable

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from komadori.cpus import available_threads
 from komadori.usi.engine import UsiServer
-from komadori.usi.models import ENVIRONMENT, THREADS_VARIABLE, engine_name
+from komadori.usi.models import DEFAULT_PLAYER, ENVIRONMENT, THREADS_VARIABLE, engine_name
 from komadori.usi.option_tables import OPTIONS_BY_KIND
 from komadori.usi.options import option_table
 
@@ -27,9 +27,6 @@ if TYPE_CHECKING:
     from komadori.usi.options import OptionTable
 
 PLAYERS = tuple(OPTIONS_BY_KIND)
-
-#: What plays where nothing is said: the strongest (docs/results/strength.md).
-DEFAULT_PLAYER = "alphabeta"
 
 _DESCRIPTION = """\
 Play as a USI engine: the lines of the protocol come on standard input, answers go to

@@ -152,6 +152,21 @@ def read_journal(path: Path, begin: int = 0) -> tuple[list[StoredGame], int]:
     return games, begin + at
 
 
+def journal_length(path: Path) -> int:
+    """The games of a journal that may be growing, counted without reading them."""
+    count = 0
+    with path.open("rb") as file:
+        left = os.fstat(file.fileno()).st_size
+        while len(head := file.read(_FRAME.size)) == _FRAME.size:
+            magic, size, _ = _FRAME.unpack(head)
+            left -= _FRAME.size + size
+            if magic != _MAGIC or left < 0:
+                break
+            count += 1
+            file.seek(size, os.SEEK_CUR)
+    return count
+
+
 class Journal:
     """The journal of a segment: its finished games, appended."""
 
@@ -409,6 +424,20 @@ def read_counts(path: Path) -> Counts | None:
         return None
     except (KeyError, TypeError, ValueError) as error:
         raise FolderError(f"{path}: damaged: {error!r}") from error
+
+
+def games_so_far(folder: Path) -> int:
+    """Games that a folder holds while it is written: those of its segments, and of the journals of
+    segments that aren't full.
+    """
+    done = 0
+    journals = {path.stem: path for path in folder.glob("[0-9]*.journal")}
+    for path in folder.glob("[0-9]*.json"):
+        counts = read_counts(path)
+        if counts is not None and (counts.is_full or path.stem not in journals):
+            done += counts.games
+            journals.pop(path.stem, None)
+    return done + sum(journal_length(path) for path in journals.values())
 
 
 def segment_files(folder: Path) -> list[Path]:

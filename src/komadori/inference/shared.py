@@ -12,21 +12,24 @@ import numpy as np
 
 from komadori.encoding import LABELS
 from komadori.inference.future_slots import FutureSlots
-from komadori.inference.protocol import Evaluator, Floats, InferenceError, Planes
+from komadori.inference.protocol import Evaluator, Floats, InferenceError, Planes, Polled
 
 #: How long the others wait after an urgent request for the next one of the same short search,
 HOLD_S = 0.015
 #: but never longer than this for their turn.
 MOST_HOLD_S = 0.1
+#: How long closing waits for batches in the threads of lanes.
+CLOSING_S = 1.0
 
 
 class SharedEvaluator:
     """Serves any number of lanes, each an `Evaluator` for one searcher, from one evaluator.
 
-    What the lanes have started waits in a queue; a free slot of the evaluator takes as many
-    requests off its front as fit into a batch. So a lone lane runs as it would on the evaluator
-    itself, but for a copy of its rows, and many small requests cost about as much as the batches
-    they fill.
+    Where a slot of the evaluator is free and nobody waits, a lane's batch begins at once, in the
+    lane's own thread, which takes the outputs too: a lone lane runs as it would on the evaluator
+    itself, but for a copy of its rows. All else waits in a queue, and a free slot takes as many
+    requests off its front as fit into a batch: many small requests cost about as much as the
+    batches they fill.
 
     Lanes are urgent or not. A short search that someone waits for asks for few rows at a time,
     many times: were each request to queue behind the full batches of long searches, it would take
@@ -46,9 +49,11 @@ class SharedEvaluator:
         self._others_taken_at = 0.0
         self._changed = threading.Condition()
         self._is_closed = False
+        self._is_polled = isinstance(evaluator, Polled)
+        self._free = list(range(evaluator.slots))
         self._workers = [
-            threading.Thread(target=self._serve, args=(slot,), name=f"network {slot}", daemon=True)
-            for slot in range(evaluator.slots)
+            threading.Thread(target=self._serve, name=f"network {number}", daemon=True)
+            for number in range(evaluator.slots)
         ]
         for worker in self._workers:
             worker.start()
@@ -61,16 +66,82 @@ class SharedEvaluator:
         """
         return Lane(self, slots, max_batch, urgent=urgent)
 
-    def submit(self, request: _Request) -> None:
+    def begin(self, request: _Request) -> int | None:
+        """Start a request; the evaluator's slot that works on it, which `end` or `drop` gives
+        back, or None where it waits in the queue for its future to be done.
+        """
         with self._changed:
             if self._is_closed:
                 raise InferenceError("the shared network is closed")
+            now = time.monotonic()
             if request.is_urgent:
-                self._urgent.append(request)
+                self._hold_until = now + HOLD_S
+            if not self._may_begin(request, now):
+                (self._urgent if request.is_urgent else self._others).append(request)
+                self._changed.notify()
+                return None
+            slot = self._claim([request], now)
+        try:
+            for whole, part in zip(self.evaluator.inputs(slot), request.inputs, strict=True):
+                whole[: request.n] = part[: request.n]
+            self.evaluator.start(slot, request.n)
+        except BaseException:
+            self._give_back(slot, request)
+            raise
+        return slot
+
+    def end(self, slot: int, request: _Request) -> tuple[Floats, Floats]:
+        """The outputs of a request that `begin` started in a slot."""
+        try:
+            policy, value = self.evaluator.wait(slot)
+            request.policy[: request.n] = policy[: request.n]
+            request.value[: request.n] = value[: request.n]
+        finally:
+            self._give_back(slot, request)
+        return request.policy[: request.n], request.value[: request.n]
+
+    def poll(self, slot: int, timeout_s: float | None) -> bool:
+        """Whether what `begin` started in a slot is done, within the time."""
+        polled = self.evaluator
+        assert isinstance(polled, Polled)
+        return polled.first_done([slot], timeout_s) is not None
+
+    def drop(self, slot: int, request: _Request) -> None:
+        """Forget what `begin` started in a slot."""
+        polled = self.evaluator
+        assert isinstance(polled, Polled)
+        polled.drop(slot)
+        self._give_back(slot, request)
+
+    def _may_begin(self, request: _Request, now: float) -> bool:
+        if not self._is_polled or not self._free or self._urgent:
+            return False
+        return request.is_urgent or (not self._others and self._is_turn_of_others(now))
+
+    def _is_turn_of_others(self, now: float) -> bool:
+        return self._held_s(now) <= 0 and self._others_flying < self._most_flying
+
+    def _held_s(self, now: float) -> float:
+        """How long the long searches still wait for an urgent request."""
+        return min(self._hold_until, self._others_taken_at + MOST_HOLD_S) - now
+
+    def _claim(self, taken: list[_Request], now: float) -> int:
+        """A free slot for a batch of these requests."""
+        if not taken[0].is_urgent:
+            self._others_taken_at = now
+            self._others_flying += 1
+        return self._free.pop()
+
+    def _give_back(self, slot: int, done: _Request) -> None:
+        """A batch is computed and its outputs are taken: the next may begin. `done`: its first."""
+        with self._changed:
+            self._free.append(slot)
+            if done.is_urgent:
                 self._hold_until = time.monotonic() + HOLD_S
             else:
-                self._others.append(request)
-            self._changed.notify()
+                self._others_flying -= 1
+            if self._urgent or self._others or self._is_closed:
+                self._changed.notify()
 
     def close(self) -> None:
         """Evaluate what waits, then give the evaluator back. Lanes fail from now on."""
@@ -81,11 +152,15 @@ class SharedEvaluator:
             self._changed.notify_all()
         for worker in self._workers:
             worker.join()
+        with self._changed:  # what runs in the threads of lanes
+            self._changed.wait_for(lambda: len(self._free) == self.evaluator.slots, CLOSING_S)
         self.evaluator.close()
 
-    def _serve(self, slot: int) -> None:
-        inputs = self.evaluator.inputs(slot)
-        while taken := self._take():
+    def _serve(self) -> None:
+        while batch := self._take():
+            slot, taken = batch
+            inputs = self.evaluator.inputs(slot)
+            has_slot = True
             try:
                 rows = 0
                 for request in taken:
@@ -95,48 +170,39 @@ class SharedEvaluator:
                     rows = end
                 self.evaluator.start(slot, rows)
                 policy, value = self.evaluator.wait(slot)
-                self._give_turn(taken)
                 rows = 0
                 for request in taken:
                     end = rows + request.n
                     request.policy[: request.n] = policy[rows:end]
                     request.value[: request.n] = value[rows:end]
+                    rows = end
+                has_slot = False
+                self._give_back(slot, taken[0])
+                for request in taken:
                     request.future.set_result(
                         (request.policy[: request.n], request.value[: request.n])
                     )
-                    rows = end
             except BaseException as error:
-                self._give_turn(taken)
+                if has_slot:
+                    self._give_back(slot, taken[0])
                 for request in taken:
                     if not request.future.done():
                         request.future.set_exception(error)
 
-    def _give_turn(self, done: list[_Request]) -> None:
-        """A batch is computed: the next may begin."""
-        if done[0].is_counted:
-            done[0].is_counted = False
-            with self._changed:
-                self._others_flying -= 1
-                self._changed.notify()
-        elif done[0].is_urgent:
-            self._hold_until = time.monotonic() + HOLD_S
-
-    def _take(self) -> list[_Request]:
-        """The next batch's requests; [] once closed and nothing waits."""
+    def _take(self) -> tuple[int, list[_Request]] | None:
+        """The next batch: a slot and its requests; None once closed and nothing waits."""
         with self._changed:
             while True:
-                if taken := self._fill(self._urgent):
-                    return taken
                 now = time.monotonic()
-                held_s = min(self._hold_until, self._others_taken_at + MOST_HOLD_S) - now
-                may_take = held_s <= 0 and self._others_flying < self._most_flying
-                if may_take and (taken := self._fill(self._others)):
-                    self._others_taken_at = now
-                    self._others_flying += 1
-                    taken[0].is_counted = True
-                    return taken
-                if self._is_closed and not self._others:
-                    return []
+                if self._free:
+                    taken = self._fill(self._urgent)
+                    if not taken and self._is_turn_of_others(now):
+                        taken = self._fill(self._others)
+                    if taken:
+                        return self._claim(taken, now), taken
+                if self._is_closed and not self._urgent and not self._others:
+                    return None
+                held_s = self._held_s(now)
                 waits = held_s > 0 and bool(self._others) and not self._is_closed
                 self._changed.wait(held_s if waits else None if not self._is_closed else 0.001)
 
@@ -155,7 +221,7 @@ class SharedEvaluator:
 class _Request:
     """Rows that a lane wants evaluated, and where the outputs go."""
 
-    __slots__ = ("future", "inputs", "is_counted", "is_urgent", "n", "policy", "value")
+    __slots__ = ("future", "inputs", "is_urgent", "n", "policy", "value")
 
     def __init__(
         self,
@@ -166,7 +232,6 @@ class _Request:
         is_urgent: bool,
     ) -> None:
         self.is_urgent = is_urgent
-        self.is_counted = False
         self.inputs = inputs
         self.policy, self.value = outputs
         self.n = n
@@ -193,6 +258,8 @@ class Lane(FutureSlots):
         super().__init__("lane", rows, slots or evaluator.slots, workers=1)
         self._shared = shared
         self._is_urgent = urgent
+        #: By slot: what began at once, and in which slot of the network.
+        self._begun: dict[int, tuple[int, _Request]] = {}
         inputs = evaluator.inputs(0)
         labels = LABELS[evaluator.labels].size
         self._inputs: list[tuple[Planes, ...]] = [
@@ -210,12 +277,38 @@ class Lane(FutureSlots):
         """The first of these slots, once it is done: in the order in which they were started a
         search takes its batches back, so that its result doesn't depend on the other lanes.
         """
-        done, _ = wait([self._future(slots[0])], timeout_s)
-        return slots[0] if done else None
+        slot = slots[0]
+        if begun := self._begun.get(slot):
+            return slot if self._shared.poll(begun[0], timeout_s) else None
+        done, _ = wait([self._future(slot)], timeout_s)
+        return slot if done else None
+
+    def wait(self, slot: int) -> tuple[Floats, Floats]:
+        if begun := self._begun.pop(slot, None):
+            _, request = begun
+            try:
+                request.future.set_result(self._shared.end(*begun))
+            except BaseException as error:
+                request.future.set_exception(error)
+        return super().wait(slot)
+
+    def drop(self, slot: int) -> None:
+        super().drop(slot)
+        if begun := self._begun.pop(slot, None):
+            _, request = begun
+            request.future.set_running_or_notify_cancel()  # or the slot's next start would wait
+            self._shared.drop(*begun)
+
+    def close(self) -> None:
+        for slot in list(self._begun):
+            self.drop(slot)
+        super().close()
 
     def _submit(self, slot: int, n: int) -> Future[tuple[Floats, Floats]]:
         request = _Request(self._inputs[slot], self._outputs[slot], n, is_urgent=self._is_urgent)
-        self._shared.submit(request)
+        at = self._shared.begin(request)
+        if at is not None:
+            self._begun[slot] = (at, request)
         return request.future
 
     def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:

@@ -43,6 +43,8 @@ class SearchPlayer(Named):
         the searcher's options.
         """
         self.name = name
+        #: Ends the search that runs, where its owner gives one.
+        self.stop: threading.Event | None = None
         self._searcher = searcher
         self._limits = limits
         self._on_close = on_close
@@ -64,7 +66,7 @@ class SearchPlayer(Named):
         if go == GoCommand():
             go = GoCommand(nodes=DEFAULT_NODES)
         self._searcher.set_position(board)
-        result = self._searcher.search(search_limits(go))
+        result = self._searcher.search(search_limits(go), stop=self.stop)
         info = result.infos[0] if result.infos else None
         return Decision(
             move=result.best_move,

@@ -6,6 +6,7 @@ import os
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Literal
 
 from komadori import __version__
 
@@ -15,12 +16,20 @@ FAKES = ("uniform", "random", "fixed")
 #: The environment variable that names the default model's path.
 ENVIRONMENT = "KOMADORI_MODEL"
 
+#: What plays and analyses where nothing is said: the strongest (docs/results/strength.md).
+DEFAULT_PLAYER: Literal["alphabeta"] = "alphabeta"
+
 #: Environment variable: threads of an engine where the options leave them open. A match sets
 #: it for its processes, so that they share the CPUs.
 THREADS_VARIABLE = "KOMADORI_THREADS"
 
 #: The environment variable that a launcher sets to its own folder.
 LAUNCHER_FOLDER = "KOMADORI_LAUNCHER_FOLDER"
+
+
+def names_network(model: str) -> bool:
+    """Whether the user names a network, by option or by the environment."""
+    return bool(model or os.environ.get(ENVIRONMENT))
 
 
 def engine_name(kind: str, values: Mapping[str, str]) -> str:

@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Body, Path, Query, Request
+from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import FileResponse, HTMLResponse
 from starlette.responses import Response
 
 from komadori.analysis import annotated, html_report
 from komadori.analysis.page import PageOptions
+from komadori.analysis.strength import UNKNOWN, measured, statement
 from komadori.records import FORMATS, Game, RecordError
 from komadori.rules import RulesError
 from komadori.web import http_shapes as shapes
 from komadori.web import protocol
 from komadori.web.errors import RefusedError
+from komadori.web.lab_pages import Theme
 from komadori.web.library import Entry, entry_of, now
 from komadori.web.positions import read_move, read_position
 from komadori.web.session import Hub
@@ -247,7 +249,11 @@ def _library(api: APIRouter, hub: Hub) -> None:
         entry = library.get(game)
         title = entry.title or f"{entry.black or '?'} – {entry.white or '?'}"
         note = f"komadori web, {known.model}, {known.effort} per position"
-        page = html_report([known.analysed], title, note, options=PageOptions(language=lang))
+        is_own = known.model == "alphabeta"
+        strength = statement(measured(known.model)) if is_own else UNKNOWN
+        page = html_report(
+            [known.analysed], title, note, strength=strength, options=PageOptions(language=lang)
+        )
         headers = dict(_SANDBOX)
         if download:
             headers["content-disposition"] = f'attachment; filename="game-{game}.html"'
@@ -336,7 +342,7 @@ def _trainings(api: APIRouter, hub: Hub) -> None:
         return hub.lab.list()
 
     @api.get("/lab/{name:path}", summary="A page or picture", response_class=Response)
-    def lab_page(name: Name, request: Request) -> Response:
+    def lab_page(name: Name, theme: Theme = "light") -> Response:
         if name.endswith(".svg"):
             return FileResponse(hub.lab.picture(name), media_type="image/svg+xml", headers=_SANDBOX)
-        return HTMLResponse(hub.lab.page(name), headers=_SANDBOX)
+        return HTMLResponse(hub.lab.page(name, theme), headers=_SANDBOX)

@@ -5,20 +5,25 @@ from __future__ import annotations
 import html
 import re
 from pathlib import Path
+from typing import Literal
 
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LabPage
 
+Theme = Literal["light", "dark"]
+
 _STYLE = """
+:root{color-scheme:light;--ink:#2b251c;--back:#fffdf8;--line:#e1d8c7;--link:#2c6488}
+:root[data-theme=dark]{color-scheme:dark;--ink:#efe8da;--back:#23201b;--line:#3a352c;--link:#7fb8dd}
+html{background:var(--back)}
 body{font:16px/1.5 system-ui,sans-serif;max-width:70rem;margin:1rem auto;padding:0 1rem;
-color:#222;background:#fff}
+color:var(--ink)}
+a{color:var(--link)}
 table{border-collapse:collapse;display:block;overflow-x:auto}
-td,th{border:1px solid #ccc;padding:.25rem .5rem;text-align:left;vertical-align:top}
-img{max-width:100%;background:#fff}
+td,th{border:1px solid var(--line);padding:.25rem .5rem;text-align:left;vertical-align:top}
+img{max-width:100%;background:#fff;border-radius:4px}
 code{background:#8882;padding:0 .2em}
-@media(prefers-color-scheme:dark){body{color:#ddd;background:#1b1b1b}td,th{border-color:#555}
-a{color:#8bf}}
 """
 
 
@@ -41,7 +46,7 @@ class LabPages:
             found, key=lambda p: (p.name.rpartition("/")[0], not p.name.endswith("index"), p.name)
         )
 
-    def page(self, name: str) -> str:
+    def page(self, name: str, theme: Theme = "light") -> str:
         """A page as HTML. Raises RefusedError."""
         path = self._pages().get(name)
         if path is None or path.suffix != ".md":
@@ -52,10 +57,10 @@ class LabPages:
         text = path.read_text(encoding="utf-8")
         body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
         body = body.replace("&lt;br&gt;", "<br>")
-        body = re.sub(r'href="([\w.-]+)\.md(#[\w-]*)?"', r'href="\1\2"', body)
+        body = re.sub(r'href="([\w.-]+)\.md(#[\w-]*)?"', rf'href="\1?theme={theme}\2"', body)
         title = html.escape(_title(path))
         return (
-            f'<!doctype html><html lang="en"><meta charset="utf-8"><title>{title}</title>'
+            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8"><title>{title}</title>'
             f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>{body}'
         )
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -12,9 +14,11 @@ from komadori._core.tree import NodeView, Proof, RootMove
 from komadori.inference import InferenceError
 from komadori.rules import Board, Move
 from komadori.search import Info, Limits, PuctSearcher, SearchResult
+from komadori.search.alphabeta import AlphaBetaSearcher
 from komadori.web import protocol
 from komadori.web.errors import RefusedError
-from komadori.web.models import Engine, Models
+from komadori.web.models import Models
+from komadori.web.page_searchers import Crowd, PageAlphaBeta, PageSearcher
 from komadori.web.positions import (
     after_pass,
     ended_win_rate,
@@ -22,12 +26,14 @@ from komadori.web.positions import (
     read_position,
     turn_of,
 )
-from komadori.web.shapes import Candidate, Line, Shape
+from komadori.web.shapes import Candidate, Engine, Line, Shape
 from komadori.web.shapes import Proof as ProofText
 
-#: Megabytes of the tree of a page's analysis, and of its short searches.
+#: Megabytes of the tree or table of a page's analysis, and of its short searches.
 MEMORY_MB = 128
 SHORT_MEMORY_MB = 32
+#: What a short search gets where the page doesn't say it.
+SHORT_NODES: dict[Engine, int] = {"alphabeta": 100_000, "model": 400}
 
 _PROOFS: dict[Proof, ProofText] = {
     Proof.NONE: "none",
@@ -38,54 +44,29 @@ _PROOFS: dict[Proof, ProofText] = {
 
 Send = Callable[[Shape, str | None], None]
 
-
-class PageSearcher:
-    """A searcher on a shared network, made when it is first needed."""
-
-    def __init__(self, models: Models, memory_mb: int, *, is_short: bool = False) -> None:
-        self._models = models
-        self._is_short = is_short
-        self._memory_mb = memory_mb
-        self._engine: Engine | None = None
-        self._searcher: PuctSearcher | None = None
-        self.model = ""
-
-    def prepare(self, model: str | None, **options: Any) -> PuctSearcher:
-        """The searcher with this network and these options. Blocks. Raises RefusedError."""
-        info, _ = self._models.find(model)
-        if self._searcher is None or self._engine is None or info.id != self.model:
-            self.close()
-            engine = self._models.acquire(info.id)
-            self._engine, self.model = engine, info.id
-            self._searcher = PuctSearcher(
-                engine.shared.lane(urgent=self._is_short),
-                engine.search_options(memory_mb=self._memory_mb, **options),
-            )
-        else:
-            wanted = self._engine.search_options(memory_mb=self._memory_mb, **options)
-            if wanted != self._searcher.options:
-                self._searcher.options = wanted
-        return self._searcher
-
-    @property
-    def searcher(self) -> PuctSearcher | None:
-        return self._searcher
-
-    def close(self) -> None:
-        if self._searcher is not None and self._engine is not None:
-            self._searcher.close()
-            self._searcher.evaluator.close()
-            self._models.release(self._engine)
-        self._searcher = self._engine = None
+_log = logging.getLogger("komadori.web")
 
 
 class Analysis:
     """The one search of a page that goes on until it is stopped."""
 
-    def __init__(self, models: Models, pool: ThreadPoolExecutor, send: Send) -> None:
+    def __init__(
+        self,
+        models: Models,
+        pool: ThreadPoolExecutor,
+        background: ThreadPoolExecutor,
+        crowd: Crowd,
+        send: Send,
+    ) -> None:
+        """`background`: threads that step back behind those of `pool`."""
+        self._models = models
         self._page = PageSearcher(models, MEMORY_MB)
         self._short = PageSearcher(models, SHORT_MEMORY_MB, is_short=True)
+        self._alphabeta = PageAlphaBeta(MEMORY_MB)
+        self._short_alphabeta = PageAlphaBeta(SHORT_MEMORY_MB)
         self._pool = pool
+        self._background = background
+        self._crowd = crowd
         self._send = send
         self._stop = threading.Event()
         self._short_stop = threading.Event()
@@ -99,6 +80,7 @@ class Analysis:
     async def start(self, request: protocol.Analyse) -> None:
         """Take the place of what runs. Requests that come while that ends replace each other."""
         read_position(request.position)
+        self._models.engine_of(request.engine, request.model)
         self._wanted = request
         self._stop.set()
         if self._running is None:
@@ -115,21 +97,60 @@ class Analysis:
         self._short_stop.set()
 
     async def _run(self) -> None:
-        loop = asyncio.get_running_loop()
         try:
             while (request := self._wanted) is not None:
                 self._wanted = None
                 self._stop = stop = threading.Event()
                 try:
-                    last = await loop.run_in_executor(self._pool, self._search, request, stop, loop)
+                    last = await self._answer(request, stop)
                 except (RefusedError, InferenceError) as error:
                     code = error.code if isinstance(error, RefusedError) else "failed"
                     self._send(_error(request.id, code, str(error)), None)
+                except Exception:
+                    _log.exception("analysis failed")
+                    text = "the server failed; its log says how"
+                    self._send(_error(request.id, "failed", text), None)
                 else:
                     if self._wanted is None:
                         self._send(last, f"analysis {request.id}")
         finally:
             self._running = None
+
+    async def _answer(self, request: protocol.Analyse, stop: threading.Event) -> protocol.Analysis:
+        """Search and tell; the last message."""
+        loop = asyncio.get_running_loop()
+        if self._models.engine_of(request.engine, request.model) == "model":
+            return await loop.run_in_executor(self._pool, self._search, request, stop, loop)
+        told = _ToldLines(request)
+        teller = asyncio.ensure_future(self._tell(told))
+        try:
+            return await loop.run_in_executor(self._background, self._search_alphabeta, told, stop)
+        finally:
+            teller.cancel()
+
+    async def _tell(self, told: _ToldLines) -> None:
+        """An alpha-beta search has news of its own once per depth; its nodes are told oftener."""
+        request = told.request
+        while True:
+            await asyncio.sleep(request.interval_ms / 1000)
+            if (message := told.news()) is not None:
+                self._send(message, f"analysis {request.id}")
+
+    def _search_alphabeta(self, told: _ToldLines, stop: threading.Event) -> protocol.Analysis:
+        """In a thread that steps back."""
+        request, board = told.request, told.board
+        if not board.legal_moves:
+            return told.message("done")
+        limits = Limits(infinite=True) if request.nodes is None else Limits(nodes=request.nodes)
+        with self._crowd.share() as threads:
+            searcher = self._alphabeta.prepare(threads, request.multipv)
+            searcher.set_position(board)
+            told.begin(searcher)
+            try:
+                result = searcher.search(limits, told.take, stop)
+            finally:
+                told.end()
+        return told.message("done", result.infos)
 
     def _search(
         self,
@@ -182,24 +203,36 @@ class Analysis:
                 reason="check" if board.is_check() and board.legal_moves else "over",
                 lines=[],
             )
-        infos = await self.short_search(passed, request.nodes, request.multipv, request.model)
+        infos = await self.short_search(
+            passed, request.nodes, request.multipv, request.engine, request.model
+        )
         return protocol.ThreatsFound(
             id=request.id, position=request.position, available=True, reason="", lines=infos
         )
 
     async def short_search(
-        self, board: Board, nodes: int, multipv: int, model: str | None
+        self,
+        board: Board,
+        nodes: int | None,
+        multipv: int,
+        engine: Engine | None = None,
+        model: str | None = None,
     ) -> list[Line]:
         """The lines of a search of so many nodes, one such search at a time."""
         loop = asyncio.get_running_loop()
+        engine = self._models.engine_of(engine, model)
+        limits = Limits(nodes=nodes or SHORT_NODES[engine])
         async with self._short_lock:
             self._short_stop = stop = threading.Event()
 
             def search() -> list[Line]:
-                searcher = self._short.prepare(model, multipv=multipv, pv_interval_ms=0)
+                searcher: PuctSearcher | AlphaBetaSearcher
+                if engine == "alphabeta":
+                    searcher = self._short_alphabeta.prepare(1, multipv)
+                else:
+                    searcher = self._short.prepare(model, multipv=multipv, pv_interval_ms=0)
                 searcher.set_position(board)
-                result = searcher.search(Limits(nodes=nodes), None, stop)
-                return lines_of(result.infos)
+                return lines_of(searcher.search(limits, None, stop).infos)
 
             return await loop.run_in_executor(self._pool, search)
 
@@ -207,7 +240,7 @@ class Analysis:
         """A node of the tree of the position analysed last."""
         searcher, board = self._page.searcher, self._board
         if searcher is None or board is None:
-            raise RefusedError("not_possible", "there is no analysis to walk in")
+            raise RefusedError("not_possible", "there is no tree to walk in: search with a network")
         board = board.copy()
         moves = []
         for text in request.path:
@@ -242,12 +275,80 @@ class Analysis:
             await asyncio.get_running_loop().run_in_executor(self._pool, self._give_back)
 
     def _give_back(self) -> None:
-        self._page.close()
-        self._short.close()
+        for searcher in (self._page, self._short, self._alphabeta, self._short_alphabeta):
+            searcher.close()
+
+
+class _ToldLines:
+    """Makes the messages of an alpha-beta search. `take` is called by the thread that searches,
+    `news` by the event loop.
+    """
+
+    def __init__(self, request: protocol.Analyse) -> None:
+        self.request = request
+        self.board = board = read_position(request.position)
+        self._expected = min(request.multipv, len(board.legal_moves))
+        self._outcome = outcome_of(board)
+        self._fallback = 1.0 if self._outcome == "declaration" else ended_win_rate(board)
+        self._searcher: AlphaBetaSearcher | None = None
+        self._is_searching = False
+        self._began = time.perf_counter()
+        self._gathered: list[Info] = []
+        self._infos: list[Info] = []
+        self._told_nodes = -1
+
+    def begin(self, searcher: AlphaBetaSearcher) -> None:
+        self._began = time.perf_counter()
+        self._searcher, self._is_searching = searcher, True
+
+    def end(self) -> None:
+        self._is_searching = False
+
+    def take(self, info: Info) -> None:
+        if info.multipv == 1:
+            self._gathered = []
+        self._gathered.append(info)
+        if len(self._gathered) == self._expected:
+            self._infos = self._gathered
+
+    def news(self) -> protocol.Analysis | None:
+        """How the search stands; None where nothing happened since the last time."""
+        if not self._is_searching or self._searcher is None:
+            return None
+        nodes = self._searcher.nodes
+        if nodes == self._told_nodes:
+            return None
+        self._told_nodes = nodes
+        return self.message("running")
+
+    def message(self, state: Any, infos: Sequence[Info] | None = None) -> protocol.Analysis:
+        infos = infos or self._infos
+        first = infos[0] if infos else None
+        nodes = self._searcher.nodes if self._searcher is not None else 0
+        elapsed_s = time.perf_counter() - self._began
+        return protocol.Analysis(
+            id=self.request.id,
+            state=state,
+            position=self.request.position,
+            turn=turn_of(self.board),
+            lines=lines_of(infos),
+            candidates=[],
+            nodes=nodes,
+            nps=round(nodes / max(elapsed_s, 0.001)),
+            time_ms=round(1000 * elapsed_s),
+            depth=first.depth if first else 0,
+            seldepth=first.seldepth if first else 0,
+            hashfull=first.hashfull if first else 0,
+            root_visits=nodes,
+            win_rate=first.win_rate if first else self._fallback,
+            outcome=self._outcome,
+            engine="alphabeta",
+            model="",
+        )
 
 
 class _Told:
-    """Makes the messages of one search."""
+    """Makes the messages of one tree search."""
 
     def __init__(
         self, request: protocol.Analyse, board: Board, searcher: PuctSearcher, model: str
@@ -282,11 +383,13 @@ class _Told:
             nodes=first.nodes if first else 0,
             nps=first.nps if first else 0,
             time_ms=first.time_ms if first else 0,
+            depth=first.depth if first else 0,
             seldepth=first.seldepth if first else 0,
             hashfull=first.hashfull if first else 0,
             root_visits=0 if self._is_over else tree.root_visits(0),
             win_rate=first.win_rate if first else self._ended,
             outcome=self._outcome,
+            engine="model",
             model=self._model,
         )
 

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import time
 from pathlib import Path
 from typing import Any
 
 from komadori.arena.elo import elo_from_score
-from komadori.generate.counts import Counts
+from komadori.generate.folder import FolderError, games_so_far
 from komadori.generate.loop import STAGES, Loop, LoopError, Verdict, config_from_dict
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LoopInfo, LoopReference, LoopRound, LoopStage
@@ -114,12 +113,14 @@ def _stage(loop: Loop, number: int) -> tuple[LoopStage | None, bool]:
 def _progress(loop: Loop, stage: str, place: Path) -> tuple[int, int | None]:
     config = loop.config
     match stage:
-        case "games" | "relabel":
-            done = 0
-            for path in place.glob("[0-9]*.json"):
-                with contextlib.suppress(OSError, ValueError, KeyError, TypeError):
-                    done += Counts.from_json(json.loads(path.read_text(encoding="utf-8"))).games
-            return done, config.games.games
+        case "games":
+            with contextlib.suppress(OSError, FolderError):
+                return games_so_far(place), config.games.games
+        case "relabel":
+            segments = [read_json(path) for path in place.glob("[0-9]*.json")]
+            done = sum(_whole(segment.get("games")) or 0 for segment in segments)
+            # Of a segment under way nothing is known.
+            return done, config.games.games if segments else None
         case "train":
             _, entries = Tail(place / RUN_LOG).read()
             steps = [e["step"] for e in entries if isinstance(e.get("step"), int)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from komadori.cpus import available_threads
 from komadori.encoding import encode_boards
 from komadori.inference import Evaluator, InferenceError, ModelError, digest, evaluate
 from komadori.inference.protocol import Floats
@@ -19,10 +20,17 @@ from komadori.model_folder import CARD_FILE
 from komadori.players.evaluators import load_evaluator
 from komadori.rules import Board
 from komadori.search import PuctOptions
-from komadori.usi.models import ModelDefaultsError, find_model, is_fake
+from komadori.usi.models import (
+    DEFAULT_PLAYER,
+    ModelDefaultsError,
+    find_model,
+    is_fake,
+    names_network,
+)
 from komadori.usi.options import option_table
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
+from komadori.web.shapes import Engine as EngineName
 from komadori.web.shapes import ModelInfo
 
 #: Networks kept loaded; those in use aren't closed for others.
@@ -64,6 +72,7 @@ class Models:
         """`default`: a model as `find_model` takes it, "" for the engine's own."""
         self._folders = folders
         self._threads = threads
+        self.default_engine: EngineName = "model" if names_network(default) else DEFAULT_PLAYER
         self._default = _default_entry(default)
         self._lock = threading.RLock()
         self._loading: dict[str, threading.Lock] = {}
@@ -102,6 +111,17 @@ class Models:
         if entry is None:
             raise RefusedError("unknown_model", f"no model {model!r}")
         return entry
+
+    @property
+    def threads(self) -> int:
+        """Of a search that has the machine to itself."""
+        return self._threads or available_threads()
+
+    def engine_of(self, engine: EngineName | None, model: str | None) -> EngineName:
+        """What searches for a request that names these."""
+        if engine == "alphabeta" and model:
+            raise RefusedError("not_possible", "alphabeta takes no network")
+        return engine or ("model" if model else self.default_engine)
 
     @contextlib.contextmanager
     def lease(self, model: str | None) -> Iterator[Engine]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,15 +12,7 @@ from komadori.arena.ratings import Rating
 from komadori.players import Decision, Player, PlayerSpec, PlayerSpecError
 from komadori.players.searching import LookPlayer, SearchPlayer
 from komadori.rules import HANDICAPS, Board
-from komadori.search import (
-    Info,
-    Limits,
-    OnePlySearcher,
-    PolicySearcher,
-    PuctSearcher,
-    Searcher,
-    SearchResult,
-)
+from komadori.search import OnePlySearcher, PolicySearcher, PuctSearcher, Searcher
 from komadori.usi import adapters
 from komadori.usi.client import EngineError
 from komadori.usi.models import find_model
@@ -66,53 +58,16 @@ POLICY_LEVELS: tuple[tuple[str, int | None, float], ...] = (
 BUILT_IN = ("alphabeta", "material", "random")
 
 
-class StoppableSearcher:
-    """A searcher whose search another thread can end, and listen to."""
-
-    def __init__(self, searcher: Searcher) -> None:
-        self._searcher = searcher
-        self.stop = threading.Event()
-        self.on_info: Callable[[Info], None] | None = None
-
-    def set_position(self, board: Board) -> None:
-        self._searcher.set_position(board)
-
-    def search(
-        self,
-        limits: Limits,
-        on_info: Callable[[Info], None] | None = None,
-        stop: threading.Event | None = None,
-    ) -> SearchResult:
-        return self._searcher.search(limits, on_info or self.on_info, stop or self.stop)
-
-    def ponderhit(self, limits: Limits) -> None:
-        self._searcher.ponderhit(limits)
-
-    def new_game(self) -> None:
-        self._searcher.new_game()
-
-    def close(self) -> None:
-        self._searcher.close()
-
-    @property
-    def options(self) -> Any:
-        return getattr(self._searcher, "options", None)
-
-    @options.setter
-    def options(self, options: Any) -> None:
-        self._searcher.options = options  # type: ignore[attr-defined]
-
-
 class SeatedPlayer:
     """A player at a board, and how to make it stop thinking."""
 
-    def __init__(
-        self, player: Player, name: str, limits: GoCommand | None, stop: threading.Event | None
-    ) -> None:
+    def __init__(self, player: Player, name: str, limits: GoCommand | None) -> None:
         self._player = player
         self.name = name
         self.limits = limits
-        self._stop = stop
+        self._stop: threading.Event | None = None
+        if isinstance(player, SearchPlayer):
+            self._stop = player.stop = threading.Event()
         self._lock = threading.Lock()
 
     def play(self, board: Board, go: GoCommand, cancelled: threading.Event) -> Decision:
@@ -207,7 +162,7 @@ class Opponents:
             if isinstance(error, RefusedError):
                 raise
             raise RefusedError("failed", f"{wanted.player}: {error}") from error
-        return SeatedPlayer(player, player.name, limits, None)
+        return SeatedPlayer(player, player.name, limits)
 
     def _at_elo(self, wanted: Opponent) -> tuple[int | None, float]:
         info = next((p for p in self.list().players if p.id == wanted.player), None)
@@ -227,7 +182,7 @@ class Opponents:
         elo = max(r.rating.elo for r in rungs) if wanted.elo is None else wanted.elo
         rung = min(rungs, key=lambda r: abs(r.rating.elo - elo))
         player = players.make(rung.spec)
-        return SeatedPlayer(player, rung.player.name, rung.limits, None)
+        return SeatedPlayer(player, rung.player.name, rung.limits)
 
     def _network(
         self, kind: str, model: str, playouts: int | None, temperature: float, wanted: Opponent
@@ -241,7 +196,6 @@ class Opponents:
             self._models.release(engine)
 
         coef = engine.search_options().eval_coef
-        stop: threading.Event | None = None
         name, limits = engine.model.name, GoCommand(nodes=playouts) if playouts else None
         player: Player
         if kind == "model":
@@ -253,9 +207,7 @@ class Opponents:
                     "random_cutoff": 1.0,
                 }
             options = engine.search_options(memory_mb=MEMORY_MB, pv_interval_ms=200, **drawn)
-            searcher = StoppableSearcher(PuctSearcher(lane, options))
-            stop = searcher.stop
-            player = SearchPlayer(searcher, name, limits, give_back)
+            player = SearchPlayer(PuctSearcher(lane, options), name, limits, give_back)
         else:
 
             def make(seed: int | None) -> Searcher:
@@ -267,7 +219,7 @@ class Opponents:
             player = LookPlayer(make, name, give_back)
         if playouts and kind == "model":
             name = f"{name}, {playouts} playouts"
-        return SeatedPlayer(player, name, limits, stop)
+        return SeatedPlayer(player, name, limits)
 
 
 def _model_player(

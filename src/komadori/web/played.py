@@ -174,8 +174,8 @@ class PlayedGame:
             return None
         left = list(self._left_ms)
         running = self._phase == "playing"
-        if running:
-            left[self._board.turn] -= self._used_ms()
+        if not self.is_over:
+            left[self._board.turn] -= self._used_ms() if running else self._turn_used_ms
             left[self._board.turn] += conditions.increment_ms
         return ClockState(
             black_ms=round(left[0]),

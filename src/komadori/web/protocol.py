@@ -14,6 +14,7 @@ from komadori.web.shapes import (
     Candidate,
     Clock,
     Color,
+    Engine,
     Found,
     GameState,
     Line,
@@ -30,7 +31,7 @@ from komadori.web.shapes import (
 )
 
 #: Rises when a message changes its meaning; the page shows a hint to reload where it differs.
-VERSION = 1
+VERSION = 2
 
 
 class Request(Shape):
@@ -50,12 +51,14 @@ class Analyse(Request):
     type: Literal["analyse"]
     position: PositionText
     multipv: Annotated[int, Field(ge=1, le=32)] = 3
-    nodes: Annotated[int | None, Field(ge=1, le=100_000_000)] = None
+    nodes: Annotated[int | None, Field(ge=1, le=10_000_000_000)] = None
     """New playouts; null: until `stop`."""
+    engine: Engine | None = None
+    """null: `model` where one is named, else the server's default."""
     model: ModelId | None = None
     """null: the server's default."""
     candidates: Annotated[int, Field(ge=0, le=600)] = 0
-    """How many rows of `candidates` to send, best first."""
+    """How many rows of `candidates` to send, best first; an alpha-beta search has none."""
     interval_ms: Annotated[int, Field(ge=50, le=5000)] = 100
 
 
@@ -67,7 +70,9 @@ class Threats(Request):
     type: Literal["threats"]
     position: PositionText
     multipv: Annotated[int, Field(ge=1, le=10)] = 1
-    nodes: Annotated[int, Field(ge=1, le=100_000)] = 400
+    nodes: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
+    """null: 400 playouts of a tree search, 100,000 nodes of an alpha-beta search."""
+    engine: Engine | None = None
     model: ModelId | None = None
 
 
@@ -79,8 +84,8 @@ class Stop(Request):
 
 
 class TreeWalk(Request):
-    """Look at a node of the analysis' tree: the moves from the analysed position. Answered by
-    `tree`; may be asked while the search runs, and after it.
+    """Look at a node of the tree of the last analysis with a network: the moves from the analysed
+    position. Answered by `tree`; may be asked while the search runs, and after it.
     """
 
     type: Literal["tree"]
@@ -145,9 +150,12 @@ class Study(Request):
 
     type: Literal["study"]
     games: Annotated[list[StudyGame], Field(min_length=1, max_length=500)]
-    nodes: Annotated[int | None, Field(ge=1, le=1_000_000)] = None
+    nodes: Annotated[int | None, Field(ge=1, le=1_000_000_000)] = None
     seconds: Annotated[float | None, Field(gt=0, le=600)] = None
-    """Per position, in place of nodes. Neither: 800 nodes."""
+    """Per position, in place of nodes. Neither: 200,000 nodes of an alpha-beta search, 800
+    playouts of a tree search.
+    """
+    engine: Engine | None = None
     model: ModelId | None = None
     lines: Annotated[int, Field(ge=1, le=10)] = 2
 
@@ -215,7 +223,8 @@ class AskHint(Request):
 
     type: Literal["hint"]
     game: int
-    nodes: Annotated[int, Field(ge=1, le=100_000)] = 400
+    nodes: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
+    """As in `threats`."""
 
 
 # -- trainings and matches
@@ -286,9 +295,11 @@ class Welcome(Shape):
     """Connect again with ?session=... within 60 s and everything goes on."""
     resumed: bool
     """Whether a session was taken up; its searches and games send on under their numbers."""
+    default_engine: Engine
+    """What searches where a request names nothing."""
     default_model: ModelInfo | None
     problem: str
-    """Why there is no engine, "" where there is one."""
+    """Why there is no network, "" where there is one."""
     is_lan: bool
     games: list[int]
     """Games of this session that run."""
@@ -337,17 +348,23 @@ class Analysis(Shape):
     nodes: int
     nps: int
     time_ms: int
+    depth: int
+    """Of the best line."""
     seldepth: int
     hashfull: int
     """Memory in use, per mille."""
     root_visits: int
+    """Playouts at the root, those of earlier searches included; of an alpha-beta search its nodes.
+    """
     win_rate: float
     """Of the best line; of a finished game what the rules say."""
     outcome: str
     r"""Empty while the game goes on, else checkmate, no_legal_moves, sennichite, perpetual_check;
     "declaration" where the side to move may declare a win.
     """
+    engine: Engine
     model: str
+    """Of a tree search, else ""."""
 
 
 class ThreatsFound(Shape):

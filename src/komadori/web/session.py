@@ -30,6 +30,7 @@ from komadori.web.loops import Loops
 from komadori.web.models import Models
 from komadori.web.network import Network
 from komadori.web.opponents import Opponents
+from komadori.web.page_searchers import Crowd, step_back
 from komadori.web.played import Games
 from komadori.web.shapes import Shape
 from komadori.web.studies import Studies
@@ -96,7 +97,7 @@ class Session:
         self._requests: set[asyncio.Task[None]] = set()
         self.left_at: float | None = None
         self._watches: dict[int, asyncio.Task[None]] = {}
-        self.analysis = Analysis(hub.models, hub.pool, self.send)
+        self.analysis = Analysis(hub.models, hub.pool, hub.background, hub.crowd, self.send)
 
     def send(self, message: Shape, key: str | None = None) -> None:
         self._outbox.put(message, key)
@@ -140,6 +141,7 @@ class Session:
             version=__version__,
             session=self.key,
             resumed=resumed,
+            default_engine=self._hub.models.default_engine,
             default_model=model,
             problem="" if model else "no network: start with --model",
             is_lan=self._hub.is_lan,
@@ -261,7 +263,7 @@ class Session:
         board = self._hub.games.get(request.game).board
         if not board.legal_moves:
             raise RefusedError("not_possible", "the game is over")
-        lines = await self.analysis.short_search(board, request.nodes, 3, None)
+        lines = await self.analysis.short_search(board, request.nodes, 3)
         self.send(protocol.Hint(id=request.id, game=request.game, lines=lines))
 
     async def _watch(self, request: protocol.Watch) -> None:
@@ -355,6 +357,8 @@ class Hub:
         self.library = library
         self.is_lan = is_lan
         self.pool = ThreadPoolExecutor(THREADS, "page")
+        self.background = ThreadPoolExecutor(THREADS, "analysis", initializer=step_back)
+        self.crowd = Crowd(models.threads)
         self.network = Network(models, folders)
         self.trainings = Trainings(folders)
         self.loops = Loops(folders)
@@ -362,7 +366,7 @@ class Hub:
         self.lab = LabPages(folders)
         self.opponents = Opponents(models, players, self.ladders)
         self.games = Games(library, self.opponents, self.pool)
-        self.studies = Studies(models, library, self.pool)
+        self.studies = Studies(models, library, self.pool, self.background)
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
         self._trims = False
@@ -412,7 +416,8 @@ class Hub:
         await self.studies.close()
         await self.games.close()
         await asyncio.gather(*(self._drop(session) for session in list(self._sessions.values())))
-        self.pool.shutdown(wait=False, cancel_futures=True)
+        for pool in (self.pool, self.background):
+            pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.get_running_loop().run_in_executor(None, self.models.close)
         self.library.close()
 

@@ -10,6 +10,8 @@ from pydantic import BaseModel, ConfigDict, Field
 
 Color = Literal["black", "white"]
 Proof = Literal["none", "win", "loss", "draw"]
+#: What searches: the alpha-beta search over the package's NNUE, or the tree search with a network.
+Engine = Literal["alphabeta", "model"]
 
 #: USI text of a move.
 MoveText = Annotated[
@@ -38,6 +40,7 @@ class Line(Shape):
     mate_plies: int | None
     """Plies to a mate: positive where the side to move wins."""
     visits: int
+    """Playouts of its first move; of an alpha-beta search all its nodes."""
     depth: int
     pv: list[str]
     """USI moves, the line's own first."""
@@ -126,6 +129,7 @@ class ClockState(Shape):
     """The clocks when the message was sent; the running one goes on from there."""
 
     black_ms: int
+    """Of the main time; below 0 so much of a byoyomi period is used."""
     white_ms: int
     byoyomi_ms: int
     increment_ms: int

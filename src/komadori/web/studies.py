@@ -9,13 +9,14 @@ import asyncio
 import contextlib
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from itertools import count
 from typing import Any
 
 from komadori.analysis import AnalysedGame, Effort, Found, Journal, PositionAnalyser
+from komadori.analysis.alphabeta import AlphaBetaAnalyser, facts, make_searchers
 from komadori.analysis.journal import read_journal
 from komadori.inference import InferenceError
 from komadori.inference.protocol import Floats
@@ -23,6 +24,7 @@ from komadori.inference.shared import Lane, SharedEvaluator
 from komadori.records import Game
 from komadori.rules import BLACK, Board
 from komadori.run_lock import InUseError
+from komadori.search.defaults import ANALYSIS_NODES
 from komadori.web import protocol, shapes
 from komadori.web.errors import RefusedError
 from komadori.web.library import Entry, Library
@@ -31,10 +33,10 @@ from komadori.web.positions import COLOR_NAMES, read_position
 from komadori.web.protocol import GameProgress
 from komadori.web.shapes import Shape
 
-#: Playouts per position where a page names neither nodes nor seconds.
-DEFAULT_NODES = 800
 #: Studies that search at the same time; others wait.
 AT_ONCE = 2
+#: Alpha-beta searches of a study at once, each with a table of its own.
+MOST_SEARCHERS = 16
 #: Studies that may wait or run.
 MOST = 50
 #: Positions of all games of a study.
@@ -123,6 +125,17 @@ class Study:
         )
 
 
+@dataclass(frozen=True)
+class _Searching:
+    """What searches a study's positions."""
+
+    name: str
+    """Id of the network, or alphabeta."""
+    facts: Mapping[str, Any]
+    """Results hold for these alone."""
+    analyser: PositionAnalyser | AlphaBetaAnalyser
+
+
 @dataclass
 class _Follower:
     request: int
@@ -134,10 +147,17 @@ class _Follower:
 class Studies:
     """All studies of the server. Everything but the search happens in the event loop."""
 
-    def __init__(self, models: Models, library: Library, pool: ThreadPoolExecutor) -> None:
+    def __init__(
+        self,
+        models: Models,
+        library: Library,
+        pool: ThreadPoolExecutor,
+        background: ThreadPoolExecutor,
+    ) -> None:
+        """`background`: threads that step back behind those of `pool`."""
         self._models = models
         self._library = library
-        self._pool = pool
+        self._pools = {"model": pool, "alphabeta": background}
         self._studies: dict[str, Study] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns = asyncio.Semaphore(AT_ONCE)
@@ -153,7 +173,8 @@ class Studies:
             raise RefusedError("not_possible", "nodes or seconds, not both")
         if len(self.running()) >= MOST:
             raise RefusedError("too_many", f"{MOST} studies are under way")
-        self._models.find(request.model)
+        if self._models.engine_of(request.engine, request.model) == "model":
+            self._models.find(request.model)
         study = Study(f"s{next(self._numbers)}", request)
         self._studies[study.key] = study
         self.follow(study.key, request.id, watcher, send, tell=False)
@@ -199,7 +220,8 @@ class Studies:
         teller = asyncio.ensure_future(self._tell_often(study))
         try:
             async with self._turns:
-                await loop.run_in_executor(self._pool, self._search, study)
+                engine = self._models.engine_of(study.request.engine, study.request.model)
+                await loop.run_in_executor(self._pools[engine], self._search, study)
             study.state = "stopped" if study.stop.is_set() else "done"
         except (RefusedError, InferenceError, InUseError, ValueError, OSError) as error:
             study.state, study.message = "failed", str(error)
@@ -220,9 +242,9 @@ class Studies:
             del self._studies[key]
 
     async def _tell_often(self, study: Study) -> None:
-        told = (-1, -1)
+        told = (-1, -1, -1)
         while True:
-            now = (len(study.found), len(study.mistakes))
+            now = (study.total, len(study.found), len(study.mistakes))
             if now != told:
                 self._tell(study)
                 told = now
@@ -238,18 +260,15 @@ class Studies:
     def _search(self, study: Study) -> None:
         """In a thread of the pool."""
         request = study.request
+        name = self._models.engine_of(request.engine, request.model)
         effort = (
             Effort(None, request.seconds)
             if request.seconds is not None
-            else Effort(request.nodes or DEFAULT_NODES)
+            else Effort(request.nodes or ANALYSIS_NODES[name])
         )
-        with self._models.lease(request.model) as engine, contextlib.ExitStack() as journals:
-            settings = {
-                **engine.facts,
-                "effort": str(effort),
-                "lines": request.lines,
-                "options": engine.options,
-            }
+        engine = self._alphabeta if name == "alphabeta" else self._network
+        with engine(study, effort) as searching, contextlib.ExitStack() as journals:
+            settings = {**searching.facts, "effort": str(effort), "lines": request.lines}
             weight = float(effort.nodes or (effort.seconds or 0) * 1e6)
             for number, entry in self._entries(request.games):
                 game = entry.with_comments()
@@ -257,7 +276,7 @@ class Studies:
                 path = self._library.note_study(
                     number,
                     settings,
-                    model=engine.model.id,
+                    model=searching.name,
                     effort=str(effort),
                     weight=weight,
                     done=0,
@@ -278,11 +297,8 @@ class Studies:
                 self._take(study, key, known[key], waiting)
             study.known_before = len(study.found)
             study.began = time.monotonic()
-            lane = _StoppableLane(engine.shared, study.stop)
             try:
-                options = engine.search_options(multipv=request.lines)
-                analyser = PositionAnalyser(lane, effort, options)
-                for key, found in analyser.analyse(
+                for key, found in searching.analyser.analyse(
                     _positions(study.games, set(waiting) - set(known))
                 ):
                     self._take(study, key, found, waiting)
@@ -290,17 +306,43 @@ class Studies:
             except _StoppedError:
                 pass
             finally:
-                lane.close()
                 for one in study.games:
                     self._library.note_study(
                         one.number,
                         settings,
-                        model=engine.model.id,
+                        model=searching.name,
                         effort=str(effort),
                         weight=weight,
                         done=len(one.keys) - one.left,
                         total=len(one.keys),
                     )
+
+    @contextlib.contextmanager
+    def _network(self, study: Study, effort: Effort) -> Iterator[_Searching]:
+        request = study.request
+        with self._models.lease(request.model) as engine:
+            lane = _StoppableLane(engine.shared, study.stop)
+            try:
+                options = engine.search_options(multipv=request.lines)
+                yield _Searching(
+                    engine.model.id,
+                    {**engine.facts, "options": engine.options},
+                    PositionAnalyser(lane, effort, options),
+                )
+            finally:
+                lane.close()
+
+    @contextlib.contextmanager
+    def _alphabeta(self, study: Study, effort: Effort) -> Iterator[_Searching]:
+        searchers = make_searchers(min(self._models.threads, MOST_SEARCHERS))
+        try:
+            analyser = AlphaBetaAnalyser(
+                searchers, effort, lines=study.request.lines, stop=study.stop
+            )
+            yield _Searching("alphabeta", facts(), analyser)
+        finally:
+            for searcher in searchers:
+                searcher.close()
 
     def _entries(self, wanted: Sequence[shapes.StudyGame]) -> Iterator[tuple[int, Entry]]:
         seen = set()

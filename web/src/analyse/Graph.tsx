@@ -3,7 +3,7 @@ import { useEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import uPlot from 'uplot';
 import { t } from '../i18n';
-import { theme } from '../settings';
+import { shownTheme } from '../settings';
 import { lossOf } from '../shogi/grades';
 import { turnOf } from '../shogi/position';
 import { blackWinRate, type Node } from '../shogi/tree';
@@ -114,7 +114,7 @@ export function Graph() {
   const nodes = line.value;
   const which = kind.value;
   void scored.value;
-  const look = theme.value;
+  const look = shownTheme.value;
   const current = node.value;
 
   useEffect(() => {
@@ -130,11 +130,8 @@ export function Graph() {
     };
     make();
     const unobserve = observeSize(el, (width, height) => plot.current?.setSize({ width, height }));
-    const dark = matchMedia('(prefers-color-scheme: dark)');
-    dark.addEventListener('change', make);
     return () => {
       unobserve();
-      dark.removeEventListener('change', make);
       plot.current?.destroy();
       plot.current = undefined;
     };

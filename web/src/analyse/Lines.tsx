@@ -2,13 +2,15 @@
 import { useState } from 'preact/hooks';
 import { MiniBoard } from '../board/MiniBoard';
 import { count, duration, percent, t, word } from '../i18n';
+import { chosenModel } from '../models';
 import type { Line } from '../protocol';
+import { searchEngine } from '../engines';
 import { arrows, multipv, notation, showThreats } from '../settings';
 import { lineOf, type LineMove } from '../shogi/notation';
 import { passed, turnOf } from '../shogi/position';
 import { connection } from '../socket';
 import { memo } from '../ui/memo';
-import { ModelChoice } from '../ui/ModelChoice';
+import { EngineChoice } from '../ui/EngineChoice';
 import { Button, Choice, Icon } from '../ui/parts';
 import { isBlind, isSearching, node, orientation, playLine, preview, searched, shownLines, threats } from './state';
 import { scoreText } from './words';
@@ -17,6 +19,8 @@ const MOST_MOVES = 30;
 
 interface RowProps {
   line: Line;
+  /** What stands at the end: how deep, or how often it was visited. */
+  end: 'depth' | 'visits';
   sfen: string;
   lastUsi: string;
   notationName: string;
@@ -37,10 +41,12 @@ function movesOf(line: Line, sfen: string, lastUsi: string): LineMove[] {
   return found;
 }
 
-const Row = memo(function Row({ line, sfen, lastUsi, onPlay, isThreat }: RowProps) {
+const Row = memo(function Row({ line, end, sfen, lastUsi, onPlay, isThreat }: RowProps) {
   const moves = movesOf(line, sfen, lastUsi);
   const usis = moves.map(m => m.usi);
   const score = scoreText(line.score_cp, line.mate_plies);
+  // What an analysis of the game found has no depth.
+  const last = line.depth ? end : 'visits';
   return (
     <li class={isThreat ? 'line threat' : 'line'}>
       <span class="line-rate" title={t('winRate')}>
@@ -67,8 +73,8 @@ const Row = memo(function Row({ line, sfen, lastUsi, onPlay, isThreat }: RowProp
           </button>
         ))}
       </span>
-      <span class="line-visits" title={t('visits')}>
-        {count(line.visits)}
+      <span class="line-visits" title={t(last === 'visits' && end === 'depth' ? 'nodes' : last)}>
+        {count(line[last])}
       </span>
     </li>
   );
@@ -92,7 +98,7 @@ function Preview() {
 }
 
 export function SearchToggle() {
-  const problem = connection.welcome.value?.problem;
+  const problem = searchEngine.value === 'model' && connection.welcome.value?.problem;
   const isOn = isSearching.value;
   return (
     <button
@@ -116,7 +122,10 @@ export function Lines() {
   const found = searched.value;
   const lines = steady(shownLines.value);
   const best = lines[0];
-  const { problem, default_model: model } = connection.welcome.value ?? {};
+  const isAlphaBeta = searchEngine.value === 'alphabeta';
+  const { problem: noNetwork, default_model: model } = connection.welcome.value ?? {};
+  const problem = !isAlphaBeta && noNetwork;
+  const end = isAlphaBeta ? 'depth' : 'visits';
   const style = notation();
   const threatened = showThreats.value ? threats.value : undefined;
   const black = best && (turnOf(at.sfen) === 'sente' ? best.win_rate : 1 - best.win_rate);
@@ -131,14 +140,19 @@ export function Lines() {
         <span class="numbers">
           {found ? (
             <>
+              {isAlphaBeta && (
+                <span>
+                  {t('depth')} <b>{found.depth}</b>/{found.seldepth}
+                </span>
+              )}
               <span>
-                <b>{count(found.root_visits)}</b> {t('playouts')}
+                <b>{count(found.root_visits)}</b> {t(isAlphaBeta ? 'nodes' : 'playouts')}
               </span>
               <span>{t('perSecond', { n: count(found.nps) })}</span>
               <span>{duration(found.time_ms / 1000)}</span>
             </>
           ) : (
-            <span class="model-name">{model?.name}</span>
+            <span class="model-name">{isAlphaBeta ? t('player.alphabeta') : (chosenModel.value ?? model)?.name}</span>
           )}
         </span>
         <Button icon="threat" label={t('threats')} keys="x" pressed={showThreats.value} onClick={() => (showThreats.value = !showThreats.value)} />
@@ -155,7 +169,7 @@ export function Lines() {
       {!isBlind.value && (
         <ol class="line-list">
           {lines.map(line => (
-            <Row key={line.multipv} line={line} sfen={at.sfen} lastUsi={at.usi} notationName={style} onPlay={usis => playLine(at, usis)} />
+            <Row key={line.multipv} line={line} end={end} sfen={at.sfen} lastUsi={at.usi} notationName={style} onPlay={usis => playLine(at, usis)} />
           ))}
           {!lines.length && isSearching.value && !found?.outcome && <li class="line waiting">{t('search.begins')}</li>}
           {!lines.length && !isSearching.value && !problem && <li class="line waiting">{t('search.hint')}</li>}
@@ -167,7 +181,7 @@ export function Lines() {
           {threatened.available ? (
             <ol class="line-list">
               {threatened.lines.map(line => (
-                <Row key={line.multipv} line={line} sfen={passed(at.sfen)} lastUsi="" notationName={style} isThreat />
+                <Row key={line.multipv} line={line} end={end} sfen={passed(at.sfen)} lastUsi="" notationName={style} isThreat />
               ))}
             </ol>
           ) : (
@@ -184,7 +198,7 @@ function SearchChoices() {
   return (
     <>
       <Choice label={t('arrows')} value={arrows.value} options={[0, 1, 2, 3].map(n => [n, n ? String(n) : t('off')] as const)} onChange={n => (arrows.value = n)} />
-      <ModelChoice />
+      <EngineChoice />
     </>
   );
 }

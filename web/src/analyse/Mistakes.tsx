@@ -1,8 +1,9 @@
 // The mistakes of a game, and what should have been played instead.
 import { useState } from 'preact/hooks';
 import { MiniBoard } from '../board/MiniBoard';
-import { duration, percent, t, type Key } from '../i18n';
-import { notation, studyNodes } from '../settings';
+import { count, duration, percent, t, type Key } from '../i18n';
+import { analysisEngine } from '../engines';
+import { notation, studyAlphaBetaNodes, studyNodes } from '../settings';
 import { gradeOf, GRADES, lossOf, MARKS, type Grade } from '../shogi/grades';
 import { lineOf } from '../shogi/notation';
 import { moverOf, type Node } from '../shogi/tree';
@@ -11,6 +12,22 @@ import { Button, Choice, Progress } from '../ui/parts';
 import { game, gameMistakes, go, line, node, orientation, playLine, scored, toMistake } from './state';
 import { isStudying, startStudy, stopStudy, study } from './study';
 import { lineText, nodeText, scoreText } from './words';
+
+/** How long each move is searched: in playouts of a network's search, in nodes of the other. */
+function Effort() {
+  const isAlphaBeta = analysisEngine.value === 'alphabeta';
+  const effort = isAlphaBeta ? studyAlphaBetaNodes : studyNodes;
+  const sizes = isAlphaBeta ? [20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 5_000_000] : [100, 400, 800, 2000, 5000, 20000];
+  return (
+    <Choice
+      isHidden={isShared.value}
+      label={t(isAlphaBeta ? 'study.alphaBetaNodes' : 'study.nodes')}
+      value={effort.value}
+      options={[...new Set([...sizes, effort.value])].sort((a, b) => a - b).map(n => [n, count(n)] as const)}
+      onChange={n => (effort.value = n)}
+    />
+  );
+}
 
 export function StudyBar() {
   const running = study.value;
@@ -29,13 +46,7 @@ export function StudyBar() {
   return (
     <div class="study-bar">
       <Button icon="chart" label={t('study.start')} isWide class="primary" disabled={!has} onClick={() => startStudy([game.value])} />
-      <Choice
-        isHidden={isShared.value}
-        label={t('study.nodes')}
-        value={studyNodes.value}
-        options={[100, 400, 800, 2000, 5000, 20000].map(n => [n, String(n)] as const)}
-        onChange={n => (studyNodes.value = n)}
-      />
+      <Effort />
     </div>
   );
 }

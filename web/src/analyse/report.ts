@@ -1,6 +1,7 @@
 // The report of an analysed game: the page that `komadori analyse` makes, or this one on paper.
 import { explain, t } from '../i18n';
 import { get } from '../http';
+import { language } from '../settings';
 import { isPrinting } from '../ui/media';
 import { tell } from '../ui/notices';
 import { download, fileName } from './save';
@@ -15,7 +16,7 @@ export async function saveReport(): Promise<void> {
     return;
   }
   try {
-    const html = await get<string>(`games/${number}/report.html`);
+    const html = await get<string>(`games/${number}/report.html`, { lang: language.value });
     download(fileName('html'), html, 'text/html;charset=utf-8');
   } catch (e) {
     tell(explain(e as Error), 'bad');

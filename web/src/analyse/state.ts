@@ -2,10 +2,12 @@
 import { explain } from '../i18n';
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Analysis, Line, ThreatsFound } from '../protocol';
-import { modelId, multipv, showThreats } from '../settings';
+import { analysisEngine, finder, named, searchEngine } from '../engines';
+import { multipv, showThreats } from '../settings';
 import { lossOf, mistakes } from '../shogi/grades';
 import { positionKey, START, turnOf, type Color } from '../shogi/position';
 import { GameTree, lineThrough, movesTo, pathTo, type Node } from '../shogi/tree';
+import { screen } from '../router';
 import { connection } from '../socket';
 import { tell } from '../ui/notices';
 
@@ -34,7 +36,7 @@ export const line = computed(() => {
 
 export const searched = computed(() => {
   const found = live.value;
-  return found && found.position === positionText(node.value) ? found : undefined;
+  return found && found.engine === searchEngine.value && found.position === positionText(node.value) ? found : undefined;
 });
 
 /** A node's position as USI's `position` has it. */
@@ -181,20 +183,25 @@ export { lossOf };
 
 // -- the search
 
+/** Moves of which the network's screen is told: more than it shows in any order. */
+const MOST_CANDIDATES = 100;
+
 let searchId = 0;
 let threatsId = 0;
 let frame = 0;
 let waiting: { found: Analysis; at: Node } | undefined;
 let lastScored = 0;
 
-export function noteScore(at: Node, best: Line | undefined, winRate: number, nodes: number): void {
-  if (at.score && at.score.nodes > nodes) return;
+/** Keeps what was found of a position, unless the same engine has found more before. */
+export function noteScore(at: Node, best: Line | undefined, winRate: number, nodes: number, by: string): void {
+  if (at.score && at.score.by === by && at.score.nodes > nodes) return;
   at.score = {
     winRate,
     cp: best?.score_cp ?? undefined,
     mate: best?.mate_plies ?? undefined,
     pv: best?.pv ?? [],
     nodes,
+    by,
   };
 }
 
@@ -211,7 +218,8 @@ function draw(now: number): void {
   waiting = undefined;
   batch(() => {
     live.value = found;
-    noteScore(at, found.lines[0], found.win_rate, found.root_visits);
+    // Who looks inside a network in an analysed game keeps the analysis.
+    if (found.engine === analysisEngine.peek() || !at.score) noteScore(at, found.lines[0], found.win_rate, found.root_visits, finder(found));
     if (found.state === 'done' || now - lastScored > 250) {
       lastScored = now;
       scored.value++;
@@ -231,7 +239,7 @@ export function followPosition(): () => void {
   const ends = [
     effect(() => {
       const at = node.value;
-      const wanted = { isOn: isSearching.value, multipv: multipv.value, model: modelId.value || null };
+      const wanted = { isOn: isSearching.value, multipv: multipv.value, ...named(searchEngine.value) };
       void connection.epoch.value;
       if (connection.status.peek() !== 'open' && !connection.welcome.peek()) return;
       if (!wanted.isOn) {
@@ -240,7 +248,15 @@ export function followPosition(): () => void {
       }
       if (searchId) connection.forget(searchId);
       searchId = connection.request(
-        { type: 'analyse', position: positionText(at), multipv: wanted.multipv, model: wanted.model, candidates: 600, interval_ms: 100 },
+        {
+          type: 'analyse',
+          position: positionText(at),
+          multipv: wanted.multipv,
+          engine: wanted.engine,
+          model: wanted.model,
+          candidates: screen() === 'network' ? MOST_CANDIDATES : 0,
+          interval_ms: 100,
+        },
         answer => {
           if (answer.type === 'analysis') show(answer, at);
           else if (answer.type === 'error') {
@@ -256,7 +272,7 @@ export function followPosition(): () => void {
       threats.value = undefined;
       if (threatsId) connection.forget(threatsId);
       if (!showThreats.value || !connection.welcome.peek()) return;
-      threatsId = connection.request({ type: 'threats', position: positionText(at), model: modelId.value || null }, answer => {
+      threatsId = connection.request({ type: 'threats', position: positionText(at), ...named(searchEngine.value) }, answer => {
         if (answer.type === 'threats') threats.value = answer;
       });
     }),

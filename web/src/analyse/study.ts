@@ -1,8 +1,10 @@
 // Whole games searched by the server: what it finds goes into the games' nodes.
 import { explain, t } from '../i18n';
 import { effect, signal } from '@preact/signals';
+import { chosenModel } from '../models';
 import type { StudyProgress } from '../protocol';
-import { modelId, studyNodes } from '../settings';
+import { analysisEngine, named } from '../engines';
+import { studyAlphaBetaNodes, studyNodes } from '../settings';
 import type { GameTree } from '../shogi/tree';
 import { connection } from '../socket';
 import { tell } from '../ui/notices';
@@ -19,6 +21,7 @@ export const study = signal<StudyProgress | undefined>(undefined);
 export const statuses = signal<ReadonlyMap<GameTree, GameStatus>>(new Map());
 let requestId = 0;
 let studied: GameTree[] = [];
+let studiedBy = '';
 /** Library numbers of the studied games, in their order. */
 let numbers: number[] = [];
 
@@ -26,7 +29,9 @@ export const isStudying = (): boolean => study.value?.state === 'running';
 
 /** Analyses games from the first move to the last. */
 export function startStudy(trees: GameTree[]): void {
+  const engine = analysisEngine.value;
   studied = trees;
+  studiedBy = engine === 'alphabeta' ? engine : (chosenModel.value?.id ?? '');
   numbers = [];
   if (requestId) connection.forget(requestId);
   requestId = connection.request(
@@ -37,8 +42,8 @@ export function startStudy(trees: GameTree[]): void {
         black: tree.headers.black ?? '',
         white: tree.headers.white ?? '',
       })),
-      nodes: studyNodes.value,
-      model: modelId.value || null,
+      nodes: (engine === 'alphabeta' ? studyAlphaBetaNodes : studyNodes).value,
+      ...named(engine),
       lines: 2,
     },
     answer => {
@@ -61,7 +66,7 @@ export function receive(progress: StudyProgress): void {
   for (const found of progress.found) {
     const tree = studied[numbers.indexOf(found.game)];
     const at = tree?.mainLine()[found.ply];
-    if (at) noteScore(at, found.lines[0], found.win_rate, found.visits);
+    if (at) noteScore(at, found.lines[0], found.win_rate, found.visits, studiedBy);
   }
   statuses.value = new Map([
     ...statuses.value,

@@ -6,9 +6,11 @@ export type Key = keyof typeof en;
 
 const tables: Record<'en' | 'ja', Record<Key, string>> = { en, ja };
 
-/** A text in the visitor's language; `{name}` in it stands for a value. */
+/** A text in the visitor's language; `{name}` in it stands for a value. Where `n` is 1 and there
+ * is a text of its own for that, it is taken. */
 export function t(key: Key, values?: Record<string, string | number>): string {
-  const text = tables[language.value][key] ?? key;
+  const one = `${key}.one`;
+  const text = tables[language.value][values?.n === 1 && has(one) ? one : key] ?? key;
   return values ? text.replace(/\{(\w+)\}/g, (_, name: string) => String(values[name] ?? '')) : text;
 }
 
@@ -31,7 +33,7 @@ export const percent = (rate: number, digits = 0): string => `${(100 * rate).toF
 
 export function count(n: number): string {
   if (n < 10_000) return String(n);
-  if (language.value === 'ja' && n >= 100_000) {
+  if (language.value === 'ja') {
     return n >= 1e8 ? `${(n / 1e8).toFixed(1)}億` : `${(n / 1e4).toFixed(n >= 1e6 ? 0 : 1)}万`;
   }
   return n >= 1e6 ? `${(n / 1e6).toFixed(n >= 1e7 ? 0 : 1)}M` : `${(n / 1e3).toFixed(n >= 1e5 ? 0 : 1)}k`;

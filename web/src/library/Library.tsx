@@ -42,7 +42,7 @@ export async function loadGame(number: number): Promise<GameTree> {
     const study = await get<StoredStudy>(`games/${number}/study`).catch(() => undefined);
     for (const found of (study?.found ?? []) as unknown as Found[]) {
       const at = line[found.ply];
-      if (at) noteScore(at, found.lines[0], found.win_rate, found.visits);
+      if (at) noteScore(at, found.lines[0], found.win_rate, found.visits, study!.model);
     }
     scored.value++;
   }

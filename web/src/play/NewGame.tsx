@@ -4,11 +4,10 @@ import { node, positionText } from '../analyse/state';
 import { MiniBoard } from '../board/MiniBoard';
 import { resource } from '../http';
 import { has, t, type Key } from '../i18n';
-import type { HandicapInfo, Human, Opponent, PlayerInfo, Players } from '../protocol';
+import type { HandicapInfo, Human, Level, Opponent, PlayerInfo, Players } from '../protocol';
 import { language } from '../settings';
 import { START } from '../shogi/position';
-import { connection } from '../socket';
-import { Button, Choice, Segments } from '../ui/parts';
+import { Button, Choice, Segments, Switch } from '../ui/parts';
 import { byKind, levelName, playerName, seatName } from './names';
 import { start } from './state';
 
@@ -19,12 +18,20 @@ const players = resource<Players>('players', { players: [], handicaps: [] });
 
 type Kind = 'none' | 'sudden' | 'byoyomi' | 'fischer';
 
+/** A strength set by number instead of a level. */
+interface Own {
+  playouts: number;
+  temperature: number;
+}
+
 interface Form {
   color: 'black' | 'white' | 'random' | 'watch';
   level: string;
+  own?: Own;
   player: string;
   other: string;
   otherLevel: string;
+  otherOwn?: Own;
   position: string;
   clock: Kind;
   minutes: number;
@@ -40,8 +47,20 @@ function levelsOf(player: PlayerInfo | undefined): (readonly [string, string])[]
   return (player?.levels ?? []).map((l, i) => [String(i), levelName(l, player!.kind)] as const);
 }
 
-function opponent(player: PlayerInfo, level: string): Opponent {
-  const chosen = player.levels[Number(level)] ?? player.levels.at(-1);
+const MOST_PLAYOUTS = 10_000_000;
+const within = (value: number, least: number, most: number): number => (Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : least);
+
+/** The numbers that a player takes, as the server takes them. */
+const ownLevel = (player: PlayerInfo, own: Own): Level => ({
+  label: '',
+  playouts: player.takes_playouts ? Math.round(within(own.playouts, 1, MOST_PLAYOUTS)) : null,
+  temperature: player.takes_temperature ? within(own.temperature, 0, 10) : 0,
+  elo: null,
+  elo_error: null,
+});
+
+function opponent(player: PlayerInfo, level: string, own: Own | undefined): Opponent {
+  const chosen = own ? ownLevel(player, own) : (player.levels[Number(level)] ?? player.levels.at(-1));
   const name = seatName(player, chosen);
   if (player.kind === 'ladder') return { kind: 'engine', player: player.id, elo: chosen?.elo ?? null, name };
   return { kind: 'engine', player: player.id, playouts: chosen?.playouts ?? null, temperature: chosen?.temperature ?? 0, name };
@@ -50,8 +69,24 @@ function opponent(player: PlayerInfo, level: string): Opponent {
 /** The level to begin with: neither the weakest nor the strongest. */
 const middle = (player: PlayerInfo | undefined): string => String(Math.floor(((player?.levels.length ?? 1) - 1) / 2));
 
-function Strength({ label, player, level, onPlayer, onLevel }: { label: string; player?: PlayerInfo; level: string; onPlayer: (id: string) => void; onLevel: (level: string) => void }) {
+interface StrengthProps {
+  label: string;
+  player?: PlayerInfo;
+  level: string;
+  own?: Own;
+  onPlayer: (id: string) => void;
+  onLevel: (level: string) => void;
+  onOwn: (own: Own | undefined) => void;
+}
+
+function Strength({ label, player, level, own, onPlayer, onLevel, onOwn }: StrengthProps) {
   const levels = levelsOf(player);
+  const number = (text: Key, name: keyof Own, most: number, step: number) => (
+    <label class="choice">
+      <span>{t(text)}</span>
+      <input type="number" min={name === 'playouts' ? 1 : 0} max={most} step={step} value={own![name]} onChange={e => onOwn({ ...own!, [name]: e.currentTarget.valueAsNumber })} />
+    </label>
+  );
   return (
     <fieldset class="strength">
       <legend>{label}</legend>
@@ -69,13 +104,24 @@ function Strength({ label, player, level, onPlayer, onLevel }: { label: string; 
           ))}
         </select>
       </label>
-      {levels.length > 1 && (
+      {levels.length > 1 && !own && (
         <label class="level">
           <span>
             {t('play.strength')}: <b>{levels[Number(level)]?.[1]}</b>
           </span>
           <input type="range" min={0} max={levels.length - 1} value={level} aria-valuetext={levels[Number(level)]?.[1]} onInput={e => onLevel(e.currentTarget.value)} />
         </label>
+      )}
+      {(player?.takes_playouts || player?.takes_temperature) && (
+        <>
+          <Switch label={t('play.own')} checked={!!own} onChange={on => onOwn(on ? { playouts: player.levels[Number(level)]?.playouts ?? 800, temperature: player.levels[Number(level)]?.temperature ?? 0 } : undefined)} />
+          {own && (
+            <div class="row">
+              {player.takes_playouts && number(player.kind === 'model' ? 'study.nodes' : 'study.alphaBetaNodes', 'playouts', MOST_PLAYOUTS, 1)}
+              {player.takes_temperature && number('play.temperature', 'temperature', 10, 0.1)}
+            </div>
+          )}
+        </>
       )}
     </fieldset>
   );
@@ -90,15 +136,15 @@ export function NewGame({ onStart, onBack }: { onStart: () => void; onBack?: () 
   const level = form.level || middle(player);
   const otherLevel = form.otherLevel || middle(other);
   const here = positionText(node.value);
-  const problem = players.error.value || (connection.welcome.value?.problem && t('noNetwork'));
+  const problem = players.error.value;
   const sfen = form.position === 'startpos' ? START : form.position === 'here' ? node.value.sfen : form.position.replace(/^sfen /, '');
 
   const begin = () => {
     if (!player || !other) return;
     const me: Human = { kind: 'human', name: t('play.me') };
-    const engine = opponent(player, level);
+    const engine = opponent(player, level, form.own);
     const side = form.color === 'random' ? (Math.random() < 0.5 ? 'black' : 'white') : form.color;
-    const [black, white] = side === 'watch' ? [engine, opponent(other, otherLevel)] : side === 'black' ? [me, engine] : [engine, me];
+    const [black, white] = side === 'watch' ? [engine, opponent(other, otherLevel, form.otherOwn)] : side === 'black' ? [me, engine] : [engine, me];
     const main_ms = form.minutes * 60_000;
     const extra = form.seconds * 1000;
     start({
@@ -130,8 +176,8 @@ export function NewGame({ onStart, onBack }: { onStart: () => void; onBack?: () 
             ]}
             onChange={color => set({ color })}
           />
-          <Strength label={form.color === 'watch' ? `▲ ${t('color.black')}` : t('play.opponent')} player={player} level={level} onPlayer={id => set({ player: id, level: '' })} onLevel={l => set({ level: l })} />
-          {form.color === 'watch' && <Strength label={`△ ${t('color.white')}`} player={other} level={otherLevel} onPlayer={id => set({ other: id, otherLevel: '' })} onLevel={l => set({ otherLevel: l })} />}
+          <Strength label={form.color === 'watch' ? `▲ ${t('color.black')}` : t('play.opponent')} player={player} level={level} own={form.own} onPlayer={id => set({ player: id, level: '', own: undefined })} onLevel={l => set({ level: l })} onOwn={own => set({ own })} />
+          {form.color === 'watch' && <Strength label={`△ ${t('color.white')}`} player={other} level={otherLevel} own={form.otherOwn} onPlayer={id => set({ other: id, otherLevel: '', otherOwn: undefined })} onLevel={l => set({ otherLevel: l })} onOwn={otherOwn => set({ otherOwn })} />}
           <Choice
             label={t('play.position')}
             value={form.position}

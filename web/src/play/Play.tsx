@@ -100,7 +100,7 @@ function Notes({ game }: { game: GameState }) {
       {game.can_declare && game.phase === 'playing' && <p>{t('play.canDeclare')}</p>}
       {isWatching && thought && before && (
         <p class="thought">
-          {thought.color === 'black' ? '▲' : '△'} {scoreText(thought.score_cp, thought.mate_plies)} {thought.nodes ? `${count(thought.nodes)} ` : ''}
+          {thought.color === 'black' ? '▲' : '△'} {scoreText(thought.score_cp, thought.mate_plies)} {thought.nodes ? `· ${count(thought.nodes)} ${t('nodes')} · ` : ''}
           <span>
             {lineOf(before.sfen, thought.pv.slice(0, 8), notation(), before.usi)
               .map(m => m.text)
@@ -130,7 +130,7 @@ function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
   const last = positions.value.length - 1;
   const ply = Math.min(lookedAt.value ?? last, last);
   const look = (to: number) => (lookedAt.value = to >= last ? undefined : Math.max(0, to));
-  const firstHints = hints.value.slice(0, 3).map(l => l.pv[0] ?? '').join(' ');
+  const firstHints = (mayMove.value ? hints.value : []).slice(0, 3).map(l => l.pv[0] ?? '').join(' ');
   const shapes = useMemo(() => lineArrows(at.sfen, firstHints.split(' ').filter(Boolean)), [at.sfen, firstHints]);
   const top = orientation.value === 'sente' ? 'white' : 'black';
   const bottom = top === 'white' ? 'black' : 'white';

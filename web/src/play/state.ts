@@ -122,11 +122,8 @@ export function timeLeft(game: GameState, side: 'black' | 'white', now: number):
   if (!clock) return undefined;
   const main = side === 'black' ? clock.black_ms : clock.white_ms;
   const isRunning = clock.running === side && game.phase === 'playing';
-  const used = isRunning ? now - since.value : 0;
-  if (clock.in_byoyomi.includes(side) || (clock.byoyomi_ms && used > main)) {
-    // In byoyomi the server sends what is left of the period as the side's time.
-    const whole = clock.in_byoyomi.includes(side) ? (isRunning ? main : clock.byoyomi_ms) : main + clock.byoyomi_ms;
-    return { ms: Math.max(0, (whole || clock.byoyomi_ms) - used), isByoyomi: true };
-  }
-  return { ms: Math.max(0, main - used), isByoyomi: false };
+  // Below 0 the side's main time is used up, and so much of a byoyomi period.
+  const left = main - (isRunning ? now - since.value : 0);
+  const isByoyomi = clock.byoyomi_ms > 0 && left <= 0;
+  return { ms: Math.max(0, isByoyomi ? clock.byoyomi_ms + left : left), isByoyomi };
 }

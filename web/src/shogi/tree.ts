@@ -9,6 +9,8 @@ export interface Score {
   mate?: number;
   pv: string[];
   nodes: number;
+  /** What found it (`finder`); scores of records have none. */
+  by?: string;
 }
 
 export interface Node {

@@ -2,6 +2,7 @@
 import { address } from '../http';
 import { t } from '../i18n';
 import { href, route } from '../router';
+import { shownTheme } from '../settings';
 import { labPages, useFresh } from './data';
 
 export function Lab() {
@@ -28,7 +29,7 @@ export function Lab() {
           <p class="empty">{t('lab.none')}</p>
         )}
       </aside>
-      {page && <iframe class="lab-page" title={page.title} src={address(`lab/${encodeURIComponent(page.name)}`)} sandbox="allow-scripts allow-popups" />}
+      {page && <iframe class="lab-page" title={page.title} src={address(`lab/${encodeURIComponent(page.name)}`, { theme: shownTheme.value })} sandbox="allow-scripts allow-popups" />}
     </main>
   );
 }

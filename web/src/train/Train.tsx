@@ -3,7 +3,7 @@ import { node, orientation, play } from '../analyse/state';
 import { Controls } from '../analyse/Moves';
 import { Board } from '../board/Board';
 import { address } from '../http';
-import { ago, has, t, type Key } from '../i18n';
+import { ago, count, has, t, type Key } from '../i18n';
 import { Checkpoints } from '../network/Checkpoints';
 import { href, route } from '../router';
 import { Panel, Progress } from '../ui/parts';
@@ -117,7 +117,7 @@ function Run({ run }: { run: RunInfo }) {
           return curves.length ? (
             <section key={g.title} class="card">
               <h3>{t(g.title)}</h3>
-              <Curves labelX={t('step')} label={t(g.title)} x={x} curves={curves} format={g.percent ? v => `${(100 * v).toFixed(1)}%` : v => v.toPrecision(3)} />
+              <Curves labelX={t('step')} label={t(g.title)} x={x} curves={curves} format={g.percent ? v => `${(100 * v).toFixed(1)}%` : v => (Math.abs(v) < 1000 ? v.toPrecision(3) : count(v))} />
             </section>
           ) : null;
         })}

@@ -1,7 +1,7 @@
 // uPlot in our colours, and a component for curves.
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
-import { theme } from '../settings';
+import { shownTheme } from '../settings';
 
 /** A colour of the style sheet. */
 export function color(name: string): string {
@@ -40,7 +40,7 @@ export function Curves({ label, x, curves, format = v => v.toPrecision(4), forma
   const latest = useRef(onPoint);
   latest.current = onPoint;
   const names = curves.map(c => c.name).join('|');
-  const look = theme.value;
+  const look = shownTheme.value;
   const data = [x as number[], ...curves.map(c => c.values as (number | null)[])] as uPlot.AlignedData;
 
   useEffect(() => {

@@ -1,0 +1,146 @@
+"""A page whose engine is the alpha-beta search over the package's NNUE."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from web_pages import Page, Server, make_server
+
+from komadori.usi.models import ENVIRONMENT
+from komadori.web.page_searchers import Crowd
+
+GAME = "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*5e 2b3c"
+
+
+def test_lines_depth_and_nodes_are_told_until_stop(server: Server) -> None:
+    with server.page() as page:
+        request = page.send("analyse", position="startpos", engine="alphabeta", interval_ms=50)
+        told: list[dict[str, Any]] = []
+        while len(told) < 4 or not told[-1]["lines"]:
+            told.append(page.until("analysis", id=request, state="running"))
+        page.send("stop")
+        done = page.until("analysis", id=request, state="done")
+    assert [line["multipv"] for line in done["lines"]] == [1, 2, 3]
+    assert (done["engine"], done["model"], done["candidates"]) == ("alphabeta", "", [])
+    assert done["depth"] >= told[-1]["depth"] > 0
+    nodes = [one["nodes"] for one in told]
+    assert nodes == sorted(set(nodes))  # every message says something new
+    assert len({line["pv"][0] for line in done["lines"]}) == 3
+
+
+def test_a_limit_of_nodes_ends_it_and_a_network_takes_its_place(server: Server) -> None:
+    with server.page() as page:
+        limits = {"position": GAME, "nodes": 30_000}
+        request = page.send("analyse", engine="alphabeta", **limits)
+        done = page.until("analysis", id=request, state="done")
+        assert 30_000 <= done["nodes"] < 40_000
+        request = page.send("analyse", position=GAME, engine="model", nodes=50, candidates=5)
+        done = page.until("analysis", id=request, state="done")
+        assert (done["engine"], len(done["candidates"])) == ("model", 5)
+        assert page.ask("tree", "tree")["visits"] == done["root_visits"]
+
+
+def test_a_mate_is_seen_and_a_finished_game_is_told(server: Server) -> None:
+    with server.page() as page:
+        mate = "sfen 4k4/9/4G4/9/9/9/9/9/4K4 b G 1"
+        request = page.send("analyse", position=mate, engine="alphabeta", nodes=5000)
+        done = page.until("analysis", id=request, state="done")
+        assert done["lines"][0]["mate_plies"] == 1
+        mated = "sfen 4k4/4G4/4G4/9/9/9/9/9/4K4 w - 1"
+        done = page.ask("analyse", "analysis", position=mated, engine="alphabeta")
+        assert (done["state"], done["outcome"], done["win_rate"]) == ("done", "checkmate", 0.0)
+        entered = "sfen 4K4/+R+R+B+BGGSS1/LP7/9/9/9/9/9/4k4 b 2G2S4N3L17P 1"
+        request = page.send("analyse", position=entered, engine="alphabeta", nodes=1000)
+        done = page.until("analysis", id=request, state="done")
+        assert (done["outcome"], done["win_rate"]) == ("declaration", 1.0)
+
+
+def test_threats_and_hints_come_from_it(server: Server) -> None:
+    with server.page() as page:
+        found = page.ask(
+            "threats", "threats", position="startpos moves 7g7f 3c3d", engine="alphabeta"
+        )
+        assert found["lines"][0]["pv"][0][1] in "abc"  # White's pieces stand there
+        assert found["lines"][0]["visits"] >= 50_000
+
+
+def found_of(page: Page, **fields: Any) -> tuple[list[dict[str, Any]], dict[str, Any]]:
+    request = page.send("study", games=[{"position": GAME}], engine="alphabeta", **fields)
+    found: list[dict[str, Any]] = []
+    while True:
+        message = page.until("study", id=request)
+        found += message["found"]
+        if message["state"] != "running":
+            return sorted(found, key=lambda one: one["ply"]), message
+
+
+def test_games_are_analysed_with_it_and_kept(tmp_path: Path) -> None:
+    with make_server(tmp_path) as client, Server(client).page() as page:
+        first, last = found_of(page, nodes=2000)
+        assert last["state"] == "done"
+        assert [one["ply"] for one in first] == list(range(7))
+        report = client.get(f"/api/games/{last['games'][0]['game']}/report.html?lang=en").text
+        assert "GPSfish" in report  # how strong the engine is
+    with make_server(tmp_path) as client, Server(client).page() as page:
+        again, _ = found_of(page, nodes=2000)
+        assert again == first
+
+
+def test_a_long_analysis_is_stopped_at_once(server: Server) -> None:
+    with server.page() as page:
+        game = [{"position": GAME}]
+        request = page.send("study", games=game, engine="alphabeta", seconds=600)
+        running = page.until("study", id=request)
+        while running["total"] == 0:
+            running = page.until("study", id=request)
+        began = time.monotonic()
+        page.send("study_stop", study=running["study"])
+        while (last := page.until("study", id=request))["state"] == "running":
+            pass
+        assert last["state"] == "stopped"
+        assert time.monotonic() - began < 10
+
+
+def test_it_is_the_default_unless_a_network_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv(ENVIRONMENT, raising=False)
+    with make_server(tmp_path, model="") as client, Server(client).page() as page:
+        assert page.welcome["default_engine"] == "alphabeta"
+        request = page.send("analyse", position="startpos", nodes=1000)
+        assert page.until("analysis", id=request, state="done")["engine"] == "alphabeta"
+    with make_server(tmp_path) as client, Server(client).page() as page:
+        assert page.welcome["default_engine"] == "model"
+        refused = page.ask(
+            "analyse", "error", position="startpos", engine="alphabeta", model="random:3"
+        )
+        assert refused["code"] == "not_possible"
+
+
+def test_an_engine_that_thinks_is_interrupted(server: Server) -> None:
+    with server.page() as page:
+        engine = {"kind": "engine", "player": "alphabeta"}
+        clock = {"main_ms": 3_600_000, "byoyomi_ms": 0, "increment_ms": 0}
+        human = {"kind": "human"}
+        request = page.send("game_start", black=human, white=engine, clock=clock)
+        game = page.until("game", id=request)["game"]["game"]
+        page.ask("game_move", "ok", game=game, move="7g7f")
+        time.sleep(0.2)
+        began = time.monotonic()
+        page.ask("game_action", "ok", game=game, action="take_back")
+        page.ask("game_move", "ok", game=game, move="2g2f")
+        page.ask("game_action", "ok", game=game, action="resign")
+        assert time.monotonic() - began < 5
+
+
+def test_the_cpus_are_shared() -> None:
+    crowd = Crowd(4)
+    with crowd.share() as first, crowd.share() as second:
+        assert (first, second) == (4, 2)
+        with crowd.share(), crowd.share(), crowd.share() as fifth:
+            assert fifth == 1
+    with crowd.share() as alone:
+        assert alone == 4
