@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from komadori.usi.models import DEFAULT_PLAYER
 from komadori.rules import Board
+from komadori.usi.models import DEFAULT_PLAYER
 
 DIALOGUES = sorted((Path(__file__).parent / "data").glob("shogihome-*.txt"))
 #: ShogiHome gives up on usiok after 10 s; readyok may take longer.

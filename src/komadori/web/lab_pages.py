@@ -60,7 +60,8 @@ class LabPages:
         body = re.sub(r'href="([\w.-]+)\.md(#[\w-]*)?"', rf'href="\1?theme={theme}\2"', body)
         title = html.escape(_title(path))
         return (
-            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8"><title>{title}</title>'
+            f'<!doctype html><html lang="en" data-theme="{theme}"><meta charset="utf-8">'
+            f"<title>{title}</title>"
             f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>{body}'
         )
 
