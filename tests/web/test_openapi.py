@@ -86,7 +86,10 @@ def test_trainings_are_listed(tmp_path: Path) -> None:
         page = client.get(f"/api/lab/{pages[0]['name']}")
         assert "<script>" not in page.text
         assert "sandbox" in page.headers["content-security-policy"]
-        assert 'href="one"' in page.text
+        assert 'href="one?theme=light"' in page.text
+        dark = client.get(f"/api/lab/{pages[0]['name']}?theme=dark").text
+        assert 'data-theme="dark"' in dark
+        assert 'href="one?theme=dark"' in dark
         assert "2<br>3" in client.get("/api/lab/lab/one").text
         assert ORIGIN
 

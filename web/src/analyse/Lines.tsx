@@ -74,7 +74,7 @@ const Row = memo(function Row({ line, end, sfen, lastUsi, onPlay, isThreat }: Ro
         ))}
       </span>
       <span class="line-visits" title={t(last === 'visits' && end === 'depth' ? 'nodes' : last)}>
-        {count(line[last])}
+        {line[last] > 0 && count(line[last])}
       </span>
     </li>
   );

@@ -71,7 +71,7 @@ function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
         {t(`winner.${g.winner}`)}
         {g.end && <small> {word('reason', g.end)}</small>}
       </td>
-      <td class="n">{g.plies}</td>
+      <td class="n">{t('plies.n', { n: g.plies })}</td>
       <td>{g.started.slice(0, 16).replace('T', ' ')}</td>
       <td>
         <small>
@@ -165,7 +165,7 @@ export function Library() {
                   <th scope="col">{t('library.players')}</th>
                   <th scope="col">{t('library.winner')}</th>
                   <th scope="col" class="n">
-                    {t('plies')}
+                    <span class="unseen">{t('plies')}</span>
                   </th>
                   <th scope="col">{t('headers.date')}</th>
                   <th scope="col">{t('library.source')}</th>
