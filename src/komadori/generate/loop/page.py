@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from html import escape
 from typing import TYPE_CHECKING
 
@@ -24,6 +25,7 @@ th { font-weight: 600; } td.text, th.text { text-align: left; }
 .axis { stroke: #999; } .grid { stroke: #e5e5e5; } .line { stroke: #1f6feb; fill: none;
 stroke-width: 2; } .error { stroke: #1f6feb; opacity: .45; } .taken { fill: #1f6feb; }
 .dropped { fill: #fff; stroke: #888; stroke-width: 1.5; } text { font-size: 12px; fill: #555; }
+.level { stroke: #b35900; stroke-dasharray: 6 4; }
 @media (prefers-color-scheme: dark) { body { color: #ddd; background: #16181c; }
 th, td { border-color: #333; } .grid { stroke: #2a2d33; } text { fill: #aaa; }
 .dropped { fill: #16181c; } }
@@ -38,8 +40,8 @@ def write_page(loop: Loop) -> None:
 def page(loop: Loop) -> str:
     config = loop.config
     ratings = loop.ratings()
-    chart = (
-        f'<div class="wide">{_chart(ratings)}</div>'
+    drawing = (
+        f'<div class="wide">{chart(ratings)}</div>'
         "<p>Elo above generation 0, along the chain of matches that decided who takes over; bars "
         "are 95 % errors, which add up along it. Filled: took over. Hollow: dropped.</p>"
         if len(ratings) > 1
@@ -50,7 +52,7 @@ def page(loop: Loop) -> str:
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Loop of {escape(config.learner)}</title><style>{_STYLE}</style></head><body>"
         f"<h1>Loop: {escape(config.learner)}, {escape(config.games.kind)} games, "
-        f"{config.games.games:,} a generation</h1><h2>Elo over generations</h2>{chart}"
+        f"{config.games.games:,} a generation</h1><h2>Elo over generations</h2>{drawing}"
         f'<h2>Generations</h2><div class="wide">{_table(loop, ratings)}</div></body></html>\n'
     )
 
@@ -111,10 +113,12 @@ def _with_error(elo: float | None, error: float | None) -> str:
     return _signed(elo) + ("" if error is None else f" ± {error:.0f}")
 
 
-def _chart(ratings: list[Rating]) -> str:
+def chart(ratings: list[Rating], levels: Mapping[str, float] | None = None) -> str:
+    """Elo over the generations as SVG. `levels`: other players as horizontal lines."""
+    levels = levels or {}
     last = max(rating.generation for rating in ratings)
-    low = min(min(r.elo - r.error for r in ratings), 0.0)
-    high = max(max(r.elo + r.error for r in ratings), 10.0)
+    low = min([0.0, *(r.elo - r.error for r in ratings), *levels.values()])
+    high = max([10.0, *(r.elo + r.error for r in ratings), *levels.values()])
     step = _step(high - low)
     low, high = step * (low // step), step * -(-high // step)
 
@@ -137,6 +141,11 @@ def _chart(ratings: list[Rating]) -> str:
     parts += [
         f'<text x="{x(g):.1f}" y="{_HEIGHT - 12}" text-anchor="middle">{g}</text>'
         for g in range(0, last + 1, every)
+    ]
+    parts += [
+        f'<line class="level" x1="{_LEFT}" x2="{_WIDTH - 20}" y1="{y(elo):.1f}" y2="{y(elo):.1f}"/>'
+        f'<text x="{_WIDTH - 24}" y="{y(elo) - 5:.1f}" text-anchor="end">{escape(name)}</text>'
+        for name, elo in levels.items()
     ]
     taken = [r for r in ratings if r.promoted]
     points = " ".join(f"{x(r.generation):.1f},{y(r.elo):.1f}" for r in taken)
