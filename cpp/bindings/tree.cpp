@@ -193,6 +193,18 @@ void bind_tree(nb::module_& m) {
              nb::arg("options") = TreeOptions())
         .def_prop_rw("options", &Tree::options, &Tree::set_options,
                      "A copy; assign to change. Options that change values clear the tree.")
+        .def(
+            "set_leaf_search",
+            [](Tree& t, alphabeta::Engine* engine, std::uint64_t nodes, float weight,
+               float scale_cp) {
+                t.set_leaf_search(
+                    engine ? std::make_unique<LeafSearch>(*engine, nodes, weight, scale_cp)
+                           : nullptr);
+            },
+            nb::arg("engine").none(), nb::arg("nodes") = 0, nb::arg("weight") = 0.0f,
+            nb::arg("scale_cp") = 600.0f, nb::keep_alive<1, 2>(), free,
+            "Mix the value of an alpha-beta search of each leaf into the network's, with this "
+            "weight in [0, 1]; None: the network's alone. Clears the tree.")
         .def("clear", &Tree::clear, free)
         .def("add_root", &Tree::add_root)
         .def("set_root", &Tree::set_root, nb::arg("root"), nb::arg("position"), free,

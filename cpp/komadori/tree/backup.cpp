@@ -22,6 +22,7 @@ void Tree::expand(Batch& batch, const float* policy, const float* value) {
         Node& node = store_[leaf.node];
         bool valid = value[row] >= -VALUE_SLACK && value[row] <= 1.0f + VALUE_SLACK;
         node.value = valid ? std::clamp(value[row], 0.0f, 1.0f) : 0.5f;
+        if (leaf_search_) node.value = leaf_search_->mixed(node.value, leaf.searched);
         valid &= write_priors(node, batch, leaf, policy + row * labels);
         if (!valid) ++stats_.invalid;
         node.state = NodeState::EXPANDED;

@@ -32,6 +32,7 @@ struct Flight {
         std::uint32_t path_begin;  // into `steps`
         std::uint32_t path_end;
         std::uint32_t columns_begin;  // into `columns`
+        float searched = 0.0f;        // by the tree's LeafSearch, where it has one
     };
 
     std::span<const Step> path(const Leaf& leaf) const {

@@ -272,7 +272,8 @@ void Tree::queue(NodeIndex index, const Position& position, Batch& batch) {
     const auto begin = std::uint32_t(flight.steps.size());
     flight.steps.insert(flight.steps.end(), path_.begin(), path_.end());
     const auto columns = std::uint32_t(flight.columns.size());
-    flight.leaves.push_back({index, begin, std::uint32_t(flight.steps.size()), columns});
+    const float searched = leaf_search_ ? leaf_search_->value(position) : 0.0f;
+    flight.leaves.push_back({index, begin, std::uint32_t(flight.steps.size()), columns, searched});
     if (!batch.is_2187) write_columns(node, position, batch);
 }
 

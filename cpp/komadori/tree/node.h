@@ -77,7 +77,7 @@ struct alignas(64) Node {
     std::uint32_t in_flight;  // of them, how many have no value yet
     std::uint32_t edges;      // number of the first edge in the arena
     NodeIndex next;           // the next node of the same hash slot
-    float value;              // the network's
+    float value;              // the network's, a LeafSearch's mixed in
     std::uint16_t edge_count;
     std::uint16_t touched;      // edges [0, touched) may have visits, all later ones have none
     std::uint16_t open;         // edges not proven to lose

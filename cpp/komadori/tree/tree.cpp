@@ -25,6 +25,12 @@ void Tree::set_options(const TreeOptions& options) {
     if (!same_values) forget();
 }
 
+void Tree::set_leaf_search(std::unique_ptr<LeafSearch> search) {
+    const std::lock_guard guard(lock_);
+    leaf_search_ = std::move(search);
+    forget();
+}
+
 void Tree::clear() {
     const std::lock_guard guard(lock_);
     forget();

@@ -21,6 +21,7 @@
 
 #include "komadori/rules/position.h"
 #include "komadori/tree/batch.h"
+#include "komadori/tree/leaf_search.h"
 #include "komadori/tree/options.h"
 #include "komadori/tree/store.h"
 
@@ -72,6 +73,8 @@ class Tree {
     TreeOptions options() const;
     // Changing what values mean (draws, declaration, temperature) clears the tree.
     void set_options(const TreeOptions& options);
+    // Mixes another value into the network's; nullptr: the network's alone. Clears the tree.
+    void set_leaf_search(std::unique_ptr<LeafSearch> search);
     void clear();  // forgets all positions; roots must be set again
 
     // Roots are numbered from 0. set_root takes the position with its path, on which repetitions
@@ -196,6 +199,7 @@ class Tree {
     Store store_;
     std::vector<Root> roots_;
     TreeStats stats_;
+    std::unique_ptr<LeafSearch> leaf_search_;
     std::uint64_t generation_ = 0;  // counts clears; a batch from before one is void
     std::vector<std::shared_ptr<Flight>> flights_;  // batches that are out
     // Of the call or playout under way.

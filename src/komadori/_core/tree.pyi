@@ -5,6 +5,7 @@ from typing import Annotated
 import numpy
 from numpy.typing import NDArray
 
+import komadori._core.alphabeta
 import komadori._core.rules
 
 
@@ -262,6 +263,11 @@ class Tree:
 
     @options.setter
     def options(self, arg: TreeOptions, /) -> None: ...
+
+    def set_leaf_search(self, engine: komadori._core.alphabeta.Engine | None, nodes: int = 0, weight: float = 0.0, scale_cp: float = 600.0) -> None:
+        """
+        Mix the value of an alpha-beta search of each leaf into the network's, with this weight in [0, 1]; None: the network's alone. Clears the tree.
+        """
 
     def clear(self) -> None: ...
 

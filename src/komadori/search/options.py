@@ -124,6 +124,12 @@ class PuctOptions:
     """Only moves whose win rate is at most this much below the best one's are drawn."""
     random_seed: int | None = None
     """Of the draws; None: another in each process."""
+    leaf_weight: float = 0.0
+    """Weight of an alpha-beta search's value of each leaf beside the network's; 0: none is made."""
+    leaf_nodes: int = 100
+    """Nodes of that search."""
+    leaf_file: str = ""
+    """Its NNUE; empty: the package's."""
     eval_coef: float = DLSHOGI_COEF
     """Centipawns per unit of log odds: score = coef * ln(p / (1 - p))."""
     early_stop: bool = True
@@ -141,7 +147,7 @@ class PuctOptions:
         if self.declaration not in DECLARATION_POINTS:
             rules = ", ".join(DECLARATION_POINTS)
             raise ValueError(f"declaration is {self.declaration!r}, one of {rules} is needed")
-        for name in ("memory_mb", "mate_memory_mb", "batch_share", "multipv"):
+        for name in ("memory_mb", "mate_memory_mb", "batch_share", "multipv", "leaf_nodes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
         if self.stdev_prior <= 0:
@@ -155,6 +161,7 @@ class PuctOptions:
             "resign_threshold",
             "lcb_min_visits",
             "temperature_decay",
+            "leaf_weight",
         ):
             if not 0 <= getattr(self, name) <= 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, 0 to 1 is needed")

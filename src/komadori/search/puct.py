@@ -14,6 +14,7 @@ from komadori.inference import Evaluator, InferenceError, available_threads
 from komadori.rules import DECLARATION_POINTS, Board, Move
 from komadori.search.clock import TimeBudget, budget
 from komadori.search.drawing import draw_move
+from komadori.search.leaf_search import LeafSearch
 from komadori.search.lines import root_lines
 from komadori.search.memory import check_memory
 from komadori.search.options import TREE_SETTINGS, PuctOptions
@@ -48,6 +49,8 @@ class PuctSearcher:
         check_memory("the tree", self._options.memory_mb)
         self._tree = Tree(self._options.memory_mb << 20, tree_options(self._options))
         self._root = self._tree.add_root()
+        self._leaf_search = LeafSearch()
+        self._leaf_search.apply(self._tree, self._options)
         self._mate = RootMate(self._options.mate_memory_mb)
         self._random = random.Random(self._options.random_seed)
         self._resigning = Resigning()
@@ -69,6 +72,7 @@ class PuctSearcher:
             self._root = self._tree.add_root()
         else:
             self._tree.options = tree_options(options)
+        self._leaf_search.apply(self._tree, options)
         if options.mate_memory_mb != self._options.mate_memory_mb:
             mate = RootMate(options.mate_memory_mb)
             self._mate.forget()
@@ -99,6 +103,7 @@ class PuctSearcher:
     def new_game(self) -> None:
         self.reclaimer.wait()
         self._tree.clear()
+        self._leaf_search.new_game()
         self._random.seed(self._options.random_seed)
         self._resigning.new_game()
         self._placed = False

@@ -128,6 +128,9 @@ SEARCH_OPTIONS = (
     spin("Visits_Per_Flight", _TREE.visits_per_flight, 0, MANY,
          "finished visits that a node needs per playout in flight; 0: no limit", Scope.SEARCHER,
          "visits_per_flight"),
+    spin("Leaf_Weight", 0, 0, 100, "weight of an alpha-beta search's value of each leaf beside the "
+         "network's, per cent; 0: the network's alone", Scope.SEARCHER, "leaf_weight", 100),
+    spin("Leaf_Nodes", 100, 1, MANY, "nodes of that search", Scope.SEARCHER, "leaf_nodes"),
     EVAL_COEF_OPTION,
     spin("Resign_Threshold", 10, 0, 1000, "resign below this win rate, per mille; 0: never",
          Scope.SEARCHER, "resign_threshold", 1000),

@@ -1,0 +1,53 @@
+"""Alpha-beta searches of a PUCT tree's leaves, mixed into the network's values."""
+
+from __future__ import annotations
+
+from komadori._core.alphabeta import Engine
+from komadori._core.tree import Tree
+from komadori.search.options import PuctOptions
+
+#: Centipawns per unit of log odds of the NNUE's scores (`linear.regression.LossSettings.scale_cp`).
+SCALE_CP = 600.0
+#: Transposition table of the searches, in MiB.
+HASH_MB = 16
+
+
+class LeafSearch:
+    """What a tree needs to search its leaves by the options `leaf_*`."""
+
+    def __init__(self) -> None:
+        self._built: tuple[object, ...] = ()
+        self._file: str | None = None
+        self._engine: Engine | None = None
+
+    def apply(self, tree: Tree, options: PuctOptions) -> None:
+        """Give the tree the search of these options, if it hasn't it; this clears the tree.
+
+        Raises ValueError or OSError where the NNUE can't be read.
+        """
+        wanted: tuple[object, ...] = ()
+        if options.leaf_weight:
+            rules = (options.declaration, options.draw_ply)
+            wanted = (tree, options.leaf_weight, options.leaf_nodes, options.leaf_file, *rules)
+        if wanted == self._built:
+            return
+        if not wanted:
+            tree.set_leaf_search(None)
+        else:
+            from komadori.search.alphabeta import AlphaBetaOptions, make_engines
+
+            settings = AlphaBetaOptions(
+                threads=1,
+                hash_mb=HASH_MB,
+                draw_ply=options.draw_ply,
+                declaration=options.declaration,
+            )
+            (engine,) = make_engines("nnue", options.leaf_file or None, settings, 1)
+            tree.set_leaf_search(engine, options.leaf_nodes, options.leaf_weight, SCALE_CP)
+            self._engine = engine
+        self._built = wanted
+
+    def new_game(self) -> None:
+        """Forget what earlier searches left in the table."""
+        if self._built and self._engine is not None:
+            self._engine.new_game()
