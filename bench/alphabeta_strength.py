@@ -1,12 +1,12 @@
-"""The alpha-beta engine against another at the same mean time a move.
+"""A match of the alpha-beta engine against another at the same mean time per move.
 
     python bench/alphabeta_strength.py [--opponent gnushogi?depth=3] [--games 40] [--eval material]
 
-A few games find the opponent's mean time a move, t, then the engine gets as much on one thread.
-With `--by cpu` (the default) both times are CPU time, and the engine's share is a number of
-nodes: other programs on the machine change nothing. With `--by wall` the engine gets t ms per move
-by the clock, and where a process has to wait for a CPU a search of fixed time suffers, one of
-fixed depth doesn't. Printed are the score, how games ended, and what each side really took.
+Calibration games measure the opponent's mean time per move, t; then the engine gets the same time
+on one thread. With `--by cpu` (the default) t is CPU time, converted to a number of nodes, so that
+other programs on the machine have no influence. With `--by wall` the engine gets t ms per move of
+wall time; on a busy machine this favours an opponent with a fixed depth. Prints the score, the
+reasons of the games' ends, and the time that each side used.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from komadori.arena import Conditions, GameRecord, MatchResult, play_match
 
 @dataclass
 class Spent:
-    """Milliseconds a move, the engine's and the opponent's."""
+    """Milliseconds per move of the engine and of the opponent."""
 
     cpu: tuple[float, float]
     wall: tuple[float, float]
@@ -31,7 +31,7 @@ class Spent:
 
 
 def times(games: Iterable[GameRecord]) -> tuple[list[int], list[int]]:
-    """Milliseconds of each move of A and of B by the wall."""
+    """Wall time in ms of each move of A and of B."""
     ours: list[int] = []
     theirs: list[int] = []
     for game in games:
@@ -42,7 +42,7 @@ def times(games: Iterable[GameRecord]) -> tuple[list[int], list[int]]:
 
 
 def children_s() -> float:
-    """CPU time of the child processes that have ended."""
+    """CPU time of finished child processes."""
     return os.times().children_user + os.times().children_system
 
 
@@ -54,7 +54,7 @@ def say(game: GameRecord, result: MatchResult) -> None:
 def play(
     own: str, opponent: str, games: int, seed: int, out: Path | None = None
 ) -> tuple[MatchResult, Spent]:
-    """A match in this process; the opponent's is started and ended with it."""
+    """Play a match in this process; the opponent's process is started and ended with it."""
     cpu, others = time.process_time(), children_s()
     result = play_match(
         own, opponent, games=games, seed=seed, conditions=Conditions(), on_game=say, out=out
@@ -77,9 +77,9 @@ def main() -> None:
     parser.add_argument("--games", type=int, default=40)
     parser.add_argument("--by", choices=("cpu", "wall"), default="cpu")
     parser.add_argument("--calibration", type=int, default=4, help="games; even")
-    parser.add_argument("--nodes", type=int, default=40_000, help="a move while t is found")
+    parser.add_argument("--nodes", type=int, default=40_000, help="per move during calibration")
     parser.add_argument(
-        "--draw", type=int, default=470, help="what a draw is worth to the engine, per mille"
+        "--draw", type=int, default=470, help="value of a draw for the engine, per mille"
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="folder for the match's games")

@@ -3,11 +3,11 @@
     python bench/diary_networks.py GAMES... [--positions 300000] [--width 64] [--playouts 100]
         [--movetime 100] [--games 20] [--round 4] [--precision float32] [--folder networks]
 
-Trains the laboratory's rows named in NETWORKS, one epoch each, by the recipe of the row; rows that
-learn the policy only learn the value beside it with weight 1, or a search could not use them. Then
-plays a round robin under each condition, `--round` games of a pair at a
-time, until every pair has `--games` under both. After each round it writes results.json into the
-folder and prints ratings (mean 0) with their 95 % errors. An interrupted run resumes.
+Trains the laboratory's rows in NETWORKS for one epoch each with the row's recipe. Policy-only rows
+also train a value head with weight 1, which the search needs. Then plays a round robin under each
+condition, `--round` games per pair at a time, until every pair has `--games` under both. After each
+round, writes results.json to the folder and prints ratings (mean 0) with 95 % errors. An
+interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -36,12 +36,12 @@ NETWORKS = {
     "attention": ("attention", "2-layers"),
 }
 
-#: Games end where both sides have agreed for four moves each, or here.
+#: Adjudication: both sides agree for four moves each; or the ply limit.
 ENDS = {"adjudicate_cp": 2000, "adjudicate_moves": 4, "max_plies": 256}
 
 
 def config_of(name: str, size: Size, threads: int) -> training.Config:
-    """The row's config, with a value to learn."""
+    """The row's config, with a value loss."""
     which, variant = NETWORKS[name]
     one = experiment.load(experiment.FOLDER / f"{which}.toml")
     config = one.training_config(one.variant(variant), size)
@@ -55,7 +55,7 @@ def config_of(name: str, size: Size, threads: int) -> training.Config:
 def network(
     name: str, samples: records.Samples, size: Size, folder: Path, threads: int
 ) -> dict[str, Any]:
-    """Train and export what isn't there yet; what is known about the network."""
+    """Train and export the network unless that is done; return its facts."""
     path = folder / ("-".join(NETWORKS[name]) + ".onnx")
     facts = path.with_suffix(".facts.json")
     if not (path.exists() and facts.exists()):
@@ -88,7 +88,7 @@ def network(
 
 @dataclasses.dataclass
 class Condition:
-    """Games of one condition: their folders, and what they come to."""
+    """The games of one condition and their results."""
 
     name: str
     conditions: arena.Conditions

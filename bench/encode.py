@@ -1,11 +1,10 @@
-"""Encoding speed on one core, ours beside cshogi's, in positions per second.
+"""Encoding speed on one core in positions per second, compared to cshogi.
 
     python bench/encode.py [--positions 4096] [--batch 256] [--rounds 15]
 
-Rounds of all rows alternate, so that a busy machine slows them alike; the best round of each is
-printed, with the median. Outputs are written into arrays that are used again for every batch, as
-a training loop or a search does. Times are CPU times of this process, positions are those of
-random games.
+All rows are measured in turns, so that a busy machine affects them alike; prints the best round and
+the median of each. Output arrays are reused for every batch, as in training and search. Times are
+CPU time of this process; positions are from random games.
 """
 
 import argparse

@@ -1,10 +1,9 @@
-"""What one process keeps of games that others play: journals, duplicates, compression.
+"""Throughput of a game folder: journals, duplicate removal, compression.
 
     python bench/game_folder.py [--games 4000]
 
-Adds copies of the bundled games, each with a number and a digest of its own, to a folder, as the
-head of a cluster does with its workers' games. Per second of CPU time, which other programs
-disturb least.
+Adds copies of the bundled games, with unique numbers and digests, to a folder, as the head of a
+cluster does with its workers' games. Prints plies per second of CPU time.
 """
 
 from __future__ import annotations

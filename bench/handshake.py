@@ -1,10 +1,10 @@
-"""How long a GUI waits for `usiok` and `readyok`, beside the start of Python itself, and for the
-answer to `stop` in a search that uses every CPU.
+"""Latency of a USI engine: `usiok` and `readyok` compared to the start of Python, and `bestmove`
+after `stop` in a search on all CPUs.
 
     python bench/handshake.py [--runs 10] [--model uniform]
 
-Prints medians in milliseconds and the ratio of `usiok` to a bare interpreter, all measured in turn
-in one run; of `stop` also the longest.
+Prints medians in ms, the ratio of `usiok` to the start of a bare interpreter, and the maximum of
+`stop`, all measured in turns.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ def bare_ms() -> float:
 
 
 def engine_ms(model: str, folder: str) -> tuple[float, float, list[float]]:
-    """Milliseconds from the start to usiok, from isready to readyok, from each stop to bestmove."""
+    """Milliseconds from start to usiok, from isready to readyok, from each stop to bestmove."""
     engine = Path(sys.executable).parent / "komadori-usi"
     began = time.perf_counter()
     process = subprocess.Popen(

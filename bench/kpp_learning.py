@@ -1,10 +1,10 @@
-"""KPP's learning curve: what more data is worth.
+"""The learning curve of KPP: losses by amount of data.
 
-    python bench/kpp_learning.py DATA... [--shares S,S,...] [--epochs N] [--beside WEIGHTS...]
+    python bench/kpp_learning.py DATA... [--fractions F,F,...] [--epochs N] [--beside WEIGHTS...]
 
-Learns shares of the games, measures each on the same held-out games, and says by what power of the
-data the held-out losses fall, and how much data it would take to reach those of other evaluations
-(--beside) and to touch every weight.
+Trains on fractions of the games and evaluates each on the same held-out games. Fits a power law of
+the number of positions to the held-out losses and extrapolates it: positions needed to reach the
+losses of other evaluations (--beside) and to train every weight.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from komadori.training import Part
 
 
 class Data:
-    """Games to learn from in shares, and held-out positions that none of them has."""
+    """Training games, to be used in fractions, and held-out positions."""
 
     def __init__(self, files: list[Path], seed: int, test_limit: int) -> None:
         samples = records.load_samples(files)
@@ -39,9 +39,9 @@ class Data:
         games = np.unique(samples.game[self.rows])
         self.games = np.random.default_rng([seed, 2]).permutation(games)
 
-    def share(self, share: float) -> tuple[Positions, int]:
-        """(positions, games): a smaller share is part of a larger one."""
-        games = self.games[: max(1, round(share * len(self.games)))]
+    def part(self, fraction: float) -> tuple[Positions, int]:
+        """(positions, number of games); smaller parts are subsets of larger ones."""
+        games = self.games[: max(1, round(fraction * len(self.games)))]
         rows = self.rows[np.isin(self.samples.game[self.rows], games)]
         return Positions.of(self.samples, rows), len(games)
 
@@ -53,7 +53,7 @@ def learn(settings: Settings, train: Positions, test: Positions, folder: Path) -
 
 
 def row(name: str, report: Report, seconds: float) -> str:
-    """Losses are elmo's two terms, less their floors, whatever was learned from."""
+    """A table row; losses are elmo's two terms minus their floors, for every training loss."""
     result, teacher = report.held_out.loss.above_floor
     top = " | ".join(f"{100 * report.held_out.agreement[k - 1]:.1f} %" for k in (1, 2, 4, 8))
     seen, _ = report.loss.above_floor
@@ -64,13 +64,13 @@ def row(name: str, report: Report, seconds: float) -> str:
 
 
 HEAD = (
-    "| learned | result, learning | result, held out | teacher, held out | k = 1 | 2 | 4 | 8 "
-    "| weights touched | time |"
+    "| data | result, training | result, held out | teacher, held out | k = 1 | 2 | 4 | 8 "
+    "| weights trained | time |"
 )
 
 
 def judged(report: Report, folder: Path, test: Positions, threads: int) -> Report:
-    """The report with the held-out loss in cross entropy, whatever loss was learned."""
+    """The report with the held-out loss as cross entropy, for every training loss."""
     weights = KppWeights.load(folder / "weights.npz").core()
     return replace(report, held_out=measure(weights, test, LossSettings(), threads))
 
@@ -80,13 +80,13 @@ def curve(data: Data, usual: Settings, given: argparse.Namespace) -> None:
     print("|---|---|---|---|---|---|---|---|---|---|")
     counts: list[int] = []
     measures: dict[str, list[float]] = {name: [] for name in (RESULT, TEACHER, MISSED, TOUCHED)}
-    for share in (float(text) for text in given.shares.split(",")):
-        train, games = data.share(share)
+    for fraction in (float(text) for text in given.fractions.split(",")):
+        train, games = data.part(fraction)
         with tempfile.TemporaryDirectory() as folder:
             began = time.monotonic()
             report = learn(usual, train, data.test, Path(folder))
             report = judged(report, Path(folder), data.test, usual.threads)
-            name = f"{share:g}: {len(train):,} positions of {games:,} games"
+            name = f"{fraction:g}: {len(train):,} positions of {games:,} games"
             print(row(name, report, time.monotonic() - began), flush=True)
         counts.append(len(train))
         for name, value in judgement(report.held_out).items():
@@ -99,7 +99,7 @@ def curve(data: Data, usual: Settings, given: argparse.Namespace) -> None:
         print(f"\n{path.name} on the same: {found}")
     if len(counts) < 2:
         return
-    print("\n| what | power of the positions | off by at most | positions asked for |")
+    print("\n| measure | power of the positions | largest error of the fit | positions needed |")
     print("|---|---|---|---|")
     for name, values in measures.items():
         power, constant = np.polyfit(np.log(counts), np.log(values), 1)
@@ -109,25 +109,25 @@ def curve(data: Data, usual: Settings, given: argparse.Namespace) -> None:
             if (name != TOUCHED)
             else {"all of KPP": float(TABLES["KPP"][1])}
         )
-        asked = (
+        needed = (
             f"{goal}: {np.exp((np.log(value) - constant) / power):,.0f}"
             for goal, value in goals.items()
         )
-        print(f"| {name} | {power:.3f} | {100 * error:.1f} % | {'; '.join(asked)} |")
+        print(f"| {name} | {power:.3f} | {100 * error:.1f} % | {'; '.join(needed)} |")
 
 
 RESULT, TEACHER = "result's loss, held out", "teacher's loss, held out"
-MISSED, TOUCHED = "teacher's move missed (k = 1)", "weights touched"
+MISSED, TOUCHED = "teacher's move missed (k = 1)", "weights trained"
 
 
 def judgement(held_out: HeldOut) -> dict[str, float]:
-    """What falls as an evaluation learns."""
+    """Measures that fall during training."""
     result, teacher = held_out.loss.above_floor
     return {RESULT: result, TEACHER: teacher, MISSED: 1 - held_out.agreement[0]}
 
 
 def evaluation(path: Path) -> Any:
-    """Weights of another evaluation, for the core."""
+    """The core's weights of another evaluation."""
     if path.suffix == ".bin":
         return NnueWeights.load(path).core()
     return TwoPieceWeights.load(path).core()
@@ -136,7 +136,7 @@ def evaluation(path: Path) -> Any:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("data", nargs="+", type=Path)
-    parser.add_argument("--shares", default="0.125,0.25,0.5,1", help="of the games")
+    parser.add_argument("--fractions", default="0.125,0.25,0.5,1", help="of the games")
     parser.add_argument("--epochs", type=int, default=1)
     parser.add_argument("--batch", type=int, default=0)
     parser.add_argument("--rate", type=float, default=3.0)
@@ -149,7 +149,7 @@ def main() -> None:
         type=Path,
         nargs="+",
         default=[],
-        help="weights (two-piece, nn.bin) whose losses it is extrapolated to",
+        help="weights (two-piece, nn.bin) to whose losses the fit is extrapolated",
     )
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()

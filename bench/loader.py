@@ -1,11 +1,10 @@
-"""The loader: samples/s from a shuffled hcpe3 file, and training with it against fixed batches.
+"""Samples/s of the loader alone, and of training with it compared to fixed batches.
 
     python bench/loader.py [FILE.hcpe3 ...] [--net resnet10x192] [--seconds S]
 
-The first table is the loader alone, its epochs shuffled over all positions, encoding with one
-and with two threads. The second is the ratio of whole training steps with the loader to the
-same steps on batches that lie in memory, turn by turn in one run; by CPU time, which
-other programs disturb less, too.
+First measures the loader alone, shuffling over all positions, with one and two encoding threads.
+Then measures, in turns, training steps with the loader and on a batch in memory; prints their ratio
+by wall time and by CPU time, which other programs affect less.
 """
 
 from __future__ import annotations
@@ -22,10 +21,10 @@ from training import samples_per_s
 
 
 def loading_speed(part: Part, batch_size: int, threads: int, seconds: float) -> float:
-    """Samples/s of shuffled, encoded batches that nobody trains on."""
+    """Samples/s of shuffled and encoded batches, without training."""
     encoder = CoreEncoder("dlshogi", "2187", threads=threads)
     batches = Loader(part, encoder, batch_size, seed=1).batches()
-    for _ in range(8):  # past the first shuffle and the queue's filling
+    for _ in range(8):  # warm-up: the first shuffle, filling the queue
         next(batches)
     done, began = 0, time.monotonic()
     while time.monotonic() - began < seconds:

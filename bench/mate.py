@@ -1,9 +1,9 @@
-"""Mate problems solved one after the other on one core: komadori's df-pn beside cshogi's.
+"""Mate problems on one core: komadori's df-pn compared to cshogi's.
 
     python bench/mate.py [PROBLEMS...] [--repeat 5]
 
-A file of problems has lines `plies<TAB>SFEN`, plain or .xz; without one, the tests' are used.
-Both solve the same boards, made beforehand, in turns in one run; the best CPU time of each counts.
+A file of problems has lines `plies<TAB>SFEN`, plain or .xz; the default are the tests'. Both
+solvers get the same prepared boards, in turns; prints the best CPU time of each.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def read(path: Path) -> list[str]:
 
 
 def legal(sfens: list[str]) -> list[str]:
-    """Without those that the rules exclude (two pawns on a file)."""
+    """The positions that Board accepts."""
     kept = []
     for sfen in sfens:
         try:
@@ -46,7 +46,7 @@ def we_mate(solver: MateSolver, board: Board, max_nodes: int) -> bool:
 
 
 def run(problems: list[Callable[[], bool]]) -> tuple[float, float, int]:
-    """CPU seconds, seconds of the slowest problem, how many were solved."""
+    """CPU seconds, CPU seconds of the slowest problem, number of solved problems."""
     slowest, solved = 0.0, 0
     start = time.process_time()
     for solve in problems:
@@ -79,9 +79,7 @@ def main() -> None:
             for name, problems in engines.items():
                 found = run(problems)
                 best[name] = min(best.get(name, found), found)
-        print(
-            f"{path.name}: {len(sfens)} problems, {len(everything) - len(sfens)} illegal left out"
-        )
+        print(f"{path.name}: {len(sfens)} problems, {len(everything) - len(sfens)} illegal skipped")
         for name, (seconds, slowest, solved) in best.items():
             print(
                 f"  {name:<10}{solved:>6} solved {seconds * 1000:>10.1f} ms CPU"

@@ -1,16 +1,16 @@
-"""Move generation beside cshogi and rsshogi, in one run on one thread.
+"""Move generation on one thread, compared to cshogi and rsshogi.
 
     python bench/movegen.py [--repeat 5]
 
-Each library does the same work through its Python interface, timed from outside with the calls of
-the three taken in turn; the best of the repeats counts. Every count is checked to be the same.
+Each library does the same work through its Python interface, in turns; prints the best of the
+repeats. Checks that all counts are equal.
 
-- list: every legal move of 500 random positions as a Python list, non-promotions included
-  (cshogi gives ints, rsshogi and komadori objects).
-- walk: perft of a position by push and pop in Python, leaves counted from the list.
-- core: komadori's own perft with bulk counting, as `komadori perft` runs it. The others have no
-  such call in Python; 128 million nodes/s is what a strong public C++ engine was measured at on
-  this kind of machine.
+- list: every legal move of 500 random positions as a Python list, including non-promotions
+  (cshogi returns ints, rsshogi and komadori objects).
+- walk: perft of a position by push and pop in Python, with leaves counted from the list.
+- core: komadori's own perft with bulk counting, as in `komadori perft`. The others have no such
+  function in Python; the reference is the 128 million nodes/s of a strong public C++ engine on a
+  machine of this kind.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ def walk_rsshogi(board: RsBoard, depth: int) -> int:
 
 
 def best_times(tasks: dict[str, Callable[[], int]], repeat: int) -> tuple[int, dict[str, float]]:
-    """The count that all agree on, and the best seconds of each, the tasks run in turn."""
+    """The common count, and the best seconds of each task, run in turns."""
     best = dict.fromkeys(tasks, float("inf"))
     counts = set()
     for _ in range(repeat):
@@ -105,7 +105,7 @@ def report(title: str, count: int, best: dict[str, float]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Move generation beside cshogi and rsshogi.")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--repeat", type=int, default=5)
     repeat = parser.parse_args().repeat
     print(f"komadori core {core.VARIANT}; cshogi and rsshogi as installed from PyPI")

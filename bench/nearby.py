@@ -1,9 +1,8 @@
-"""`komadori generate nearby`: positions per second, and nodes/s over those of its bare searches.
+"""Positions per second of `komadori generate nearby`, and the fraction of time inside searches.
 
     python bench/nearby.py [--threads 2] [--nodes 120 1500] [--positions 20000] [--rounds 5]
 
-The ratio is the share of the threads' time that is spent inside searches; the rest is reading,
-drawing moves, counting, compressing and writing.
+The rest of the threads' time goes to reading, drawing moves, counting, compressing and writing.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ def main() -> None:
                 assert counts is not None
                 wall, processor = time.perf_counter() - wall, time.process_time() - processor
                 searched = nearby.search.search_seconds - searched
-                # The searches' clock runs on while their thread waits for a processor.
+                # Wall time for both: search_seconds includes waiting for a CPU.
                 ratios.append(searched / (wall * arguments.threads))
                 speeds.append(counts.positions / processor)
                 rates.append((nearby.search.nodes - before) / processor)

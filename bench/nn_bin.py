@@ -1,15 +1,15 @@
-"""One nn.bin in an engine of YaneuraOu's family and in komadori: static values, nodes per second.
+"""Compare nn.bin in a YaneuraOu-family engine and in komadori: static values, nodes per second.
 
     python bench/nn_bin.py ENGINE [--weights nn.bin | --untrained halfkp] [--positions 500]
         [--scales 16,1] [--command e] [--speed NODES]
 
 ENGINE is a USI engine of the same architecture that answers `--command` with the position's static
-value, side to move's view, as `eval = 97`. It reads nn.bin from the folder that its option EvalDir
-names and divides the network's output by its option FV_SCALE; where that is 1, the output itself is
-compared, up to 27,000 either way. The positions are spread evenly over the bundled games.
+value from the side to move's view, as `eval = 97`. It reads nn.bin from the folder of its option
+EvalDir and divides the output by its option FV_SCALE; scale 1 compares the output itself, clipped
+to +-27,000. Positions are taken at even intervals from the bundled games.
 
-With --speed both search the ten positions of `komadori bench alphabeta`, in turns, on one thread
-each with a table of 64 MiB: nodes per second of CPU time, and the ratio.
+With --speed, both search the ten positions of `komadori bench alphabeta` in turns, on one thread
+with a hash table of 64 MiB: nodes per second of CPU time, and the ratio.
 """
 
 from __future__ import annotations
@@ -106,13 +106,13 @@ def print_row(name: str, here: _Sum, there: _Sum) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("engine", help="a command")
-    parser.add_argument("--weights", type=Path, help="[default: those of the package]")
+    parser.add_argument("engine", help="command of the engine")
+    parser.add_argument("--weights", type=Path, help="[default: the package's]")
     parser.add_argument("--untrained", choices=core.nnue_architectures())
     parser.add_argument("--positions", type=int, default=500)
     parser.add_argument("--scales", default="16,1")
-    parser.add_argument("--command", default="e", help="asks for the static value")
-    parser.add_argument("--speed", type=int, metavar="NODES", help="also search so many nodes")
+    parser.add_argument("--command", default="e", help="prints the static value")
+    parser.add_argument("--speed", type=int, metavar="NODES", help="also compare searches")
     options = parser.parse_args()
 
     if options.untrained:

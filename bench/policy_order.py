@@ -1,9 +1,9 @@
-"""What ordering by a policy network does to the alpha-beta search: cutoffs by the first move.
+"""Move ordering by a policy network in the alpha-beta search: cutoffs by the first move.
 
     python bench/policy_order.py MODEL [--eval two-piece] [--nodes 200000]
 
-Searches ten positions with and without the network and prints, of the nodes of a remaining depth
-that were cut off, the share that the first move cut off, and the depth that was reached.
+Searches ten positions with and without the network. Prints, by remaining depth, the percentage of
+beta cutoffs by the first move, and the mean depth reached.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ def main() -> None:
     arguments = parser.parse_args()
     policy = inference.load(arguments.model, max_batch=1, threads=1)
     heads = "".join(f"{f'depth {low}-{high}':>22}" for low, high in BANDS)
-    print(f"{'':<10}{heads}{'asked':>8}{'mean depth':>12}{'cpu s':>8}")
+    print(f"{'':<10}{heads}{'requests':>10}{'mean depth':>12}{'CPU s':>8}")
     for name, network in (("without", None), ("with", policy)):
         print(f"{name:<10}{row(arguments, network)}", flush=True)
 
@@ -39,13 +39,13 @@ def main() -> None:
 def row(arguments: argparse.Namespace, policy: Evaluator | None) -> str:
     options = AlphaBetaOptions(hash_mb=64, policy_depth=arguments.depth, policy_nodes=arguments.ask)
     searcher = AlphaBetaSearcher(arguments.eval, options=options, policy=policy)
-    every, first, asked, depth = [0] * 32, [0] * 32, 0, 0
+    every, first, requests, depth = [0] * 32, [0] * 32, 0, 0
     began = time.process_time()
     for sfen in POSITIONS.values():
         searcher.new_game()
         searcher.set_position(Board(sfen))
         depth += searcher.search(Limits(nodes=arguments.nodes)).infos[0].depth
-        asked += searcher.engine.answered
+        requests += searcher.engine.answered
         cutoffs, by_first = searcher.engine.cutoffs()
         every = [a + b for a, b in zip(every, cutoffs, strict=True)]
         first = [a + b for a, b in zip(first, by_first, strict=True)]
@@ -53,9 +53,9 @@ def row(arguments: argparse.Namespace, policy: Evaluator | None) -> str:
     text = ""
     for low, high in BANDS:
         total = sum(every[low : high + 1])
-        share = f"{100 * sum(first[low : high + 1]) / max(total, 1):.1f} % of {total:,}"
-        text += f"{share:>22}"
-    return f"{text}{asked:>8}{depth / len(POSITIONS):>12.1f}{seconds:>8.1f}"
+        percentage = f"{100 * sum(first[low : high + 1]) / max(total, 1):.1f} % of {total:,}"
+        text += f"{percentage:>22}"
+    return f"{text}{requests:>10}{depth / len(POSITIONS):>12.1f}{seconds:>8.1f}"
 
 
 if __name__ == "__main__":

@@ -1,15 +1,14 @@
-"""CSA into hcpe3, beside the limit, cshogi's and rsshogi's parsers, in one run on one thread.
+"""Converting CSA to hcpe3 on one thread, compared to a limit and to cshogi's and rsshogi's parsers.
 
     python bench/records.py [--plies 200000] [--repeat 5]
 
-The files are made from the bundled sample: its games written as CSA with scores and times, as
-floodgate's are. Calls are taken in turn; the best of the repeats counts.
+The input are games of the bundled sample written as CSA with scores and times, like floodgate's.
+Calls are measured in turns; prints the best of the repeats.
 
-- convert: `komadori records convert a.csa -o b.hcpe3`, by its functions: files read, every move
-  checked, files written. The limit is a million plies in 6 s.
-- read: the CSA file into games, alone.
-- cshogi, rsshogi: the same text, one call for each game or for all, into their own records. cshogi
-  checks no move.
+- convert: the functions of `komadori records convert a.csa -o b.hcpe3`: read, check every move,
+  write. The limit is a million plies in 6 s.
+- read: only reading the CSA file.
+- cshogi, rsshogi: parsing the same text into their own records. cshogi checks no moves.
 """
 
 from __future__ import annotations
@@ -38,7 +37,7 @@ LIMIT_PLIES_PER_S = 1e6 / 6
 
 
 def sample_games(plies: int) -> list[Game]:
-    """Games of the sample, repeated, of at least so many plies in all."""
+    """Games of the sample, repeated until they have at least `plies` plies."""
     sample = read_games(sample_path())
     games: list[Game] = []
     left = plies
@@ -60,7 +59,7 @@ def convert(source: Path, target: Path) -> None:
 
 
 def best_of(calls: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
-    """Each call's best seconds; the calls are taken in turn."""
+    """The best seconds of each call; calls are measured in turns."""
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(repeat):
         for name, call in calls.items():
@@ -71,7 +70,7 @@ def best_of(calls: dict[str, Callable[[], object]], repeat: int) -> dict[str, fl
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="CSA to hcpe3, beside other parsers.")
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--plies", type=int, default=200_000)
     parser.add_argument("--repeat", type=int, default=5)
     arguments = parser.parse_args()

@@ -1,10 +1,10 @@
-"""Positions/s of relabelling at one visit over those of the bare network, in turns.
+"""Positions/s of relabelling at one visit, compared to the bare network.
 
     python bench/relabel.py [--model default] [--rounds 5] [--positions 20000]
 
-The bare network has every slot in flight and nothing else to do; relabelling reads games, encodes,
-picks candidates, compresses and writes. Both run in one process on the same evaluator. The ratio
-by CPU time, which other programs disturb less, stands beside the one by the clock.
+The bare network runs inference in every slot and nothing else; relabelling also reads games,
+encodes, selects candidates, compresses and writes. Both run in turns on the same evaluator. Prints
+the ratio by wall time and by CPU time, which other programs affect less.
 """
 
 from __future__ import annotations
@@ -61,12 +61,12 @@ def main() -> None:
 
 
 def bare(evaluator: Evaluator) -> tuple[float, float]:
-    """Positions per second of the clock, and of CPU time."""
+    """Positions per second of wall time and of CPU time."""
     fill_inputs(evaluator)
     began, cpu = time.perf_counter(), time.process_time()
     speed = positions_per_second(evaluator, 2.0, warm_up=0.0)
-    share = (time.process_time() - cpu) / (time.perf_counter() - began)
-    return speed, speed / share
+    cpus = (time.process_time() - cpu) / (time.perf_counter() - began)
+    return speed, speed / cpus
 
 
 if __name__ == "__main__":

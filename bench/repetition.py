@@ -1,12 +1,11 @@
-"""What the check for repetitions is worth: the same games with it and without (diary, 001).
+"""Ablation of the search's repetition check (the diary, 千日手対応).
 
     python bench/repetition.py MODEL [--games 50] [--nodes 400] [--opponent SPEC] [--out FOLDER]
 
-A network with the check and the same network without it play the same opponent from the same
-openings with the same seeds. A repetition is entered where the player makes the move after
-which the game is drawn, or lets the opponent make it, and it is entered from a won position
-where the root value of its last search was above 0.6. The opponent knows repetitions and, being
-given fewer nodes, has reason to seek them. Takes up where it stopped if --out is given.
+The same network with and without the check plays the same opponent with the same openings and
+seeds. Prints how many games ended by repetition, and in how many of those the value of the
+player's last search was above 0.6 (a won position thrown away). The opponent has the check and
+fewer nodes, so it benefits from repetitions. With --out an interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ WON = 0.6
 
 @dataclass(frozen=True)
 class Count:
-    """Repetitions of one variant: draws, perpetual checks lost, those from won positions."""
+    """Repetitions of a variant: draws, losses by perpetual check, those from won positions."""
 
     draws: int
     perpetual: int
@@ -34,7 +33,7 @@ class Count:
 
 
 def last_value(game: GameRecord) -> float:
-    """The win rate of A's last search of a game; 0.5 where it made none."""
+    """The win rate of A's last search of a game; 0.5 if it made none."""
     own = [
         score
         for ply, score in enumerate(game.scores_cp, start=game.opening_plies)
@@ -54,7 +53,9 @@ def main() -> None:
     parser.add_argument("model", type=Path)
     parser.add_argument("--games", type=int, default=50)
     parser.add_argument("--nodes", type=int, default=400)
-    parser.add_argument("--opponent", default="", help="[default: the model at a quarter of nodes]")
+    parser.add_argument(
+        "--opponent", default="", help="[default: the model with a quarter of the nodes]"
+    )
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--out", type=Path)
     given = parser.parse_args()

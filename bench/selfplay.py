@@ -1,12 +1,11 @@
-"""What self-play keeps of the network's raw speed.
+"""Playouts per second of self-play, compared to raw inference.
 
     python bench/selfplay.py [--model default] [--root gumbel] [--playouts 200] [--seconds 10]
 
-Prints playouts/s of all games together, positions/s (of finished and running plies), and the ratio
-of playouts/s to raw inference at the same batch size, measured in turns before and after in one
-run, by the wall clock and by CPU time: where other programs take part of the machine, the latter
-tells. Goal: at least 0.9. Playouts that need no network (mates, repetitions, transpositions) count
-as playouts; what was evaluated alone is printed too.
+Prints playouts/s and evaluated positions/s of all games together, and their ratios to raw inference
+with the same batch size, measured before and after each turn, by wall time and by CPU time, which
+other programs affect less. Goal: at least 0.9. Playouts that need no network (mates, repetitions,
+transpositions) count as playouts, not as evaluated.
 """
 
 from __future__ import annotations
@@ -26,8 +25,8 @@ def main() -> None:
     parser.add_argument("--root", default="gumbel", choices=("gumbel", "noise"))
     parser.add_argument("--playouts", type=int, default=200)
     parser.add_argument("--fast-playouts", type=int, default=40)
-    parser.add_argument("--games", type=int, default=None, help="at once")
-    parser.add_argument("--batch", type=int, default=0, help="0: what suits the network")
+    parser.add_argument("--games", type=int, default=None, help="concurrent games")
+    parser.add_argument("--batch", type=int, default=0, help="0: automatic")
     parser.add_argument("--seconds", type=float, default=10.0, help="of each turn")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--mate-nodes", type=int, default=1000)
@@ -47,7 +46,7 @@ def main() -> None:
         f"{evaluator.max_batch}, {evaluator.slots} slots, {games.games_at_once} games at once, "
         f"{settings.root}, {settings.playouts}/{settings.fast_playouts} playouts"
     )
-    _play(games, arguments.seconds)  # trees and caches reach their usual size
+    _play(games, arguments.seconds)  # warm-up
     raw: list[float] = []
     speeds: list[float] = []
     rows: list[float] = []
@@ -77,7 +76,7 @@ def main() -> None:
     network = sum(rows) / len(rows) / (sum(raw) / len(raw))
     by_cpu = sum(cpu) / len(cpu)
     print(
-        f"ratio {total:.3f}, of evaluated leaves alone {network:.3f}, by CPU time {by_cpu:.3f} "
+        f"ratio {total:.3f}, of evaluated leaves only {network:.3f}, by CPU time {by_cpu:.3f} "
         "(goal: 0.9)"
     )
 

@@ -1,13 +1,12 @@
-"""Reading more positions than memory should hold: bytes a ply, positions per second, memory.
+"""Streaming training data that doesn't fit in memory: bytes per position, positions/s, memory.
 
     python bench/stream.py [GAMES] [--positions 10000000] [--window 1000000] [--threads 2]
     python bench/stream.py --train [--net resnet5x64] [--visits]
 
-Copies the file of games (by default the bundled sample) into as many segments as make so many
-positions, compressed as `komadori generate` compresses them, and reads an epoch in windows. With
---train as `komadori train` with data.window does: counted, shuffled within windows, encoded to
-batches; and then beside what the network's training step takes of them on this machine, both per
-second of CPU time.
+Copies the games (default: the bundled sample) to as many compressed segments as needed for
+--positions and reads an epoch in windows. With --train, does the work of `komadori train` with
+data.window: counts, shuffles within windows, encodes batches; and compares the speed to the
+network's training step, both per second of CPU time.
 """
 
 from __future__ import annotations
@@ -52,22 +51,22 @@ def main() -> None:
 
 
 class Clock:
-    """Wall and CPU time, and the memory taken since."""
+    """Wall time, CPU time and peak memory since its creation."""
 
     def __init__(self) -> None:
-        self.wall, self.processor = time.perf_counter(), time.process_time()
+        self.wall, self.cpu = time.perf_counter(), time.process_time()
         self.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
     def say(self, what: str, total: int) -> float:
-        """Positions per second of CPU time."""
-        wall, processor = time.perf_counter() - self.wall, time.process_time() - self.processor
+        """Print the speed; positions per second of CPU time."""
+        wall, cpu = time.perf_counter() - self.wall, time.process_time() - self.cpu
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(
             f"{what} {total:,} positions: {total / wall:,.0f}/s by the clock, "
-            f"{total / processor:,.0f} per second of a core; {peak / 1024:,.0f} MiB at most, "
+            f"{total / cpu:,.0f} per second of CPU time; peak memory {peak / 1024:,.0f} MiB, "
             f"{self.memory / 1024:,.0f} before"
         )
-        return total / processor
+        return total / cpu
 
 
 def reader(paths: list[Path], arguments: argparse.Namespace) -> None:
@@ -77,7 +76,7 @@ def reader(paths: list[Path], arguments: argparse.Namespace) -> None:
     clock = Clock()
     total = sum(len(window) for window in stream.windows(0))
     clock.say(f"read in windows of {arguments.window:,}:", total)
-    print(f"all in memory, or unpacked on the disk, would be {49 * total / 2**20:,.0f} MiB")
+    print(f"unpacked in memory or on disk it would take {49 * total / 2**20:,.0f} MiB")
 
 
 def trainer(paths: list[Path], arguments: argparse.Namespace) -> None:
@@ -104,13 +103,16 @@ def trainer(paths: list[Path], arguments: argparse.Namespace) -> None:
     clock, total = Clock(), 0
     for batch in loader.batches(epochs=1):
         total += len(batch)
-    fed = clock.say("to batches", total)
-    print(f"all in memory, or unpacked on the disk, would be {49 * total / 2**20:,.0f} MiB")
+    loaded = clock.say("to batches", total)
+    print(f"unpacked in memory or on disk it would take {49 * total / 2**20:,.0f} MiB")
     compute = training.Compute.of(training.DeviceConfig())
     with contextlib.closing(loader.batches()) as batches:
         batch = next(batches)
-        _, taken = samples_per_s(arguments.net, compute, lambda: batch, 10.0)
-    print(f"{arguments.net} learns {taken:,.0f} per second of a core: fed {fed / taken:,.0f} times")
+        _, trained = samples_per_s(arguments.net, compute, lambda: batch, 10.0)
+    print(
+        f"{arguments.net} trains {trained:,.0f} samples per second of CPU time: the loader is "
+        f"{loaded / trained:,.0f} times as fast"
+    )
 
 
 if __name__ == "__main__":

@@ -1,12 +1,11 @@
-"""Training steps: samples/s of several networks, with ratios taken in the same run.
+"""Samples/s of training steps for several networks and ways to run them.
 
     python bench/training.py [NET ...] [--seconds S] [--compile]
 
-For each network, turn by turn: as `komadori train` does it on this machine (bfloat16 where
-fast, a thread a share of the batch), the same in float32, the same with torch's own
-threads inside each operation, and with the loader in front. The medians are printed. With
---compile the same through torch.compile instead of the last three, and how long compiling took:
-after how many samples it has paid for itself.
+For each network, in turns: as `komadori train` on this machine (bfloat16 where it is fast, one
+thread per part of the batch), in float32, with torch's intra-op threads, and with the loader.
+Prints medians. With --compile, compares to torch.compile instead and prints the compile time and
+the number of samples after which it pays off.
 """
 
 from __future__ import annotations
@@ -36,8 +35,10 @@ ROUNDS = 3
 def samples_per_s(
     net: str, compute: Compute, next_batch: Callable[[], Batch], seconds: float
 ) -> tuple[float, float]:
-    """Samples per second, and per second of CPU time, of whole optimizer steps of the network
-    for about so long, the first two not counted."""
+    """Samples per second of wall time and of CPU time, of optimizer steps for about `seconds`.
+
+    The first two steps aren't counted.
+    """
     network = compute.place(nets.build(net)).train()
     optimizer = make_optimizer(network, OptimizerConfig())
     optimizer.param_groups[0]["lr"] = optimizer.param_groups[1]["lr"] = 0.01
@@ -45,10 +46,10 @@ def samples_per_s(
     workers: Workers = compute.workers()
     forwards = [compute.compiled(one.outputs) for one in replicas.networks]
 
-    def micro_step(size: Size, replica: int, share: Batch) -> Losses:
+    def micro_step(size: Size, replica: int, shard: Batch) -> Losses:
         with compute.autocast():
-            policy, value = forwards[replica](*compute.inputs(share))
-        loss = losses(policy, value, targets_on(share, compute.device), LossConfig(), size)
+            policy, value = forwards[replica](*compute.inputs(shard))
+        loss = losses(policy, value, targets_on(shard, compute.device), LossConfig(), size)
         loss.total.backward()
         return loss
 
@@ -73,8 +74,8 @@ def samples_per_s(
 def compare_compiled(
     names: Sequence[str], usual: Compute, next_batch: Callable[[], Batch], seconds: float
 ) -> None:
-    """Print samples/s with and without torch.compile, and when it has paid for itself."""
-    print(f"{'net':14}{'plain':>10}{'compiled':>10}{'ratio':>7}{'compiling':>11}   pays after")
+    """Print samples/s with and without torch.compile, and after how many samples it pays off."""
+    print(f"{'net':14}{'plain':>10}{'compiled':>10}{'ratio':>7}{'compiling':>11}   pays off after")
     for net in names:
         compiled = replace(usual, compile="default")
         began = time.monotonic()
@@ -95,7 +96,7 @@ def main() -> None:
     parser.add_argument("nets", nargs="*", default=["resnet4x48", "resnet4x64", "resnet5x64"])
     parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
     parser.add_argument("--batch-size", type=int, default=128)
-    parser.add_argument("--compile", action="store_true", help="what torch.compile brings")
+    parser.add_argument("--compile", action="store_true", help="compare to torch.compile")
     options = parser.parse_args()
 
     part = Part.whole(records.load_samples(records.sample_path()))

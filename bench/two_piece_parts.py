@@ -1,9 +1,9 @@
-"""What each part of the two-piece learner is worth: agreement on held-out games, and games.
+"""Ablations of the two-piece learner: agreement on held-out games, and match results.
 
     python bench/two_piece_parts.py DATA... [--iterations N] [--positions N] [--games N]
 
-Every variant learns from the same positions of the same games in the same order, one part changed.
-It then plays the whole learner's weights and plain material at fixed nodes, openings in pairs.
+Every variant changes one part and trains on the same positions in the same order. It then plays
+the weights of the unchanged learner and plain material at fixed nodes, with paired openings.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ from komadori.linear.two_piece import Learner, Records, Report, Settings
 from komadori.training import Part
 
 VARIANTS: dict[str, dict[str, object]] = {
-    "the whole": {},
-    "no relative sums": {"relative": False},
+    "full method": {},
+    "no sharing by relative position": {"relative": False},
     "no penalty": {"penalty": 0.0},
-    "penalty of the weight": {"penalty_of": "weight"},
-    "far pairs too": {"locality": False},
-    "falling with distance": {"distance": True},
-    "values of pieces fixed": {"material": False},
+    "penalty on the weight itself": {"penalty_of": "weight"},
+    "distant pairs included": {"locality": False},
+    "values fall with distance": {"distance": True},
+    "piece values fixed": {"material": False},
 }
 
 
@@ -58,10 +58,10 @@ def main() -> None:
     usual = Settings(iterations=given.iterations, positions=given.positions, threads=given.threads)
     data = split(given.data, usual.seed)
     print(
-        f"{'':<24}{'agreement in the best 1, 2, 4, 8':>34}{'loss':>8}{'s':>6}  against", flush=True
+        f"{'':<32}{'agreement in the top 1, 2, 4, 8':>34}{'loss':>8}{'s':>6}  against", flush=True
     )
     with tempfile.TemporaryDirectory() as folder:
-        whole: str | None = None
+        baseline: str | None = None
         for name, changes in VARIANTS.items():
             run = Path(folder) / name.replace(" ", "-")
             began = time.monotonic()
@@ -69,17 +69,17 @@ def main() -> None:
             seconds = time.monotonic() - began
             player = f"alphabeta?Eval=two-piece&EvalFile={run / 'weights.npz'}&nodes={given.nodes}"
             opponents = {"material": f"alphabeta?Eval=material&nodes={given.nodes}"}
-            if whole:
-                opponents["the whole"] = whole
+            if baseline:
+                opponents["full method"] = baseline
             else:
-                whole = player
+                baseline = player
             against = []
             for opponent, spec in opponents.items():
                 result = arena.play_match(player, spec, games=given.games, concurrency=2)
                 score = f"+{result.wins} -{result.losses} ={result.draws}"
                 against.append(f"{opponent} {score}, {result.estimate}")
             top = "  ".join(f"{100 * report.agreement[k - 1]:.1f} %" for k in (1, 2, 4, 8))
-            row = f"{name:<24}{top:>34}{report.loss_after:>8.4f}{seconds:>6.0f}"
+            row = f"{name:<32}{top:>34}{report.loss_after:>8.4f}{seconds:>6.0f}"
             print(f"{row}  {'; '.join(against)}", flush=True)
 
 

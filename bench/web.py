@@ -1,12 +1,12 @@
-"""`komadori web` under load, in one run: how fast a page searches beside `komadori bench search`,
-how twenty pages at once are answered, and what a thousand positions leave in memory.
+"""`komadori web` under load: search speed of a page compared to the searcher's, response times with
+twenty pages, the page in a browser, and memory after a thousand positions.
 
-    python bench/web.py                     # all of it, about four minutes
+    python bench/web.py                     # all parts, about four minutes
     python bench/web.py --pages 50 speed
 
-Limits: nodes/s of a page's search at least 0.95 of the searcher's own; with twenty pages the median
-answer to a move under 200 ms; at least 5 analysis updates per second; first paint under 1 s, with
-an empty cache too; no task over 50 ms in the page; no growth of memory in server or page.
+Limits: nodes/s of a page's search at least 0.95 of the searcher's; with twenty pages, the median
+response to a move under 200 ms; at least 5 analysis updates per second; first paint under 1 s, also
+with an empty cache; no task over 50 ms in the page; no memory growth in the server or the page.
 """
 
 from __future__ import annotations
@@ -35,12 +35,12 @@ from komadori.search.measure import POSITIONS
 
 WEB = Path(__file__).parent.parent / "web"
 
-#: Measurements of each of a pair, taken in turns.
+#: Measurements of each side of a comparison, taken in turns.
 TURNS = 3
 
 
 class Page:
-    """A page's end of the WebSocket; messages are kept with the time they came."""
+    """A page's end of the WebSocket."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -104,7 +104,7 @@ class Server:
 
 
 class Searcher:
-    """The searcher itself in a process of its own, as `komadori bench search` runs it."""
+    """The searcher in its own process, as in `komadori bench search`."""
 
     CODE = """
 import sys, threading, time
@@ -135,7 +135,7 @@ for line in sys.stdin:
         )
 
     def speed(self, sfen: str, seconds: float) -> float:
-        """Nodes/s from scratch."""
+        """Nodes/s of a search with an empty tree."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{seconds} {sfen}\n")
@@ -164,7 +164,7 @@ async def page_speed(page: Page, sfen: str, seconds: float) -> tuple[float, floa
 
 
 async def measure_speed(model: str, seconds: float) -> None:
-    """Turn by turn: the searcher alone, a page's analysis from scratch."""
+    """Measure the searcher alone and a page's analysis with an empty tree, in turns."""
     ratios, rates = [], []
     searcher, server = Searcher(model), Server(model)
     print(f"{'position':<22}{'searcher':>10}{'page':>8}{'ratio':>7}{'updates/s':>11}")
@@ -198,7 +198,7 @@ async def measure_speed(model: str, seconds: float) -> None:
 async def play(
     server: Server, number: int, seconds: float, playouts: int, pause_s: float
 ) -> list[float]:
-    """A page that plays against the network and thinks in between: times to each answer, ms."""
+    """A page that plays against the network, with pauses between moves: response times in ms."""
     rng = random.Random(number)
     answers = []
     async with server.page() as page:
@@ -227,9 +227,7 @@ async def play(
 async def look(
     server: Server, number: int, seconds: float, pause_s: float
 ) -> tuple[list[float], float]:
-    """A page that goes from position to position: times to the first line of each, ms, and updates
-    per second.
-    """
+    """A page that analyses position after position: ms to the first line of each, updates/s."""
     rng = random.Random(number)
     firsts, updates = [], 0
     async with server.page() as page:
@@ -256,7 +254,7 @@ async def look(
 
 
 async def measure_pages(model: str, pages: int, seconds: float, playouts: int) -> None:
-    """Pages at once: all playing; then half playing, half analysing."""
+    """Concurrent pages: all playing; then half playing, half analysing."""
     server = Server(model)
     try:
         async with server.page() as page:
@@ -285,7 +283,7 @@ async def measure_pages(model: str, pages: int, seconds: float, playouts: int) -
 
 
 async def measure_memory(model: str, positions: int) -> None:
-    """Many positions on one page, with sessions that come and go."""
+    """Memory of the server over many positions and sessions."""
     server = Server(model)
     rng = random.Random(1)
     try:
@@ -307,7 +305,7 @@ async def measure_memory(model: str, positions: int) -> None:
                     if board.legal_moves:
                         board.push(rng.choice(list(board.legal_moves)))
                     done += 1
-            await asyncio.sleep(1.5)  # the memory of closed pages is given back after a second
+            await asyncio.sleep(1.5)  # memory of closed pages is freed after a second
             marks.append(server.rss_mb())
         early = marks[len(marks) // 4]
         print(
@@ -320,7 +318,7 @@ async def measure_memory(model: str, positions: int) -> None:
 
 
 def measure_browser(model: str) -> None:
-    """First paint, updates, long tasks and memory of the page, by `web/tools/measure.mjs`."""
+    """First paint, updates, long tasks and memory of the page, with `web/tools/measure.mjs`."""
     node = shutil.which("node")
     if node is None or not (WEB / "node_modules" / "playwright-core").is_dir():
         print("browser: needs Node and `npm --prefix web ci`\n")
@@ -336,11 +334,11 @@ def measure_browser(model: str) -> None:
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help="speed, pages, browser, memory; all without any")
+    parser.add_argument("parts", nargs="*", help="speed, pages, browser, memory [default: all]")
     parser.add_argument("--model", default="default")
     parser.add_argument("--pages", type=int, default=20)
     parser.add_argument("--playouts", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=1.5, help="of a measurement of speed")
+    parser.add_argument("--seconds", type=float, default=1.5, help="of each speed measurement")
     parser.add_argument("--positions", type=int, default=1000)
     arguments = parser.parse_args()
     parts = arguments.parts or ["speed", "pages", "browser", "memory"]

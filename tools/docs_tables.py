@@ -1,8 +1,8 @@
-"""Write the tables of the documentation, or with --check tell whether they are current.
+"""Write the generated tables of the documentation, or with --check report outdated ones.
 
-A page of docs/concepts holds a generated part between `<!-- tables -->` and `<!-- /tables -->`:
-tables of the core. One of docs/tutorial holds, between `<!-- measured NAME MEASURE... -->` and
-`<!-- /measured -->`, the diary's figures of an experiment beside those in docs/results/lab/data.
+Pages of docs/concepts have tables of the core between `<!-- tables -->` and `<!-- /tables -->`.
+Pages of docs/tutorial have, between `<!-- measured NAME MEASURE... -->` and `<!-- /measured -->`,
+the diary's figures of an experiment and those in docs/results/lab/data.
 """
 
 import argparse
@@ -31,7 +31,7 @@ BEGIN, END = "<!-- tables -->", "<!-- /tables -->"
 
 
 MEASURED = re.compile(r"<!-- measured (\S+) (.*?) -->\n.*?<!-- /measured -->", re.DOTALL)
-#: What a measure is called, whether it is a share, and its digits.
+#: Measure -> title, whether it is a fraction (shown in percent), digits.
 MEASURES = {
     "policy_top1": ("policy accuracy", True, 1),
     "value_accuracy": ("value accuracy", True, 1),
@@ -47,7 +47,7 @@ MEASURES = {
 
 
 def measured(name: str, measures: list[str]) -> str:
-    """A row per variant: the diary's figure and the mean over the seeds, with its spread."""
+    """One row per variant: the diary's figure, and the mean and deviation over the seeds."""
     experiment = tomllib.loads((ROOT / f"experiments/lab/{name}.toml").read_text("utf-8"))
     data = json.loads((ROOT / f"docs/results/lab/data/{name}.json").read_text("utf-8"))
     newest = data["records"][-1]["size"]
@@ -63,15 +63,15 @@ def measured(name: str, measures: list[str]) -> str:
         row = [variant.get("title", variant["name"])]
         for measure in measures:
             if f"diary: {MEASURES[measure][0]}" in heads:
-                told = variant.get("diary", {}).get(measure)
-                row.append("" if told is None else figure(measure, told))
+                given = variant.get("diary", {}).get(measure)
+                row.append("" if given is None else figure(measure, given))
             row.append(mean(measure, [m[measure] for m in mine if measure in m]))
         rows.append(row)
     return "\n".join("| " + " | ".join(row) + " |" for row in rows)
 
 
 def with_time(record: dict[str, Any]) -> dict[str, float]:
-    """Its measures, and CPU time per sample in microseconds."""
+    """The record's measures, plus CPU time per sample in microseconds."""
     measures: dict[str, float] = dict(record["measures"])
     if record.get("cpu_samples"):
         measures["cpu_us"] = 1e6 * record["cpu_seconds"] / record["cpu_samples"]
@@ -119,7 +119,7 @@ def main() -> int:
         text = path.read_text(encoding="utf-8")
         new = with_measured(text) if tables is None else renewed(text, tables())
         if check and new != text:
-            print(f"{path.name} is not current: run python tools/docs_tables.py", file=sys.stderr)
+            print(f"{path.name} is outdated: run python tools/docs_tables.py", file=sys.stderr)
             stale = True
         elif not check:
             path.write_text(new, encoding="utf-8")

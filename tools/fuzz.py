@@ -1,10 +1,9 @@
-"""Feed mutated text and bytes to everything that reads them, and watch for anything but an answer
-or a ValueError.
+"""Fuzz every reader of text and bytes: each mutated input must be read or raise a ValueError.
 
     python tools/fuzz.py --inputs 100000 [--target sfen ...] [--seed 1]
 
-A new reader is one row in TARGETS: where its valid inputs come from, and what reads them.
-`make sanitize` runs this against a core built with AddressSanitizer and UBSan.
+A new reader is a row in TARGETS: its valid inputs and the function that reads them. `make sanitize`
+runs this with a core built with AddressSanitizer and UBSan.
 """
 
 from __future__ import annotations
@@ -24,20 +23,20 @@ from komadori.rules import Board, Move
 sys.path.insert(0, str(Path(__file__).parent))
 from fuzz_records import RECORDS
 
-HANG_SECONDS = 60  # 500 inputs take less than one, with sanitizers some
+HANG_SECONDS = 60  # 500 inputs take less than a second, a few with sanitizers
 
 
 @dataclass(frozen=True)
 class Target:
-    """A reader: `seeds` gives valid inputs, `read` reads one and checks what it made of it."""
+    """A reader: `seeds` generates valid inputs, `read` reads one and checks the result."""
 
     seeds: Callable[[random.Random], list[bytes]]
     read: Callable[[bytes], None]
-    tokens: tuple[bytes, ...] = ()  # pieces of the grammar, for mutations that parsers go far with
+    tokens: tuple[bytes, ...] = ()  # of the grammar, for mutations that get past the first checks
 
 
 class FuzzError(AssertionError):
-    """An input that was neither read nor rejected as it should be."""
+    """An input that was neither read correctly nor rejected."""
 
 
 def boards(rng: random.Random, number: int = 40) -> list[Board]:
@@ -55,7 +54,7 @@ def boards(rng: random.Random, number: int = 40) -> list[Board]:
 
 
 def check_board(board: Board) -> None:
-    """That what was read is a whole position: it plays, and is written and read back the same."""
+    """Check that a position is consistent, survives a round trip, and can be played."""
     if not board.is_consistent() or Board(board.sfen()) != board:
         raise FuzzError(f"inconsistent: {board.sfen()}")
     moves = list(board.legal_moves)
@@ -158,7 +157,7 @@ TARGETS: dict[str, Target] = {
 
 
 def mutated(rng: random.Random, seeds: list[bytes], tokens: tuple[bytes, ...]) -> bytes:
-    """A valid input with a few changes: bits, bytes, pieces cut, doubled, swapped in."""
+    """A valid input with a few mutations."""
     data = bytearray(rng.choice(seeds))
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
         at = rng.randrange(len(data) + 1)
@@ -185,8 +184,10 @@ def mutated(rng: random.Random, seeds: list[bytes], tokens: tuple[bytes, ...]) -
 
 
 def fuzz(name: str, inputs: int, seed: int) -> Counter[str]:
-    """Run one target; the counts of inputs read and of those rejected, by error. Raises what a
-    reader raised that isn't a ValueError, with the input as a note."""
+    """Run one target; the number of inputs read and of those rejected, by error.
+
+    Any other exception than ValueError is raised again, with the input as a note.
+    """
     target = TARGETS[name]
     rng = random.Random(f"{name} {seed}")
     seeds = target.seeds(rng)
@@ -198,7 +199,7 @@ def fuzz(name: str, inputs: int, seed: int) -> Counter[str]:
             counts["read"] += 1
         except ValueError as error:
             if not str(error):
-                raise FuzzError(f"{name}: an error without words for {data!r}") from error
+                raise FuzzError(f"{name}: an error without a message for {data!r}") from error
             counts[type(error).__name__] += 1
         except BaseException as error:
             error.add_note(f"{name}: the input was {data!r}")
@@ -207,25 +208,25 @@ def fuzz(name: str, inputs: int, seed: int) -> Counter[str]:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Feed mutated inputs to every reader.")
-    parser.add_argument("--inputs", type=int, default=100_000, help="in all, over the targets")
+    parser = argparse.ArgumentParser(description="Fuzz every reader of text and bytes.")
+    parser.add_argument("--inputs", type=int, default=100_000, help="total over the targets")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--target", action="append", choices=list(TARGETS))
     arguments = parser.parse_args()
     faulthandler.enable()
     names = arguments.target or list(TARGETS)
-    share = -(-arguments.inputs // len(names))
+    each = -(-arguments.inputs // len(names))
     for name in names:
         start = time.perf_counter()
         total: Counter[str] = Counter()
-        for part in range(0, share, 500):
-            # A part that hangs, in Python or in the core, ends the process with its stack.
+        for part in range(0, each, 500):
+            # A hang in Python or in the core ends the process with a stack dump.
             faulthandler.dump_traceback_later(HANG_SECONDS, exit=True)
-            total += fuzz(name, min(500, share - part), arguments.seed * 1_000_003 + part)
+            total += fuzz(name, min(500, each - part), arguments.seed * 1_000_003 + part)
         faulthandler.cancel_dump_traceback_later()
         seconds = time.perf_counter() - start
         found = ", ".join(f"{kind} {n:,}" for kind, n in total.most_common())
-        print(f"{name:<14}{share:>9,} inputs in {seconds:6.1f} s: {found}", flush=True)
+        print(f"{name:<14}{each:>9,} inputs in {seconds:6.1f} s: {found}", flush=True)
     return 0
 
 

@@ -1,6 +1,6 @@
-"""The record formats as targets of tools/fuzz.py: whole files, mutated.
+"""The record formats as targets of tools/fuzz.py: mutated files.
 
-A file counts as read where nothing of it was skipped, and as rejected where something was.
+A file counts as rejected if any part of it was skipped, else as read.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from komadori.records.formats import Format
 from komadori.rules import BLACK, Board, Move, RulesError
 
 PLIES = 12
-#: Pieces of the formats' grammars.
+#: Tokens of the formats' grammars.
 TOKENS = {
     "csa": r"\n /\n PI\n +\n -\n %TORYO\n '** '** 99 T5\n P1-KY N+ V2\n 0055FU ,",
     "kif": r"\n 変化：2手\n 投了 *#評価値=5\n 同 手合割： (0:01/ 先手：a\n 2 まで | 詰",
@@ -46,7 +46,7 @@ def tokens_of(name: str) -> tuple[bytes, ...]:
 
 
 def random_games(rng: random.Random, number: int) -> list[Game]:
-    """Short games from the usual position, with scores, times, comments and candidates."""
+    """Short games from the start position, with scores, times, comments and candidates."""
     games = []
     for _ in range(number):
         board, moves = Board(), []
@@ -110,7 +110,7 @@ def reader_of(format: Format) -> Callable[[bytes], None]:
         (read_games if format.holds_games else read_positions)(data, skipped)
         for skip in skipped:
             if not (0 <= skip.begin <= skip.offset <= skip.end <= len(data)) or not skip.reason:
-                raise AssertionError(f"a place outside the file: {skip}")
+                raise AssertionError(f"an offset outside the file: {skip}")
         if skipped:
             raise RecordError(str(skipped[0]))
 

@@ -1,11 +1,11 @@
-"""Write the outlines and the subset font that boards and pages draw with.
+"""Write the glyph outlines of board images and the subset font of pages.
 
-Needs fontTools, brotli and the Noto CJK fonts (Debian: fonts-noto-cjk, fonts-noto-cjk-extra), and
-is run when a character is added. `--check` only says whether a character is missing.
+Needs fontTools, brotli and the Noto CJK fonts (Debian: fonts-noto-cjk, fonts-noto-cjk-extra). Run
+it when a character is added; `--check` only reports missing characters.
 
-src/komadori/rules/glyphs.json       outlines of what stands on a board, Noto Serif CJK JP Bold
-src/komadori/analysis/page/ui.woff2  the characters of the pages' texts, Noto Sans CJK JP; what it
-                                     has is listed in ui.txt beside it
+src/komadori/rules/glyphs.json       outlines for board images, Noto Serif CJK JP Bold
+src/komadori/analysis/page/ui.woff2  the characters of the pages' texts, Noto Sans CJK JP, which are
+                                     listed in ui.txt
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ CHARACTERS = PAGE / "ui.txt"
 FONTS = Path("/usr/share/fonts/opentype/noto")
 SOURCE = "Noto Serif CJK JP Bold, SIL Open Font License 1.1"
 
-#: Pieces (promoted ones with one character), coordinates, names of the sides, Western letters.
+#: Pieces (promoted ones as one character), coordinates, names of the sides, Western letters.
 ON_BOARDS = (
     "歩香桂銀角飛金玉王と杏圭全馬龍一二三四五六七八九１２３４５６７８９先後上下手"
     "0123456789%PLNSBRGK+abcdefghi"
 )
-#: Beside the texts themselves: notation, digits, marks and all of ASCII.
+#: In addition to the texts: notation, digits, marks and all of ASCII.
 IN_PAGES = (
     "１２３４５６７８９一二三四五六七八九同歩香桂銀角飛金玉王と成杏圭全馬竜龍打右左上寄引直行入不"
     "▲△☗☖▼▽　、。・「」（）：！？…→←↑↓×±−–—“”‘’"
@@ -39,7 +39,7 @@ IN_PAGES = (
 
 
 def outlines() -> dict[str, Any]:
-    """The outlines, y downwards, 1000 units to the em, the baseline at 0."""
+    """The outlines: y points down, 1000 units per em, baseline at 0."""
     from fontTools.pens.svgPathPen import SVGPathPen
     from fontTools.pens.transformPen import TransformPen
     from fontTools.ttLib import TTCollection

@@ -1,8 +1,8 @@
-"""Make the bundled sample: every fourth game of a teacher file, as many as a size allows.
+"""Make the bundled sample: every fourth game of a teacher file, up to a size limit.
 
     python tools/make_sample.py teacher-1.hcpe3.xz
 
-Writes src/komadori/data/sample.hcpe3.xz and sample.json, which says what it holds.
+Writes src/komadori/data/sample.hcpe3.xz and sample.json, its description.
 """
 
 import argparse
@@ -44,13 +44,13 @@ def main() -> None:
         "format": "hcpe3, compressed with xz",
         "games": len(chosen),
         "plies": plies,
-        "origin": "self-play of a strong alpha-beta engine with a small NNUE, 6,000 nodes a move "
+        "origin": "self-play of a strong alpha-beta engine with a small NNUE, 6,000 nodes per move "
         "on one thread, every ply scored",
         "chosen": f"games 0, {STEP}, {2 * STEP}, ... of {source.name}, as many as fit in "
         f"{LIMIT_BYTES:,} bytes (tools/make_sample.py)",
         "start": "0 to 6 uniformly random moves, then moves sampled from six candidates (within "
         "200 cp, temperature 30 to 100 cp) until ply 10 to 34, then the best move",
-        "candidates": "one a ply, visits 1: the engine's best move; it can differ from the move "
+        "candidates": "one per ply, visits 1: the engine's best move; it can differ from the move "
         "played",
         "score": "centipawns, side to move's view, mates clipped to +-30000",
         "ends": "resignation or mate, a score beyond 3,000 or 6,000 twice (adjudicated), "

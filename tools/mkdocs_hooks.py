@@ -1,4 +1,4 @@
-"""Hooks of the documentation site: every page is in the navigation, every package has one."""
+"""MkDocs hooks: put every page into the navigation and generate missing API pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _title(path: Path) -> str:
 
 
 def _packages(docs: Path) -> list[str]:
-    """Packages that have no API page of their own yet."""
+    """Packages without an API page."""
     source = docs.parent / "src" / "komadori"
     names = [path.parent.name for path in source.glob("*/__init__.py")]
     public = sorted(name for name in names if not name.startswith("_") and name != "cli")
@@ -28,7 +28,7 @@ def _packages(docs: Path) -> list[str]:
 
 
 def on_files(files: Any, config: Any) -> Any:
-    """Make the API pages that aren't there."""
+    """Generate missing API pages."""
     from mkdocs.structure.files import File
 
     for name in _packages(Path(config.docs_dir)):
@@ -38,7 +38,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_config(config: Any) -> Any:
-    """Fill in `Results` with its pages, the laboratory's below it; append concepts not listed."""
+    """Fill `Results` with its pages and the laboratory's; append concepts that aren't listed."""
     docs = Path(config.docs_dir)
 
     def pages(folder: str, first: tuple[str, ...] = ("index.md",)) -> list[str]:

@@ -1,4 +1,4 @@
-"""Write the type stubs of the compiled core, or with --check tell whether they are current."""
+"""Write the type stubs of the compiled core, or with --check report outdated ones."""
 
 import argparse
 import sys
@@ -13,7 +13,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "src" / "komadori" / "_core"
 
 
 def stubs() -> dict[Path, str]:
-    """The stub text of each submodule of the core, by the path where it belongs."""
+    """The stub text of each submodule of the core, by its path."""
     texts = {}
     for name, member in vars(core).items():
         if (
@@ -35,7 +35,7 @@ def main() -> int:
     for path, text in stubs().items():
         if check:
             if not path.exists() or path.read_text() != text:
-                print(f"{path.name} is not current: run `make stubs`", file=sys.stderr)
+                print(f"{path.name} is outdated: run `make stubs`", file=sys.stderr)
                 stale = True
         else:
             path.write_text(text)

@@ -1,4 +1,4 @@
-"""For a run with sanitizers: an editable install must not hide the package on PYTHONPATH."""
+"""For runs with sanitizers: use the package on PYTHONPATH instead of an editable install."""
 
 import sys
 
