@@ -19,11 +19,10 @@ BIN = Path(sys.executable).parent
 
 _TINY = ("--set=loop.max_steps=2", "--set=loop.batch_size=16", "--set=data.test_limit=64",
          "--set=data.train_limit=2000")  # fmt: skip
-#: What is added to a command so that the test takes seconds; later options win.
+#: Options appended to a command so that the test takes seconds; later options win.
 SHORTENED: dict[str, tuple[str, ...]] = {
     "train": _TINY,
     "match": ("--games", "2", "--nodes", "2", "--max-plies", "20"),
-    "quickstart": ("--help",),
     "analyse": ("--nodes", "2"),
     "bench alphabeta": ("--nodes", "2000"),
     "lab run": ("--positions", "600", "--width", "8", "--test-positions", "200", "--seeds", "1"),
@@ -42,7 +41,7 @@ SHORTENED: dict[str, tuple[str, ...]] = {
         "--set=updates=1",
     ),
 }
-#: Parts of a command that would take long, and what stands for them.
+#: Slow parts of a command, and their replacements.
 REPLACED = {
     "--time 2": "--time 0.05",
     "--playouts 200": "--playouts 2",
@@ -60,7 +59,6 @@ LEFT_OUT = {
     "cd ": "follows git clone",
     "pip install": "test_wheel.py installs",
     "komadori csa": "plays on a public server",
-    "komadori web": "tests/web has its own",
     "komadori import": "needs weights of dlshogi",
     "komadori export model ": "follows import",
     "gnushogi": "an external engine",
@@ -71,11 +69,10 @@ LEFT_OUT = {
     "usi:/opt/engine": "an external engine",
     "python:my_module": "the reader's own function",
     "python -m komadori.training": "tests/training has its own",
-    "--help": "",
 }
-#: The USI engine waits for a GUI: this is one that leaves at once.
+#: Input of the USI engine: a GUI that quits at once.
 STANDARD_INPUT = {"usi": "usi\nquit\n"}
-#: Pages whose commands run; some suppose files of the reader's own, which the workplace has.
+#: Pages whose commands run; the workplace has the reader's files that they name.
 DOCS = (
     "docs/start.md",
     "docs/concepts/analysis.md",
@@ -125,6 +122,15 @@ def test_the_japanese_readme_reads_as_one() -> None:
     for words in ("ネットワークを学習させ", "棋力を測定できます", "エンジン同士の対局棋譜",
                   "駒得だけを見る1手読みのプレイヤー"):  # fmt: skip
         assert words in text.replace("\n", ""), words
+
+
+def test_every_exception_is_needed() -> None:
+    """Commands change; an exception that no page needs any more would hide the next one."""
+    lines = [line for page in ("README.md", *DOCS) for line in commands(page)]
+    for words in SHORTENED:
+        assert any(line.startswith(f"komadori {words} ") for line in lines), words
+    for part in (*REPLACED, *LEFT_OUT):
+        assert any(part in line for line in lines), part
 
 
 def test_make_targets_exist() -> None:

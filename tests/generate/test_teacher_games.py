@@ -1,4 +1,4 @@
-"""Teacher games: how they begin and end, what they keep, that nothing else decides about them."""
+"""Teacher games: openings, endings, stored data, determinism."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def games_of(files) -> list[records.Game]:
 
 
 def single(settings, number=0, lines=None) -> core.FinishedGame:
-    """One game by the core alone, whose ends hcpe3 doesn't lose."""
+    """One game of the core, with endings that hcpe3 can't store."""
     game = core.TeacherGame(settings.to_core(), (lines or Lines()).core, number)
     from komadori.search import Limits
     from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
@@ -244,7 +244,7 @@ def test_bad_openings_are_named(tmp_path) -> None:
         Lines([tmp_path / "none.sfen"])
     mated = tmp_path / "mated.sfen"
     mated.write_text("sfen 4k4/4G4/4P4/9/9/9/9/9/4K4 w RB3G4S4N4L17Prb 1\n")
-    with pytest.raises(ValueError, match="nothing to play"):
+    with pytest.raises(ValueError, match="every opening ends the game"):
         core.TeacherGame(replace(SETTINGS).to_core(), Lines([mated]).core, 0)
 
 
@@ -271,6 +271,26 @@ def test_the_limit_of_moves_is_a_draw() -> None:
     finished = single(replace(SETTINGS, max_plies=9, random_moves=2))
     assert (finished.facts.plies, finished.facts.winner) == (9, Winner.DRAW)
     assert finished.facts.end == End.MAX_MOVES
+
+
+@pytest.mark.parametrize(
+    ("rook", "cycle", "end", "winner"),
+    [
+        ("1i1a", ["5a5b", "1a1b", "5b5a", "1b1a"], End.PERPETUAL_CHECK, Winner.WHITE),
+        ("1i1h", ["5a5b", "1h1i", "5b5a", "1i1h"], End.SENNICHITE, Winner.DRAW),
+    ],
+)
+def test_a_repetition_ends_the_game(tmp_path, rook, cycle, end, winner) -> None:
+    path = tmp_path / "rook.sfen"
+    path.write_text("sfen 4k4/9/9/9/9/9/9/9/4K3R b r2b4g4s4n4l18p 1\n")
+    settings = replace(SETTINGS, random_moves=0, repetitions=2)
+    game = core.TeacherGame(settings.to_core(), Lines([path]).core, 0)
+    for move in [rook, *cycle]:
+        assert not game.is_over
+        game.request()
+        game.answer([(move, 0)], 1)
+    facts = game.finished().facts
+    assert (facts.end, facts.winner, facts.plies) == (end, winner, 5)
 
 
 def test_a_declaration_wins(tmp_path) -> None:

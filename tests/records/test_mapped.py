@@ -70,7 +70,7 @@ def test_mapped_moves_are_those_loaded(weighed, tmp_path, monkeypatch, at_once):
         assert np.array_equal(column, getattr(moves, name))
     assert moves.first[-1] == len(moves.move16) == len(moves.visits)
     assert set(np.diff(moves.first).tolist()) == {1, 2, 3, 4}
-    # A ply's own candidates, and of the games without any the move played.
+    # A ply's candidates; for games without candidates the move played.
     read = [records.read_games(path) for path in paths]
     first = next(i for i, n in enumerate(read[0][0].candidates.count) if n)
     known = read[0][0].candidates
@@ -105,19 +105,39 @@ def test_a_cache_of_samples_is_not_taken_for_one_with_moves(weighed, tmp_path):
     assert len(list(tmp_path.glob("[!.]*"))) == 2
 
 
+#: Maps argv[1] in argv[2] once four processes have put a file into argv[3]; prints rows and builds.
+MAP_TOGETHER = """
+import os, sys, time
+from pathlib import Path
+from komadori import records
+from komadori.records import mapped
+
+build, built = mapped._build, []
+
+def slow_build(*how):
+    built.append(1)
+    time.sleep(0.3)  # so that processes without a lock would overlap
+    build(*how)
+
+mapped._build = slow_build
+waiting = Path(sys.argv[3])
+(waiting / str(os.getpid())).touch()
+deadline = time.monotonic() + 60
+while len(list(waiting.iterdir())) < 4 and time.monotonic() < deadline:
+    time.sleep(0.005)
+print(len(records.map_samples(sys.argv[1], sys.argv[2])), len(built))
+"""
+
+
 def test_processes_that_want_the_same_cache_make_it_once(weighed, tmp_path):
-    code = (
-        "import sys; from komadori import records; from komadori.records import mapped\n"
-        "build, built = mapped._build, []\n"
-        "mapped._build = lambda *how: (built.append(1), build(*how))\n"
-        "print(len(records.map_samples(sys.argv[1], sys.argv[2])), len(built))"
-    )
-    command = [sys.executable, "-c", code, str(weighed / "a.hcpe3"), str(tmp_path)]
+    (tmp_path / "waiting").mkdir()
+    command = [sys.executable, "-c", MAP_TOGETHER, str(weighed / "a.hcpe3")]
+    command += [str(tmp_path / "cache"), str(tmp_path / "waiting")]
     running = [subprocess.Popen(command, stdout=subprocess.PIPE, text=True) for _ in range(4)]
-    said = [process.communicate()[0].split() for process in running]
+    printed = [process.communicate()[0].split() for process in running]
     assert [process.returncode for process in running] == [0] * 4
-    assert {rows for rows, _ in said} == {str(len(records.load_samples(weighed / "a.hcpe3")))}
-    assert sorted(built for _, built in said) == ["0", "0", "0", "1"]
+    assert {rows for rows, _ in printed} == {str(len(records.load_samples(weighed / "a.hcpe3")))}
+    assert sorted(built for _, built in printed) == ["0", "0", "0", "1"]
 
 
 def test_moves_need_games(games, tmp_path):
@@ -147,7 +167,7 @@ def test_large_files_are_decoded_a_few_games_at_a_time(games, tmp_path, monkeypa
     assert same(records.map_samples(paths, tmp_path), records.load_samples(paths))
 
 
-def test_made_once_and_anew_for_a_changed_file(games, tmp_path, monkeypatch):
+def test_made_once_and_again_for_a_changed_file(games, tmp_path, monkeypatch):
     path = tmp_path / "x.hcpe3"
     path.write_bytes((games / "a.hcpe3").read_bytes())
     first = len(records.map_samples(path, tmp_path / "cache"))
@@ -168,7 +188,7 @@ def test_nothing_is_left_of_a_failure(games, tmp_path, monkeypatch):
     assert [p.name for p in (tmp_path / "cache").iterdir()] == [".lock"]
 
 
-def test_a_truncated_cache_is_told(games, tmp_path):
+def test_a_truncated_cache_is_reported(games, tmp_path):
     records.map_samples(games / "a.hcpe3", tmp_path)
     (place,) = tmp_path.glob("[!.]*")
     with (place / "hcp.bin").open("r+b") as file:
