@@ -1,4 +1,4 @@
-"""What holds for every test."""
+"""Set-up for all tests."""
 
 import signal
 

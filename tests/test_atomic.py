@@ -1,4 +1,4 @@
-"""Files appear whole or not at all; pipes, links and what a killed process left are seen to."""
+"""Files appear whole or not at all; pipes, links, leftovers of killed processes."""
 
 from __future__ import annotations
 

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 DOCS = ROOT / "docs"
 PAGES = sorted(path for path in DOCS.rglob("*.md") if "```python" in path.read_text("utf-8"))
 
-#: What is made smaller so that a page takes seconds.
+#: Settings made smaller so that a page takes seconds.
 SMALLER = {
     "loop.max_seconds=60": "loop.max_steps=2",
     "games=60": "games=2",
@@ -35,7 +35,7 @@ def examples(path: Path) -> list[str]:
 
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with what the pages suppose: games of every format, a model, the experiments."""
+    """Files that the pages use: games of every format, a model, the experiments."""
     from komadori import records
     from komadori.inference.synthetic import write_random_resnet
 

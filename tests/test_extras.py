@@ -1,4 +1,4 @@
-"""The lines that tell people what to install name packages, not an extra of an unpublished one."""
+"""Install hints name packages, not an extra of an unpublished package."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def hold(kind: str, path: Path) -> subprocess.Popen[str]:
 
 
 @pytest.mark.parametrize("kind", ["folder", "file"])
-def test_the_second_is_told_who_holds_it_and_a_killed_holder_frees_it(
+def test_the_second_process_learns_who_holds_it_and_a_killed_holder_frees_it(
     kind: str, tmp_path: Path
 ) -> None:
     path = tmp_path / "run"

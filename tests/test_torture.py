@@ -1,4 +1,4 @@
-"""The tool that attacks knows every command, by lines that they understand."""
+"""The torture tool covers every command, with valid command lines."""
 
 from __future__ import annotations
 

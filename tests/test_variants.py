@@ -1,4 +1,4 @@
-"""Every build of the core that this processor can run gives the same results."""
+"""Every build of the core that this CPU can run gives the same results."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The wheels of `make wheel` where there is nothing else: they play, analyse, train.
+"""The wheels of `make wheel` in a bare environment: they play, analyse, train.
 
 Each wheel is tried with a Python that it is for: this one, a `python3.N` of the path, or one that
 KOMADORI_PYTHONS names (paths, separated as in PATH).

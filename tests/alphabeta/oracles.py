@@ -1,4 +1,4 @@
-"""Slow and plain counterparts of the search, and positions to compare on."""
+"""Slow reference searches, and positions to compare them on."""
 
 import random
 from collections.abc import Iterator
@@ -13,7 +13,7 @@ VALUES |= dict.fromkeys((9, 10, 11, 12), 540) | {13: 945, 14: 1395}
 
 
 def material(board: Board) -> int:
-    """Side to move's view."""
+    """From the side to move's viewpoint."""
     total = 0
     for square in range(81):
         code = board.piece_code(square)
@@ -26,7 +26,7 @@ def material(board: Board) -> int:
 
 
 def minimax(board: Board, depth: int, ply: int = 0, repetition: bool = False) -> int:
-    """The score of the full tree to `depth`, leaves by material."""
+    """Full-width minimax to `depth` with a material evaluation."""
     if repetition and ply:
         match board.repetition(2):
             case Repetition.DRAW:
@@ -69,7 +69,7 @@ def random_positions(count: int, seed: int, plies: int = 160) -> Iterator[Board]
 
 
 def replay(board: Board, line: list[Move]) -> Board:
-    """The position after a line; raises where a move of it isn't legal."""
+    """The position after a line; raises if a move is illegal."""
     after = board.copy()
     for move in line:
         after.push(move)

@@ -1,4 +1,4 @@
-"""The alpha-beta search behind the USI front and as a player."""
+"""The alpha-beta search as a USI engine and as a player."""
 
 import random
 import sys
@@ -15,7 +15,7 @@ from komadori.usi.client import UsiEngine
 from komadori.usi.options import option_table
 from komadori.usi.protocol import GoCommand
 
-#: One value that isn't the default for each option, and the searcher's setting it makes.
+#: A non-default value for each option, and the searcher setting that it maps to.
 SETTINGS = {
     "Threads": ("3", {"threads": 3}),
     "USI_Hash": ("17", {"hash_mb": 17}),

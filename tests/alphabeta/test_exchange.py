@@ -9,15 +9,15 @@ KING = 8
 
 
 def swing(kind: int) -> int:
-    """What taking this piece gains: it leaves the board and enters a hand, unpromoted."""
+    """Gain of capturing this piece: it leaves the board and enters the hand unpromoted."""
     return VALUES[kind] + VALUES[kind - 8 if kind > KING else kind]
 
 
 def take_back(board: Board, square: int) -> int:
-    """The best the side to move makes of captures on the square, standing pat allowed.
+    """The best result of captures on the square for the side to move; standing pat is allowed.
 
-    As `exchange_gains` simplifies: the cheapest taker goes first and stays unpromoted, pins and
-    checks don't matter, a king takes only what isn't defended.
+    Simplified like `exchange_gains`: the cheapest attacker captures first and doesn't promote,
+    pins and checks are ignored, a king captures only undefended pieces.
     """
     takers = []
     for origin in range(81):
@@ -38,12 +38,12 @@ def take_back(board: Board, square: int) -> int:
     return max(0, swing(victim) - take_back(after, square))
 
 
-#: Types by what losing them costs; the king last.
+#: Types by value, the cheapest first; the king last.
 ORDER = [1, 2, 9, 3, 10, 11, 4, 12, 7, 5, 13, 6, 14, 8]
 
 
 class Bare:
-    """A placement that need not be legal, with whose turn it is."""
+    """A board that may be illegal, and the side to move."""
 
     def __init__(self, codes: list[int], turn: int) -> None:
         self.codes, self.turn = codes, turn
@@ -110,7 +110,7 @@ def gain_of(board: Board, move: Move) -> int:
         assert origin is not None
         kind = bare.piece_code(origin) & 15
         if kind == KING:
-            return gain  # legal, so it isn't taken back
+            return gain  # legal, so no recapture
         if move.promotion:
             gain += VALUES[kind + 8] - VALUES[kind]
         after = moved(bare, origin, to, move.promotion)

@@ -1,4 +1,4 @@
-"""What ends a line by the rules: mate, repetition, declaration, the limit of moves."""
+"""Endings by the rules within the search: mate, repetition, declaration, move limit."""
 
 import random
 
@@ -40,7 +40,7 @@ def test_finds_mates_and_shows_them_to_the_end() -> None:
 
 
 def test_every_mate_it_claims_is_one() -> None:
-    """Whoever follows the line, or any defence against it, is mated in no more plies."""
+    """Against the line and every other defence, mate comes within the announced plies."""
     engine = searcher()
     claims = 0
     for board in random_positions(400, seed=12, plies=150):
@@ -85,7 +85,7 @@ def test_no_move_is_a_loss() -> None:
     ],
 )
 def test_repetitions_count_as_in_a_plain_search(sfen: str) -> None:
-    """Few pieces wander about, so that lines repeat each other and the game before them."""
+    """A few pieces on the board, so that lines repeat positions of each other and of the game."""
     chance = random.Random(sfen)
     engine = searcher(without=BARE - {"repetition"}, all_moves=True)
     kinds = set()
@@ -102,7 +102,7 @@ def test_repetitions_count_as_in_a_plain_search(sfen: str) -> None:
 
 
 def wander(board: Board, plies: int, chance: random.Random) -> Board:
-    """The board after random moves, of which more than half go back to where they came from."""
+    """The board after random moves, more than half of which undo the previous one."""
     steps: list[Move] = []
     for _ in range(plies):
         moves = list(board.legal_moves)
@@ -148,8 +148,8 @@ def test_the_limit_of_moves_is_a_draw() -> None:
 
 @pytest.mark.parametrize("turn", ["b", "w"])
 @pytest.mark.parametrize("draw_ply", [21, 22])
-def test_a_draw_is_worth_what_is_said(turn: str, draw_ply: int) -> None:
-    """To the side at the root, on whosever turn it comes about."""
+def test_the_draw_value_is_used(turn: str, draw_ply: int) -> None:
+    """The draw value is the root side's, whichever side moves into the draw."""
     board = Board(f"k8/9/9/9/9/9/9/9/8K {turn} - 20")
     own, other = ("black", "white") if turn == "b" else ("white", "black")
     for side, value, expected in ((own, 0.4, -243), (own, 0.6, 243), (other, 0.4, 0)):
@@ -157,8 +157,8 @@ def test_a_draw_is_worth_what_is_said(turn: str, draw_ply: int) -> None:
         assert find(board, Limits(depth=4), **options).infos[0].score_cp == expected
 
 
-def test_a_draw_that_is_worth_less_is_avoided() -> None:
-    """Kings that could go to and fro: only a repetition in hand scores below the rest."""
+def test_a_draw_of_lower_value_is_avoided() -> None:
+    """Both kings can shuffle: only an imminent repetition scores below the other moves."""
     board = Board("k8/9/9/9/9/9/9/9/8K b - 1")
     for usi in ("1i1h", "9a9b", "1h1i", "9b9a", "1i1h", "9a9b", "1h1i", "9b9a"):
         board.push_usi(usi)
@@ -172,7 +172,7 @@ def test_a_draw_that_is_worth_less_is_avoided() -> None:
                 assert (result.best_move.usi() == "1i1h") == (sign > 0)
 
 
-def test_evaluation_is_the_same_worked_out_anew() -> None:
+def test_incremental_evaluation_equals_recomputation() -> None:
     engine = AlphaBetaSearcher("material").engine
     for seed, board in enumerate(random_positions(4, seed=13)):
         assert engine.evaluator_mismatches(board, 300_000, seed) == 0

@@ -1,4 +1,4 @@
-"""The search against a plain minimax, and on positions whose answer is known."""
+"""The search against plain minimax, and on positions with known results."""
 
 import threading
 import time
@@ -10,7 +10,7 @@ from komadori.rules import Board, Move
 from komadori.search.alphabeta import PARTS, AlphaBetaOptions, AlphaBetaSearcher
 from komadori.search.protocol import Info, Limits, Searcher, SearchResult
 
-#: Every part left out: plain alpha-beta, principal variation search and ordering remain.
+#: All optional parts off: alpha-beta, principal variation search and move ordering remain.
 BARE = frozenset(PARTS)
 
 
@@ -91,7 +91,7 @@ def test_repeats_itself_exactly() -> None:
 @pytest.mark.parametrize("threads", [1, 2, 3])
 @pytest.mark.parametrize("multipv", [1, 3])
 def test_node_limit_is_exact(threads: int, multipv: int) -> None:
-    """All threads together use the nodes up, and the last block reports them."""
+    """The node limit counts all threads together, and the last info reports them all."""
     engine = searcher(threads=threads, multipv=multipv)
     engine.set_position(Board())
     for nodes in (1, 2, 29, 100, 777, 5000, 20001):
@@ -103,7 +103,7 @@ def test_node_limit_is_exact(threads: int, multipv: int) -> None:
 
 
 def test_an_interrupted_iteration_reports_every_line() -> None:
-    """Lines that it didn't reach keep the depth and score of the iteration before."""
+    """Lines that it didn't reach keep the depth and score of the previous iteration."""
     engine = searcher(multipv=3)
     mixed = 0
     for board in random_positions(20, seed=19):
@@ -154,7 +154,7 @@ def test_stop_is_obeyed_at_once() -> None:
 
 
 def test_threads_share_a_search() -> None:
-    """Whichever thread's line is taken in the end, its counts are those of all."""
+    """The node count is that of all threads, whichever thread's line is chosen."""
     engine = searcher(threads=3)
     for board in random_positions(20, seed=15):
         engine.new_game()

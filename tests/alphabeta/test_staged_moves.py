@@ -21,7 +21,7 @@ def boards() -> list[Board]:
 
 
 def is_idle(board: Board, move: Move) -> bool:
-    """A non-promotion that is only left out to keep lists short."""
+    """A non-promotion that the generator skips because promoting is never worse."""
     if move.drop is not None or move.promotion:
         return False
     kind = board.piece_code(move.from_square) & 15

@@ -1,4 +1,4 @@
-"""`komadori analyse` on files: what it writes, how it goes on, what it refuses."""
+"""`komadori analyse` on files: output, resuming, errors."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_games_of_two_files(tmp_path: Path) -> None:
         assert len(keys) == len(set(keys)) == count
 
 
-def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_analysis_resumes(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     path = write(tmp_path / "one.kif", FIRST)
     searched: list[str] = []
     monkeypatch.setattr(analyse, "BLOCK", 2)
@@ -90,7 +90,7 @@ def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert done.exit_code == 0, done.output
     assert f"{kept} position{'s' * (kept > 1)} known" in done.output
     assert (tmp_path / "one.html").exists()
-    # A third time nothing is searched, unless it is asked for anew.
+    # A third run searches nothing unless `--fresh` is given.
     before = len(searched)
     run(path)
     assert len(searched) == before
@@ -98,7 +98,7 @@ def test_an_analysis_goes_on(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert len(searched) - before == len(FIRST) + 1
 
 
-def test_another_network_of_the_same_name_begins_anew(tmp_path: Path) -> None:
+def test_another_network_of_the_same_name_starts_over(tmp_path: Path) -> None:
     path = write(tmp_path / "one.kif", FIRST)
     pages = []
     for seed in (1, 2, 2):
@@ -121,7 +121,7 @@ def test_a_folder_for_the_results(tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["one.kif", "results"]
 
 
-def test_what_can_not_be_analysed_is_named(tmp_path: Path) -> None:
+def test_files_that_cannot_be_analysed_are_named(tmp_path: Path) -> None:
     junk = tmp_path / "junk.kif"
     junk.write_text("nothing here")
     assert "junk.kif" in run(junk).output
@@ -283,7 +283,7 @@ def test_the_alpha_beta_search_takes_no_network(tmp_path: Path) -> None:
 
 
 class OddNetwork(UniformEvaluator):
-    """Gives a value that is no win rate."""
+    """A model whose value isn't a win rate."""
 
     value = math.nan
 
@@ -341,7 +341,7 @@ def test_a_full_disk_is_one_line_and_keeps_what_was_found(tmp_path: Path) -> Non
     assert f"{kept} position{'s' * (kept > 1)} known" in again.output
 
 
-def test_what_is_in_the_way_is_told_before_anything_is_read(tmp_path: Path) -> None:
+def test_conflicting_outputs_are_reported_before_reading(tmp_path: Path) -> None:
     path = write(tmp_path / "one.kif", FIRST)
     for name, text in (("one.html", "<p>my page</p>"), ("one.analysed.kif", "a diary")):
         (tmp_path / name).write_text(text)

@@ -1,5 +1,5 @@
 # ruff: noqa: E501
-"""Analyses of other programs in comments, as those programs write them."""
+"""Analyses in comments, in the formats of other programs."""
 
 from __future__ import annotations
 

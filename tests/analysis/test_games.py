@@ -1,4 +1,4 @@
-"""Mistakes by hand-made evaluations; records that other programs read; pages; journals."""
+"""Mistakes from made-up evaluations; exported records; pages; journals."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def analysed() -> AnalysedGame:
         headers={"black": "先手 <b>", "white": "後手"},
     )
     game.comments[2] = "a comment of the record"
-    found = [  # side to move's view
+    found = [  # from the side to move's viewpoint
         Found(0.55, 10, (line(0.55, "7g7f", "3c3d"),)),
         Found(0.45, 10, (line(0.45, "8c8d", "2g2f"),)),
         Found(0.75, 10, (line(0.75, "2g2f", "8c8d"),)),  # White's 3c3d lost 20 points
@@ -62,7 +62,7 @@ def test_the_rules_judge_an_end_by_repetition() -> None:
     assert short.found[-1] is lost
 
 
-def test_sides_are_told_apart(analysed: AnalysedGame) -> None:
+def test_results_belong_to_their_side(analysed: AnalysedGame) -> None:
     assert analysed.agreement(0) == (1, 3)
     assert analysed.agreement(1) == (1, 2)
     assert analysed.mean_loss(0) == pytest.approx((0 + 0.35 + 0.07) / 3)
@@ -150,7 +150,7 @@ def test_lines_as_people_write_them(analysed: AnalysedGame) -> None:
     assert in_western(board, MOVES) == ["P-7f", "P-3d", "Bx2b+", "Sx2b", "B*4e"]
 
 
-def test_a_journal_goes_on_where_it_was_broken_off(tmp_path: Path) -> None:
+def test_a_truncated_journal_resumes(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     found = Found(0.25, 7, (line(0.25, "7g7f"), line(0.0, "2g2f", mate=-4)))
     with Journal(path, {"nodes": 5}) as journal:

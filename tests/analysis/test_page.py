@@ -1,4 +1,4 @@
-"""The page: nothing fetched, nothing from a record run, every move there, in a real browser too."""
+"""The page fetches nothing, runs nothing from a record and shows every move, in a browser too."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Positions searched together: each gets its effort, and what is said of it holds."""
+"""Positions searched together: each gets its own nodes or time, and its result is right."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_batches_are_shared() -> None:
     evaluator = Counting(max_batch=16, slots=3)
     together = PositionAnalyser(evaluator, Effort(nodes=64))
     assert len(list(together.analyse(enumerate(some_boards(20))))) == 20
-    # One position of so few nodes alone would have batches of at most two rows.
+    # A single position of so few nodes would fill at most two rows per batch.
     assert sum(evaluator.starts) / len(evaluator.starts) > 5
 
 

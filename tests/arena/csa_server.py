@@ -1,4 +1,4 @@
-"""A CSA server of our own for tests: pairs two logins, keeps the rules and the clock."""
+"""A CSA server for tests: pairs two logins, referees and keeps the clock."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The CSA client against a server of our own."""
+"""The CSA client against the server of `csa_server`."""
 
 from __future__ import annotations
 
@@ -122,7 +122,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def play(server: CsaServer, games: int = 1, **first: Any) -> tuple[list[CsaGame], list[CsaGame]]:
-    """Two clients, `first` with a player of the caller's, play each other."""
+    """Two clients play each other; `first` uses the caller's player."""
     player = first.pop("player", None) or make("material?seed=1")
     one = CsaClient(CsaAccount("127.0.0.1", "one", "x", server.port), player, **first)
     two = CsaClient(CsaAccount("127.0.0.1", "two", "x", server.port), make("random?seed=2"))
@@ -157,7 +157,7 @@ def test_games_are_played_and_recorded(tmp_path: Path) -> None:
         if game.outcome != "draw":
             black_won = (game.outcome == "win") == (game.summary.color == 0)
             assert record.winner == (Winner.BLACK if black_won else Winner.WHITE)
-    # The material player's scores go along, in Black's view, with moves that are legal.
+    # The material player's scores are sent from Black's viewpoint, with legal moves.
     assert all(
         re.fullmatch(r"[+-]\d{4}[A-Z]{2}(,'\* -?\d+( [+-]\d{4}[A-Z]{2})*)?|%[A-Z]+", line)
         for line in server.log
@@ -186,7 +186,7 @@ def test_a_lost_connection_is_made_again() -> None:
 
 
 class Slow:
-    """Thinks for a while, and keeps what it was told."""
+    """Thinks for a while, and stores the clocks that it was given."""
 
     name = "slow"
 
@@ -208,13 +208,13 @@ class Slow:
 
 
 @pytest.mark.usefixtures("quick")
-def test_clocks_are_told_with_the_margin_taken_off() -> None:
+def test_clocks_are_passed_less_the_margin() -> None:
     slow = Slow(1.05)
     play(CsaServer(max_moves=4), player=slow, margin_ms=500)
     first, second = slow.told
     assert (first.btime_ms, first.wtime_ms) == (61_500, 61_500)
     assert first.binc_ms == 2000
-    assert second.btime_ms == 61_500 + 2000 - 1000  # a second is counted of 1.05
+    assert second.btime_ms == 61_500 + 2000 - 1000  # 1.05 s count as one second
     assert first.byoyomi_ms is None
 
 
@@ -228,7 +228,7 @@ def test_a_clock_within_the_margin_does_not_free_the_increment() -> None:
 
 
 @pytest.mark.usefixtures("quick")
-def test_byoyomi_is_told_less_the_margin_once_time_is_up() -> None:
+def test_byoyomi_is_passed_less_the_margin_once_time_is_up() -> None:
     slow = Slow(0.0)
     server = CsaServer(max_moves=2, times="Time_Unit:1sec\nTotal_Time:0\nByoyomi:10")
     play(server, player=slow, margin_ms=500)
@@ -245,12 +245,12 @@ def test_silence_is_filled_while_thinking(monkeypatch: pytest.MonkeyPatch) -> No
 
 @pytest.mark.usefixtures("quick")
 def test_a_result_that_comes_while_thinking_ends_the_game() -> None:
-    """The server draws by its own count, which the summary of the game doesn't tell."""
+    """The server adjudicates a draw by a move limit that its game summary doesn't state."""
     server = CsaServer(max_moves=2, tells_max_moves=False)
     slow = Slow(0.3)
     mine, _ = play(server, player=slow)
     assert (mine[0].outcome, mine[0].reason) == ("draw", "MAX_MOVES")
-    assert len(slow.told) == 2  # it had begun to think on its second move
+    assert len(slow.told) == 2  # it was thinking about its second move
 
 
 @pytest.mark.usefixtures("quick")
@@ -261,7 +261,7 @@ def test_the_mated_side_resigns() -> None:
 
 
 class Once:
-    """Answers with one decision."""
+    """Always returns the same decision."""
 
     name = "once"
 
@@ -355,7 +355,7 @@ def test_a_record_that_cannot_be_written_is_logged(
 
 
 class ScriptedServer:
-    """Sends its lines to whoever connects, and reads nothing into the answers."""
+    """Sends its lines to every client and ignores the answers."""
 
     def __init__(self, *lines: str) -> None:
         self._socket = socket.create_server(("127.0.0.1", 0))

@@ -1,4 +1,4 @@
-"""Elo arithmetic against values worked out by hand or by other means."""
+"""Elo arithmetic against values computed by hand or by other methods."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def test_pairs_of_independent_games_give_the_error_of_single_games() -> None:
 
 
 def test_pairs_see_that_colours_cancel() -> None:
-    """Each opening won once by each side: the pairs are level without any spread to speak of."""
+    """Each opening is won once by each side: every pair scores 1, with almost no variance."""
     by_pair = elo.pentanomial([0, 1, 98, 1, 0])
     by_game = elo.trinomial(99, 2, 99)
     assert by_pair.elo == pytest.approx(0.0)
@@ -143,7 +143,7 @@ def test_bounds() -> None:
 
 
 def brute_force_llr(counts: list[int], mean0: float, mean1: float) -> float:
-    """Two results only: the mean fixes the distribution."""
+    """With two outcomes the mean determines the distribution."""
     losses, wins = counts
     return wins * math.log(mean1 / mean0) + losses * math.log((1 - mean1) / (1 - mean0))
 
@@ -181,7 +181,7 @@ def test_decisions() -> None:
 
 
 def test_risks_are_kept() -> None:
-    """At H0 the test accepts H1 about as seldom as alpha says."""
+    """At H0 the test accepts H1 with a probability of about alpha."""
     chance = random.Random(3)
     test = elo.Sprt(0, 60, alpha=0.1, beta=0.1)
     wrong = 0

@@ -1,4 +1,4 @@
-"""Games, judgement, openings, matches and their files, with players that need no network."""
+"""Games, adjudication, openings, matches and their files, with players without a network."""
 
 from __future__ import annotations
 
@@ -126,7 +126,7 @@ class Sleeper(Script):
         return super().play(board, go)
 
 
-def test_clock_is_told_charged_and_overstepped() -> None:
+def test_clock_is_passed_charged_and_overstepped() -> None:
     slow, fast = Sleeper("2h3h", "3h2h"), Script("8b7b", "7b8b")
     record = play_game(slow, fast, Opening(), Conditions(main_ms=100))
     assert (record.winner, record.reason) == ("white", "time")
@@ -261,12 +261,12 @@ def test_errors_of_workers_reach_the_caller() -> None:
         arena.play_match("random", "random", concurrency=0)
 
 
-def test_an_engine_that_fails_loses_and_the_match_goes_on() -> None:
+def test_a_failing_engine_loses_and_the_match_continues() -> None:
     result = arena.play_match(lambda: Script("crash"), "random", games=4)
     assert (result.losses, result.reasons["engine_failure"]) == (4, 4)
 
 
-def test_a_match_is_taken_up_where_it_was_cut_off(tmp_path: Path) -> None:
+def test_an_interrupted_match_resumes(tmp_path: Path) -> None:
     whole = arena.play_match("material", "random", games=8, seed=5)
     played: list[int] = []
 
@@ -279,7 +279,7 @@ def test_a_match_is_taken_up_where_it_was_cut_off(tmp_path: Path) -> None:
         arena.play_match("material", "random", games=8, seed=5, out=tmp_path, on_game=cut)
     path = tmp_path / "games.jsonl"
     with path.open("a") as file:
-        file.write('{"index": 3, "ope')  # the power failed here
+        file.write('{"index": 3, "ope')  # as after a power failure
     again: list[int] = []
     result = arena.play_match(
         "material",
@@ -347,7 +347,7 @@ def test_sprt_ends_a_match_early() -> None:
 
 
 class Scored(Script):
-    """Says what it thinks of its position beside its moves."""
+    """Reports a score with each move."""
 
     def __init__(self, *words: str, score_cp: int | None) -> None:
         super().__init__(*words)
@@ -362,8 +362,8 @@ class Scored(Script):
     [
         (900, -800, ("black", "adjudication"), 6),
         (-900, 800, ("white", "adjudication"), 6),
-        (900, -700, ("draw", "repetition"), 12),  # White doesn't see enough
-        (900, 900, ("draw", "repetition"), 12),  # they don't agree who
+        (900, -700, ("draw", "repetition"), 12),  # White's scores stay below the threshold
+        (900, 900, ("draw", "repetition"), 12),  # the scores disagree on the winner
         (900, None, ("draw", "repetition"), 12),
         (20, -30, ("draw", "adjudication"), 8),
     ],
@@ -468,7 +468,7 @@ def test_the_command_survives_markup_in_names(tmp_path: Path) -> None:
 
 # ---------------------------------------------------------------------------- faults
 
-#: Answers no word but `usi` and `isready`, heeds neither the end of its input nor SIGTERM.
+#: Answers only `usi` and `isready`; ignores the end of its input and SIGTERM.
 STUBBORN = """
 import os, signal, sys, time
 signal.signal(signal.SIGTERM, signal.SIG_IGN)

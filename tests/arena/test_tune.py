@@ -1,4 +1,4 @@
-"""SPSA: its arithmetic on a known slope, and tunings of engines on disk."""
+"""SPSA: its arithmetic on a known objective, and tuning of engine processes."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def test_a_known_slope_is_climbed() -> None:
 
 
 def test_step_and_rate_hold_at_the_last_iteration() -> None:
-    """One won game moves by rate * step then."""
+    """One won game then moves a parameter by rate * step."""
     spsa = Spsa((Parameter("a", 50, 0, 100, 4, 0.01, False),), 500)
     trial = spsa.trial(499)
     gap = abs(float(trial.plus["a"]) - float(trial.minus["a"]))
@@ -107,7 +107,7 @@ def test_an_engine_is_tuned_by_games_and_resumes(engine: str, tmp_path: Path) ->
     with pytest.raises(KeyboardInterrupt):
         tune(engine, skill(60), out, on_pair=cut)
     with (out / "tune.jsonl").open("a") as file:
-        file.write('{"iteration": 20, "wi')  # the power failed here
+        file.write('{"iteration": 20, "wi')  # as after a power failure
     tuning = tune(engine, skill(60), out, concurrency=2, on_pair=lambda t: seen.append(t.finished))
     assert seen[19:22] == [20, 21, 22]
     assert tuning.finished == 60
@@ -124,7 +124,7 @@ def test_an_engine_is_tuned_by_games_and_resumes(engine: str, tmp_path: Path) ->
         tune(engine, skill(60, start=40), out)
 
 
-def test_our_own_searchers_take_options_between_games(tmp_path: Path) -> None:
+def test_komadori_searchers_take_options_between_games(tmp_path: Path) -> None:
     config = TuneConfig((Parameter("C_init", 144, 10, 400, 60),), pairs=3, opening_plies=2)
     tuning = tune("model:random:1?nodes=8", config, tmp_path / "a")
     assert tuning.wins + tuning.losses + tuning.draws == 6

@@ -1,4 +1,4 @@
-"""What every command has in common: one line for each error, text of others as it is."""
+"""What all commands share: one line per error, foreign text printed verbatim."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_analyze_is_an_alias() -> None:
 
 
 def test_every_command_writes_to_out(tmp_path: Path) -> None:
-    """One name for one thing; the earlier names are understood."""
+    """Options have one name; earlier names are still accepted."""
 
     def options(command: click.Command) -> set[str]:
         found = {name for p in command.params for name in p.opts}
@@ -114,7 +114,7 @@ def test_counts_agree() -> None:
 
 
 def test_commands_print_through_the_one_console() -> None:
-    """rich's own classes read markup by default; `cli.console` is where they may be made."""
+    """rich's classes parse markup by default; only `cli.console` may construct them."""
     folder = Path(cli.__file__).parent
     for path in folder.glob("*.py"):
         if path.name == "console.py":
@@ -129,7 +129,7 @@ def test_commands_print_through_the_one_console() -> None:
 
 
 def commands() -> Iterator[tuple[str, click.Command]]:
-    """Every command by its words."""
+    """Every command, by the words that call it."""
 
     def below(command: click.Command, words: str) -> Iterator[tuple[str, click.Command]]:
         if not isinstance(command, click.Group):
@@ -145,7 +145,7 @@ def commands() -> Iterator[tuple[str, click.Command]]:
 
 
 def test_times_are_seconds() -> None:
-    """The options that people see; `--movetime` of before is understood."""
+    """The visible options; the earlier `--movetime` is accepted."""
     for words, command in commands():
         for option in command.params:
             text = getattr(option, "help", None) or ""
@@ -184,7 +184,7 @@ def test_devices_and_backends_are_checked_before_anything_is_read(tmp_path: Path
 
 
 def test_doctor_names_all_that_is_optional(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its own network, every package of every extra; no line is wrapped."""
+    """Lists the network and every package of every extra; no line is wrapped."""
     monkeypatch.setenv("COLUMNS", "40")
     done = run("doctor")
     assert done.exit_code == 0, done.output

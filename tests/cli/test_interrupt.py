@@ -1,4 +1,4 @@
-"""Signals end every command, with the status that names them and a word on what was kept."""
+"""Signals end every command with their exit status and a message on what was kept."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NUMBERS = {signal.SIGINT: (130, "interrupted"), signal.SIGTERM: (143, "terminate
 def stop(
     process: subprocess.Popen[str], number: signal.Signals, after: float
 ) -> tuple[int, str, float]:
-    """The status and the messages of a command that gets a signal, and the seconds it took."""
+    """Exit status and messages of a signalled command, and the seconds it took to end."""
     while not handles_signals(process):
         time.sleep(0.02)
     time.sleep(after)
@@ -31,7 +31,7 @@ def stop(
 
 
 def handles_signals(process: subprocess.Popen[str]) -> bool:
-    """Whether the command's own handlers stand, as far as the system tells: SIGTERM is caught."""
+    """Whether the command has installed its signal handlers: /proc lists SIGTERM as caught."""
     try:
         text = Path(f"/proc/{process.pid}/status").read_text()
     except OSError:
@@ -136,7 +136,7 @@ def test_training_ends_with_a_checkpoint_and_the_command_that_resumes(
 
 
 def test_an_ignored_signal_stays_ignored() -> None:
-    """As of a command that a shell script runs in the background."""
+    """As for a background command of a shell script."""
     process = subprocess.Popen(
         [*KOMADORI, "perft", "5"],
         stderr=subprocess.PIPE,
@@ -167,7 +167,7 @@ _group.run(["endless"])
 """
 
 
-def test_work_that_may_be_killed_has_its_time_to_end() -> None:
+def test_killable_work_gets_time_to_end() -> None:
     process = subprocess.Popen(
         [sys.executable, "-c", _ENDLESS], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     )

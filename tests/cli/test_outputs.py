@@ -1,4 +1,4 @@
-"""No command destroys its input or another kind of file, and nothing selected writes nothing."""
+"""No command overwrites its input or a file of another kind; an empty selection writes nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Work on a Ray cluster of two nodes on this machine, one of which is killed in the middle."""
+"""Work on a local Ray cluster of two nodes, one of which is killed midway."""
 
 from __future__ import annotations
 

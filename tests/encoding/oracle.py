@@ -1,4 +1,4 @@
-"""Planes and labels worked out naively, from the sources' own squares and loops.
+"""Naive reference for planes and labels, in the sources' own coordinates and loops.
 
 Squares here are those of python-shogi and pydlshogi, (row, column) with 9a at (0, 0); planes come
 out as [file][rank] at the end.

@@ -15,7 +15,7 @@ def hcp_of(board: cshogi.Board) -> NDArray[np.uint8]:
 
 
 def random_play(seed: int, every: int = 1) -> Iterator[tuple[cshogi.Board, int]]:
-    """Each `every`-th position of random games without end, with the move played there."""
+    """Every `every`-th position of an endless run of random games, with the move played."""
     rng = random.Random(seed)
     board = cshogi.Board()
     while True:

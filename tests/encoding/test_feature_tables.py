@@ -1,4 +1,4 @@
-"""The tables have the planes that their sources have."""
+"""The tables' planes are those of their sources."""
 
 import pytest
 

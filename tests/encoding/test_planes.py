@@ -1,4 +1,4 @@
-"""Planes against naive ones, their forms against each other, and what is refused."""
+"""Planes against the naive reference; dense and packed forms; errors."""
 
 from itertools import islice
 
@@ -108,7 +108,7 @@ def test_packed_layout(features: str, hcps: NDArray[np.uint8]) -> None:
 
 
 def test_large_batches_are_the_same(hcps: NDArray[np.uint8]) -> None:
-    """Beyond some megabytes the rows are stored past the caches."""
+    """Above a few megabytes the rows are written with non-temporal stores."""
     many = np.tile(hcps, (3, 1))[:850]
     for dtype in ("float32", "uint8"):
         for large, small in zip(
@@ -161,7 +161,7 @@ def test_refuses_other_arrays(hcps: NDArray[np.uint8]) -> None:
 @settings(max_examples=300, deadline=None)
 @given(st.binary(min_size=32, max_size=32))
 def test_any_bytes(row: bytes) -> None:
-    """Bytes are encoded or refused; whatever is a position for the rules is encoded."""
+    """Random bytes are encoded or rejected; every position that the rules accept is encoded."""
     array = np.frombuffer(row, np.uint8)[None]
     try:
         encode_planes(array)

@@ -1,4 +1,4 @@
-"""Policy logits to the probabilities of moves, under every label scheme."""
+"""From policy logits to move probabilities under every label scheme."""
 
 from itertools import islice
 
@@ -9,12 +9,12 @@ from positions import random_play
 from komadori.encoding import LABELS, EncodingError, legal_labels, move_probabilities
 from komadori.rules import Board
 
-#: Two golds reach 5h, one of them with a silver beside it; 1134 gives both the same label.
+#: Two golds can move to 5h; scheme 1134 gives both moves the same label.
 TWO_GOLDS = "4k4/9/9/9/9/9/9/3GSG3/4K4 b - 1"
 
 
 def naive(board: Board, row: np.ndarray, scheme: str, temperature: float) -> np.ndarray:
-    """Probability of each label or pair, then its moves' equal parts."""
+    """The probability of each label or pair, split evenly among its moves."""
     labels = legal_labels(board, scheme)
     labels = labels.reshape(len(labels), -1)
     begins = np.cumsum([0, *(head.size for head in LABELS[scheme].heads)])[:-1]

@@ -1,4 +1,4 @@
-"""Scores and win rates."""
+"""Conversion of scores and win rates."""
 
 import math
 

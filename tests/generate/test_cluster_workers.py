@@ -1,4 +1,4 @@
-"""What a machine of a cluster does, without Ray: the same files as one machine makes."""
+"""Cluster workers without Ray: the same files as one machine writes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Folders of games: what survives, who may write, what is refused."""
+"""Game folders: crash safety, locking, errors."""
 
 from __future__ import annotations
 

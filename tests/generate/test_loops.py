@@ -1,4 +1,4 @@
-"""The loop: its stages, that each is gone on with after any end, who takes over, its page."""
+"""The loop: its stages, resuming each after any interruption, promotion, its page."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def config(**changes) -> LoopConfig:
 
 
 def contents(folder: Path) -> dict[str, bytes]:
-    """What must come out the same, however often it was interrupted."""
+    """The result, which must not depend on interruptions."""
     names = ["*/games/*.xz", "*/player.*", "*/verdict.json"]
     return {
         str(path.relative_to(folder)): path.read_bytes()
@@ -63,7 +63,7 @@ def contents(folder: Path) -> dict[str, bytes]:
 
 
 class StopAt:
-    """Says stop once a stage of a generation has got so far."""
+    """Requests a stop once a stage of a generation has progressed so far."""
 
     def __init__(self, generation: int, stage: str, done: int) -> None:
         self.at = (generation, stage, done)

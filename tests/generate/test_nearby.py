@@ -1,4 +1,4 @@
-"""Positions near others: reachable, the same for the same seed, resumed, with the right winner."""
+"""Positions near others: reachable, seeded, resumable, with the right winner."""
 
 from __future__ import annotations
 

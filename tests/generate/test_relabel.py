@@ -1,4 +1,4 @@
-"""New labels for old positions: each labeller, every kind of source, resumed runs, training."""
+"""Relabelling: each labeller, every kind of source, resumed runs, training."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Self-play games: what they depend on, how they end, what is learnt of them."""
+"""Self-play games: determinism, endings, training targets."""
 
 from __future__ import annotations
 

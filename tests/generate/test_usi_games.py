@@ -1,4 +1,4 @@
-"""Teacher games of other engines: that they are played, and what becomes of bad ones."""
+"""Teacher games of other engines, including engines that misbehave."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ from komadori.usi.protocol import UsiSyntaxError
 SETTINGS = TeacherSettings(
     searches=(SearchBounds(nodes=100),), resign_cp=1200, max_plies=60, seed=3, play_on_share=0.0
 )
-#: An engine that plays any legal move, and misbehaves once a game is so long.
+#: An engine that plays a legal move, and misbehaves from a given ply on.
 ENGINE = textwrap.dedent(
     """
     import os, sys, time

@@ -1,4 +1,4 @@
-"""Every backend answers alike, keeps its slots apart, and says what is wrong with a file."""
+"""All backends agree, keep their slots independent and report faulty files."""
 
 from __future__ import annotations
 

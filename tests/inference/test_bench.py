@@ -1,4 +1,4 @@
-"""`komadori bench`: every setting is measured, one is recommended; the search is set beside it."""
+"""`komadori bench`: measures every setting, recommends one and compares the search with it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The evaluators without a network."""
+"""Evaluators without a network."""
 
 import numpy as np
 import pytest

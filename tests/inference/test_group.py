@@ -21,7 +21,7 @@ from komadori.usi.options import option_table
 
 
 class Slow(RandomEvaluator):
-    """Answers only once it is told to."""
+    """Answers only once released."""
 
     def __init__(self) -> None:
         import threading

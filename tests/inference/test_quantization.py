@@ -1,4 +1,4 @@
-"""int8 models load, stay near their float32 originals, and say how near."""
+"""int8 models load, stay close to their float32 originals and report the difference."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_the_comparison_counts_as_by_hand(samples: records.Samples) -> None:
     after = Answers(np.zeros((3, 2187), np.float32), np.array([0.5, 0.5, 0.5], np.float32))
     before.policy[[0, 1, 2], [labels[0], labels[1], others[2]]] = 1
     after.policy[[0, 1, 2], [labels[0], others[1], others[2]]] = 1
-    after.policy[0, illegal] = 9  # what isn't legal isn't asked
+    after.policy[0, illegal] = 9  # illegal moves aren't compared
     found = compare(before, after, some)
     assert found.positions == 3
     assert found.agreement == pytest.approx(2 / 3)
@@ -256,7 +256,7 @@ def test_the_command_refuses_a_file_without_int8(model: Path) -> None:
 
 
 def test_layers_are_compared_by_their_outputs(model: Path, tmp_path: Path) -> None:
-    """Of a network with one changed convolution its layer differs most, those before it nothing."""
+    """With one convolution changed, its layer differs most and earlier layers not at all."""
     import onnx
     from onnx import numpy_helper
 
@@ -341,7 +341,7 @@ def test_a_kill_never_leaves_parts_of_two_models(
 
 
 def test_quantization_reports_to_nobody(model: Path, tmp_path: Path) -> None:
-    """NNCF's telemetry would write an id into the home folder and look up a host."""
+    """NNCF's telemetry would write an id to the home folder and contact a server."""
     pytest.importorskip("nncf")
     code = (
         "import socket, sys\n"

@@ -16,7 +16,7 @@ from komadori.search import Limits, PuctOptions, PuctSearcher
 
 
 class _Counting:
-    """Notes the rows of each batch; `gate` holds the batches up."""
+    """Records the rows of each batch; `gate` delays the batches."""
 
     def __init__(self, slots: int = 2) -> None:
         self.inner = inference.load("random:5", max_batch=16, slots=slots)

@@ -1,4 +1,4 @@
-"""Experiments of KPP in the laboratory: elmo's file, runs that go on, matches, pages."""
+"""KPP experiments in the laboratory: elmo's file, resumed runs, matches, pages."""
 
 import dataclasses
 import json

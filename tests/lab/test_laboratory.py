@@ -1,4 +1,4 @@
-"""The laboratory on a tiny set: every experiment's file, runs that go on, claims, pages."""
+"""The laboratory on a tiny set: experiment files, resumed runs, claims, pages."""
 
 import dataclasses
 import json
@@ -125,7 +125,7 @@ def test_runs_are_made_once_and_go_on_where_they_stopped(toy, samples, tmp_path)
     laboratory.stop = lambda: False
     watch.steps = []
     (begun,) = (tmp_path / "runs" / "toy").iterdir()
-    begun.rename(begun.with_name("slow-seed1-0123abcd"))  # as a komadori of other settings names it
+    begun.rename(begun.with_name("slow-seed1-0123abcd"))  # as under other settings
     assert laboratory.run([toy], [1])
     assert watch.steps[0] == stopped_at + 1  # from the checkpoint, not anew
     assert watch.ended == ["slow", "fast"]
@@ -138,7 +138,7 @@ def test_runs_are_made_once_and_go_on_where_they_stopped(toy, samples, tmp_path)
 
 
 def test_processes_share_the_runs(toy, samples, tmp_path, monkeypatch):
-    """The other one makes `slow`, and has ended it when there is nothing else left to do."""
+    """Another process runs `slow`, and finishes it once nothing else is left."""
     monkeypatch.setattr(runner, "WAIT_S", 0.01)
     store = Store(tmp_path / "results")
     other = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu", threads=1)
@@ -229,7 +229,7 @@ FASTER = Claim("?", higher=("fast",), lower=("slow",))
 @pytest.mark.parametrize(
     ("fast", "verdict"),
     [
-        ((0.35,), "not decided"),  # one seed decides nothing, whatever the gap
+        ((0.35,), "not decided"),  # one seed is no evidence, whatever the gap
         ((0.310, 0.311, 0.309), "holds"),
         ((0.290, 0.289, 0.291), "does not hold"),
         ((0.330, 0.280, 0.301), "not decided"),
@@ -242,7 +242,7 @@ def test_verdicts(fast, verdict):
 
 
 def test_gaps_are_paired_by_seed():
-    """Seeds that differ a lot, variants that differ little in each of them."""
+    """Seeds differ a lot; within each seed the variants differ little."""
     runs = [*seeds_of("slow", 0.2, 0.3, 0.4), *seeds_of("fast", 0.210, 0.311, 0.409)]
     (found,) = claims.judge([FASTER], runs)
     (gap,) = found.comparisons
@@ -254,7 +254,7 @@ def test_gaps_are_paired_by_seed():
 
 
 def test_every_pair_must_pass():
-    """The least gap is sure, a larger one isn't."""
+    """The smallest gap is significant, a larger one isn't."""
     claim = Claim("?", higher=("a",), lower=("b", "c"))
     runs = [
         *seeds_of("a", 0.320, 0.321, 0.319),
@@ -340,7 +340,7 @@ def sizes(at: float, *values: float) -> list[Record]:
 @pytest.mark.parametrize(
     ("at", "value", "gap"),
     [
-        (2.0, 0.37, 0.02),  # half way by the logarithm
+        (2.0, 0.37, 0.02),  # half way on the logarithmic scale
         (1.0, 0.37, 0.07),
         (4.0, 0.37, -0.03),
         (4.4, 0.37, -0.03 - 0.05 * math.log2(1.1)),  # a little beyond
@@ -521,7 +521,7 @@ def test_records_of_settings_that_have_changed_are_not_reported(toy, samples, tm
     Laboratory(store, tmp_path / "runs", TINY, samples, "cpu").run([toy], [1])
     slow, fast = store.records("toy")
     divided = {**slow.config, "device": {**slow.config["device"], "replicas": 2}}
-    store.add("toy", dataclasses.replace(slow, config=divided))  # batch norm saw shares
+    store.add("toy", dataclasses.replace(slow, config=divided))  # batch norm per replica
     assert store.current(toy) == [fast]
     (page,) = write_pages([toy], store, tmp_path / "out", "", "")
     assert "not run" in page.read_text()
@@ -566,7 +566,7 @@ def test_a_wrong_file_is_told(change, text, tmp_path):
     ("name", "value", "text"),
     [
         ("policy_top1", 0.4065, "40.6 %"),
-        ("int8_top1_lost", 0.269, "+0.27"),  # points, not a share
+        ("int8_top1_lost", 0.269, "+0.27"),  # percentage points, not a fraction
         ("int8_top1_lost", -0.024, "-0.02"),
         ("int8_time", 0.6497, "0.650"),
         ("channels", 64.0, "64"),
@@ -580,7 +580,7 @@ def test_measures_as_text(name, value, text):
 
 
 def test_divergence_at_step_0_is_a_step():
-    """0 is a step, not the lack of one."""
+    """Step 0 is a step, not a missing one."""
     fails = Claim("?", fails=("fast",))
     runs = [dataclasses.replace(record("fast", seed), diverged=0) for seed in (1, 2, 3)]
     (found,) = claims.judge([fails], runs)

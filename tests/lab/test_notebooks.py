@@ -10,7 +10,7 @@ pytest.importorskip("ipykernel")
 pytest.importorskip("onnx")
 
 FOLDER = Path(__file__).parents[2] / "notebooks"
-#: What a short run puts in the place of the cell with the settings.
+#: Replaces the settings cell for a short run.
 SETTINGS = {
     "training": 'seconds, net, test_positions, playouts = 2, "resnet1x8", 300, 50\nfolder = "run"',
     "search": "nodes, game_nodes = 60, 4",
@@ -45,7 +45,7 @@ def test_runs_and_shows(name, tmp_path):
 
 @pytest.mark.parametrize("name", SETTINGS)
 def test_outputs_are_kept_in_the_file(name):
-    """Who reads it on a page of the repository sees boards and curves too."""
+    """A reader of the repository's pages sees boards and curves too."""
     text = (FOLDER / f"{name}.ipynb").read_text(encoding="utf-8")
     assert len(text) < 1_000_000
     notebook = nbformat.reads(text, as_version=4)

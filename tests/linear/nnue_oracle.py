@@ -23,7 +23,7 @@ BOARD |= {"+R": 1386, "+P": 738, "+L": 738, "+N": 738, "+S": 738}
 
 
 def pieces(board: Board, view: int) -> tuple[list[int], int, int]:
-    """Numbers of the pieces, the own and the enemy king's square, as a side sees them."""
+    """A side's piece indices, and the squares of its own and the enemy king."""
     rows, _, hands, _ = board.sfen().split()
     found, kings = [], [0, 0]
     for rank, row in enumerate(rows.split("/")):
@@ -93,7 +93,7 @@ LAYERS = ((32, 512), (32, 32), (1, 32))
 
 
 def random_network(architecture: str, seed: int) -> bytes:
-    """The bytes of a network whose layers are neither all off nor all at their limits."""
+    """The bytes of a network whose activations are neither all zero nor all saturated."""
     rng = np.random.default_rng(seed)
     whole, transformer, layers = HALF_KP_HASHES
     if architecture == "k-p":

@@ -142,7 +142,7 @@ def step(state, hcp, slope, same_turn, *, rates=RATES, epsilon=1e-6, decay=0.8, 
 
 
 def gradient(hcp, slope, same_turn, threads=1) -> np.ndarray:
-    """What the step descends: so large an epsilon makes AdaGrad plain gradient descent."""
+    """The step's gradient: with a very large epsilon, AdaGrad is plain gradient descent."""
     state = tuple(np.zeros(core.KPP_PARAMETERS, np.float32) for _ in range(3))
     step(state, hcp, slope, same_turn, rates=[1e9] * 8, epsilon=1e18, threads=threads)
     return state[0]

@@ -1,4 +1,4 @@
-"""The KPP learner as a whole: its runs, their folders, its weights in files and in play."""
+"""The KPP learner: runs, run folders, weight files, and play."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_the_command(tmp_path) -> None:
 
 @pytest.mark.slow
 def test_twenty_games_are_learned_by_heart(tmp_path, samples) -> None:
-    """Which side won, by the sign of the leaf's value."""
+    """The winner, from the sign of the leaf's value."""
     few = with_draws(Positions.of(samples, np.flatnonzero(samples.game < 20)), LossSettings())
     settings = Settings(epochs=20, batch=500, teacher_weight=0.0, threads=2)
     learn = Learner(settings, few, few.take(np.arange(50)), tmp_path, resume=False)

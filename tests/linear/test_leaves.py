@@ -1,4 +1,4 @@
-"""Leaves by quiescence and elmo's loss, which every learner of an evaluation shares."""
+"""Quiescence leaves and elmo's loss, shared by all evaluation learners."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def hcps() -> np.ndarray:
     return records.load_samples([records.sample_path()]).hcp[::7]
 
 
-def test_a_leaf_is_worth_what_its_root_is_said_to_be(hcps: np.ndarray) -> None:
+def test_the_leaf_value_is_the_root_value(hcps: np.ndarray) -> None:
     weights = TwoPieceWeights.material().core()
     leaf, value, same_turn, is_settled, nodes = core.find_leaves(weights, hcps, 1)
     assert leaf.shape == hcps.shape

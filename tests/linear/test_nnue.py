@@ -1,4 +1,4 @@
-"""NNUE: its value, its increments, its arithmetics, its files."""
+"""NNUE: value, incremental updates, SIMD kernels, files."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ def test_value_is_the_definition_in_every_arithmetic(content: bytes) -> None:
 
 
 def test_layers_at_their_limits_in_every_arithmetic() -> None:
-    """Where saturation or overflow would show: the largest inputs and weights there can be."""
+    """The largest possible inputs and weights, where saturation or overflow would show."""
     network = bytearray(random_network("k-p", 3))
     layers = len(network) - sum(4 * out + out * n for out, n in ((32, 512), (32, 32), (1, 32)))
     rows = layers - 4 - 2 * 256 * INPUTS["k-p"]
@@ -120,7 +120,7 @@ def refusal(content: bytes) -> str:
     return str(caught.value)
 
 
-def test_a_broken_file_is_told_by_what_and_where(tmp_path) -> None:
+def test_a_broken_file_is_reported_with_place_and_reason(tmp_path) -> None:
     good = random_network("k-p", 1)
     length = len(b"made at random")
     for at, what in (
@@ -182,7 +182,7 @@ def test_the_network_that_comes_with_the_package() -> None:
     assert searcher.search(Limits(nodes=5000)).best_move in Board().legal_moves
 
 
-def test_what_plays_where_nothing_is_said() -> None:
+def test_the_default_player() -> None:
     (option,) = [o.line for o in ALPHABETA_OPTIONS if o.line.name == "Eval"]
     assert option.default == "nnue"
     player = players.make("alphabeta?hash=8&nodes=2000")

@@ -27,7 +27,7 @@ LOSS = {"result_weight": 1.0, "teacher_weight": 0.5, "squared": False}
 
 @functools.cache
 def examples(count: int, seed: int) -> Positions:
-    """Positions of games whose score is said to be their material, and results to match most of
+    """Positions of games scored by material, with results that agree most of
     the time.
     """
     samples = records.load_samples([records.sample_path()])
@@ -52,7 +52,7 @@ def numbers(count: int) -> NDArray[np.uint32]:
 
 @functools.cache
 def trained(architecture: str, threads: int = 2) -> tuple[core.NnueModel, int]:
-    """A model away from where it began, so that no part of it is at rest."""
+    """A model after some steps, so that every part has a gradient."""
     model = core.NnueModel(architecture, 3, threads)
     data = data_of(examples(64, 1))
     for _ in range(20):
@@ -109,7 +109,7 @@ def test_threads_add_up_to_one(architecture: str) -> None:
     assert np.abs(gradients[0]).max() > 0
     assert np.allclose(*gradients, rtol=1e-3, atol=1e-7)
     again = np.asarray(two.gradient(data, batch, **LOSS)[0])
-    assert np.allclose(again, gradients[1], rtol=1e-3, atol=1e-7)  # nothing was left over
+    assert np.allclose(again, gradients[1], rtol=1e-3, atol=1e-7)  # no gradient was left over
 
 
 def test_a_step_is_adams() -> None:
@@ -153,7 +153,7 @@ def test_rounded_it_is_the_engines_network(architecture: str) -> None:
     model.rounds = True
     rounded = 600 * np.asarray(model.logits(data, every))
     model.rounds = False
-    assert np.abs(rounded - values).max() < 12  # what a hidden unit on the edge may turn
+    assert np.abs(rounded - values).max() < 12  # the effect of a hidden unit at its limit
     assert np.abs(rounded - values).mean() < 1.5
     assert np.abs(exact - values).mean() < 60
     assert exact.std() > 100
@@ -201,8 +201,8 @@ def test_it_learns_material(tmp_path: Path) -> None:
     assert np.corrcoef(values, learner.train.score_cp)[0, 1] > 0.7
 
 
-def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
-    """Between two renewals of the leaves too: the same weights find them again."""
+def test_a_run_resumes_where_it_stopped(tmp_path: Path) -> None:
+    """Also between two leaf updates: the same weights find the same leaves."""
     settings = Settings(epochs=4, batch=64, leaves_every=4, threads=1)
     parts = examples(400, 1), examples(80, 2)
     whole = Learner(settings, *parts, tmp_path / "whole", resume=False)
@@ -222,12 +222,12 @@ def test_a_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     assert learner.epoch == whole.epoch == 4
 
 
-def test_a_stopped_epoch_is_learnt_anew(tmp_path: Path) -> None:
+def test_a_stopped_epoch_is_repeated(tmp_path: Path) -> None:
     parts, settings = (examples(400, 1), examples(80, 2)), Settings(epochs=2, batch=64, threads=1)
     whole = Learner(settings, *parts, tmp_path / "whole", resume=False)
     whole.run()
     folder, epochs = tmp_path / "parts", []
-    for most in (3, 10, 100):  # of seven steps an epoch
+    for most in (3, 10, 100):  # seven steps per epoch
         learnt: list[int] = []
         learner = Learner(settings, *parts, folder, resume=(folder / "state.npz").exists())
         learner.run(None, learnt.append, lambda most=most, learnt=learnt: len(learnt) >= most)
@@ -285,7 +285,7 @@ def test_another_run_is_refused(tmp_path: Path) -> None:
             Settings(**changes)  # type: ignore[arg-type]
 
 
-def test_losses_are_told_without_their_floor() -> None:
+def test_losses_are_reported_without_their_floor() -> None:
     found = Loss.of_sums((6.0, 8.0, 0.0, 5.0), 2)
     assert found.above_floor == (3.0, 1.5)
     assert Settings(teacher_weight=2.0).total(found) == 6.0
@@ -308,7 +308,7 @@ def test_the_command(tmp_path: Path) -> None:
 
 
 def test_windows_of_a_stream_are_learnt_one_after_the_other(tmp_path) -> None:
-    """Stopped and gone on with, it comes to the same as in one go."""
+    """A stopped and resumed run equals an uninterrupted one."""
     games = records.read_games(records.sample_path())[:24]
     for i in range(6):
         records.write_games(tmp_path / f"{i}.hcpe3.xz", games[4 * i : 4 * i + 4])

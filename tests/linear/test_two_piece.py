@@ -1,4 +1,4 @@
-"""The two-piece evaluation: its value, its symmetries, its increments, its files."""
+"""The two-piece evaluation: value, symmetries, incremental updates, files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The two-piece evaluation by its definition, from SFENs alone, and positions to try it on."""
+"""The two-piece evaluation by its definition, from SFENs alone, and test positions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def value(weights: TwoPieceWeights, board: Board) -> int:
 
 
 def positions(count: int, seed: int) -> list[Board]:
-    """From random games, without their path."""
+    """From random games, without their history."""
     rng, found = random.Random(seed), []
     while len(found) < count:
         board = Board()
@@ -71,14 +71,14 @@ def positions(count: int, seed: int) -> list[Board]:
 
 
 def mirrored(board: Board) -> Board:
-    """Left and right exchanged."""
+    """Mirrored left to right."""
     rows, *rest = board.sfen().split()
     turned = ["".join(reversed(re.findall(r"\d|\+?[A-Za-z]", row))) for row in rows.split("/")]
     return Board(" ".join(["/".join(turned), *rest]))
 
 
 def swapped(board: Board) -> Board:
-    """Turned, the colours exchanged."""
+    """Rotated by 180 degrees, colours swapped."""
     rows, turn, hands, ply = board.sfen().split()
     turned = [
         "".join(reversed(re.findall(r"\d|\+?[A-Za-z]", row))).swapcase()

@@ -1,4 +1,4 @@
-"""Mate problems, random positions and the naive oracle that the tests of the solver share."""
+"""Mate problems, random positions and the naive solver used by the tests."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import NamedTuple
 from komadori.rules import Board, Move, Repetition
 
 DATA = Path(__file__).parent / "data"
-#: The whole collection, where it lies beside the repository.
+#: The whole collection, if it is present.
 ALL_SHORT = Path(__file__).resolve().parents[3] / "shared" / "data" / "tsume" / "mate-1-to-7.tsv.xz"
 
 

@@ -1,4 +1,4 @@
-"""`komadori mate`: what it prints, and what it refuses."""
+"""`komadori mate`: output and errors."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ def norm_weights(channels):
 
 
 def common(constant, conv, bias, value, norms):
-    """Stem and heads under the names that the form has for them."""
+    """Stem and heads under their names in each form."""
     weights = {
         "l1_1_1.weight": 0.3 * torch.randn(CHANNELS, 62, 3, 3),
         "l1_1_2.weight": 0.3 * torch.randn(CHANNELS, 62, 1, 1),

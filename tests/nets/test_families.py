@@ -68,7 +68,7 @@ def inputs_of(interface, n=3, seed=0):
 
 
 def trained(config, interface):
-    """A network whose norms, biases and tables have values of their own, as after training."""
+    """A network with non-trivial norms, biases and tables, as after training."""
     torch.manual_seed(1)
     net = nets.build(config, interface)
     with torch.no_grad():
@@ -148,7 +148,7 @@ def test_sizes_as_published(name, expected):
 
 
 def test_the_transformer_is_as_heavy_as_published():
-    """The notes on trunks give 886 million multiply-adds a position for 10 blocks of 384."""
+    """The notes on trunks give 886 million multiply-adds per position for 10 blocks of 384."""
     config = nets.parse("transformer10x384")
     block = bottleneck_transformer.TransformerBlock(config, torch.relu)
     weights = sum(p.numel() for p in block.parameters() if p.ndim in (2, 4))
@@ -285,7 +285,7 @@ def test_cross_blocks_lie_among_the_others():
         assert once[:, 1].all()
         assert int(once.sum()) == 17
         assert ((block(x) - base).abs().amax((0, 1)) > 1e-6).float().mean() > 0.9
-    # 486 multiply-adds a channel pair and square (81 in each of six convolutions).
+    # 486 multiply-adds per channel pair and square (81 in each of six convolutions).
     weights = sum(p.numel() for n, p in block.named_parameters() if n.endswith("conv.weight"))
     assert weights == 2 * (9 + 9 + 1) * 8 * 8
 
@@ -302,7 +302,7 @@ def test_cross_and_attention_take_the_place_of_second_pairs():
 
 @pytest.mark.parametrize("kind", ["cross", "attention"])
 def test_pre_activated_blocks_add_to_the_stream(kind):
-    """What they add depends on the stream's pattern, not on its size, and may be negative."""
+    """Their output depends on the direction of the residual stream, not its norm."""
     torch.manual_seed(0)
     block = (
         whole_board.CrossBlock(8, torch.relu, pre_activated=True)
@@ -356,7 +356,7 @@ def test_one_hot_tokens_tell_place_and_slot():
     assert not torch.allclose(seen[81], seen[82])
     assert torch.allclose(seen[83], seen[84])  # slots not held
     plain = nets.build(nets.AttentionConfig(1, 64, 2, feed_forward=8), interface_of("attention"))
-    assert torch.equal(plain.tokens(tokens), tokens)  # the diary's: as they are
+    assert torch.equal(plain.tokens(tokens), tokens)  # the diary's: unchanged
 
 
 def test_win_draw_loss_gives_the_win_probability():

@@ -1,4 +1,4 @@
-"""Cards and tensor files of others: every fault is a ModelFileError of one line."""
+"""Hostile cards and tensor files: every fault is a one-line ModelFileError."""
 
 from __future__ import annotations
 
@@ -44,9 +44,7 @@ CHANGES: list[dict[str, Any]] = [
 
 
 @pytest.mark.parametrize("change", CHANGES, ids=lambda change: json.dumps(change)[:40])
-def test_a_card_that_is_not_sound_is_told_in_one_line(
-    change: dict[str, Any], tmp_path: Path
-) -> None:
+def test_an_invalid_card_is_reported_in_one_line(change: dict[str, Any], tmp_path: Path) -> None:
     (tmp_path / "model.json").write_text(json.dumps(CARD | change))
     (tmp_path / "model.safetensors").write_bytes(b"")
     with pytest.raises(ModelFileError) as caught:

@@ -63,7 +63,7 @@ def test_registered_twice_is_refused():
 
 
 def trained(name="resnet2x8"):
-    """A network whose norms have statistics and scales of their own."""
+    """A network whose norms have non-trivial statistics and scales."""
     torch.manual_seed(1)
     net = nets.build(name)
     for module in net.modules():

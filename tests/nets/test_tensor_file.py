@@ -37,7 +37,7 @@ def test_the_library_reads_ours_and_we_read_its(tmp_path):
     assert_same(read_tensors(tmp_path / "theirs"))
 
 
-def test_every_truncation_is_told(tmp_path):
+def test_every_truncation_is_reported(tmp_path):
     path = tmp_path / "t"
     write_tensors(path, {"a": torch.arange(4.0), "b": torch.arange(3)})
     data = path.read_bytes()
@@ -47,7 +47,7 @@ def test_every_truncation_is_told(tmp_path):
             read_tensors(path)
 
 
-def test_nonsense_is_told(tmp_path):
+def test_nonsense_is_reported(tmp_path):
     path = tmp_path / "t"
 
     def header(text):

@@ -1,4 +1,4 @@
-"""Specifications, and the players that they build."""
+"""Player specifications, and the players they build."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ def test_material_of_known_positions() -> None:
 
 
 def test_gain_is_the_change_of_material() -> None:
-    """The quick way equals counting the board after every move, in games at random."""
+    """The incremental count equals a count of the board after every move of random games."""
     player = make("random?seed=5")
     for _ in range(6):
         board = Board()
@@ -203,13 +203,13 @@ def test_a_match_shares_the_processors(
 
     path = write_random_resnet(tmp_path / "tiny.onnx", 1, 8)
     monkeypatch.chdir(tmp_path)
-    # What find_model gives back, which may be relative where the user's folder is.
+    # The path that find_model returns, which is relative if the user's folder is.
     monkeypatch.setattr(
         evaluators, "find_model", lambda _: "tiny.onnx" if as_seen == "relative" else str(path)
     )
     monkeypatch.setenv("KOMADORI_THREADS", "1")
     evaluator = evaluators.load_evaluator(option_table("model"))
-    assert evaluator.slots == 3  # those of one stream
+    assert evaluator.slots == 3  # the threads of one stream
     evaluator.close()
 
 

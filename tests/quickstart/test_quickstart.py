@@ -1,4 +1,4 @@
-"""The whole path on a network too small to learn anything: every part is there."""
+"""The whole quickstart on a tiny network: every output exists."""
 
 import json
 from dataclasses import replace

@@ -1,4 +1,4 @@
-"""Games made at random, as the tests of records need them."""
+"""Random games for the tests of records."""
 
 from __future__ import annotations
 
@@ -76,5 +76,5 @@ def games() -> list[Game]:
 
 @pytest.fixture(scope="session")
 def even_games() -> list[Game]:
-    """Games from the usual position, which every format can hold."""
+    """Games from the standard start position, which every format can store."""
     return [random_game(seed, plies=40 + 10 * seed) for seed in range(8)]

@@ -1,4 +1,4 @@
-"""`komadori records` from the outside: what it writes, tells and returns."""
+"""`komadori records`: files, messages, exit status."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_stats_of_the_sample() -> None:
     assert "agrees with the result in 8" in result.stdout
 
 
-def test_a_damaged_game_is_told_with_file_byte_and_reason(
+def test_a_damaged_game_is_reported_with_file_byte_and_reason(
     damaged: Path, tmp_path: Path, even_games: list[Game]
 ) -> None:
     out = tmp_path / "a.kif"

@@ -1,4 +1,4 @@
-"""hcpe3: damage and what is left of the file behind it."""
+"""hcpe3: damaged files, and reading on after the damage."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def path(tmp_path: Path, even_games: list[Game]) -> Path:
 
 
 def starts(data: bytes) -> list[int]:
-    """Where games start, by the counts of moves and candidates."""
+    """Offsets of the games, from the counts of moves and candidates."""
     found, at = [], 0
     while at < len(data):
         found.append(at)

@@ -1,4 +1,4 @@
-"""Damaged, hostile and foreign files: what is sound in them is read, the rest is told."""
+"""Damaged, hostile and foreign files: sound parts are read, the rest is reported."""
 
 from __future__ import annotations
 
@@ -209,7 +209,7 @@ def test_lines_are_the_same_in_blocks() -> None:
 
 
 def test_memory_limits_are_enforced_here() -> None:
-    """Else the test of archives above says nothing."""
+    """Otherwise the test of archives above proves nothing."""
     code = (
         "import resource; resource.setrlimit(resource.RLIMIT_DATA, (10**8, 10**8));"
         "bytearray(3 * 10**8)"

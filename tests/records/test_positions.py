@@ -1,4 +1,4 @@
-"""The formats of one position a record: bytes, damage, telling them apart."""
+"""Formats of one position per record: bytes, damage, format detection."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_games_are_made_out_of_adjacent_positions(
     assert len(np.unique(apart.game)) > 0.9 * len(samples)
 
 
-def test_games_go_on_across_chunks(
+def test_games_continue_across_chunks(
     tmp_path: Path, samples: Samples, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("komadori.records.samples.CHUNK_RECORDS", 7)
@@ -171,10 +171,10 @@ def test_the_layout_for_numpy_has_the_fields_in_place(
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("suffix", [".hcpe", ".hcpe2", ".apery", ".psv"])
-def test_formats_are_told_apart_by_their_records(
+def test_formats_are_detected_by_their_records(
     tmp_path: Path, samples: Samples, name: str, suffix: str
 ) -> None:
-    """798 bytes are 21 records of 38 and 19 of 42 bytes: sizes alone don't tell."""
+    """798 bytes are 21 records of 38 and 19 of 42 bytes: the size is ambiguous."""
     count = 21 * 40 if name != "apery" else 19 * 40
     some = samples.take(np.arange(count) % len(samples))
     some.end[:] = End.UNKNOWN
@@ -188,7 +188,7 @@ def test_formats_are_told_apart_by_their_records(
         assert f"read as {reader.format.name}" in reader.note
 
 
-def test_a_size_that_fits_two_layouts_is_told(tmp_path: Path, samples: Samples) -> None:
+def test_a_size_that_fits_two_layouts_is_reported(tmp_path: Path, samples: Samples) -> None:
     some = samples.take(slice(0, 21))
     reader = SampleReader(written(tmp_path / "a.hcpe", some))
     assert reader.size == 798
@@ -216,7 +216,7 @@ def test_damaged_records_lose_only_themselves(tmp_path: Path, samples: Samples, 
 
 @pytest.mark.parametrize("name", NAMES)
 @pytest.mark.parametrize("shift", [-9, -1, 1, 3, 41])
-def test_reading_goes_on_where_bytes_are_missing_or_surplus(
+def test_reading_resumes_after_missing_or_surplus_bytes(
     tmp_path: Path, samples: Samples, name: str, shift: int
 ) -> None:
     path = written(tmp_path / f"a.{name}", samples)
@@ -247,7 +247,7 @@ def test_an_illegal_move_is_a_damaged_record_and_none_is_no_label(
         assert "illegal move" in back.skipped[0].reason
 
 
-def test_a_tail_is_told(tmp_path: Path, samples: Samples) -> None:
+def test_a_tail_is_reported(tmp_path: Path, samples: Samples) -> None:
     path = written(tmp_path / "a.psv", samples)
     path.write_bytes(path.read_bytes() + b"123")
     back = load_samples(path)

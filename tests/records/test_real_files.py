@@ -1,4 +1,4 @@
-"""Real files, where they lie beside the repository; skipped elsewhere."""
+"""Real files, skipped where they aren't present."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Samples out of hcpe3: what the training reads."""
+"""Training samples from hcpe3."""
 
 import numpy as np
 import pytest

@@ -1,4 +1,4 @@
-"""Windows over files: every position once, in an order of seed and epoch, in bounded memory."""
+"""Windows over files: every position once per epoch, seeded order, bounded memory."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def test_an_epoch_is_every_position_once(files, window) -> None:
     assert sorted(shown) == sorted(rows(whole))
 
 
-def test_the_files_share_windows_anew_in_each_epoch(files) -> None:
+def test_files_are_mixed_differently_in_each_epoch(files) -> None:
     stream = SampleStream(files, 500, seed=1)
     orders = [stream.order(epoch) for epoch in range(5)]
     assert all(sorted(order) == sorted(files) for order in orders)
@@ -59,7 +59,7 @@ def test_the_files_share_windows_anew_in_each_epoch(files) -> None:
     assert resumed == first[2:]
 
 
-def test_games_of_a_window_are_told_apart(files) -> None:
+def test_games_of_a_window_are_distinguished(files) -> None:
     whole = records.load_samples(files)
     for window in SampleStream(files, 10**6).windows(0):
         assert len(np.unique(window.samples.game)) == len(np.unique(whole.game))

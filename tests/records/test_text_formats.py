@@ -1,4 +1,4 @@
-"""Round trips through the text formats, and what real files hold."""
+"""Text formats: round trips and real files."""
 
 from __future__ import annotations
 
@@ -102,13 +102,13 @@ def test_ends_survive(tmp_path: Path, winner: Winner, end: End, suffix: str, pli
     assert after.winner == winner
     loser_resigns = winner == (Winner.WHITE if plies % 2 == 0 else Winner.BLACK)
     if end == End.RESIGN and not loser_resigns:
-        assert after.end in (End.RESIGN, End.ADJUDICATION)  # no format says this
+        assert after.end in (End.RESIGN, End.ADJUDICATION)  # no format can express this
     elif suffix != "jkf":
         assert after.end == end
 
 
 def test_a_score_of_white_keeps_its_sign(tmp_path: Path) -> None:
-    """The side to move's own view inside, Black's view in both formats."""
+    """In memory from the side to move's viewpoint, in both formats from Black's."""
     game = Game.from_usi(["7g7f", "3c3d"], scores_cp=[30, 8])
     write_games(tmp_path / "a.csa", [game])
     write_games(tmp_path / "a.kif", [game])

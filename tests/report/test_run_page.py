@@ -1,4 +1,4 @@
-"""The page of a run: what it counts, against a plain count; what it shows."""
+"""The page of a run: its counts against plain counts, and its contents."""
 
 import numpy as np
 import pytest
@@ -111,7 +111,7 @@ def test_the_page_of_a_run_that_learned_visits(games, tmp_path):
     made = CliRunner().invoke(command, [str(tmp_path / "run")])
     assert made.exit_code == 0, made.output
     assert (tmp_path / "run" / "report" / "index.html").is_file()
-    # Legality is told of what the network says unmasked, on the page's table too.
+    # Legality is measured on the unmasked policy, in the page's table too.
     network, card = nets.load_model(result.checkpoint)
     part = training.split_of(config, training.load_visits([games]), None).test
     compute = training.Compute.of(config.device)

@@ -1,4 +1,4 @@
-"""Random positions for tests: games of random moves, with a liking for captures and drops so
+"""Random positions for tests: games of random moves that prefer captures and drops, so
 that hands are full and pieces mixed."""
 
 import random

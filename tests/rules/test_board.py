@@ -1,4 +1,4 @@
-"""The Python surface of Board and Move."""
+"""The Python API of Board and Move."""
 
 import pickle
 import xml.etree.ElementTree as ET

@@ -1,4 +1,4 @@
-"""What a first session at Python's prompt expects of boards."""
+"""Conveniences of boards at the Python prompt."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_moves_are_pushed_in_usi_notation() -> None:
     assert len(board.moves) == 2
 
 
-def test_wrong_texts_are_told() -> None:
+def test_wrong_texts_are_reported() -> None:
     with pytest.raises(IllegalMoveError, match="move 2"):
         Board("startpos moves 7g7f 7f7e")
     for text in ("startpos moves".replace("startpos", "start"), "sfen", "position"):

@@ -23,7 +23,7 @@ def cases():
 
 
 def slow_perft(board: Board, depth: int) -> int:
-    """Without bulk counting, through the Python surface."""
+    """Without bulk counting, through the Python API."""
     if depth == 0:
         return 1
     total = 0

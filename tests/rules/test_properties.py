@@ -1,4 +1,4 @@
-"""Properties that hold in every position, over games drawn by hypothesis."""
+"""Invariants of every position, over games drawn by hypothesis."""
 
 import copy
 import pickle
@@ -164,7 +164,7 @@ def test_move_texts_round_trip(board):
 
 
 def naive_repetition(history: list[tuple[tuple, bool]], occurrences: int) -> Repetition:
-    """By the rule's words, from each position of the path and whether it was a check."""
+    """The rule applied literally to each position of the path, with its check flag."""
     now = history[-1][0]
     same = [i for i, (then, _) in enumerate(history) if then == now]
     if len(same) >= occurrences:

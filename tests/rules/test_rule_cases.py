@@ -1,4 +1,4 @@
-"""Cases of the rules that implementations get wrong, each by a position made for it."""
+"""Edge cases of the rules that implementations get wrong."""
 
 import pytest
 
@@ -49,7 +49,7 @@ def test_pawn_drops(sfen, usi, legal):
 
 
 def dropped(board: Board, move: Move) -> Board:
-    """The position after dropping a pawn, without asking whether that is legal."""
+    """The position after a pawn drop, legal or not."""
     rows, turn, hands, ply = board.sfen().split()
     cells = [c for row in rows.split("/") for c in expand(row)]
     file, rank = divmod(move.to_square, 9)
@@ -187,7 +187,7 @@ def test_sennichite():
 
 
 def test_perpetual_check():
-    """Black's rook checks without end: on the fourth occurrence Black loses."""
+    """Black's rook gives perpetual check: on the fourth occurrence Black loses."""
     board = Board("4k4/9/9/9/9/9/9/9/4K3R b - 1")
     board.push_all(["1i1a", "5a5b"])
     for _ in range(3):

@@ -1,4 +1,4 @@
-"""How much time a move gets."""
+"""Time management."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The PUCT searcher on networks without weights: limits, results, repeatability, trouble."""
+"""The PUCT searcher on fake networks: limits, results, determinism, failures."""
 
 from __future__ import annotations
 
@@ -105,7 +105,7 @@ def test_a_search_of_one_move_does_not_speak_for_it_later() -> None:
 
 
 class Slow(FutureSlots):
-    """Answers by the inputs, after a while."""
+    """Answers by the inputs, after a delay."""
 
     name, features, labels, threads = "slow", "dlshogi", "2187", 1
 
@@ -155,7 +155,7 @@ def test_a_draw_by_repetition_is_not_lost_by_what_was_proven_before() -> None:
     assert s.tree.check() == ""
 
 
-#: No mate in it, and none can be excluded: df-pn looks for seconds.
+#: df-pn searches for seconds without finding or disproving a mate.
 OPEN = "9/9/9/9/4k4/9/9/9/K8 b BG2N2L2P 1"
 
 
@@ -233,7 +233,7 @@ def test_an_infinite_search_of_a_solved_position_waits_for_stop() -> None:
         assert result.infos[0].mate_plies in (1, 3)
 
 
-def test_pondering_goes_on_under_new_limits_after_a_hit() -> None:
+def test_pondering_continues_under_new_limits_after_a_hit() -> None:
     s = searcher()
     threading.Timer(0.15, s.ponderhit, [Limits(movetime_ms=100)]).start()
     begun = time.perf_counter()
@@ -339,7 +339,7 @@ def test_a_mate_in_three_is_announced() -> None:
     assert board.is_checkmate()
 
 
-def test_a_lost_position_is_resigned_with_a_move_at_hand() -> None:
+def test_a_lost_position_still_has_a_best_move() -> None:
     s = PuctSearcher(load("uniform"))
     for ply, resigns in ((1, False), (30, True)):
         board = Board(MATE_IN_3.removesuffix("1") + str(ply))
@@ -368,7 +368,7 @@ def test_no_move_and_a_declaration() -> None:
 
 
 def test_a_repetition_of_the_game_is_not_entered_when_better() -> None:
-    """Both sides shuffle; the network likes the position of the side to move."""
+    """Both sides shuffle; the network favours the side to move."""
 
     class Optimist(UniformEvaluator):
         def _evaluate(self, inputs: Any, policy: Any, value: Any) -> None:
@@ -387,11 +387,11 @@ def test_a_repetition_of_the_game_is_not_entered_when_better() -> None:
     assert result.infos[0].win_rate > 0.6
 
 
-# -- trouble
+# -- failures
 
 
 class Failing(UniformEvaluator):
-    """Fails at one wait, then works."""
+    """Fails in one `wait`, then works."""
 
     def __init__(self, at: int) -> None:
         super().__init__(max_batch=4, slots=3)
@@ -473,7 +473,7 @@ def test_a_network_of_other_tables() -> None:
     assert s.tree.check() == ""
 
 
-# -- variety
+# -- varied openings
 
 
 def test_openings_are_drawn_by_visits() -> None:
@@ -488,7 +488,7 @@ def test_openings_are_drawn_by_visits() -> None:
             assert result.best_move is not None
             moves.append(result.best_move)
         games.append(moves)
-    assert games[0] == games[1]  # a seed repeats itself
+    assert games[0] == games[1]  # the same seed gives the same games
     assert len(set(games[0])) > 3
     assert all(i.pv[0] == games[1][-1] for i in result.infos)  # the line of what is played
     best = Move.from_move16(s.tree.root_moves(0)[0].move16)
@@ -506,7 +506,7 @@ def test_openings_are_drawn_by_visits() -> None:
         {"random_plies": 40, "random_temperature": 0.0},
     ],
 )
-def test_the_best_move_is_played_where_nothing_is_to_be_drawn(options: dict[str, Any]) -> None:
+def test_the_best_move_is_played_outside_the_sampled_opening(options: dict[str, Any]) -> None:
     s = searcher("uniform", random_seed=1, multipv=600, **options)
     for _ in range(8):
         result = s.search(Limits(playouts=100))
@@ -587,7 +587,7 @@ def test_a_mate_found_in_an_infinite_search_waits_for_stop() -> None:
     assert len({info.pv[0] for info in infos}) == 3
 
 
-def test_an_infinite_search_that_solves_the_tree_tells_it_at_once() -> None:
+def test_an_infinite_search_that_solves_the_tree_reports_it_at_once() -> None:
     s = searcher("uniform", MATE_IN_3, root_mate_plies=0, pv_interval_ms=60_000)
     stop, told = threading.Event(), threading.Event()
 
@@ -627,7 +627,7 @@ def test_where_the_network_needs_every_cpu_the_mate_search_takes_little(
 
 
 def test_no_thread_is_left_behind() -> None:
-    # A position that df-pn doesn't settle, so that its thread works to the end.
+    # A position that df-pn doesn't solve, so that its thread runs until stopped.
     s = searcher("uniform", "9/9/9/9/4k4/9/9/9/4K4 b 2RBG2S2N5P 1")
     s.mate_share = CROWDED_SHARE
     began = time.perf_counter()
@@ -638,7 +638,7 @@ def test_no_thread_is_left_behind() -> None:
 
 
 class Stuck(FixedEvaluator):
-    """Doesn't answer until it is told to, once `stuck`."""
+    """Once `stuck`, answers only when released."""
 
     def __init__(self) -> None:
         super().__init__(max_batch=4, slots=3)
@@ -696,7 +696,7 @@ def test_what_a_move_leaves_behind_is_freed_while_the_opponent_thinks() -> None:
 
 
 def test_a_ponder_that_missed_frees_nothing() -> None:
-    """The opponent's move is another: what is kept must be what the position before it needs."""
+    """The opponent plays another move: the tree of the position before it must be kept."""
     s = searcher("random:2", memory_mb=3, root_mate_plies=0)
     while s.tree.fullness < FULLNESS:
         stop = threading.Event()

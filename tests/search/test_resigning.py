@@ -1,4 +1,4 @@
-"""When a searcher gives up."""
+"""When a searcher resigns."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_who_gave_a_handicap_resigns_when_mated_alone() -> None:
 
 
 def test_a_searcher_resigns_by_the_rule() -> None:
-    options = PuctOptions(root_mate_plies=0, resign_threshold=0.9)  # even is low
+    options = PuctOptions(root_mate_plies=0, resign_threshold=0.9)  # an even position is below it
     s = PuctSearcher(UniformEvaluator(max_batch=4), options)
     for sfen, plies, expected in (
         (EVEN, (1, 3, 5, 7), [False] * 4),

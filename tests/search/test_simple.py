@@ -1,4 +1,4 @@
-"""The players without a tree."""
+"""Searchers without a tree."""
 
 import numpy as np
 import pytest
@@ -19,7 +19,7 @@ def fixed() -> FixedEvaluator:
     board = Board()
     evaluator.add(board, {"7g7f": 0.2, "2g2f": 0.7}, 0.55)
     board.push_usi("3g3f")
-    evaluator.add(board, {}, 0.3)  # White's view: good for Black
+    evaluator.add(board, {}, 0.3)  # from White's viewpoint: good for Black
     return evaluator
 
 

@@ -18,7 +18,7 @@ def encoder() -> ToyEncoder:
 
 @pytest.fixture(scope="session")
 def games(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A few games of the bundled sample as an hcpe3 file of their own."""
+    """A few games of the bundled sample in an hcpe3 file."""
     path = tmp_path_factory.mktemp("games") / "few.hcpe3"
     records.write_games(path, list(records.read_games(records.sample_path()))[:4])
     return path

@@ -1,4 +1,4 @@
-"""Training where there is nothing but numpy, torch and the core."""
+"""Training with nothing installed but numpy, torch and the core."""
 
 import json
 import subprocess

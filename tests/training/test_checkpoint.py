@@ -87,7 +87,7 @@ def test_full_disk_loses_no_checkpoint(tmp_path, encoder, samples, monkeypatch):
 
 
 def test_kill_loses_no_checkpoint(tmp_path, encoder, samples):
-    """Kills a run that saves all the time, again and again; each time it can be resumed."""
+    """Repeatedly kills a run that saves after every step; each time it can be resumed."""
     script = tmp_path / "forever.py"
     script.write_text(
         textwrap.dedent(f"""
@@ -112,7 +112,7 @@ def test_kill_loses_no_checkpoint(tmp_path, encoder, samples):
         seen += map(int, process.stdout.read().split())
         process.wait()
         progress, _ = checkpoint.read_progress(checkpoint.newest_checkpoint(tmp_path / "run"))
-        # A step is told before its checkpoint is written and after the one before it was.
+        # A step is reported after the previous checkpoint was written and before its own.
         assert seen[-1] - 1 <= progress.step <= seen[-1] + 1
         reached = progress.step
     loop = {"max_steps": reached + 3, "checkpoint_every": 0, "evaluate_every": 0}

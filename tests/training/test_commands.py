@@ -118,7 +118,7 @@ def test_an_onnx_file_measures_as_its_checkpoint(run, folder):
 
 
 def test_train_on_visits_and_a_damaged_file(run, folder):
-    """The candidates' shares through the command; the torn last game is told and left out."""
+    """Training on visits through the command; the truncated last game is reported and skipped."""
     torn = folder / "torn.hcpe3"
     torn.write_bytes((folder / "games.hcpe3").read_bytes()[:-50])
     options = ("--set", "loss.policy_target=visits", "--set", "data.duplicates=average")
@@ -174,7 +174,7 @@ def test_errors_are_one_line(run, folder):
     ids=lambda path: path.stem,
 )
 def test_every_shipped_config_trains(path, folder):
-    """As given, but for a few steps of a few samples."""
+    """The shipped config, with a few steps of a few samples."""
     assert tomllib.loads(path.read_text())["model"]
     overrides = (
         "loop.max_steps=2",
@@ -192,10 +192,10 @@ def test_every_shipped_config_trains(path, folder):
 
 
 def write_first_games(path, games):
-    """The first games of the bundled sample as an hcpe3 file of their own.
+    """The first games of the bundled sample as an hcpe3 file.
 
-    hcpe3: 36 bytes a game (hcp, u16 plies, result, opponent), then a ply each
-    {u16 move, s16 score, u16 candidates} and 4 bytes a candidate.
+    hcpe3: 36 bytes per game (hcp, u16 plies, result, opponent), then per ply
+    {u16 move, s16 score, u16 candidates} and 4 bytes per candidate.
     """
     data = lzma.decompress(records.sample_path().read_bytes())
     at = 0

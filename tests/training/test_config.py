@@ -103,7 +103,7 @@ def test_errors_name_key_and_file(path, text, message):
         ("model.net=resnet1x99999999999", "model.net = resnet1x99999999999: "),
     ],
 )
-def test_what_only_the_machine_refuses_is_told_in_one_line(override, message, path, tmp_path):
+def test_what_the_machine_rejects_is_reported_in_one_line(override, message, path, tmp_path):
     path.write_text("")
     config = load_config(path, ["device.device=cpu", override])
     samples = records.load_samples(records.sample_path()).take(slice(0, 500))

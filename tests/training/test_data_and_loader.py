@@ -81,7 +81,7 @@ def test_batches_hold_the_samples_while_promised():
         previous = batch
 
 
-def test_mirror_flips_about_half_and_anew():
+def test_mirror_flips_about_half_differently_each_epoch():
     class Recorder(ToyEncoder):
         def __init__(self):
             self.flips = []

@@ -1,4 +1,4 @@
-"""A few steps on real games for each option that changes what is learnt or from what."""
+"""A few steps on real games for each option that changes the inputs or targets."""
 
 import numpy as np
 import pytest

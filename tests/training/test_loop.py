@@ -20,7 +20,7 @@ def train_losses(result):
     return {e["step"]: e["loss"] for e in result.history if e["kind"] == "train"}
 
 
-def test_learns_what_can_be_learnt(tmp_path, encoder):
+def test_learns_a_learnable_rule(tmp_path, encoder):
     config = make_config(
         loop={"max_steps": 150, "evaluate_every": 0},
         model={"net": "resnet1x16"},
@@ -91,13 +91,13 @@ def test_every_epoch_shows_each_sample_once(tmp_path, encoder, samples):
     config = make_config(loop={"epochs": 2, "max_steps": 0})
     result = run(tmp_path / "run", config, encoder, samples)
     assert result.samples == 2 * 240  # 24 of 30 games, the last batch smaller
-    # 8 batches an epoch: 5 at once neither repeat nor stretch, but for the last step's rest.
+    # 8 batches per epoch: 5 in parallel neither repeat nor skip any, except in the last step.
     config = make_config(loop={"epochs": 3, "max_steps": 0, "accumulate": 5})
     result = run(tmp_path / "five", config, encoder, samples)
     assert (result.step, result.samples) == (5, 3 * 240 + 32)
 
 
-def test_another_batch_size_goes_on_where_the_run_stopped(tmp_path, encoder, samples):
+def test_another_batch_size_resumes_where_the_run_stopped(tmp_path, encoder, samples):
     seen = []
 
     class Watching(type(encoder)):
@@ -231,8 +231,8 @@ def test_gradients_that_overflow_halve_the_scale_and_step_nowhere(tmp_path, enco
 
 @pytest.mark.slow
 def test_compiled_is_the_same_network(tmp_path, encoder, samples):
-    """At a rate at which losses don't drift apart by what gradients are rounded by. torch's
-    compiler takes the better part of a minute on a processor.
+    """At a learning rate so low that rounding of gradients doesn't separate the losses. torch's
+    compiler takes most of a minute on a CPU.
     """
     slow = {"rate": 1e-4}
     plain = run(tmp_path / "plain", make_config(schedule=slow), encoder, samples)
@@ -313,7 +313,7 @@ def test_missing_moves_train_the_value_only(tmp_path, encoder):
 
 
 def test_accumulation_equals_one_large_batch(tmp_path, encoder):
-    """Without batch norm, whose statistics would be those of the micro-steps: the policy alone."""
+    """Without batch norm, whose statistics would be per micro-batch: the policy alone."""
     net = {"family": "cnn", "layers": 2, "channels": 8, "norms": 0}
     runs = []
     for size, accumulate in ((240, 1), (60, 4)):

@@ -30,7 +30,7 @@ def test_loss_is_the_formula():
     assert found.total == pytest.approx(total.item(), rel=1e-5)
 
 
-def test_shares_sum_to_the_batch():
+def test_micro_batch_losses_sum_to_the_batch():
     torch.manual_seed(1)
     policy, value = torch.randn(9, 7, requires_grad=True), torch.randn(9, requires_grad=True)
     label = torch.tensor([1, -1, 6, 0, -1, 3, 3, -1, -1])
@@ -124,7 +124,7 @@ def test_entropy_bonus_and_result_weights():
     with_bonus = losses(logits, torch.zeros(6), to, LossConfig(entropy_bonus=0.3), Size(6, 6))
     assert with_bonus.policy == plain.policy
     assert with_bonus.total == pytest.approx((plain.total - 0.3 * entropy).item(), rel=1e-5)
-    to.label[:2] = NO_LABEL  # of the others alone
+    to.label[:2] = NO_LABEL  # the mean over the others
     some = losses(logits, torch.zeros(6), to, LossConfig(entropy_bonus=0.3), Size(6, 4))
     bonus = losses(logits, torch.zeros(6), to, LossConfig(), Size(6, 4)).total - some.total
     entropy = -(p * p.log()).sum(1)[2:].mean()

@@ -1,4 +1,4 @@
-"""Shares of moves, averaged duplicates, the fitted coefficient: from samples to batches."""
+"""Soft policy targets, averaged duplicates, the fitted coefficient: from samples to batches."""
 
 import dataclasses
 import itertools
@@ -34,7 +34,7 @@ def as_dicts(targets):
     ]
 
 
-def test_weights_become_shares():
+def test_weights_are_normalised():
     shares = shares_of([{5: 3, 6: 1}, {}, {7: 0, 8: 0}])
     assert as_dicts(shares) == [{5: 0.75, 6: 0.25}, {}, {7: 0.5, 8: 0.5}]
     sharp = shares.at_temperature(0.5)
@@ -45,7 +45,7 @@ def test_weights_become_shares():
     assert share.tolist() == [0.5, 0.5, 0.75, 0.25]
 
 
-def test_batches_carry_shares_as_labels():
+def test_batches_carry_soft_targets_as_labels():
     samples = make_samples(3)
     samples.move16[1] = 0
     part = Part.whole(samples, shares_of([{5: 3, 6: 1}, {}, {9: 1}]))
@@ -71,7 +71,7 @@ def test_duplicates_become_one_mean():
 
 
 def test_averaged_results_keep_their_draws():
-    """One won and one lost are no draw: the gradient is the mean of the samples'."""
+    """A win and a loss aren't a draw: the gradient is the mean of both samples'."""
     samples = make_samples(6)
     samples.hcp[1] = samples.hcp[0]
     samples.hcp[[3, 4, 5]] = samples.hcp[2]
@@ -95,7 +95,7 @@ def test_averaged_results_keep_their_draws():
     assert twice.draws.tolist() == [0, 0.5]
 
 
-def test_temperature_needs_shares(tmp_path, encoder, samples):
+def test_temperature_needs_soft_targets(tmp_path, encoder, samples):
     config = make_config(loss={"policy_temperature": 2.0})
     with pytest.raises(ConfigError, match=r"policy_temperature = 2\.0: without visits"):
         training.train(config, samples, None, tmp_path / "run", encoder=encoder)
@@ -103,7 +103,7 @@ def test_temperature_needs_shares(tmp_path, encoder, samples):
     training.train(averaged, samples, None, tmp_path / "run", encoder=encoder)
 
 
-def test_a_mask_of_shares_leaves_unlabelled_rows_alone():
+def test_a_mask_of_soft_targets_keeps_unlabelled_rows():
     samples = records.load_samples(records.sample_path()).take(slice(20, 24))
     samples.move16[1] = 0
     moves = samples.move16
@@ -113,7 +113,7 @@ def test_a_mask_of_shares_leaves_unlabelled_rows_alone():
     assert np.array_equal(batch.targets.legal, encoder.legal(samples, np.arange(4)))
 
 
-def test_duplicates_without_moves_and_with_shares():
+def test_duplicates_without_moves_and_with_soft_targets():
     samples = make_samples(3)
     samples.hcp[1] = samples.hcp[0]
     samples.move16[:] = [0, 4, 0]
@@ -171,7 +171,7 @@ def test_mapped_batches_are_those_in_memory(tmp_path, temperature):
         total = int(count.sum())
         game.candidates = records.Candidates(
             count,
-            np.repeat(game.moves, count),  # the same move again and again is a share too
+            np.repeat(game.moves, count),  # one repeated move is a distribution too
             rng.integers(0, 30, total).astype(np.uint16),
         )
     records.write_games(tmp_path / "games.hcpe3", games)

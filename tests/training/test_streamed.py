@@ -38,7 +38,7 @@ def split(files, **sections):
 
 
 def shown(loader, start=None):
-    """What each batch of an epoch shows."""
+    """The samples of each batch of an epoch."""
     with contextlib.closing(loader.batches(start, epochs=1)) as batches:
         return [
             (b.samples.hcp[b.rows].tobytes(), b.targets.label.tobytes(), b.inputs[0].tobytes())
@@ -93,7 +93,7 @@ def test_processes_share_each_batch(files) -> None:
 
 
 @pytest.mark.parametrize("target", ["move", "visits"])
-def test_a_resumed_run_goes_on_with_the_same_losses(files, tmp_path, target) -> None:
+def test_a_resumed_run_has_the_same_losses(files, tmp_path, target) -> None:
     loss = {"policy_target": target}
     if target == "visits":
         loss |= {"hard_fraction": 0.5, "policy_temperature": 2.0}
@@ -147,7 +147,7 @@ def test_soft_targets_are_those_of_loaded_files(files) -> None:
     assert targets(part) == targets(loaded)
 
 
-def test_what_a_window_cannot_do_is_told(files, tmp_path) -> None:
+def test_what_a_window_cannot_do_is_reported(files, tmp_path) -> None:
     for data, words in (
         ({"cache": "x"}, "no cache"),
         ({"train_limit": 5}, "train_limit"),

@@ -1,4 +1,4 @@
-"""Muon, the auxiliary soft policy head, weights by surprise: what each does, and in a run."""
+"""Muon, the auxiliary soft policy head, surprise weights: each alone, and in a run."""
 
 from __future__ import annotations
 
@@ -191,7 +191,7 @@ def test_surprising_positions_weigh_more():
 
 
 def test_a_target_that_is_met_is_no_surprise():
-    """Of soft targets the divergence counts, not the entropy of the target."""
+    """With soft targets the surprise is the divergence, without the target's entropy."""
     shares = torch.tensor([[0.5, 0.5], [1.0, 0.0]])
     logits = torch.tensor([[5.0, 5.0, -20.0], [0.0, 0.0, -20.0]])
     to = Targets(

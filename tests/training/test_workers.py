@@ -14,7 +14,7 @@ def batch():
     return next(Loader(Part.whole(make_samples(50)), ToyEncoder(), 50).batches())
 
 
-def test_shares_are_the_batch_in_order(batch):
+def test_parts_are_the_batch_in_order(batch):
     before = torch.get_num_threads()
     workers = Workers(3, 1)
     names = set()
@@ -29,7 +29,7 @@ def test_shares_are_the_batch_in_order(batch):
     assert [index for index, _ in found] == [0, 1, 2]
     assert [row for _, rows in found for row in rows] == batch.rows.tolist()
     assert threading.current_thread().name not in names
-    assert len(workers.map(look, batch.part(0, 17))) == 2  # shares of 8 at least
+    assert len(workers.map(look, batch.part(0, 17))) == 2  # parts of at least 8
     assert workers.map(lambda i, share: len(share), batch.part(0, 5)) == [5]
     with pytest.raises(ZeroDivisionError):
         workers.map(lambda i, share: 1 / 0, batch)
@@ -52,7 +52,7 @@ def test_replicas_share_weights_and_add_gradients():
     policy, value = net(*boards)
     (policy.square().sum() + value.sum()).backward()
     for a, p in zip(found, net.parameters(), strict=True):
-        torch.testing.assert_close(a, p.grad, rtol=1e-5, atol=1e-4)  # sums in another order
+        torch.testing.assert_close(a, p.grad, rtol=1e-5, atol=1e-4)  # another summation order
     assert all(p.grad is None for n in replicas.networks[1:] for p in n.parameters())
     with torch.no_grad():
         for p in net.parameters():

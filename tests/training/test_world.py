@@ -1,4 +1,4 @@
-"""Two processes under torchrun train the network that one process trains."""
+"""Two processes under torchrun train the same network as one process."""
 
 import contextlib
 import os
@@ -62,11 +62,11 @@ def command(folder, games, name, *, processes, resume=False, steps=0):
 
 
 def test_two_processes_equal_one(tmp_path, games):
-    """The same shares of the same batches, so the same gradients, losses and weights."""
+    """The same parts of the same batches, so the same gradients, losses and weights."""
     # Seven steps: the epoch's last batch is too small for one process to share it out.
     command(tmp_path, games, "one", processes=1, steps=7)
     said = command(tmp_path, games, "two", processes=2, steps=7)
-    assert said.count("samples/s)") == 1  # one process speaks
+    assert said.count("samples/s)") == 1  # only one process prints
     logs = [training.read_log(tmp_path / name) for name in ("one", "two")]
     facts = [next(e for e in log if e["kind"] == "run") for log in logs]
     assert [fact["processes"] for fact in facts] == [1, 2]
@@ -123,7 +123,7 @@ def test_two_processes_resume(tmp_path, games):
 
 
 def test_a_share_may_be_empty():
-    """A last batch of one position leaves the first of two processes without any."""
+    """A last batch of one position leaves the first of two processes with none."""
     shares = [World(rank, 2).shard(1) for rank in (0, 1)]
     assert [len(range(1)[share]) for share in shares] == [0, 1]
     samples = make_samples(1)

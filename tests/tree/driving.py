@@ -1,4 +1,4 @@
-"""Runs a tree as a searcher does, in the ways that tests want to vary."""
+"""Runs a tree like a searcher, with the variations that tests need."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class Driver:
         }
 
     def in_flight(self) -> int:
-        """Visits in flight in all nodes that can be reached."""
+        """Visits in flight in all reachable nodes."""
         total = 0
         stack: list[list[int]] = [[]]
         while stack:

@@ -1,4 +1,4 @@
-"""Batches in flight: any number, any order, cancelled or dropped, and no trace left."""
+"""Batches in flight: any number, any order, cancelled or dropped, leaving no trace."""
 
 import numpy as np
 import pytest
@@ -75,8 +75,8 @@ def test_a_leaf_in_flight_is_not_queued_twice() -> None:
     assert sum(n for n, _ in driver.edges().values()) == driver.batches[0].rows
 
 
-def test_a_visit_in_flight_is_worth_what_it_was_selected_for() -> None:
-    """A move without a value counts as first-play urgency had it, another as its mean."""
+def test_a_visit_in_flight_counts_at_its_selection_value() -> None:
+    """An unvisited move is valued by first-play urgency, a visited one by its mean."""
     evaluator = FixedEvaluator(max_batch=8, slots=2, default_value=0.3)
     evaluator.add(Board(), {"7g7f": 0.6, "2g2f": 0.3}, 0.6)
     driver = Driver(evaluator, Board(), temperature=1.0, fpu_reduction_root=0.0)
@@ -93,8 +93,8 @@ def test_a_visit_in_flight_is_worth_what_it_was_selected_for() -> None:
 
 
 def test_few_playouts_are_lost_to_a_leaf_in_flight() -> None:
-    """Where one move is far likelier than all others, meeting its leaf again and again must
-    turn the playouts away soon.
+    """If one move is far likelier than all others, colliding at its leaf must
+    divert the playouts soon.
     """
     evaluator = FixedEvaluator(max_batch=16, slots=2)
     evaluator.add(Board(), {"7g7f": 0.9}, 0.5)

@@ -1,4 +1,4 @@
-"""Frozen trees. A change here is a change of how the search plays: intended ones refreeze."""
+"""Golden trees. A difference means that the search plays differently; update only on purpose."""
 
 import pytest
 from driving import Driver

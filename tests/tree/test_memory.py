@@ -1,4 +1,4 @@
-"""Roots that move, memory that runs out, moves that are left out."""
+"""Moving roots, exhausted memory, excluded moves."""
 
 import random
 
@@ -50,7 +50,7 @@ def test_a_private_root_is_found_again_along_the_game() -> None:
     assert driver.tree.check() == ""
 
 
-def test_a_full_tree_forgets_and_goes_on() -> None:
+def test_a_full_tree_frees_nodes_and_continues() -> None:
     board = Board(MIDDLE)
     driver = Driver(load("random:4"), board, memory=1 << 20)
     seen = 0
@@ -111,7 +111,7 @@ def test_search_moves_leave_the_root_as_it_was(rows: int) -> None:
     driver.tree.set_search_moves(driver.root, [worst, best])
     driver.run(300, rows=rows)
     assert driver.tree.root_moves(driver.root)[0].move16 == best
-    driver.tree.set_search_moves(driver.root, [worst])  # goes on where it was
+    driver.tree.set_search_moves(driver.root, [worst])  # continues from where it was
     assert driver.visits() >= 300
     assert driver.tree.check() == ""
     driver.tree.set_search_moves(driver.root, [])
@@ -140,7 +140,7 @@ KINGS = ("5i5h", "5a5b", "5h5i", "5b5a")
 
 @pytest.mark.parametrize("is_whole_first", [True, False])
 def test_search_moves_where_the_game_has_repeated(is_whole_first: bool) -> None:
-    """There the root and its children have nodes of their own."""
+    """With a history, the root and its children have private nodes."""
     start = Board("4k4/9/9/9/9/9/9/9/4K4 b - 1")
     for usi in KINGS:
         start.push(Move.from_usi(usi))

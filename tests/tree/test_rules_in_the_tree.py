@@ -1,4 +1,4 @@
-"""What the rules settle without the network: repetitions, mates, declarations, the ply limit."""
+"""Nodes decided by the rules: repetitions, mates, declarations, the ply limit."""
 
 import numpy as np
 import pytest
@@ -39,7 +39,7 @@ def test_a_move_that_repeats_a_position_of_the_game_is_worth_a_draw() -> None:
     repeating = moves[move16("2h3h")]
     assert repeating.repetition == Repetition.DRAW
     assert repeating.visits > 0
-    assert repeating.value == pytest.approx(0.9, abs=1e-3)  # Black's move brings the draw about
+    assert repeating.value == pytest.approx(0.9, abs=1e-3)  # Black's move makes the draw
     assert driver.tree.root_moves(driver.root)[0].move16 == move16("2h3h")
 
 
@@ -61,7 +61,7 @@ def test_the_repetition_of_one_path_does_not_spoil_another() -> None:
 
 
 def test_only_nodes_of_their_own_hold_repetitions() -> None:
-    """Two ways into a cycle: what one finds of it stays out of the nodes that both use."""
+    """Two paths into a cycle: path-dependent values stay out of the shared nodes."""
     driver = Driver(load("uniform"), Board(KINGS)).run(3000)
     assert driver.tree.stats.repeated > 100
     stack: list[list[int]] = [[]]
@@ -102,7 +102,7 @@ def test_a_repetition_is_entered_by_the_losing_side_and_avoided_by_the_winning()
 
 
 class RookJudge(UniformEvaluator):
-    """Every position is worth so much to the side that has the rook."""
+    """A constant value for the side that has the rook."""
 
     def __init__(self, value: float) -> None:
         super().__init__(max_batch=1)

@@ -1,4 +1,4 @@
-"""Options of the search that are off by default: against plain PUCT, or by their definition."""
+"""Search options that are off by default, against plain PUCT or their definition."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ def test_equal_to_plain_puct(sfen: str, ours: dict[str, float], oracle: dict[str
         plain.run(driver.run(visits).visits())
         assert driver.edges() == plain.edges(), visits
     usual.run(driver.visits())
-    assert usual.edges() != plain.edges()  # the option does something here
+    assert usual.edges() != plain.edges()  # the option has an effect here
     assert driver.tree.check() == ""
 
 
 def test_squares_are_those_of_the_values() -> None:
-    """With one visit per node below the root each value is known by itself."""
+    """With one visit per node below the root, each value is known separately."""
     evaluator = RandomEvaluator(3, spread=0.0)
     driver = Driver(evaluator, Board(), c_init_root=100.0).run(31)
     edges = [e for e in driver.tree.view(driver.root).edges if e[1]]

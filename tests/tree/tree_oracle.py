@@ -1,4 +1,4 @@
-"""PUCT written plainly, one playout and one evaluation at a time: what the tree must equal.
+"""Reference PUCT, one playout and one evaluation at a time, that the tree must equal.
 
 Nodes are kept in a dict. A shared node's key is its position; a private node's key is the chain
 of moves from the last shared node on its path.
@@ -45,7 +45,7 @@ class Node:
 
 
 def quantise(p: np.float32) -> np.float32:
-    """A prior as 16 bits hold it."""
+    """A prior rounded to its 16-bit storage."""
     base = (127 - 31) << 23
     bits = int(np.float32(p).view(np.uint32))
     code = 0 if bits <= base else (bits - base + (1 << 11)) >> 12
@@ -137,7 +137,7 @@ class Oracle:
         return F(F(1.74) + F(F(F(self.temperature_root) - F(1.74)) * F(0.5**depth)))
 
     def stdev(self, node: Node) -> float:
-        """The spread of all values that the node has had, with two visits of 0.40 / 2 added."""
+        """Standard deviation of the node's values, with two prior visits of 0.40 / 2 added."""
         squares = max(0.0, node.squares - node.w * node.w / node.n) / ONE**2
         return float(np.sqrt((2 * (0.5 * float(F(0.4))) ** 2 + squares) / (2 + node.n)))
 

@@ -1,4 +1,4 @@
-"""Engines of Debian's packages through their adapters; each plays real moves and a game."""
+"""Engines from Debian's packages through their adapters: moves and a game each."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from komadori.usi.protocol import STARTPOS, GoCommand, InfoLine, Score
 
 pytestmark = pytest.mark.engine
 
-#: What each engine can be limited by, quick.
+#: A short limit that each engine supports.
 QUICK = {
     "gnushogi": GoCommand(depth=3),
     "gpsusi": GoCommand(),
@@ -61,7 +61,7 @@ def test_moves_and_drops_are_understood_both_ways(name: str, start: Start) -> No
 
 @pytest.mark.parametrize("name", QUICK)
 def test_a_whole_game(name: str, start: Start) -> None:
-    """Against random moves, which every engine beats soon."""
+    """Against random moves, which every engine beats quickly."""
     engine = EnginePlayer(start(name), limits=QUICK[name])
     weak = make("random?seed=3")
     opening = Opening(moves=("7g7f", "3c3d"))
@@ -111,7 +111,7 @@ def test_gnushogi_follows_a_game_and_jumps(start: Start) -> None:
         moves.append(thought.best.move)
         board = Opening(moves=tuple(moves)).board()
         moves.append(next(iter(board.legal_moves)).usi())
-    # another line, other depth: set up anew
+    # another line and depth: the position is set up again
     thought = engine.think(STARTPOS, MOVES, GoCommand(depth=1), 10.0)
     Opening(moves=(*MOVES, thought.best.move)).board()
 

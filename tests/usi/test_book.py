@@ -1,4 +1,4 @@
-"""Opening books: read, drawn from, made from games, and played by the engine."""
+"""Opening books: reading, sampling, building from games, use by the engine."""
 
 from __future__ import annotations
 
@@ -192,7 +192,7 @@ def test_the_engine_plays_its_book(book: Path) -> None:
             gui.send("go btime 1000 wtime 1000")
             drawn.add(gui.expect("bestmove").split()[1])
         assert drawn == {"7g7f", "2g2f"}
-        # Out of the book, for analysis, or beyond its moves the searcher works.
+        # Out of book, for analysis, or beyond its ply limit, the searcher is used.
         for line in ("go infinite", "go nodes 10 searchmoves 7g7f"):
             gui.send(line, "stop")
             gui.expect("bestmove")

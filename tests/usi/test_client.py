@@ -1,4 +1,4 @@
-"""The client against an engine of a few lines that misbehaves on request."""
+"""The client against a scripted engine that misbehaves on request."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ def test_lines_of_analysis_wait_for_the_answer_and_are_never_those_of_another_se
         read = [process.read(deadline) for _ in range(3)]
         assert read == ["info depth 1", "info depth 2", "bestmove 7g7f"]
         with pytest.raises(EngineTimeoutError, match="info string late"):
-            process.read(time.monotonic() + 1.0)  # held; the complaint has it
+            process.read(time.monotonic() + 1.0)  # kept for the error message
         assert process.pending() == ["info string late"]
         process.send("b")
         deadline = time.monotonic() + 20

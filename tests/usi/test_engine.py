@@ -1,4 +1,4 @@
-"""The server against recorded dialogues and bad manners, with a searcher that waits."""
+"""The server against recorded dialogues and misbehaving GUIs, with a fake searcher."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def test_clocks_reach_the_searcher() -> None:
 
 
 def test_time_is_never_overstepped() -> None:
-    """The searcher waits for `stop`; the front sees to the clock by itself: in time by as much as
-    the system wakes threads in time.
+    """The searcher waits for `stop`; the server enforces the clock itself, as precisely as
+    the system wakes threads.
     """
     with Gui().ready() as gui:
         gui.send("position startpos")
@@ -168,15 +168,15 @@ def test_ponderhit_searches_on_under_the_clock() -> None:
         began = time.monotonic()
         gui.send("ponderhit")
         gui.expect("bestmove")
-        assert 0.03 < time.monotonic() - began < 2  # the system's own delays included
+        assert 0.03 < time.monotonic() - began < 2  # including the system's delays
         assert bestmoves(gui.rest()) == []
     (pondering,), (real,) = gui.source.searcher.seen, gui.source.searcher.hits
-    assert pondering.ponder  # one search, which goes on
+    assert pondering.ponder  # one search, which continues
     assert not real.ponder
     assert real.byoyomi_ms == 200
 
 
-def test_the_tree_search_goes_on_after_ponderhit() -> None:
+def test_the_tree_search_continues_after_ponderhit() -> None:
     from komadori.players.searchers import SearcherBuilder
     from komadori.usi.options import option_table
 
@@ -196,7 +196,7 @@ def test_the_tree_search_goes_on_after_ponderhit() -> None:
         words = last.split()
         nodes, nps, time_ms = (int(words[words.index(w) + 1]) for w in ("nodes", "nps", "time"))
         assert pondered > 0
-        assert time_ms <= since_hit_ms + 1  # as the nodes are: not of the second before
+        assert time_ms <= since_hit_ms + 1  # like the nodes, not those of a second before
         assert nodes * 0.95 <= nps * time_ms / 1000 + nps / 1000
         assert nps * time_ms / 1000 <= nodes * 1.05
         assert bestmoves(gui.rest()) == []
@@ -227,7 +227,7 @@ def test_stochastic_ponder_thinks_before_the_reply() -> None:
         gui.expect("info depth")
         gui.send("ponderhit")
         black = gui.expect("bestmove").split()[1]
-        gui.send("go ponder", "stop")  # the reply was another: any legal answer will do
+        gui.send("go ponder", "stop")  # ponder miss: any legal answer is valid
         missed = gui.expect("bestmove").split()[1]
         board = Board()
         board.push_usi("7g7f")
@@ -311,14 +311,14 @@ def test_quit_while_loading() -> None:
 
 
 def test_quit_in_a_search_still_gives_the_answer() -> None:
-    """A client's thread may be waiting for it: cshogi's runner quits while an engine ponders."""
+    """A client's thread may wait for the answer: cshogi's runner quits while an engine ponders."""
     with Gui().ready() as gui:
         gui.send("go ponder btime 1000 wtime 1000", "gameover", "quit")
         gui.expect("bestmove")
         assert gui.join() == 0
 
 
-# ---------------------------------------------------------------------------- manners of GUIs
+# ---------------------------------------------------------------------------- GUIs
 
 
 def test_shogihome_changes_multipv_in_a_search() -> None:
@@ -378,7 +378,7 @@ def test_mate_scores_and_ponder_moves() -> None:
 
 
 MATE = "4k4/9/9/9/9/9/9/9/4K4 b 2R2B4G4S4N4L18P 1"
-#: Checks almost without end: forty million nodes do not settle it.
+#: Very long lines of checks: forty million nodes don't solve it.
 OPEN = "9/9/9/9/4k4/9/9/9/4K4 b 2RB2N2Lb4g4s2n2l18p 1"
 
 

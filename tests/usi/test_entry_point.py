@@ -208,9 +208,9 @@ def test_models_beside_the_launcher_come_first(
 # ---------------------------------------------------------------------------- time
 
 
-@pytest.mark.slow  # it looks at the clock: for a quiet machine
+@pytest.mark.slow  # depends on timing: for a quiet machine
 def test_a_network_search_keeps_its_byoyomi() -> None:
-    """By the engine's own clock, with room for what a loaded system adds."""
+    """By the engine's own clock, with a margin for a loaded system."""
     command = [*COMMAND, "--model", "random:3", "--option", "UCT_Threads=1"]
     moves: list[str] = []
     with UsiEngine(command) as engine:

@@ -1,4 +1,4 @@
-"""Hostile input by the thousand: every `go` gets its answer, and the engine stays."""
+"""Fuzzed input: every `go` is answered, and the engine survives."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def fuzz(lines: int, seed: int, gui: Gui | None = None) -> None:
             sent += len(batch)
             gui.send(*batch, "stop", "isready")
             gui.expect("readyok", within_s=20.0)
-        # Whatever still runs is ended and answered before the last position is searched.
+        # A running search is stopped and answered before the last position is searched.
         gui.send("stop", "position startpos moves 7g7f", "go nodes 1", "usi")
         expected += 1
         gui.expect("usiok", within_s=20.0)

@@ -1,4 +1,4 @@
-"""What a model brings along for the options: its card's coefficient and its .ini."""
+"""Option defaults from a model: its card's coefficient and its .ini."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def built(model: Path, **changes: str) -> tuple[OptionTable, SearcherBuilder]:
 def test_an_ini_beside_the_model_overrides_defaults(model: Path) -> None:
     model.with_name("m.onnx.ini").write_text(INI)
     options, _ = built(model, C_init="200")
-    assert options.number("C_init") == 200  # somebody's wish
+    assert options.number("C_init") == 200  # set explicitly
     assert options.number("Eval_Coef") == 285  # before the card
     assert options.settings()["temperature"] == 1.4
     assert options.number("DNN_Batch_Size") == 4
-    assert options.take_changes() == frozenset()  # or it would be built again and again
+    assert options.take_changes() == frozenset()  # or the engine would be rebuilt every time
     notes = options.take_notes()
     assert "m.onnx.ini: Softmax_Temperature=140" in notes
     assert any("'UCT_Threads2' is no option" in note for note in notes)
@@ -97,7 +97,7 @@ def test_a_model_that_cannot_be_loaded_leaves_no_defaults(model: Path, tmp_path:
     assert options.number("Eval_Coef") == 612
 
 
-def test_what_a_player_is_told_no_model_overrides(model: Path) -> None:
+def test_explicit_player_options_override_the_model(model: Path) -> None:
     for text, coef, draw_ply in (("?Eval_Coef=756&Draw_Ply=0", 756, 0), ("?C_init=144", 612, 9)):
         player = make(f"{model}{text}")
         assert isinstance(player, SearchPlayer)

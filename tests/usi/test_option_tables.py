@@ -1,4 +1,4 @@
-"""The tables of options agree with the settings they stand for."""
+"""The option tables agree with the settings that they map to."""
 
 from __future__ import annotations
 

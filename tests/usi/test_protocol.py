@@ -1,4 +1,4 @@
-"""USI lines as values and back."""
+"""Parsing and formatting of USI lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The installed engine driven through whole games by programs that others wrote."""
+"""The installed engine in whole games under other people's USI clients."""
 
 from __future__ import annotations
 

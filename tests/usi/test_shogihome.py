@@ -1,4 +1,4 @@
-"""Dialogues in the order and form in which ShogiHome holds them, replayed to a real process.
+"""ShogiHome's USI dialogues, replayed to a real process.
 
 What it sends when is taken from its engine process and from the logs of its CSA bridge
 (github.com/sunfish-shogi/shogihome at 040d2921, src/background/usi/engine.ts and

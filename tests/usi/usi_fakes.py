@@ -1,4 +1,4 @@
-"""A searcher that does as it is told, and a server on a pair of pipes to try it with."""
+"""A fake searcher, and a USI server on a pair of pipes."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def an_info(board: Board, multipv: int = 1, **changes: Any) -> Info:
 class FakeSearcher:
     """Searches by waiting: until its limits (a node takes 10 us), or until stopped.
 
-    With `heeds_stop` False it sleeps through everything for a second.
+    With `heeds_stop` False it ignores `stop` and sleeps for a second.
     """
 
     def __init__(self) -> None:
@@ -102,7 +102,7 @@ class FakeSearcher:
 
 
 class FakeSource:
-    """Builds FakeSearchers, as slowly and as badly as the test wants."""
+    """Builds FakeSearchers, with the delay or failure that the test sets."""
 
     def __init__(self, load_s: float = 0.0, error: str = "") -> None:
         self.load_s = load_s
@@ -183,7 +183,7 @@ class Gui:
                 return line
 
     def rest(self, quiet_s: float = 0.1) -> list[str]:
-        """What comes until nothing has come for a while."""
+        """All lines until none has arrived for a while."""
         lines: list[str] = []
         with contextlib.suppress(queue.Empty):
             while (line := self.lines.get(timeout=quiet_s)) is not None:
@@ -222,7 +222,7 @@ def bestmoves(lines: Iterable[str]) -> list[str]:
 
 
 class Lateness:
-    """How long a block takes, and by how much the system wakes a thread too late meanwhile."""
+    """The time that a block takes, and the system's largest wake-up delay meanwhile."""
 
     TICK_S = 0.005
 

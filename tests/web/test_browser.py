@@ -195,7 +195,7 @@ def test_every_screen_fits_is_accessible_and_speaks_the_language(
     assert not problems, "\n".join(problems)
 
 
-#: All that a page shows or tells a screen reader, but for code and keys.
+#: All text that a page shows or exposes to screen readers, except code and keys.
 SHOWN_TEXT = """() => {
     const found = [];
     for (const e of document.body.querySelectorAll('*')) {

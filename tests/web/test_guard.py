@@ -1,4 +1,4 @@
-"""Who gets in: hosts, origins, tokens, sizes, paths, hostile messages."""
+"""Access control: hosts, origins, tokens, sizes, paths, hostile messages."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The library: kept, found, changed, removed; records of every kind read."""
+"""The library: add, find, change, remove; records of every format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inside the network: what pages see is what the network says."""
+"""Inside the network: the pages' data equals the network's outputs."""
 
 from __future__ import annotations
 

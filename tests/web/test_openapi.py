@@ -1,4 +1,4 @@
-"""The HTTP API against its own description: whatever is asked, it answers as it says."""
+"""The HTTP API against its OpenAPI schema."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_the_api_answers_as_it_says(api: Any) -> None:
             suppress_health_check=list(HealthCheck),
         )
         def answers(case: Any) -> None:
-            # A position that the schema allows may be none that the rules allow.
+            # The schema allows positions that the rules reject.
             case.call_and_validate(
                 headers={"host": "127.0.0.1"}, excluded_checks=[positive_data_acceptance]
             )

@@ -1,4 +1,4 @@
-"""Games in the browser: turns, clocks, taking back, ends."""
+"""Games in the browser: turns, clocks, undo, endings."""
 
 from __future__ import annotations
 

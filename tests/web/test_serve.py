@@ -1,4 +1,4 @@
-"""The real server in a process of its own: it starts, it ends, it survives being killed."""
+"""The real server as a process: starting, stopping, restarting after a kill."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ GAME = long_game()
 
 
 class Process:
-    """`komadori web` on a port of its own."""
+    """`komadori web` on a free port."""
 
     def __init__(self, folder: Path, *options: str) -> None:
         self.process = subprocess.Popen(

@@ -1,4 +1,4 @@
-"""Whole games analysed, kept, and taken up again."""
+"""Analyses of whole games: stored and resumed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GAME = "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*5e 2b3c"
 
 
 def study(page: Page, **fields: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Any]:
-    """All that was found, the mistakes, and the last message."""
+    """All evaluations, the mistakes, and the last message."""
     request = page.send("study", **{"games": [{"position": GAME}], "nodes": 30, **fields})
     found, mistakes = [], []
     while True:

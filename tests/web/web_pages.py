@@ -1,4 +1,4 @@
-"""A server in the process, and pages that talk to it."""
+"""A server in this process, and fake pages connected to it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORIGIN = "http://127.0.0.1"
 
 
 class Page:
-    """A page's end of the WebSocket."""
+    """The page's side of the WebSocket."""
 
     def __init__(self, socket: WebSocketTestSession) -> None:
         self._socket = socket
