@@ -78,7 +78,8 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         make_demo(folder, steps=12)
     library = tmp_path_factory.mktemp("library")
     options = [str(REPOSITORY / "docs" / "results"), "--library", str(library)]
-    with running(folder, *options) as server:
+    model = ["--model", ""] if PICTURES else []  # the package's own engine
+    with running(folder, *options, *model) as server:
         yield server
 
 
@@ -243,13 +244,23 @@ def test_a_whole_game_is_analysed_and_its_report_kept(visit: Open) -> None:
         expect(page.get_by_role("button", name=re.compile("^11 "))).to_be_visible()
     else:
         record(page)
-    page.get_by_label("Nodes per move").select_option("200000" if PICTURES else "20000")
+    effort = page.get_by_label(re.compile("(Nodes|Playouts) per move"))
+    effort.select_option("200000" if PICTURES else "100")
     page.get_by_role("button", name="Analyse the game").click()
     expect(page.locator(".study-bar .button.primary")).to_be_visible(timeout=240_000)
     expect(page.locator("canvas, svg.graph, .uplot").first).to_be_visible()
     page.keyboard.press(".")  # the next mistake
     page.wait_for_timeout(1_000 if PICTURES else 0)
     picture(page, "study", whole=True)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")  # the browser's own command too
+    page.emulate_media(media="print")
+    plies = page.locator(".move").count() - 1
+    expect(page.locator(".paper-moves li")).to_have_count(plies)
+    expect(page.locator(".paper-graph polyline")).to_be_visible()
+    expect(page.locator(".paper-mistake .mini-board").first).to_be_visible()
+    expect(page.locator(".side")).to_be_hidden()
+    page.evaluate("dispatchEvent(new Event('afterprint'))")
+    expect(page.locator(".paper")).to_have_count(0)
 
 
 def test_the_inside_of_the_network_is_shown(visit: Open) -> None:

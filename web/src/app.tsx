@@ -4,6 +4,7 @@ import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
 import { Analyse } from './analyse/Analyse';
 import { listenForRecords } from './analyse/Open';
+import { listenForPrinting, Paper } from './analyse/Paper';
 import { followPosition } from './analyse/state';
 import { t, type Key } from './i18n';
 import { isHelpOpen, KeyHelp } from './keys';
@@ -11,6 +12,7 @@ import { href, screen, SCREENS, type Screen } from './router';
 import { arrows, language, notationChoice, pieceSet, theme, type Language, type PieceSet, type Theme } from './settings';
 import { connection } from './socket';
 import { EngineChoice } from './ui/EngineChoice';
+import { isPrinting } from './ui/media';
 import { Notices } from './ui/notices';
 import { Button, Choice, Dialog, Segments } from './ui/parts';
 import type { Notation } from './shogi/notation';
@@ -97,6 +99,7 @@ function Header() {
 
 export function App() {
   useEffect(() => listenForRecords(), []);
+  useEffect(() => listenForPrinting(), []);
   const current = screen();
   const needsSearch = current === 'analyse' || current === 'network';
   useEffect(() => (needsSearch ? followPosition() : undefined), [needsSearch]);
@@ -108,6 +111,7 @@ export function App() {
       <KeyHelp />
       {isSettingsOpen.value && <SettingsDialog />}
       <Notices />
+      {isPrinting.value && <Paper />}
     </>
   );
 }

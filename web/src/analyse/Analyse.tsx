@@ -21,7 +21,7 @@ import { OpenDialog } from './Open';
 import { copyText, gifProgress, recordText, saveGif, savePng, saveRecord } from './save';
 import { SetupDialog } from './Setup';
 import { addGames, game, heat, isBlind, line, node, orientation, play, positionText, preview, shownLines, threats } from './state';
-import { printReport, saveReport } from './report';
+import { saveReport } from './report';
 import { study } from './study';
 
 type DialogName = 'open' | 'setup' | 'headers';
@@ -68,7 +68,7 @@ function GameMenu() {
           { label: t('save.png'), onClick: () => void savePng() },
           { label: t('save.gif'), disabled: gifProgress.value !== undefined, onClick: () => void saveGif() },
           { label: t('save.report'), onClick: () => void saveReport() },
-          { label: t('print'), icon: 'print', onClick: () => printReport() },
+          { label: t('print'), icon: 'print', onClick: () => print() },
           'line',
           { label: t('library.keep'), icon: 'plus', onClick: () => void keepGame() },
         ]}

@@ -51,7 +51,7 @@ export function StudyBar() {
   );
 }
 
-function Summary() {
+export function Summary() {
   void scored.value;
   const nodes = line.value.slice(1);
   const rows = (['sente', 'gote'] as const).map(side => {
@@ -121,15 +121,29 @@ function Stepper({ title, start, usis, lastUsi, kind }: { title: string; start: 
   );
 }
 
+/** What a move gave away and what was better, in words; empty where there is nothing to say. */
+export function insteadText(at: Node): string {
+  const before = at.parent;
+  const loss = lossOf(at);
+  if (!before?.score || !at.score || loss === undefined || loss < 0.005 || !before.score.pv.length) return '';
+  const isMissedMate = before.score.mate !== undefined && before.score.mate > 0;
+  return t(isMissedMate ? 'instead.mate' : 'instead.words', {
+    move: nodeText(at),
+    side: t(`color.${moverOf(at)}`),
+    loss: Math.round(100 * loss),
+    before: percent(before.score.winRate),
+    after: percent(1 - at.score.winRate),
+    best: lineText(before.sfen, before.score.pv, 1, before.usi),
+    mate: scoreText(null, before.score.mate),
+  });
+}
+
 /** "What instead": the move played and the better one, in words and on two boards. */
 export function Instead({ at }: { at: Node }) {
   const before = at.parent;
-  const loss = lossOf(at);
-  if (!before?.score || !at.score || loss === undefined || loss < 0.005 || !before.score.pv.length) return null;
-  const mover = moverOf(at);
-  const best = lineText(before.sfen, before.score.pv, 1, before.usi);
-  const grade = gradeOf(loss);
-  const isMissedMate = before.score.mate !== undefined && before.score.mate > 0;
+  const text = insteadText(at);
+  if (!text || !before?.score || !at.score) return null;
+  const grade = gradeOf(lossOf(at)!);
   return (
     <section class="instead" aria-label={t('instead')}>
       <p>
@@ -138,15 +152,7 @@ export function Instead({ at }: { at: Node }) {
             {t(`grade.${grade}` as Key)} {MARKS[grade]}
           </strong>
         )}{' '}
-        {t(isMissedMate ? 'instead.mate' : 'instead.words', {
-          move: nodeText(at),
-          side: t(`color.${mover}`),
-          loss: Math.round(100 * loss),
-          before: percent(before.score.winRate),
-          after: percent(1 - at.score.winRate),
-          best,
-          mate: scoreText(null, before.score.mate),
-        })}
+        {text}
       </p>
       <div class="steppers">
         <Stepper kind="bad" key={`p${at.id}`} title={t('instead.played')} start={before.sfen} usis={[at.usi, ...at.score.pv]} lastUsi={before.usi} />

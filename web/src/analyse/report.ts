@@ -1,8 +1,7 @@
-// The report of an analysed game: the page that `komadori analyse` makes, or this one on paper.
+// The report of an analysed game: the page that `komadori analyse` makes.
 import { explain, t } from '../i18n';
 import { get } from '../http';
 import { language } from '../settings';
-import { isPrinting } from '../ui/media';
 import { tell } from '../ui/notices';
 import { download, fileName } from './save';
 import { game } from './state';
@@ -22,17 +21,3 @@ export async function saveReport(): Promise<void> {
     tell(explain(e as Error), 'bad');
   }
 }
-
-export function printReport(): void {
-  document.body.classList.add('printing');
-  isPrinting.value = true;
-  // Parts that only paper shows are drawn before the dialog opens.
-  requestAnimationFrame(() =>
-    requestAnimationFrame(() => {
-      print();
-      document.body.classList.remove('printing');
-      isPrinting.value = false;
-    }),
-  );
-}
-

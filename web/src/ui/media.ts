@@ -8,10 +8,10 @@ function matches(query: string) {
   return found;
 }
 
-/** The page is laid out for paper. */
+/** The game is drawn for paper. */
 export const isPrinting = signal(false);
 
 const hasOneColumnBeside = matches('(min-width: 761px) and (max-width: 1639px) and (min-height: 541px)');
 
 /** One column stands beside the board: the graph and the mistakes share it with the moves. */
-export const isShared = computed(() => hasOneColumnBeside.value && !isPrinting.value);
+export const isShared = computed(() => hasOneColumnBeside.value);
