@@ -245,7 +245,7 @@ def test_a_whole_game_is_analysed_and_its_report_kept(visit: Open) -> None:
     else:
         record(page)
     effort = page.get_by_label(re.compile("(Nodes|Playouts) per move"))
-    effort.select_option("200000" if PICTURES else "100")
+    effort.select_option("50000" if PICTURES else "100")
     page.get_by_role("button", name="Analyse the game").click()
     expect(page.locator(".study-bar .button.primary")).to_be_visible(timeout=240_000)
     expect(page.locator("canvas, svg.graph, .uplot").first).to_be_visible()
