@@ -1,8 +1,7 @@
-# make quickstart   trains a small network, plays it, shows the result (about six minutes)
-# make test         the tests
-# make check        format, lint, types, import rules, fast tests
-# Each creates .venv and installs what it needs there; only Python, a C++ compiler and make
-# have to be present.
+# make quickstart   trains a small network, plays matches, writes a result page (about six minutes)
+# make test         runs the tests
+# make check        checks formatting, lint, types and import rules; runs the fast tests
+# Each creates .venv and installs what it needs there. Requires only Python, a C++ compiler and make.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
@@ -49,13 +48,14 @@ $(VENV)/.tools: $(VENV)/.created pyproject.toml
 	$(INSTALL) --group dev
 	touch $@
 
-# The developer's install: editable, and compiler warnings are errors.
+# Development install: editable, compiler warnings are errors.
 $(VENV)/.dev: $(VENV)/.tools $(BUILD_INPUTS)
 	$(INSTALL) --no-build-isolation -C cmake.define.KOMADORI_WERROR=ON -e ".[train,quantize,web]"
 	rm -f $(VENV)/.installed
 	touch $@
 
-# The pages, built into the package and committed (Node 20 or newer; `npm --prefix web ci` first).
+# Builds the browser interface into the package; the output is committed
+# (Node 20 or newer; run `npm --prefix web ci` first).
 web: dev
 	$(BIN)/python web/tools/protocol_types.py
 	npm --prefix web run build
@@ -64,7 +64,7 @@ $(VENV)/.wheels: $(VENV)/.created pyproject.toml
 	$(INSTALL) --group wheels
 	touch $@
 
-# A wheel of this Python and platform, repaired so that it runs on other machines of the platform.
+# Builds a wheel for this Python and platform, repaired to run on other machines of the platform.
 wheel: $(VENV)/.wheels
 	rm -rf build/wheel && mkdir -p dist
 	$(PIP) wheel -q --no-deps --build-constraint constraints.txt -w build/wheel .
@@ -77,8 +77,8 @@ $(VENV)/.docs: $(VENV)/.created pyproject.toml
 	$(INSTALL) --group docs
 	touch $@
 
-# The documentation site in site/; `make docs` also serves it. What it shows needs no network:
-# diagrams are drawn by mermaid, which npm brings once (without npm they stay text).
+# Builds the documentation site in site/; `make docs` also serves it. The site loads nothing from the
+# network: npm downloads mermaid once for the diagrams (without npm they stay text).
 MERMAID := docs/assets/mermaid.min.js
 $(MERMAID):
 	mkdir -p build/mermaid docs/assets
@@ -93,28 +93,28 @@ docs-build: dev $(VENV)/.docs $(MERMAID)
 docs: docs-build
 	$(BIN)/python -m http.server --directory site --bind 127.0.0.1 8000
 
-# That everything optional can be installed side by side (nothing is installed; Python 3.11).
+# Checks that all optional packages resolve together (nothing is installed; Python 3.11).
 resolve: $(VENV)/.created
 	$(INSTALL) --dry-run --ignore-installed --report build/resolve.json \
 	  torch==2.13.0 openvino onnxruntime nncf rsshogi shogiarena ray
 	$(BIN)/python -c "import json; print(*sorted('{name} {version}'.format(**i['metadata']) \
 	  for i in json.load(open('build/resolve.json'))['install']), sep='\n')"
 
-# Attacks on every command: races, kills, full disks, signals, damaged files, hostile servers.
+# Fault injection for every command: races, kills, full disks, signals, damaged files, hostile servers.
 torture: dev
 	$(BIN)/python -m tools.torture
 
-# Commands on a Ray cluster of nodes on this machine, some of them killed. Ray is a large package that
-# nothing else here needs, so only this installs it.
+# Runs commands on a local Ray cluster, killing some of its nodes. Installs Ray, a large package that
+# nothing else here needs.
 test-cluster: dev
 	$(INSTALL) ray
 	$(BIN)/python -m pytest -q -m slow tests/cluster
 
-# The types of the compiled core, written from it and committed; `make lint` holds them current.
+# Writes the type stubs of the compiled core; they are committed, and `make lint` checks them.
 stubs: dev
 	$(BIN)/python tools/stubs.py
 
-# The core built with AddressSanitizer and UBSan, under 100,000 mutated inputs and its tests.
+# Builds the core with AddressSanitizer and UBSan; runs 100,000 mutated inputs and the core's tests.
 SANITIZED := build/sanitize
 SANITIZER_LIBRARIES := $(foreach l,asan ubsan stdc++,$(shell $(CXX) -print-file-name=lib$(l).so))
 sanitize: dev
@@ -130,7 +130,7 @@ sanitize: dev
 	  ASAN_OPTIONS=detect_leaks=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1 \
 	  $(BIN)/python $$run || exit 1; done
 
-# The core without special instructions: cross-compiled for arm64 and run under emulation
+# Cross-compiles the generic core for arm64 and runs perft under emulation
 # (Debian packages g++-aarch64-linux-gnu and qemu-user-static).
 arm64:
 	mkdir -p build/arm64

@@ -22,7 +22,7 @@ class SelfPlaySettings:
     seed: int = 1
     root: str = "gumbel"
     """"noise": Dirichlet noise and moves drawn by visits (AlphaZero, arXiv 1712.01815); "gumbel":
-    sequential halving over sampled moves (arXiv 2104.06303)."""
+    sequential halving over sampled moves (Gumbel MuZero, ICLR 2022)."""
     playouts: int = 200
     """Visits of the root in a full search, kept ones included; of Gumbel's, new ones."""
     fast_playouts: int = 40
