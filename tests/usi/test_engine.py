@@ -526,9 +526,9 @@ def test_a_clock_too_long_for_a_number_is_still_one() -> None:
     [
         ("fly", "info string unknown command 'fly'"),
         ("position", "info string position: expected startpos or sfen"),
-        ("position startpos moves 7g7f xx", "info string position: move 2: 'xx' is no USI move"),
-        ("position startpos moves 0g7f", "info string position: move 1: '0g7f' is no USI move"),
-        ("position startpos moves K*5e", "info string position: move 1: 'K*5e' is no USI move"),
+        ("position startpos moves 7g7f xx", "info string position: move 2: 'xx' isn't a USI move"),
+        ("position startpos moves 0g7f", "info string position: move 1: '0g7f' isn't a USI move"),
+        ("position startpos moves K*5e", "info string position: move 1: 'K*5e' isn't a USI move"),
         ("position startpos moves 先7六歩", "info string position: move 1: "),
         ("position sfen x y z", "info string error: "),
         ("setoption name Nothing value 1", "info string no option 'Nothing'"),

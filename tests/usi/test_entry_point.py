@@ -117,7 +117,7 @@ def test_a_missing_model_is_named_and_ends_the_engine() -> None:
 
 def test_bad_arguments_are_named() -> None:
     for arguments, message in (
-        (["--option", "MultiPV=x"], "option MultiPV: 'x' is no whole number"),
+        (["--option", "MultiPV=x"], "option MultiPV: 'x' isn't an integer"),
         (["--option", "Nope=1"], "no option 'Nope'"),
         (["--option", "MultiPV"], "--option MultiPV: expected NAME=VALUE"),
         (["--player", "god"], "invalid choice: 'god'"),

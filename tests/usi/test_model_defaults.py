@@ -57,7 +57,7 @@ def test_an_ini_beside_the_model_overrides_defaults(model: Path) -> None:
     notes = options.take_notes()
     assert "m.onnx.ini: Softmax_Temperature=140" in notes
     assert any("'UCT_Threads2' is no option" in note for note in notes)
-    assert any("MultiPV: 'none' is no whole number" in note for note in notes)
+    assert any("MultiPV: 'none' isn't an integer" in note for note in notes)
 
 
 def test_a_gui_that_sends_every_default_leaves_the_models(model: Path) -> None:

@@ -46,7 +46,7 @@ def test_position(text: str, expected: PositionCommand) -> None:
         ("startpos 7g7f", "expected moves, found '7g7f'"),
         ("sfen 8k/9 b", "expected 4 fields, found 2"),
         ("sfen a b c d e moves", "found 5"),
-        ("sfen 玉8/9/9/9/9/9/9/9/9 b - 1", "is no SFEN"),
+        ("sfen 玉8/9/9/9/9/9/9/9/9 b - 1", "isn't a valid SFEN"),
     ],
 )
 def test_bad_positions_are_named(text: str, message: str) -> None:

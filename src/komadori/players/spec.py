@@ -108,7 +108,7 @@ class PlayerSpec:
         if text is None:
             return None
         if not re.fullmatch(r"[0-9]{1,18}", text):
-            raise PlayerSpecError(f"{self.kind}: {key}={text} is no whole number")
+            raise PlayerSpecError(f"{self.kind}: {key}={text} isn't an integer")
         return int(text)
 
     @property

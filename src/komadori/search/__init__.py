@@ -4,7 +4,7 @@
     result = search.search("startpos", nodes=800)  # or with "model.onnx"
     print(result.best_move, [move.usi() for move in result.infos[0].pv])
 
-Importing this package loads no numerical library; making a searcher does.
+Importing this package loads no numerical library; creating a searcher does.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Alpha-beta over a linear evaluation (or material): the engine of `komadori._core.alphabeta`."""
+"""Alpha-beta search with material, a linear evaluation or NNUE, over `komadori._core.alphabeta`."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from komadori.search.resigning import Resigning, ResignRule
 if TYPE_CHECKING:
     from komadori.inference import Evaluator
 
-#: Evaluations there are, and the weights that come with the package; None: none come with it.
+#: The evaluations and their bundled weights; None: no weights are bundled.
 EVALUATIONS: dict[str, str | None] = {
     "material": None,
     "two-piece": "two-piece.npz",
@@ -30,11 +30,11 @@ EVALUATIONS: dict[str, str | None] = {
     "nnue": "nnue-k-p.bin",
 }
 
-#: What can be left out of the search, by the names of `core.Parts`.
+#: Parts of the search that can be disabled, by the names of `core.Parts`.
 PARTS = tuple(name for name in dir(core.Parts) if not name.startswith("_") and name != "all_moves")
 
 _POLL_MS = 2
-#: Priors below this order moves alike.
+#: Lower bound on priors, so that their logarithm is finite.
 _LEAST_PRIOR = 1e-30
 _PATIENT_POLL_MS = 100
 
@@ -44,39 +44,39 @@ class AlphaBetaOptions:
     """Settings of the alpha-beta searcher."""
 
     threads: int = 1
-    """With one thread and a limit of nodes or depth a search can be repeated exactly."""
+    """A single-threaded search limited by nodes or depth is deterministic."""
     hash_mb: int = 256
     """Size of the transposition table, in MiB."""
     multipv: int = 1
     draw_value_black: float = 0.5
-    """What a draw is worth to the engine while it plays Black, as a win rate; below 0.5 it avoids
-    draws. To the opponent it is worth the rest."""
+    """Value of a draw to the engine when it plays Black, as a win rate; below 0.5 it avoids draws.
+    The opponent's value is one minus this."""
     draw_value_white: float = 0.5
     draw_ply: int = 0
     """The game is drawn after this many plies; 0: never."""
     declaration: str = "27"
     """The entering-king rule: "27" points, "24" points or "none"."""
     resign_value: int = 99999
-    """Resign when the score falls to minus this (centipawns); a mate that is seen counts as
-    32,000 less its plies."""
+    """Resign when the score falls to minus this (centipawns); a mate in n plies scores
+    32,000 - n."""
     resign_moves: int = 3
-    """Own moves in a row at that score before resigning; a proven mate needs one."""
+    """Consecutive own moves at that score before resigning; a proven mate needs one."""
     resign_ply: int = 20
     """Never resign before this move of the game."""
     time_margin_ms: int | None = None
-    """Kept back from every move's time; None: a tenth of it, 35 to 500 ms."""
+    """Safety margin of every move's time; None: a tenth of it, 35 to 500 ms."""
     minimum_thinking_ms: int = 0
-    """Think at least this long under a clock, where there is as much."""
+    """Minimum time per move under a clock, if available."""
     slow_mover: int = 100
-    """Per cent of the usual share of the clock."""
+    """Scales the time per move, in per cent."""
     without: frozenset[str] = frozenset()
-    """Parts of the search to leave out (`PARTS`), to measure what they are worth."""
+    """Parts of the search to disable (`PARTS`), for ablations."""
     policy_depth: int = 8
-    """With a policy network: it orders the moves from this remaining depth up."""
+    """Minimum remaining depth at which a policy network orders the moves."""
     policy_nodes: int = 20_000
-    """Least number of nodes between two evaluations of the policy; the root is always evaluated."""
+    """Minimum number of nodes between policy evaluations; the root is always evaluated."""
     all_moves: bool = False
-    """Try the non-promotions too that only serve to avoid mate by a dropped pawn."""
+    """Also search non-promotions that only serve to avoid mate by a dropped pawn."""
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -122,15 +122,14 @@ class AlphaBetaOptions:
 
 
 def score_of(win_rate: float) -> float:
-    """Centipawns of a win rate, within +-6,000."""
+    """Convert a win rate to centipawns, clamped to +-6,000."""
     return score_from_win_rate(win_rate, ELMO_COEF, limit_cp=6000.0)
 
 
 class AlphaBetaSearcher:
     """Alpha-beta search (a `search.Searcher`).
 
-    The transposition table and what the search has learnt of moves are kept from move to move
-    until `new_game`.
+    The transposition table and move histories are kept between moves until `new_game`.
     """
 
     def __init__(
@@ -142,10 +141,11 @@ class AlphaBetaSearcher:
         fv_scale: int = 16,
         policy: Evaluator | None = None,
     ) -> None:
-        """Without `weights` those that come with the package; `fv_scale` is what an NNUE network's
-        output is divided by; `policy` orders moves and stays the caller's to close. Raises
-        ValueError where there is no such evaluation or the file holds no weights of it, OSError
-        where it can't be read.
+        """Create a searcher.
+
+        `weights` defaults to the bundled ones. `fv_scale` divides an NNUE network's output.
+        `policy` orders moves; the caller closes it. Raises ValueError if the evaluation doesn't
+        exist or the file isn't valid for it, OSError if the file can't be read.
         """
         if evaluation not in EVALUATIONS:
             names = ", ".join(EVALUATIONS)
@@ -206,18 +206,18 @@ class AlphaBetaSearcher:
 
     @property
     def engine(self) -> core.Engine:
-        """The engine of the compiled core, for inspection."""
+        """The core's engine, for inspection."""
         return self._engine
 
     @property
     def nodes(self) -> int:
-        """Moves made by the last search, of all threads."""
+        """Nodes of the last search, over all threads."""
         count: int = self._engine.nodes
         return count
 
     @property
     def table_bytes(self) -> int:
-        """Memory of the transposition table."""
+        """Size of the transposition table in bytes."""
         size: int = self._engine.table_bytes
         return size
 
@@ -233,7 +233,7 @@ class AlphaBetaSearcher:
         self._engine.result()
 
     def evaluate(self, board: Board) -> int:
-        """The static evaluation, centipawns, side to move's view."""
+        """Return the static evaluation in centipawns, from the side to move's view."""
         score: int = self._engine.evaluate(board)
         return score
 
@@ -272,7 +272,7 @@ class AlphaBetaSearcher:
         return self._result(engine.result())
 
     def _priors(self, hcp: bytes) -> tuple[list[int], list[float]]:
-        """The moves of a position and the logarithms of what the policy gives them."""
+        """Return the legal moves (move16) of a position and the logarithms of their priors."""
         from komadori.encoding import encode_boards, move_probabilities
         from komadori.inference import evaluate
 
@@ -340,9 +340,9 @@ def make_engines(
     *,
     fv_scale: int = 16,
 ) -> list[core.Engine]:
-    """`count` engines of the compiled core that share one copy of the weights.
+    """Create `count` core engines that share one copy of the weights.
 
-    Raises as `AlphaBetaSearcher`.
+    Raises like `AlphaBetaSearcher`.
     """
     make = _engine_factory(evaluation, weights, fv_scale)
     return [make(options.to_core()) for _ in range(count)]

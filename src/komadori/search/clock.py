@@ -1,4 +1,4 @@
-"""How much of its time a search uses: every margin kept back from a clock stands here."""
+"""Time management: the time per move and all safety margins of the clock."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 from komadori.rules import BLACK
 from komadori.search.protocol import Limits
 
-#: Margin kept back from the time for a move: a fraction of it, within these bounds (ms).
+#: Safety margin per move: a fraction of the available time, within these bounds (ms).
 MARGIN_SHARE, LEAST_MARGIN_MS, MOST_MARGIN_MS = 0.1, 35, 500
-#: Least and most time kept back by the watch that ends a search which overran its own plan.
+#: Bounds on the margin of the watchdog, which stops a search that exceeds its own plan (ms).
 HARD_MARGIN_MS = (20.0, 400.0)
-#: Kept back from the time of `go mate`.
+#: Margin of `go mate` (ms).
 MATE_MARGIN_MS = 20
 
 
@@ -21,14 +21,14 @@ class TimeBudget:
 
     minimum_ms: float = 0
     optimum_ms: float | None = None
-    """Stop here unless the choice is doubtful."""
+    """Planned end, extended if the best move is unclear."""
     maximum_ms: float | None = None
-    """Never search beyond."""
+    """Hard limit."""
 
 
 def margin_ms(available_ms: float, setting_ms: int | None) -> float:
-    """What is kept back of the time available for a move: the setting, or by default a tenth,
-    at least 35 and at most 500 ms.
+    """Return the safety margin for a move: the setting, or by default a tenth of the available
+    time, at least 35 and at most 500 ms.
     """
     if setting_ms is not None:
         return setting_ms
@@ -36,7 +36,7 @@ def margin_ms(available_ms: float, setting_ms: int | None) -> float:
 
 
 def own_clock(limits: Limits, turn: int) -> tuple[int, int, int]:
-    """Remaining time, increment and byoyomi of the side to move, milliseconds."""
+    """Return remaining time, increment and byoyomi of the side to move, in milliseconds."""
     is_black = turn == BLACK
     remaining = (limits.btime_ms if is_black else limits.wtime_ms) or 0
     increment = (limits.binc_ms if is_black else limits.winc_ms) or 0
@@ -44,17 +44,16 @@ def own_clock(limits: Limits, turn: int) -> tuple[int, int, int]:
 
 
 def available_ms(limits: Limits, turn: int) -> int:
-    """What could be used up in this move without losing on time.
+    """Return the time that this move may take without losing on time.
 
-    An increment is added after the move on some servers: it is planned with, and relied on only
-    where there is nothing else.
+    Some servers add the increment after the move: it counts here only if there is nothing else.
     """
     remaining, increment, byoyomi = own_clock(limits, turn)
     return remaining + byoyomi or increment
 
 
 def _clockless(limits: Limits) -> TimeBudget | None:
-    """The budget where no clock is to be divided: a fixed time, used without a margin, or none."""
+    """Return the budget if no game clock applies: a fixed time, used without a margin, or none."""
     if limits.movetime_ms is not None:
         return TimeBudget(limits.movetime_ms, limits.movetime_ms, limits.movetime_ms)
     if limits.mate:
@@ -73,10 +72,10 @@ def budget(
     byoyomi_margin_ms: int | None = None,
     minimum_ms: float = 0,
 ) -> TimeBudget:
-    """The time of a tree search for the move number `ply`.
+    """Return the time budget of a tree search for move number `ply`.
 
-    Main time is spread as dlshogi spreads it: remaining / (14 + max(0, 30 - ply)) + increment.
-    Byoyomi is used in full. The maximum is twice the optimum where the clock allows.
+    Main time is allocated as in dlshogi: remaining / (14 + max(0, 30 - ply)) + increment.
+    Byoyomi is used in full. The maximum is twice the optimum if the clock allows.
     """
     if (fixed := _clockless(limits)) is not None:
         return fixed
@@ -99,12 +98,12 @@ def iteration_budget(
     minimum_ms: int = 0,
     slow_mover: int = 100,
 ) -> TimeBudget:
-    """The time of a search by iterative deepening for the move number `ply`.
+    """Return the time budget of an iterative deepening search for move number `ply`.
 
-    It begins no iteration after the optimum, so its maximum is further off: four times that, as
-    far as the clock allows. Main time is to last for 15 more moves of this side at least (games
-    have some 120 to 160 plies). `slow_mover`: per cent of that share. The optimum equals the
-    maximum where byoyomi is all there is: it is used in full.
+    No iteration starts after the optimum, so the maximum is four times the optimum, as far as
+    the clock allows. Main time is planned for at least 15 more moves of this side (games
+    have 120 to 160 plies). `slow_mover` scales the time per move, in per cent. If there is only
+    byoyomi, the optimum equals the maximum, since it is used in full.
     """
     if (fixed := _clockless(limits)) is not None:
         return fixed
@@ -124,9 +123,7 @@ def iteration_budget(
 
 
 def hard_limit_ms(limits: Limits, turn: int) -> float | None:
-    """When to end a search that hasn't ended itself; None: nothing in the limits bounds its
-    time.
-    """
+    """Return when the watchdog must stop a search, in milliseconds; None without a time limit."""
     if limits.infinite or limits.ponder:
         return None
     if limits.movetime_ms is not None:
@@ -141,10 +138,10 @@ def hard_limit_ms(limits: Limits, turn: int) -> float | None:
 
 
 def delayed(limits: Limits, delay_ms: int) -> Limits:
-    """The limits with every clock less a delay between the engine and whoever keeps time.
+    """Subtract the delay between engine and timekeeper from every clock of the limits.
 
-    The increment is less it where there is nothing else. A clock that runs keeps a millisecond, so
-    that it is still one.
+    It is subtracted from the increment only if there is no other time. A nonzero clock keeps at
+    least a millisecond, so that it still counts as a clock.
     """
 
     def less(time_ms: int | None) -> int | None:
@@ -165,5 +162,5 @@ def delayed(limits: Limits, delay_ms: int) -> Limits:
 
 
 def mate_time_ms(limit_ms: int | None) -> int:
-    """The time for a mate search of `go mate`; 0: without a bound."""
+    """Return the time for a mate search of `go mate`; 0: no limit."""
     return 0 if limit_ms is None else max(1, limit_ms - MATE_MARGIN_MS)

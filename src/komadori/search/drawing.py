@@ -1,4 +1,4 @@
-"""Moves drawn by their visits, for variety in the opening."""
+"""Random move selection by visits, for variety in the opening."""
 
 from __future__ import annotations
 
@@ -11,8 +11,8 @@ from komadori.search.options import PuctOptions
 def draw_move(
     moves: list[RootMove], ply: int, options: PuctOptions, source: random.Random
 ) -> int | None:
-    """The move16 to play in place of the best one, by visits^(1 / temperature) among those whose
-    win rate is near its own; None: play the best one.
+    """Draw a move (move16) with probability proportional to visits^(1 / temperature), among moves
+    with a win rate close to that of the best move; None: play the best move.
     """
     temperature = options.random_temperature - options.random_temperature_drop * (ply - 1)
     if ply > options.random_plies or temperature <= 0 or not moves:

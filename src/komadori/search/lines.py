@@ -1,4 +1,4 @@
-"""Lines of analysis out of a tree: a root's best moves with what is expected after each."""
+"""Principal variations of a tree: a root's best moves, each with its expected continuation."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ SCORE_LIMIT = 11.5129
 
 @dataclass(frozen=True)
 class RootLine:
-    """A root's move and what is expected after it, in the view of the side that makes it."""
+    """A root move with its expected continuation, from the view of the side to move at the root."""
 
     win_rate: float
     mate_plies: int | None
-    """Plies to a mate: positive where the side to move wins, negative where it loses."""
+    """Plies to mate: positive if the side to move wins, negative if it loses."""
     score_cp: int | None
-    """None where `mate_plies` says it."""
+    """None if `mate_plies` is set."""
     visits: int
     pv: tuple[Move, ...]
-    """The line's own move first."""
+    """Starts with the root move."""
 
 
 def score_cp(win_rate: float, eval_coef: float) -> int:
-    """Centipawns of a win rate, within the scores of 1e-5 and 1 - 1e-5."""
+    """Convert a win rate to centipawns, clamped to the scores of 1e-5 and 1 - 1e-5."""
     return round(score_from_win_rate(win_rate, eval_coef, limit_cp=SCORE_LIMIT * eval_coef))
 
 
@@ -42,10 +42,10 @@ def root_lines(
     mate: Sequence[Move] = (),
     first: int | None = None,
 ) -> list[RootLine]:
-    """Up to `count` lines in the order in which the moves would be played.
+    """Return up to `count` lines, best move first.
 
-    `mate`: one that was found beside the tree; it comes first unless the tree knows one as short.
-    `first`: the move (move16) that is going to be played, where it isn't the best one.
+    `mate` is a mating line found by the mate search; it comes first unless the tree has one that
+    is as short. `first` is the move (move16) that will be played, if it isn't the best one.
     """
     moves = tree.root_moves(root)
     lines: list[RootLine] = []
@@ -54,7 +54,7 @@ def root_lines(
         lines.append(RootLine(1.0, len(mate), None, visits, tuple(mate)))
         moves = [m for m in moves if m.move16 != mate[0].move16]
     elif first is not None:
-        moves.sort(key=lambda m: m.move16 != first)  # the rest stays as it is
+        moves.sort(key=lambda m: m.move16 != first)  # keeps the order of the others
     shown = [m for m in moves if m.visits or m.proof != Proof.NONE]
     if not lines and not shown:
         shown = moves[:1]

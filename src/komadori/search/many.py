@@ -1,4 +1,4 @@
-"""Many positions searched at once: their leaves share the network's batches."""
+"""Concurrent search of many positions: their leaves share the network's batches."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ from komadori.search.stopping import Condition, Conditions, Hints, MateFound, Pr
 
 Key = TypeVar("Key")
 
-#: Moves of the mate search per playout of the position's search, and at most.
+#: Moves of the mate search per playout of the position's search, and the maximum.
 MATE_MOVES_PER_PLAYOUT = 20
 MATE_MOVES_MOST = 200_000
-#: The same where the effort is time: per second.
+#: The same per second, if the effort is time.
 MATE_MOVES_PER_SECOND = 100_000
 
 #: Positions searched at once.
@@ -35,7 +35,7 @@ ROOTS = 16
 
 @dataclass(frozen=True)
 class Effort:
-    """What a position gets: playouts, or its share of the time, in seconds."""
+    """Search effort per position: playouts, or seconds."""
 
     nodes: int | None = None
     seconds: float | None = None
@@ -46,7 +46,7 @@ class Effort:
         if (self.nodes is not None and self.nodes < 1) or (
             self.seconds is not None and not 0 < self.seconds < math.inf
         ):
-            raise ValueError("an effort is more than nothing")
+            raise ValueError("an effort must be positive")
 
     @property
     def mate_moves(self) -> int:
@@ -61,18 +61,18 @@ class Effort:
 
 @dataclass(frozen=True)
 class Searched:
-    """What was found of a position, in the view of the side to move."""
+    """Search result of a position, from the side to move's view."""
 
     win_rate: float
     visits: int
     lines: tuple[RootLine, ...] = ()
-    """Best first; empty where the game is over or the side to move may declare a win."""
+    """Best first; empty if the game is over or the side to move may declare a win."""
     declares: bool = False
     """The side to move may declare a win."""
 
 
 class TimeShare:
-    """The position has had its share of the time."""
+    """The position has used its share of the time."""
 
     drains = True
 
@@ -104,19 +104,19 @@ class _Position(Generic[Key]):
         self.is_stuck = False
 
     def has_enough(self) -> bool:
-        """Whether it has had its effort or needs no more."""
+        """Return whether the position has used its effort or is solved."""
         self.progress.update()
         is_met = self.conditions.first_met(self.progress) is not None
         tree = self.progress.tree
         return self.progress.visits > 0 and (is_met or tree.root_solved(self.root))
 
     def allowed_rows(self, options: PuctOptions) -> int:
-        """Rows of the next batch; few while the search is small."""
+        """Return the number of rows in the next batch; small while the search is small."""
         hints, visits = self.conditions.hints, self.progress.visits
         expected = float(visits + hints.playouts)
         if self.share is not None:
             used_ms = max(self.share.used * 1000, 1.0)
-            # Before the conditions were first asked, nothing is planned yet.
+            # Nothing is planned before the conditions are first checked.
             planned_ms = hints.planned_ms if math.isfinite(hints.planned_ms) else 0.0
             expected = visits * (1 + planned_ms / used_ms)
         rows = batch_rows(options, visits, expected)
@@ -124,7 +124,7 @@ class _Position(Generic[Key]):
 
 
 class ManySearch(Generic[Key]):
-    """Searches positions, several at once, on one evaluator and one tree (a `Source`)."""
+    """Searches several positions at once with one evaluator and one tree (a `Source`)."""
 
     def __init__(
         self,
@@ -133,7 +133,7 @@ class ManySearch(Generic[Key]):
         options: PuctOptions | None = None,
         roots: int = ROOTS,
     ) -> None:
-        """`options.multipv` is how many lines are kept of each position."""
+        """`options.multipv` is the number of lines per position."""
         self._evaluator = evaluator
         self._effort = effort
         self._options = options or PuctOptions()
@@ -145,12 +145,12 @@ class ManySearch(Generic[Key]):
         self._parts: dict[int, list[tuple[_Position[Key], int]]] = {}  # of the batch in a slot
 
     def search(self, positions: Iterable[tuple[Key, Board]]) -> Iterator[tuple[Key, Searched]]:
-        """What is found of each position, in the order in which they are finished.
+        """Yield the result of each position, in the order in which they finish.
 
-        A board's path counts for repetitions. The iteration may be left at any time. What is
-        found depends on these positions alone (and on nothing else where the effort is nodes and
-        the evaluator one device): the tree is empty at the start. Raises InferenceError where the
-        network fails or its outputs aren't what they should be.
+        The moves on a board count for repetitions. The iteration may be abandoned at any time.
+        The tree is empty at the start, so results depend only on these positions; with an effort
+        in nodes and a single device they are deterministic. Raises InferenceError if the network
+        fails or its outputs are invalid.
         """
         self._tree.clear()
         source = iter(positions)
@@ -186,7 +186,7 @@ class ManySearch(Generic[Key]):
             self._active.clear()
 
     def _by_rules(self, board: Board) -> Searched | None:
-        """The answer where the rules give it."""
+        """Return the result if the rules decide it."""
         if not board.legal_moves:
             return Searched(0.0, 0)
         points = DECLARATION_POINTS[self._options.declaration]
@@ -211,7 +211,7 @@ class ManySearch(Generic[Key]):
     # -- the source of the pipeline
 
     def collect(self, slot: int) -> int:
-        """Collect leaves of the positions in turn, each a part of the batch."""
+        """Fill the batch with leaves of the positions in turn."""
         batch, limit = self._batches[slot], self._evaluator.max_batch
         parts = self._parts[slot] = []
         in_flight = sum(position.rows for position in self._active)
@@ -224,7 +224,7 @@ class ManySearch(Generic[Key]):
             if rows <= 0:
                 continue
             added = self._tree.collect(position.root, batch, rows)
-            # Its leaves may be in flight for another position; with none in flight it is stuck.
+            # Its leaves may be in flight for another position; if none are in flight it is stuck.
             position.is_stuck = not (added or batch.rows or in_flight)
             if added:
                 position.rows += added

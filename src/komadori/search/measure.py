@@ -1,4 +1,4 @@
-"""The share of a network's raw speed that a search keeps."""
+"""Measures how much of a network's raw speed the search retains."""
 
 from __future__ import annotations
 
@@ -14,8 +14,8 @@ from komadori.search.options import PuctOptions
 from komadori.search.protocol import Limits
 from komadori.search.puct import PuctSearcher
 
-#: Positions to measure on: the start, eight from games of the bundled sample, and one with 207
-#: moves that is a test of every move generator.
+#: Benchmark positions: the start position, eight from games of the bundled sample, and "matsuri",
+#: a common move generator test with 207 moves.
 POSITIONS: Mapping[str, str] = {
     "start": "startpos",
     "opening, ply 16": (
@@ -46,19 +46,19 @@ POSITIONS: Mapping[str, str] = {
 
 @dataclass(frozen=True)
 class SearchSpeed:
-    """A search and the raw network, measured one after the other."""
+    """Speed of a search and of the raw network, measured one after the other."""
 
     name: str
     seconds: float
     evaluated: int
-    """Leaves that the network answered: the nodes."""
+    """Leaves evaluated by the network (the nodes)."""
     terminal: int
     transposed: int
     dropped: int
     raw: float
     """Positions per second of the network alone, before and after the search."""
     mate_nodes: int = 0
-    """Moves made by the mate search beside it."""
+    """Moves made by the concurrent mate search."""
 
     @property
     def nodes_per_second(self) -> float:
@@ -78,7 +78,7 @@ def measure_search(
     raw: Evaluator | None = None,
 ) -> Iterator[SearchSpeed]:
     """Search each position from scratch for `seconds`, with half that time of raw inference before
-    and after it. `raw`: the network at its fastest, where the search doesn't run it so.
+    and after. `raw`: the network with its fastest settings, if the search uses others.
     """
     raw = raw or evaluator
     searcher = PuctSearcher(evaluator, options)

@@ -11,8 +11,8 @@ from komadori.rules import Board
 from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
 from komadori.search.protocol import Limits
 
-#: From the opening to races of mates, with hands empty and full. All but the first two stand in
-#: games of the bundled sample (its game's number, the ply).
+#: Benchmark positions, from openings to mating races. All but the first two are from games of the
+#: bundled sample (comments: game number, ply).
 POSITIONS = {
     "start": "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1",
     "matsuri": "l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",

@@ -1,4 +1,4 @@
-"""Bounds on the memory that options may ask for."""
+"""Check of memory sizes set by options."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 
 
 def check_memory(name: str, megabytes: int) -> None:
-    """Raise MemoryError where `megabytes` exceeds the machine's memory."""
+    """Raise MemoryError if `megabytes` exceeds the machine's memory."""
     present = _physical_mb()
     if present and megabytes > present:
         raise MemoryError(
@@ -15,7 +15,7 @@ def check_memory(name: str, megabytes: int) -> None:
 
 
 def _physical_mb() -> int:
-    """0 where the system doesn't say."""
+    """Return the physical memory in MiB; 0 if unknown."""
     try:
         return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") >> 20
     except (AttributeError, OSError, ValueError):

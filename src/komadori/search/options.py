@@ -8,7 +8,7 @@ from komadori._core.tree import TreeOptions
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.rules import DECLARATION_POINTS
 
-#: However long a search will be, its first batches have one row per this many visits.
+#: Early batches have at most one row per this many visits, however long the search.
 EARLY_GROWTH = 4
 #: Settings of the tree itself, by the names of `TreeOptions`, which has their defaults.
 TREE_SETTINGS = (
@@ -44,102 +44,105 @@ _TREE = TreeOptions()
 
 
 def _of_tree(name: str) -> float:
-    """The tree's float32 default, as its shortest decimal."""
+    """Return the tree's float32 default as its shortest decimal."""
     return float(f"{getattr(_TREE, name):.7g}")
 
 
 @dataclass(frozen=True)
 class PuctOptions:
-    """Settings of the PUCT searcher. Those of the tree have the defaults of `TreeOptions`
-    (`cpp/komadori/tree/options.h`), which are dlshogi's.
+    """Settings of the PUCT searcher.
+
+    Those of the tree have the defaults of `TreeOptions` (`cpp/komadori/tree/options.h`), which
+    are dlshogi's.
     """
 
     c_init: float = _of_tree("c_init")
     """C of Q + C P sqrt(N) / (1 + n): c_init + c_growth * ln((N + c_base + 1) / c_base)."""
     c_base: float = _of_tree("c_base")
     fpu_reduction: float = _of_tree("fpu_reduction")
-    """First-play urgency: an unvisited move counts as the node's mean less this times the root of
-    the prior mass visited."""
+    """First-play urgency: an unvisited move has the node's mean value minus this times the square
+    root of the visited prior mass."""
     c_init_root: float = _of_tree("c_init_root")
     c_base_root: float = _of_tree("c_base_root")
     fpu_reduction_root: float = _of_tree("fpu_reduction_root")
     c_growth: float = _of_tree("c_growth")
     stdev_scale: float = _of_tree("stdev_scale")
-    """Multiply C by 1 + this * (sd / stdev_prior - 1), sd the standard deviation of the node's
-    values on the scale -1 to 1; KataGo has 0.85. 0: off."""
+    """Multiply C by 1 + this * (sd / stdev_prior - 1), where sd is the standard deviation of the
+    node's values on the scale -1 to 1; KataGo uses 0.85. 0: off."""
     stdev_prior: float = _of_tree("stdev_prior")
     stdev_prior_weight: float = _of_tree("stdev_prior_weight")
-    """Visits that the prior's variance counts for."""
+    """Weight of the prior's variance, in visits."""
     lcb_stdevs: float = _of_tree("lcb_stdevs")
-    """Play the move with the greatest lower confidence bound, this many standard errors below its
-    value, of those with lcb_min_visits of the most visits (leela-zero: 5). 0: the most visited."""
+    """Play the move with the highest lower confidence bound, its value minus this many standard
+    errors, among moves with at least lcb_min_visits of the most visits (leela-zero: 5). 0: play
+    the most visited move."""
     lcb_min_visits: float = _of_tree("lcb_min_visits")
     temperature: float = _of_tree("temperature")
-    """Of the policy's softmax."""
+    """Temperature of the policy's softmax."""
     temperature_root: float = _of_tree("temperature_root")
     """The temperature at depth d is temperature + (temperature_root - temperature) *
     temperature_decay^d. 0: off."""
     temperature_decay: float = _of_tree("temperature_decay")
     visits_per_flight: int = _TREE.visits_per_flight
-    """At most one playout in flight below a node per this many finished visits, at least one; 0: no
-    limit. 2 allows 1, 1, 2, 4, 8 at 1, 2, 4, 8, 16 visits."""
+    """Limit the playouts in flight below a node to one per this many finished visits, at least
+    one. 2 allows 1, 1, 2, 4, 8 at 1, 2, 4, 8, 16 visits. 0: no limit."""
     draw_value_black: float = 0.5
-    """What a draw is worth to Black when Black's move brings it about."""
+    """Value of a draw to Black if Black's move leads to it."""
     draw_value_white: float = 0.5
     draw_ply: int = 0
     """The game is drawn after this many plies; 0: never."""
     repetition: bool = True
-    """Look for repetitions; off only to measure what the check is worth."""
+    """Detect repetitions; disable only for ablations."""
     mate_in_one: bool = True
-    """Look for mates in one before asking the network."""
+    """Check for mates in one before evaluating a leaf."""
     declaration: str = "27"
     """The entering-king rule: "27" points, "24" points or "none"."""
     memory_mb: int = 512
-    """Bound on the tree. When it is full the least visited positions are forgotten."""
+    """Memory limit of the tree; when it is full, the least visited positions are reclaimed."""
     batch_share: int = 256
-    """A batch has at most one row per this many visits expected at the root in the end, so that
-    what is in flight hardly matters."""
+    """A batch has at most one row per this many visits expected at the root at the end of the
+    search, so that visits in flight have little effect."""
     reuse_subtree: bool = True
-    """Keep what is known of the positions of the last search."""
+    """Reuse the tree of the last search."""
     root_mate_plies: int = 1000
-    """Beside the search df-pn looks for a mate from the root of at most this many plies; 1000: of
-    any length, 0: not at all."""
+    """Maximum length in plies of mates that df-pn searches for at the root, beside the search;
+    1000: any length, 0: off."""
     mate_memory_mb: int = 64
-    """Bound on the mate search's table."""
+    """Memory limit of the mate search's table."""
     multipv: int = 1
     pv_interval_ms: int = 500
     """Time between analysis lines; 0: only at the end."""
     resign_threshold: float = 0.01
     """Resign below this win rate; 0: never."""
     resign_moves: int = 3
-    """Own moves in a row below it before resigning; a proven mate needs one."""
+    """Consecutive own moves below the threshold before resigning; a proven mate needs one."""
     resign_ply: int = 20
     """Never resign before this move of the game."""
     random_plies: int = 0
-    """Moves up to this number of the game are drawn by visits^(1 / temperature), for variety."""
+    """Up to this move number, draw moves by visits^(1 / temperature), for variety."""
     random_temperature: float = 1.0
     random_temperature_drop: float = 0.0
-    """Off the temperature for each move of the game; at 0 the best move is played."""
+    """Decrease of the temperature per move of the game; at 0 the best move is played."""
     random_cutoff: float = 0.015
-    """Only moves whose win rate is at most this much below the best one's are drawn."""
+    """Draw only moves with a win rate at most this much below the best move's."""
     random_seed: int | None = None
-    """Of the draws; None: another in each process."""
+    """Seed of the draws; None: a random seed."""
     leaf_weight: float = 0.0
-    """Weight of an alpha-beta search's value of each leaf beside the network's; 0: none is made."""
+    """Weight of an alpha-beta search's value at each leaf beside the network's; 0: off."""
     leaf_nodes: int = 100
     """Nodes of that search."""
     leaf_file: str = ""
-    """Its NNUE; empty: the package's."""
+    """NNUE of that search; empty: the bundled one."""
     eval_coef: float = DLSHOGI_COEF
     """Centipawns per unit of log odds: score = coef * ln(p / (1 - p))."""
     early_stop: bool = True
-    """Under a clock, stop when the second move can't catch up."""
+    """Under a clock, stop when the second-best move can't catch up."""
     time_margin_ms: int | None = None
-    """Kept back from main time; None: a tenth of a move's time, 35 to 500 ms."""
+    """Safety margin of main time; None: a tenth of a move's time, 35 to 500 ms."""
     byoyomi_margin_ms: int | None = None
-    """Kept back from byoyomi; None as for `time_margin_ms`."""
+    """Safety margin of byoyomi; None: as for `time_margin_ms`."""
     minimum_time_ms: int = 0
-    """Think at least this long under a clock, where there is as much."""
+    """Minimum time per move under a clock, if available."""
 
     def __post_init__(self) -> None:
         if self.temperature <= 0:
@@ -168,8 +171,9 @@ class PuctOptions:
 
 
 def batch_rows(options: PuctOptions, visits: int, expected: float) -> int:
-    """How many rows the next batch may have, at least 1, where the root has so many visits and so
-    many are expected in the end.
+    """Return the number of rows allowed in the next batch, at least 1.
+
+    `visits` are those of the root so far, `expected` those expected at the end of the search.
     """
     rows = int(expected) // options.batch_share
     return max(1, min(rows, visits // EARLY_GROWTH + 1))

@@ -1,9 +1,8 @@
-"""Collect, infer, expand: a network kept busy with leaves of search trees.
+"""The search pipeline: collect leaves, evaluate them, expand the tree.
 
-A `Source` says where the leaves come from and what becomes of the network's answers; the
-`Pipeline` moves its batches through the evaluator's slots, one in the network while the next is
-collected. A search of one position (`RootSource`), of many positions, and self-play differ in
-their source alone.
+A `Source` supplies leaves and receives the network's outputs; the `Pipeline` moves its batches
+through the evaluator's slots, one in the network while the next is collected. The search of one
+position (`RootSource`), the search of many positions and self-play differ only in their source.
 """
 
 from __future__ import annotations
@@ -22,32 +21,32 @@ from komadori.inference.protocol import Floats
 from komadori.search.options import PuctOptions, batch_rows
 from komadori.search.stopping import Conditions, Progress
 
-#: Batches of the size allowed that may be in flight: more only hide delays once batches are full.
+#: Maximum number of allowed-size batches in flight; more help only once batches are full.
 MAX_BATCHES = 3
 #: Assumed duration of a search without an end.
 OPEN_MS = 5000
-#: How much the latest batch counts in the mean time of a batch.
+#: Weight of the latest batch in the moving average of batch times.
 BATCH_TIME_RATE = 0.2
 
 
 class Source(Protocol):
-    """Where a pipeline's rows come from. Slots are the evaluator's."""
+    """Supplies a pipeline with rows. Slots are the evaluator's."""
 
     def collect(self, slot: int) -> int:
-        """Write rows into the slot's inputs; how many, 0 to begin no batch now."""
+        """Write rows into the slot's inputs and return their number; 0: no batch now."""
         ...
 
     def expand(self, slot: int, policy: Floats, value: Floats) -> None:
-        """Take the outputs of the slot's rows."""
+        """Receive the outputs of the slot's rows."""
         ...
 
     def cancel(self, slot: int) -> None:
-        """Undo what was collected into the slot."""
+        """Undo the collection of the slot's rows."""
         ...
 
 
 class Pipeline:
-    """Batches of a source on their way through an evaluator."""
+    """Moves a source's batches through an evaluator."""
 
     def __init__(self, evaluator: Evaluator, source: Source) -> None:
         self._evaluator = evaluator
@@ -58,7 +57,7 @@ class Pipeline:
         self._started = [0.0] * evaluator.slots
         self._has_news = True
         self.batch_ms = 0.0
-        """Mean time from a batch's start to its outputs."""
+        """Moving average of the time from a batch's start to its outputs."""
 
     @property
     def is_busy(self) -> bool:
@@ -67,14 +66,14 @@ class Pipeline:
 
     @property
     def can_drop(self) -> bool:
-        """Whether batches in flight can be given up without waiting for them."""
+        """Whether batches in flight can be dropped without waiting for them."""
         return self._polled is not None
 
     def fill(self) -> None:
-        """Begin as many batches as there are slots and rows for.
+        """Start batches while slots and rows are available.
 
-        Only the outputs of a batch change a tree: nothing is collected between two polls of a slow
-        network, or the result would depend on how often it is polled.
+        Nothing is collected between two polls of a slow network: only the outputs of a batch
+        change the tree, and the result must not depend on how often the network is polled.
         """
         if not self._has_news and self._flying:
             return
@@ -93,9 +92,9 @@ class Pipeline:
         self._has_news = not self._flying
 
     def take(self, patience_s: float | None = None) -> bool:
-        """Take the outputs of one batch; False where none came in time (or none is in flight).
+        """Take the outputs of one batch; return False if none arrived in time or none is in flight.
 
-        `patience_s` holds for evaluators that can be asked (`inference.Polled`).
+        `patience_s` applies to evaluators that can be polled (`inference.Polled`).
         """
         if not self._flying:
             return False
@@ -115,7 +114,7 @@ class Pipeline:
         return True
 
     def drop(self) -> None:
-        """Give up what is in flight: at once where the evaluator can, else when it is done."""
+        """Drop the batches in flight: at once if the evaluator can, else when they are done."""
         for slot in self._flying:
             if self._polled is not None:
                 self._polled.drop(slot)
@@ -126,7 +125,7 @@ class Pipeline:
         self._forget()
 
     def abandon(self) -> None:
-        """After an error: wait for what is in flight, and undo it."""
+        """After an error: wait for the batches in flight and undo them."""
         for slot in self._flying:
             with contextlib.suppress(InferenceError):
                 self._evaluator.wait(slot)
@@ -140,7 +139,7 @@ class Pipeline:
 
 
 def slot_batches(evaluator: Evaluator) -> list[Batch]:
-    """A batch over the whole inputs of each of the evaluator's slots."""
+    """Return a batch over the inputs of each of the evaluator's slots."""
     return [
         Batch(evaluator.inputs(slot), evaluator.features, evaluator.labels)
         for slot in range(evaluator.slots)
@@ -148,7 +147,7 @@ def slot_batches(evaluator: Evaluator) -> list[Batch]:
 
 
 class RootSource:
-    """Leaves of one root, in batches that are a small part of the search."""
+    """Supplies leaves of one root, in batches that are a small part of the search."""
 
     def __init__(
         self,
@@ -160,7 +159,7 @@ class RootSource:
         progress: Progress,
         usual_speed: float,
     ) -> None:
-        """`usual_speed`: playouts per millisecond expected before any has ended."""
+        """`usual_speed`: playouts per millisecond to assume before any has finished."""
         self._tree, self._root, self._batches = tree, root, batches
         self._sizes = batch_sizes(evaluator.max_batch)
         self._options = options
@@ -168,7 +167,7 @@ class RootSource:
         self._usual_speed = usual_speed
         self._rows = 0  # in flight
         self.conditions: Conditions | None = None
-        """Their hints say how much is to come."""
+        """Their hints estimate the remaining search."""
 
     def collect(self, slot: int) -> int:
         assert self.conditions is not None
@@ -184,7 +183,7 @@ class RootSource:
         allowed = batch_rows(self._options, progress.visits, progress.visits + to_come)
         rows = self._sizes[bisect.bisect_right(self._sizes, allowed) - 1]
         if self._rows + rows > MAX_BATCHES * allowed:
-            return 0  # rather wait than begin a smaller one
+            return 0  # wait rather than start a smaller batch
         added = self._tree.collect(self._root, self._batches[slot], min(rows, left), left)
         self._rows += added
         return added

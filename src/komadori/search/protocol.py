@@ -1,4 +1,4 @@
-"""The protocol of searchers: limits in, analysis and a move out. Nothing heavy is imported."""
+"""The searcher protocol: limits in, analysis and a move out. Imports nothing heavy."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from komadori.rules import Board, Move
 
 @dataclass(frozen=True)
 class Limits:
-    """When a search ends: at the first of the limits given. With none it ends when stopped.
+    """Limits of a search, which ends at the first that is reached; without any, when stopped.
 
-    Times are in milliseconds, as USI's `go` gives them.
+    Times are in milliseconds, as in USI's `go`.
     """
 
     nodes: int | None = None
     """New playouts of this search."""
     playouts: int | None = None
-    """Playouts at the root, those kept from earlier searches included."""
+    """Playouts at the root, including those kept from earlier searches."""
     movetime_ms: int | None = None
     btime_ms: int | None = None
     wtime_ms: int | None = None
@@ -28,15 +28,15 @@ class Limits:
     binc_ms: int | None = None
     winc_ms: int | None = None
     depth: int | None = None
-    """Moves in the principal variation."""
+    """Length of the principal variation, in plies."""
     infinite: bool = False
     """Don't return before `stop`, not even when the position is solved."""
     ponder: bool = False
-    """As `infinite`, until `ponderhit` sets the limits that then hold."""
+    """Like `infinite`, until `ponderhit` sets the limits."""
     mate: int | None = None
-    """Look for a mate for this long (milliseconds; 0: until stopped)."""
+    """Search for a mate for this long (milliseconds; 0: until stopped)."""
     searchmoves: Sequence[Move] = ()
-    """Only these moves at the root; empty: all."""
+    """Search only these moves at the root; empty: all."""
 
     @property
     def has_clock(self) -> bool:
@@ -46,12 +46,12 @@ class Limits:
 
     @property
     def waits(self) -> bool:
-        """Whether the answer waits for `stop` or `ponderhit` once the search has ended."""
+        """Whether the result must wait for `stop` or `ponderhit` after the search has ended."""
         return self.infinite or self.ponder
 
 
 def check_searchmoves(limits: Limits, board: Board) -> None:
-    """Raise ValueError where `searchmoves` names moves and none of them is legal."""
+    """Raise ValueError if `searchmoves` is not empty and contains no legal move."""
     if limits.searchmoves and board.legal_moves:
         legal = set(board.legal_moves)
         if not any(move in legal for move in limits.searchmoves):
@@ -73,13 +73,13 @@ class Info:
     multipv: int
     """1 for the best line, 2 for the second, ..."""
     score_cp: int | None
-    """Centipawns; None where `mate_plies` says it."""
+    """Centipawns; None if `mate_plies` is set."""
     mate_plies: int | None
-    """Plies to the mate: positive where the side to move wins, negative where it loses."""
+    """Plies to mate: positive if the side to move wins, negative if it loses."""
     win_rate: float
     pv: list[Move]
     visits: int
-    """Playouts of the line's first move."""
+    """Visits of the line's first move."""
 
 
 @dataclass(frozen=True)
@@ -87,11 +87,11 @@ class SearchResult:
     """The result of a search."""
 
     best_move: Move | None
-    """None where there is no legal move."""
+    """None if there is no legal move."""
     ponder: Move | None = None
-    """The answer expected."""
+    """The expected reply."""
     resign: bool = False
-    """The position is lost by the searcher's threshold; `best_move` is still its best."""
+    """The searcher resigns, by its resignation rule; `best_move` is still set."""
     declare_win: bool = False
     """The side to move may declare a win by the entering-king rule."""
     infos: list[Info] = field(default_factory=list)
@@ -100,7 +100,7 @@ class SearchResult:
 
 @runtime_checkable
 class Searcher(Protocol):
-    """Something that finds moves. One search at a time; `stop` may be set from any thread."""
+    """Finds moves. Runs one search at a time; `stop` may be set from any thread."""
 
     def set_position(self, board: Board) -> None:
         """Set the position to search, with the moves that led to it; earlier work is reused."""
@@ -116,15 +116,16 @@ class Searcher(Protocol):
         ...
 
     def ponderhit(self, limits: Limits) -> None:
-        """The opponent made the pondered move: continue under these limits. Time and nodes count
-        from now. May be called from any thread.
+        """Continue under these limits after the opponent made the pondered move.
+
+        Time and nodes count from now. May be called from any thread.
         """
         ...
 
     def new_game(self) -> None:
-        """Forget the last game."""
+        """Clear the state of the last game."""
         ...
 
     def close(self) -> None:
-        """Release memory and threads. The evaluator is left to its owner."""
+        """Release memory and threads. The owner closes the evaluator."""
         ...

@@ -1,4 +1,4 @@
-"""PUCT over a network: collects batches from the tree while others are in the network."""
+"""PUCT search with a network: collects batches while others are in the network."""
 
 from __future__ import annotations
 
@@ -25,17 +25,16 @@ from komadori.search.resigning import Resigning, ResignRule
 from komadori.search.root_mate import CROWDED_SHARE, MOST_MOVES, MOVES_PER_NODE, RootMate
 from komadori.search.stopping import Condition, Conditions, Depth, Progress, conditions_of
 
-#: Longest wait for the network before checking `stop` again.
+#: Maximum wait for the network before checking `stop` again.
 PATIENCE_S = 0.01
 
 
 class PuctSearcher:
     """Tree search with a policy and value network (a `search.Searcher`).
 
-    With a fixed number of nodes the result depends only on the evaluator's answers, the options
-    and the searches before it: never on timing. A new searcher, or one after `new_game`,
-    repeats itself exactly. The evaluator may serve several searchers one after another, not
-    at the same time.
+    With a fixed number of nodes the result depends only on the evaluator's outputs, the options
+    and the searches before it, never on timing. A new searcher, or one after `new_game`, is
+    reproducible. Several searchers may use the evaluator one after another, not concurrently.
     """
 
     def __init__(self, evaluator: Evaluator, options: PuctOptions | None = None) -> None:
@@ -88,12 +87,12 @@ class PuctSearcher:
 
     @property
     def tree(self) -> Tree:
-        """The graph behind the search, for inspection."""
+        """The search graph, for inspection."""
         return self._tree
 
     @property
     def mate_nodes(self) -> int:
-        """Moves made by the last search's mate search."""
+        """Moves made by the mate search of the last search."""
         return self._mate.nodes
 
     def set_position(self, board: Board) -> None:
@@ -112,7 +111,7 @@ class PuctSearcher:
         self._ponderhit = limits
 
     def take_ponderhit(self) -> Limits | None:
-        """The limits of a ponderhit that no search has taken yet."""
+        """Return and clear the limits of a pending ponderhit."""
         limits, self._ponderhit = self._ponderhit, None
         return limits
 
@@ -131,8 +130,8 @@ class PuctSearcher:
     ) -> SearchResult:
         """Search the position (see `Searcher.search`).
 
-        Raises ValueError where `searchmoves` holds no legal move, InferenceError where the
-        network fails or its outputs aren't numbers or aren't probabilities.
+        Raises ValueError if `searchmoves` contains no legal move, InferenceError if the network
+        fails or its outputs are NaN or out of range.
         """
         check_searchmoves(limits, self._board)
         self.reclaimer.wait()
@@ -144,10 +143,10 @@ class PuctSearcher:
                 self._tidy_after(result.best_move)
             return result
         finally:
-            # The thread must be gone before the interpreter may end.
+            # The thread must have ended before the interpreter exits.
             self._mate.stop()
             self._mate.wait()
-            # Not at the start: the hit may come before this thread gets there.
+            # Not cleared at the start: ponderhit may arrive before this thread gets there.
             self._ponderhit = None
 
     def _place(self, limits: Limits) -> None:
@@ -159,7 +158,7 @@ class PuctSearcher:
         self._tree.set_search_moves(self._root, [move.move16 for move in limits.searchmoves])
 
     def _by_rules(self, run: _Run) -> SearchResult | None:
-        """The answer where the rules give it: no move, a declaration, a mate in one."""
+        """Return the result if the rules decide it: no move, a declaration, a mate in one."""
         board, mate = self._board, None
         if not board.legal_moves:
             run.wait()
@@ -199,7 +198,7 @@ class PuctSearcher:
         )
 
     def _tidy_after(self, best: Move | None) -> None:
-        """Free what the game can't come back to once the move is played."""
+        """Free positions that can't be reached once the move is played."""
         if best is None:
             return
         after = self._board.copy()
@@ -209,7 +208,7 @@ class PuctSearcher:
 
 
 class _Run:
-    """One search under way."""
+    """A running search."""
 
     def __init__(
         self,
@@ -248,7 +247,7 @@ class _Run:
         self._conditions = self._agreed_conditions()
 
     def search(self) -> None:
-        """Search until a condition is met, and for a depth until what was in flight agrees."""
+        """Search until a condition is met; a depth must still hold once batches have returned."""
         self._start_mate()
         while True:
             try:
@@ -260,9 +259,7 @@ class _Run:
                 return
 
     def _loop(self) -> Condition | None:
-        """Keep the network busy until a condition is met; which one, None where nothing is left
-        to search.
-        """
+        """Run until a condition is met and return it; None if nothing is left to search."""
         pipeline, progress = self._pipeline, self.progress
         seen = -1
         met: Condition | None = None
@@ -270,7 +267,7 @@ class _Run:
             self._apply_ponderhit()
             progress.update()
             met = self._conditions.first_met(progress) or met
-            # Whatever the hurry, a move is given by the policy at the least.
+            # Even without time, at least the policy chooses the move.
             if met and progress.visits == 0 and not self.mate:
                 pipeline.fill()
                 if pipeline.take():
@@ -278,7 +275,7 @@ class _Run:
                 progress.update()
             if met and not met.drains and pipeline.can_drop:
                 break
-            # No batch is begun that won't be back in time, except for the first.
+            # Start no batch that can't return in time, except for the first.
             is_late = self._conditions.hints.deadline_ms < pipeline.batch_ms
             if not met and not (is_late and (progress.has_begun or pipeline.is_busy)):
                 pipeline.fill()
@@ -296,8 +293,8 @@ class _Run:
         return met
 
     def wait(self, report: Callable[[], Any] | None = None) -> None:
-        """Hold the answer back until `stop` or `ponderhit`; what ended the search is reported at
-        once, and so is a mate that is found meanwhile.
+        """Wait for `stop` or `ponderhit` if the limits require it. Reports the final lines at
+        once, and a mate if one is found meanwhile.
         """
         if not self.limits.waits or self.stop.is_set():
             return
@@ -315,7 +312,7 @@ class _Run:
         return self._conditions.hints.is_timed
 
     def report(self, first: int | None = None) -> list[Info]:
-        """The lines of now. `first`: the move (move16) that is going to be played."""
+        """Report the current lines. `first`: the move (move16) that will be played."""
         self.progress.update()
         self._find_mate()
         state = (self.progress.playouts, self.mate, first)
@@ -340,7 +337,7 @@ class _Run:
         )
 
     def report_win(self, pv: list[Move]) -> list[Info]:
-        """That the game is won here without a search."""
+        """Report that the position is won without a search."""
         return self._given(
             [
                 Info(
@@ -389,7 +386,7 @@ class _Run:
             self._conditions = self._agreed_conditions()
 
     def _agreed_conditions(self) -> Conditions:
-        """The conditions of the current limits; the source uses them too."""
+        """Build the conditions of the current limits, also for the source."""
         pipeline = self._pipeline
         times = self._times()
         conditions = conditions_of(
@@ -415,7 +412,7 @@ class _Run:
         )
 
     def _patience_s(self) -> float:
-        """How long to wait for the network before looking at the clock and `stop` again."""
+        """Return how long to wait for the network before checking the clock and `stop` again."""
         return min(max(self._conditions.hints.deadline_ms / 1000, 0.001), PATIENCE_S)
 
     def _check_outputs(self) -> None:
@@ -423,8 +420,8 @@ class _Run:
             raise invalid_outputs(self._searcher.evaluator)
 
     def _start_mate(self) -> None:
-        """Under a clock df-pn works beside the search; where only the nodes are counted it works
-        before it, so that the result stays the same.
+        """Start df-pn: beside the search under a clock, before it if only nodes are limited, so
+        that the result is deterministic.
         """
         limits, plies = self.limits, self._options.root_mate_plies
         count = limits.nodes or limits.playouts
@@ -440,7 +437,7 @@ class _Run:
         return self._find_mate() and not (self.limits.waits and self._options.multipv > 1)
 
     def _find_mate(self) -> bool:
-        """Whether df-pn has found a mate that may be played."""
+        """Return whether df-pn has found a mate that may be played."""
         if not self.mate and (moves := self._mate.moves):
             allowed, draw_ply = self.limits.searchmoves, self._options.draw_ply
             last_ply = self._board.ply - 1 + len(moves)
@@ -450,7 +447,7 @@ class _Run:
 
 
 def invalid_outputs(evaluator: Evaluator) -> InferenceError:
-    """The error for a network whose outputs are invalid."""
+    """Return the error for a network with invalid outputs."""
     return InferenceError(
         f"{evaluator.name}: the network's outputs aren't numbers, or its values aren't between "
         "0 and 1"
@@ -458,7 +455,7 @@ def invalid_outputs(evaluator: Evaluator) -> InferenceError:
 
 
 def tree_options(options: PuctOptions) -> TreeOptions:
-    """The settings that the tree uses."""
+    """Convert the settings used by the tree."""
     tree = TreeOptions()
     for name in TREE_SETTINGS:
         setattr(tree, name, getattr(options, name))
@@ -468,8 +465,8 @@ def tree_options(options: PuctOptions) -> TreeOptions:
 
 
 def mate_share(evaluator: Evaluator) -> float:
-    """Of a CPU's time for the mate search: all of it where the network and the thread that
-    collects leave one free.
+    """Return the fraction of a CPU for the mate search: all of it if the network and the
+    collecting thread leave one free.
     """
     used = int(getattr(evaluator, "threads", 0)) + 1
     return 1.0 if used < available_threads() else CROWDED_SHARE

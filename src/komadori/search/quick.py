@@ -1,4 +1,4 @@
-"""A search in one call."""
+"""Search a position in one call."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LIMITS = {f.name for f in fields(Limits)}
 def search(
     position: Board | str, model: Evaluator | Path | str = "default", **settings: Any
 ) -> SearchResult:
-    """Search a position (a board, an SFEN or "startpos") with a model: a file, a name that
-    `inference.load` knows, or an evaluator; by default the network of the package.
+    """Search a position (a board, an SFEN or "startpos") with the tree search.
 
-    `settings` are limits (fields of `Limits`, such as nodes=800 or movetime_ms=1000) and options
-    (fields of `PuctOptions`, such as multipv=3; `eval_coef` is that of the model's card where it
-    has one). Without a limit it searches 800 nodes.
+    `model` is a file, a name known to `inference.load`, or an evaluator; by default the bundled
+    network. `settings` are limits (fields of `Limits`, such as nodes=800 or movetime_ms=1000) and
+    options (fields of `PuctOptions`, such as multipv=3; `eval_coef` defaults to that of the
+    model's card). Without a limit it searches 800 nodes.
     """
     limits = {name: value for name, value in settings.items() if name in _LIMITS}
     options = {name: value for name, value in settings.items() if name not in _LIMITS}

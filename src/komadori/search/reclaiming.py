@@ -1,4 +1,4 @@
-"""Free memory while the opponent thinks."""
+"""Reclaim tree memory while the opponent thinks."""
 
 from __future__ import annotations
 
@@ -7,19 +7,20 @@ import threading
 from komadori._core.tree import Tree
 from komadori.rules import Board
 
-#: From here on what a move has made unreachable is freed.
+#: Unreachable nodes are freed if the tree is fuller than this.
 FULLNESS = 0.5
 
 
 class Reclaimer:
-    """Frees positions that the game can't reach any more, in the background."""
+    """Frees positions that the game can no longer reach, in the background."""
 
     def __init__(self) -> None:
         self._thread: threading.Thread | None = None
 
     def start(self, tree: Tree, root: int, board: Board) -> bool:
-        """Move the root to the position and free the rest, if memory is getting short; whether it
-        is. Until `wait` returns the tree must be left alone.
+        """Move the root to the position and free the rest, if memory is short.
+
+        Returns whether it started; then the tree must not be used until `wait` returns.
         """
         if tree.fullness < FULLNESS:
             return False

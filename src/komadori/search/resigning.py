@@ -1,4 +1,4 @@
-"""When to resign: from a move number on, after several low moves in a row."""
+"""Resignation: after several consecutive low scores, from a move number on."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ class ResignRule:
     """Conditions for resigning."""
 
     moves: int = 3
-    """Own moves in a row below the threshold before resigning; a proven mate needs one."""
+    """Consecutive own moves below the threshold before resigning; a proven mate needs one."""
     ply: int = 20
-    """Never before this move of the game."""
+    """Never resign before this move of the game."""
 
 
 class Resigning:
-    """Counts the low moves of one game."""
+    """Counts consecutive low scores in a game."""
 
     def __init__(self) -> None:
         self._last_ply = 0
@@ -31,10 +31,10 @@ class Resigning:
         self._last_ply = self._count = 0
 
     def resigns(self, board: Board, rule: ResignRule, *, is_low: bool, is_mated: bool) -> bool:
-        """Whether to give up the position. Called once for each move of one side.
+        """Return whether to resign. Call once per move of one side.
 
-        A side that has given a handicap resigns to a proven mate alone: its value is low from the
-        first move on.
+        A side that gave a handicap resigns only to a proven mate, since its value is low from the
+        start.
         """
         if not (is_low or is_mated):
             self._count = 0
@@ -56,6 +56,6 @@ class Resigning:
 
 
 def piece_count(board: Board) -> int:
-    """Pieces on the board and in both hands."""
+    """Count the pieces on the board and in both hands."""
     on_board = sum(board.piece_code(square) != 0 for square in range(81))
     return on_board + sum(board.hand(side, kind) for side in (0, 1) for kind in range(1, 8))

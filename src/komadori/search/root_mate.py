@@ -1,4 +1,4 @@
-"""df-pn at the root, beside the tree search."""
+"""df-pn mate search at the root, beside the tree search."""
 
 from __future__ import annotations
 
@@ -9,24 +9,24 @@ from komadori.mate import MateResult, MateSolver, StopFlag
 from komadori.rules import Board, Move, PositionError
 from komadori.search.memory import check_memory
 
-#: `root_mate_plies` from which on a mate may be of any length.
+#: Values of `root_mate_plies` from this on mean any length.
 ANY_LENGTH = 1000
 
-#: Moves that the mate search makes for each node of a search that is limited by nodes.
+#: Moves of the mate search per node of a node-limited search.
 MOVES_PER_NODE = 10
 
-#: And at most: some tenths of a second.
+#: The maximum, which takes a few tenths of a second.
 MOST_MOVES = 500_000
 
 #: How often `solve` checks `stop`.
 PATIENCE_S = 0.01
 
-#: Share of a CPU for the mate search where the network uses them all.
+#: Fraction of a CPU for the mate search if the network uses all CPUs.
 CROWDED_SHARE = 0.02
 
 
 class RootMate:
-    """The mate search of one position at a time: in a thread of its own, or at once."""
+    """Searches for a mate in one position at a time, in the background or synchronously."""
 
     def __init__(self, memory_mb: int) -> None:
         check_memory("the mate search", memory_mb)
@@ -36,15 +36,13 @@ class RootMate:
         self._result: MateResult | None = None
 
     def start(self, board: Board, plies: int, share: float) -> None:
-        """Look for a mate beside what the caller does next; not where the system has no thread
-        for it.
-        """
+        """Start searching for a mate in the background; does nothing if no thread can be started."""
         with contextlib.suppress(RuntimeError):
             self._begin(board, plies, 0, share)
 
     def solve(self, board: Board, plies: int, moves: int, stop: threading.Event) -> None:
-        """Look for a mate with a budget of `moves`, then return: always the same result, unless
-        `stop` ends it.
+        """Search for a mate with a budget of `moves`, and return. Deterministic unless `stop`
+        ends it.
         """
         try:
             self._begin(board, plies, moves, 1.0)
@@ -73,34 +71,34 @@ class RootMate:
         self._thread = thread
 
     def _solve(self, board: Board, moves: int, plies: int, share: float, stop: StopFlag) -> None:
-        # Without a king of the other side, or without memory, there is no mate to be found.
+        # No mate is found without an opposing king or enough memory.
         with contextlib.suppress(PositionError, MemoryError):
             self._result = self._solver.solve(board, moves, _max_ply(plies), share=share, stop=stop)
 
     @property
     def moves(self) -> tuple[Move, ...]:
-        """The mate found so far, () for none."""
+        """The mating line found so far; () if none."""
         result = self._result
         return result.moves if result is not None else ()
 
     @property
     def nodes(self) -> int:
-        """Moves made by the last search, which has ended."""
+        """Moves made by the last search; waits for its end."""
         self.wait()
         return self._result.nodes if self._result is not None else 0
 
     def forget(self) -> None:
-        """Stop, and have no result."""
+        """Stop the search and discard its result."""
         self.stop()
         self.wait()
         self._result = None
 
     def stop(self) -> None:
-        """End the search; returns at once."""
+        """Stop the search without waiting."""
         self._stop.set()
 
     def wait(self) -> None:
-        """Until the search has ended."""
+        """Wait until the search has ended."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None

@@ -1,4 +1,4 @@
-"""Searchers without a tree: the policy alone, and the value one ply ahead."""
+"""Searchers without a tree: policy only, and one-ply value."""
 
 from __future__ import annotations
 
@@ -17,16 +17,16 @@ from komadori.rules import Board, Move, Repetition
 from komadori.search.lines import score_cp
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
 
-#: (board, legal moves) -> a score for each move, the larger the better, in [0, 1].
+#: (board, legal moves) -> a score in [0, 1] for each move, higher is better.
 Judge: TypeAlias = Callable[[Board, list[Move]], NDArray[np.float32]]
 
 
 class _OneLook:
-    """Scores every legal move once and plays the best, or draws one from a softmax.
+    """Scores every legal move once and plays the best, or samples one.
 
-    `temperature` 0 plays the best move, the first of equal ones unless `seed` is given: then
-    ties are broken at random. Above 0 a move is drawn with probability
-    proportional to its score ** (1 / temperature).
+    With `temperature` 0 the best move is played; ties go to the first move, or are broken at
+    random if `seed` is given. Otherwise a move is drawn with probability proportional to
+    score ** (1 / temperature).
     """
 
     def __init__(
@@ -51,7 +51,7 @@ class _OneLook:
         self._random = np.random.default_rng(self._seed)
 
     def ponderhit(self, limits: Limits) -> None:
-        pass  # the answer is there already
+        pass  # the result doesn't depend on limits
 
     def close(self) -> None:
         pass
@@ -102,7 +102,7 @@ class _OneLook:
     def _judge(
         self, board: Board, moves: list[Move]
     ) -> tuple[NDArray[np.float32], Callable[[int], float]]:
-        """Scores of the moves, and the win rate that goes with a move's number."""
+        """Return the moves' scores, and a function from a move's index to its win rate."""
         raise NotImplementedError
 
     def _nodes(self, moves: list[Move]) -> int:
@@ -113,7 +113,7 @@ class _OneLook:
 
 
 class PolicySearcher(_OneLook):
-    """Plays by the policy alone, one evaluation per move (a `search.Searcher`)."""
+    """Plays by the policy only, with one evaluation per move (a `search.Searcher`)."""
 
     def _judge(
         self, board: Board, moves: list[Move]
@@ -128,7 +128,7 @@ class PolicySearcher(_OneLook):
         )
         scores = np.array([probability[move] for move in moves], np.float32)
         total = scores.sum()
-        if total == 0:  # searchmoves that the network rules out
+        if total == 0:  # all searchmoves have probability 0
             return np.full_like(scores, 1 / len(moves)), lambda chosen: float(value[0])
         return scores / total, lambda chosen: float(value[0])
 
@@ -137,9 +137,9 @@ class PolicySearcher(_OneLook):
 
 
 class OnePlySearcher(_OneLook):
-    """Plays the move after which the value network likes its position best (a
-    `search.Searcher`). Mates, repetitions and declarations one ply ahead count as the rules
-    have them.
+    """Plays the move with the best network value after it (a `search.Searcher`).
+
+    Mates, repetitions and declarations one ply ahead are scored by the rules.
     """
 
     def _judge(
@@ -167,7 +167,7 @@ class OnePlySearcher(_OneLook):
 
 
 def _known_value(board: Board) -> float | None:
-    """What the rules say of a position to the side that has just moved."""
+    """Return the value by the rules to the side that just moved; None if the game continues."""
     if not board.legal_moves:
         return 1.0
     if board.can_declare_win():

@@ -1,8 +1,8 @@
-"""When a search ends: conditions that are asked between batches.
+"""Stopping conditions, checked between batches.
 
-Each condition is a small object with a name of its own, as lc0's stoppers are
-(github.com/LeelaChessZero/lc0, src/search/classic/stoppers). It says whether the search ends, and
-leaves hints for those who plan the next batch.
+Each condition is a small class, like lc0's stoppers (github.com/LeelaChessZero/lc0,
+src/search/classic/stoppers). It decides whether the search ends and leaves hints for planning
+the next batch.
 """
 
 from __future__ import annotations
@@ -18,31 +18,31 @@ from komadori.search.clock import TimeBudget
 from komadori.search.lines import MAX_PV
 from komadori.search.protocol import Limits
 
-#: Playouts to come where nothing counts them.
+#: Remaining playouts of a search without a limit on them.
 UNCOUNTED = 1 << 30
-#: Costly questions are asked this often at most.
+#: Minimum interval between expensive checks.
 LOOK_S = 0.005
-#: A best move with fewer visits than this many times the second's is doubtful.
+#: A best move with fewer visits than this times the second's is unclear.
 CLEAR_LEAD = 1.5
 
 
 class Progress:
-    """Counts and clock of a search under way."""
+    """Counts and clock of a running search."""
 
     def __init__(self, tree: Tree, root: int) -> None:
         self.tree = tree
         self.root = root
         self.playouts = self._first = self._clock_first = tree.playouts()
         self.visits = tree.root_visits(root)
-        """Finished visits of the root, kept ones included."""
+        """Finished visits of the root, including kept ones."""
         self.may_look = True
-        """Whether costly questions may be asked now."""
+        """Whether expensive checks are allowed now."""
         self._started = self._clock_started = time.perf_counter()
         self._next_look = self._started
         self._moves: list[RootMove] | None = None
 
     def update(self) -> None:
-        """Take the tree's counts."""
+        """Read the tree's counts."""
         self.playouts = self.tree.playouts()
         self.visits = self.tree.root_visits(self.root)
         self._moves = None
@@ -52,72 +52,72 @@ class Progress:
             self._next_look = now + LOOK_S
 
     def restart_clock(self) -> None:
-        """Nodes and time count from now, as after `ponderhit`."""
+        """Restart the count of nodes and time, as after `ponderhit`."""
         self._clock_first = self.tree.playouts()
         self._clock_started = time.perf_counter()
 
     @property
     def nodes(self) -> int:
-        """Playouts that ended since the clock began."""
+        """Playouts finished since the clock started."""
         return self.playouts - self._clock_first
 
     @property
     def has_begun(self) -> bool:
-        """Whether any playout has ended since the search began."""
+        """Whether any playout has finished since the search started."""
         return self.playouts > self._first
 
     def elapsed_ms(self) -> float:
-        """Since the clock began."""
+        """Return the time since the clock started."""
         return (time.perf_counter() - self._clock_started) * 1000
 
     def speed(self) -> float:
-        """Playouts per millisecond, over the whole search."""
+        """Return playouts per millisecond over the whole search."""
         elapsed = (time.perf_counter() - self._started) * 1000
         return (self.playouts - self._first) / max(elapsed, 1.0)
 
     def root_moves(self) -> list[RootMove]:
-        """The root's moves, best first, as they were at the last update or later."""
+        """Return the root's moves, best first, no older than the last update."""
         if self._moves is None:
             self._moves = self.tree.root_moves(self.root)
         return self._moves
 
     def depth(self) -> int:
-        """Plies of the principal variation."""
+        """Return the length of the principal variation in plies."""
         moves = self.root_moves()
         return len(self.tree.variation(self.root, moves[0].move16, MAX_PV)) if moves else 0
 
 
 class Hints:
-    """What the conditions say of the rest of the search."""
+    """Estimates of the rest of the search, set by the conditions."""
 
     __slots__ = ("deadline_ms", "planned_ms", "playouts")
 
     playouts: int
-    """Upper bound on the playouts to come."""
+    """Upper bound on the remaining playouts."""
     planned_ms: float
-    """To the planned end."""
+    """Time until the planned end."""
     deadline_ms: float
-    """Until the search must have ended."""
+    """Time until the hard limit."""
 
     def __init__(self) -> None:
         self.reset()
 
     def reset(self) -> None:
-        """Nothing is said."""
+        """Clear all hints."""
         self.playouts = UNCOUNTED
         self.planned_ms = self.deadline_ms = math.inf
 
     @property
     def is_timed(self) -> bool:
-        """Whether anything but a count ends the search."""
+        """Whether the search isn't limited by counts alone."""
         return self.deadline_ms < math.inf or self.playouts >= UNCOUNTED
 
 
 class Condition(Protocol):
-    """One reason to end a search."""
+    """A reason to end a search."""
 
     drains: bool
-    """Whether batches in flight still count. Where they do, the result doesn't depend on timing."""
+    """Whether batches in flight are still used, which makes the result independent of timing."""
 
     def is_met(self, progress: Progress, hints: Hints) -> bool: ...
 
@@ -135,7 +135,7 @@ class Stopped:
 
 
 class NodeCount:
-    """A number of new playouts."""
+    """A number of new playouts is reached."""
 
     drains = True
 
@@ -149,7 +149,7 @@ class NodeCount:
 
 
 class VisitCount:
-    """A number of root visits, those kept from earlier searches included."""
+    """A number of root visits is reached, including those kept from earlier searches."""
 
     drains = True
 
@@ -163,7 +163,7 @@ class VisitCount:
 
 
 class MateFound:
-    """A mate search beside this one has found a mate."""
+    """The mate search beside this search has found a mate."""
 
     drains = False
 
@@ -175,12 +175,12 @@ class MateFound:
 
 
 class Clock:
-    """The time is up: the planned time, or where the choice is doubtful then the longest."""
+    """The planned time is up, or the maximum time if the best move is unclear."""
 
     drains = False
 
     def __init__(self, times: TimeBudget, slack_ms: Callable[[], float]) -> None:
-        """`slack_ms`: how long an answer takes after the decision to give it."""
+        """`slack_ms`: time from the decision to stop until the result."""
         assert times.optimum_ms is not None
         assert times.maximum_ms is not None
         self._minimum, self._optimum = times.minimum_ms, times.optimum_ms
@@ -203,12 +203,12 @@ class Clock:
 
 
 class Lead:
-    """The second move can't catch up in the time planned (lc0's smart pruning), or is none."""
+    """The second move can't catch up in the planned time (smart pruning in lc0) or doesn't exist."""
 
     drains = False
 
     def __init__(self, minimum_ms: float) -> None:
-        """Asked after `Clock`. `minimum_ms`: not before."""
+        """Must be checked after `Clock`. Never met before `minimum_ms`."""
         self._minimum = minimum_ms
 
     def is_met(self, progress: Progress, hints: Hints) -> bool:
@@ -222,7 +222,7 @@ class Lead:
 
 
 class Depth:
-    """The principal variation has reached a length."""
+    """The principal variation has reached a given length."""
 
     drains = False
 
@@ -237,14 +237,14 @@ class Depth:
 
 
 class Conditions:
-    """Any of these ends the search. Ask those that drain last: the others end it at once."""
+    """Ends a search when any condition is met; those that drain come last."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
         self._conditions = conditions
         self.hints = Hints()
 
     def first_met(self, progress: Progress) -> Condition | None:
-        """The first condition that holds; none: `hints` are those of now."""
+        """Return the first condition that is met; if None, `hints` are up to date."""
         hints = self.hints
         hints.reset()
         for condition in self._conditions:
@@ -262,7 +262,7 @@ def conditions_of(
     stops_early: bool,
     slack_ms: Callable[[], float],
 ) -> Conditions:
-    """The conditions that limits stand for. While pondering only `stop` and a mate end a search."""
+    """Return the conditions for limits. While pondering, only `stop` and a mate end a search."""
     found: list[Condition] = [Stopped(stop), MateFound(has_mate)]
     if not limits.ponder:
         if times.maximum_ms is not None:
@@ -279,7 +279,7 @@ def conditions_of(
 
 
 def is_doubtful(moves: Sequence[RootMove]) -> bool:
-    """Whether the best move hardly leads, or another one is valued higher."""
+    """Return whether the best move has only a small lead, or another has a higher value."""
     visited = [m for m in moves[:4] if m.visits]
     if len(visited) < 2:
         return False

@@ -1,4 +1,4 @@
-"""A searcher's reports and results as lines of the protocol."""
+"""Converts a searcher's reports and results to USI lines."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ RESIGN = BestMove("resign")
 
 
 def best_move(result: SearchResult) -> BestMove:
-    """A searcher's result as the answer to `go`."""
+    """Convert a searcher's result to `bestmove`."""
     if result.declare_win:
         return BestMove("win")
     if result.resign or result.best_move is None:
@@ -23,7 +23,7 @@ def best_move(result: SearchResult) -> BestMove:
 
 
 def info_line(info: Info) -> InfoLine:
-    """A searcher's report as an `info` line, side to move's view."""
+    """Convert a searcher's report to an `info` line, side to move's view."""
     if info.mate_plies is not None:
         score = Score(mate_plies=info.mate_plies)
     elif info.score_cp is not None:
@@ -44,8 +44,8 @@ def info_line(info: Info) -> InfoLine:
 
 
 def emergency(job: Job, error: Exception | None = None) -> BestMove:
-    """An answer without a searcher's: its last best line; else the first legal move, but nothing
-    that a broken network would be taken to have played.
+    """Return an answer without a result: the last best line, else the first legal move, or
+    resignation if the network failed.
     """
     from komadori.inference import InferenceError
 

@@ -1,8 +1,8 @@
 """Opening books in YaneuraOu's text format (`#YANEURAOU-DB2016`), read with rsshogi.
 
-A book is a list of positions, sorted by their SFEN, each with moves: the move, the answer
-expected, the score (centipawns, side to move's view), the depth, and how often it was played.
-The number of the move counts for nothing.
+A book is a list of positions, sorted by SFEN, each with moves: the move, the expected reply, the
+score (centipawns, side to move's view), the depth, and how often it was played. Move numbers are
+ignored.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ PROBE = "4k4/9/9/9/9/9/9/9/4K4 b - 1"
 
 
 class BookError(ValueError):
-    """A book that can't be used: missing, damaged, not sorted."""
+    """A book can't be used: it is missing, damaged or not sorted."""
 
 
 @dataclass(frozen=True)
 class BookMove:
-    """A book's move in a position."""
+    """A move of a book."""
 
     usi: str
     ponder: str | None
@@ -44,7 +44,7 @@ class Book:
     """A book file, read one position at a time."""
 
     def __init__(self, path: Path | str) -> None:
-        """Raises BookError that names the file and what is wrong with it."""
+        """Open a book. Raises BookError with the file and the reason."""
         from rsshogi.book import YaneuraOuBook
 
         self.path = Path(path)
@@ -57,13 +57,13 @@ class Book:
             raise BookError(f"{path}: not a book: the first line isn't {HEADER}")
         try:
             self._book = YaneuraOuBook.open(str(self.path))
-            self._book.lookup_sfen(PROBE)  # refused where the positions aren't sorted
+            self._book.lookup_sfen(PROBE)  # fails if the positions aren't sorted
         except ValueError as error:
             raise BookError(f"{path}: {error}") from None
 
     @classmethod
     def find(cls, name: str) -> Book:
-        """The book of this name: a path, or a file where models are looked for too."""
+        """Open a book by path, or by name in the folders of models."""
         candidates = places(name)
         for candidate in candidates:
             if candidate.is_file():
@@ -72,10 +72,10 @@ class Book:
         raise BookError(f"no book {name}: looked for {where}")
 
     def moves(self, board: Board) -> list[BookMove]:
-        """The legal moves that the book has here, the most played and then the best first.
+        """Return the book's legal moves in a position, sorted by count, then by score.
 
-        Where the book lacks the position, it is asked for the same one with the colours exchanged
-        and the board turned round (YaneuraOu's FlippedBook).
+        If the book doesn't contain the position, the position with colours exchanged and the
+        board rotated is looked up (YaneuraOu's FlippedBook).
         """
         entry = self._book.lookup_sfen(board.sfen())
         turn: Callable[[str], str] = str
@@ -104,17 +104,17 @@ class Book:
 
 
 def flip_sfen(sfen: str) -> str:
-    """The position with the colours exchanged, seen from the other side."""
+    """Exchange the colours and rotate the board."""
     board, turn, hands, ply = sfen.split()
     squares = re.findall(r"\+?[a-zA-Z]|[1-9/]", board)
     flipped = "".join(reversed(squares)).swapcase()
     held = re.findall(r"\d*[a-zA-Z]", hands.swapcase())
-    held.sort(key=str.islower)  # Black's come first; the order of the kinds stays
+    held.sort(key=str.islower)  # Black's first, stable within a colour
     return f"{flipped} {'b' if turn == 'w' else 'w'} {''.join(held) or '-'} {ply}"
 
 
 def flip_move(usi: str) -> str:
-    """A USI move as it is on the flipped board."""
+    """Convert a USI move to the flipped board."""
     if usi[1:2] == "*":
         return usi[:2] + _flip_square(usi[2:4])
     if not usi[:1].isdigit():
@@ -127,20 +127,20 @@ def _flip_square(square: str) -> str:
 
 
 def _is_reply(board: Board, usi: str, answer: str) -> bool:
-    """Whether the answer is a legal one to the move."""
+    """Return whether `answer` is a legal reply to the move."""
     after = board.copy()
     after.push_usi(usi)
     return any(move.usi() == answer for move in after.legal_moves)
 
 
 def draw(moves: Sequence[BookMove], source: random.Random) -> BookMove:
-    """One of the moves, in proportion to their counts."""
+    """Draw a move with probability proportional to its count."""
     return source.choices(moves, [move.count for move in moves])[0]
 
 
 @dataclass
 class _Played:
-    """A move of a position, over all games."""
+    """Statistics of a move in a position over all games."""
 
     count: int = 0
     scores: list[int] = field(default_factory=list)
@@ -158,17 +158,17 @@ class _Played:
 
 
 class BookMaker:
-    """Collects the openings of games."""
+    """Makes a book from the openings of games."""
 
     def __init__(self, plies: int = 40, winner_only: bool = False) -> None:
-        """`plies`: of each game. `winner_only`: only moves of the side that won."""
+        """`plies` of each game are used; with `winner_only` only moves of the winning side."""
         self.games = 0
         self._plies = plies
         self._winner_only = winner_only
         self._positions: dict[str, tuple[int, dict[str, _Played]]] = {}
 
     def add(self, game: Game) -> None:
-        """Count a game's moves. Raises RulesError where one isn't legal; then none counts."""
+        """Add a game. Raises RulesError, and adds nothing, if a move is illegal."""
         from komadori.records import NO_SCORE, Winner
 
         rows: list[tuple[str, int, str, str | None, int | None]] = []
@@ -196,8 +196,8 @@ class BookMaker:
         self.games += 1
 
     def entries(self, min_count: int = 1) -> Iterable[tuple[str, list[BookMove]]]:
-        """Positions, SFEN with the least move number met, in the order of the file; their moves
-        that were played at least so often, the most played first.
+        """Yield positions in file order (as SFEN with their lowest move number), each with its
+        moves that were played at least `min_count` times, most played first.
         """
         for position in sorted(self._positions, key=str.encode):
             ply, played = self._positions[position]
@@ -208,7 +208,7 @@ class BookMaker:
 
 
 def write_book(path: Path, entries: Iterable[tuple[str, list[BookMove]]]) -> tuple[int, int]:
-    """Write a book, whole or not at all; how many positions and moves it has."""
+    """Write a book atomically; return its numbers of positions and moves."""
     positions = moves = 0
     with atomic_writer(path) as file:
         file.write(f"{HEADER}\n".encode())

@@ -1,4 +1,4 @@
-"""Answers from an opening book."""
+"""Moves from an opening book."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class BookAnswers:
-    """The book that the options name, opened when it is first asked."""
+    """The book named by the options, opened on first use."""
 
     def __init__(self) -> None:
         self._path = ""
@@ -23,9 +23,9 @@ class BookAnswers:
         self._random: random.Random | None = None
 
     def find(self, job: Job, options: ServerOptions) -> tuple[list[InfoLine], BestMove | None]:
-        """The book's moves as lines of analysis and the one to play; None where it has none.
+        """Return the book's moves as info lines, and the move to play; None if there is none.
 
-        A book that can't be read is reported once, in a line of its own.
+        A book that can't be read is reported once, as an `info string`.
         """
         go, limit = job.go, options.book_moves
         if (

@@ -1,7 +1,7 @@
-"""Another USI engine as a subprocess: started, asked for moves, and always got rid of.
+"""Runs another USI engine as a subprocess.
 
-Every wait has a limit. An engine that dies, hangs or talks nonsense raises an EngineError
-that quotes its last lines; its process group is then killed, never left behind.
+Every wait has a timeout. An engine that dies, hangs or sends invalid lines raises an EngineError
+that quotes its last lines; its process group is always killed.
 """
 
 from __future__ import annotations
@@ -26,10 +26,10 @@ from komadori.usi import protocol
 from komadori.usi.protocol import BestMove, GoCommand, InfoLine, OptionLine, UsiSyntaxError
 from komadori.usi.reaper import reaper
 
-#: Where Debian installs games; not on every user's PATH.
+#: Debian's folders for games, which aren't on every user's PATH.
 EXTRA_FOLDERS = ("/usr/games", "/usr/local/games")
 
-#: How long an engine may take to answer `stop`.
+#: Time for an engine to answer `stop`.
 STOP_GRACE_S = 10.0
 
 
@@ -46,7 +46,7 @@ class EngineDiedError(EngineError):
 
 
 class LazyInfos(Sequence[InfoLine]):
-    """Info lines that are parsed when they are read: most callers need the last few only."""
+    """Info lines, parsed on access: most callers need only the last few."""
 
     def __init__(self, parse: Callable[[str], InfoLine]) -> None:
         self._parse = parse
@@ -74,16 +74,16 @@ class LazyInfos(Sequence[InfoLine]):
 
 @dataclass
 class Thought:
-    """What an engine answered to one `go`."""
+    """An engine's answer to one `go`."""
 
     best: BestMove
     infos: Sequence[InfoLine] = field(default_factory=list)
     time_ms: float = 0.0
-    """From the moment the command was sent to the answer, on the wall clock."""
+    """Wall-clock time from sending the command to the answer."""
 
     @property
     def last_info(self) -> InfoLine | None:
-        """The last line that carried a score of the best variation."""
+        """The last info line with a score of the best variation."""
         for info in reversed(self.infos):
             if info.score is not None and info.multipv in (None, 1):
                 return info
@@ -91,28 +91,28 @@ class Thought:
 
     @property
     def nodes(self) -> int:
-        """Nodes by the last line that counted them, 0 if none did."""
+        """Nodes of the last line that reports them; 0 if none does."""
         return next((info.nodes for info in reversed(self.infos) if info.nodes is not None), 0)
 
 
 class ExternalEngine(Protocol):
-    """An engine outside this process, whatever it speaks."""
+    """An engine in another process, whatever its protocol."""
 
     name: str
 
     def new_game(self) -> None: ...
 
     def think(self, sfen: str, moves: Sequence[str], go: GoCommand, limit_s: float) -> Thought:
-        """Ask for a move in the position after `moves` from `sfen`.
+        """Return the engine's answer in the position after `moves` from `sfen`.
 
-        `limit_s`: the wall-clock time after which the engine counts as hung (EngineTimeoutError).
+        After `limit_s` of wall-clock time the engine counts as hung (EngineTimeoutError).
         """
 
     def close(self) -> None: ...
 
 
 def find_program(name: str) -> str | None:
-    """The full path of a program by name or path, also where Debian puts games."""
+    """Return the full path of a program, also looking in Debian's folders for games."""
     if found := shutil.which(name):
         return str(Path(found).absolute())
     if os.sep not in name:
@@ -121,25 +121,25 @@ def find_program(name: str) -> str | None:
 
 
 def split_command(command: str) -> list[str]:
-    """A command line as words, by the rules of the platform's shell; the program resolved."""
+    """Split a command line by the rules of the platform's shell and resolve its program."""
     words = shlex.split(command, posix=sys.platform != "win32")
     if not words:
         raise EngineError("an engine's command is empty")
     program = find_program(words[0])
     if program is None:
-        raise EngineError(f"no program {words[0]!r} is found")
+        raise EngineError(f"no program {words[0]!r} found")
     return [program, *words[1:]]
 
 
-#: Lines of analysis that wait for the next line of another kind, at most.
+#: Maximum number of held info lines.
 MOST_HELD = 256
 
 
 class LineProcess:
-    """A subprocess that talks in lines. Its output is read by a thread, so no wait blocks.
+    """A line-based subprocess. A thread reads its output, so waits can time out.
 
-    Lines that begin with one of `held` words wait for the next line of another kind: waking the
-    reader for each line of analysis costs more than what it does with them.
+    Lines that begin with one of the `held` words are delivered with the next line of another
+    kind: waking the reader for each info line costs more than processing it.
     """
 
     def __init__(
@@ -189,7 +189,7 @@ class LineProcess:
         self._held = []
 
     def send(self, *lines: str) -> None:
-        """Send lines in one write. Raises EngineDiedError where the engine has exited."""
+        """Send lines in one write. Raises EngineDiedError if the engine has exited."""
         for line in lines:
             if "\n" in line or "\r" in line:
                 raise EngineError(f"{self.name}: a line can't hold a line break: {line!r}")
@@ -203,7 +203,7 @@ class LineProcess:
             ) from error
 
     def read(self, deadline: float) -> str:
-        """The next line. `deadline` is on time.monotonic()."""
+        """Return the next line. `deadline` refers to time.monotonic()."""
         while not self._lines:
             try:
                 lines = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
@@ -221,7 +221,7 @@ class LineProcess:
         return self._lines.popleft()
 
     def pending(self) -> list[str]:
-        """Lines that have arrived and weren't read, without waiting."""
+        """Return the unread lines received so far, without waiting."""
         with self._holding:
             self._release()
         lines = list(self._lines)
@@ -245,7 +245,7 @@ class LineProcess:
         return f"{self.name} {what}" + (f"; its last lines: {tail}" if tail else "")
 
     def close(self, farewell: str = "quit", grace_s: float = 2.0) -> None:
-        """End the process: by word, then by signal to its group. Never raises, never waits long."""
+        """End the process by `farewell`, then by signals to its group. Never raises."""
         with contextlib.suppress(EngineError):
             if farewell:
                 self.send(farewell)
@@ -274,7 +274,7 @@ class LineProcess:
 
 
 class UsiEngine:
-    """A plain USI engine. Adapters override the marked methods for engines with quirks."""
+    """A USI engine. Adapters override the methods under "quirks"."""
 
     #: Options set before isready unless the caller sets them.
     DEFAULT_OPTIONS: ClassVar[Mapping[str, str]] = {}
@@ -286,10 +286,10 @@ class UsiEngine:
         name: str = "",
         startup_s: float = 60.0,
     ) -> None:
-        """Start the engine and bring it to `readyok`.
+        """Start the engine and wait for `readyok`.
 
-        `options` the engine doesn't declare raise EngineError, so that a typing slip in the
-        conditions of a match isn't lost; `startup_s` bounds handshake and loading each.
+        `options` that the engine doesn't declare raise EngineError, so that a typo in the
+        conditions of a match is noticed. `startup_s` limits handshake and loading each.
         """
         words = split_command(command) if isinstance(command, str) else list(command)
         folder = str(Path(words[0]).parent) if os.sep in words[0] else None
@@ -309,19 +309,19 @@ class UsiEngine:
     # ---- quirks
 
     def drop_in(self, move: str) -> str:
-        """A move as this engine writes it, in USI."""
+        """Convert a move written by this engine to USI."""
         return move
 
     def drop_out(self, move: str) -> str:
-        """A USI move as this engine reads it."""
+        """Convert a USI move to the engine's notation."""
         return move
 
     def request(self, go: GoCommand) -> GoCommand:
-        """The command this engine understands for what is asked. Raises EngineError if none."""
+        """Convert `go` to a command the engine supports. Raises EngineError if there is none."""
         return go
 
     def adjust(self, info: InfoLine) -> InfoLine:
-        """An info line in USI's terms."""
+        """Convert an info line to plain USI."""
         return info
 
     # ---- the conversation
@@ -351,11 +351,11 @@ class UsiEngine:
             self.set_option(name, value)
 
     def set_known_options(self, values: Mapping[str, str]) -> None:
-        """Send options that the engine has declared. Raises EngineError for another's name."""
+        """Send options declared by the engine. Raises EngineError for others."""
         self._set_options(values, set(values))
 
     def set_option(self, name: str, value: str) -> None:
-        """Send an option; a button's value is empty."""
+        """Send an option; the value is ignored for buttons."""
         declared = self.declared.get(name)
         if declared is not None and declared.kind == "button":
             self._process.send(f"setoption name {name}")
@@ -375,11 +375,11 @@ class UsiEngine:
         self._process.send("usinewgame")
 
     def game_over(self, result: str) -> None:
-        """Tell the engine `win`, `lose` or `draw`."""
+        """Send the result: `win`, `lose` or `draw`."""
         self._process.send(f"gameover {result}")
 
     def think(self, sfen: str, moves: Sequence[str], go: GoCommand, limit_s: float) -> Thought:
-        """One `position` and `go`, to the answer. After `limit_s` it is stopped, then given up."""
+        """Send `position` and `go` and wait for the answer; after `limit_s` send `stop`."""
         self._process.pending()
         start = "startpos" if sfen == protocol.STARTPOS else f"sfen {sfen}"
         tail = " moves " + " ".join(map(self.drop_out, moves)) if moves else ""
@@ -416,7 +416,7 @@ class UsiEngine:
                 return BestMove(self.drop_in(best.move), self.drop_in(best.ponder))
 
     def close(self, grace_s: float = 2.0) -> None:
-        """Quit, or be killed after that time. May be called twice."""
+        """Send `quit`; kill the engine after that time. May be called twice."""
         self._process.close(grace_s=grace_s)
 
     def __enter__(self) -> UsiEngine:

@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from komadori.usi.job import Job
     from komadori.usi.protocol import BestMove
 
-#: How long the end waits for a search or a model under way; after Ctrl-C.
+#: How long shutdown waits for a running search or loading model; the same after Ctrl-C.
 LEAVING_S, INTERRUPTED_S = 2.0, 0.7
-FALLBACK_MOVETIME_MS = 1000  # for a `go` in which nothing could be understood
+FALLBACK_MOVETIME_MS = 1000  # for a `go` that can't be parsed
 
 
 class UsiServer:
-    """One conversation with a GUI over a pair of binary streams."""
+    """Serves a GUI over a pair of binary streams."""
 
     def __init__(
         self,
@@ -48,8 +48,8 @@ class UsiServer:
         sink: BinaryIO,
         leave: Callable[[int], None] | None = None,
     ) -> None:
-        """`leave` ends the process from another thread than the reader's, which may be waiting
-        for input: it is called with a status when the output is closed or nothing can be loaded.
+        """`leave` ends the process while the reader may be waiting for input. It is called with an
+        exit status when the output is closed or the model can't be loaded.
         """
         self._options = options
         self._name, self._author = name, author
@@ -69,7 +69,7 @@ class UsiServer:
     # ------------------------------------------------------------------ the conversation
 
     def run(self) -> int:
-        """Talk until `quit`, the end of input, or a closed output. Returns the exit status."""
+        """Serve until `quit`, the end of input, or a closed output. Returns the exit status."""
         worker = threading.Thread(target=self._work, name="usi worker", daemon=True)
         worker.start()
         patience_s = INTERRUPTED_S
@@ -82,7 +82,7 @@ class UsiServer:
                     self._obey(line)
             patience_s = LEAVING_S
         finally:
-            self._release_all()  # each `go` still gets its answer: a client may be waiting for it
+            self._release_all()  # each `go` still gets its answer
             self._jobs.put(None)
             worker.join(patience_s)
             self._is_closed.set()
@@ -113,7 +113,7 @@ class UsiServer:
             try:
                 self._sink.write(data)
                 self._sink.flush()
-            except (OSError, ValueError):  # nobody listens any more
+            except (OSError, ValueError):  # the output is closed
                 self._end(0)
 
     def _end(self, status: int) -> None:
@@ -130,7 +130,7 @@ class UsiServer:
             self._dispatch(line)
         except UsiSyntaxError as error:
             self._say(str(error))
-        except Exception as error:  # input must never end the engine
+        except Exception as error:  # no input may end the engine
             self._say(f"error: {type(error).__name__}: {error}")
 
     def _dispatch(self, line: str) -> None:
@@ -170,8 +170,8 @@ class UsiServer:
             self._jobs.put(self._load_and_report)
 
     def _set_position(self, arguments: str) -> None:
-        """Take the position. One that isn't legal leaves none: `go` is then resigned. Of moves
-        that end in an illegal one those before it stand.
+        """Set the position. After an invalid one `go` resigns. If a move is illegal, the moves
+        before it are kept.
         """
         from komadori.rules import Board
 
@@ -182,7 +182,7 @@ class UsiServer:
         for number, move in enumerate(command.moves, 1):
             try:
                 if not protocol.is_move_text(move):
-                    raise ValueError(f"{protocol.quote(move)} is no USI move")
+                    raise ValueError(f"{protocol.quote(move)} isn't a USI move")
                 board.push_usi(move)
             except ValueError as error:
                 self._say(f"position: move {number}: {error}; the moves before it stand")
@@ -198,7 +198,7 @@ class UsiServer:
             from komadori.rules import Board
 
             self._board = Board()
-        self._release_all()  # a search still running gives its answer first
+        self._release_all()  # a running search answers first
         from komadori.usi.job import Job
 
         job = Job(go, self._board.copy(), self._position_error)
@@ -211,7 +211,7 @@ class UsiServer:
             return [*([self._current] if self._current else []), *self._waiting]
 
     def _release_all(self) -> None:
-        """End every search, running or waiting; each still gives its answer."""
+        """Stop every search, running or waiting; each still answers."""
         for job in self._unanswered():
             job.stop()
 
@@ -243,10 +243,10 @@ class UsiServer:
             self._say(f"error: {error}")
             self._end(1)
             return
-        # Before the clock of the first `go` runs.
+        # Import before the clock of the first `go` runs.
         from komadori.usi import answers, book_answers, job, limits, watch  # noqa: F401
 
-        # What is loaded stays: no collection in the middle of a move shall go through it again.
+        # Exclude loaded objects from garbage collection during moves.
         gc.collect()
         gc.freeze()
         self._write("readyok")
@@ -273,7 +273,7 @@ class UsiServer:
                 self._current = None
 
     def _refuse(self, job: Job, problem: str) -> None:
-        """Play nothing."""
+        """Report the problem and resign."""
         from komadori.usi.answers import RESIGN
 
         self._say(f"error: {problem}")
@@ -299,7 +299,7 @@ class UsiServer:
             return
         expected = None
         if job.go.ponder and options.stochastic_ponder and job.board.moves:
-            expected = job.board.pop()  # the position before the reply, whatever it will be
+            expected = job.board.pop()  # ponder on the position before the reply
         searcher.set_position(job.board)
         result = self._run_searcher(job, continues=expected is None)
         job.released.wait()
@@ -314,9 +314,9 @@ class UsiServer:
         self._answer(job, best_move(result))
 
     def _run_searcher(self, job: Job, continues: bool = False) -> SearchResult:
-        """One search, under a watch that ends it where the searcher oversteps its time.
+        """Run one search under a watchdog.
 
-        `continues`: a ponder search continues under the clock after `ponderhit`.
+        With `continues` a ponder search continues under the clock after `ponderhit`.
         """
         from komadori.search.clock import hard_limit_ms
         from komadori.usi.watch import Watch
@@ -352,7 +352,7 @@ class UsiServer:
         return search_limits(job.go, self._options.server_options(), legal)
 
     def _search_mate(self, job: Job) -> None:
-        """`go mate`: the df-pn solver, which needs no network."""
+        """Answer `go mate` with the df-pn solver, which needs no network."""
         from komadori.mate import MateSolver, StopFlag
         from komadori.search.clock import mate_time_ms
 
@@ -373,7 +373,7 @@ class UsiServer:
     # ------------------------------------------------------------------ answers
 
     def _report(self, job: Job, info: Info) -> None:
-        """An info line, unless it was just given."""
+        """Send an info line, unless its content is unchanged."""
         if job.is_answered:
             return
         from komadori.usi.answers import info_line
@@ -381,14 +381,14 @@ class UsiServer:
         line = info_line(info)
         if line.pv and line.multipv in (None, 1):
             job.last_pv = line.pv
-        # The time passes also where nothing else does.
+        # Time alone doesn't make a line new.
         content = str(replace(line, time_ms=None, nps=None, hashfull=None))
         if content != job.last_lines.get(line.multipv):
             job.last_lines[line.multipv] = content
             self._write(str(line))
 
     def _answer(self, job: Job, answer: str | BestMove) -> None:
-        """The one answer to a `go`; whoever comes second is not heard."""
+        """Send the answer to a `go`, once; later answers are ignored."""
         if job.take_answer():
             self._write(str(answer))
 

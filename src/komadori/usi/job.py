@@ -1,4 +1,4 @@
-"""One `go`, from the command to its answer."""
+"""The state of one `go`, from the command to its answer."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ if TYPE_CHECKING:
 
 
 class Job:
-    """One `go`. Reader, worker and watch share it."""
+    """One `go`, shared by the reader, the worker and the watchdog."""
 
     def __init__(self, go: GoCommand, board: Board, problem: str = "") -> None:
-        """`problem`: why there is no position to search; `board` is then none of the GUI's."""
+        """`problem`: why there is no valid position; `board` is then meaningless."""
         self.go = go
         self.board = board
         self.problem = problem
         self.began = time.monotonic()
-        self.halt = threading.Event()  # ends the search that runs now
-        self.released = threading.Event()  # the answer may be given
+        self.halt = threading.Event()  # ends the running search
+        self.released = threading.Event()  # the answer may be sent
         self.last_pv: tuple[str, ...] = ()
         self.last_lines: dict[int | None, str] = {}  # by MultiPV number
         self._lock = threading.Lock()
@@ -35,14 +35,14 @@ class Job:
             self.released.set()
 
     def stop(self) -> None:
-        """End the search and let the answer be given."""
+        """End the search and release its answer."""
         with self._lock:
             self._is_stopped = True
             self.halt.set()
             self.released.set()
 
     def hit(self, go: GoCommand) -> None:
-        """`ponderhit`: the clock runs from now. A search that can continue does, another ends."""
+        """Handle `ponderhit`: restart the clock, and continue the search if it can, else end it."""
         with self._lock:
             self.go = go
             self.began = time.monotonic()
@@ -55,12 +55,12 @@ class Job:
                 self.halt.set()
 
     def continue_on_hit(self, on_hit: Callable[[], None] | None) -> None:
-        """What a hit does to the search that runs now, which continues; None: a hit ends it."""
+        """Set how the running search continues on `ponderhit`; None: it ends."""
         with self._lock:
             self._on_hit = on_hit if self.go.ponder else None
 
     def take_hit(self) -> bool:
-        """Whether the real search has to follow the pondering; asked once."""
+        """Return, once, whether a new search must follow the pondering."""
         with self._lock:
             if not self._is_hit or self._is_stopped:
                 return False
@@ -69,7 +69,7 @@ class Job:
             return True
 
     def take_answer(self) -> bool:
-        """True for the first who asks: the one who may answer."""
+        """Return True to the first caller only, which may answer."""
         with self._lock:
             is_first, self._is_answered = not self._is_answered, True
             return is_first
@@ -79,5 +79,5 @@ class Job:
         return self._is_answered
 
     def elapsed_s(self) -> float:
-        """Since the clock began."""
+        """Return the time since the clock started."""
         return time.monotonic() - self.began

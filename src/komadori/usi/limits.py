@@ -1,4 +1,4 @@
-"""`go` as a searcher's limits."""
+"""Converts `go` to a searcher's limits."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from komadori.usi.protocol import GoCommand
 
 
 def legal_searchmoves(go: GoCommand, board: Board) -> list[Move]:
-    """The legal ones of the moves that the command names."""
+    """Return the legal moves among the command's `searchmoves`."""
     named = [Move.from_usi(text) for text in go.searchmoves]
     return [move for move in named if move in board.legal_moves]
 
@@ -20,9 +20,9 @@ def legal_searchmoves(go: GoCommand, board: Board) -> list[Move]:
 def search_limits(
     go: GoCommand, options: ServerOptions | None = None, searchmoves: Sequence[Move] = ()
 ) -> Limits:
-    """The limits of a `go` under the options that bear on them.
+    """Return the limits of a `go` under the server's options.
 
-    `searchmoves`: the legal ones of those that the command names.
+    `searchmoves` are the legal moves among those of the command.
     """
     options = options or ServerOptions()
     if options.constant_playouts and not (go.infinite or go.ponder):

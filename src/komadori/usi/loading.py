@@ -1,4 +1,4 @@
-"""The searcher that the options describe: built, rebuilt, configured."""
+"""Builds, rebuilds and configures the searcher described by the options."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ from komadori.usi.options import OptionTable, Scope
 if TYPE_CHECKING:
     from komadori.search.protocol import Searcher
 
-#: While loading, a newline this often keeps the GUI waiting.
+#: Interval of newlines while loading, which keep the GUI from timing out.
 KEEP_ALIVE_S = 5.0
 
 
 class SearcherSource(Protocol):
-    """Where the server gets its searcher from. Called by the worker thread alone."""
+    """Supplies the server's searcher. Called only by the worker thread."""
 
     def build(self, options: OptionTable) -> Searcher:
-        """Load what the options name. May take long, may raise anything."""
+        """Build the searcher. May take long and may raise anything."""
 
     def configure(self, searcher: Searcher, options: OptionTable) -> Searcher:
-        """The searcher with settings that changed: the same, or another in its place."""
+        """Apply changed settings; returns the same searcher or a replacement."""
 
 
 class LoadedSearcher:
-    """The searcher that plays, kept in step with the options."""
+    """The current searcher, kept in sync with the options."""
 
     def __init__(
         self,
@@ -41,8 +41,8 @@ class LoadedSearcher:
         self._is_stale = True
 
     def load(self) -> Searcher:
-        """The searcher of the options as they are now. Raises what building it raises, and again
-        each time until the options name something that can be built.
+        """Return the searcher for the current options. Raises what building it raises, on every
+        call until the options are valid.
         """
         changed = self._options.take_changes()
         self._is_stale = self._is_stale or Scope.BUILD in changed
@@ -51,7 +51,7 @@ class LoadedSearcher:
         elif Scope.SEARCHER in changed:
             try:
                 self.searcher = self._source.configure(self.searcher, self._options)
-            except Exception as error:  # the settings before hold
+            except Exception as error:  # keeps the previous settings
                 self._say(f"error: {error}")
         assert self.searcher is not None
         return self.searcher

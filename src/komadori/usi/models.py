@@ -1,4 +1,4 @@
-"""Model lookup by name: never in the working directory, which a GUI chooses."""
+"""Model lookup by name, never in the working directory, which depends on the GUI."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ from typing import Literal
 
 from komadori import __version__
 
-#: Names that aren't files: fakes of `komadori.inference`.
+#: Names of fake networks (`komadori.inference`), which aren't files.
 FAKES = ("uniform", "random", "fixed")
 
-#: The environment variable that names the default model's path.
+#: Environment variable with the default model's path.
 ENVIRONMENT = "KOMADORI_MODEL"
 
-#: What plays and analyses where nothing is said: the strongest (docs/results/strength.md).
+#: The default player, also for analysis: the strongest (docs/results/strength.md).
 DEFAULT_PLAYER: Literal["alphabeta"] = "alphabeta"
 
-#: Environment variable: threads of an engine where the options leave them open. A match sets
-#: it for its processes, so that they share the CPUs.
+#: Environment variable: default number of threads of an engine. A match sets it for its
+#: processes, to divide the CPUs.
 THREADS_VARIABLE = "KOMADORI_THREADS"
 
-#: The environment variable that a launcher sets to its own folder.
+#: Environment variable that a launcher sets to its own folder.
 LAUNCHER_FOLDER = "KOMADORI_LAUNCHER_FOLDER"
 
 
@@ -33,9 +33,9 @@ def names_network(model: str) -> bool:
 
 
 def engine_name(kind: str, values: Mapping[str, str]) -> str:
-    """The name that a GUI shows for a kind of searcher with these options.
+    """Return the engine name shown by a GUI, for a kind of searcher with these options.
 
-    A network's is the one in its card, as `komadori export --name` wrote it, or its file's.
+    A network's name is that of its card (`komadori export --name`), else its file name.
     """
     own = f"komadori {__version__}"
     if kind in ("material", "random"):
@@ -48,12 +48,12 @@ def engine_name(kind: str, values: Mapping[str, str]) -> str:
 
 
 def _model_name(model: str) -> str:
-    """What a model is called; "" for the package's own."""
+    """Return a model's name; "" for the bundled one."""
     if not model:
         model = os.environ.get(ENVIRONMENT, "")
     if model in ("", "default"):
         return ""
-    import json  # most handshakes need none
+    import json  # not needed by most handshakes
 
     try:
         path = Path(find_model(model))
@@ -65,20 +65,20 @@ def _model_name(model: str) -> str:
 
 
 class ModelDefaultsError(ValueError):
-    """A line of a model's .ini that can't be read. The message names the file and the line."""
+    """A line of a model's .ini is invalid. The message names the file and the line."""
 
 
 def is_fake(name: str) -> bool:
-    """Whether a model's name is a fake's, not a file's."""
+    """Return whether a name is that of a fake network."""
     return name.partition(":")[0] in FAKES
 
 
 class ModelNotFoundError(FileNotFoundError):
-    """No model by that name. The message lists where it was looked for."""
+    """No model has this name. The message lists the places searched."""
 
 
 def model_folders() -> list[Path]:
-    """Where relative names are looked up: beside the launcher, the user's folder, the package."""
+    """Return the folders searched for models: the launcher's, the user's, the package's."""
     folders = []
     if launcher_folder := os.environ.get(LAUNCHER_FOLDER):
         folders.append(Path(launcher_folder))
@@ -91,7 +91,7 @@ def model_folders() -> list[Path]:
 
 
 def user_folder() -> Path:
-    """The user's own folder for this package's data, by the convention of the platform."""
+    """Return the user's data folder of this package, by the platform's convention."""
     if sys.platform == "win32":
         base = Path(os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local")
     elif sys.platform == "darwin":
@@ -102,16 +102,16 @@ def user_folder() -> Path:
 
 
 def places(name: str) -> list[Path]:
-    """Where a file of this name is looked for."""
+    """Return the paths at which a file of this name is looked up."""
     path = Path(name).expanduser()
     return [path] if path.is_absolute() else [folder / path for folder in model_folders()]
 
 
 def find_model(name: str) -> str:
-    """The full path of a model (a fake's name stays). Raises ModelNotFoundError.
+    """Return the full path of a model (or a fake's name). Raises ModelNotFoundError.
 
-    An empty name is the default: $KOMADORI_MODEL, or `default.onnx` in one of the folders, the
-    last of which is the package's own; "default" is the package's whatever else there is.
+    An empty name means the default: $KOMADORI_MODEL, else `default.onnx` in one of the folders,
+    the last of which is the package's. "default" always means the bundled model.
     """
     if is_fake(name):
         return name
@@ -131,7 +131,7 @@ def find_model(name: str) -> str:
 
 
 def defaults_file(model: Path) -> Path | None:
-    """The .ini beside a model: NAME.onnx.ini as dlshogi has it, or NAME.ini."""
+    """Return the .ini beside a model: NAME.onnx.ini, as for dlshogi, or NAME.ini."""
     for path in (model.with_name(f"{model.name}.ini"), model.with_suffix(".ini")):
         if path.is_file():
             return path
@@ -139,8 +139,8 @@ def defaults_file(model: Path) -> Path | None:
 
 
 def read_defaults(path: Path) -> dict[str, str]:
-    """Option -> value of a model's .ini: lines `Name=Value`; `#` and `;` begin comments, and
-    section titles are passed over. Raises ModelDefaultsError, or OSError.
+    """Read option values from a model's .ini: lines `Name=Value`; `#` and `;` start comments,
+    section titles are ignored. Raises ModelDefaultsError or OSError.
     """
     found = {}
     text = path.read_bytes().decode("utf-8-sig", "replace")

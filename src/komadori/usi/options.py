@@ -1,9 +1,9 @@
-"""The engine's options: how they are declared, set and read. The tables: `usi.option_tables`.
+"""Declaring, setting and reading the engine's options. Their tables: `usi.option_tables`.
 
-An option's scope says who uses it:
+An option's scope:
 
-- SERVER   the server of the protocol (`ServerOptions`)
-- SEARCHER a setting of the searcher, taken over before the next search
+- SERVER   an option of the USI server (`ServerOptions`)
+- SEARCHER a setting of the searcher, applied before the next search
 - BUILD    takes effect when the searcher is built, at the next `isready`
 """
 
@@ -17,7 +17,7 @@ from typing import Any
 
 from komadori.usi.protocol import OptionLine, quote
 
-#: Sent by GUIs whether declared or not: unknown, they are no mistake.
+#: GUIs send these even if they aren't declared.
 ALWAYS_SENT = ("usi_hash", "usi_ponder")
 
 
@@ -29,7 +29,7 @@ class Scope(enum.Enum):
 
 @dataclass(frozen=True)
 class ServerOptions:
-    """The options of the USI server itself; a limit of 0 is none."""
+    """Options of the USI server; a limit of 0 means none."""
 
     nodes_limit: int = 0
     depth_limit: int = 0
@@ -49,11 +49,10 @@ _SERVER_FIELDS = frozenset(field.name for field in fields(ServerOptions))
 
 @dataclass(frozen=True)
 class EngineOption:
-    """An option as it is declared, its scope, and the setting it stands for.
+    """An option's declaration, its scope, and the setting that it sets.
 
     The setting `field` (of the searcher's options, or of `ServerOptions`) is the value divided by
-    `divisor`; a spin below zero means None there. A combo's choices stand for `meanings`, one
-    each, or for themselves.
+    `divisor`; a negative spin means None. A combo's choices are mapped to `meanings`, if given.
     """
 
     line: OptionLine
@@ -68,7 +67,7 @@ class EngineOption:
         return self.line.name
 
     def setting(self, value: str) -> bool | int | float | str | None:
-        """The value as the searcher's setting takes it."""
+        """Convert an option value to the setting's type."""
         if self.line.kind == "check":
             return value == "true"
         if self.meanings:
@@ -214,7 +213,7 @@ class OptionTable:
         if problem:
             return problem
         with self._lock:
-            # GUIs send every option, changed or not: a default isn't the user's choice.
+            # GUIs send every option, so a default value isn't the user's choice.
             if value != self._declared[key]:
                 self._chosen.add(key)
             elif key not in self._chosen:
@@ -225,32 +224,32 @@ class OptionTable:
         return ""
 
     def canonical(self, name: str) -> str:
-        """The declared name that this one stands for, itself where there is none."""
+        """Return the declared name of an option or alias; unknown names are returned unchanged."""
         option = self._options.get(self._key(name))
         return option.name if option is not None else name
 
     def has(self, name: str) -> bool:
-        """Whether an option of this name is declared."""
+        """Return whether an option of this name is declared."""
         return name.lower() in self._options
 
     def value(self, name: str) -> str:
-        """The value of a declared option. Raises KeyError for another."""
+        """Return the value of a declared option. Raises KeyError for others."""
         return self._values[name.lower()]
 
     def number(self, name: str) -> int:
-        """The value of a declared spin option."""
+        """Return the value of a declared spin option."""
         return int(self._values[name.lower()])
 
     def values(self) -> dict[str, str]:
-        """All values by declared name."""
+        """Return all values by declared name."""
         with self._lock:
             return {option.name: self._values[key] for key, option in self._options.items()}
 
     def settings(self) -> dict[str, bool | int | float | str | None]:
-        """The searcher's settings by its own names: those that differ from the declared default.
+        """Return the searcher settings that differ from their declared default, by setting name.
 
-        Where an option stands at its default the searcher's own default holds, which may be
-        finer than the option's unit.
+        For the others the searcher's own default applies, which may be finer than the option's
+        unit.
         """
         with self._lock:
             return {
@@ -262,7 +261,7 @@ class OptionTable:
             }
 
     def server_options(self) -> ServerOptions:
-        """The values of the server's own options."""
+        """Return the values of the server's options."""
         with self._lock:
             settings: dict[str, Any] = {
                 option.field: option.setting(self._values[key])
@@ -272,14 +271,14 @@ class OptionTable:
         return ServerOptions(**settings)
 
     def take_changes(self) -> frozenset[Scope]:
-        """The scopes in which a value changed since this was last asked."""
+        """Return the scopes in which a value changed since the last call."""
         with self._lock:
             changed, self._changed = self._changed, set()
             return frozenset(self._options[key].scope for key in changed)
 
 
 def _checked(line: OptionLine, value: str) -> tuple[str, str]:
-    """The value as it is kept, and what is wrong with it or ""."""
+    """Return the normalised value, and an error message or ""."""
     value = "" if value == "<empty>" else value
     problem = ""
     if line.kind == "spin":
@@ -287,7 +286,7 @@ def _checked(line: OptionLine, value: str) -> tuple[str, str]:
         assert line.max is not None
         digits = value.lstrip("+-")
         if not (digits.isascii() and digits.isdigit() and len(digits) < 19):
-            problem = f"{quote(value)} is no whole number"
+            problem = f"{quote(value)} isn't an integer"
         elif not line.min <= int(value) <= line.max:
             problem = f"{value} isn't between {line.min} and {line.max}"
         else:
@@ -302,7 +301,7 @@ def _checked(line: OptionLine, value: str) -> tuple[str, str]:
 
 
 def option_table(kind: str) -> OptionTable:
-    """What a kind of searcher (model, policy, alphabeta, ...) lets its user set."""
+    """Return the options of a kind of searcher (model, policy, alphabeta, ...)."""
     from komadori.usi.option_tables import OPTIONS_BY_KIND, SERVER_OPTIONS
 
     return OptionTable((*SERVER_OPTIONS, *OPTIONS_BY_KIND[kind]))

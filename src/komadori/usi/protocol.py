@@ -1,8 +1,8 @@
-"""USI lines as values: position, go, setoption; info and option lines.
+"""Parsing and formatting of USI lines: position, go, setoption, info, option.
 
-Pure functions over text. Nothing here knows the rules or imports more than the standard
-library, so that the engine's handshake can use it at once. Text that can't be understood
-raises UsiSyntaxError naming the word and its place.
+Pure functions over text, independent of the rules; imports only the standard library, so that
+the engine's handshake is fast. Invalid text raises UsiSyntaxError, which names the word and its
+place.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Literal
 
-#: Longest line taken. A game of 2,000 plies needs about 10,000 characters.
+#: Maximum line length. A game of 2,000 plies needs about 10,000 characters.
 MAX_LINE = 1 << 20
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
@@ -20,27 +20,26 @@ _MOVE = re.compile(r"(?:[1-9][a-i][1-9][a-i]\+?|[PLNSGBR]\*[1-9][a-i])\Z")
 
 
 class UsiSyntaxError(ValueError):
-    """A line that isn't USI. The message names the word and what was expected."""
+    """A line isn't valid USI. The message names the word and what was expected."""
 
 
 def is_move_text(text: str) -> bool:
-    """Whether the text has the form of a USI move (7g7f, 8h2b+, B*5e); legality is not asked."""
+    """Return whether the text has the form of a USI move (7g7f, 8h2b+, B*5e), legal or not."""
     return _MOVE.match(text) is not None
 
 
 @dataclass(frozen=True)
 class PositionCommand:
-    """`position`: where to start (an SFEN of four fields) and the moves from there."""
+    """`position`: the initial position (an SFEN of four fields) and the moves from there."""
 
     sfen: str
     moves: tuple[str, ...] = ()
 
 
 def parse_position(arguments: str) -> PositionCommand:
-    """The words after `position`: `startpos|sfen <sfen> [moves ...]`.
+    """Parse the words after `position`: `startpos|sfen <sfen> [moves ...]`.
 
-    `moves` without a move after it is taken as no moves; an SFEN may lack its ply. Whether the
-    moves are any is for the board to say.
+    `moves` may be followed by no move; an SFEN may lack its ply. Moves are not checked.
     """
     words = arguments.split()
     if not words:
@@ -61,13 +60,13 @@ def parse_position(arguments: str) -> PositionCommand:
     if rest and rest[0] != "moves":
         raise UsiSyntaxError(f"position: expected moves, found {quote(rest[0])}")
     if not sfen.isascii():
-        raise UsiSyntaxError(f"position sfen: {quote(sfen)} is no SFEN")
+        raise UsiSyntaxError(f"position sfen: {quote(sfen)} isn't a valid SFEN")
     return PositionCommand(sfen, tuple(rest[1:]))
 
 
 @dataclass(frozen=True)
 class GoCommand:
-    """`go` as it was written; times in milliseconds, None where not given."""
+    """A `go` command; times in milliseconds, None if not given."""
 
     btime_ms: int | None = None
     wtime_ms: int | None = None
@@ -90,7 +89,7 @@ class GoCommand:
         return any(value is not None for value in clock)
 
     def __str__(self) -> str:
-        """The command as a line, `searchmoves` last."""
+        """Format the command as a line, `searchmoves` last."""
         words = ["go"]
         if self.ponder:
             words.append("ponder")
@@ -120,14 +119,14 @@ _GO_NUMBERS = {
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 _WHOLE = re.compile(r"[+-]?[0-9]+\Z")
-#: Numbers of `go` beyond this count as this: 30 years in milliseconds.
+#: Upper limit of numbers in `go`: 30 years in milliseconds.
 MOST = 10**12
 
 
 def parse_go(arguments: str) -> GoCommand:
-    """The words after `go` (or after `ponderhit`, which may carry clocks).
+    """Parse the words after `go` (or after `ponderhit`, which may include clocks).
 
-    Numbers below zero count as zero: a clock may be past its end. Everything after
+    Negative numbers count as zero, since a clock may have run out. Everything after
     `searchmoves` is a move.
     """
     words = arguments.split()
@@ -154,7 +153,7 @@ def parse_go(arguments: str) -> GoCommand:
             moves = tuple(words[i:])
             for move in moves:
                 if not is_move_text(move):
-                    raise UsiSyntaxError(f"go searchmoves: {quote(move)} is no USI move")
+                    raise UsiSyntaxError(f"go searchmoves: {quote(move)} isn't a USI move")
             values["searchmoves"] = moves
             break
         else:
@@ -171,9 +170,10 @@ def _number(where: str, text: str) -> int:
 
 
 def parse_setoption(arguments: str) -> tuple[str, str]:
-    """The words after `setoption`: `name <name> [value <value>]`, as (name, value).
+    """Parse the words after `setoption`: `name <name> [value <value>]`, as (name, value).
 
-    Names may hold blanks (UCI's do); the value keeps its inner blanks and is empty for a button.
+    Names may contain blanks, as in UCI; the value keeps its inner blanks and is empty for a
+    button.
     """
     match = re.match(r"\s*name\s+(.+?)(?:\s+value(?:\s+(.*?))?)?\s*\Z", arguments, re.DOTALL)
     if match is None:
@@ -190,7 +190,7 @@ def parse_setoption(arguments: str) -> tuple[str, str]:
 class Score:
     """A score from the side to move's view: centipawns, or plies to mate.
 
-    `mate_plies` is positive where the side to move mates, negative where it is mated; with
+    `mate_plies` is positive if the side to move mates, negative if it is mated; with
     `mate_sign` +1 or -1 the length is unknown.
     """
 
@@ -211,7 +211,7 @@ class Score:
 
 @dataclass
 class InfoLine:
-    """One `info` line, read or to be written; None and empty fields are absent."""
+    """An `info` line; None and empty fields are absent."""
 
     depth: int | None = None
     seldepth: int | None = None
@@ -257,7 +257,7 @@ _INFO_NUMBERS = {
 
 
 def parse_info(arguments: str) -> InfoLine:
-    """The words after `info`. Unknown words and numbers that aren't are passed over."""
+    """Parse the words after `info`. Unknown words and invalid numbers are ignored."""
     info = InfoLine()
     words = arguments.split()
     i = 0
@@ -300,7 +300,7 @@ def _parse_score(words: list[str], i: int) -> tuple[Score | None, int]:
 
 @dataclass(frozen=True)
 class BestMove:
-    """`bestmove`: a move's text, `resign` or `win`, and the move expected in reply."""
+    """`bestmove`: a move, `resign` or `win`, and the expected reply."""
 
     move: str
     ponder: str = ""
@@ -310,7 +310,7 @@ class BestMove:
 
 
 def parse_bestmove(arguments: str) -> BestMove:
-    """The words after `bestmove`."""
+    """Parse the words after `bestmove`."""
     words = arguments.split()
     if not words:
         raise UsiSyntaxError("bestmove: expected a move, found nothing")
@@ -324,7 +324,7 @@ OptionKind = Literal["check", "spin", "combo", "button", "string", "filename"]
 
 @dataclass(frozen=True)
 class OptionLine:
-    """An `option` line: what an engine lets its user set."""
+    """An `option` line."""
 
     name: str
     kind: OptionKind
@@ -349,7 +349,7 @@ _OPTION_WORDS = re.compile(r"\s+(type|default|min|max|var)(?=\s|\Z)")
 
 
 def parse_option(arguments: str) -> OptionLine:
-    """The words after `option`: name (blanks allowed), type, default, min, max, var."""
+    """Parse the words after `option`: name (blanks allowed), type, default, min, max, var."""
     if not arguments.lstrip().startswith("name "):
         raise UsiSyntaxError(f"option: expected name, found {quote(arguments)}")
     pieces = _OPTION_WORDS.split(" " + arguments.strip().removeprefix("name").strip())
@@ -379,11 +379,11 @@ def parse_option(arguments: str) -> OptionLine:
 
 
 def one_line(text: str, limit: int = 400) -> str:
-    """The text as one printable line of at most `limit` characters."""
+    """Convert text to one printable line of at most `limit` characters."""
     line = "".join(c if c.isprintable() else "?" for c in " ".join(text.split()))
     return line if len(line) <= limit else line[: limit - 3] + "..."
 
 
 def quote(text: str) -> str:
-    """A word of foreign input for a message: printable, short, in quotes."""
+    """Quote a word of input for a message: printable and short."""
     return "'" + one_line(text, 60) + "'"

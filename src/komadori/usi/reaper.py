@@ -1,8 +1,9 @@
-"""Engines die with the program that started them, however it dies.
+"""Ends engine processes when the program that started them ends, however it ends.
 
 A small shell process holds the reading end of a pipe and receives each engine's process group. The
-pipe closes when this process ends, by SIGKILL too; what is still alive a second later is killed.
-It costs a millisecond once. Windows has no process groups: there an engine sees its input end.
+pipe closes when this process ends, even by SIGKILL; engines still running a second later are
+killed. Start-up takes a millisecond once. Windows has no process groups; there an engine only sees
+the end of its input.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import os
 import subprocess
 import threading
 
-#: Seconds an engine has to quit by itself when its input ends.
+#: Seconds for an engine to quit after its input ends.
 GRACE_S = 1
 
 _SCRIPT = f"""
@@ -66,5 +67,5 @@ class Reaper:
             self._process.stdin.flush()
 
 
-#: The one of this process.
+#: The reaper of this process.
 reaper = Reaper()

@@ -1,4 +1,4 @@
-"""A watch over a search: it ends with its time, and a deaf searcher is answered for."""
+"""A watchdog that ends a search on time and answers for a searcher that doesn't stop."""
 
 from __future__ import annotations
 
@@ -8,23 +8,23 @@ from collections.abc import Callable
 
 from komadori.usi.job import Job
 
-#: A searcher that hasn't answered this long after `stop` is answered for with its last line.
+#: Time after `stop` until the last line is answered in place of the searcher.
 STOP_PATIENCE_S = 1.0
 
 
 class Watch:
-    """Watches one search of a job."""
+    """Supervises one search of a job."""
 
     def __init__(self, job: Job, on_deaf: Callable[[], None]) -> None:
-        """`on_deaf`: called where the search continues after it should have ended."""
+        """`on_deaf` is called if the search doesn't react to `stop`."""
         self._job = job
         self._halt = job.halt
         self._finished = threading.Event()
         self._on_deaf = on_deaf
 
     def start(self, limit_ms: float | None) -> None:
-        """Halt the search this long after its clock began; None: only check whether it obeys
-        `stop`. Again after `ponderhit`.
+        """Stop the search this long after its clock started; None: only check that it reacts to
+        `stop`. Called again after `ponderhit`.
         """
         watch = threading.Thread(
             target=self._watch, args=(limit_ms,), name="usi watch", daemon=True
@@ -35,7 +35,7 @@ class Watch:
     def finish(self) -> None:
         """The search has ended."""
         self._finished.set()
-        self._halt.set()  # the watch goes home
+        self._halt.set()  # ends the watchdog's thread
 
     def _watch(self, limit_ms: float | None) -> None:
         if limit_ms is None:
