@@ -49,7 +49,7 @@ def test_games_of_two_files(tmp_path: Path) -> None:
         "one.kif", "one.analysed.kif", "one.html", "one.analysis.jsonl",
         "two.csa", "two.analysed.csa", "two.html", "two.analysis.jsonl", "analysis-index.html",
     }  # fmt: skip
-    assert done.output.count("moves were the search's own") == 6
+    assert done.output.count("moves agree with the search") == 6
     assert [game.usi_moves() for game in read_games(tmp_path / "two.analysed.csa")] == [
         SECOND,
         FIRST,

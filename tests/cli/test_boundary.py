@@ -40,7 +40,7 @@ def run(*words: str | Path) -> Result:
         (
             ZeroDivisionError("division\nby zero"),
             "unexpected ZeroDivisionError: division by zero "
-            "(a fault of komadori; KOMADORI_DEBUG=1 shows where)",
+            "(a bug in komadori; KOMADORI_DEBUG=1 shows the traceback)",
         ),
     ],
 )

@@ -1,4 +1,4 @@
-"""Whole games searched position by position: mistakes, annotated records, pages.
+"""Analysis of whole games: mistakes, annotated records, pages.
 
 game -> positions -> PositionAnalyser -> Found -> AnalysedGame -> record, table, page
 """

@@ -1,4 +1,4 @@
-"""What an alpha-beta search finds of the positions of games."""
+"""Alpha-beta analysis of game positions."""
 
 from __future__ import annotations
 

@@ -1,11 +1,11 @@
-"""Analyses in comments of records, read and written: ShogiHome, ShogiGUI, Kifu for Windows.
+"""Reading and writing of analyses in comments: ShogiHome, ShogiGUI, Kifu for Windows.
 
-All of them give scores in Black's view, of the position after the move that the comment follows.
+All give scores from Black's view, for the position after the commented move.
 
 ShogiHome        `*#評価値=58`, `*#詰み=先手勝ち:3手`, `*#読み筋=△３四歩(33)…`, `*#エンジン=`
 ShogiGUI,        `**解析 0 ○ 候補1 時間 00:05.2 深さ 17/24 ノード数 1,234 評価値 -詰 3 読み筋 △…`
-Kifu for Windows and `*検討 …`, `*対局 …`; the line of `対局` begins with the move that was made
-floodgate        `'** 58 -3334FU …`, which the reader of CSA keeps in `Game.scores_cp` and `pvs`
+Kifu for Windows and `*検討 …`, `*対局 …`; the line of `対局` begins with the move played
+floodgate        `'** 58 -3334FU …`, which the CSA reader stores in `Game.scores_cp` and `pvs`
 """
 
 from __future__ import annotations
@@ -22,10 +22,10 @@ from komadori.records import Game
 from komadori.records.game import MATE_CP, NO_SCORE
 from komadori.rules import BLACK, Board, Move, RulesError
 
-#: Whose comments are written.
+#: Comment formats that can be written.
 CommentStyle = Literal["shogihome", "shogigui"]
 
-#: The score at which odds are e to 1, for scores of engines that don't say theirs: ShogiHome's.
+#: Evaluation coefficient assumed for other engines' scores: ShogiHome's.
 SCORE_COEF = value.ELMO_COEF
 
 _HOME = re.compile(r"([*#])(評価値|詰み|読み筋|深さ|ノード数|エンジン)=\s*(.*)")
@@ -43,19 +43,19 @@ class Remark:
     """One line of an analysis in a comment."""
 
     is_players: bool
-    """Of a player of the game, not of an analysis."""
+    """The score is a player's, not from an analysis."""
     number: int
     """1 for the best line."""
     score_cp: int | None
-    """Black's view; None where there is a mate, or no score."""
+    """Black's view; None for a mate or without a score."""
     mate_plies: int | None
-    """Positive where Black mates; 1 where the length isn't known."""
+    """Positive if Black mates; 1 if the length is unknown."""
     nodes: int
     line: str
 
 
 def read_remarks(comment: str) -> tuple[list[Remark], str]:
-    """What a comment says of a position, best line first, and the engine's name ("" if none)."""
+    """Parse a comment: its lines, best first, and the engine's name ("" if none)."""
     remarks, engine = [], ""
     home: dict[str, dict[str, str]] = {"*": {}, "#": {}}
     for row in comment.split("\n"):
@@ -107,9 +107,9 @@ def _of_gui(row: str, match: re.Match[str]) -> Remark:
 
 
 def read_line(text: str, board: Board, before: Board | None, played: Move | None) -> list[str]:
-    """The USI moves of a line, as far as they are legal.
+    """Return a line's USI moves up to the first illegal one.
 
-    From `board`, or from the board `before` it, where the line begins with the move played.
+    From `board`, or from the board `before` it if the line begins with the move played.
     """
     tokens = [token.strip(" \t　") for token in _TOKEN.findall(text)] or text.split()
     moves = _play(tokens, board)
@@ -135,9 +135,9 @@ def _play(tokens: Sequence[str], board: Board) -> list[str]:
 
 
 def from_comments(game: Game) -> AnalysedGame | None:
-    """The analysis that a record's comments and scores hold; None where they hold none.
+    """Return the analysis in a record's comments and scores; None if there is none.
 
-    Where an analysis and the players speak of one position, the analysis counts.
+    Scores of an analysis take precedence over those of the players.
     """
     boards = [board.copy() for board, _ in game.positions()]
     boards.append(game.final_board())
@@ -164,7 +164,7 @@ def from_comments(game: Game) -> AnalysedGame | None:
 
 
 def _player_remark(game: Game, ply: int, turn: int) -> Remark:
-    """The score of the player who made the move; `turn` is the other side's."""
+    """Return the score of the player who made the move; `turn` is the other side."""
     score = int(game.scores_cp[ply - 1]) * (-1 if turn == BLACK else 1)
     if abs(score) >= MATE_CP:
         return Remark(True, 1, None, 1 if score > 0 else -1, 0, "")
@@ -194,11 +194,11 @@ def annotated(
     style: CommentStyle = "shogihome",
     language: Literal["ja", "en"] = "en",
 ) -> Game:
-    """The game with what was found after each move, by the conventions of its format.
+    """Return the game annotated after each move, by the conventions of its format.
 
-    KIF and the others: the comments of ShogiHome's or ShogiGUI's analyses; what players said
-    stays. CSA: `'** <centipawns, Black's view> <line>` after each move, as floodgate has it, in
-    place of the scores that the record had; the rest as comments.
+    KIF and others: comments as in ShogiHome's or ShogiGUI's analyses; players' comments are kept.
+    CSA: `'** <centipawns, Black's view> <line>` after each move, as on floodgate, replacing the
+    record's scores; the rest as comments.
     """
     game = analysed.game
     comments = dict(game.comments)
@@ -234,7 +234,7 @@ def annotated(
 
 
 def _written(found: Found, board: Board, style: CommentStyle) -> list[str]:
-    """The comment lines of a position, without the `*` that KIF puts before each."""
+    """Return the comment lines of a position, without KIF's leading `*`."""
     score, mate = _black_view(found, board.turn)
     if style == "shogigui":
         rows = []
@@ -263,7 +263,7 @@ def _black_wins(found: Found, turn: int) -> bool:
 
 
 def _black_view(found: Found, turn: int, line: Line | None = None) -> tuple[int, int | None]:
-    """Centipawns, and the plies to a mate (0 where the game is over), both in Black's view."""
+    """Return centipawns and plies to mate (0 if the game is over), both from Black's view."""
     sign = 1 if turn == BLACK else -1
     line = line or found.best
     if line is None:
@@ -275,7 +275,7 @@ def _black_view(found: Found, turn: int, line: Line | None = None) -> tuple[int,
 
 
 def _centipawns(found: Found) -> int:
-    """The side to move's view; a mate is MATE_CP."""
+    """Return the score from the side to move's view; a mate is MATE_CP."""
     best = found.best
     if best is not None and best.mate_plies is None:
         assert best.score_cp is not None

@@ -1,4 +1,4 @@
-"""What an analysis of its positions says about a game: losses, mistakes, accuracy, phases."""
+"""Evaluation of an analysed game: losses, mistakes, accuracy, phases."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from komadori.rules import BLACK, COLORS, HAND_TYPES, Board, Move, PieceType, Re
 
 
 class Grade(NamedTuple):
-    """A class of mistakes: what it is called, and the least loss of win rate, in [0, 1]."""
+    """A class of mistakes: its name and minimum loss of win rate, in [0, 1]."""
 
     name: str
     japanese: str
     loss: float
 
 
-#: The classes of mistakes, the worst first, with ShogiHome's thresholds and Japanese names.
+#: The classes of mistakes, worst first, with ShogiHome's thresholds and Japanese names.
 GRADES = (
     Grade("major blunder", "大悪手", 0.50),
     Grade("blunder", "悪手", 0.20),
@@ -42,11 +42,11 @@ class Phase(IntEnum):
     ENDGAME = 2
 
 
-#: Pieces in hand and promoted pieces, pawns in hand apart, from which on a phase has begun. An
-#: exchange of bishops (two) belongs to the opening.
+#: Number of pieces in hand (without pawns) and promoted pieces from which a phase begins. A bishop
+#: exchange (two) belongs to the opening.
 _PHASE_BEGINS = {Phase.MIDDLEGAME: 3, Phase.ENDGAME: 6}
 
-#: What a position is worth to the side to move where the game has ended there by repetition.
+#: Value to the side to move of a position where the game ended by repetition.
 _REPEATED = {
     Repetition.DRAW: Found(0.5, 0, ()),
     Repetition.WIN: Found(1.0, 0, ()),
@@ -55,18 +55,18 @@ _REPEATED = {
 
 
 def grade_of(loss: float) -> Grade | None:
-    """The class of a move that lost so much win rate, None below all of them."""
+    """Return the class for a loss of win rate; None below all thresholds."""
     return next((grade for grade in GRADES if loss >= grade.loss), None)
 
 
 def move_accuracy(loss: float) -> float:
-    """Per cent, 100 for no loss: the curve of lichess (lichess.org/page/accuracy)."""
+    """Return accuracy in per cent, by lichess's curve (lichess.org/page/accuracy)."""
     return min(100.0, max(0.0, 103.1668 * math.exp(-4.354 * loss) - 3.1669))
 
 
 @dataclass(frozen=True)
 class Mistake:
-    """A move that gave win rate away. Rates are those of the side that made it."""
+    """A move that lost win rate. Rates are those of the side that made it."""
 
     ply: int
     """Number of the move in the game, 1 for the first."""
@@ -75,10 +75,10 @@ class Mistake:
     before: float
     """The win rate with the best move."""
     after: float
-    """With the move that was played."""
+    """The win rate with the move played."""
     best: Line
     reply: Line | None
-    """What the opponent should have answered; None where the game was over."""
+    """The best reply; None if the game was over."""
 
     @property
     def loss(self) -> float:
@@ -121,27 +121,27 @@ class SideSummary:
 
 @dataclass(frozen=True)
 class AnalysedGame:
-    """A game and what was found before each of its moves and at its end."""
+    """A game with the analysis of every position."""
 
     game: Game
     found: Sequence[Found | None]
-    """One more than the game has moves; None where nothing is known."""
+    """One entry more than moves; None if unknown."""
     engine: str = ""
-    """Who analysed, where the record says it."""
+    """The analysing engine, if the record names it."""
 
     def __post_init__(self) -> None:
         if len(self.found) != len(self.game) + 1:
             raise ValueError(
                 f"{len(self.found)} positions were analysed of a game of {len(self.game)} moves"
             )
-        # A game that ends by repetition is judged by the rules, which know its path.
+        # The rules decide a game that ends by repetition, since they know its history.
         ended = _REPEATED.get(self.game.final_board().repetition())
         if ended is not None:
             object.__setattr__(self, "found", [*self.found[:-1], ended])
 
     @cached_property
     def boards(self) -> list[Board]:
-        """The board before each move and at the end, each with its path."""
+        """Return the board before each move and at the end, each with its history."""
         boards = [board.copy() for board, _ in self.game.positions()]
         return [*boards, self.game.final_board()]
 
@@ -151,7 +151,7 @@ class AnalysedGame:
 
     @cached_property
     def phases(self) -> list[Phase]:
-        """The phase of each move: by what has been captured and promoted; it never goes back."""
+        """Return the phase of each move, by captured and promoted pieces; phases never go back."""
         phases = []
         phase = Phase.OPENING
         for board in self.boards[:-1]:
@@ -163,16 +163,16 @@ class AnalysedGame:
         return phases
 
     def black_win_rate(self, ply: int) -> float | None:
-        """After so many moves; None where it isn't known."""
+        """Return Black's win rate after this many moves; None if unknown."""
         found = self.found[ply]
         if found is None:
             return None
         return found.win_rate if self.boards[ply].turn == BLACK else 1 - found.win_rate
 
     def loss(self, i: int) -> float | None:
-        """The win rate that the move after `i` moves gave away; 0 for the search's own.
+        """Return the win rate lost by the move after `i` moves; 0 for the search's best move.
 
-        None where the position before or after it is unknown.
+        None if the position before or after it is unknown.
         """
         before, after = self.found[i], self.found[i + 1]
         if before is None or after is None:
@@ -184,11 +184,11 @@ class AnalysedGame:
 
     @cached_property
     def losses(self) -> list[float | None]:
-        """`loss` of every move."""
+        """Return `loss` for every move."""
         return [self.loss(i) for i in range(len(self.game))]
 
     def mistakes(self, least: float = GRADES[-1].loss) -> list[Mistake]:
-        """The moves that lost at least so much win rate, in the order of the game."""
+        """Return the moves that lost at least this much win rate, in game order."""
         made = []
         for i, move in enumerate(self.moves):
             before, after = self.found[i], self.found[i + 1]
@@ -211,7 +211,7 @@ class AnalysedGame:
         return made
 
     def side(self, turn: int) -> SideSummary:
-        """What the moves of a colour were worth."""
+        """Return the statistics of a side's moves."""
         own = [i for i in range(len(self.game)) if self.boards[i].turn == turn]
         known = [(i, loss) for i in own if (loss := self.losses[i]) is not None]
         losses = [loss for _, loss in known]
@@ -233,7 +233,7 @@ class AnalysedGame:
         )
 
     def agreement(self, turn: int) -> tuple[int, int]:
-        """How many of a side's moves were the search's own, and how many it made."""
+        """Return how many of a side's moves were the search's best, and how many it made."""
         own = [i for i in range(len(self.game)) if self.boards[i].turn == turn]
         same = 0
         for i in own:
@@ -243,7 +243,7 @@ class AnalysedGame:
         return same, len(own)
 
     def mean_loss(self, turn: int) -> float:
-        """Win rate that a side's moves gave away, on average."""
+        """Return a side's mean loss of win rate per move."""
         return self.side(turn).mean_loss
 
 
@@ -257,7 +257,7 @@ def _by_grade(losses: Sequence[float]) -> tuple[int, ...]:
 
 
 def _pieces_out(board: Board) -> int:
-    """Pieces in hand other than pawns, and promoted pieces on the board."""
+    """Count pieces in hand other than pawns, and promoted pieces on the board."""
     held = sum(
         board.hand(color, kind)
         for color in COLORS
@@ -269,17 +269,17 @@ def _pieces_out(board: Board) -> int:
 
 
 def in_japanese(board: Board, pv: Sequence[str]) -> str:
-    """A line as KIF writes it, a mark for the side before each move."""
+    """Format a line as in KIF, with a side mark before each move."""
     return "".join(_each_move(board, pv, Board.kif))
 
 
 def in_ki2(board: Board, pv: Sequence[str]) -> list[str]:
-    """A line's moves as KI2 writes them, as people do: ▲７六歩, △同銀右."""
+    """Format a line's moves as in KI2: ▲７六歩, △同銀右."""
     return _each_move(board, pv, Board.ki2)
 
 
 def in_western(board: Board, pv: Sequence[str]) -> list[str]:
-    """A line's moves as P-7f, without marks for the sides."""
+    """Format a line's moves as P-7f, without side marks."""
     return _each_move(board, pv, Board.western, ("", ""))
 
 

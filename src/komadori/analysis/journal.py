@@ -1,4 +1,4 @@
-"""What was found so far, kept in a file, so that an interrupted analysis resumes."""
+"""A file of results, so that an interrupted analysis resumes."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ VERSION = 1
 class Journal:
     """A file of one JSON object per line: first the settings, then one position each.
 
-    Opened with the settings it was begun with, it knows what it holds; with others it begins
-    anew, and so it does with `fresh`. A line that a crash cut off is dropped. One process writes
-    to it at a time: another gets an InUseError.
+    Opened with the same settings it keeps its results; with others, or with `fresh`, it starts
+    over. A truncated last line is dropped. Only one process may write to it; others get an
+    InUseError.
     """
 
     def __init__(self, path: Path, settings: Mapping[str, Any], *, fresh: bool = False) -> None:
@@ -51,7 +51,7 @@ class Journal:
             raise OSError(error.errno, error.strerror, str(self.path)) from error
 
     def _read(self, header: str) -> int:
-        """Take in what the file holds, if it is of these settings; the bytes that are sound."""
+        """Read the results if the settings match; return the number of valid bytes."""
         try:
             data = self.path.read_bytes()
         except FileNotFoundError:
@@ -61,7 +61,7 @@ class Journal:
             return 0
         self.is_resumed = True
         kept = len(lines[0]) + 1
-        for line in lines[1:-1]:  # the last has no end
+        for line in lines[1:-1]:  # the last line is incomplete
             try:
                 key, found = _from_json(json.loads(line))
             except (ValueError, KeyError, TypeError):
@@ -71,7 +71,7 @@ class Journal:
         return kept
 
     def add(self, key: str, found: Found) -> None:
-        """Keep a result. Raises OSError, which names the file, where the disk is full."""
+        """Store a result. Raises OSError with the file name if the disk is full."""
         row = json.dumps({"position": key, **asdict(found)}) + "\n"
         try:
             self._file.write(row)
@@ -81,7 +81,7 @@ class Journal:
         self.known[key] = found
 
     def close(self) -> None:
-        with contextlib.suppress(OSError):  # of a row that `add` could not write
+        with contextlib.suppress(OSError):  # after a failed write in `add`
             self._file.close()
         self._lock.release()
 
@@ -98,7 +98,7 @@ class Journal:
 
 
 def read_journal(path: Path) -> dict[str, Found]:
-    """What a journal holds, whoever writes to it now. Raises OSError."""
+    """Read a journal's results, even while it is being written. Raises OSError."""
     known = {}
     for line in path.read_bytes().split(b"\n")[1:-1]:
         try:

@@ -1,4 +1,4 @@
-"""What a search finds of the positions of games."""
+"""Tree-search analysis of game positions."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ Key = TypeVar("Key")
 
 @dataclass(frozen=True)
 class Line:
-    """A move and what is expected after it, in the view of the side that makes it."""
+    """A move with its expected continuation, from the view of the side that makes it."""
 
     win_rate: float
     mate_plies: int | None
-    """Plies to a mate: positive where the side to move wins, negative where it loses."""
+    """Plies to mate: positive if the side to move wins, negative if it loses."""
     score_cp: int | None
-    """None where `mate_plies` says it."""
+    """None if `mate_plies` is set."""
     visits: int
     pv: tuple[str, ...]
-    """USI moves, the line's own first."""
+    """USI moves, starting with the move itself."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """What was found in a position, best line first; in the view of the side to move."""
+    """Analysis of a position, best line first, from the side to move's view."""
 
     win_rate: float
     visits: int
@@ -43,12 +43,12 @@ class Found:
 
     @property
     def best(self) -> Line | None:
-        """None where the game is over."""
+        """The best line; None if the game is over."""
         return self.lines[0] if self.lines else None
 
 
 class PositionAnalyser:
-    """Searches positions, several at once, on one evaluator and one tree."""
+    """Searches several positions at once with one evaluator and one tree."""
 
     def __init__(
         self,
@@ -57,13 +57,13 @@ class PositionAnalyser:
         options: PuctOptions | None = None,
         roots: int = ROOTS,
     ) -> None:
-        """`options.multipv` is how many lines are kept of each position."""
+        """`options.multipv` is the number of lines per position."""
         self._search: ManySearch[Any] = ManySearch(evaluator, effort, options, roots)
 
     def analyse(self, positions: Iterable[tuple[Key, Board]]) -> Iterator[tuple[Key, Found]]:
-        """What is found of each position, in the order in which they are finished.
+        """Yield the result of each position, in the order in which they finish.
 
-        A board's path counts for repetitions. The iteration may be left at any time.
+        The moves on a board count for repetitions. The iteration may be abandoned at any time.
         """
         for key, searched in self._search.search(positions):
             yield key, _found(searched)

@@ -60,12 +60,12 @@ class MatchWorker:
                     record = table.play(read_job(item), self._conditions)
                     self._done.put((item, record.to_json()))
                     item = self._items.get()
-        except Exception as error:  # raised where the games are taken
+        except Exception as error:  # re-raised in `take`
             self._done.put((item, error))
 
 
 def read_job(data: Mapping[str, Any]) -> Job:
-    """A job from `dataclasses.asdict` of one."""
+    """Restore a job from its `dataclasses.asdict`."""
     opening = Opening(data["opening"]["sfen"], tuple(data["opening"]["moves"]))
     return Job(**{**data, "opening": opening, "options": tuple(data["options"])})
 
@@ -77,9 +77,9 @@ def run_jobs_on_cluster(
     jobs: Iterator[Job],
     concurrency: int | None = None,
 ) -> Iterator[GameRecord]:
-    """As `workers.run_jobs`, on all machines of a Ray cluster, `workers` games at once on each.
+    """Like `workers.run_jobs`, on all machines of a Ray cluster, `workers` games at once on each.
 
-    Specifications name files by paths that every machine knows. A game whose machine is lost is
+    File paths in specifications must be valid on every machine. Games of a lost machine are
     played again on another one. Raises ClusterError.
     """
     if not all(isinstance(source, str) for source in sources):

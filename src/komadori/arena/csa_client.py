@@ -1,6 +1,6 @@
-"""A player on a CSA server (floodgate and its kin).
+"""A client of CSA servers such as floodgate.
 
-One connection plays one game after another: log in, agree, play, log in again. A lost connection
+Plays one game after another: log in, agree, play, log in again. A lost connection
 is re-established with exponential backoff. Games are written as they end.
 """
 
@@ -36,19 +36,19 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-#: Send a blank line after this much silence of ours; servers want at least 30 s between them.
+#: Interval of blank lines that keep the connection alive; servers require at least 30 s.
 KEEP_ALIVE_S = 45.0
 
-#: A server that is silent for this long is taken as gone.
+#: The connection counts as lost after this much silence of the server.
 SILENCE_S = 3600.0
 
-#: First and longest pause before connecting again.
+#: First and maximum delay before reconnecting.
 PAUSES_S = (5.0, 300.0)
 
-#: The longest time of a move that a record can hold, a day.
+#: Maximum time per move in a record: a day.
 MAX_RECORD_MS = 24 * 3600 * 1000
 
-#: Characters of a game's id that its file is named by.
+#: Maximum length of a game's id in its file name.
 MAX_FILE_NAME = 100
 
 Outcome = Literal["win", "lose", "draw", "censored", "unknown"]
@@ -67,7 +67,7 @@ class CsaLoginError(RuntimeError):
 
 @dataclass(frozen=True)
 class CsaAccount:
-    """Where to play and as whom. floodgate's password is `GAME_NAME,TRIP`."""
+    """A server and its login. floodgate's password is `GAME_NAME,TRIP`."""
 
     host: str
     name: str
@@ -76,7 +76,7 @@ class CsaAccount:
 
     @property
     def secrets(self) -> tuple[str, ...]:
-        """What no log may show: the password, and the part of it that floodgate keeps secret."""
+        """Strings to hide in logs: the password, and its secret part on floodgate."""
         return (self.password, self.password.rpartition(",")[2])
 
     def __post_init__(self) -> None:
@@ -96,11 +96,11 @@ class CsaGame:
     """The mover's view; None for the opponent's moves."""
     outcome: Outcome = "unknown"
     reason: str = ""
-    """The server's word, such as RESIGN or SENNICHITE."""
+    """The server's reason, such as RESIGN or SENNICHITE."""
 
 
 class _Connection:
-    """Lines over a socket. A thread takes what comes at once, another keeps the line alive."""
+    """Lines over a socket. One thread receives, another keeps the connection alive."""
 
     def __init__(self, account: CsaAccount) -> None:
         self._secrets = account.secrets
@@ -113,7 +113,7 @@ class _Connection:
         self._last_sent = time.monotonic()
         self._is_closed = threading.Event()
         self.is_game_over = threading.Event()
-        """Set by the line with a game's result, before it is read."""
+        """Set when the line with a game's result arrives, before it is read."""
         for work in (self._listen, self._keep_alive):
             threading.Thread(target=work, name=f"csa {work.__name__}", daemon=True).start()
 
@@ -126,7 +126,7 @@ class _Connection:
             self._last_sent = time.monotonic()
 
     def read(self) -> str:
-        """The next line that isn't blank. Raises ConnectionError at the end."""
+        """Return the next nonblank line. Raises ConnectionError at the end."""
         try:
             line = self._lines.get(timeout=SILENCE_S)
         except queue.Empty:
@@ -137,7 +137,7 @@ class _Connection:
         return line
 
     def shown(self, line: str) -> str:
-        """A line of the server's for logs and messages: printable, without the password."""
+        """Format a server line for logs and messages: printable, without the password."""
         for secret in self._secrets:
             line = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", line)
         return one_line(line)
@@ -166,7 +166,7 @@ class _Connection:
 
 
 class CsaClient:
-    """Plays games of an account with a player, one after another."""
+    """Plays games with a player on an account, one after another."""
 
     def __init__(
         self,
@@ -177,10 +177,10 @@ class CsaClient:
         out: Path | str | None = None,
         on_game: Callable[[CsaGame], None] | None = None,
     ) -> None:
-        """`margin_ms`: kept back from the clock for the way to the server and back.
+        """`margin_ms`: safety margin of the clock for network latency.
 
-        `out`: a folder to which each game is written as a CSA file. `on_game` is called after
-        each.
+        `out`: folder to which each game is written as a CSA file. `on_game` is called after each
+        game.
         """
         self.account = account
         self._player = player
@@ -189,10 +189,10 @@ class CsaClient:
         self._on_game = on_game
 
     def play(self, games: int | None = None, stop: threading.Event | None = None) -> list[CsaGame]:
-        """Play this many games, or without end, and reconnect whenever the connection is lost.
+        """Play this many games (None: no limit), reconnecting whenever the connection is lost.
 
-        Raises CsaLoginError when the server refuses the account. `stop` ends after the game that
-        is on.
+        Raises CsaLoginError if the server refuses the account. `stop` ends after the current
+        game.
         """
         stop = stop or threading.Event()
         played: list[CsaGame] = []
@@ -232,7 +232,7 @@ class CsaClient:
 
     @staticmethod
     def _agree(connection: _Connection) -> GameSummary:
-        """Wait for a game that both sides agree to."""
+        """Wait until both sides agree to a game."""
         while True:
             if connection.read() != "BEGIN Game_Summary":
                 continue
@@ -293,7 +293,7 @@ class CsaClient:
                 self._move(connection, game, board, times)
 
     def _move(self, connection: _Connection, game: CsaGame, board: Board, times: CsaTimes) -> None:
-        """Think and send; the server's echo makes the move."""
+        """Choose a move and send it; it is made when the server echoes it."""
         if 0 < game.summary.max_moves <= len(board.moves):
             return
         if not board.legal_moves:
@@ -305,7 +305,7 @@ class CsaClient:
             with contextlib.suppress(OSError):
                 connection.send("%TORYO")
             raise
-        if connection.is_game_over.is_set():  # the result came while the player was thinking
+        if connection.is_game_over.is_set():  # the result arrived while the player was thinking
             return
         score = decision.recorded_cp
         if decision.declares_win:
@@ -318,11 +318,11 @@ class CsaClient:
             connection.send(text + comment(board, score, decision.pv))
 
     def _go(self, summary: GameSummary, times: CsaTimes) -> GoCommand:
-        """The clocks as passed to a player: the time left, less the margin."""
+        """Return the clocks for the player: the time left minus the margin."""
         told: list[int] = []
         for side, clock in enumerate(summary.clocks):
             left_ms = times.left_ms[side] + clock.increment_ms - self._margin_ms
-            # Never 0 with an increment: that would say that it is still to come.
+            # Never 0 with an increment, which would mean that it is still to be added.
             told.append(max(1 if clock.increment_ms else 0, left_ms))
         clock = summary.clocks[summary.color]
         byoyomi = clock.byoyomi_ms
@@ -340,7 +340,7 @@ class CsaClient:
         if self._out is not None and (game.moves or game.outcome != "unknown"):
             try:
                 write_game(game, self._out)
-            except (OSError, ValueError) as error:  # the next game is played all the same
+            except (OSError, ValueError) as error:  # continue with the next game
                 moves = " ".join([*game.summary.moves, *game.moves])
                 log.error("%s; the game: sfen %s moves %s", error, game.summary.sfen, moves)
         if self._on_game is not None:
@@ -348,7 +348,7 @@ class CsaClient:
 
 
 def file_name(game_id: str) -> str:
-    """A name for a game's file: safe everywhere, and short enough."""
+    """Return a safe and short file name for a game."""
     safe = "".join(c if c.isascii() and (c.isalnum() or c in "-_+.") else "_" for c in game_id)
     safe = safe.lstrip(".") or "game"
     if len(safe) > MAX_FILE_NAME:

@@ -1,4 +1,4 @@
-"""The CSA server protocol as values: game summaries, clocks, lines of play.
+"""Parsing of the CSA server protocol: game summaries, clocks, moves.
 
 Source: "CSA server protocol 1.2.1" and floodgate's rules; scores and variations follow floodgate's
 comment convention (centipawns in Black's view).
@@ -23,28 +23,28 @@ if TYPE_CHECKING:
 _UNITS = {"": 1.0, "s": 1.0, "sec": 1.0, "ms": 0.001, "msec": 0.001, "m": 60.0, "min": 60.0}
 
 
-#: What no server means in earnest: more units of time, or moves, than this.
+#: Maximum plausible number of time units or moves.
 MAX_NUMBER = 10**9
 
-#: Longest time that is believed, in milliseconds: a year.
+#: Maximum plausible time, in milliseconds: a year.
 MAX_MS = 366 * 24 * 3600 * 1000
 
 
 class CsaProtocolError(ValueError):
-    """What a server sent makes no sense. The message quotes it."""
+    """The server sent something invalid. The message quotes it."""
 
 
 @dataclass(frozen=True)
 class CsaClock:
-    """A side's clock in milliseconds, as the server counts it."""
+    """A side's clock settings, in milliseconds."""
 
     total_ms: int = 0
     byoyomi_ms: int = 0
     increment_ms: int = 0
     least_ms: int = 0
-    """At least this is taken from the clock for each move."""
+    """Minimum time subtracted per move."""
     unit_ms: int = 1000
-    """The unit of the server's times."""
+    """Unit of the server's times."""
 
 
 @dataclass(frozen=True)
@@ -55,19 +55,19 @@ class GameSummary:
     names: tuple[str, str]
     """Black's and White's."""
     color: int
-    """Ours: 0 Black, 1 White."""
+    """Our side: 0 Black, 1 White."""
     clocks: tuple[CsaClock, CsaClock]
     max_moves: int = 0
-    """The game is drawn then; 0: never."""
+    """The game is drawn after this many moves; 0: never."""
     sfen: str = STARTPOS
     moves: tuple[str, ...] = ()
-    """Made before the game is handed over, USI."""
+    """Moves made before the game starts, in USI."""
     times_ms: tuple[int, ...] = ()
-    """Spent on them."""
+    """Time spent on these moves."""
 
 
 def parse_summary(lines: Iterable[str]) -> GameSummary:
-    """The lines between `BEGIN Game_Summary` and `END Game_Summary`."""
+    """Parse the lines between `BEGIN Game_Summary` and `END Game_Summary`."""
     facts: dict[str, str] = {}
     times: dict[str, dict[str, str]] = {"": {}, "+": {}, "-": {}}
     position: list[str] = []
@@ -135,7 +135,7 @@ def _clock(facts: dict[str, str]) -> CsaClock:
 
 
 def _position(lines: list[str]) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
-    """The start and the moves of a Position block, read as a record of its own."""
+    """Parse a Position block as a record; return start position, moves and times."""
     if not lines:
         return STARTPOS, (), ()
     from komadori.records import FORMATS
@@ -154,7 +154,7 @@ def _position(lines: list[str]) -> tuple[str, tuple[str, ...], tuple[int, ...]]:
 
 @dataclass
 class CsaTimes:
-    """Both sides' clocks in a game under way."""
+    """Both sides' clocks during a game."""
 
     summary: GameSummary
     left_ms: list[int] = field(init=False)
@@ -167,28 +167,28 @@ class CsaTimes:
             side = 1 - side
 
     def spend(self, side: int, time_ms: int) -> None:
-        """Take what the server says a move took; the increment comes before the move."""
+        """Subtract the server's time for a move; the increment is added before the move."""
         clock = self.summary.clocks[side]
         left = self.left_ms[side] + clock.increment_ms - time_ms
         self.left_ms[side] = max(0, left)
 
 
-#: Times of more digits than these are nobody's, and count as none.
+#: Times with more digits than this are ignored.
 _MOVE_LINE = re.compile(r"([+-][0-9]{4}[A-Z]{2})(?:,T([0-9]{1,12})(?![0-9]))?")
 _SPECIAL_LINE = re.compile(r"(%[A-Z+\-_]+)(?:,T([0-9]{1,12})(?![0-9]))?")
 
 
 @dataclass(frozen=True)
 class ServerMove:
-    """A move, or a word like %TORYO, as the server echoes it."""
+    """A move, or a special word like %TORYO, echoed by the server."""
 
     text: str
     time: int | None
-    """In the clock's unit."""
+    """Time in the clock's unit."""
 
 
 def parse_play(line: str) -> ServerMove | None:
-    """A line of play: a move or a special word; None for any other line."""
+    """Parse a move or special word; None for any other line."""
     for pattern in (_MOVE_LINE, _SPECIAL_LINE):
         if match := pattern.match(line):
             return ServerMove(match[1], int(match[2]) if match[2] else None)
@@ -196,10 +196,10 @@ def parse_play(line: str) -> ServerMove | None:
 
 
 def comment(board: Board, score_cp: int | None, pv: Iterable[str]) -> str:
-    """floodgate's comment of a move about to be made on `board`: score and expected moves.
+    """Format floodgate's comment on a move about to be made on `board`: score and line.
 
-    `score_cp` is the mover's view, `pv` begins with the move itself; it is cut at a move that
-    isn't legal.
+    `score_cp` is from the mover's view; `pv` starts with the move itself and is cut at the first
+    illegal move.
     """
     if score_cp is None:
         return ""

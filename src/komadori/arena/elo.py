@@ -1,11 +1,11 @@
 """Elo differences from match results: estimates, errors, tests, and the sequential test.
 
-Everything here is arithmetic on counts. A is the player whose strength is asked for;
-results are counted from A's view. Scores are A's points per game, in [0, 1].
+All functions work on counts. Results are counted from the view of player A. Scores are A's points
+per game, in [0, 1].
 
-Games come in pairs: one opening, both colours. The two games of a pair depend on each
-other, so the error is taken from the five possible results of a pair (pentanomial) where
-whole pairs were played, and from single games (trinomial) where not.
+Games come in pairs: one opening, both colours. The two games of a pair are correlated, so errors
+are computed from the five possible results of a pair (pentanomial) if complete pairs were played,
+otherwise from single games (trinomial).
 
 Sources: the logistic Elo model; the generalized sequential probability ratio test with the
 maximum-likelihood distribution for a given mean (M. Van den Bergh, "A practical introduction
@@ -26,7 +26,7 @@ PAIR_SCORES = (0.0, 0.25, 0.5, 0.75, 1.0)
 
 
 def elo_from_score(score: float) -> float:
-    """Elo difference at which A is expected to score `score`; infinite at 0 and 1."""
+    """Return the Elo difference at which A's expected score is `score`; infinite at 0 and 1."""
     if not 0.0 <= score <= 1.0:
         raise ValueError(f"a score lies in [0, 1], not {score}")
     if score == 0.0:
@@ -37,7 +37,7 @@ def elo_from_score(score: float) -> float:
 
 
 def score_from_elo(elo: float) -> float:
-    """A's expected score at an Elo difference."""
+    """Return A's expected score at an Elo difference."""
     exponent = -elo / 400.0
     return 0.0 if exponent > 300.0 else 1.0 / (1.0 + math.pow(10.0, exponent))
 
@@ -48,9 +48,9 @@ def normal_cdf(z: float) -> float:
 
 
 def sign_test(wins: int, losses: int) -> float:
-    """One-sided exact p-value of "A is better": P(at least `wins` of wins + losses) at evens.
+    """One-sided exact p-value of "A is better": P(at least `wins` of wins + losses) at even odds.
 
-    Draws say nothing about who is better and are left out. With no decisive game it is 1.
+    Draws carry no information here and are left out. Without a decisive game it is 1.
     """
     n = wins + losses
     if wins < 0 or losses < 0:
@@ -67,9 +67,9 @@ def sign_test(wins: int, losses: int) -> float:
 class EloEstimate:
     """An Elo difference with its 95 % interval.
 
-    `error` is half the width of the interval: report `elo +- error`. Where A won or lost
-    everything, `elo` and one bound are infinite and the other bound is exact
-    (Clopper-Pearson), `error` is infinite.
+    `error` is half the width of the interval: report `elo +- error`. If A won or lost every
+    game, `elo`, `error` and one bound are infinite and the other bound is exact
+    (Clopper-Pearson).
     """
 
     elo: float
@@ -89,7 +89,7 @@ class EloEstimate:
 
 
 def _moments(counts: Sequence[float], scores: Sequence[float]) -> tuple[float, float]:
-    """Mean and variance (of one observation) of a distribution given by counts."""
+    """Return mean and variance (of one observation) of a distribution given by counts."""
     n = sum(counts)
     mean = sum(c * s for c, s in zip(counts, scores, strict=True)) / n
     variance = sum(c * (s - mean) ** 2 for c, s in zip(counts, scores, strict=True)) / n
@@ -97,8 +97,9 @@ def _moments(counts: Sequence[float], scores: Sequence[float]) -> tuple[float, f
 
 
 def _error_of_equals(mean: float, games: int) -> float:
-    """The standard error where all games had the same result, neither won nor lost: that of as
-    many, one lost and one won. It shrinks as 1 / games, as the bound for no failure does.
+    """Return the standard error if all games had the same result, neither won nor lost: that of
+    as many games with one win and one loss. It shrinks as 1 / games, like the bound for no
+    failure.
     """
     n = games + 2
     centre = (games * mean + 1) / n
@@ -128,7 +129,7 @@ def _estimate(mean: float, standard_error: float, games: int) -> EloEstimate:
 
 
 def trinomial(wins: int, draws: int, losses: int) -> EloEstimate:
-    """Elo from single games, taken as independent. Raises ValueError without a game."""
+    """Elo from single games, assumed independent. Raises ValueError without games."""
     n = wins + draws + losses
     if n <= 0 or min(wins, draws, losses) < 0:
         raise ValueError(f"no Elo from {wins} wins, {draws} draws, {losses} losses")
@@ -149,9 +150,9 @@ def pentanomial(pairs: Sequence[int]) -> EloEstimate:
 class Sprt:
     """Sequential test of H1 (A is `elo1` stronger) against H0 (`elo0`).
 
-    Feed it the counts after each finished pair; it accepts H1 when the log-likelihood ratio
-    reaches `upper`, H0 when it falls to `lower`. `alpha` and `beta` are the risks of accepting
-    H1 and H0 wrongly. Elo is logistic.
+    Pass it the counts after each finished pair. It accepts H1 when the log-likelihood ratio
+    reaches `upper`, H0 when it falls to `lower`. `alpha` and `beta` are the probabilities of
+    accepting H1 and H0 wrongly. Elo is logistic.
     """
 
     elo0: float
@@ -189,7 +190,7 @@ class Sprt:
         return "H0" if llr <= self.lower else None
 
 
-#: Added to each empty cell, so that a result not yet seen keeps a probability above zero.
+#: Added to each empty cell, so that unseen results keep a positive probability.
 EMPTY_CELL = 1e-3
 
 
@@ -198,7 +199,7 @@ def log_likelihood_ratio(
 ) -> float:
     """log of the likelihood with mean `mean1` over that with mean `mean0`, both maximal.
 
-    Each hypothesis fixes only the mean; the distribution is the most likely one that has it.
+    Each hypothesis fixes only the mean; the distribution is the most likely one with that mean.
     """
     filled = [max(float(c), EMPTY_CELL) for c in counts]
     n = sum(filled)
@@ -209,9 +210,9 @@ def log_likelihood_ratio(
 
 
 def _most_likely(observed: Sequence[float], scores: Sequence[float], mean: float) -> list[float]:
-    """The distribution with the given mean under which `observed` is most likely.
+    """Return the distribution with the given mean under which `observed` is most likely.
 
-    It is observed / (1 + theta (score - mean)), theta the root of a decreasing function.
+    It is observed / (1 + theta (score - mean)), where theta is the root of a decreasing function.
     """
     low = -1.0 / (max(scores) - mean)
     high = -1.0 / (min(scores) - mean)

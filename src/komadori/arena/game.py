@@ -1,8 +1,8 @@
-"""One game between two players, judged by the rules.
+"""Plays one game between two players by the rules.
 
-The order of judgement before each move: checkmate, fourfold repetition (perpetual check loses),
+Checked before each move, in this order: checkmate, fourfold repetition (perpetual check loses),
 the ply limit, 27-point declaration, adjudication. A player loses by an illegal move or a false
-declaration, by overstepping the time, and when its engine fails.
+declaration, by exceeding its time, and if its engine fails.
 """
 
 from __future__ import annotations
@@ -39,11 +39,11 @@ SIDES: tuple[Literal["black"], Literal["white"]] = ("black", "white")
 
 @dataclass(frozen=True)
 class Conditions:
-    """What a game is played under; the same for both sides. Times in milliseconds.
+    """Conditions of a game, the same for both sides. Times in milliseconds.
 
-    Without a clock only the limits in `nodes`, `depth` and `movetime_ms` (or the players' own)
-    bound a move. `margin_ms` is forgiven before a move counts as late: the clock is read
-    outside the engine's process.
+    Without a clock a move is limited only by `nodes`, `depth` and `movetime_ms` (or the players'
+    own limits). A move may exceed its time by `margin_ms`, since time is measured outside the
+    engine's process.
     """
 
     main_ms: int = 0
@@ -54,16 +54,16 @@ class Conditions:
     movetime_ms: int | None = None
     margin_ms: int = 0
     max_plies: int = 320
-    """The game is drawn after this many moves, the opening's included."""
+    """The game is drawn after this many moves, including the opening."""
     auto_declare: bool = True
-    """A player that fulfils the 27-point rule when it is to move has won without claiming it."""
+    """A player to move that fulfils the 27-point rule wins without declaring."""
     adjudicate_cp: int = 0
-    """A game is won once both players' scores have agreed for `adjudicate_moves` moves of each
-    that the same side is ahead by at least this; 0: never."""
+    """A game is adjudicated a win when both players' scores have agreed for `adjudicate_moves`
+    moves each that the same side is ahead by at least this (centipawns); 0: never."""
     adjudicate_moves: int = 5
     adjudicate_draw_cp: int = 0
-    """A game is drawn once all scores of the last `adjudicate_draw_moves` moves of each side were
-    within this, after `adjudicate_draw_ply` plies; 0: never."""
+    """A game is adjudicated a draw when all scores of the last `adjudicate_draw_moves` moves of
+    each side are within this (centipawns), after `adjudicate_draw_ply` plies; 0: never."""
     adjudicate_draw_moves: int = 20
     adjudicate_draw_ply: int = 160
 
@@ -81,9 +81,9 @@ class Conditions:
         return bool(self.main_ms or self.byoyomi_ms or self.increment_ms)
 
     def go(self, left_ms: list[float]) -> GoCommand:
-        """The `go` of a player: the limits, and the clocks where there are any.
+        """Return the `go` of a player: the limits and, if any, the clocks.
 
-        An increment is added before the move it is for, so the clocks sent include it.
+        The increment is added before the move, so the clocks include it.
         """
         if not self.has_clock:
             return GoCommand(nodes=self.nodes, depth=self.depth, movetime_ms=self.movetime_ms)
@@ -125,7 +125,7 @@ class Conditions:
 
 @dataclass
 class GameRecord:
-    """A finished game. `moves` are USI, the opening's first; scores are the mover's view."""
+    """A finished game. `moves` are USI, starting with the opening; scores are the mover's view."""
 
     index: int
     opening: int
@@ -142,7 +142,7 @@ class GameRecord:
     scores_cp: list[int | None] = field(default_factory=list)
     """One per move after the opening."""
     times_ms: list[int] = field(default_factory=list)
-    """Likewise: wall-clock time spent."""
+    """Wall-clock time per move, likewise."""
     seed: int = 0
 
     @property
@@ -157,7 +157,7 @@ class GameRecord:
 
     @classmethod
     def from_json(cls, data: Mapping[str, Any]) -> GameRecord:
-        """Raises TypeError where fields are missing or unknown."""
+        """Raises TypeError if fields are missing or unknown."""
         record = cls(**data)
         record.names = (str(record.names[0]), str(record.names[1]))
         return record
@@ -230,7 +230,7 @@ def _play(
 
 
 def judge(board: Board, conditions: Conditions) -> tuple[Winner, Reason, str] | None:
-    """How the game stands by the rules before the side to move moves; None while it goes on."""
+    """Return the result by the rules before the next move; None if the game continues."""
     from komadori.rules import Repetition
 
     side = board.turn
@@ -253,10 +253,10 @@ def judge(board: Board, conditions: Conditions) -> tuple[Winner, Reason, str] | 
 def adjudicate(
     board: Board, scores_cp: Sequence[int | None], conditions: Conditions
 ) -> tuple[Winner, Reason, str] | None:
-    """What both players' scores agree on; None while they don't.
+    """Return the adjudicated result if both players' scores agree, else None.
 
-    `scores_cp` are the scores so far, each in its mover's view, the last by the side not to move.
-    A player without scores never agrees to anything.
+    `scores_cp` are the scores so far, each from its mover's view, the last by the side not to
+    move. Players without scores never agree.
     """
     if conditions.adjudicate_cp:
         last = scores_cp[-2 * conditions.adjudicate_moves :]
@@ -296,7 +296,7 @@ def _apply(board: Board, decision: Decision, side: int) -> tuple[Winner, Reason,
 
 
 def charge(left_ms: list[float], side: int, spent_ms: float, conditions: Conditions) -> bool:
-    """Take the time from the clock; whether it was enough."""
+    """Subtract the time from the clock; return whether enough was left."""
     left = left_ms[side] + conditions.increment_ms - spent_ms
     if left < 0.0:
         if left + conditions.byoyomi_ms + conditions.margin_ms < 0.0:

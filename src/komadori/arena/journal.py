@@ -1,7 +1,7 @@
-"""Finished work as lines of JSON: the first line says under which terms, each other one what.
+"""Journal of finished work as JSON lines: first the terms, then one item per line.
 
-Each line is fsynced before the next piece of work counts, so interrupted work resumes where it
-stopped. A last line that was cut off is dropped.
+Each line is fsynced before the next item counts, so interrupted work resumes where it stopped. A
+truncated last line is dropped.
 """
 
 from __future__ import annotations
@@ -18,19 +18,19 @@ FORMAT = 2
 
 
 class MatchStoreError(ValueError):
-    """A folder that holds other work, or damaged work. The message names file and line."""
+    """The folder contains other or damaged work. The message names file and line."""
 
 
 class Journal:
-    """A file of finished work in a folder, and a context manager: one process at a time."""
+    """A folder's file of finished work; a context manager that admits one process at a time."""
 
     def __init__(
         self, folder: Path | str, name: str, terms: Mapping[str, Any], work: str = "tuning"
     ) -> None:
-        """Resume the work in `folder`, or begin it there. `work` names it in messages.
+        """Resume or start the work in `folder`. `work` names it in messages.
 
-        Raises MatchStoreError where the folder holds work under other terms, and InUseError
-        where another process is at it.
+        Raises MatchStoreError if the folder contains work under other terms, and InUseError if
+        another process uses it.
         """
         self.folder = Path(folder)
         self.path = self.folder / name
@@ -54,7 +54,7 @@ class Journal:
         if self.path.exists():
             with self.path.open("rb") as file:
                 first = file.readline()
-        if not first.endswith(b"\n"):  # cut off before it was whole, so nothing came after it
+        if not first.endswith(b"\n"):  # truncated, so nothing follows it
             self.path.unlink(missing_ok=True)
             self.append(self._terms)
             return
@@ -71,7 +71,7 @@ class Journal:
                 )
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """The work already done. A line cut off at the end is removed from the file.
+        """Return the finished items. A truncated last line is removed from the file.
 
         Raises MatchStoreError for a damaged line elsewhere.
         """
@@ -95,11 +95,11 @@ class Journal:
             os.truncate(self.path, good_bytes)
 
     def damage(self, line: int, error: Exception) -> MatchStoreError:
-        """What to raise for a line that can't be used."""
+        """Return the exception for an invalid line."""
         return MatchStoreError(f"{self.path}, line {line}: {error}")
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Put a finished piece of work on the disk."""
+        """Write a finished item and fsync."""
         with self.path.open("a", encoding="utf-8") as file:
             file.write(json.dumps(row, ensure_ascii=False) + "\n")
             file.flush()
@@ -107,9 +107,9 @@ class Journal:
 
 
 def _difference(key: str, found: Any, wanted: Any) -> str:
-    """What differs between the terms found and those wanted, "" where nothing that matters does.
+    """Describe the difference between the terms found and wanted; "" if none matters.
 
-    The number of openings may grow or shrink; those that both have must be equal.
+    The number of openings may change; common ones must be equal.
     """
     if key == "openings" and isinstance(found, list):
         for number, (a, b) in enumerate(zip(found, wanted, strict=False), 1):

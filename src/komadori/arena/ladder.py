@@ -1,11 +1,11 @@
-"""Players and all their games in one SQLite file, from which ratings are fitted.
+"""Players and their games in one SQLite file, from which ratings are fitted.
 
-    settings   what all games are played under, as JSON by key
+    settings   conditions and openings of all games, as JSON by key
     players    name, specification, fingerprint of its files, fixed rating of an anchor, note
     games      who had Black and White, the result, and the whole game as JSON
 
-A game is stored the moment it ends, so that a ladder may be stopped at any time and several
-processes may add to one file.
+A game is stored as soon as it ends, so a ladder can be stopped at any time and several processes
+can add to one file.
 """
 
 from __future__ import annotations
@@ -45,17 +45,17 @@ CREATE TABLE games (
 CREATE INDEX games_by_players ON games (black, white);
 """
 
-#: How many openings a ladder goes through with each pair of players before one comes again.
+#: Openings played by each pair of players before any repeats.
 RANDOM_OPENINGS = 500
 
 
 class LadderError(ValueError):
-    """A ladder that can't be used, or a player that it hasn't. The message says which."""
+    """An unusable ladder or unknown player. The message says which."""
 
 
 @dataclass(frozen=True)
 class Settings:
-    """What a ladder's games are played under, fixed when it is made."""
+    """The conditions of a ladder's games, fixed at its creation."""
 
     conditions: Conditions = field(default_factory=Conditions)
     openings: tuple[Opening, ...] = ()
@@ -78,7 +78,7 @@ class LadderPlayer:
 def make_settings(
     conditions: Conditions, openings: str = "", opening_plies: int = 8, seed: int = 0
 ) -> Settings:
-    """Settings with openings from a file or `sample`, or of random moves. Raises OpeningError."""
+    """Create settings with openings from a file, `sample` or random moves. Raises OpeningError."""
     if openings:
         read = read_openings(openings, opening_plies)
         chosen = choose(read, min(len(read), RANDOM_OPENINGS), seed)
@@ -88,10 +88,10 @@ def make_settings(
 
 
 class Ladder:
-    """A ladder's file, and a context manager."""
+    """A ladder file; a context manager."""
 
     def __init__(self, path: Path | str, *, reads_only: bool = False) -> None:
-        """Open a ladder. Raises LadderError for a file that is none."""
+        """Open a ladder. Raises LadderError for other files."""
         self.path = Path(path)
         if not self.path.is_file():
             raise LadderError(f"{path}: no such ladder; `komadori ladder new` makes one")
@@ -117,7 +117,7 @@ class Ladder:
 
     @classmethod
     def create(cls, path: Path | str, settings: Settings) -> Ladder:
-        """Make a ladder's file. Raises LadderError where there is a file already."""
+        """Create a ladder file. Raises LadderError if the file exists."""
         path = Path(path)
         if path.exists():
             raise LadderError(f"{path} exists already")
@@ -142,7 +142,7 @@ class Ladder:
     def add(
         self, name: str, spec: str, anchor_elo: float | None = None, note: str = ""
     ) -> LadderPlayer:
-        """Add a player. Raises PlayerSpecError, or LadderError where the name is taken."""
+        """Add a player. Raises PlayerSpecError, or LadderError if the name is taken."""
         from komadori.players import PlayerSpec, fingerprint
 
         if not name.strip() or not name.isprintable():
@@ -188,12 +188,12 @@ class Ladder:
             raise LadderError(f"{self.path} has a player {name!r} already") from None
 
     def players(self) -> list[LadderPlayer]:
-        """All players in the order they were added."""
+        """Return all players in the order they were added."""
         rows = self._rows("SELECT * FROM players ORDER BY id")
         return [LadderPlayer(**{**dict(row), "files": json.loads(row["files"])}) for row in rows]
 
     def player(self, name: str) -> LadderPlayer:
-        """A player by name. Raises LadderError."""
+        """Return a player by name. Raises LadderError."""
         for player in self.players():
             if player.name == name:
                 return player
@@ -203,7 +203,7 @@ class Ladder:
     # ---- games
 
     def insert(self, record: GameRecord, conditions: str, source: str | None = None) -> bool:
-        """Store a finished game; False where it is there already. Raises LadderError."""
+        """Store a finished game; return False if it exists already. Raises LadderError."""
         black, white = (self.player(name).id for name in record.names)
         cursor = self._execute(
             "INSERT OR IGNORE INTO games "
@@ -232,9 +232,9 @@ class Ladder:
         offset: int = 0,
         limit: int | None = None,
     ) -> Generator[GameRecord, None, None]:
-        """All games, a player's, or those between two, in the order they were stored.
+        """Return all games, a player's, or those between two, in the order they were stored.
 
-        Raises LadderError for names that the ladder hasn't.
+        Raises LadderError for unknown names.
         """
         names = {p.id: p.name for p in self.players()}
         who = [self.player(name).id for name in (player, against) if name]
@@ -253,7 +253,7 @@ class Ladder:
                 yield record
 
     def tallies(self) -> list[Tally]:
-        """Results by Black and White."""
+        """Return results by Black and White."""
         rows = self._rows(
             "SELECT b.name AS black, w.name AS white, SUM(winner = 'black') AS black_wins, "
             "SUM(winner = 'draw') AS draws, SUM(winner = 'white') AS white_wins FROM games "
@@ -263,22 +263,22 @@ class Ladder:
         return [Tally(**dict(row)) for row in rows]
 
     def conditions(self) -> list[tuple[str, int]]:
-        """Under what games were played, and how many."""
+        """Return the conditions of games, with their numbers of games."""
         rows = self._rows(
             "SELECT conditions, COUNT(*) FROM games GROUP BY conditions ORDER BY COUNT(*) DESC"
         )
         return [(row[0], row[1]) for row in rows]
 
     def fit(self) -> Fit:
-        """Ratings from all games."""
+        """Fit ratings to all games."""
         players = self.players()
         anchors = {p.name: p.anchor_elo for p in players if p.anchor_elo is not None}
         return fit([player.name for player in players], self.tallies(), anchors)
 
     def import_match(self, folder: Path | str) -> tuple[int, int]:
-        """Take over the games of a match's folder; (new games, games that were there already).
+        """Import the games of a match folder; return (new games, already known games).
 
-        Its players are added under their names in the match where the ladder lacks them. Raises
+        Players that the ladder lacks are added under their names in the match. Raises
         LadderError, MatchStoreError.
         """
         terms, records = read_match(Path(folder))
@@ -309,11 +309,10 @@ class Ladder:
     def next_pairing(
         self, among: Sequence[str] = (), against: Sequence[str] = ()
     ) -> tuple[str, str]:
-        """The two players whose next game is most informative about the ratings.
+        """Return the two players whose next game is most informative about the ratings.
 
-        That is where a result is open and the difference uncertain. With `among` at least one of
-        the two is named there, with `against` the other one there. Raises LadderError without two
-        players.
+        That is a game with an open result and an uncertain difference. `among` restricts one of
+        the two, `against` the other. Raises LadderError without two players.
         """
         fitted = self.fit()
         names = [player.name for player in self.players()]
@@ -349,7 +348,7 @@ class Ladder:
         """Play `games` more games, `block` between two players before the next pairing is chosen.
 
         Games come in pairs (one opening, both colours). Each is stored as it ends; `on_game` is
-        called with it and the number played. Returns the number played. Raises LadderError where a
+        called with it and the number played. Returns the number played. Raises LadderError if a
         player's files have changed since it was added.
         """
         if games < 2 or games % 2 or block < 2 or block % 2:
@@ -412,7 +411,7 @@ def _empty_ladder(settings: Settings) -> bytes:
 
 
 def read_match(folder: Path) -> tuple[dict[str, Any], list[GameRecord]]:
-    """The terms and games of a match's folder. Raises LadderError."""
+    """Read the terms and games of a match folder. Raises LadderError."""
     path = folder / "games.jsonl"
     try:
         lines = path.read_text(encoding="utf-8").splitlines()

@@ -1,4 +1,4 @@
-"""A match: paired games between two players, counted as they finish."""
+"""Matches: paired games between two players."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ from komadori.arena.page import write_page
 from komadori.arena.store import MatchStore, check_record_suffix
 from komadori.arena.workers import Job, PlayerSource, run_jobs
 
-#: With fewer whole pairs their variance is too rough: single games give the error.
+#: With fewer complete pairs the error is computed from single games.
 MIN_PAIRS = 10
 
-#: Random opening plies where nothing else is asked for.
+#: Default number of random opening plies.
 DEFAULT_OPENING_PLIES = 8
 
 
@@ -35,7 +35,7 @@ class MatchResult:
     losses: int = 0
     draws: int = 0
     pairs: list[int] = field(default_factory=lambda: [0] * 5)
-    """Whole pairs by A's half points, 0 to 4."""
+    """Complete pairs by A's half points, 0 to 4."""
     black_wins: int = 0
     reasons: Counter[str] = field(default_factory=Counter)
     games: list[GameRecord] = field(default_factory=list)
@@ -68,7 +68,7 @@ class MatchResult:
 
     @property
     def estimate(self) -> elo.EloEstimate:
-        """Elo with its error: from pairs where there are enough, else from single games."""
+        """Elo with its error: from pairs if there are enough, else from single games."""
         by_game = elo.trinomial(self.wins, self.draws, self.losses)
         if sum(self.pairs) >= MIN_PAIRS and not self._halves:
             by_pair = elo.pentanomial(self.pairs)
@@ -78,7 +78,7 @@ class MatchResult:
 
     @property
     def elo(self) -> float:
-        """A's Elo above B's; infinite where one side won everything."""
+        """A's Elo minus B's; infinite if one side won every game."""
         return self.estimate.elo
 
     @property
@@ -88,17 +88,17 @@ class MatchResult:
 
     @property
     def p_value(self) -> float:
-        """One-sided: the probability of so many wins or more among the decided games of equals."""
+        """One-sided: P(at least this many wins among decided games at equal strength)."""
         return elo.sign_test(self.wins, self.losses)
 
     @property
     def los(self) -> float:
-        """Likelihood that A is the stronger."""
+        """Likelihood that A is stronger."""
         return self.estimate.los
 
     @property
     def llr(self) -> float | None:
-        """The sequential test's log-likelihood ratio, where one runs."""
+        """Log-likelihood ratio of the sequential test, if any."""
         return self.sprt.llr(self.pairs) if self.sprt else None
 
     @property
@@ -114,7 +114,7 @@ class MatchResult:
         return f"{head}; Elo {self.estimate}, p = {self.p_value:.2g}"
 
     def to_json(self) -> dict[str, Any]:
-        """The figures, without the games."""
+        """Return the result's figures, without the games."""
         estimate = self.estimate if self.played else None
         return {
             "names": list(self.names),
@@ -155,19 +155,17 @@ def play_match(
     """Play `games` games between A and B and count them from A's view.
 
     Each opening is played twice with colours swapped, so `games` must be even. Openings are
-    taken from `openings` in an order fixed by `seed`, or else made of `opening_plies` random
+    taken from `openings` in an order given by `seed`, or consist of `opening_plies` random
     moves. A player is a specification (`komadori.players.spec`) or a function that builds one.
-    With `concurrency` above 1, specifications play in processes of their own and functions in
-    threads.
+    With `concurrency` above 1, specifications are played in processes and functions in threads.
 
     `nodes` is short for Conditions(nodes=...). `on_game` is called in this thread after each
     game, in the order they finish. `out` is a folder for games.jsonl, result.json and a page; games
-    already there, played under the same terms, are counted and not played again. `records` (kif,
-    csa, usi, ...; one or several) writes each game there as a record too. `sprt` ends the match
-    early once decided. `ray`: the address of a Ray cluster; each machine plays `concurrency`
-    games at once.
+    already there under the same terms are counted and not played again. `records` (kif, csa, usi,
+    ...; one or several) also writes each game as a record. `sprt` ends the match when it decides.
+    `ray` is the address of a Ray cluster; each machine plays `concurrency` games at once.
 
-    Raises ValueError for unusable arguments and PlayerSpecError for a bad specification.
+    Raises ValueError for invalid arguments and PlayerSpecError for a bad specification.
     """
     if games < 2 or games % 2:
         raise ValueError(f"games come in pairs: an even number above zero, not {games}")
@@ -248,7 +246,7 @@ def _terms(
     seed: int,
     openings: Sequence[Opening],
 ) -> dict[str, Any]:
-    """What must be equal for a match to resume; the number of games may change."""
+    """Return what must be equal to resume a match; the number of games may change."""
     from komadori.players import fingerprint
 
     players = [s if isinstance(s, str) else name for s, name in zip(sources, names, strict=True)]
@@ -262,5 +260,5 @@ def _terms(
 
 
 def short_digest(text: str) -> str:
-    """A few characters that differ where the texts do."""
+    """Return a short hash of a text."""
     return hashlib.sha256(text.encode()).hexdigest()[:10]

@@ -1,7 +1,7 @@
-"""Openings for paired games: at random by seed, from a file, or from game records.
+"""Openings for paired games: random by seed, from a file, or from game records.
 
-An opening is a start position and moves from it. Each is played twice with colours swapped,
-so none needs to be fair; a fair one is only more informative.
+An opening is a start position with moves from it. Each is played twice with colours swapped, so
+openings need not be balanced; balanced ones are more informative.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from komadori.usi.protocol import STARTPOS, UsiSyntaxError, parse_position
 if TYPE_CHECKING:
     from komadori.rules import Board
 
-#: Attempts at one random opening before its demands count as too strict.
+#: Maximum attempts to find one random opening.
 MAX_ATTEMPTS = 1000
 
 
 class OpeningError(ValueError):
-    """A bad opening: the message names the file, the line and what is wrong."""
+    """A bad opening. The message names the file, the line and the problem."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +33,7 @@ class Opening:
     moves: tuple[str, ...] = ()
 
     def board(self) -> Board:
-        """The position after the moves, with its path. Raises ValueError if one is illegal."""
+        """Return the position after the moves. Raises ValueError for illegal moves."""
         from komadori.rules import Board
 
         board = Board(self.sfen)
@@ -52,11 +52,11 @@ Judge = Callable[["Board"], bool]
 def random_openings(
     count: int, plies: int, seed: int = 0, sfen: str = STARTPOS, is_fair: Judge | None = None
 ) -> list[Opening]:
-    """`count` different openings of `plies` random legal moves each.
+    """Return `count` different openings of `plies` random legal moves each.
 
-    `is_fair` decides which positions are kept; by default those where nobody is in check,
-    mates in one or can win more than a pawn's exchange at once. The same arguments give the
-    same openings. Raises OpeningError if there aren't `count` different ones.
+    `is_fair` selects positions; by default those without check, mate in one or an immediate gain
+    of more than a pawn exchange. The same arguments give the same openings. Raises OpeningError
+    if `count` different ones can't be found.
     """
     if plies == 0 and count > 0:
         return [Opening(sfen)] * count
@@ -82,12 +82,12 @@ def random_openings(
     return openings
 
 
-#: A position counts as fair while one capture can't win more than this.
+#: Maximum gain of a capture in a fair position.
 QUIET_GAIN_CP = 200
 
 
 def is_quiet(board: Board) -> bool:
-    """Material is even, nobody is in check, and no single move wins or mates at once."""
+    """Return whether material is even, no king in check, and no move mates or wins material."""
     from komadori.players.simple import gain_cp, material_cp
 
     if board.is_check() or not board.legal_moves or board.mate_in_one() is not None:
@@ -97,7 +97,7 @@ def is_quiet(board: Board) -> bool:
     return all(gain_cp(board, move) <= QUIET_GAIN_CP for move in board.legal_moves)
 
 
-#: Files of openings, one per line; others are taken for game records.
+#: Suffixes of files with one opening per line; others are game records.
 TEXT_SUFFIXES = (".txt", ".sfen", ".epd", "")
 
 #: Default number of plies of a recorded game that count as its opening.
@@ -105,12 +105,12 @@ DEFAULT_RECORD_PLIES = 24
 
 
 def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
-    """Openings from a text file, one per line, or from a file of game records.
+    """Read openings from a text file, one per line, or from a file of game records.
 
     A line is `startpos [moves ...]`, `sfen ... [moves ...]`, the same after `position`, a bare
     SFEN, or bare USI moves from the start position; blank lines and lines that begin with `#`
-    are passed over. A file of games in any format of `komadori.records` gives the first `plies`
-    moves of each, each line of play once; the name `sample` stands for the bundled games.
+    are ignored. A file of games in any format of `komadori.records` gives the first `plies`
+    moves of each, without duplicates; the name `sample` means the bundled games.
     Raises OpeningError naming file and line.
     """
     if str(path) == "sample":
@@ -140,7 +140,7 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
 
 
 def parse_opening(line: str, plies: int | None = None) -> Opening:
-    """One line of an opening file; at most `plies` of its moves. Legality isn't checked."""
+    """Parse one line of an opening file; at most `plies` of its moves. Doesn't check legality."""
     words = line.split()
     if words and words[0] == "position":
         words = words[1:]
@@ -170,12 +170,12 @@ def _from_records(path: Path, plies: int) -> list[Opening]:
 
 
 def distinct(openings: Iterable[Opening]) -> list[Opening]:
-    """The openings without repeats, in their order."""
+    """Remove duplicate openings, keeping the order."""
     return list(dict.fromkeys(openings))
 
 
 def choose(openings: Sequence[Opening], count: int, seed: int) -> list[Opening]:
-    """`count` openings in an order fixed by `seed`; all are used before one comes again."""
+    """Choose `count` openings in an order given by `seed`; all are used before any repeats."""
     if not openings:
         raise OpeningError("there are no openings to choose from")
     chance = random.Random(f"choose {seed}")

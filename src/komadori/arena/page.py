@@ -1,4 +1,4 @@
-"""A match as one self-contained HTML file: the result, graphs, every game on a board."""
+"""The match page, one self-contained HTML file: result, graphs, every game on a board."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from komadori.arena.game import GameRecord
     from komadori.arena.match import MatchResult
 
-#: Points of the Elo curve.
+#: Maximum number of points of the Elo curve.
 MAX_POINTS = 300
 
 
 def write_page(path: Path, result: MatchResult) -> None:
-    """Write the match's page, whole or not at all."""
+    """Write the match's page atomically."""
     a, b = result.names
     write_text(path, fill_template("match.html", f"{a} – {b}", _data(result)))
 
 
 def fill_template(name: str, title: str, data: Any) -> str:
-    """A page of `arena/templates` with its data. The page's script treats all of it as text."""
+    """Fill a template of `arena/templates` with data, which its script treats as text."""
     template = resources.files("komadori.arena").joinpath("templates", name).read_text("utf-8")
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     filled = template.replace("__TITLE__", html.escape(title), 1)
@@ -61,7 +61,7 @@ def _data(result: MatchResult) -> dict[str, Any]:
 
 
 def elo_curve(games: list[GameRecord]) -> list[list[float]]:
-    """(games, Elo, low, high) as the games finished, where both bounds are finite."""
+    """Return (games, Elo, low, high) over time, where both bounds are finite."""
     wins = draws = losses = 0
     step = max(1, len(games) // MAX_POINTS)
     rows: list[list[float]] = []
@@ -85,7 +85,7 @@ def _endings(games: list[GameRecord]) -> list[list[str]]:
 
 
 def _times(names: tuple[str, str], games: list[GameRecord]) -> str:
-    """Mean thinking time per move of each player."""
+    """Return the mean thinking time per move of each player."""
     spent = [[0, 0], [0, 0]]  # moves, milliseconds
     for game in games:
         for i, time_ms in enumerate(game.times_ms):

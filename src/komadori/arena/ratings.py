@@ -31,10 +31,10 @@ PRIOR_ELO = 1000.0
 PRIOR_FIRST_MOVE_ELO = 50.0
 PRIOR_LN_DRAW = 1.5
 
-#: The longest step of Newton's method, in logits.
+#: Maximum step of Newton's method, in logits.
 MAX_STEP = 1.0
 
-#: The middle of d's prior, about 3 % draws between equals: shogi's.
+#: Median of d's prior: about 3 % draws between equals, as in shogi.
 DRAW_CENTRE = 0.06
 
 
@@ -55,7 +55,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class Rating:
-    """A player's rating, `error` half its 95 % interval. An anchor's error is 0."""
+    """A player's rating; `error` is half its 95 % interval, 0 for anchors."""
 
     name: str
     elo: float
@@ -73,15 +73,15 @@ class Rating:
 
 @dataclass(frozen=True)
 class Fit:
-    """Ratings in falling order, and how sure their differences are."""
+    """Fitted ratings in descending order, with the covariance of their errors."""
 
     ratings: tuple[Rating, ...]
     first_move_elo: float
-    """What having Black is worth."""
+    """Advantage of playing Black, in Elo."""
     draw_share: float
-    """Drawn games between equals."""
+    """Fraction of draws between equal players."""
     covariance: Mapping[tuple[str, str], float]
-    """Of the ratings, in Elo squared; both orders of a pair are keys."""
+    """Covariance of the ratings, in Elo squared; both orders of a pair are keys."""
 
     def of(self, name: str) -> Rating:
         """A player's rating. Raises KeyError."""
@@ -96,7 +96,7 @@ class Fit:
         return math.sqrt(max(0.0, c[a, a] + c[b, b] - 2 * c[a, b]))
 
     def superiority(self, a: str, b: str) -> float:
-        """P(a is the stronger)."""
+        """Return P(a is stronger than b)."""
         gap = self.of(a).elo - self.of(b).elo
         error = self.difference_error(a, b)
         return normal_cdf(gap / error) if error else float(gap > 0)
@@ -107,7 +107,7 @@ def fit(
 ) -> Fit:
     """Fit ratings to results. `anchors` have fixed ratings; without any the mean is 0.
 
-    Raises ValueError for a tally of an unknown player, or of one against itself.
+    Raises ValueError for a tally of an unknown player, or of a player against itself.
     """
     anchors = anchors or {}
     rows = [tally for tally in tallies if tally.games]
@@ -185,7 +185,7 @@ class _Problem:
         return result
 
     def solve(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """The mode and the covariance there; fixed ratings have none."""
+        """Return the mode and its covariance, which is 0 for fixed ratings."""
         x = self.prior_mean.copy()
         for i, rating in self.fixed.items():
             x[i] = rating
@@ -213,7 +213,7 @@ class _Problem:
         return x, covariance
 
     def _hessian(self, x: NDArray[np.float64], free: NDArray[np.int64]) -> NDArray[np.float64]:
-        """By central differences of the gradient, made positive definite where it isn't."""
+        """Compute the Hessian by central differences, adjusted to be positive definite."""
         size = 1e-5
         columns = []
         for i in free:

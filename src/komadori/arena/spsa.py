@@ -6,8 +6,8 @@ less losses of the first in a pair of games) moves the parameters along the coin
 
     theta += a_k / c_k * result * coin,   c_k = c / (k + 1)^gamma,   a_k = a / (A + k + 1)^alpha
 
-`step` is c at the last iteration and `rate` is a_k / c_k^2 there, as in fishtest, which engine
-authors know. Source: J. C. Spall, "An overview of the simultaneous perturbation method for
+`step` is c and `rate` is a_k / c_k^2 at the last iteration, as in fishtest.
+Source: J. C. Spall, "An overview of the simultaneous perturbation method for
 efficient optimization" (1998); fishtest's `Creating my first test`, section SPSA.
 """
 
@@ -21,16 +21,16 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True)
 class Parameter:
-    """An option to tune. `step` and `rate` hold at the last iteration."""
+    """An option to tune. `step` and `rate` are those of the last iteration."""
 
     name: str
     start: float
     min: float
     max: float
     step: float
-    """How far from the current value is tried."""
+    """Size of the perturbation."""
     rate: float = 0.002
-    """By how many steps times steps a won game moves the value."""
+    """Learning rate: a_k / c_k^2."""
     is_integer: bool = True
 
     def __post_init__(self) -> None:
@@ -47,11 +47,11 @@ class Parameter:
             raise ValueError(f"{self.name}: step and rate must be above 0")
 
     def clip(self, value: float) -> float:
-        """The nearest value in the range."""
+        """Clamp a value to the range."""
         return min(self.max, max(self.min, value))
 
     def text(self, value: float, chance: random.Random) -> str:
-        """The value as an option's: whole numbers are rounded up or down by their fraction."""
+        """Format the value for an option; integers are rounded up or down at random."""
         if self.is_integer:
             return str(int(self.clip(math.floor(value + chance.random()))))
         return f"{self.clip(value):.6g}"
@@ -59,7 +59,7 @@ class Parameter:
 
 @dataclass(frozen=True)
 class Trial:
-    """What one iteration plays: the coins, and both sides' values as options."""
+    """An iteration's perturbation signs, and both sides' option values."""
 
     iteration: int
     coins: dict[str, int]
@@ -69,9 +69,9 @@ class Trial:
 
 @dataclass
 class Spsa:
-    """The state of a tuning: where the parameters are.
+    """The state of a tuning: the current parameters.
 
-    The coins and roundings of an iteration depend on `seed` and its number alone.
+    The random choices of an iteration depend only on `seed` and its number.
     """
 
     parameters: Sequence[Parameter]
@@ -80,7 +80,7 @@ class Spsa:
     alpha: float = 0.602
     gamma: float = 0.101
     stability: float = 0.1
-    """A as a share of all iterations."""
+    """A as a fraction of all iterations."""
     theta: dict[str, float] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -103,7 +103,7 @@ class Spsa:
         return a_k / self._perturbation(parameter, k)
 
     def trial(self, k: int) -> Trial:
-        """What iteration `k` (from 0) plays around the current values."""
+        """Return the trial of iteration `k` (from 0) around the current values."""
         chance = random.Random(f"spsa {self.seed} {k}")
         coins = {p.name: chance.choice((1, -1)) for p in self.parameters}
         plus, minus = {}, {}
@@ -114,7 +114,7 @@ class Spsa:
         return Trial(k, coins, plus, minus)
 
     def update(self, k: int, coins: Mapping[str, int], result: float) -> None:
-        """Move by the result of iteration `k`: wins less losses of the plus side."""
+        """Update by the result of iteration `k`: the plus side's wins minus losses."""
         for p in self.parameters:
             moved = self.theta[p.name] + self._gain(p, k) * result * coins[p.name]
             self.theta[p.name] = p.clip(moved)

@@ -3,11 +3,11 @@
     games.jsonl    first line the terms of the match, then one finished game per line
     result.json    the figures, written when the match ends
     index.html     the page: result, graphs, every game on a board
-    games/         the games as records in the formats asked for
+    games/         the games as records in the requested formats
 
-Each game is fsynced before the next is counted, so an interrupted match resumes where it stopped;
-a last line that was cut off is dropped. The terms hold fingerprints of all that decides a game:
-the players, the content of the files they name, the conditions, every opening.
+Each game is fsynced before it counts, so an interrupted match resumes where it stopped; a truncated
+last line is dropped. The terms contain fingerprints of everything that affects a game: the players,
+the contents of their files, the conditions, every opening.
 """
 
 from __future__ import annotations
@@ -29,14 +29,14 @@ if TYPE_CHECKING:
 
 
 class MatchStore(Journal):
-    """The folder of one match, and a context manager: only one process writes to it at a time."""
+    """The folder of one match; a context manager that admits one writing process."""
 
     def __init__(self, folder: Path | str, terms: Mapping[str, Any]) -> None:
-        """Resume the match in `folder`, or begin one there. Raises what `Journal` raises."""
+        """Resume or start a match in `folder`. Raises like `Journal`."""
         super().__init__(folder, "games.jsonl", terms, "match")
 
     def finished(self) -> Iterator[GameRecord]:
-        """The games already played."""
+        """Return the games already played."""
         for number, row in enumerate(self.rows(), 2):
             try:
                 record = GameRecord.from_json(row)
@@ -45,7 +45,7 @@ class MatchStore(Journal):
             yield record
 
     def add(self, record: GameRecord) -> None:
-        """Put a finished game on the disk."""
+        """Write a finished game and fsync."""
         self.append(record.to_json())
 
     def write_records(self, record: GameRecord, suffixes: Iterable[str]) -> None:
@@ -61,7 +61,7 @@ class MatchStore(Journal):
                 write_games(path, [to_game(record)])
 
     def write_result(self, figures: Mapping[str, Any]) -> None:
-        """Write result.json at once or not at all; infinite figures become null."""
+        """Write result.json atomically; infinite figures become null."""
         text = json.dumps(_finite(figures), indent=2, ensure_ascii=False)
         write_text(self.folder / "result.json", text + "\n")
 
@@ -73,7 +73,7 @@ def check_record_suffix(suffix: str) -> None:
     GameWriter(Path(f"game.{suffix}"))
 
 
-#: What `komadori.records` calls the reasons.
+#: The reasons' names in `komadori.records`.
 ENDS = {
     "checkmate": "MATE",
     "resignation": "RESIGN",
@@ -90,7 +90,7 @@ ENDS = {
 
 
 def to_game(record: GameRecord) -> Game:
-    """A finished game as `komadori.records` holds games."""
+    """Convert a finished game to `komadori.records.Game`."""
     from komadori.records import End, Game, Winner
 
     before = [None] * record.opening_plies

@@ -1,10 +1,10 @@
-"""Tuning an engine's options by games against itself (SPSA), on disk and resumable.
+"""Tuning of an engine's options by self-play (SPSA), stored on disk and resumable.
 
     tune.jsonl    first line the terms, then one finished pair of games per line: the coins, both
-                  sides' values, the result, and where the parameters are after it
+                  sides' values, the result, and the parameters after it
     index.html    the page: the path of each parameter
 
-A pair of games that wasn't finished is played again.
+An unfinished pair of games is played again.
 """
 
 from __future__ import annotations
@@ -26,20 +26,20 @@ from komadori.arena.spsa import Parameter, Spsa, Trial
 from komadori.arena.workers import Job, WorkerError, run_jobs
 from komadori.atomic import write_text
 
-#: Failures of the engine in a row that end a tuning: its options are unusable.
+#: Consecutive engine failures that end a tuning.
 MAX_FAILURES = 20
 
-#: Seconds between pages.
+#: Seconds between updates of the page.
 PAGE_EVERY_S = 60.0
 
 
 class TuneConfigError(ValueError):
-    """A file of parameters that can't be used. The message names the key."""
+    """An invalid parameter file. The message names the key."""
 
 
 @dataclass(frozen=True)
 class TuneConfig:
-    """What is tuned and how, as the TOML file says."""
+    """The settings of a tuning, from its TOML file."""
 
     parameters: tuple[Parameter, ...]
     pairs: int = 1000
@@ -55,9 +55,9 @@ class TuneConfig:
 
 
 def read_config(path: Path, parse_clock: Callable[[str], dict[str, int]]) -> TuneConfig:
-    """Read a file of parameters. Raises TuneConfigError, OSError.
+    """Read a parameter file. Raises TuneConfigError or OSError.
 
-    `parse_clock` turns `clock = "10+0.1"` into fields of Conditions.
+    `parse_clock` parses `clock = "10+0.1"` to fields of Conditions.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -83,7 +83,7 @@ def _config(data: dict[str, Any], parse_clock: Callable[[str], dict[str, int]]) 
     rest = _known(data, keys, "")
     for key in ("pairs", "opening_plies", "seed"):
         if key in rest and (not isinstance(rest[key], int) or not 0 <= rest[key] < 1 << 31):
-            raise ValueError(f"{key} is {rest[key]!r}, no whole number from 0 on")
+            raise ValueError(f"{key} is {rest[key]!r}, expected an integer of at least 0")
     if rest.get("pairs") == 0:
         raise ValueError("pairs must be at least 1")
     for key, value in spsa.items():
@@ -121,18 +121,18 @@ def _parameter(name: str, table: Any) -> Parameter:
 
 @dataclass
 class Tuning:
-    """A tuning under way."""
+    """A running tuning."""
 
     player: str
     config: TuneConfig
     spsa: Spsa
     paths: list[tuple[int, dict[str, float]]] = field(default_factory=list)
-    """(pairs finished, values), from the start on."""
+    """(finished pairs, values), from the start."""
     wins: int = 0
     losses: int = 0
     draws: int = 0
     failures: int = 0
-    """Games that ended because the engine failed; their pairs move nothing."""
+    """Games ended by an engine failure; their pairs don't count."""
     iterations: set[int] = field(default_factory=set)
 
     @property
@@ -140,11 +140,11 @@ class Tuning:
         return len(self.iterations)
 
     def best(self) -> dict[str, str]:
-        """The values now, as options."""
+        """Return the current values as options."""
         return {p.name: _nearest(p, self.spsa.theta[p.name]) for p in self.config.parameters}
 
     def specification(self) -> str:
-        """The player with the values now."""
+        """Return the player with the current values."""
         options = "&".join(f"{name}={value}" for name, value in self.best().items())
         return f"{self.player}{'&' if '?' in self.player else '?'}{options}"
 
@@ -164,7 +164,7 @@ def tune(
     concurrency: int = 1,
     on_pair: OnPair | None = None,
 ) -> Tuning:
-    """Tune `player`'s options as `config` says, in the folder `out`; resumes what is there.
+    """Tune `player`'s options as set by `config` in the folder `out`, resuming existing work.
 
     `on_pair` is called in this thread after each pair of games. Raises ValueError, EngineError and
     what the arena raises.
@@ -232,7 +232,7 @@ def _play(
     seeds = [chance.getrandbits(31) for _ in range(2 * tuning.config.pairs)]
 
     def jobs() -> Iterator[Job]:
-        """Each pair is drawn around the values of the moment."""
+        """Yield the games of each pair, perturbed around the current values."""
         for k in range(tuning.config.pairs):
             if k in tuning.iterations:
                 continue
@@ -268,7 +268,7 @@ def _play(
 
 
 def _finish(tuning: Tuning, trial: Trial, games: tuple[GameRecord, GameRecord]) -> dict[str, Any]:
-    """Count a pair, move the parameters, and give the journal's row."""
+    """Count a pair, update the parameters, and return the journal's row."""
     points = [game.points for game in games]
     wins, losses, draws = points.count(1.0), points.count(0.0), points.count(0.5)
     failures = sum(game.reason == "engine_failure" for game in games)
@@ -286,12 +286,12 @@ def _finish(tuning: Tuning, trial: Trial, games: tuple[GameRecord, GameRecord]) 
     return row
 
 
-#: Points of a parameter's path on the page.
+#: Maximum points of a parameter's path on the page.
 MAX_POINTS = 500
 
 
 def write_page(path: Path, tuning: Tuning) -> None:
-    """Write the tuning's page, whole or not at all."""
+    """Write the tuning's page atomically."""
     step = max(1, len(tuning.paths) // MAX_POINTS)
     kept = tuning.paths[::step]
     if kept[-1] is not tuning.paths[-1]:

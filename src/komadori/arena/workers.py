@@ -1,8 +1,8 @@
-"""Where games are played: here, in threads, or in processes of this package's own.
+"""Plays games in this thread, in threads, or in worker processes.
 
-A process talks in lines of JSON over its pipes: one job in, one game out. Nothing is pickled
+A worker process exchanges JSON lines over its pipes: one job in, one game out. Nothing is pickled
 and the caller's main module isn't imported again. A worker whose input ends during a game has lost
-its parent and ends at once.
+its parent and exits at once.
 """
 
 from __future__ import annotations
@@ -29,12 +29,12 @@ PlayerSource: TypeAlias = "str | Callable[[], Player]"
 
 
 class WorkerError(RuntimeError):
-    """A process that plays games ended or failed. The message holds its last words."""
+    """A worker process ended or failed. The message contains its last output."""
 
 
 @dataclass(frozen=True)
 class Job:
-    """One game to be played; `first_is_black` says whether A has Black."""
+    """A game to play; `first_is_black`: whether A has Black."""
 
     index: int
     opening_index: int
@@ -42,7 +42,7 @@ class Job:
     first_is_black: bool
     seed: int
     options: tuple[Mapping[str, str], Mapping[str, str]] = ({}, {})
-    """Set before the game, A's and B's; they hold until they are changed."""
+    """Options of A and B to set before the game; they stay set."""
 
 
 def run_jobs(
@@ -51,10 +51,10 @@ def run_jobs(
     jobs: Iterable[Job],
     concurrency: int,
 ) -> Iterator[GameRecord]:
-    """Play the jobs and give each game as it finishes. Closing the iterator ends all work.
+    """Play the jobs and yield each game as it finishes. Closing the iterator ends all work.
 
-    A job is taken from `jobs` only when somebody is free to play it, one at a time, so that `jobs`
-    may depend on the games finished so far.
+    A job is taken from `jobs` only when a worker is free, one at a time, so `jobs` may depend on
+    the games finished so far.
     """
     if concurrency == 1:
         with Table(sources) as table:
@@ -117,7 +117,7 @@ def _in_threads(
 
 
 class Table:
-    """Two players in this process who meet again and again."""
+    """Two players in this process that play repeatedly."""
 
     def __init__(self, sources: tuple[PlayerSource, PlayerSource]) -> None:
         self._sources = sources
@@ -131,7 +131,7 @@ class Table:
             self._dismiss(i)
 
     def abandon(self) -> None:
-        """A game that runs is played to its end; there is no quicker way within a thread."""
+        """Let a running game finish, since a thread can't be ended."""
 
     def _dismiss(self, i: int) -> None:
         player, self._players[i] = self._players[i], None
@@ -182,12 +182,12 @@ _MAIN = "import sys; from komadori.arena.workers import main; sys.exit(main())"
 
 
 class ProcessTable:
-    """A Table in a process of its own."""
+    """A Table in a separate process."""
 
     def __init__(
         self, sources: tuple[PlayerSource, PlayerSource], conditions: Conditions, threads: int
     ) -> None:
-        """`threads`: how many a network may use where its options leave that open."""
+        """`threads`: default number of threads of a network."""
         self._process = subprocess.Popen(
             [sys.executable, "-P", "-c", _MAIN],
             stdin=subprocess.PIPE,
@@ -195,7 +195,7 @@ class ProcessTable:
             text=True,
             encoding="utf-8",
             env={"KOMADORI_THREADS": str(threads), **os.environ, "PYTHONUTF8": "1"},
-            start_new_session=True,  # Ctrl-C is the parent's to handle
+            start_new_session=True,  # only the parent handles Ctrl-C
         )
         self._send({"players": list(sources), "conditions": asdict(conditions)})
 
@@ -215,7 +215,7 @@ class ProcessTable:
         self._process.stdout.close()
 
     def abandon(self) -> None:
-        """End the game that runs by ending the process; its engines are reaped."""
+        """End a running game by ending the process; its engines are reaped."""
         self._process.kill()
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -239,9 +239,9 @@ class ProcessTable:
 
 
 def main() -> int:
-    """The process's side: players and conditions on the first line, then jobs."""
+    """Run the worker process: players and conditions on the first line, then jobs."""
     sink = os.fdopen(os.dup(1), "w", encoding="utf-8")
-    os.dup2(2, 1)  # what libraries print must not mix with the games
+    os.dup2(2, 1)  # keep library output out of the results
     is_playing = threading.Event()
     lines: queue.SimpleQueue[str | None] = queue.SimpleQueue()
     threading.Thread(target=_listen, args=(lines, is_playing), daemon=True).start()
@@ -269,7 +269,7 @@ def main() -> int:
 
 
 def _listen(lines: queue.SimpleQueue[str | None], is_playing: threading.Event) -> None:
-    """Pass on the parent's lines. Exit with the parent: its game is no longer wanted."""
+    """Forward the parent's lines; exit if the parent is gone."""
     for line in sys.stdin:
         lines.put(line)
     if is_playing.is_set():

@@ -1,4 +1,4 @@
-"""The click group behind `komadori`: subcommands are imported when they are asked for."""
+"""The click group behind `komadori`: imports subcommands when they are used."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from komadori.cli import SUBCOMMANDS, interrupt
 from komadori.cli.console import say
 from komadori.extras import install_line
 
-#: Other spellings of a subcommand.
+#: Aliases of subcommands.
 ALIASES = {"analyze": "analyse"}
-#: Options by their earlier names.
+#: Earlier names of options.
 _OPTION_ALIASES = {"output": "out", "run": "out", "folder": "out", "seconds": "time"}
-#: Which extra brings a package.
+#: The extra that installs a package.
 _EXTRAS = {
     "torch": "train",
     "onnx": "train",
@@ -34,7 +34,7 @@ _EXTRAS = {
     "fastapi": "web",
     "uvicorn": "web",
 }
-#: Widest help text, in characters.
+#: Maximum width of help texts, in characters.
 _HELP_WIDTH = 100
 
 
@@ -63,7 +63,7 @@ class _LazyGroup(click.Group):
         standalone_mode: bool = True,
         **extra: Any,
     ) -> Any:
-        """Every error is one line, every interrupt ends with its signal's status."""
+        """Print every error in one line; end interrupts with the signal's exit status."""
         call = (args, prog_name, complete_var)
         if not standalone_mode:
             return super().main(*call, standalone_mode=False, **extra)
@@ -86,7 +86,7 @@ class _LazyGroup(click.Group):
 
 
 def describe(error: BaseException) -> str:
-    """An exception that no command expected, in one line."""
+    """Describe an unexpected exception in one line."""
     if isinstance(error, OSError):
         return _of_system(error)
     if isinstance(error, MemoryError):
@@ -97,11 +97,11 @@ def describe(error: BaseException) -> str:
         line = install_line(extra) if extra else f"pip install {package}"
         return f"this needs the package {package}: {line}"
     text = " ".join(str(error).split())
-    if text and type(error).__module__.startswith("komadori."):  # an error that names its cause
+    if text and type(error).__module__.startswith("komadori."):  # the message is self-explanatory
         return text
     return (
         f"unexpected {type(error).__name__}{': ' + text if text else ''} "
-        "(a fault of komadori; KOMADORI_DEBUG=1 shows where)"
+        "(a bug in komadori; KOMADORI_DEBUG=1 shows the traceback)"
     )
 
 
@@ -115,7 +115,7 @@ def _of_system(error: OSError) -> str:
 
 
 def _message(error: click.ClickException) -> str:
-    """The message; where it is a system error's own, the path first and no error number."""
+    """Return the message; for system errors, the path followed by the reason."""
     cause = error.__cause__
     if isinstance(cause, OSError) and error.message == str(cause):
         return _of_system(cause)
@@ -145,9 +145,9 @@ def group() -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
-    """The command of this process: signals are handled, and no thread outlives it."""
+    """Run the command of this process, with signal handling; no thread outlives it."""
     for stream in (sys.stdout, sys.stderr):
-        # Names of files needn't be UTF-8, and terminals needn't know all characters.
+        # File names may not be UTF-8, and terminals may not support all characters.
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     interrupt.install()
@@ -157,7 +157,7 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
     except SystemExit as end:
         status = end.code
     if status in (130, 143):
-        # Threads that play on or engines that don't quit must not keep the process.
+        # Running threads and engines must not keep the process alive.
         interrupt.finish()
         for stream in (sys.stdout, sys.stderr):
             with contextlib.suppress(OSError):

@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     from komadori.analysis import AnalysedGame, Effort, Found, Journal, Mistake, PageOptions
     from komadori.records import Game
 
-#: Positions of a game, at most, that are searched together and share what they find.
+#: Maximum number of a game's positions that are searched together and share their tree.
 BLOCK = 32
-#: What this command writes: never its input.
+#: Outputs of this command, which are never its input.
 _OWN_SUFFIXES = (".analysed.csa", ".analysed.kif")
 _INDEX = "analysis-index.html"
 
 
 @dataclass
 class _Record:
-    """A file to analyse: its games and where the results go."""
+    """A file to analyse: its games and output paths."""
 
     path: Path
     games: list[Game]
@@ -62,7 +62,7 @@ class _Record:
 
 @dataclass(frozen=True)
 class _Output:
-    """How results are written."""
+    """Output settings."""
 
     language: Literal["auto", "ja", "en"]
     pieces: Literal["auto", "kanji", "western"]
@@ -70,7 +70,7 @@ class _Output:
 
     @property
     def own_language(self) -> Literal["ja", "en"]:
-        """Of the terminal and of records."""
+        """Language of the terminal and of records."""
         if self.language != "auto":
             return self.language
         named = next(
@@ -94,29 +94,29 @@ class _Output:
     help="What searches: the alpha-beta search over the package's NNUE, or the tree search with a "
     f"network. [default: {DEFAULT_PLAYER}; model where --model names one]",
 )
-@click.option("--model", default="", help="The network of the tree search.")
+@click.option("--model", default="", help="Network of the tree search.")
 @click.option(
     "--nodes",
     type=click.IntRange(min=1),
-    help="Per position. [default: "
+    help="Nodes per position. [default: "
     + ", ".join(f"{nodes} ({player})" for player, nodes in ANALYSIS_NODES.items())
     + "]",
 )
-@click.option("--time", "seconds", type=float, help="Seconds per position, in place of nodes.")
+@click.option("--time", "seconds", type=float, help="Seconds per position, instead of nodes.")
 @click.option("--threads", default=0, type=click.IntRange(min=0), help="[default: all CPUs]")
 @click.option(
     "-o",
     "--out",
     "output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder to write to. [default: beside each file]",
+    help="Output folder. [default: beside each file]",
 )
 @click.option(
     "--lang",
     type=click.Choice(("auto", "ja", "en")),
     default="auto",
     show_default=True,
-    help="Language of pages, tables and comments; auto: the browser's and the terminal's.",
+    help="Language of pages, tables and comments; auto: that of the browser or terminal.",
 )
 @click.option(
     "--pieces",
@@ -130,12 +130,12 @@ class _Output:
     type=click.Choice(("shogihome", "shogigui")),
     default="shogihome",
     show_default=True,
-    help="Whose analysis comments to write into KIF records.",
+    help="Format of analysis comments in KIF records.",
 )
 @click.option(
     "--from-comments",
     is_flag=True,
-    help="Show the analysis that the records' comments hold, of any program; search nothing.",
+    help="Make the page from the records' analysis comments, without a search.",
 )
 @click.option("--fresh", is_flag=True, help="Start over instead of resuming.")
 @force_option
@@ -157,10 +157,9 @@ def command(
     """Analyse the games in FILE..., records of any format.
 
     Writes beside each file: NAME.analysed.kif (.csa for CSA records) with the score and the
-    expected line after each move and a word on each mistake, and NAME.html, a page to step
-    through the game. Several files get an index, analysis-index.html. Interrupted and run again
-    with the same settings, it resumes. Files that the command wrote itself (*.analysed.*) are
-    skipped.
+    expected line after each move and a comment on each mistake, and NAME.html, a page to step
+    through the game. Several files get an index, analysis-index.html. An interrupted analysis
+    resumes with the same settings. Files written by the command (*.analysed.*) are skipped.
     """
     from komadori.analysis import AnalysedGame, Effort
 
@@ -182,7 +181,7 @@ def command(
         analysed = [_from_comments(record) for record in chosen]
         note = "komadori analyse --from-comments"
     else:
-        # A network that can't be loaded is reported before hours of reading.
+        # Report a network that can't be loaded before reading the files.
         engine = start(player, model, threads)
         with contextlib.closing(engine):
             chosen = [_read(path, output) for path in paths]
@@ -206,7 +205,7 @@ def command(
 
 
 def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
-    """The files without those that this command wrote, unless their comments are wanted."""
+    """Leave out files written by this command, unless their comments are used."""
     if own:
         return list(files)
     kept = [path for path in files if not path.name.endswith(_OWN_SUFFIXES)]
@@ -223,7 +222,7 @@ def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
 def _check_places(
     paths: Sequence[Path], output: Path | None, *, only_pages: bool, force: bool
 ) -> None:
-    """Raise UsageError where a result would replace another, an input or a file of another kind."""
+    """Raise UsageError if an output would replace another, an input or a file of another kind."""
     from komadori.records import RecordError
     from komadori.records.formats import find_format, guess_format
 
@@ -248,7 +247,7 @@ def _check_places(
 def _searched(
     chosen: list[_Record], engine: AnalysisEngine, effort: Effort, fresh: bool
 ) -> tuple[dict[str, Found], str]:
-    """What is found of each position, and how."""
+    """Search all positions; return the results and a description of the engine."""
     from komadori import inference
 
     try:
@@ -261,7 +260,7 @@ def _searched(
 
 
 def _strength(player: str, model: str) -> Mapping[str, str]:
-    """How strong the engine is, by language."""
+    """Return a note on the engine's strength, by language."""
     from komadori.analysis.strength import UNKNOWN, measured, statement
 
     own = player != "model" or not names_network(model)
@@ -288,7 +287,7 @@ def _read(path: Path, output: Path | None) -> _Record:
 
 
 def _base(path: Path, output: Path | None) -> Path:
-    """What the names of the results begin with."""
+    """Return the prefix of the output names."""
     return (output or path.parent) / path.name.removesuffix(path.suffix)
 
 
@@ -303,7 +302,7 @@ def _from_comments(record: _Record) -> list[AnalysedGame]:
 
 
 def _keys(game: Game) -> list[str]:
-    """The position after each number of moves: its SFEN without the move number."""
+    """Return the position after each move, as SFEN without the move number."""
     boards = [board.sfen() for board, _ in game.positions()]
     return [sfen.rpartition(" ")[0] for sfen in (*boards, game.final_board().sfen())]
 
@@ -314,7 +313,7 @@ def _search(
     effort: Effort,
     fresh: bool,
 ) -> dict[str, Found]:
-    """What is found of every position of every file; each result is kept at once."""
+    """Search every position of every file; store each result at once."""
     from komadori.analysis import Journal
 
     settings = {**engine.facts, "effort": str(effort), "lines": ANALYSIS_LINES, "block": BLOCK}
@@ -350,15 +349,13 @@ def _search(
 
 
 def _blocks(chosen: list[_Record], known: Collection[str], *, whole: bool) -> list[list[str]]:
-    """The positions to search, each once, in blocks whose searches share what they find: game
-    after game from the end to the start, for what is found later in a game helps to judge what
-    comes before.
+    """Yield the positions to search, each once, in blocks whose searches share a tree: game by
+    game from the last position to the first, so that the tree contains the continuation.
 
-    Where searches share what they find, an interrupted block is searched again as a `whole`, so
-    that what is found of a position never depends on interruptions. Of others, and of searches
-    by time, which aren't repeatable, only what isn't known is searched. Positions are searched
-    without the moves that led to them: with these a line that comes back to a position of the
-    game with a pawn more in hand would count as won, as it does in play.
+    With `whole`, an interrupted block is searched again completely, so that results don't depend
+    on interruptions. Otherwise, and for searches by time, which aren't reproducible, only missing
+    positions are searched. Positions are searched without their history: with it, a line that
+    returns to a position of the game with a pawn more in hand would count as won, as in play.
     """
     seen: set[str] = set()
     blocks = []
@@ -415,7 +412,7 @@ def _page_options(settings: _Output) -> PageOptions:
 def _write_index(
     chosen: list[_Record], analysed: list[list[AnalysedGame]], note: str, settings: _Output
 ) -> None:
-    """The page that lists all games, in the folder that holds all pages."""
+    """Write the index of all games to the common folder of the pages."""
     from urllib.parse import quote
 
     from komadori.analysis import IndexEntry, html_index
@@ -424,20 +421,20 @@ def _write_index(
     entries = []
     for record, games in zip(chosen, analysed, strict=True):
         path = os.path.relpath(record.page.resolve(), index.parent).replace(os.sep, "/")
-        # Names needn't be UTF-8: a link holds their bytes.
+        # File names may not be UTF-8; links contain their bytes.
         entries.append(IndexEntry(quote(os.fsencode(path)), clean(record.path.name), games))
     write_text(index, html_index(entries, "komadori", note, options=_page_options(settings)))
     say(f"wrote {index}")
 
 
 def _index_path(chosen: Sequence[_Record]) -> Path:
-    """In the folder that holds all pages."""
+    """Return the path of the index, in the common folder of the pages."""
     folders = [record.page.resolve().parent for record in chosen]
     return Path(os.path.commonpath(folders)) / _INDEX
 
 
 def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
-    """The table of mistakes and a line for each side."""
+    """Print the table of mistakes and a summary line per side."""
     from rich.table import Table
     from rich.text import Text
 
@@ -456,7 +453,7 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
         side_ = analysed.side(turn)
         same, made = analysed.agreement(turn)
         terminal.print(
-            f"{'▲' if turn == BLACK else '△'} {same} of {made} moves were the search's own; "
+            f"{'▲' if turn == BLACK else '△'} {same} of {made} moves agree with the search; "
             f"{100 * side_.mean_loss:.1f} points lost per move; accuracy {side_.accuracy:.0f}%",
         )
 
@@ -464,7 +461,7 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
 def _row(
     analysed: AnalysedGame, mistake: Mistake, language: Literal["ja", "en"], width: int
 ) -> tuple[str, ...]:
-    """A mistake's cells, as many moves of the better line as fit: none is cut."""
+    """Return a mistake's cells, with as many moves of the better line as fit."""
     from rich.cells import cell_len
 
     from komadori.analysis.games import grade_of, in_ki2, in_western

@@ -19,38 +19,38 @@ if TYPE_CHECKING:
 
 
 def player_of(player: str | None, model: str) -> str:
-    """The player where one is named or not, as `komadori usi` chooses it. Raises UsageError."""
+    """Choose the player as `komadori usi` does. Raises UsageError."""
     if player == "alphabeta" and model:
         raise click.UsageError("--player alphabeta takes no network: leave out --model")
     return player or ("model" if names_network(model) else DEFAULT_PLAYER)
 
 
 def start(player: str, model: str, threads: int) -> AnalysisEngine:
-    """The engine of a player. Raises ClickException where its network can't be loaded."""
+    """Create a player's engine. Raises ClickException if its network can't be loaded."""
     return alphabeta_engine(threads) if player == "alphabeta" else network_engine(model, threads)
 
 
 class Analyser(Protocol):
-    """Finds something of positions, in any order."""
+    """Searches positions; yields results in any order."""
 
     def analyse(self, positions: Iterable[tuple[str, Board]]) -> Iterator[tuple[str, Found]]: ...
 
 
 @dataclass(frozen=True)
 class AnalysisEngine:
-    """What searches the positions."""
+    """An analysis engine."""
 
     name: str
     facts: Mapping[str, Any]
-    """What it is, by name: results hold for these alone."""
+    """Identity of the engine; stored results are valid only for the same."""
     begin: Callable[[Effort], Analyser]
     shares: bool
-    """Whether what is found of a position depends on those searched beside it."""
+    """Whether a position's result depends on the positions searched with it."""
     close: Callable[[], None]
 
 
 def network_engine(model: str, threads: int) -> AnalysisEngine:
-    """The tree search with a network, which may bring options. Raises ClickException."""
+    """Create the tree search with a network and its options. Raises ClickException."""
     from komadori import inference
     from komadori.analysis import PositionAnalyser
     from komadori.players.evaluators import load_evaluator
@@ -70,7 +70,7 @@ def network_engine(model: str, threads: int) -> AnalysisEngine:
             facts["sha256"] = inference.digest(found)
     except (inference.ModelError, ModelDefaultsError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    own = options.settings()  # what the model brings
+    own = options.settings()  # set by the model
     facts["options"] = own
     search = PuctOptions(**{**own, "multipv": ANALYSIS_LINES})  # type: ignore[arg-type]
     return AnalysisEngine(
@@ -83,7 +83,7 @@ def network_engine(model: str, threads: int) -> AnalysisEngine:
 
 
 def alphabeta_engine(threads: int) -> AnalysisEngine:
-    """The alpha-beta search over the package's NNUE, a position per thread."""
+    """Create alpha-beta with the bundled NNUE, one position per thread."""
     from komadori.analysis.alphabeta import AlphaBetaAnalyser, facts, make_searchers
 
     def close() -> None:

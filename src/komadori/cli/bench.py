@@ -1,4 +1,4 @@
-"""`komadori bench`: how fast networks are on this machine, and what the search keeps of it."""
+"""`komadori bench`: speed of networks and searches on this machine."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from komadori.inference.measure import Setting, compare, recommend
 
 @click.group()
 def command() -> None:
-    """Measure networks and the searches."""
+    """Benchmark networks and searches."""
 
 
 command.add_command(alphabeta, "alphabeta")
 
 
-#: How long something is measured.
+#: Duration of a measurement.
 SECONDS = click.FloatRange(min=0, min_open=True, max=86_400)
 
 
@@ -38,7 +38,7 @@ def _model_options(function: Any) -> Any:
             "--net",
             default="5x64",
             show_default=True,
-            help="Without a model: a ResNet of random weights, blocks x channels.",
+            help="Without a model: size of a ResNet with random weights, blocks x channels.",
         ),
         click.option("--channels2", default=57, type=click.Choice(["57", "119"]), hidden=True),
     ):
@@ -48,7 +48,7 @@ def _model_options(function: Any) -> Any:
 
 @contextmanager
 def _model_file(model: Path | None, net: str, channels2: str | int) -> Iterator[Path]:
-    """The model given, or a random one of the size given for as long as it is needed."""
+    """Provide the given model, or a temporary random one of the given size."""
     if model is not None:
         yield model
         return
@@ -57,7 +57,7 @@ def _model_file(model: Path | None, net: str, channels2: str | int) -> Iterator[
     try:
         blocks, channels = (int(part) for part in net.split("x"))
     except ValueError:
-        raise click.BadParameter(f"{net!r} is not blocks x channels, as 5x64 is") from None
+        raise click.BadParameter(f"{net!r}: expected BLOCKSxCHANNELS, such as 5x64") from None
     if blocks < 1 or channels < 1:
         raise click.BadParameter(f"{net!r}: blocks and channels are at least 1")
     with tempfile.TemporaryDirectory() as folder:
@@ -68,7 +68,7 @@ def _model_file(model: Path | None, net: str, channels2: str | int) -> Iterator[
 
 @contextmanager
 def _int8_of(path: Path) -> Iterator[Path]:
-    """The int8 form of a model for as long as it is needed; the model itself if it is one."""
+    """Provide a temporary int8 version of a model, or the model itself if it is int8."""
     if path.suffix == ".xml":
         yield path
         return
@@ -80,7 +80,7 @@ def _int8_of(path: Path) -> Iterator[Path]:
         output = Path(folder) / f"{path.stem}-int8.xml"
         say("quantising ...", err=True)
         try:
-            # Speed alone is measured, whatever the accuracy.
+            # Only speed is measured, so accuracy doesn't matter.
             quantize(path, output, samples, calibration=64, held_out=64, tolerance=100)
         except QuantizationError as error:
             raise click.ClickException(str(error)) from error
@@ -89,7 +89,7 @@ def _int8_of(path: Path) -> Iterator[Path]:
 
 @command.command()
 @_model_options
-@click.option("--int8", "with_int8", is_flag=True, help="Also the model's int8 form, made now.")
+@click.option("--int8", "with_int8", is_flag=True, help="Also measure an int8 version, made now.")
 @click.option("--batches", default="1,4,16,64", show_default=True, help="Batch sizes.")
 @click.option("--streams", default="", help="Numbers of OpenVINO streams. [default: 1 and all]")
 @click.option(
@@ -111,17 +111,17 @@ def inference(
     seconds: float,
     backend: str,
 ) -> None:
-    """Print positions/s for the backends, precisions, batch sizes and streams present.
+    """Print positions/s for the available backends, precisions, batch sizes and streams.
 
-    Each figure is the median of three turns that the settings of a row take. The setting
-    recommended has the smallest batch that comes within 5% of the fastest.
+    Each figure is the median of three measurements, taken in turns with the others of its row.
+    The recommended setting has the smallest batch within 5% of the fastest.
     """
     from komadori.inference import ModelError, available_threads
 
     sizes = _numbers(batches, "--batches")
     counts = _numbers(streams, "--streams") if streams else sorted({1, available_threads()})
     speeds: dict[Setting, float] = {}
-    failures: dict[str, str] = {}  # what a backend says, and the first setting of it
+    failures: dict[str, str] = {}  # backend's message -> first setting that failed
     with ExitStack() as files:
         path = files.enter_context(_model_file(model, net, channels2))
         say(f"{path.name}, {available_threads()} threads, positions/s")
@@ -148,7 +148,7 @@ def inference(
 
 
 def _variants(path: Path) -> list[tuple[str, str]]:
-    """What is tried of a model: backend, precision."""
+    """Yield the (backend, precision) pairs to measure."""
     from komadori.inference.openvino_backend import best_precision
     from komadori.inference.torch_backend import best_device
 
@@ -191,10 +191,10 @@ def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, E
     default="auto",
     show_default=True,
     type=click.Choice(["auto", "float32", "bfloat16", "float16", "int8"]),
-    help="auto: what the engine takes; int8: of the model's int8 form, made now.",
+    help="auto: the engine's default; int8: an int8 version, made now.",
 )
 @click.option(
-    "--batch", default=0, type=click.IntRange(min=0), help="Rows to a batch. [default: engine's]"
+    "--batch", default=0, type=click.IntRange(min=0), help="Batch size. [default: the engine's]"
 )
 @click.option(
     "--time",
@@ -202,13 +202,13 @@ def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, E
     default=4.0,
     show_default=True,
     type=SECONDS,
-    help="Search time for each position.",
+    help="Search time per position.",
 )
-@click.option("--positions", default=0, help="Only the first so many. [default: all]")
+@click.option("--positions", default=0, help="Number of positions. [default: all]")
 @click.option(
     "--beside-onnxruntime",
     is_flag=True,
-    help="Also measure ONNX Runtime in float32 on the same network.",
+    help="Also measure ONNX Runtime in float32 with the same network.",
 )
 def search(
     model: Path | None,
@@ -220,13 +220,13 @@ def search(
     positions: int,
     beside_onnxruntime: bool,
 ) -> None:
-    """Print nodes/s of the search over positions/s of its network alone.
+    """Print nodes/s of the search, and their ratio to positions/s of the network alone.
 
-    A node is a leaf that the network evaluated. Playouts that ended by the rules (terminal), at
-    a position known from another path (transposed) or at a leaf in flight (dropped) are counted
-    apart. All options are the engine's defaults, the mate search at the root among them. The
-    network alone runs at the same precision with the batch and streams that are fastest,
-    before and after each search.
+    A node is a leaf evaluated by the network. Playouts that end by the rules (terminal), at a
+    position known from another path (transposed) or at a leaf in flight (dropped) are counted
+    separately. All options have the engine's defaults, including the mate search at the root.
+    The network alone is measured at the same precision with its fastest batch size and number
+    of streams, before and after each search.
     """
     from komadori.search.measure import POSITIONS, measure_search
     from komadori.search.options import PuctOptions
@@ -270,7 +270,7 @@ def search(
 
 
 def _best_raw(path: Path, setting: Setting) -> Setting:
-    """The batch and streams with which the network alone is fastest, at the same precision."""
+    """Find the batch size and streams with which the network alone is fastest."""
     from komadori.inference import available_threads
 
     streams = sorted({1, available_threads()}) if setting.backend == "openvino" else [0]

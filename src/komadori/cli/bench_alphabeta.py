@@ -1,4 +1,4 @@
-"""`komadori bench alphabeta`: nodes a second of the alpha-beta search, beside Fairy-Stockfish."""
+"""`komadori bench alphabeta`: nodes/s of the alpha-beta search, beside Fairy-Stockfish."""
 
 from __future__ import annotations
 
@@ -15,27 +15,29 @@ from komadori.cli.console import say
 if TYPE_CHECKING:
     from komadori.usi.client import ExternalEngine
 
-#: No search of the yardstick takes longer on a machine that can run it at all.
+#: Time limit of the peer's searches.
 _YARDSTICK_LIMIT_S = 600.0
 
 
 @click.command()
 @click.option("--nodes", default=1_000_000, show_default=True, type=click.IntRange(1000))
 @click.option("--eval", "evaluation", default="material", show_default=True)
-@click.option("--weights", type=click.Path(exists=True, path_type=Path), help="Of the evaluation.")
+@click.option(
+    "--weights", type=click.Path(exists=True, path_type=Path), help="Weights of the evaluation."
+)
 @click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 512))
 @click.option(
     "--yardstick/--no-yardstick",
     default=True,
-    help="Search the same with Fairy-Stockfish where it is installed.",
+    help="Also run Fairy-Stockfish, if installed.",
 )
 def command(
     nodes: int, evaluation: str, weights: Path | None, threads: int, yardstick: bool
 ) -> None:
-    """Search ten named positions; a node is one move made.
+    """Search ten named positions; every move made counts as a node.
 
-    Speeds count processor time, that of all threads together. Fairy-Stockfish (one thread) takes
-    each position right after, so that both meet the machine in the same state.
+    Speeds are per second of CPU time, summed over all threads. Fairy-Stockfish (one thread)
+    searches each position right afterwards, so that both run under the same conditions.
     """
     from komadori.search.measure_alphabeta import measure
 
@@ -43,7 +45,7 @@ def command(
         peer = _start_yardstick() if yardstick else None
         if peer:
             stack.callback(peer.close)
-        head = f"{'position':<14}{'depth':>6}{'nodes':>13}{'nodes/s':>13}{'by the wall':>13}"
+        head = f"{'position':<14}{'depth':>6}{'nodes':>13}{'nodes/s':>13}{'wall clock':>13}"
         say(head + (f"{'peer nodes/s':>14}{'ratio':>8}" if peer else ""))
         own, theirs = _Sum(), _Sum()
         try:
@@ -88,7 +90,7 @@ def _start_yardstick() -> ExternalEngine | None:
     try:
         return adapters.start("fairy-stockfish", {"Hash": "64"})
     except EngineError as error:
-        say(f"no yardstick: {error}", err=True)
+        say(f"no peer: {error}", err=True)
         return None
 
 
@@ -107,7 +109,7 @@ def _search(engine: ExternalEngine, position: str, nodes: int) -> _Sum:
 
 
 def _children_cpu_s() -> float | None:
-    """Processor time of this process's running children so far; None where /proc has none."""
+    """Return the CPU time of running child processes; None without /proc."""
     try:
         ticks = 0
         for path in Path("/proc/self/task").glob("*/children"):

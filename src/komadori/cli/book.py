@@ -14,7 +14,7 @@ from komadori.rules import Board, RulesError
 
 @click.group()
 def command() -> None:
-    """Make opening books and look into them."""
+    """Make opening books and show their moves."""
 
 
 @command.command()
@@ -35,16 +35,16 @@ def command() -> None:
     default=2,
     show_default=True,
     type=click.IntRange(min=1),
-    help="Moves played at least so often.",
+    help="Minimum number of times a move was played.",
 )
 @force_option
 @click.option("--winner", is_flag=True, help="Only moves of the side that won.")
 def make(
     inputs: Inputs, output: Path, plies: int, min_count: int, winner: bool, force: bool
 ) -> None:
-    """Make a book of the openings of the games in FILE...
+    """Make a book from the openings of the games in FILE...
 
-    A move's score is the mean of its scores in the games, its count how often it was played.
+    A move's score is its mean score in the games, its count how often it was played.
     """
     from komadori.usi.book import BookMaker, write_book
 
@@ -72,7 +72,7 @@ def make(
 @click.argument("book", type=click.Path(exists=True, dir_okay=False, path_type=Path))
 @click.argument("position", nargs=-1)
 def show(book: Path, position: tuple[str, ...]) -> None:
-    """Print the moves that BOOK has in a position (as USI's: startpos moves 7g7f ...)."""
+    """Print BOOK's moves in a position (as in USI: startpos moves 7g7f ...)."""
     from komadori.usi.book import Book, BookError
 
     try:

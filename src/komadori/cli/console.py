@@ -1,7 +1,7 @@
-"""The terminal, for all commands: text of others is printed as it is, never as rich's markup.
+"""Terminal output of all commands: text is printed literally, never as rich markup.
 
-Names of players, files and engines come from elsewhere; square brackets in them mean nothing and
-control characters, which could rewrite the screen, are shown as signs.
+Names of players, files and engines are untrusted: square brackets have no meaning and control
+characters are replaced by symbols.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _UNPRINTABLE = re.compile(
 
 
 def clean(text: str) -> str:
-    """The text with what a terminal would obey replaced: ␛ for escape, � for the less common."""
+    """Replace control characters: ␛ for escape, � for others."""
     return _UNPRINTABLE.sub(_picture, text)
 
 
@@ -42,7 +42,7 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 
 def console(*, err: bool = False, quiet: bool = False) -> Console:
-    """A rich console without markup, emoji codes and highlighting; styles come as `rich.text`."""
+    """Create a rich console without markup, emoji codes and highlighting."""
     from rich.console import Console
     from rich.text import Text
 
@@ -54,10 +54,10 @@ def console(*, err: bool = False, quiet: bool = False) -> Console:
 
 
 def progress(on: Console, *columns: Any, transient: bool = False) -> Progress:
-    """A progress bar; a column that is a string shows it, with {task...} filled in.
+    """Create a progress bar; string columns are formatted with {task...}.
 
-    Without columns: description, bar, count, time spent and time left. Nothing is drawn where the
-    console is no terminal.
+    Default columns: description, bar, count, elapsed and remaining time. Draws nothing if the
+    console isn't a terminal.
     """
     from rich.progress import (
         BarColumn,

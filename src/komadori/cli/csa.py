@@ -14,21 +14,25 @@ from komadori.cli.interrupt import InterruptError
 
 @click.command()
 @click.argument("player")
-@click.option("--host", required=True, help="The server, as wdoor.c.u-tokyo.ac.jp.")
+@click.option("--host", required=True, help="Server, such as wdoor.c.u-tokyo.ac.jp.")
 @click.option("--port", default=4081, show_default=True)
 @click.option("--name", required=True, help="The login name.")
 @click.option(
     "--password",
     required=True,
     envvar="KOMADORI_CSA_PASSWORD",
-    help="floodgate: GAME_NAME,TRIP, as floodgate-300-10F,secret. [env: KOMADORI_CSA_PASSWORD]",
+    help="On floodgate GAME_NAME,TRIP: floodgate-300-10F,secret. [env: KOMADORI_CSA_PASSWORD]",
 )
-@click.option("--games", type=click.IntRange(1), help="Then stop. [default: go on]")
+@click.option("--games", type=click.IntRange(1), help="Number of games. [default: no limit]")
 @click.option(
-    "--margin", default=1.0, show_default=True, type=MARGIN, help="Seconds of the clock kept back."
+    "--margin",
+    default=1.0,
+    show_default=True,
+    type=MARGIN,
+    help="Safety margin of the clock, in seconds.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the games' records.")
-@click.option("--verbose", is_flag=True, help="Show every line of the conversation.")
+@click.option("--out", type=click.Path(path_type=Path), help="Folder for the game records.")
+@click.option("--verbose", is_flag=True, help="Print every line of the protocol.")
 def command(
     player: str,
     host: str,
@@ -74,4 +78,4 @@ def command(
     except (ValueError, EngineError, CsaLoginError, OSError) as error:
         raise click.ClickException(str(error)) from error
     except KeyboardInterrupt:
-        raise InterruptError("the games that ended are kept") from None
+        raise InterruptError("finished games are kept") from None

@@ -1,4 +1,4 @@
-"""`komadori doctor`: what works on this machine, and what to install for the rest."""
+"""`komadori doctor`: checks what works on this machine and what to install for the rest."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from komadori.cpus import available_threads
 
 Status = Literal["ok", "missing", "broken"]
 
-#: Engines from Debian's packages that the adapters drive: program -> package.
+#: Engines with adapters that Debian packages: program -> package.
 ENGINES = {
     "gpsusi": "gpsshogi",
     "gnushogi": "gnushogi",
@@ -34,7 +34,7 @@ ENGINES = {
 
 @dataclass(frozen=True)
 class Finding:
-    """One line of the report."""
+    """A line of the report."""
 
     section: str
     name: str
@@ -52,7 +52,7 @@ def _attempt(
     *,
     required: bool = False,
 ) -> Finding:
-    """Run a check; what it raises becomes the finding, so that one failure hides no other."""
+    """Run a check; an exception becomes its finding, so that one failure hides no other."""
     try:
         return Finding(section, name, "ok", check(), required=required)
     except ModuleNotFoundError as error:
@@ -87,7 +87,7 @@ def _core_perft() -> str:
     from komadori.rules import Board
 
     leaves = Board().perft(3)
-    if leaves != 25470:  # the published count of the start position
+    if leaves != 25470:  # published value for the start position
         raise RuntimeError(f"perft(3) is {leaves}, not 25470")
     return f"variant {VARIANT}, perft(3) = {leaves}"
 
@@ -214,7 +214,7 @@ def _files() -> Iterator[Finding]:
 
 
 def _engines() -> Iterator[Finding]:
-    search = os.environ.get("PATH", "") + os.pathsep + "/usr/games"  # where Debian puts them
+    search = os.environ.get("PATH", "") + os.pathsep + "/usr/games"  # Debian's folder for games
     for program, package in ENGINES.items():
         path = shutil.which(program, path=search)
         if path:
@@ -224,7 +224,7 @@ def _engines() -> Iterator[Finding]:
 
 
 def examine() -> list[Finding]:
-    """Every finding about this machine, in the order of the report."""
+    """Return all findings in report order."""
     findings = [*_machine(), *_backends(), _gpu(), *_files(), *_engines()]
     order = list(dict.fromkeys(finding.section for finding in findings))
     return sorted(findings, key=lambda finding: order.index(finding.section))
@@ -256,9 +256,9 @@ def _print(findings: list[Finding]) -> None:
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print the findings as JSON.")
 def command(as_json: bool) -> None:
-    """Tell what works on this machine and what to install for the rest.
+    """Check what works on this machine and what to install for the rest.
 
-    Ends with status 1 if something that komadori cannot do without is missing or broken.
+    Exits with status 1 if a required component is missing or broken.
     """
     findings = examine()
     if as_json:

@@ -1,4 +1,4 @@
-"""`komadori evaluate`: how well a network predicts the moves and results of games."""
+"""`komadori evaluate`: measures how well a network predicts moves and results."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     "--data",
     required=True,
     multiple=True,
-    help="A file of games, or a pattern in quotes; may be given again.",
+    help="File of games or quoted pattern; repeatable.",
 )
 @click.option("--batch-size", default=1024, show_default=True, type=click.IntRange(min=1))
 @click.option(
@@ -30,16 +30,16 @@ if TYPE_CHECKING:
     default="auto",
     show_default=True,
     type=DEVICE,
-    help="For a run: auto, cpu, cuda, mps.",
+    help="Device for a run: auto, cpu, cuda, mps.",
 )
 @click.option(
-    "--backend", default="auto", show_default=True, type=BACKEND, help="For an ONNX file."
+    "--backend", default="auto", show_default=True, type=BACKEND, help="Backend for an ONNX file."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON instead of a table.")
 def command(
     model: Path, data: tuple[str, ...], batch_size: int, device: str, backend: str, as_json: bool
 ) -> None:
-    """Measure MODEL, a run, a checkpoint or an ONNX file, on every position of the data."""
+    """Measure MODEL (a run, a checkpoint or an ONNX file) on all positions of the data."""
     from komadori import inference, nets, training
     from komadori.cli.sample_files import load_samples
 

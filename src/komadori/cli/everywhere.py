@@ -1,4 +1,4 @@
-"""`--ray` of commands that share their work out by claims in a folder."""
+"""`--ray` for commands that divide their work by claims in a folder."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from komadori.cli.console import say
 
 
 def on_all_machines(address: str, stop: threading.Event) -> bool:
-    """This very command without `--ray`, once on each machine, in this folder.
+    """Run this command without `--ray` once on each machine, in this folder.
 
-    Returns False where `stop` was set.
+    Returns False if `stop` was set.
     """
     from functools import partial
 
@@ -28,7 +28,7 @@ def on_all_machines(address: str, stop: threading.Event) -> bool:
 
 
 def without_ray(words: list[str]) -> list[str]:
-    """The words of a command line but `--ray ADDRESS` or `--ray=ADDRESS`."""
+    """Remove `--ray ADDRESS` or `--ray=ADDRESS` from a command line."""
     kept: list[str] = []
     rest = iter(words)
     for word in rest:

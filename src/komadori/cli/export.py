@@ -1,4 +1,4 @@
-"""`komadori export`: write a trained network as ONNX, or quantised to int8."""
+"""`komadori export`: exports a trained network to ONNX, or quantised to int8."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from komadori.extras import install_line
     "--out",
     "output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="The file to write. [default: SOURCE's name with .onnx, or with -int8.xml beside a file]",
+    help="Output file. [default: SOURCE's name with .onnx, or with -int8.xml beside a file]",
 )
 @force_option
-@click.option("--name", default="", help="The engine's name in GUIs.")
+@click.option("--name", default="", help="Engine name shown in GUIs.")
 @click.option("--int8", "is_int8", is_flag=True, help="Quantise: an OpenVINO model for CPUs.")
 @click.option(
     "--data",
     multiple=True,
-    help="With --int8: games for calibration and measurement, a file or a pattern in quotes; "
+    help="With --int8: games for calibration and measurement, a file or quoted pattern; "
     "repeatable. [default: the bundled sample]",
 )
 @click.option(
@@ -45,14 +45,14 @@ from komadori.extras import install_line
     default=16384,
     show_default=True,
     type=click.IntRange(min=1),
-    help="With --int8: positions of other games for the accuracy.",
+    help="With --int8: positions of other games to measure accuracy.",
 )
 @click.option(
     "--gate",
     default=0.99,
     show_default=True,
     type=click.FloatRange(0, 1),
-    help="With --int8: fail if less of float32's top-1 accuracy is kept.",
+    help="With --int8: minimum ratio of top-1 accuracy to float32's; 0: no check.",
 )
 def command(
     source: Path,
@@ -65,11 +65,11 @@ def command(
     held_out: int,
     gate: float,
 ) -> None:
-    """Write the network of SOURCE, a run or a checkpoint, as an ONNX file.
+    """Export the network of SOURCE, a run or a checkpoint, to an ONNX file.
 
-    Inputs and outputs have dlshogi's names; the outputs are compared with torch. With --int8,
-    SOURCE may also be an ONNX file; the accuracy lost against float32 is printed, and is an error
-    beyond --gate.
+    Inputs and outputs have dlshogi's names; the outputs are checked against torch. With --int8,
+    SOURCE may also be an ONNX file. The accuracy lost against float32 is printed; it is an error
+    if it exceeds what --gate allows.
     """
     stem = source.resolve().stem if source.is_file() else source.resolve().name
     if is_int8:
@@ -88,7 +88,7 @@ def command(
 
 
 def _kinds(output: Path, *beside: str) -> dict[Path, tuple[str, IsKind]]:
-    """The kinds of the output and of the files beside it, which belong to a model if it exists."""
+    """Return the kinds of the output and its companion files, which an existing model may have."""
     if output.suffix in beside:
         raise click.UsageError(f"{output}: {output.suffix} is for a file beside the model")
     is_model = begins_with(b"\x08") if output.suffix != ".xml" else begins_with(b"<?xml", b"<net")
@@ -127,7 +127,7 @@ def _export_onnx(source: Path, output: Path, name: str) -> None:
 
 @contextmanager
 def _as_file(source: Path, name: str) -> Iterator[Path]:
-    """SOURCE if it is a file, else the run's or checkpoint's network exported to ONNX."""
+    """Return SOURCE if it is a file, else export the run's or checkpoint's network to ONNX."""
     if source.is_file():
         yield source
         return

@@ -1,4 +1,4 @@
-"""The options that say what games are played under, shared by match, ladder and tune."""
+"""Options for game conditions, shared by match, ladder and tune."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from komadori.cli.console import progress
 WIN_FIELDS = ("adjudicate_cp", "adjudicate_moves")
 DRAW_FIELDS = ("adjudicate_draw_cp", "adjudicate_draw_moves", "adjudicate_draw_ply")
 
-#: No clock runs longer than a week.
+#: Maximum clock time: a week.
 MAX_CLOCK_S = 7 * 24 * 3600
 MAX_CLOCK_MS = MAX_CLOCK_S * 1000
-#: Seconds of a clock that are forgiven or kept back; more would be milliseconds by mistake.
+#: Time margin in seconds; larger values are probably meant as milliseconds.
 MARGIN = click.FloatRange(0, 10)
 
 
 def parse_clock(text: str) -> dict[str, int]:
-    """MAIN, MAIN+INCREMENT or MAIN/BYOYOMI in seconds as fields of `arena.Conditions`.
+    """Parse MAIN, MAIN+INCREMENT or MAIN/BYOYOMI in seconds to fields of `arena.Conditions`.
 
     Raises ValueError.
     """
@@ -54,7 +54,7 @@ class _Clock(click.ParamType["dict[str, int]"]):
 
 
 class _Numbers(click.ParamType["tuple[int, ...]"]):
-    """Whole numbers with slashes between them, the later ones optional."""
+    """Integers separated by slashes, the later ones optional."""
 
     def __init__(self, name: str, most: int) -> None:
         self.name = name
@@ -65,12 +65,14 @@ class _Numbers(click.ParamType["tuple[int, ...]"]):
     ) -> tuple[int, ...]:
         parts = str(value).split("/")
         if len(parts) > self._most or not all(re.fullmatch(r"[0-9]{1,6}", part) for part in parts):
-            self.fail(f"{value!r}: expected {self.name}, whole numbers")
+            self.fail(f"{value!r}: expected {self.name}, integers")
         return tuple(map(int, parts))
 
 
 _OPTIONS = (
-    click.option("--nodes", type=click.IntRange(1), help="Nodes per move, for searching players."),
+    click.option(
+        "--nodes", type=click.IntRange(1), help="Nodes per move, for players with a search."
+    ),
     click.option("--depth", type=click.IntRange(1), help="Depth per move in plies."),
     click.option(
         "--time", "seconds", type=click.FloatRange(0.001, MAX_CLOCK_S), help="Seconds per move."
@@ -82,30 +84,30 @@ _OPTIONS = (
         default=0.0,
         show_default=True,
         type=MARGIN,
-        help="Seconds forgiven on the clock.",
+        help="Seconds of overtime tolerated.",
     ),
     click.option(
         "--max-plies",
         default=320,
         show_default=True,
         type=click.IntRange(1),
-        help="Then the game is drawn; told to players that can know (Draw_Ply).",
+        help="Plies until a draw; sent to players that support it (Draw_Ply).",
     ),
     click.option(
         "--adjudicate",
         type=_Numbers("CP[/MOVES]", 2),
-        help="Score a game as won once both players agree on CP for MOVES (5) moves of each.",
+        help="Adjudicate a win when both players agree on CP for MOVES (5) moves each.",
     ),
     click.option(
         "--adjudicate-draw",
         type=_Numbers("CP[/MOVES[/PLY]]", 3),
-        help="Score a game as drawn once both stay within CP for MOVES (20) moves, from PLY (160).",
+        help="Adjudicate a draw when both stay within CP for MOVES (20) moves, from PLY (160).",
     ),
 )
 
 
 def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the options above; it is called with `conditions`, an `arena.Conditions`."""
+    """Add the options above to a command, which gets `conditions`, an `arena.Conditions`."""
 
     @functools.wraps(function)
     def command(
@@ -124,7 +126,7 @@ def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
         from komadori.arena import Conditions
 
         if seconds is not None and movetime is not None:
-            raise click.UsageError("--time and --movetime are the same, in seconds or ms")
+            raise click.UsageError("--time and --movetime set the same limit: give only one")
         judged: dict[str, Any] = {
             **dict(zip(WIN_FIELDS, adjudicate or (), strict=False)),
             **dict(zip(DRAW_FIELDS, adjudicate_draw or (), strict=False)),
@@ -150,5 +152,5 @@ def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
 
 
 def game_progress(on: Console) -> Progress:
-    """A bar of games with the time left."""
+    """Create a progress bar for games, with the time left."""
     return progress(on)

@@ -1,4 +1,4 @@
-"""`komadori generate`: data to learn from."""
+"""`komadori generate`: training data."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from komadori.cli.console import console, say
 
 @click.group()
 def command() -> None:
-    """Make data to learn from: games of engines, and what is in them."""
+    """Generate training data: games, nearby positions, new labels, statistics."""
 
 
 command.add_command(generate_teacher.command)
@@ -23,9 +23,9 @@ command.add_command(generate_relabel.command, "relabel")
 
 @command.command("stats")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--json", "as_json", is_flag=True, help="As one JSON object.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def stats(folder: Path, as_json: bool) -> None:
-    """Count what a folder of generated games holds.
+    """Print statistics of a folder of generated games.
 
     Reads every game: about five seconds per million positions.
     """

@@ -23,7 +23,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     "folder",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of positions; one that is there is resumed.",
+    help="Output folder; an existing one is resumed.",
 )
 @click.option(
     "--plies",
@@ -37,14 +37,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.FloatRange(0, 1),
     default=0.3,
     show_default=True,
-    help="Fraction of them that are captures or promotions, where there are any.",
+    help="Fraction of them that are captures or promotions, if possible.",
 )
 @click.option(
     "--per-position",
     type=click.IntRange(min=1),
     default=1,
     show_default=True,
-    help="Draws for each position of the sources.",
+    help="Positions to draw from each source position.",
 )
 @click.option(
     "--search",
@@ -59,7 +59,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=click.IntRange(min=0),
     default=4000,
     show_default=True,
-    help="Leave out positions with a score beyond, in centipawns; 0: keep all.",
+    help="Maximum absolute score, in centipawns; 0: no limit.",
 )
 @click.option(
     "--eval",
@@ -69,7 +69,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="Evaluation of the built-in search.",
 )
-@click.option("--weights", type=_FILE, help="Weights of the evaluation. [default: the package's]")
+@click.option("--weights", type=_FILE, help="Weights of the evaluation. [default: bundled]")
 @click.option(
     "--fv-scale",
     type=click.IntRange(min=1),
@@ -101,9 +101,9 @@ def command(
 ) -> None:
     """Write positions a few random moves from those of SOURCES, with score and best move.
 
-    Each gets the result of the game it comes from; learn these by the score. SOURCES are games or
-    positions in any format. What is written depends on the options and the sources, never on the
-    threads; the same command resumes.
+    Each gets the result of its source game; train on the scores. SOURCES are games or positions
+    in any format. The output depends on the options and the sources, not on the threads; the same
+    command resumes.
     """
     import os
     import threading
@@ -141,6 +141,6 @@ def command(
     except (FolderError, RecordError, WeightsError, ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     if counts is None:
-        raise InterruptError(f"what was finished is kept in {folder}; the same command resumes")
+        raise InterruptError(f"finished work is kept in {folder}; the same command resumes")
     for line in counts.lines():
         say(line)

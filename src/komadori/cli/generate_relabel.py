@@ -1,4 +1,4 @@
-"""`komadori generate relabel`: new policies and values for positions of any files."""
+"""`komadori generate relabel`: new policies and values for existing positions."""
 
 from __future__ import annotations
 
@@ -17,46 +17,50 @@ if TYPE_CHECKING:
 @click.argument(
     "sources", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path)
 )
-@click.option("--by", "spec", required=True, metavar="LABELLER", help="Who labels; see above.")
+@click.option("--by", "spec", required=True, metavar="LABELLER", help="The labeller; see above.")
 @click.option(
-    "--out", "-o", required=True, type=click.Path(path_type=Path), help="Folder; resumes there."
+    "--out",
+    "-o",
+    required=True,
+    type=click.Path(path_type=Path),
+    help="Output folder; an existing one is resumed.",
 )
 @click.option(
-    "--playouts", type=click.IntRange(1), help="A network's: search so many per position."
+    "--playouts", type=click.IntRange(1), help="Playouts per position of a network's search."
 )
-@click.option("--nodes", type=click.IntRange(1), help="An engine's, per position.")
-@click.option("--depth", type=click.IntRange(1), help="An engine's, in place of nodes.")
+@click.option("--nodes", type=click.IntRange(1), help="Nodes per position of an engine.")
+@click.option("--depth", type=click.IntRange(1), help="Depth of an engine, instead of nodes.")
 @click.option(
     "--multipv",
     default=8,
     show_default=True,
     type=click.IntRange(1, 593),
-    help="An engine's moves with scores.",
+    help="Number of an engine's lines.",
 )
 @click.option(
     "--score-temperature",
     default=100.0,
     show_default=True,
-    help="Centipawns: an engine's policy is the softmax of its scores over this.",
+    help="An engine's policy is the softmax of its scores divided by this, in centipawns.",
 )
 @click.option(
-    "--temperature", default=1.0, show_default=True, help="Of a network's softmax over the moves."
+    "--temperature", default=1.0, show_default=True, help="Temperature of a network's policy."
 )
 @click.option(
-    "--least", default=0.005, show_default=True, help="Smallest share of a move that is kept."
+    "--least", default=0.005, show_default=True, help="Minimum probability of a stored move."
 )
 @click.option(
     "--eval-coef",
     default=0.0,
     help="Centipawns per unit of the value's logit. [default: the model's]",
 )
-@click.option("--device", type=DEVICE, help="A network's: cpu, cuda, ...")
+@click.option("--device", type=DEVICE, help="Device of a network: cpu, cuda, ...")
 @click.option("--backend", default="auto", show_default=True, type=BACKEND, help="A network's.")
 @click.option("--batch", type=click.IntRange(1), help="A network's.")
 @click.option(
     "--threads",
     type=click.IntRange(1),
-    help="Engines at once, processes of a USI engine; a network's threads. [default: all cores]",
+    help="Concurrent engines or engine processes; threads of a network. [default: all cores]",
 )
 @click.option("--ray", "address", metavar="ADDRESS", help="Label on all machines of a Ray cluster.")
 @click.option(
@@ -84,14 +88,14 @@ def command(
     address: str | None,
     segment: int,
 ) -> None:
-    """Give the positions of SOURCES new soft policies and values, as hcpe3.
+    """Write new soft policies and values for the positions of SOURCES, as hcpe3.
 
     \b
     LABELLER is
-      PATH or default        a network (ours, or dlshogi's ONNX) at one visit;
-                             with --playouts N its search
+      PATH or default        a network (komadori's, or dlshogi's ONNX), one visit;
+                             with --playouts N its tree search
       alphabeta, usi:COMMAND an engine: --nodes or --depth, --multipv
-      python:MODULE:NAME     a function: SFENs to [({move: share}, win rate), ...]
+      python:MODULE:NAME     a function: SFENs to [({move: probability}, win rate), ...]
 
     SOURCES are games or positions in any format. Games keep their moves and results; each ply gets
     candidates and a score. Train with loss.policy_target = "visits"; loss.hard_fraction mixes the
@@ -180,6 +184,6 @@ def command(
     ) as error:
         raise click.ClickException(str(error)) from error
     if counts is None:
-        raise InterruptError(f"what was finished is kept in {out}; the same command resumes")
+        raise InterruptError(f"finished work is kept in {out}; the same command resumes")
     for line in counts.lines():
         say(line)

@@ -1,4 +1,4 @@
-"""`komadori generate selfplay`: games of a network's search against itself."""
+"""`komadori generate selfplay`: self-play games of a network."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from komadori.cli.network_options import BACKEND
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _SHARE = click.FloatRange(0, 1)
-#: Games at once of each machine of a cluster where nobody says.
+#: Default number of concurrent games per machine of a cluster.
 CLUSTER_AT_ONCE = 256
 _POSITIVE = click.FloatRange(min=0, min_open=True)
 
@@ -24,11 +24,15 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     "folder",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="Where the games go; the same command resumes it.",
+    help="Output folder; the same command resumes it.",
 )
 @click.option("--model", default="default", show_default=True, help="The network.")
 @click.option(
-    "--games", type=click.IntRange(min=0), default=1000, show_default=True, help="0: until stopped."
+    "--games",
+    type=click.IntRange(min=0),
+    default=1000,
+    show_default=True,
+    help="Number of games; 0: no limit.",
 )
 @click.option("--seed", type=click.IntRange(min=0))
 @click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
@@ -37,36 +41,63 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     "--backend", default="auto", show_default=True, type=BACKEND, help="As in `komadori bench`."
 )
 @click.option("--precision", default="auto", show_default=True)
-@click.option("--threads", type=click.IntRange(min=1), help="Of the network. [default: all CPUs]")
-@click.option("--batch", type=click.IntRange(min=1), help="Rows. [default: by the network]")
 @click.option(
-    "--at-once", type=click.IntRange(min=1), help="Games at once. [default: 2 per row of all slots]"
+    "--threads", type=click.IntRange(min=1), help="Threads of the network. [default: all CPUs]"
+)
+@click.option("--batch", type=click.IntRange(min=1), help="Batch size. [default: by the network]")
+@click.option(
+    "--at-once",
+    type=click.IntRange(min=1),
+    help="Concurrent games. [default: 2 per row of all slots]",
 )
 # the search
-@click.option("--root", type=click.Choice(["gumbel", "noise"]), help="How the root is searched.")
-@click.option("--playouts", type=click.IntRange(min=2), help="Of a full search.")
-@click.option("--fast-playouts", type=click.IntRange(min=1), help="Of one that isn't learnt.")
-@click.option("--full-share", type=_SHARE, help="Plies with a full search.")
-@click.option("--noise-alpha", type=_POSITIVE, help="Dirichlet's, times the number of moves.")
-@click.option("--noise-share", type=_SHARE, help="Of the root's prior.")
-@click.option("--prune-targets/--keep-targets", default=None, help="Visits that noise brought.")
-@click.option("--gumbel-moves", type=click.IntRange(min=1), help="Of sequential halving.")
-@click.option("--gumbel-scale", type=_POSITIVE, help="c_scale of sigma(q).")
-@click.option("--temperature", type=click.FloatRange(min=0), help="At the first ply.")
-@click.option("--temperature-halflife", type=_POSITIVE, help="Plies.")
-@click.option("--mate-nodes", type=click.IntRange(min=0), help="Of df-pn per ply; 0: none.")
-@click.option("--memory", "memory_mb", type=click.IntRange(min=1), help="MiB of each game's tree.")
+@click.option("--root", type=click.Choice(["gumbel", "noise"]), help="Root search and target.")
+@click.option("--playouts", type=click.IntRange(min=2), help="Playouts of a full search.")
+@click.option(
+    "--fast-playouts",
+    type=click.IntRange(min=1),
+    help="Playouts of a fast search, whose ply isn't trained on.",
+)
+@click.option("--full-share", type=_SHARE, help="Fraction of plies with a full search.")
+@click.option("--noise-alpha", type=_POSITIVE, help="Total Dirichlet concentration over all moves.")
+@click.option("--noise-share", type=_SHARE, help="Fraction of noise in the root's prior.")
+@click.option(
+    "--prune-targets/--keep-targets", default=None, help="Remove visits due to noise from targets."
+)
+@click.option(
+    "--gumbel-moves", type=click.IntRange(min=1), help="Moves considered by sequential halving."
+)
+@click.option("--gumbel-scale", type=_POSITIVE, help="c_scale in sigma(q).")
+@click.option("--temperature", type=click.FloatRange(min=0), help="Temperature at the first ply.")
+@click.option("--temperature-halflife", type=_POSITIVE, help="Plies until the temperature halves.")
+@click.option("--mate-nodes", type=click.IntRange(min=0), help="df-pn moves per ply; 0: off.")
+@click.option(
+    "--memory", "memory_mb", type=click.IntRange(min=1), help="Size of each game's tree, MiB."
+)
 # diversity
 @click.option(
-    "--openings", type=_FILE, multiple=True, help="USI or SFEN lines, or games of any format."
+    "--openings",
+    type=_FILE,
+    multiple=True,
+    help="Openings: USI or SFEN lines, or games in any format.",
 )
-@click.option("--opening-share", type=_SHARE, help="Games that begin with one of them.")
-@click.option("--opening-plies", type=Plies(), help="How many of an opening's moves are played.")
+@click.option("--opening-share", type=_SHARE, help="Fraction of games that start from an opening.")
+@click.option(
+    "--opening-plies", type=Plies(), help="Moves of the opening that are played, drawn from N to M."
+)
 # ends
-@click.option("--resign", "resign_win_rate", type=_SHARE, help="Win rate.")
-@click.option("--resign-moves", type=click.IntRange(min=0), help="In a row; 0: never resign.")
-@click.option("--play-on", "play_on_share", type=_SHARE, help="Games that nobody resigns.")
-@click.option("--repetitions", type=click.IntRange(2, 4), help="That end a game.")
+@click.option("--resign", "resign_win_rate", type=_SHARE, help="Resign below this win rate.")
+@click.option(
+    "--resign-moves",
+    type=click.IntRange(min=0),
+    help="Consecutive moves below it; 0: never resign.",
+)
+@click.option(
+    "--play-on", "play_on_share", type=_SHARE, help="Fraction of games played without resignation."
+)
+@click.option(
+    "--repetitions", type=click.IntRange(2, 4), help="Occurrences of a position that end a game."
+)
 @click.option("--declaration", type=click.Choice(["27", "24", "none"]))
 @click.option("--max-plies", type=click.IntRange(1, 513))
 @click.option(
@@ -86,10 +117,10 @@ def command(
     segment_games: int,
     **given: Any,
 ) -> None:
-    """Play a network's search against itself, hundreds of games at once.
+    """Play self-play games with a network, hundreds of them concurrently.
 
-    Plies with a full search are learnt: hcpe3 with the search's policy as candidates. The same
-    command resumes a folder; a finished game is never lost.
+    Plies with a full search are training samples: hcpe3 with the search's policy as candidates.
+    The same command resumes a folder; finished games are never lost.
     """
     from functools import partial
 

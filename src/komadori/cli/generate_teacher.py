@@ -1,4 +1,4 @@
-"""`komadori generate teacher`: games of an alpha-beta search or a USI engine against itself."""
+"""`komadori generate teacher`: self-play games of the alpha-beta search or a USI engine."""
 
 from __future__ import annotations
 
@@ -52,16 +52,18 @@ class Bounds(click.ParamType["SearchBounds"]):
     "folder",
     required=True,
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of games; one that is there is resumed.",
+    help="Output folder; an existing one is resumed.",
 )
 @click.option(
     "--games",
     type=click.IntRange(min=0),
     default=1000,
     show_default=True,
-    help="Games to play; 0: until stopped.",
+    help="Number of games; 0: no limit.",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="Games at once. [default: all cores]")
+@click.option(
+    "--threads", type=click.IntRange(min=1), help="Concurrent games. [default: all cores]"
+)
 @click.option("--seed", type=click.IntRange(min=0))
 @click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
 # who plays
@@ -71,7 +73,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     type=click.Choice(["nnue", "two-piece", "kpp", "material"]),
     help="Evaluation of the built-in search. [default: nnue]",
 )
-@click.option("--weights", type=_FILE, help="Weights of the evaluation. [default: the package's]")
+@click.option("--weights", type=_FILE, help="Weights of the evaluation. [default: bundled]")
 @click.option(
     "--fv-scale", type=click.IntRange(min=1), help="FV_SCALE of an NNUE file. [default: 16]"
 )
@@ -101,7 +103,11 @@ class Bounds(click.ParamType["SearchBounds"]):
     show_default=True,
     help="Seconds without a move after which the engine counts as hung.",
 )
-@click.option("--opponent-engine", metavar="COMMAND", help="On one side of --opponent-share games.")
+@click.option(
+    "--opponent-engine",
+    metavar="COMMAND",
+    help="USI engine that plays one side of --opponent-share games.",
+)
 @click.option("--opponent-option", "opponent_options", multiple=True, metavar="NAME=VALUE")
 # how deep
 @click.option("--nodes", type=click.IntRange(min=1), help="Nodes per search.")
@@ -111,7 +117,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     "searches",
     type=Bounds(),
     multiple=True,
-    help="Limits as nodes=N,depth=N,weight=X; given several times, one is drawn per game.",
+    help="Limits as nodes=N,depth=N,weight=X; if repeated, one is drawn per game.",
 )
 # diversity
 @click.option(
@@ -132,7 +138,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     help="Maximum number of random moves after the opening.",
 )
 @click.option(
-    "--multipv", type=click.IntRange(min=1), help="MultiPV lines to sample from and to keep."
+    "--multipv", type=click.IntRange(min=1), help="Number of lines to sample from and to store."
 )
 @click.option(
     "--sample-plies",
@@ -148,7 +154,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     "--candidates",
     "candidate_share",
     type=_SHARE,
-    help="Fraction of the other plies that keep all lines as candidates.",
+    help="Fraction of the other plies that store all lines as candidates.",
 )
 @click.option(
     "--candidate-temperature",
@@ -234,9 +240,9 @@ def command(
     segment_games: int,
     **given: Any,
 ) -> None:
-    """Play games to learn from: the built-in search, or a USI engine, against itself.
+    """Play training games: self-play of the built-in search or a USI engine.
 
-    The same command resumes a folder; a finished game is never lost. Ctrl-C ends it within a
+    The same command resumes a folder; finished games are never lost. Ctrl-C ends it within a
     second.
     """
     import os
@@ -258,7 +264,7 @@ def command(
 
     if nodes or depth:
         if searches:
-            raise click.UsageError("--search stands for --nodes and --depth: give one or the other")
+            raise click.UsageError("--search replaces --nodes and --depth: give one or the other")
         searches = (SearchBounds(nodes=nodes or 0, depth=depth or 0),)
     if engine_command and (evaluation or weights or opponent_eval or opponent_weights):
         raise click.UsageError("--engine takes no --eval and no --weights")

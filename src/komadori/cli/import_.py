@@ -1,4 +1,4 @@
-"""`komadori import`: dlshogi's weights as a model folder."""
+"""`komadori import`: converts dlshogi's weights to a model folder."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ from komadori.model_folder import CARD_FILE
     "--out",
     "output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The model folder to write; the file's name without its ending where left out.",
+    help="Model folder to write. [default: the file's name without suffix]",
 )
 @click.option(
     "--part",
     type=click.Choice(["model", "swa_model"]),
-    help="Of a checkpoint: the trained weights or their average; the average if there is one.",
+    help="Weights of a checkpoint. [default: the average if there is one]",
 )
 @click.option(
     "--activation",
     type=click.Choice(["relu", "swish"]),
-    help="Of a network resnetBxC, whose file doesn't tell. [default: relu]",
+    help="Activation of a resnetBxC network, which the file doesn't contain. [default: relu]",
 )
 @click.option("--eval-coef", type=click.FloatRange(min=0, min_open=True), help="For the card.")
-@click.option("--force", is_flag=True, help="Replace a model that is there.")
+@click.option("--force", is_flag=True, help="Replace an existing model.")
 def command(
     source: Path,
     output: Path | None,
@@ -39,9 +39,9 @@ def command(
     eval_coef: float | None,
     force: bool,
 ) -> None:
-    """Turn SOURCE, a checkpoint (.pth) or a published model (.npz) of dlshogi, into a model folder.
+    """Convert SOURCE, a checkpoint (.pth) or published model (.npz) of dlshogi, to a model folder.
 
-    Only tensors and plain values are read from it; nothing in it is run.
+    Only tensors and plain values are read; no code in the file is executed.
     """
     folder = output or Path(source.stem)
     if folder.exists() and not folder.is_dir():
@@ -71,7 +71,7 @@ def command(
 
 
 def _check_source(source: Path) -> None:
-    """Raise ClickException for what is neither a zip archive nor a pickle, before torch loads."""
+    """Raise ClickException if the file is neither a zip archive nor a pickle."""
     with source.open("rb") as file:
         head = file.read(4)
     if not head.startswith((b"PK", b"\x80")):  # the first byte of a pickle of protocol 2 or later

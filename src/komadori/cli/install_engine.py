@@ -1,4 +1,4 @@
-"""`komadori install-engine`: a file that a GUI can register, with a model and options inside."""
+"""`komadori install-engine`: a launcher with a model and options that a GUI can register."""
 
 from __future__ import annotations
 
@@ -28,15 +28,17 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("model", required=False)
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="The launcher. [default: by the model]"
+    "--out", type=click.Path(path_type=Path), help="Path of the launcher. [default: by the model]"
 )
 @click.option(
     "--player",
     type=click.Choice(PLAYERS),
     help="As in `komadori usi`.",
 )
-@click.option("--option", multiple=True, metavar="NAME=VALUE", help="Another default; repeatable.")
-@click.option("--name", default="", help="The name that GUIs show. [default: by the model]")
+@click.option(
+    "--option", multiple=True, metavar="NAME=VALUE", help="Change an option's default; repeatable."
+)
+@click.option("--name", default="", help="Engine name shown in GUIs. [default: by the model]")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def command(
     model: str | None,
@@ -97,7 +99,7 @@ def _preset(table: OptionTable, name: str, value: str) -> None:
 
 
 def _try_out(player: str, table: OptionTable, target: Path) -> None:
-    """Load what the launcher will load, so that a broken model is noticed now."""
+    """Load what the launcher will load, to notice a broken model now."""
     from komadori.players.searchers import SearcherBuilder
 
     before = os.environ.get(LAUNCHER_FOLDER)
@@ -116,7 +118,7 @@ def _try_out(player: str, table: OptionTable, target: Path) -> None:
 
 
 def _name(name: str, model: str | None, player: str) -> str:
-    """Of the launcher, without its suffix."""
+    """Return the launcher's name without suffix."""
     if name:
         return re.sub(r"[^\w.+-]+", "-", name).strip("-.") or "komadori"
     words = ["komadori"]
@@ -128,17 +130,17 @@ def _name(name: str, model: str | None, player: str) -> str:
 
 
 def script(arguments: list[str]) -> str:
-    """A POSIX shell script that starts this installation's engine."""
+    """Return a POSIX shell script that starts this installation's engine."""
     folder = f'export {LAUNCHER_FOLDER}="$(cd "$(dirname "$0")" && pwd)"'
     words = [sys.executable, "-m", "komadori", "usi", *arguments]
     return f"#!/bin/sh\n{folder}\nexec {shlex.join(words)}\n"
 
 
 def windows_program(arguments: list[str], python: str, machine: str) -> bytes:
-    """An .exe that starts this installation's engine: ShogiHome (Electron) starts no .bat files.
+    """Return an .exe that starts this installation's engine; ShogiHome (Electron) can't start .bat.
 
-    It is distlib's launcher, as pip's console scripts are: the launcher's own code, a line that
-    names the interpreter, a zip archive with `__main__.py`.
+    It is distlib's launcher, as for pip's console scripts: the launcher's code, a line with the
+    interpreter, and a zip archive with `__main__.py`.
     """
     name = "t64-arm.exe" if machine.lower() in ("arm64", "aarch64") else "t64.exe"
     launcher = resources.files("distlib").joinpath(name).read_bytes()
@@ -155,7 +157,7 @@ def windows_program(arguments: list[str], python: str, machine: str) -> bytes:
 
 
 def write_launcher(target: Path, arguments: list[str]) -> None:
-    """Write the launcher whole or not at all, and let it be started."""
+    """Write the launcher atomically and make it executable."""
     if sys.platform == "win32":
         with atomic_writer(target) as file:
             file.write(windows_program(arguments, sys.executable, platform.machine()))

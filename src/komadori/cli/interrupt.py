@@ -1,8 +1,8 @@
 """Ctrl-C and SIGTERM: every command ends within a second or two and says how to resume.
 
-The first signal raises KeyboardInterrupt in the main thread, or sets an event where long work
-watches one. A thread of its own sees the signal at once: where the main thread stays in compiled
-code, or in cleaning up, it removes unfinished files and ends the process.
+The first signal raises KeyboardInterrupt in the main thread, or sets an event that long work
+checks. A separate thread sees the signal at once: if the main thread stays in compiled code or in
+clean-up, it removes unfinished files and ends the process.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from komadori import atomic
 
 T = TypeVar("T")
 
-#: Seconds until a process that doesn't get to handle the signal is ended ...
+#: Seconds until a process that can't handle the signal is ended ...
 _UNHANDLED_SECONDS = 0.8
 #: ... and one that handles it: time for engines to quit and for files to be closed.
 _UNWINDING_SECONDS = 3.0
@@ -30,7 +30,7 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _last_signal = signal.SIGINT
 _hint = ""
 _handled, _is_over = threading.Event(), threading.Event()
-#: Whether work that watches an event was told, and may take its time to end.
+#: Whether work that checks an event was signalled and may take its time to end.
 _is_graceful = False
 #: How long, and whether it has ended.
 _patience_s: float | None = None
@@ -38,7 +38,7 @@ _has_ended = threading.Event()
 
 
 class InterruptError(Exception):
-    """Ends the command with `status()`; `hint` says how to resume, or what was kept."""
+    """Ends the command with `status()`; `hint` tells how to resume, or what was kept."""
 
     def __init__(self, hint: str = "") -> None:
         super().__init__(hint)
@@ -49,18 +49,18 @@ class InterruptError(Exception):
 
 
 def status() -> int:
-    """The exit status that names the signal: 130 after Ctrl-C, 143 after SIGTERM."""
+    """Return the signal's exit status: 130 after Ctrl-C, 143 after SIGTERM."""
     return 128 + int(_last_signal)
 
 
 def hint(text: str) -> None:
-    """What a command that is interrupted from now on says besides: how to resume, what is kept."""
+    """Set the message of later interrupts: how to resume, or what is kept."""
     global _hint
     _hint = text
 
 
 def install() -> None:
-    """Handle the signals from now on; one that the caller's shell ignores stays ignored."""
+    """Install signal handlers; signals ignored by the caller's shell stay ignored."""
     for number in _SIGNALS:
         if signal.getsignal(number) in (signal.SIG_DFL, signal.default_int_handler):
             signal.signal(number, _interrupt)
@@ -71,16 +71,16 @@ def install() -> None:
 
 
 def finish() -> None:
-    """The command has ended: nothing needs to be forced any more."""
+    """Disable forced ending, since the command has ended."""
     _is_over.set()
 
 
 @contextlib.contextmanager
 def interrupt_sets(event: threading.Event, patience_s: float | None = None) -> Iterator[None]:
-    """The first signal sets the event, the second interrupts as usual.
+    """Let the first signal set the event and the second interrupt as usual.
 
-    With `patience_s` the work has so long to end; then the process ends. Only for work that may
-    be killed at any moment; `hint` says beforehand how to resume.
+    With `patience_s` the process ends if the work takes longer. Only for work that may be killed
+    at any time; set `hint` beforehand.
     """
     global _patience_s
 
@@ -105,9 +105,9 @@ def interrupt_sets(event: threading.Event, patience_s: float | None = None) -> I
 
 
 def in_thread(work: Callable[[], T], advice: str = "") -> T:
-    """What `work` returns or raises. A signal leaves it running and ends the command with `advice`.
+    """Run `work` in a thread. A signal ends the command with `advice` without waiting for it.
 
-    Only for work that may be killed at any moment: it isn't told that it ends.
+    Only for work that may be killed at any time.
     """
     results: list[T] = []
     errors: list[BaseException] = []
@@ -169,6 +169,6 @@ def _force() -> None:
     text = _sentence(_hint) + "\n"
     with contextlib.suppress(OSError, ValueError):
         if sys.stderr.isatty():
-            text = "\x1b[?25h\n" + text  # the cursor that a progress bar has hidden
+            text = "\x1b[?25h\n" + text  # show the cursor hidden by a progress bar
         os.write(2, text.encode(errors="replace"))
     os._exit(status())

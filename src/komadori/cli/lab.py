@@ -21,7 +21,7 @@ _FOLDER = click.option(
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
     default=Path("experiments/lab"),
-    show_default="experiments/lab, or the package's",
+    show_default="experiments/lab, or the bundled ones",
     callback=lambda _context, _option, value: experiment_path(value),
     help="Folder of the experiments.",
 )
@@ -36,7 +36,7 @@ _RESULTS = click.option(
 _DATA = click.option(
     "--data",
     multiple=True,
-    help="Training games, a file or a pattern in quotes. [default: the bundled sample]",
+    help="Training games, a file or quoted pattern. [default: the bundled sample]",
 )
 _POSITIONS = click.option(
     "--positions",
@@ -50,7 +50,7 @@ _WIDTH = click.option(
     type=click.IntRange(min=8),
     default=64,
     show_default=True,
-    help="Channels of networks that have 192 in the diary; other learners ignore it.",
+    help="Channels of networks that have 192 in the diary; ignored by other learners.",
 )
 _TEST_POSITIONS = click.option(
     "--test-positions", type=click.IntRange(min=1), default=20_000, show_default=True
@@ -77,7 +77,7 @@ def command() -> None:
 @_FOLDER
 @_RESULTS
 def list_(folder: Path, results: Path) -> None:
-    """List the experiments, their variants, and the runs done with their present settings."""
+    """List the experiments, their variants, and the finished runs with the current settings."""
     from rich.table import Table
 
     from komadori.cli.training_display import print_rich
@@ -109,7 +109,7 @@ def list_(folder: Path, results: Path) -> None:
     "--device",
     default="",
     type=DEVICE,
-    help="Of networks: cpu, cuda, cuda:1, mps. [default: the best there is]",
+    help="Device of networks: cpu, cuda, cuda:1, mps. [default: the best available]",
 )
 @click.option("--threads", type=click.IntRange(min=1), help="CPU threads. [default: all cores]")
 @click.option(
@@ -118,7 +118,7 @@ def list_(folder: Path, results: Path) -> None:
     metavar="1,2,3",
     help="Seeds of every variant. [default: 1,2,3]",
 )
-@click.option("--ray", "address", metavar="ADDRESS", help="On all machines of a Ray cluster.")
+@click.option("--ray", "address", metavar="ADDRESS", help="Run on all machines of a Ray cluster.")
 @_RUNS
 @_FOLDER
 @_RESULTS
@@ -141,7 +141,7 @@ def run(
 
     Every variant runs with three seeds. Finished runs are skipped and interrupted ones resume:
     repeat the command to complete the work. Start it several times, also on other machines with
-    the same folders, to share the runs: small networks train fastest with --threads 1 in one
+    the same folders, to divide the runs: small networks train fastest with --threads 1 in one
     process per core.
     """
     from komadori import training
@@ -158,7 +158,7 @@ def run(
     try:
         chosen = tuple(int(seed) for seed in seeds.split(",") if seed)
     except ValueError as error:
-        raise click.UsageError(f"--seeds {seeds}: numbers with commas between them") from error
+        raise click.UsageError(f"--seeds {seeds}: expected numbers separated by commas") from error
     if not all(0 <= seed < 2**63 for seed in chosen):
         raise click.UsageError(f"--seeds {seeds}: seeds are 0 to 2^63 - 1")
     stop = threading.Event()
@@ -253,12 +253,12 @@ def speed(
     default=Path("runs/lab/report"),
     show_default=True,
 )
-@click.option("--command", "how", default="", help="The command printed with the figures.")
-@click.option("--machine", default="", help="The machine, in words.")
+@click.option("--command", "how", default="", help="Command to print with the figures.")
+@click.option("--machine", default="", help="Description of the machine.")
 @_FOLDER
 @_RESULTS
 def report(out: Path, how: str, machine: str, folder: Path, results: Path) -> None:
-    """Write one page per experiment: the diary's figures beside those measured."""
+    """Write one page per experiment: the diary's figures beside the measured ones."""
     from komadori.lab.pages import write_pages
     from komadori.lab.results import Store
     from komadori.lab.size import LabError
@@ -287,7 +287,7 @@ def _load(folder: Path) -> list[Experiment]:
 
 
 def _chosen(folder: Path, names: tuple[str, ...]) -> list[Experiment]:
-    """The named experiments, each with its named variants and those they need, or all."""
+    """Return the named experiments, each with its named variants and those they need, or all."""
     from komadori.lab.size import LabError
 
     known = {experiment.name: experiment for experiment in _load(folder)}
@@ -296,7 +296,7 @@ def _chosen(folder: Path, names: tuple[str, ...]) -> list[Experiment]:
         one, _, variant = name.partition("/")
         if one not in known:
             raise click.ClickException(
-                f"no experiment {one!r} in {folder}; there are {', '.join(known)}"
+                f"no experiment {one!r} in {folder}; known: {', '.join(known)}"
             )
         wanted.setdefault(one, []).append(variant)
     chosen = []

@@ -1,4 +1,4 @@
-"""`komadori ladder`: players and all their games in one file, ratings with errors."""
+"""`komadori ladder`: players and their games in one file, ratings with errors."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Keep players and results in one file (SQLite): ratings with their errors.
+    """Rate many players: players and games in one SQLite file, ratings with errors.
 
     \b
       komadori ladder new strength.db --time 1
@@ -42,7 +42,7 @@ def command() -> None:
 
 @contextlib.contextmanager
 def _errors() -> Iterator[None]:
-    """What goes wrong as one line."""
+    """Report errors in one line."""
     from komadori.arena import MatchStoreError, WorkerError
     from komadori.usi.client import EngineError
 
@@ -53,7 +53,7 @@ def _errors() -> Iterator[None]:
 
 
 def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """A subcommand on a ladder's file, its errors as one line."""
+    """A subcommand on a ladder file, with one-line errors."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
@@ -73,9 +73,9 @@ def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
 @click.option("--opening-plies", default=8, show_default=True, help="Random plies, or of records.")
 @click.option("--seed", default=0, show_default=True)
 def new(ladder: Path, conditions: Conditions, openings: str, opening_plies: int, seed: int) -> None:
-    """Make a ladder. Its conditions and openings hold for all its games.
+    """Create a ladder. Its conditions and openings apply to all its games.
 
-    A player's own limits (`?nodes=`, `?movetime=`) go before the ladder's.
+    A player's own limits (`?nodes=`, `?movetime=`) override the ladder's.
     """
     from komadori.arena.ladder import Ladder, make_settings
 
@@ -86,10 +86,10 @@ def new(ladder: Path, conditions: Conditions, openings: str, opening_plies: int,
 @_subcommand("add")
 @click.argument("name")
 @click.argument("spec")
-@click.option("--elo", type=float, help="Fix this player's rating: the others are relative to it.")
-@click.option("--note", default="", help="Shown in no table.")
+@click.option("--elo", type=float, help="Fix this player's rating; the others are relative to it.")
+@click.option("--note", default="", help="A note, not shown in tables.")
 def add(ladder: Path, name: str, spec: str, elo: float | None, note: str) -> None:
-    """Add a player, a specification as in `komadori match`."""
+    """Add a player, specified as in `komadori match`."""
     from komadori.arena.ladder import Ladder
 
     with Ladder(ladder) as opened:
@@ -99,7 +99,7 @@ def add(ladder: Path, name: str, spec: str, elo: float | None, note: str) -> Non
 @_subcommand("play")
 @click.option("--games", "-g", default=100, show_default=True, help="Even: openings are paired.")
 @click.option("--player", "-p", "among", multiple=True, help="Only games of these players.")
-@click.option("--against", "-a", multiple=True, help="Only against these.")
+@click.option("--against", "-a", multiple=True, help="Only games against these players.")
 @click.option("--block", default=10, show_default=True, help="Games before the next pairing.")
 @click.option(
     "--concurrency",
@@ -117,7 +117,7 @@ def play(
     block: int,
     concurrency: int,
 ) -> None:
-    """Play more games, each time between the two players whose result tells most."""
+    """Play more games, each between the two players whose result is most informative."""
     from komadori.arena.ladder import Ladder
 
     terminal = console()
@@ -128,7 +128,7 @@ def play(
             bar.update(task, completed=done, description=" – ".join(sorted(record.names)))
 
         def work() -> None:
-            with Ladder(ladder) as opened:  # SQLite's connections belong to one thread
+            with Ladder(ladder) as opened:  # an SQLite connection belongs to one thread
                 opened.play(
                     games,
                     among=among,
@@ -146,7 +146,7 @@ def play(
 @_subcommand("import")
 @click.argument("matches", nargs=-1, required=True, type=click.Path(path_type=Path))
 def import_(ladder: Path, matches: tuple[Path, ...]) -> None:
-    """Take over the games of matches played with `komadori match --out`."""
+    """Import the games of matches played with `komadori match --out`."""
     from komadori.arena.ladder import Ladder
 
     with Ladder(ladder) as opened:
@@ -156,8 +156,8 @@ def import_(ladder: Path, matches: tuple[Path, ...]) -> None:
 
 
 @_subcommand("show")
-@click.option("--pairs", is_flag=True, help="A row per pair of players.")
-@click.option("--markdown", is_flag=True, help="As Markdown tables.")
+@click.option("--pairs", is_flag=True, help="Show one row per pair of players.")
+@click.option("--markdown", is_flag=True, help="Print Markdown tables.")
 def show(ladder: Path, pairs: bool, markdown: bool) -> None:
     """Show the ratings with their 95 % errors, or the results of each pair of players."""
     from komadori.arena.ladder import Ladder
@@ -183,7 +183,7 @@ def show(ladder: Path, pairs: bool, markdown: bool) -> None:
 )
 @force_option
 def games(ladder: Path, player: str | None, output: Path, force: bool) -> None:
-    """Write games to one file of records."""
+    """Export games to one record file."""
     from komadori.arena.ladder import Ladder
     from komadori.records import write_games
     from komadori.records.formats import guess_format
@@ -214,7 +214,7 @@ Rows = tuple[list[str], list[list[str]]]
 
 
 def _rating_rows(fit: Fit) -> Rows:
-    """LOS: the chance that a player is stronger than the next one down."""
+    """Print ratings; LOS: the likelihood that a player is stronger than the next one down."""
     head = ["", "player", "Elo", "±", "games", "won", "drawn", "lost", "score", "LOS"]
     rows = []
     for i, rating in enumerate(fit.ratings):

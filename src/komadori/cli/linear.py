@@ -1,4 +1,4 @@
-"""`komadori linear`: the learners of the linear evaluations."""
+"""`komadori linear`: training of linear evaluations and NNUE."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Learn evaluations for the alpha-beta search from game records."""
+    """Train evaluations of the alpha-beta search on game records."""
 
 
 @command.group()
 def train() -> None:
-    """Learn weights."""
+    """Train weights."""
 
 
 train.add_command(linear_nnue.command)
@@ -33,8 +33,12 @@ command.add_command(linear_loop.command)
 
 @train.command("two-piece")
 @data_options("runs/two-piece")
-@click.option("--iterations", type=click.IntRange(min=1), help="Searches of the lines.")
-@click.option("--positions", type=click.IntRange(min=1), help="Drawn for each of them.")
+@click.option(
+    "--iterations",
+    type=click.IntRange(min=1),
+    help="Number of iterations, each of which searches the lines.",
+)
+@click.option("--positions", type=click.IntRange(min=1), help="Positions per iteration.")
 def two_piece(
     data: tuple[str, ...],
     test_fraction: float,
@@ -46,11 +50,10 @@ def two_piece(
     iterations: int | None,
     positions: int | None,
 ) -> None:
-    """shogi686's evaluation: a weight for every pair of pieces.
+    """Train shogi686's evaluation: a weight for every pair of pieces.
 
-    Each iteration searches the moves of positions drawn from the records and brings the moves
-    that were played before those that weren't. Ctrl-C loses the iteration under way; --resume
-    continues.
+    Each iteration searches the moves of positions drawn from the records and trains the
+    evaluation to prefer the moves played. Ctrl-C loses the current iteration; --resume continues.
     """
     import os
 

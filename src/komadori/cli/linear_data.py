@@ -1,4 +1,4 @@
-"""What the commands that learn a linear evaluation share: data, settings, the progress bar."""
+"""Data, settings and progress display of the `linear train` commands."""
 
 from __future__ import annotations
 
@@ -23,12 +23,17 @@ T = TypeVar("T")
 def data_options(
     folder: str, test_limit: int = 5000
 ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """The options of every `linear train`: `folder` is where the run goes."""
+    """Options of every `linear train`; `folder` is the run's folder."""
     options = (
-        click.option("--data", required=True, multiple=True, help="Records; a file or a pattern."),
+        click.option(
+            "--data", required=True, multiple=True, help="Records; a file or quoted pattern."
+        ),
         click.option("--test-fraction", default=0.01, show_default=True, help="Games held out."),
         click.option(
-            "--test-limit", default=test_limit, show_default=True, help="Positions tested."
+            "--test-limit",
+            default=test_limit,
+            show_default=True,
+            help="Maximum number of test positions.",
         ),
         click.option(
             "-o",
@@ -38,14 +43,14 @@ def data_options(
             show_default=True,
             type=click.Path(file_okay=False, path_type=Path),
         ),
-        click.option("--resume", is_flag=True, help="Go on where the run was saved."),
-        click.option("--threads", type=click.IntRange(min=1), help="All cores where left out."),
+        click.option("--resume", is_flag=True, help="Resume the run."),
+        click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
         click.option(
             "--set",
             "overrides",
             multiple=True,
             metavar="KEY=VALUE",
-            help="Another setting, by its name.",
+            help="Override a setting by name.",
         ),
     )
 
@@ -60,7 +65,7 @@ def data_options(
 def load_split(
     terminal: Console, data: Iterable[str], test_fraction: float, test_limit: int, seed: int
 ) -> tuple[Positions, Positions]:
-    """(to learn from, held out): whole games on one side or the other, no position on both."""
+    """Return (training, held-out) samples, split by game, without common positions."""
     import numpy as np
 
     from komadori import training
@@ -73,7 +78,7 @@ def load_split(
     parts = training.split_by_game(Part(samples, moved), test_fraction, seed)
     split = training.make_split(*parts, test_limit=test_limit, seed=seed)
     terminal.print(
-        f"{len(split.train):,} positions of {split.train_games:,} games to learn from, "
+        f"training on {len(split.train):,} positions of {split.train_games:,} games, "
         f"{len(split.test):,} of {split.test_games:,} games held out "
         f"({split.removed_seen:,} removed as seen, {split.common_positions:,} in both)",
         soft_wrap=True,
@@ -90,7 +95,7 @@ def load_windows(
     window: int,
     threads: int,
 ) -> tuple[PositionWindows, Positions]:
-    """(to learn from, held out): whole files on one side or the other, no position on both."""
+    """Return (training, held-out) samples, split by file, without common positions."""
     import numpy as np
 
     from komadori import records
@@ -122,7 +127,7 @@ def load_windows(
     except (records.RecordError, OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     terminal.print(
-        f"{count:,} positions of {len(train_files):,} files to learn from, in {windows.per_epoch} "
+        f"training on {count:,} positions of {len(train_files):,} files, in {windows.per_epoch} "
         f"windows; {len(held_out):,} of {len(test_files):,} files held out, none of them in both",
         soft_wrap=True,
     )
@@ -130,7 +135,7 @@ def load_windows(
 
 
 def progress_bar(terminal: Console) -> Progress:
-    """With the time left."""
+    """Create a progress bar with the time left."""
     from rich.progress import BarColumn, TimeRemainingColumn
 
     count = "{task.completed}/{task.total}"
@@ -142,10 +147,10 @@ def megabytes(count: int) -> str:
 
 
 class EpochTable:
-    """A line an epoch, at most 80 columns wide: losses above their floors, agreement, and more."""
+    """One line per epoch, at most 80 columns: losses above their lower bounds, agreement, more."""
 
     def __init__(self, losses: Sequence[str], others: Sequence[str]) -> None:
-        """`losses`: of what they are; `others`: titles of what follows, as wide as its text."""
+        """`losses`: names of the losses; `others`: titles of further columns."""
         self._losses, self._others = losses, others
         self._begun = False
 
@@ -156,7 +161,7 @@ class EpochTable:
         agreement: Sequence[float],
         others: Sequence[str],
     ) -> str:
-        """The next line, the first time below its titles. agreement: of `HeldOut`."""
+        """Return the next line, preceded by titles the first time. agreement: from `HeldOut`."""
         parts = [f"{epoch:>5}"]
         parts += ["{:.4f} {:.4f}".format(*loss.above_floor) for loss in losses]
         parts.append(" ".join(f"{100 * agreement[k - 1]:4.1f}" for k in (1, 2, 4, 8)))
@@ -167,5 +172,5 @@ class EpochTable:
         self._begun = True
         titles = ["epoch"] + [f"{title:13}" for title in self._losses]
         titles += [f"{'best 1':6}{'2':>3}{'4':>5}{'8':>5}", *self._others]
-        above = "losses: result, teacher, above their floors; best k: teacher's move there, %"
+        above = "losses: result, teacher, minus lower bounds; best k: agreement with the teacher, %"
         return "\n".join((above, "  ".join(titles), line))

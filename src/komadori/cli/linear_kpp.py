@@ -41,7 +41,7 @@ def kpp(
     teacher_weight: float | None,
     loss: str | None,
 ) -> None:
-    """Train elmo's evaluation, a king and two pieces, on results and a teacher's scores.
+    """Train KPP (king and two pieces, as elmo's evaluation) on results and a teacher's scores.
 
     Ctrl-C saves and ends the run; --resume continues it.
     """

@@ -1,4 +1,4 @@
-"""`komadori linear loop`: elmo's loop, as a configuration of `komadori loop`."""
+"""`komadori linear loop`: a configuration of `komadori loop` for linear evaluations."""
 
 from __future__ import annotations
 
@@ -52,7 +52,11 @@ from komadori.cli.console import say
     help="Most recent rounds to train on.",
 )
 @click.option(
-    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="A setting of the learner."
+    "--set",
+    "overrides",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Override a setting of the learner.",
 )
 def command(
     evaluation: str,
@@ -67,7 +71,7 @@ def command(
     window: int,
     overrides: tuple[str, ...],
 ) -> None:
-    """Alternate teacher games with the weights and training on the games, without a gate.
+    """Alternate between playing teacher games and training on them, without a gating match.
 
     Repeat the command to resume. `komadori loop run` does the same from a settings file, with all
     options.

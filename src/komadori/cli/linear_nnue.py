@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     "--from",
     "begin_with",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A run for the initial weights.",
+    help="Run with the initial weights.",
 )
 @click.option("--epochs", type=click.IntRange(min=1), help="Epochs of training.")
 @click.option(

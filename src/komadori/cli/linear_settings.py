@@ -12,14 +12,14 @@ import click
 T = TypeVar("T")
 _EXPECTED = {
     bool: "true or false",
-    int: "a whole number of at most 64 bits",
+    int: "an integer of at most 64 bits",
     float: "a finite number",
     str: "a text",
 }
 
 
 def read_settings(kind: type[T], given: Mapping[str, object], overrides: Iterable[str]) -> T:
-    """The dataclass `kind` with the options given (None: default) and KEY=VALUE overrides."""
+    """Create the dataclass `kind` from options (None: default) and KEY=VALUE overrides."""
     changes: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     types = {field.name: type(field.default) for field in fields(kind)}  # type: ignore[arg-type]
     for override in overrides:

@@ -1,4 +1,4 @@
-"""`komadori loop`: games, learning, a match, promotion, again."""
+"""`komadori loop`: games, training, a match, promotion, in a loop."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ _FOLDER = click.option(
     "--out",
     "folder",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The loop's; runs/NAME of the config where left out.",
+    help="Folder of the loop. [default: runs/NAME of the config]",
 )
-#: Seconds that a signal leaves to a stage, which may be killed at any moment.
+#: Seconds that a stage gets after a signal; it may be killed at any time.
 PATIENCE_S = 4.0
-_THREADS = click.option("--threads", type=click.IntRange(min=1), help="All cores where left out.")
+_THREADS = click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
 
 
 @click.group()
 def command() -> None:
-    """Play, learn, match, promote, again: a reinforcement loop from one TOML file.
+    """Run a reinforcement learning loop from one TOML file: games, training, match, promotion.
 
-    All of it is files in one folder: each command goes on with what is there, may be killed at
-    any moment, and may run on any machine that sees the folder.
+    The state is the files of one folder: each command resumes from it, can be killed at any
+    time, and can run on any machine that sees the folder.
     """
 
 
@@ -46,7 +46,7 @@ def command() -> None:
 @_FOLDER
 @_THREADS
 def run_command(config: Path, folder: Path | None, threads: int | None) -> None:
-    """Every stage of every generation, one after the other."""
+    """Run every stage of every generation, one after the other."""
     from komadori.generate.loop import run
 
     _work(config, folder, threads, run)
@@ -57,11 +57,11 @@ def run_command(config: Path, folder: Path | None, threads: int | None) -> None:
 @_CONFIG
 @_FOLDER
 @_THREADS
-@click.option("--wait", is_flag=True, help="For what other processes are to make first.")
+@click.option("--wait", is_flag=True, help="Wait for the outputs of other processes.")
 def stage_command(
     name: str, config: Path, folder: Path | None, threads: int | None, wait: bool
 ) -> None:
-    """One stage of every generation: several of these, each with --wait, are a loop."""
+    """Run one stage of every generation; several of these with --wait make up a loop."""
     from komadori.generate.loop import run_stage
 
     _work(config, folder, threads, lambda loop, **how: run_stage(loop, name, wait=wait, **how))
@@ -70,7 +70,7 @@ def stage_command(
 @command.command("status")
 @click.argument("folder", type=click.Path(exists=True, file_okay=False, path_type=Path))
 def status_command(folder: Path) -> None:
-    """What each generation has done. The same with a chart is in the folder's index.html."""
+    """Show the state of each generation. The folder's index.html adds a plot."""
     import json
 
     from komadori.generate.loop import Loop, LoopConfigError, LoopError, config_from_dict
@@ -88,7 +88,7 @@ def status_command(folder: Path) -> None:
 
 
 def work(loop: Loop, threads: int | None, do: Callable[..., bool]) -> None:
-    """Run some of a loop with its live table. Raises InterruptError after a signal."""
+    """Run part of a loop with a live table. Raises InterruptError after a signal."""
     stop = threading.Event()
     hint(f"the same command resumes ({loop.folder})")
     with interrupt_sets(stop, PATIENCE_S), _display(console(err=True), loop) as observer:
@@ -114,7 +114,7 @@ def _work(config: Path, folder: Path | None, threads: int | None, do: Callable[.
 
 @contextlib.contextmanager
 def errors() -> Iterator[None]:
-    """What a loop may meet as the command's error."""
+    """Convert a loop's errors to the command's."""
     from komadori.linear.weights_file import WeightsError
 
     try:

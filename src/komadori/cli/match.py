@@ -30,15 +30,19 @@ if TYPE_CHECKING:
 @click.option("--seed", default=0, show_default=True)
 @click.option("--concurrency", "-j", default=1, show_default=True, help="Games at a time.")
 @click.option("--ray", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
-@click.option("--sprt", nargs=2, type=float, metavar="ELO0 ELO1", help="Stop once decided.")
+@click.option(
+    "--sprt", nargs=2, type=float, metavar="ELO0 ELO1", help="Stop when the test decides."
+)
 @click.option(
     "--records",
     metavar="SUFFIX",
     multiple=True,
-    help="Write each game to --out: kif, csa, usi, ... May be given several times.",
+    help="Write each game to --out: kif, csa, usi, ...; repeatable.",
 )
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for games and page; resumes there."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for games and page; an existing match is resumed.",
 )
 def command(
     a: str,

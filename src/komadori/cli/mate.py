@@ -22,7 +22,7 @@ _WORDS = {
 
 
 def _problems(path: Path) -> list[str]:
-    """The lines of a file that hold an SFEN, each cut down to it (other columns by tabs)."""
+    """Return the SFENs of a file, one per line (or in a tab-separated column)."""
     found = []
     try:
         text = content(path).tobytes().decode("utf-8-sig")
@@ -41,7 +41,7 @@ def _problems(path: Path) -> list[str]:
 def _solve_interruptibly(
     solver: MateSolver, board: Board, nodes: int, plies: int, time_ms: int, shortest: bool
 ) -> MateResult:
-    """Ctrl-C ends the solve."""
+    """End the solver on Ctrl-C."""
     stop = StopFlag()
     with ThreadPoolExecutor(1) as pool:
         found = pool.submit(
@@ -62,11 +62,16 @@ def _solve_interruptibly(
     "files",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file of problems, one SFEN a line (or a column of it, between tabs).",
+    help="File of problems, one SFEN per line (or in a tab-separated column).",
 )
-@click.option("--nodes", default=0, type=click.IntRange(min=0), help="Give up after so many nodes.")
 @click.option(
-    "--plies", default=0, type=click.IntRange(min=0), help="Look for mates no longer than this."
+    "--nodes", default=0, type=click.IntRange(min=0), help="Maximum nodes per problem; 0: no limit."
+)
+@click.option(
+    "--plies",
+    default=0,
+    type=click.IntRange(min=0),
+    help="Maximum length of the mate in plies; 0: any.",
 )
 @click.option(
     "--time",
@@ -74,17 +79,19 @@ def _solve_interruptibly(
     default=60.0,
     show_default=True,
     type=click.FloatRange(min=0, max=1e6),
-    help="Give up on a problem after so many seconds; 0: never.",
+    help="Maximum seconds per problem; 0: no limit.",
 )
-@click.option("--shortest", is_flag=True, help="Look for the shortest mate.")
+@click.option("--shortest", is_flag=True, help="Find the shortest mate.")
 @click.option(
     "--hash-mb",
     default=256.0,
     show_default=True,
     type=click.FloatRange(min=0.0625, max=1 << 20),
-    help="Memory of the table, MiB.",
+    help="Size of the table, MiB.",
 )
-@click.option("--quiet", "-q", is_flag=True, help="Print problems without a mate and the totals.")
+@click.option(
+    "--quiet", "-q", is_flag=True, help="Print only problems without a mate and the totals."
+)
 def command(
     sfens: tuple[str, ...],
     files: tuple[Path, ...],
@@ -95,9 +102,9 @@ def command(
     hash_mb: float,
     quiet: bool,
 ) -> None:
-    """Find the mate by the side to move in each SFEN given, or in files of problems.
+    """Find a mate by the side to move in each SFEN, or in files of problems.
 
-    An SFEN may be followed by moves, as in USI's `position`. Every mate printed was replayed.
+    An SFEN may be followed by moves, as in USI's `position`. Every printed mate has been replayed.
     """
     problems = [*sfens, *(sfen for path in files for sfen in _problems(path))]
     if not problems:

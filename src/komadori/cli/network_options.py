@@ -1,4 +1,4 @@
-"""Options that say where a network runs: checked before any work begins."""
+"""Options for a network's device and backend, checked before any work starts."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import re
 
 import click
 
-#: Of PyTorch and, behind them, ONNX Runtime's; a number tells GPUs apart.
+#: PyTorch's devices, then ONNX Runtime's; a number selects a GPU.
 DEVICES = ("cpu", "cuda", "mps", "xpu", "tensorrt", "directml", "coreml")
-#: `inference.BACKENDS`, which costs an import of numerical libraries.
+#: As in `inference.BACKENDS`, whose import would load numerical libraries.
 BACKENDS = ("openvino", "onnxruntime", "torch")
 
 
 class Device(click.ParamType[str]):
-    """A device's name; empty where the option's default is to choose."""
+    """A device name; empty: choose automatically."""
 
     name = "device"
 

@@ -1,4 +1,4 @@
-"""`komadori perft`: leaf counts of the legal move tree, and how fast they come."""
+"""`komadori perft`: leaf counts of the legal move tree, and their speed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from komadori.cli.interrupt import in_thread
 from komadori.cli.positions import board_of
 from komadori.rules import RulesError
 
-#: No machine gets there.
+#: Deeper than any machine can count.
 MAX_DEPTH = 30
 
 
@@ -21,10 +21,10 @@ MAX_DEPTH = 30
 @click.option(
     "--sfen",
     default="startpos",
-    help="The root: an SFEN, or as in USI's `position`: startpos moves 7g7f.",
+    help="Root position: an SFEN, or as in USI's `position`: startpos moves 7g7f.",
     show_default=True,
 )
-@click.option("--divide", is_flag=True, help="Print the count below each move of the root.")
+@click.option("--divide", is_flag=True, help="Print the count below each root move.")
 @click.option(
     "--repeat",
     default=1,
@@ -35,7 +35,7 @@ MAX_DEPTH = 30
 def command(depth: int, sfen: str, divide: bool, repeat: int) -> None:
     """Count the positions DEPTH plies below the root on one thread.
 
-    The last ply is counted, not made (bulk counting), as public engines do.
+    Uses bulk counting at the last ply, like other engines.
     """
     try:
         board = board_of(sfen)

@@ -1,4 +1,4 @@
-"""Positions as users write them."""
+"""Parsing of positions on the command line."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from komadori.rules import Board
 
 
 def board_of(text: str) -> Board:
-    """An SFEN, or what follows USI's `position`: `startpos moves 7g7f`, `sfen ... moves ...`.
+    """Parse an SFEN, or USI's `position` arguments: `startpos moves 7g7f`, `sfen ... moves ...`.
 
     An SFEN may be followed by moves without the word `sfen`. Raises RulesError.
     """

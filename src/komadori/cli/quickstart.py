@@ -1,4 +1,4 @@
-"""`komadori quickstart`: the whole path once, in about six minutes on two cores."""
+"""`komadori quickstart`: training, export and matches in about six minutes on two cores."""
 
 from __future__ import annotations
 
@@ -42,10 +42,10 @@ from komadori.cli.console import say
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), default=1, show_default=True)
 def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> None:
-    """Train a small network on the bundled games, play it, show the result.
+    """Train a small network on the bundled games, play matches, show the results.
 
-    Ends with status 1 unless the network beats both a one-ply material player and its
-    untrained self with p < 0.05.
+    Exits with status 1 unless the network beats both a one-ply material player and the untrained
+    network with p < 0.05.
     """
     from komadori.cli.quickstart_display import Display
     from komadori.quickstart import Settings, next_commands, run, shortfall

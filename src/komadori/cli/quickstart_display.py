@@ -1,4 +1,4 @@
-"""The quickstart on a terminal: stages, results, a bar with the time left."""
+"""Terminal output of the quickstart: stages, results, a progress line with the time left."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from komadori.training import Report
 
 
 class Display(Observer):
-    """Prints each stage and its results; while a stage lasts, one line that moves."""
+    """Prints each stage and its results, and a progress line during a stage."""
 
     def __init__(self) -> None:
         self._console = console()

@@ -1,4 +1,4 @@
-"""What the commands of `komadori records` share: inputs, conditions, progress, the account."""
+"""Inputs, filters, progress and the final report of the `komadori records` commands."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ from komadori.records.selection import RESULTS, Selection, find_files
 
 #: Exit statuses.
 SOME_SKIPPED, NOTHING_USABLE = 1, 2
-#: How many places a reason is told for, unless all are asked for.
+#: Maximum number of places listed per reason without --verbose.
 PLACES = 3
 
 
 class WriteError(click.ClickException):
-    """The output can't be written; ends with the status of a command that came to nothing."""
+    """The output can't be written; exits with the status of an unusable result."""
 
     exit_code = NOTHING_USABLE
 
 
 class Inputs:
-    """One pass over the files: yields what meets the conditions, and keeps account of the rest.
+    """One pass over the files: yields the selected items and counts the others.
 
-    A file that can't be opened counts as skipped; the others are read all the same.
+    A file that can't be opened counts as skipped; the others are still read.
     """
 
     def __init__(
@@ -66,7 +66,7 @@ class Inputs:
         self.console = console(err=True)
 
     def format_of(self, path: Path) -> Format:
-        """The format that a file is read in."""
+        """Return the format of a file."""
         return self.format or guess_format(path)
 
     def __iter__(self) -> Iterator[Game | Samples]:
@@ -89,7 +89,7 @@ class Inputs:
                 bar.update(task, completed=done)
 
     def games(self) -> Iterator[Game]:
-        """As iteration, of games alone; a file of positions counts as skipped."""
+        """Iterate over games only; files of positions count as skipped."""
         for item in self:
             if isinstance(item, Game):
                 yield item
@@ -97,7 +97,7 @@ class Inputs:
                 self._refuse_positions()
 
     def skip(self, game: Game, reason: str) -> None:
-        """Keep account of a game that was read and can't be used."""
+        """Count a game that was read but can't be used."""
         source = game.source
         path, offset = (source.path, source.offset) if source else (Path("-"), 0)
         self.skipped.append(Skipped(path, offset, offset, offset, reason))
@@ -147,14 +147,14 @@ class Inputs:
         return progress(self.console, *columns, transient=True)
 
     def refuse_nothing(self) -> None:
-        """End the program where nothing was selected, so that an old file stays."""
+        """Exit if nothing was selected, so that an existing file is kept."""
         if not self.used:
             self.finish()
             say("nothing meets the conditions; nothing was written", err=True)
             sys.exit(NOTHING_USABLE)
 
     def finish(self) -> None:
-        """Tell what was left out and why, and end the program with the status that says so."""
+        """Report what was left out and why, and exit with the corresponding status."""
         for note in self.notes:
             say(note, err=True)
         if self.left_out:
@@ -179,14 +179,14 @@ class Inputs:
 
 
 def _kind(reason: str) -> str:
-    """The reason without what differs from case to case."""
+    """Return the reason without its variable parts."""
     reason = re.sub(r"'[^']*'|\"[^\"]*\"", "...", reason)
     reason = re.sub(r"^ply \d+: ", "", reason)
     return re.sub(r"\b\d+\b", "N", reason).split(" in ")[0]
 
 
 def with_inputs(function: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the arguments and options that make its `inputs`."""
+    """Add the arguments and options for `inputs` to a command."""
 
     @click.argument(
         "paths",
@@ -199,21 +199,21 @@ def with_inputs(function: Callable[..., None]) -> Callable[..., None]:
         "--from",
         "source_format",
         type=click.Choice(list(FORMATS)),
-        help="Format of the files; by default their suffix tells.",
+        help="Format of the files. [default: by suffix]",
     )
-    @click.option("--min-rating", type=float, help="Both players rated at least this.")
+    @click.option("--min-rating", type=float, help="Minimum rating of both players.")
     @click.option("--min-plies", type=click.IntRange(min=0), default=0, help="Games this long.")
-    @click.option("--max-plies", type=click.IntRange(min=1), help="Games no longer than this.")
+    @click.option("--max-plies", type=click.IntRange(min=1), help="Maximum length of games.")
     @click.option(
         "--result",
         "results",
         multiple=True,
         type=click.Choice(RESULTS),
-        help="Won by, or ended so; may be given more than once.",
+        help="Winner or kind of ending; repeatable.",
     )
-    @click.option("--player", "--engine", default="", help="A part of either player's name.")
+    @click.option("--player", "--engine", default="", help="Part of either player's name.")
     @click.option(
-        "--verbose", "-v", is_flag=True, help="Tell every place where something is skipped."
+        "--verbose", "-v", is_flag=True, help="List every place where something is skipped."
     )
     @functools.wraps(function)
     def wrapper(
@@ -234,7 +234,7 @@ def with_inputs(function: Callable[..., None]) -> Callable[..., None]:
         except RecordError as error:
             raise click.UsageError(str(error)) from error
         except OSError as error:
-            if error.errno == errno.EPIPE:  # who reads our output has seen enough
+            if error.errno == errno.EPIPE:  # the reader closed the pipe
                 raise
             raise WriteError(str(error)) from error
         inputs.finish()

@@ -1,4 +1,4 @@
-"""`komadori records`: game records counted, converted, split, rid of repeats, shown."""
+"""`komadori records`: counts, converts, splits, deduplicates and shows game records."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ _to = click.option(
     "--to",
     "target",
     type=click.Choice(list(FORMATS)),
-    help="Format to write; by default the output's suffix tells.",
+    help="Output format. [default: by the output's suffix]",
 )
 
 
@@ -57,17 +57,17 @@ _to = click.option(
 def command() -> None:
     """Count, convert, split and show game records.
 
-    FILE... are files or folders (searched at any depth); .xz and .gz are read and written
-    as they are. Formats: csa, kif, ki2, jkf, usi, hcpe3 hold games; hcpe, hcpe2, apery, psv
-    hold single positions.
+    FILE... are files or folders (searched recursively); .xz and .gz are decompressed and
+    compressed. Formats with games: csa, kif, ki2, jkf, usi, hcpe3; with single positions:
+    hcpe, hcpe2, apery, psv.
 
-    Exit status: 0 all was read, 1 some games were skipped (the account says which and why),
-    2 nothing was usable or the command was wrong.
+    Exit status: 0 everything was read, 1 some games were skipped (the report says which and
+    why), 2 nothing was usable, or a usage error.
     """
 
 
 class Output:
-    """A file of either kind that games and positions are written to."""
+    """An output file for games or positions."""
 
     def __init__(self, path: Path, format: Format, encoding: str = "utf-8") -> None:
         self.path = path
@@ -83,7 +83,7 @@ class Output:
         return self.writer.format
 
     def write(self, inputs: Inputs, item: Game | Samples) -> None:
-        """Append; a game that the format can't hold is kept account of as skipped."""
+        """Append; games that the format can't represent are counted as skipped."""
         if isinstance(item, Samples):
             if isinstance(self.writer, GameWriter):
                 raise click.UsageError(
@@ -132,7 +132,7 @@ def _opened(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
 
 
 @command.command()
-@click.option("--distinct", is_flag=True, help="Count distinct positions, too.")
+@click.option("--distinct", is_flag=True, help="Also count distinct positions.")
 @with_inputs
 def stats(inputs: Inputs, distinct: bool) -> None:
     """Count games, plies, results, players, scores."""
@@ -177,7 +177,7 @@ def _told(counts: Counts, files: int) -> Iterator[str]:
         )
     if counts.other_move:
         others = share(counts.other_move, counts.trained)
-        yield f"best move is another than the one played in {others}"
+        yield f"best move differs from the move played in {others}"
     if counts.timed:
         yield f"timed      {share(counts.timed, counts.plies)}"
     if counts.ratings:
@@ -203,7 +203,7 @@ def _told(counts: Counts, files: int) -> Iterator[str]:
 def convert(inputs: Inputs, output: Path, target: str | None, force: bool, encoding: str) -> None:
     """Write the games or positions of all files to one file in another format.
 
-    Positions out of games: one a ply that is trained on, with the best candidate as its move.
+    Games become positions: one per ply that is trained on, with the best candidate as its move.
     """
     written = Output(output, _format_of(output, target), ENCODINGS[encoding])
     with _opened(inputs, force, written):
@@ -227,13 +227,13 @@ def _refuse_empty(part: Output, why: str) -> None:
     type=click.FloatRange(0, 1),
     default=0.1,
     show_default=True,
-    help="Share of the games that goes to the test part.",
+    help="Fraction of the games for the test part.",
 )
 @click.option("--seed", default=0, show_default=True)
 @click.option(
     "--disjoint",
     is_flag=True,
-    help="Drop from the test part the positions that the training part has, too.",
+    help="Remove positions of the training part from the test part.",
 )
 @with_inputs
 def split(
@@ -246,10 +246,10 @@ def split(
     seed: int,
     disjoint: bool,
 ) -> None:
-    """Split games into a training part and a test part, and tell what they share.
+    """Split games into a training part and a test part, and report common positions.
 
-    Which part a game goes to depends on its number and the seed alone. Positions of files
-    without games go by the games that can be made out (one legal move apart).
+    A game's part depends only on its number and the seed. In files of single positions,
+    consecutive positions one legal move apart count as a game.
     """
     parts = [Output(train, _format_of(train, target)), Output(test, _format_of(test, target))]
     if disjoint and parts[1].format.holds_games and parts[1].format.name != "hcpe3":
@@ -300,7 +300,7 @@ def _games_of(samples: Samples, first: int) -> list[tuple[int, Game | Samples]]:
 
 
 def _positions(item: Game | Samples) -> NDArray[np.uint8]:
-    """The hcp of the item's samples."""
+    """Return the hcps of the item's samples."""
     if isinstance(item, Samples):
         return item.hcp
     with contextlib.suppress(RulesError):
@@ -317,12 +317,12 @@ def _positions(item: Game | Samples) -> NDArray[np.uint8]:
     type=click.Choice(["game", "position"]),
     default="game",
     show_default=True,
-    help="game: drop games that repeat another's position and moves. position: train on each "
-    "position once (hcpe3 keeps the games and marks the plies).",
+    help="game: drop games with the same position and moves as another. position: keep each "
+    "position once (hcpe3 keeps the games and marks duplicate plies).",
 )
 @with_inputs
 def dedupe(inputs: Inputs, output: Path, target: str | None, force: bool, by: str) -> None:
-    """Drop repeats; the first stays."""
+    """Remove duplicates, keeping the first."""
     written = Output(output, _format_of(output, target))
     marks = written.format.name == "hcpe3" or not written.format.holds_games
     if by == "position" and not marks:
@@ -350,7 +350,7 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, force: bool, by: st
             else:
                 repeats += 1
         inputs.refuse_nothing()
-    say(f"{repeats:,} repeated {by}s dropped")
+    say(f"{repeats:,} duplicate {by}s dropped")
 
 
 @command.command()

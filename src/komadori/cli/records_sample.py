@@ -1,4 +1,4 @@
-"""`komadori records sample`: the games that the package brings, to try things with."""
+"""`komadori records sample`: writes the bundled games, to try things with."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from komadori.cli.console import counted, say
 
 @click.command()
 @click.argument("output", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--games", type=click.IntRange(min=1), help="Only the first ones. [default: all]")
+@click.option("--games", type=click.IntRange(min=1), help="Number of games. [default: all]")
 @click.option("--force", is_flag=True, help="Replace an existing file.")
 def sample(output: Path, games: int | None, force: bool) -> None:
-    """Write the bundled games of engines to OUTPUT, in the format of its suffix.
+    """Write the bundled engine games to OUTPUT, in the format of its suffix.
 
     Game records: .csa, .kif, .ki2, .jkf, .usi, .hcpe3; for training .hcpe3.
     """

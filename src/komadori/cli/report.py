@@ -1,4 +1,4 @@
-"""`komadori report`: a training run as one page."""
+"""`komadori report`: writes a report page for a training run."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from komadori.model_folder import CARD_FILE, CHECKPOINTS
 @click.option(
     "--data",
     multiple=True,
-    help="The run's training games, where its config doesn't name them: the test part is theirs.",
+    help="The run's training games, if its config doesn't name them; the test part is split off.",
 )
-@click.option("--test", multiple=True, help="The run's test games, if it had any of their own.")
+@click.option("--test", multiple=True, help="The run's test games, if it had separate ones.")
 @click.option(
     "-o",
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the page and the figures; RUN/report where left out.",
+    help="Folder for the page and its plots. [default: RUN/report]",
 )
 @click.option("--device", default="auto", show_default=True, type=DEVICE)
 @force_option
@@ -40,7 +40,7 @@ def command(
     """Write RUN/report/index.html: curves, accuracy by ply and phase, calibration, and the
     positions with the largest loss as boards; each plot as SVG and PNG beside it.
 
-    RUN is a training run's folder, or one that holds one, such as runs/quickstart.
+    RUN is a training run's folder, or a folder that contains one, such as runs/quickstart.
     """
     if out is not None:  # RUN/report is the command's own
         check_outputs({out / "index.html": ("page of ours", is_page)}, (), force=force)
@@ -82,7 +82,7 @@ def command(
 
 
 def _run_inside(folder: Path) -> tuple[Path, bool]:
-    """The run meant, and whether it is a quickstart's, which learns from the bundled sample."""
+    """Find the run, and whether it is a quickstart's, which trains on the bundled sample."""
     from komadori import training
 
     try:

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 
 
 def load_samples(patterns: Iterable[str], cache: str = "") -> records.Samples:
-    """The samples of all files that the paths or patterns name, mapped from the folder `cache`
-    where one is given; skipped games are told."""
+    """Load the samples of all files named by paths or patterns, memory-mapped from the folder
+    `cache` if given; reports skipped games."""
     paths = find_files(patterns)
     try:
         samples = records.map_samples(paths, cache) if cache else records.load_samples(paths)
@@ -29,7 +29,7 @@ def load_samples(patterns: Iterable[str], cache: str = "") -> records.Samples:
 
 
 def load_visits(patterns: Iterable[str], cache: str = "") -> Part:
-    """As `load_samples`, with the candidates' visits as policy targets."""
+    """Like `load_samples`, with the candidates' visits as policy targets."""
     from komadori import training
 
     try:
@@ -47,7 +47,7 @@ def _tell_skipped(samples: records.Samples) -> None:
 
 
 def find_files(patterns: Iterable[str]) -> list[Path]:
-    """`records.selection.match_files`, its error the command's."""
+    """Call `records.selection.match_files`, converting its error to the command's."""
     try:
         return match_files(patterns)
     except records.RecordError as error:

@@ -1,4 +1,4 @@
-"""`komadori train`: train the network of a TOML file."""
+"""`komadori train`: trains the network of a TOML file."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from komadori.shipped import experiment_path
 
 
 class ConfigPath(click.Path):
-    """A file, or an experiment of the package by its name."""
+    """A file, or the name of a bundled experiment."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         return super().convert(experiment_path(Path(value)), param, ctx)
@@ -28,7 +28,7 @@ class ConfigPath(click.Path):
 @click.option(
     "--data",
     multiple=True,
-    help="Training games instead of the config's data.train; a file or a pattern in quotes.",
+    help="Training games instead of the config's data.train; a file or quoted pattern.",
 )
 @click.option(
     "--test", multiple=True, help="Test games instead of a fraction of the training games."
@@ -40,20 +40,20 @@ class ConfigPath(click.Path):
     metavar="KEY=VALUE",
     help="Override one setting, such as loop.batch_size=512.",
 )
-@click.option("--variant", help="The variant of an experiment to train.")
+@click.option("--variant", help="Variant of an experiment.")
 @click.option(
     "-o",
     "--out",
     "run_dir",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The run's folder. [default: runs/NAME of the config]",
+    help="Folder of the run. [default: runs/NAME of the config]",
 )
 @click.option("--resume", is_flag=True, help="Resume from the run's newest checkpoint.")
 @click.option(
     "--from",
     "begin_with",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A run, checkpoint or imported model for the initial weights.",
+    help="Run, checkpoint or imported model with the initial weights.",
 )
 def command(
     config: Path,

@@ -1,4 +1,4 @@
-"""How training shows itself on a terminal: a progress bar and the table of measures."""
+"""Training on a terminal: a progress bar and the table of metrics."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ _ROWS = {
 
 
 class TrainingBar:
-    """A callback for `training.train` and a context manager: one line that moves.
+    """A progress line: a callback for `training.train` and a context manager.
 
-    Test measures are printed above it as they come.
+    Test metrics are printed above it.
     """
 
     def __init__(self, on: Console | None = None) -> None:
@@ -64,7 +64,7 @@ class TrainingBar:
 
 
 def test_line(entry: dict[str, Any]) -> str:
-    """One line for a test entry of the log."""
+    """Format a test entry of the log as one line."""
     return (
         f"step {entry['step']:>7,}  test loss {_number(entry['loss'])}  "
         f"policy {_percent(entry['policy_top1'])}  value {_percent(entry['value_accuracy'])}  "
@@ -73,7 +73,7 @@ def test_line(entry: dict[str, Any]) -> str:
 
 
 def metrics_table(metrics: Metrics, title: str = "") -> Table:
-    """Every measure as a row."""
+    """Return a table with one row per metric."""
     table = Table(title=title or None, title_justify="left", show_header=False)
     values = metrics.to_dict()
     for name, text in _ROWS.items():
@@ -87,7 +87,7 @@ def metrics_table(metrics: Metrics, title: str = "") -> Table:
 
 
 def clock(seconds: float) -> str:
-    """`1:02:03` or `2:03`; `-:--` where not known."""
+    """Format seconds as `1:02:03` or `2:03`; `-:--` if unknown."""
     if not math.isfinite(seconds):
         return "-:--"
     minutes, rest = divmod(round(seconds), 60)
@@ -96,7 +96,7 @@ def clock(seconds: float) -> str:
 
 
 def print_rich(what: object) -> None:
-    """Print to the terminal; long lines are left to it."""
+    """Print to the terminal, which wraps long lines."""
     console().print(what, soft_wrap=True)
 
 

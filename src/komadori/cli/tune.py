@@ -1,4 +1,4 @@
-"""`komadori tune PLAYER PARAMETERS.toml`: an engine's options tuned by games (SPSA)."""
+"""`komadori tune PLAYER PARAMETERS.toml`: tunes an engine's options by games (SPSA)."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
 EXAMPLE = """\
 # komadori tune "model:my.onnx" this-file.toml --out runs/tune
-pairs = 2000              # of games; each plays one opening with both colours
-openings = ""             # a file of openings or games, "sample"; empty: random moves
+pairs = 2000              # pairs of games; each plays one opening with both colours
+openings = ""             # file of openings or games, or "sample"; empty: random moves
 opening_plies = 8
 seed = 0
 
@@ -36,13 +36,13 @@ alpha = 0.602
 gamma = 0.101
 stability = 0.1
 
-[parameters.C_init]       # an option as the engine declares it
+[parameters.C_init]       # option name, as declared by the engine
 start = 144
 min = 50
 max = 400
-step = 20                 # tried so far from the value at the end; default (max - min) / 20
-rate = 0.002              # how much a won game moves the value at the end
-type = "int"              # or "float"; by default int where start, min and max are whole
+step = 20                 # perturbation at the last iteration; default (max - min) / 20
+rate = 0.002              # learning rate at the last iteration, as in fishtest
+type = "int"              # or "float"; default: int if start, min and max are integers
 
 [parameters.C_fpu_reduction]
 start = 27
@@ -55,7 +55,9 @@ max = 100
 @click.argument("player", required=False)
 @click.argument("parameters", required=False, type=click.Path(path_type=Path))
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Folder for results and page; resumes there."
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Folder for results and page; an existing tuning is resumed.",
 )
 @click.option(
     "--concurrency",
@@ -65,16 +67,16 @@ max = 100
     type=click.IntRange(1),
     help="Games at a time.",
 )
-@click.option("--example", is_flag=True, help="Print a file of parameters and stop.")
+@click.option("--example", is_flag=True, help="Print an example parameter file and exit.")
 def command(
     player: str | None, parameters: Path | None, out: Path | None, concurrency: int, example: bool
 ) -> None:
-    """Tune PLAYER's options by games of PLAYER against itself (SPSA).
+    """Tune PLAYER's options by self-play (SPSA).
 
     PLAYER is any player with options, as in `komadori match`: a network's search, alphabeta, or a
     USI engine. PARAMETERS.toml names the options with their ranges; --example prints one. Each pair
-    of games plays one opening with both colours. The folder --out holds every pair and a page with
-    the parameters' paths; the same command resumes there.
+    of games plays one opening with both colours. The folder --out stores every pair and a page with
+    the parameters' paths; the same command resumes.
     """
     if example:
         say(EXAMPLE.rstrip())

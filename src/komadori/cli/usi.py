@@ -34,7 +34,7 @@ standard output. GUIs start it without arguments and set the option DNN_Model.""
 
 
 def main(argv: list[str] | None = None) -> int:
-    """The engine, until `quit` or the end of input. Returns the exit status."""
+    """Run the engine until `quit` or the end of input. Returns the exit status."""
     arguments = _parser().parse_args(argv)
     presets: dict[str, str] = {}
     for pair in arguments.option:
@@ -57,7 +57,7 @@ def main(argv: list[str] | None = None) -> int:
         print(f"komadori usi: {error}", file=sys.stderr)
         return 2
     sink = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # what libraries print must not mix with the protocol
+    os.dup2(2, 1)  # keep library output out of the protocol
     values = options.values()
     server = UsiServer(
         _Source(player),
@@ -76,7 +76,7 @@ def main(argv: list[str] | None = None) -> int:
         signal.signal(signal.SIGINT, signal.SIG_IGN)
         status = 130
     sys.stderr.flush()
-    # Threads of a backend, or a search that doesn't heed, must not keep the process.
+    # Backend threads and unresponsive searches must not keep the process alive.
     os._exit(status)
 
 
@@ -99,7 +99,7 @@ def default_threads(options: OptionTable, presets: Mapping[str, str]) -> dict[st
 
 
 class _Source:
-    """The searchers of a kind of player, imported when the first is built."""
+    """Return the searcher source of a kind of player, imported on first use."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
@@ -128,34 +128,34 @@ def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(prog="komadori usi", description=_DESCRIPTION)
     parser.add_argument(
         "--model",
-        help="the network: a file or folder (as seen from the shell), uniform, random:SEED",
+        help="network: a file or folder (relative to the working directory), uniform, random:SEED",
     )
     parser.add_argument(
         "--player",
         choices=PLAYERS,
         help=f"default: {DEFAULT_PLAYER}; model where --model names a network",
     )
-    parser.add_argument("--eval", help="the evaluation of --player alphabeta")
-    parser.add_argument("--weights", help="the evaluation's file")
-    parser.add_argument("--name", help="the name that GUIs show; default: by the model")
+    parser.add_argument("--eval", help="evaluation of --player alphabeta")
+    parser.add_argument("--weights", help="weights of the evaluation")
+    parser.add_argument("--name", help="engine name shown in GUIs; default: by the model")
     parser.add_argument(
         "--option",
         action="append",
         default=[],
         metavar="NAME=VALUE",
-        help="another default for a USI option; may be given again",
+        help="change the default of a USI option; repeatable",
     )
     return parser
 
 
 def _command_line_model(model: str) -> str:
-    """A model as a shell's user wrote it: a file there is, else a name for `find_model`."""
+    """Resolve a model from the shell: an existing file, else a name for `find_model`."""
     path = Path(model)
     return str(path.resolve()) if path.exists() else model
 
 
 def __getattr__(name: str) -> Any:
-    """`command`, for `komadori`'s list; made when asked for, since it needs click."""
+    """Provide `command` for `komadori`'s list on demand, since it needs click."""
     if name != "command":
         raise AttributeError(name)
     import click
@@ -166,7 +166,7 @@ def __getattr__(name: str) -> Any:
     )
     @click.pass_context
     def command(context: click.Context) -> None:
-        """Play as a USI engine, for GUIs and match runners."""
+        """Run as a USI engine, for GUIs and match runners."""
         sys.exit(main(context.args))
 
     return command

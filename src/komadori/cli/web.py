@@ -1,4 +1,4 @@
-"""`komadori web`: play, analyse and look inside the network in the browser."""
+"""`komadori web`: serves the browser interface."""
 
 from __future__ import annotations
 
@@ -13,15 +13,17 @@ from komadori.extras import install_line
 
 @click.command()
 @click.argument("folders", nargs=-1, type=click.Path(exists=True, file_okay=False, path_type=Path))
-@click.option("--model", default="", help="The network. [default: the engine's]")
-@click.option("--port", type=click.IntRange(0, 65535), help="[default: the first free from 8624]")
-@click.option("--lan", is_flag=True, help="Let other devices in the network in, by a token.")
+@click.option("--model", default="", help="Default network. [default: the engine's]")
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help="[default: the first free port from 8624]"
+)
+@click.option("--lan", is_flag=True, help="Allow other devices on the network, with a token.")
 @click.option("--no-browser", is_flag=True, help="Don't open the browser.")
-@click.option("--player", multiple=True, metavar="SPEC", help="One more opponent; may be repeated.")
+@click.option("--player", multiple=True, metavar="SPEC", help="Additional opponent; repeatable.")
 @click.option(
     "--library",
     type=click.Path(file_okay=False, path_type=Path),
-    help="Folder of the games kept. [default: the user's own]",
+    help="Folder of the game library. [default: the user's]",
 )
 @click.option("--threads", default=0, type=click.IntRange(min=0), help="Of the network.")
 def command(
@@ -36,8 +38,8 @@ def command(
 ) -> None:
     """Serve the pages at 127.0.0.1 and open the browser.
 
-    FOLDERS are searched for networks, training runs, loops, matches and ladders; without any it is
-    the working directory.
+    FOLDERS are searched for networks, training runs, loops, matches and ladders. [default: the
+    working directory]
     """
     try:
         from komadori.web.serve import bind, serve
@@ -65,4 +67,4 @@ def command(
     except OSError as error:
         raise click.ClickException(f"port {port}: {error.strerror or error}") from error
     serve(hub, address, not no_browser, say)
-    os._exit(0)  # threads of a backend must not keep the process
+    os._exit(0)  # backend threads must not keep the process alive

@@ -3,7 +3,7 @@
     player = players.make("model:model.onnx?nodes=100")
     decision = player.play(board, GoCommand())
 
-The grammar of the line stands in `komadori.players.spec`. Building a player imports only what
+The grammar is documented in `komadori.players.spec`. Building a player imports only what
 its kind needs.
 """
 
@@ -28,8 +28,8 @@ __all__ = [
 def make(spec: str | PlayerSpec) -> Player:
     """Build a player from its specification (grammar: `komadori.players.spec`).
 
-    Raises PlayerSpecError where the line names no player, EngineError where an engine can't be
-    started, FileNotFoundError or ValueError where a model can't be loaded.
+    Raises PlayerSpecError for an invalid specification, EngineError if an engine can't be
+    started, FileNotFoundError or ValueError if a model can't be loaded.
     """
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
     if parsed.kind in ("material", "random"):

@@ -1,4 +1,4 @@
-"""Networks as the options name them."""
+"""Loads the networks named by options."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 
 
 def _take_model_defaults(model: str, options: OptionTable) -> Callable[[], None]:
-    """The options' values that a model brings: its card's coefficient, then its .ini. Returns what
-    undoes it.
+    """Apply a model's option defaults: the coefficient in its card, then its .ini. Returns a
+    function that undoes it.
     """
     from komadori.inference import card_of
 
@@ -40,8 +40,8 @@ def _take_model_defaults(model: str, options: OptionTable) -> Callable[[], None]
 
 
 def load_evaluator(options: OptionTable) -> Evaluator:
-    """The network that the model options name, which take the defaults that it brings. Raises what
-    `inference.load` raises, and `usi.models.ModelDefaultsError`.
+    """Load the network named by the model options and apply its option defaults. Raises like
+    `inference.load`, and `usi.models.ModelDefaultsError`.
     """
 
     model = find_model(options.value("DNN_Model"))
@@ -72,7 +72,7 @@ def _load_evaluator(model: str, options: OptionTable) -> Evaluator:
 def _on_devices(
     model: str, backend: str, devices: list[str], threads: int, settings: dict[str, Any]
 ) -> Evaluator:
-    """The network on each of these devices; the CPU named several times is shared out."""
+    """Load the network on each device; repeated CPUs divide the threads."""
     from komadori import inference
 
     cpus = devices.count("cpu")
@@ -92,7 +92,7 @@ def _on_devices(
 
 
 def load_policy(options: OptionTable) -> Evaluator | None:
-    """The network that orders the moves of alpha-beta, where the options name one."""
+    """Load the network that orders alpha-beta's moves, if the options name one."""
     if not (name := options.value("PolicyModel")):
         return None
     from komadori import inference

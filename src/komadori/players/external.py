@@ -1,4 +1,4 @@
-"""Another engine's process as a player."""
+"""External engines as players."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from komadori.usi.protocol import STARTPOS, GoCommand, is_move_text
 if TYPE_CHECKING:
     from komadori.rules import Board
 
-#: An engine that has said nothing for this long beyond its time is taken as hung.
+#: An engine counts as hung after this much silence beyond its time.
 PATIENCE_S = 15.0
 
-#: Options that say after which ply a game is drawn: dlshogi's, YaneuraOu's.
+#: Options for the ply after which a game is drawn: dlshogi's, YaneuraOu's.
 DRAW_PLY_OPTIONS = ("Draw_Ply", "MaxMovesToDraw")
 
-#: The limit where nothing in the command bounds the time (depth, nodes).
+#: Time limit of commands without one (depth, nodes).
 UNBOUNDED_S = 600.0
 
 
 class EnginePlayer(Named):
     """Plays with an engine, under its own limits or the match's.
 
-    Sends the whole game each time, as USI does. Where an engine plays from the start position
-    only, the games must start there (openings as moves, not as positions).
+    Sends the whole game for each move, as in USI. If an engine supports only the start position,
+    openings must be given as moves, not as positions.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class EnginePlayer(Named):
         limits: GoCommand | None = None,
         own_options: Collection[str] = (),
     ) -> None:
-        """`own_options`: names of the engine's options that the user has set."""
+        """`own_options`: names of the engine options set by the user."""
         self._engine = engine
         self._own_options = own_options
         self._draw_ply = 0
@@ -56,7 +56,7 @@ class EnginePlayer(Named):
         self._engine.set_known_options(values)
 
     def _tell_draw_ply(self, draw_ply: int) -> None:
-        """To an engine that has an option for it, which the user hasn't set."""
+        """Set the draw ply if the engine has an option for it that the user hasn't set."""
         self._draw_ply = draw_ply
         if not isinstance(self._engine, UsiEngine) or set(DRAW_PLY_OPTIONS) & set(
             self._own_options
@@ -103,7 +103,7 @@ class EnginePlayer(Named):
 
 
 def start_sfen(board: Board) -> str:
-    """The position before the first of the board's moves."""
+    """Return the position before the board's first move."""
     start = board.copy()
     for _ in range(len(board.moves)):
         start.pop()
@@ -112,7 +112,7 @@ def start_sfen(board: Board) -> str:
 
 
 def time_limit_s(go: GoCommand, turn: int) -> float:
-    """When to give an engine up, in seconds from its `go`."""
+    """Return the time after which an engine counts as hung, in seconds from its `go`."""
     if go.movetime_ms is not None:
         return go.movetime_ms / 1000.0 + PATIENCE_S
     if not go.has_clock or go.nodes is not None or go.depth is not None:

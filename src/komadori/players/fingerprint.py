@@ -1,4 +1,4 @@
-"""What a player is made of on the disk, so that a match notices when it has changed."""
+"""Fingerprints of a player's files, so that a match notices changes."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ from komadori.usi.models import ModelNotFoundError, defaults_file, find_model, i
 
 
 def fingerprint(spec: str | PlayerSpec) -> dict[str, str]:
-    """Path -> SHA-256 (its first 16 hexadecimal digits) of each file that a player names.
+    """Return path -> SHA-256 (first 16 hexadecimal digits) of each file of a player.
 
-    These are the network with its card and defaults, the evaluation's weights (the package's own
-    where none is named), the engine's program, and whatever else an option or an argument of the
-    command names that exists. A folder counts with all its files.
+    These are the network with its card and defaults, the evaluation's weights (bundled ones by
+    default), the engine's program, and any existing file named by an option or argument of the
+    command. A folder counts with all its files.
     """
     parsed = PlayerSpec.parse(spec) if isinstance(spec, str) else spec
     return {str(path): _digest(path) for path in sorted(set(_files(parsed)))}
@@ -60,7 +60,7 @@ def _model_files(name: str) -> Iterator[Path]:
 
 
 def _named(text: str, folder: Path | None) -> Iterator[Path]:
-    """The file or folder that a text names, from here or from the engine's own folder."""
+    """Yield the files named by a text, relative to the working or the engine's folder."""
     if not text or len(text) > 4096 or "\0" in text or text.isdigit():
         return
     for path in (Path(text), folder / text if folder else None):

@@ -1,6 +1,6 @@
-"""The player protocol: something that is asked for a move in a game.
+"""The player protocol: a player returns moves in a game.
 
-A player is used by one thread at a time.
+Only one thread may use a player at a time.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Decision:
-    """A player's answer: a move, or a resignation, or a claim of a win by declaration.
+    """A player's answer: a move, a resignation, or a declaration of a win.
 
-    `illegal` holds the text of an answer that is no legal move here. Scores are the side to
-    move's: centipawns, or plies to mate (negative where it is mated).
+    `illegal` is the text of an answer that isn't a legal move. Scores are from the side to move's
+    view: centipawns, or plies to mate (negative if it is mated).
     """
 
     move: Move | None = None
@@ -35,7 +35,7 @@ class Decision:
 
     @property
     def recorded_cp(self) -> int | None:
-        """The score that a record holds: centipawns, `records.MATE_CP` for a mate."""
+        """The score to record: centipawns, `records.MATE_CP` for a mate."""
         from komadori.records import MATE_CP
 
         if self.mate_plies is not None:
@@ -44,7 +44,7 @@ class Decision:
 
 
 class Named:
-    """Players that say their name in their repr."""
+    """Mixin for a repr with the player's name."""
 
     name: str
 
@@ -53,24 +53,24 @@ class Named:
 
 
 class Player(Protocol):
-    """Anyone who can be asked for a move."""
+    """Anything that chooses moves."""
 
     name: str
 
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
-        """Forget the last game. `seed` seeds the next game's random choices; it is drawn after
-        `draw_ply` plies (0: no limit). A player may have a draw ply of its own.
+        """Start a new game. `seed` seeds its random choices; it is drawn after `draw_ply` plies
+        (0: no limit), unless the player has its own setting.
         """
 
     def play(self, board: Board, go: GoCommand) -> Decision:
-        """Choose in the position of `board`, which has its history and at least one legal move.
+        """Choose a move in the position of `board`, which has its history and a legal move.
 
-        The board is unchanged afterwards. A player with limits of its own may ignore those
-        of `go`, but never its clock. Raises EngineError where an engine outside failed.
+        The board is unchanged afterwards. A player with its own limits may ignore those
+        of `go`, but not its clock. Raises EngineError if an external engine fails.
         """
 
     def close(self) -> None:
-        """Give back processes and devices. May be called twice."""
+        """Release processes and devices. May be called twice."""
 
 
 @runtime_checkable
@@ -80,12 +80,12 @@ class Tunable(Protocol):
     def set_options(self, values: Mapping[str, str]) -> None:
         """Set options of the searcher or engine by name, before `new_game`.
 
-        Raises ValueError or EngineError for an option it hasn't and for a bad value.
+        Raises ValueError or EngineError for an unknown option or a bad value.
         """
 
 
 def effective_limits(own: GoCommand | None, given: GoCommand) -> GoCommand:
-    """A player's own limits where it has any, with the match's clock; else the match's."""
+    """Return a player's own limits, if any, with the match's clock; else the match's limits."""
     if own is None:
         return given
     clock = ("btime_ms", "wtime_ms", "byoyomi_ms", "binc_ms", "winc_ms")

@@ -1,4 +1,4 @@
-"""The kinds of searchers: how the options of each become one. A registry."""
+"""The registry of searcher kinds, and how each is built from its options."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SearcherKind:
-    """One kind of searcher behind the options of `usi.option_tables`."""
+    """A kind of searcher, with options from `usi.option_tables`."""
 
     summary: str
     load: Callable[[OptionTable], Evaluator | None]
-    """The network that the options name, None where there is none."""
+    """Loads the network named by the options, if any."""
     make: Callable[[Evaluator | None, OptionTable], Searcher]
     configure: Callable[[Any, OptionTable], None] = lambda searcher, options: None
-    """Take over options that changed."""
+    """Applies changed options."""
     short: Mapping[str, str] = field(default_factory=dict)
     """Short names of options in a player's specification."""
 
@@ -96,7 +96,7 @@ _NETWORK_NAMES = {
     "precision": "DNN_Precision",
 }
 
-#: By the names of `usi.option_tables.OPTIONS_BY_KIND`.
+#: Keys as in `usi.option_tables.OPTIONS_BY_KIND`.
 SEARCHERS: Mapping[str, SearcherKind] = {
     "model": SearcherKind(
         "tree search (PUCT) with a network",
@@ -120,7 +120,7 @@ SEARCHERS: Mapping[str, SearcherKind] = {
         _NETWORK_NAMES,
     ),
     "alphabeta": SearcherKind(
-        "alpha-beta search over a linear evaluation",
+        "alpha-beta search with NNUE, a linear evaluation or material",
         load_policy,
         _make_alphabeta,
         _configure_alphabeta,
@@ -154,7 +154,7 @@ class SearcherBuilder:
         return searcher
 
     def close(self) -> None:
-        """Close the network of the last searcher built."""
+        """Close the network of the last searcher."""
         if self._evaluator is not None:
             self._evaluator.close()
             self._evaluator = None

@@ -1,4 +1,4 @@
-"""Adapters: searchers as players, players as searchers."""
+"""Adapters between searchers and players."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from komadori.usi.protocol import GoCommand
 if TYPE_CHECKING:
     from komadori.rules import Board
 
-#: Nodes per move where neither the match nor the player sets a limit.
+#: Default nodes per move if neither the match nor the player sets a limit.
 DEFAULT_NODES = 100
 
-#: MiB of a player's tree by default; games have few nodes per move.
+#: Default size of a player's tree, MiB; games have few nodes per move.
 PLAYER_HASH_MB = 64
 
 
@@ -39,8 +39,8 @@ class SearchPlayer(Named):
         has_draw_ply: bool = False,
         configure: Callable[[Mapping[str, str]], None] | None = None,
     ) -> None:
-        """`has_draw_ply`: whether the searcher's draw ply is the user's own. `configure`: changes
-        the searcher's options.
+        """`has_draw_ply`: whether the user set the searcher's draw ply. `configure` changes the
+        searcher's options.
         """
         self.name = name
         #: Ends the search that runs, where its owner gives one.
@@ -91,7 +91,7 @@ def _names_draw_ply(options: OptionTable, names: Iterable[str]) -> bool:
 
 
 def _preset(options: OptionTable, kind: str, values: Mapping[str, str]) -> None:
-    """Set the options of a player's specification, which no model overrides."""
+    """Set the options of a player's specification; models don't override them."""
     try:
         options.preset(values)
     except ValueError as error:
@@ -101,7 +101,7 @@ def _preset(options: OptionTable, kind: str, values: Mapping[str, str]) -> None:
 def _configurator(
     kind: str, searcher: Searcher, options: OptionTable
 ) -> Callable[[Mapping[str, str]], None]:
-    """What changes a player's options between games, those that need no new searcher."""
+    """Return a function that changes options which don't need a new searcher, between games."""
 
     short = SEARCHERS[kind].short
 
@@ -120,14 +120,14 @@ def _configurator(
 
 
 def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
-    """Pass the ply limit of the game to a searcher that has such an option."""
+    """Pass the game's ply limit to a searcher that has such an option."""
     options: Any = getattr(searcher, "options", None)
     if hasattr(options, "draw_ply") and options.draw_ply != draw_ply:
         searcher.options = replace(options, draw_ply=draw_ply)  # type: ignore[attr-defined]
 
 
 class LookPlayer(SearchPlayer):
-    """Plays with a randomised searcher, rebuilt for each game's seed."""
+    """Plays with a randomised searcher, rebuilt for each game with its seed."""
 
     def __init__(
         self, make: Callable[[int | None], Searcher], name: str, on_close: Callable[[], None]
@@ -140,7 +140,7 @@ class LookPlayer(SearchPlayer):
 
 
 class PlayerSearcher:
-    """A player without a search behind the searcher protocol: it answers at once."""
+    """Wraps a player without a search in the searcher protocol."""
 
     def __init__(self, player: Player) -> None:
         self._player = player
@@ -183,7 +183,7 @@ class PlayerSearcher:
         return SearchResult(best_move=decision.move, infos=[info])
 
     def ponderhit(self, limits: Limits) -> None:
-        """Nothing continues: the answer is already there."""
+        """Does nothing, since the result doesn't depend on limits."""
 
     def new_game(self) -> None:
         self._player.new_game()
@@ -271,6 +271,6 @@ def _temperature(text: str) -> float:
 
 
 def _as_seen_from_here(model: str) -> str:
-    """A specification is written by someone who sees the working directory, unlike a GUI."""
+    """Resolve a path relative to the working directory, which a specification may use."""
     path = Path(model)
     return str(path.resolve()) if path.exists() else model

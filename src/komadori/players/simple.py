@@ -1,4 +1,4 @@
-"""Players without a network: random moves, and one ply of material."""
+"""Players without a network: random moves, and one-ply material."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PIECE_CP = (0, 90, 315, 405, 495, 855, 990, 540, 0, 540, 540, 540, 540, 945, 139
 _PROMOTED = 8
 _KING = 8
 
-#: What a capture changes: the piece is lost on the board and won, unpromoted, in hand.
+#: Material gained by a capture: the piece leaves the board and enters the hand, unpromoted.
 _CAPTURE_CP = tuple(
     value + PIECE_CP[kind - _PROMOTED if kind > _KING else kind]
     for kind, value in enumerate(PIECE_CP)
@@ -26,7 +26,7 @@ _CAPTURE_CP = tuple(
 
 
 def material_cp(board: Board) -> int:
-    """Material on the board and in hand, side to move's view, centipawns."""
+    """Return material on the board and in hand, in centipawns, side to move's view."""
     total = 0
     turn = board.turn
     for square in range(81):
@@ -40,7 +40,7 @@ def material_cp(board: Board) -> int:
 
 
 def gain_cp(board: Board, move: Move) -> int:
-    """How much the move changes the mover's material: what it captures and promotes."""
+    """Return the mover's material gain by captures and promotion, in centipawns."""
     gain = _CAPTURE_CP[board.piece_code(move.to_square) & 15]
     if move.promotion:
         origin = move.from_square
@@ -51,13 +51,13 @@ def gain_cp(board: Board, move: Move) -> int:
 
 
 def allowed_moves(board: Board, go: GoCommand) -> list[Move]:
-    """The legal moves, or those of them that `go searchmoves` names."""
+    """Return the legal moves, restricted by `go searchmoves`."""
     moves = list(board.legal_moves)
     return [move for move in moves if move.usi() in go.searchmoves] or moves
 
 
 class RandomPlayer(Named):
-    """Any legal move, each as likely."""
+    """Plays a random legal move, with uniform probability."""
 
     def __init__(self, name: str = "random", seed: int | None = None) -> None:
         self.name = name
@@ -75,10 +75,10 @@ class RandomPlayer(Named):
 
 
 class MaterialPlayer(Named):
-    """Looks one ply ahead and counts pieces.
+    """Looks one ply ahead and counts material.
 
-    It mates in one where it can; else it makes a move after which its material is best, that
-    is, the one that captures and promotes most, ties at random. It sees no reply.
+    It plays a mate in one if there is one; otherwise the move with the best material after it,
+    ties at random. It doesn't consider replies.
     """
 
     def __init__(self, name: str = "material", seed: int | None = None) -> None:

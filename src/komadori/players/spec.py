@@ -7,21 +7,21 @@ Grammar:
 KIND is one of
 
     model:PATH        tree search (PUCT) with a network; PATH may be `uniform` or `random:SEED`
-    policy:PATH       the network's policy, no search: the most likely legal move
+    policy:PATH       the network's policy, no search: the most probable legal move
     one-ply:PATH      the network's value after each legal move, no search
     alphabeta         alpha-beta search; `?Eval=...&EvalFile=...` name its evaluation
-    material          one ply: the move after which the material is best, ties at random
+    material          one ply: the move with the best material after it, ties at random
     random            any legal move
     usi:COMMAND       another USI engine, started by its command line
     gnushogi, gpsusi, sjaakii, fairy-stockfish
                       engines with quirks; ARGUMENT is the program's path
-                      where it isn't on PATH
+                      if it isn't on PATH
 
 A specification with no known KIND is the PATH of a model if such a file or folder exists.
 
-Keys known to every kind: `name` (in results), `seed`, and the limits `nodes`, `depth`,
-`movetime` (ms), which take the place of the match's own. `model`, `policy` and `one-ply`
-know `backend`; every other key is an option of the searcher or of the engine
+Keys of every kind: `name` (in results), `seed`, and the limits `nodes`, `depth`,
+`movetime` (ms), which override those of the match. `model`, `policy` and `one-ply`
+have `backend`; every other key is an option of the searcher or of the engine
 (`?UCT_Threads=2`, `?Hash=64`). Write `%26` for `&` and `%20` for a blank in names and values.
 The option part begins at the last `?` that is followed by KEY=VALUE; a command may hold
 other question marks.
@@ -61,12 +61,12 @@ _OPTIONS = re.compile(r"\A(.*?)\?([^?=&]+=[^?&]*(?:&[^?=&]+=[^?&]*)*)\Z", re.DOT
 
 
 class PlayerSpecError(ValueError):
-    """A specification that names no player. The message says what was expected."""
+    """An invalid player specification. The message says what was expected."""
 
 
 @dataclass(frozen=True)
 class PlayerSpec:
-    """A specification taken apart."""
+    """A parsed player specification."""
 
     kind: str
     argument: str = ""
@@ -74,7 +74,7 @@ class PlayerSpec:
 
     @classmethod
     def parse(cls, text: str) -> PlayerSpec:
-        """Take a specification apart. Raises PlayerSpecError."""
+        """Parse a specification. Raises PlayerSpecError."""
         text = text.strip()
         options: dict[str, str] = {}
         if match := _OPTIONS.match(text):
@@ -103,7 +103,7 @@ class PlayerSpec:
         return spec
 
     def number(self, key: str) -> int | None:
-        """A whole number of the options, None where it isn't given."""
+        """Return an integer option; None if it isn't given."""
         text = self.options.get(key)
         if text is None:
             return None
@@ -113,7 +113,7 @@ class PlayerSpec:
 
     @property
     def limits(self) -> GoCommand | None:
-        """The player's own limits, None where the match's hold."""
+        """The player's own limits; None to use the match's."""
         nodes, depth, movetime = (self.number(key) for key in ("nodes", "depth", "movetime"))
         if nodes is None and depth is None and movetime is None:
             return None

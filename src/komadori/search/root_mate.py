@@ -36,7 +36,7 @@ class RootMate:
         self._result: MateResult | None = None
 
     def start(self, board: Board, plies: int, share: float) -> None:
-        """Start searching for a mate in the background; does nothing if no thread can be started."""
+        """Start searching for a mate in the background; no-op without a free thread."""
         with contextlib.suppress(RuntimeError):
             self._begin(board, plies, 0, share)
 

@@ -203,7 +203,7 @@ class Clock:
 
 
 class Lead:
-    """The second move can't catch up in the planned time (smart pruning in lc0) or doesn't exist."""
+    """The second move can't catch up in the planned time, as in lc0, or doesn't exist."""
 
     drains = False
 
