@@ -350,7 +350,7 @@ def _page(
             for name, match in outcome.matches.items()
         ],
         facts={
-            "command": f"komadori quickstart --seconds {settings.train_seconds:g} "
+            "command": f"komadori quickstart --time {settings.train_seconds:g} "
             f"--games {settings.games} --nodes {settings.nodes} --seed {settings.seed}",
             "network": f"{about['net']}, {about['parameters']:,} parameters",
             "data": f"{data['train_games']:,} games, {data['train_positions']:,} training "
