@@ -1,4 +1,4 @@
-"""How strong the engine that analyses is, and where the players of a game are stronger."""
+"""The strength of the analysing engine, compared with the players of a game."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from importlib import resources
 from komadori.records import Game
 from komadori.rules import BLACK, COLORS
 
-#: The rating of GPSfish from which the diary counts (その49, 2017).
+#: The diary's reference rating of GPSfish (その49, 2017).
 GPSFISH_RATING = 2800.0
-#: A player rated higher may be stronger, where the engine's own rating isn't known.
+#: Players rated higher may be stronger, if the engine's own rating is unknown.
 STRONG_RATING = 2500.0
 
 #: What is said of a network that isn't the package's own, by language.
@@ -22,7 +22,7 @@ UNKNOWN = {
     "ja": "このネットワークの棋力は測定していません。",
 }
 
-#: Professionals by their titles and ranks, and programs known to be among the strongest.
+#: Titles and ranks of professionals, and names of the strongest programs.
 _PROFESSIONAL = re.compile(
     r"(竜王|名人|王位|王座|棋王|叡王|王将|棋聖|[四五六七八九]段|女流[一二三四五六七]段|永世|十段)$"
 )
@@ -36,13 +36,13 @@ _PROGRAM = re.compile(
 
 @dataclass(frozen=True)
 class Match:
-    """A measured match of the engine that analyses, at equal time and threads."""
+    """A measured match of the analysing engine, at equal time and threads."""
 
     opponent: str
     seconds: float
-    """Per move."""
+    """Seconds per move."""
     threads: int
-    """Of each side."""
+    """Threads per side."""
     won: int
     drawn: int
     lost: int
@@ -54,17 +54,17 @@ class Match:
 
 @dataclass(frozen=True)
 class Strength:
-    """What the package knows about the strength of one of its players."""
+    """Measured strength of a bundled player."""
 
     source: str
-    """The page that tells how the figures were measured."""
+    """The page that documents the measurements."""
     player: str
     player_japanese: str
     matches: tuple[Match, ...]
 
     @property
     def rating(self) -> float | None:
-        """Where GPSfish is put at 2800, from all matches against it; None without any."""
+        """Rating with GPSfish at 2800, from all matches against it; None without any."""
         against = [match for match in self.matches if match.opponent == "GPSfish"]
         games = sum(match.games for match in against)
         if not games:
@@ -75,7 +75,7 @@ class Strength:
 
 
 def measured(player: str = "alphabeta") -> Strength:
-    """The measured matches of a kind of player with what the package brings it, from
+    """Return the measured matches of a kind of player with its bundled evaluation, from
     `data/strength.json`.
     """
     text = resources.files("komadori").joinpath("data/strength.json").read_text("utf-8")
@@ -90,7 +90,7 @@ def measured(player: str = "alphabeta") -> Strength:
 
 
 def statement(strength: Strength | None = None) -> dict[str, str]:
-    """How strong the engine is in a sentence, by language; empty where nothing was measured."""
+    """Return a sentence on the engine's strength, by language; empty without measurements."""
     strength = strength or measured()
     if not strength.matches:
         return {}
@@ -137,7 +137,7 @@ class Stronger:
 
 
 def stronger_players(game: Game) -> list[Stronger]:
-    """The players whose verdict may be better than the engine's, by what the record says."""
+    """Return the players who may be stronger than the engine, by the record."""
     found = []
     threshold = measured().rating or STRONG_RATING
     for turn in COLORS:

@@ -1,7 +1,7 @@
 """`komadori usi` and `komadori-usi`: the engine for GUIs and match runners.
 
-A GUI gives an engine ten seconds for its handshake, on a cold disk too: this module imports
-the standard library and the server alone, argparse in place of click. Everything else is
+GUIs allow ten seconds for the handshake, also with a cold disk cache, so this module imports only
+the standard library and the server, and uses argparse instead of click. Everything else is
 imported when the model is loaded, at `isready`.
 """
 
@@ -29,8 +29,9 @@ if TYPE_CHECKING:
 PLAYERS = tuple(OPTIONS_BY_KIND)
 
 _DESCRIPTION = """\
-Play as a USI engine: the lines of the protocol come on standard input, answers go to
-standard output. GUIs start it without arguments and set the option DNN_Model."""
+Run as a USI engine: read the protocol from standard input, write answers to standard output.
+Without options it plays alpha-beta with the bundled NNUE; --player model or --model select
+the tree search, whose network GUIs set by the option DNN_Model."""
 
 
 def main(argv: list[str] | None = None) -> int:

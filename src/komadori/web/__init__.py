@@ -1,6 +1,6 @@
-"""`komadori web`: the server behind the pages in the browser.
+"""`komadori web`: the server of the browser interface.
 
-page -> WebSocket (`protocol`) -> session -> search, analysis, players, all over one network
+page -> WebSocket (`protocol`) -> session -> search, analysis, players, with a shared network
 
 The pages themselves are built from `web/` into `static/`.
 """

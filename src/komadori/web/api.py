@@ -1,4 +1,4 @@
-"""The HTTP API: models, players, records, the library, trainings and matches."""
+"""The HTTP API: models, players, records, the library, training runs and matches."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
     status: {"description": text, "content": _PROBLEM}
     for status, text in (
         (400, "The body can't be read"),
-        (404, "There is none of this name"),
+        (404, "Not found"),
         (413, "Too large, or too many"),
         (422, "The request isn't valid"),
     )
 }
-#: For pages that come from elsewhere (reports, the laboratory): they may do nothing but look.
+#: Sandbox for other pages (reports, the laboratory).
 _SANDBOX = {
     "content-security-policy": (
         "sandbox allow-scripts; default-src 'none'; img-src 'self' data:; font-src data:; "
@@ -60,7 +60,7 @@ def make_api(hub: Hub) -> APIRouter:
 
 
 def _general(api: APIRouter, hub: Hub) -> None:
-    @api.get("/models", summary="The networks that pages may ask for, the default first")
+    @api.get("/models", summary="Available networks, the default first")
     def models() -> list[ModelInfo]:
         return hub.models.infos()
 
@@ -92,7 +92,7 @@ def _general(api: APIRouter, hub: Hub) -> None:
 
 
 def _records(api: APIRouter, hub: Hub) -> None:
-    @api.post("/records", summary="A record of any format and encoding, as games")
+    @api.post("/records", summary="Parse a record of any format and encoding to games")
     def read(
         data: Annotated[bytes, Body(media_type="application/octet-stream")],
         name: Annotated[str, Query(max_length=300)] = "",
@@ -218,7 +218,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
             headers={"content-disposition": f'attachment; filename="game-{game}.{format}"'},
         )
 
-    @api.get("/games/{game}/study", summary="What was found of a game")
+    @api.get("/games/{game}/study", summary="The analysis of a game")
     def study(game: GameNumber) -> shapes.StoredStudy:
         known = stored(library, game)
         if known is None:
@@ -284,17 +284,17 @@ _REASONS = frozenset(GameResult.model_fields["reason"].annotation.__args__)  # t
 def _trainings(api: APIRouter, hub: Hub) -> None:
     trainings = hub.trainings
 
-    @api.get("/runs", summary="Trainings, the newest first")
+    @api.get("/runs", summary="Training runs, the newest first")
     def runs() -> list[shapes.RunInfo]:
         return trainings.runs()
 
-    @api.get("/runs/{name:path}/log", summary="Entries of a training's log")
+    @api.get("/runs/{name:path}/log", summary="Log entries of a training run")
     def run_log(name: Name, since: Annotated[int, Query(ge=0, le=1 << 40)] = 0) -> shapes.LogPart:
         return trainings.log("run", name, since)
 
     @api.get(
         "/runs/{name:path}/report/{file}",
-        summary="The page of `komadori report`, and its pictures",
+        summary="The page of `komadori report`, and its images",
         response_class=Response,
     )
     def run_report(name: Name, file: Annotated[str, Path(max_length=100)]) -> Response:
@@ -317,7 +317,7 @@ def _trainings(api: APIRouter, hub: Hub) -> None:
     ) -> list[shapes.MatchGame]:
         return trainings.match_games(name, offset, limit)
 
-    @api.get("/loops", summary="Loops of playing and learning, the newest first")
+    @api.get("/loops", summary="Learning loops, the newest first")
     def loops() -> list[shapes.LoopInfo]:
         return hub.loops.list()
 

@@ -24,12 +24,12 @@ from komadori.web.session import Hub
 
 STATIC = Path(__file__).parent / "static"
 
-#: HTTP statuses of refusals; the rest is 422.
+#: HTTP statuses of refusals; 422 for others.
 _STATUS = {"unknown_name": 404, "unknown_model": 404, "failed": 500, "too_many": 413}
 
 
 def make_app(hub: Hub, access: Access | None = None, static: Path = STATIC) -> ASGIApp:
-    """The ASGI application around a hub, which it closes at its end."""
+    """Create the ASGI application of a hub, which it closes on shutdown."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -82,7 +82,7 @@ def make_app(hub: Hub, access: Access | None = None, static: Path = STATIC) -> A
 
 
 class _Pages(StaticFiles):
-    """Built assets: names with a hash in them are kept by the browser, the page is asked for."""
+    """Serves built assets: browsers cache names with a hash, and revalidate the page."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)

@@ -1,10 +1,10 @@
-"""What a page is told when it asks for what can't be."""
+"""Errors reported to pages."""
 
 from __future__ import annotations
 
 
 class RefusedError(ValueError):
-    """A request that can't be fulfilled: a code of `protocol.Error` and one line for people."""
+    """A refused request: a code of `protocol.Error` and a one-line message."""
 
     def __init__(self, code: str, message: str) -> None:
         super().__init__(message)

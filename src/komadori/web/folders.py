@@ -1,7 +1,7 @@
-"""What the folders named on the command line hold: models, runs, matches, loops, ladders.
+"""Scans the folders of the command line for models, runs, matches, loops and ladders.
 
-Everything has a name below its folder (`runs/first`), and only names that a scan has found lead
-anywhere: what a page sends is looked up, never joined to a path.
+Everything has a name relative to its folder (`runs/first`). Names sent by pages are looked up in
+the scan, never joined to a path.
 """
 
 from __future__ import annotations
@@ -15,16 +15,16 @@ from pathlib import Path
 
 from komadori.model_folder import CARD_FILE, CHECKPOINTS, WEIGHTS_FILE
 
-#: Folders deeper than this below those named aren't looked into.
+#: Maximum depth of the scan.
 DEPTH = 6
-#: Folders looked into at most, and how long a scan holds.
+#: Maximum number of scanned folders, and how long a scan is valid.
 MOST_FOLDERS = 20_000
 SCAN_S = 5.0
 
-#: What ladders' files are called; which of them are ladders is found on opening.
+#: Suffixes of ladder files; opening tells which are ladders.
 LADDER_SUFFIXES = (".db", ".sqlite", ".sqlite3", ".ladder")
 
-#: Folders that hold nothing of ours and much of others'.
+#: Folders to skip.
 _SKIPPED = frozenset(
     {"node_modules", "__pycache__", "build", "dist", "site-packages", "tensorboard"}
 )
@@ -32,7 +32,7 @@ _SKIPPED = frozenset(
 
 @dataclass
 class Scan:
-    """What was found: name -> path."""
+    """Scan results: name -> path."""
 
     model_files: dict[str, Path] = field(default_factory=dict)
     model_folders: dict[str, Path] = field(default_factory=dict)
@@ -44,7 +44,7 @@ class Scan:
 
 
 class Folders:
-    """A view of some folders that is never older than a few seconds."""
+    """A view of folders, at most a few seconds old."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = [root.resolve() for root in roots]
@@ -60,7 +60,7 @@ class Folders:
             return self._scan
 
     def models(self) -> Iterator[tuple[Path, str, str | None]]:
-        """(path, id, run that it is a checkpoint of) of each model."""
+        """Yield (path, id, run of which it is a checkpoint) for each model."""
         scan = self.scan()
         for name, path in scan.model_files.items():
             yield path, name, None
@@ -98,7 +98,7 @@ class Folders:
 
 
 def _is_database(entry: os.DirEntry[str]) -> bool:
-    """Whether a file is SQLite's, by its first bytes."""
+    """Return whether a file is an SQLite file, by its first bytes."""
     try:
         with Path(entry.path).open("rb") as file:
             return entry.is_file() and file.read(16) == b"SQLite format 3\0"
@@ -107,7 +107,7 @@ def _is_database(entry: os.DirEntry[str]) -> bool:
 
 
 def _take_pages(found: Scan, folder: Path, name: str, files: set[str]) -> None:
-    """A report of the laboratory: pages and pictures."""
+    """A laboratory report: pages and images."""
     for file in sorted(files):
         stem, _, suffix = file.rpartition(".")
         if suffix == "md":

@@ -1,7 +1,7 @@
-"""Who may talk to the server: host, origin, token, and the size of what is sent.
+"""Access control: host, origin, token, and size limits.
 
-A page elsewhere in the browser must not reach the server (its Origin differs), nor a name that
-someone has pointed at 127.0.0.1 (its Host differs), nor, on the LAN, anyone without the token.
+Rejects pages of other sites in the same browser (wrong Origin), DNS rebinding to 127.0.0.1 (wrong
+Host) and, on the LAN, clients without the token.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: Bytes of a request's body, uploads included.
+#: Maximum bytes of a request's body, including uploads.
 MOST_BYTES = 8 << 20
 COOKIE = "komadori_token"
 
@@ -37,7 +37,7 @@ _LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 @dataclass(frozen=True)
 class Access:
-    """`hosts`: names (without port) that the server answers to; `token`: "" for none."""
+    """`hosts`: accepted host names (without port); `token`: "" for none."""
 
     hosts: frozenset[str] = _LOCAL
     token: str = ""
@@ -48,14 +48,14 @@ class Access:
 
 
 class TooLargeError(HTTPException):
-    """The body of a request went beyond the limit."""
+    """The body of a request exceeds the limit."""
 
     def __init__(self) -> None:
         super().__init__(413, f"more than {MOST_BYTES >> 20} MB")
 
 
 class Guard:
-    """ASGI middleware around everything."""
+    """ASGI middleware that checks every request."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -100,7 +100,7 @@ class Guard:
                 "This server needs the token of the address that `komadori web` printed.", 401
             )
         if scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/":
-            answer = RedirectResponse("/", 303)  # the token leaves the address bar
+            answer = RedirectResponse("/", 303)  # removes the token from the address bar
             answer.set_cookie(COOKIE, self._access.token, httponly=True, samesite="strict")
             return answer
         return None
@@ -143,7 +143,7 @@ class Guard:
 
 
 def _name(host: str) -> str:
-    """Host without its port."""
+    """Return the host without port."""
     name, colon, port = host.rpartition(":")
     return name.lower() if colon and port.isdigit() else host.lower()
 

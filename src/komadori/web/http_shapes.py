@@ -1,4 +1,4 @@
-"""What the HTTP API takes and gives."""
+"""Request and response models of the HTTP API."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from komadori.web.shapes import Found, GameResult, Mistake, Shape
 
 
 class Level(Shape):
-    """A strength that a player can be asked to play at."""
+    """A strength level of a player."""
 
     label: str
     playouts: int | None
     temperature: float
     elo: float | None
-    """On the ladder; null where it wasn't measured."""
+    """Rating on the ladder; null if not measured."""
     elo_error: float | None = None
 
 
@@ -24,11 +24,11 @@ class PlayerInfo(Shape):
     """An opponent."""
 
     id: str
-    """For `Opponent.player`."""
+    """Value for `Opponent.player`."""
     name: str
     kind: str
     """model, policy, one-ply, alphabeta, material, random, usi, ...; ladder: its levels are the
-    players of a ladder, each asked for by its rating.
+    players of a ladder, selected by rating.
     """
     takes_playouts: bool
     takes_temperature: bool
@@ -36,7 +36,7 @@ class PlayerInfo(Shape):
 
 
 class HandicapInfo(Shape):
-    """A customary start."""
+    """A standard handicap."""
 
     name: str
     kif: str
@@ -46,14 +46,14 @@ class HandicapInfo(Shape):
 
 
 class Players(Shape):
-    """Whom one can play, and from where."""
+    """Opponents and starting positions."""
 
     players: list[PlayerInfo]
     handicaps: list[HandicapInfo]
 
 
 class GameSummary(Shape):
-    """A game of the library, as lists show it."""
+    """A game of the library, as shown in lists."""
 
     game: int
     black: str
@@ -61,12 +61,12 @@ class GameSummary(Shape):
     source: Literal["played", "imported", "saved", "studied"]
     winner: Literal["black", "white", "draw", "none"]
     end: str
-    """As `GameResult.reason` for games played here, else the record's own word."""
+    """As `GameResult.reason` for games played here, else the record's wording."""
     plies: int
     started: str
-    """ISO 8601 with time zone; of records what they say, "" where they don't."""
+    """ISO 8601 with time zone; for records as given, or ""."""
     is_studied: bool
-    """An analysis is kept with it."""
+    """Whether an analysis is stored."""
     title: str
 
 
@@ -78,7 +78,7 @@ class GameList(Shape):
 
 
 class StoredGame(Shape):
-    """A game of the library, whole."""
+    """A complete game of the library."""
 
     summary: GameSummary
     sfen: str
@@ -87,18 +87,18 @@ class StoredGame(Shape):
     scores_cp: list[int | None]
     """The mover's view."""
     comments: dict[int, str]
-    """By the number of moves made before."""
+    """By number of moves made before."""
     headers: dict[str, str]
     result: GameResult | None
     record: str
-    """The record as the page saved it, with variations (KIF); "" where there is none."""
+    """The record saved by the page, with variations (KIF); "" if none."""
 
 
 class SaveGame(Shape):
-    """A game to keep."""
+    """A game to store."""
 
     position: Annotated[str, Field(max_length=20_000)]
-    """The start and the moves of the main line."""
+    """Start and moves of the main line."""
     black: Annotated[str, Field(max_length=200)] = ""
     white: Annotated[str, Field(max_length=200)] = ""
     title: Annotated[str, Field(max_length=200)] = ""
@@ -110,13 +110,13 @@ class SaveGame(Shape):
 
 
 class Saved(Shape):
-    """Where a game went."""
+    """The stored game."""
 
     game: int
 
 
 class ReadGame(Shape):
-    """A game of a file that was read."""
+    """A game of an uploaded file."""
 
     black: str
     white: str
@@ -129,7 +129,7 @@ class ReadGame(Shape):
     winner: Literal["black", "white", "draw", "none"]
     end: str
     game: int | None
-    """Its number in the library, where it was put there."""
+    """Its number in the library, if stored."""
 
 
 class ReadGames(Shape):
@@ -138,11 +138,11 @@ class ReadGames(Shape):
     format: str
     games: list[ReadGame]
     skipped: list[str]
-    """One line for each part that couldn't be read."""
+    """One line per unreadable part."""
 
 
 class StoredStudy(Shape):
-    """What was found of a game, the best study there is of it."""
+    """The best stored analysis of a game."""
 
     game: int
     model: str
@@ -168,13 +168,13 @@ class RunInfo(Shape):
     last: dict[str, Any]
     """The newest test entry of its log."""
     checkpoints: list[str]
-    """Ids of models, in the order of steps."""
+    """Model ids, ordered by step."""
     has_report: bool
-    """GET /api/runs/{name}/report/ is its page."""
+    """Whether GET /api/runs/{name}/report/ exists."""
 
 
 class LogPart(Shape):
-    """Entries of a log from a number on."""
+    """Log entries from a given number on."""
 
     name: str
     since: int
@@ -184,7 +184,7 @@ class LogPart(Shape):
 
 
 class Terms(Shape):
-    """What games were played under (`komadori.arena.Conditions`)."""
+    """Conditions of games (`komadori.arena.Conditions`)."""
 
     main_ms: int = 0
     byoyomi_ms: int = 0
@@ -204,13 +204,13 @@ class MatchInfo(Shape):
     games: int
     planned: int | None
     wins: int
-    """Of the first player."""
+    """From the first player's view."""
     draws: int
     losses: int
     elo: float | None
     elo_error: float | None
     los: float | None
-    """Likelihood that the first player is the stronger."""
+    """Likelihood that the first player is stronger."""
     terms: Terms
     updated: float
 
@@ -231,26 +231,26 @@ class MatchGame(Shape):
 
 
 class LoopStage(Shape):
-    """What a generation is at."""
+    """The current stage of a generation."""
 
     name: str
     """games, relabel, train, gate, references."""
     done: int
-    """Games, or steps of the training."""
+    """Games, or training steps."""
     total: int | None
 
 
 class LoopReference(Shape):
-    """Games of a generation against a player that is always the same."""
+    """Games of a generation against a fixed reference player."""
 
     name: str
     wins: int
     draws: int
     losses: int
     elo: float | None
-    """Of the generation above that player; null where it won all or lost all."""
+    """The generation's Elo relative to that player; null if it won or lost every game."""
     place: int
-    """Which of the loop's references it is, from 1."""
+    """Index among the loop's references, from 1."""
 
 
 class LoopRound(Shape):
@@ -259,22 +259,22 @@ class LoopRound(Shape):
     number: int
     state: Literal["done", "running", "waiting"]
     stage: LoopStage | None
-    """null: all is done."""
+    """null: finished."""
     games: int | None
     positions: int | None
     played_by: int | None
     """The generation that played its games."""
     verdict: Literal["", "promoted", "dropped"]
     against: int | None
-    """The generation that it was judged against."""
+    """The generation it was matched against."""
     wins: int
     draws: int
     losses: int
     elo: float | None
-    """Of that match; null where it was won or lost wholly, or none was played."""
+    """Elo of that match; null if every game was won or lost, or none played."""
     elo_error: float | None
     rating: float | None
-    """Above generation 0, along the chain of matches."""
+    """Elo relative to generation 0, along the chain of matches."""
     rating_error: float | None
     references: list[LoopReference]
     run: str | None
@@ -284,7 +284,7 @@ class LoopRound(Shape):
 
 
 class LoopInfo(Shape):
-    """A loop of playing and learning."""
+    """A learning loop."""
 
     name: str
     title: str
@@ -296,7 +296,7 @@ class LoopInfo(Shape):
     is_running: bool
     updated: float
     problem: str
-    """Why it can't be read, "" where it can."""
+    """Why it can't be read; "" if it can."""
 
 
 class LadderPlayerInfo(Shape):
@@ -317,7 +317,7 @@ class LadderPlayerInfo(Shape):
 
 
 class LadderPairing(Shape):
-    """All games of two players, seen from the one that stands higher."""
+    """All games of two players, from the higher-rated player's view."""
 
     player: str
     against: str
@@ -350,7 +350,7 @@ class LabPage(Shape):
 
 
 class Problem(Shape):
-    """Why a request was refused."""
+    """A refused request."""
 
     code: str
     """As `protocol.Error.code`."""

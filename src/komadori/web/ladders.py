@@ -1,4 +1,4 @@
-"""Ladders (`komadori.arena.ladder`): their tables, their games, and their players as opponents."""
+"""Ladders (`komadori.arena.ladder`): tables, games, and players as opponents."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from komadori.web.folders import Folders
 from komadori.web.http_shapes import LadderInfo, LadderPairing, LadderPlayerInfo
 from komadori.web.trainings import changed, is_alive, terms_of
 
-#: Kinds of players that a page may have made from a ladder's file: no command of the file is run.
+#: Kinds of ladder players that pages may play; commands in ladder files are never run.
 PLAYABLE = ("model", "policy", "one-ply", "alphabeta", "material", "random")
 
 
@@ -31,20 +31,20 @@ class Rung:
     player: LadderPlayer
     spec: PlayerSpec
     limits: GoCommand | None
-    """Its own, else the ladder's."""
+    """The player's own limits, else the ladder's."""
     rating: Rating
 
 
 @dataclass(frozen=True)
 class _Known:
-    """What a ladder's file holds."""
+    """The contents of a ladder file."""
 
     info: LadderInfo
     rungs: list[Rung]
 
 
 class Ladders:
-    """The ladders of some folders, read anew when their files change. Safe for threads."""
+    """The ladders of some folders, reloaded when their files change. Thread-safe."""
 
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
@@ -52,21 +52,21 @@ class Ladders:
         self._known: dict[str, tuple[tuple[float, int], _Known | None]] = {}
 
     def infos(self) -> list[LadderInfo]:
-        """The newest first."""
+        """Return all ladders, newest first."""
         found = [known.info for known in self._all()]
         for info in found:
             info.is_running = is_alive(self._folders.scan().ladders[info.name], {})
         return sorted(found, key=lambda ladder: -ladder.updated)
 
     def rungs(self) -> list[Rung]:
-        """Players that may be played, of the newest ladder first, each ladder's by rating."""
+        """Return playable players, newest ladder first, each ladder's ordered by rating."""
         known = sorted(self._all(), key=lambda one: -one.info.updated)
         return [rung for one in known for rung in one.rungs]
 
     def games(
         self, name: str, player: str, against: str, offset: int, limit: int
     ) -> list[GameRecord]:
-        """The newest first. Raises RefusedError."""
+        """Return games, newest first. Raises RefusedError."""
         path = self._folders.scan().ladders.get(name)
         if path is None or self._read(name, path) is None:
             raise RefusedError("unknown_name", f"no ladder {name!r}")
@@ -85,7 +85,7 @@ class Ladders:
                 yield known
 
     def _read(self, name: str, path: Path) -> _Known | None:
-        """None for a file that is no ladder."""
+        """Read a ladder; None if the file isn't one."""
         try:
             about = path.stat()
         except OSError:
@@ -143,7 +143,7 @@ def _player(player: LadderPlayer, rating: Rating) -> LadderPlayerInfo:
 
 
 def _pairings(tallies: list[Tally], fit: Fit) -> list[LadderPairing]:
-    """Both colours together, seen from the player that stands higher."""
+    """Combine both colours, from the higher-rated player's view."""
     place = {rating.name: n for n, rating in enumerate(fit.ratings)}
     found: dict[tuple[str, str], LadderPairing] = {}
     for tally in tallies:

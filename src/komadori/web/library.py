@@ -1,7 +1,7 @@
-"""The games kept on this machine, in SQLite.
+"""The library of games, in SQLite.
 
-A move is on the disk before the page is told of it, so that a killed process loses none. Every
-position of a game is indexed by its Zobrist key, which finds games by where they have been.
+A move is on disk before the page is notified, so a killed process loses none. Every position of a
+game is indexed by its Zobrist key, to find games by position.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from komadori.web.http_shapes import GameSummary
 
 Source = Literal["played", "imported", "saved", "studied"]
 
-#: Plies whose positions are indexed, more than any real game has.
+#: Maximum number of indexed plies, more than real games have.
 INDEXED_PLIES = 1000
 SCHEMA = 1
 
@@ -50,7 +50,7 @@ CREATE TABLE facts(name TEXT PRIMARY KEY, value TEXT NOT NULL);
 
 @dataclass
 class Entry:
-    """A game as the library keeps it. Scores are the mover's view."""
+    """A stored game. Scores are from the mover's view."""
 
     sfen: str
     moves: list[str]
@@ -69,12 +69,12 @@ class Entry:
 
     @property
     def digest(self) -> str:
-        """The same for the same moves from the same start between the same players."""
+        """Digest of start position, moves and players."""
         text = "\n".join([self.sfen, " ".join(self.moves), self.black, self.white])
         return hashlib.sha256(text.encode()).hexdigest()
 
     def to_game(self) -> Game:
-        """As `komadori.records` holds games."""
+        """Convert to `komadori.records.Game`."""
         plies = len(self.moves)
         return Game.from_usi(
             self.moves,
@@ -97,7 +97,7 @@ _WINNER_NAMES = {winner: name for name, winner in _WINNERS.items()}
 
 
 def _ends() -> dict[str, End]:
-    """The ends by both their names: of games played here, and of records."""
+    """Return the names of endings: of games played here, and of records."""
     from komadori.arena.store import ENDS
 
     played = {reason: End[name] for reason, name in ENDS.items()}
@@ -105,7 +105,7 @@ def _ends() -> dict[str, End]:
 
 
 def entry_of(game: Game, source: Source) -> Entry:
-    """A game of a record. Raises RulesError where a move isn't legal."""
+    """Create an entry from a record's game. Raises RulesError for illegal moves."""
     headers = dict(game.headers)
     return Entry(
         sfen=game.initial_sfen,
@@ -129,10 +129,10 @@ def now() -> str:
 
 
 class Library:
-    """The file of games, and beside it the folder of what studies found. Safe for threads."""
+    """The database of games, and beside it the folder of analyses. Thread-safe."""
 
     def __init__(self, folder: Path | None = None) -> None:
-        """`folder`: None for the user's own."""
+        """`folder`: None for the user's data folder."""
         self.folder = folder or user_folder() / "web"
         self.folder.mkdir(parents=True, exist_ok=True)
         (self.folder / "studies").mkdir(exist_ok=True)
@@ -165,7 +165,7 @@ class Library:
             self._database.execute("COMMIT")
 
     def _renew_index(self) -> None:
-        """Zobrist keys may change with a version: then every game is indexed anew."""
+        """Reindex all games if Zobrist keys have changed with the version."""
         current = f"{Board().key} {INDEXED_PLIES}"
         row = self._database.execute("SELECT value FROM facts WHERE name='start'").fetchone()
         if row is not None and row["value"] == current:
@@ -177,7 +177,7 @@ class Library:
             database.execute("INSERT OR REPLACE INTO facts VALUES('start', ?)", (current,))
 
     def _index(self, game: int, sfen: str, moves: Sequence[str], first: int = 0) -> None:
-        """The positions after `first` and more moves."""
+        """Index the positions from `first` moves on."""
         board = Board(sfen)
         keys = [board.key]
         for move in moves[:INDEXED_PLIES]:
@@ -189,7 +189,7 @@ class Library:
     # -- games
 
     def add(self, entry: Entry) -> int:
-        """Keep a game; its number."""
+        """Store a game and return its number."""
         with self._writing() as database:
             cursor = database.execute(
                 "INSERT INTO games(source, title, black, white, winner, end, started, digest, "
@@ -201,7 +201,7 @@ class Library:
         return game
 
     def add_once(self, entry: Entry) -> int:
-        """As `add`, or the number of the same game that is there already."""
+        """Like `add`, but return the number of an identical stored game."""
         with self._lock:
             row = self._database.execute(
                 "SELECT id FROM games WHERE digest=?", (entry.digest,)
@@ -209,7 +209,7 @@ class Library:
             return int(row["id"]) if row else self.add(entry)
 
     def replace(self, game: int, entry: Entry) -> None:
-        """Another content for a game. Raises RefusedError."""
+        """Replace a game. Raises RefusedError."""
         with self._writing() as database:
             old = self._find(game)
             database.execute(
@@ -263,8 +263,8 @@ class Library:
         offset: int = 0,
         limit: int = 50,
     ) -> tuple[list[GameSummary], int]:
-        """Games newest first, and how many there are. `text` is looked for in players and title,
-        `player` in players; `position`: games in which it stood on the board.
+        """Return games, newest first, and their number. `text` is searched in players and title,
+        `player` in players; `position`: games that contain it.
         """
         where: list[str] = ["1"]
         values: list[str | int] = []
@@ -321,7 +321,7 @@ class Library:
         done: int,
         total: int,
     ) -> Path:
-        """Keep account of a study; the file of its journal. `weight`: the better study has more."""
+        """Register a study and return its journal file. `weight`: higher for better studies."""
         text = json.dumps(settings, sort_keys=True)
         name = f"{game}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
         with self._writing() as database:
@@ -333,8 +333,8 @@ class Library:
         return self.folder / "studies" / name
 
     def best_study(self, game: int) -> tuple[str, str, Path] | None:
-        """Model, effort and journal of the most complete study of a game, of equals
-        that with the greater effort; None for none.
+        """Return model, effort and journal of the most complete study of a game, preferring
+        greater effort; None if there is none.
         """
         with self._lock:
             row = self._database.execute(
@@ -397,7 +397,7 @@ def _entry(row: sqlite3.Row) -> Entry:
 
 
 def _signed(key: int) -> int:
-    """64 bits as SQLite holds them."""
+    """Convert an unsigned 64-bit number to SQLite's signed one."""
     return key - (1 << 64) if key >= 1 << 63 else key
 
 

@@ -1,4 +1,4 @@
-"""Loops of playing and learning, read from their folders (`komadori.generate.loop`)."""
+"""Learning loops, read from their folders (`komadori.generate.loop`)."""
 
 from __future__ import annotations
 
@@ -100,7 +100,7 @@ def _was_played(verdict: Verdict | None, folder: Path) -> bool:
 
 
 def _stage(loop: Loop, number: int) -> tuple[LoopStage | None, bool]:
-    """What there is to do next and how far it is, and whether it was begun; None: all is done."""
+    """Return the next stage, its progress, and whether it has started; None: finished."""
     for stage in STAGES.values():
         if stage.is_done(loop, number):
             continue
@@ -154,7 +154,7 @@ def _references(loop: Loop, number: int) -> list[LoopReference]:
 
 
 def _written(folder: Path) -> float:
-    """When anything of a generation was written last: its own files and its stages' folders."""
+    """Return the last modification of a generation's files and stage folders."""
     newest = changed(folder)
     with contextlib.suppress(OSError):
         for entry in folder.iterdir():

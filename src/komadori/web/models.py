@@ -1,4 +1,4 @@
-"""The networks that pages may ask for, by id, and those that are loaded."""
+"""The available networks, by id, and the pool of loaded ones."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ from komadori.web.folders import Folders
 from komadori.web.shapes import Engine as EngineName
 from komadori.web.shapes import ModelInfo
 
-#: Networks kept loaded; those in use aren't closed for others.
+#: Maximum number of loaded networks that aren't in use.
 KEPT = 4
 
 
 @dataclass
 class Engine:
-    """A loaded network, shared by all who lease it."""
+    """A loaded network, shared by its users."""
 
     model: ModelInfo
     shared: SharedEvaluator
     options: dict[str, Any]
-    """Settings of the search that the model brings."""
+    """Search settings of the model."""
     facts: dict[str, str]
-    """What it is: results hold for this one only."""
+    """Identity of the network; stored results are valid only for it."""
     users: int = 0
     used_at: float = field(default_factory=time.monotonic)
 
@@ -55,7 +55,7 @@ class Engine:
         self._single_lock = threading.Lock()
 
     def evaluate(self, board: Board) -> tuple[Floats, float]:
-        """The policy's logits [labels] and the value of one position. Raises InferenceError."""
+        """Return policy logits [labels] and value of one position. Raises InferenceError."""
         with self._single_lock:
             planes = encode_boards([board], self._single.features)
             policy, value = evaluate(self._single, *planes)
@@ -66,10 +66,10 @@ class Engine:
 
 
 class Models:
-    """The list of networks, and the pool of those that are loaded. Safe for threads."""
+    """The list of networks, and the pool of loaded ones. Thread-safe."""
 
     def __init__(self, folders: Folders, default: str = "", threads: int = 0) -> None:
-        """`default`: a model as `find_model` takes it, "" for the engine's own."""
+        """`default`: a model name for `find_model`; "" for the engine's default."""
         self._folders = folders
         self._threads = threads
         self.default_engine: EngineName = "model" if names_network(default) else DEFAULT_PLAYER
@@ -80,11 +80,11 @@ class Models:
         self._is_closed = False
 
     def infos(self) -> list[ModelInfo]:
-        """The default first."""
+        """Return all models, the default first."""
         return [entry[0] for entry in self._entries().values()]
 
     def paths(self) -> list[tuple[ModelInfo, str]]:
-        """Each with its path."""
+        """Yield each model with its path."""
         return list(self._entries().values())
 
     def _entries(self) -> dict[str, tuple[ModelInfo, str]]:
@@ -100,7 +100,7 @@ class Models:
         return self._default[0] if self._default else None
 
     def find(self, model: str | None) -> tuple[ModelInfo, str]:
-        """The entry of an id (None: the default) and its path. Raises RefusedError."""
+        """Return the entry and path of an id (None: the default). Raises RefusedError."""
         if model is None:
             if self._default is None:
                 raise RefusedError("no_engine", "there is no network: start with --model")
@@ -125,7 +125,7 @@ class Models:
 
     @contextlib.contextmanager
     def lease(self, model: str | None) -> Iterator[Engine]:
-        """The loaded network of an id for the time of the block."""
+        """Lease the loaded network of an id during the block."""
         engine = self.acquire(model)
         try:
             yield engine
@@ -133,7 +133,7 @@ class Models:
             self.release(engine)
 
     def acquire(self, model: str | None) -> Engine:
-        """Load a network, or take up one that is loaded; `release` gives it back. Blocks.
+        """Lease a network, loading it if necessary; `release` returns it. Blocks.
 
         Raises RefusedError.
         """
@@ -208,7 +208,7 @@ def _default_entry(name: str) -> tuple[ModelInfo, str] | None:
 
 
 def _info(path: Path, model_id: str, run: str | None) -> ModelInfo:
-    """What the card beside a model says. Raises OSError or ValueError for a damaged card."""
+    """Read the card beside a model. Raises OSError or ValueError for a damaged card."""
     card_path = path / CARD_FILE if path.is_dir() else path.with_suffix(".json")
     card = json.loads(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
     net = card.get("net")

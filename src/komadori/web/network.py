@@ -20,14 +20,14 @@ from komadori.web.models import Models
 from komadori.web.positions import read_position, turn_of
 from komadori.web.shapes import ModelInfo, PolicyMove
 
-#: Checkpoints of one request.
+#: Maximum number of checkpoints per request.
 MOST_CHECKPOINTS = 500
-#: Networks kept in torch for their attention.
+#: Maximum number of networks loaded in torch for attention.
 KEPT = 2
 
 
 class Network:
-    """Answers the questions of pages. Its methods block: they belong in threads."""
+    """Answers requests about networks. Its methods block: call them in threads."""
 
     def __init__(self, models: Models, folders: Folders) -> None:
         self._models = models
@@ -71,7 +71,7 @@ class Network:
         board = read_position(request.position)
         info, _ = self._models.find(request.model)
         features = info.features
-        if not features:  # no card says it
+        if not features:  # unknown without a card
             with self._models.lease(request.model) as engine:
                 features = engine.shared.evaluator.features
         table = FEATURES[features]
@@ -118,7 +118,7 @@ class Network:
             raise RefusedError("not_possible", f"{info.name} has {heads} heads in this layer")
         chosen = weights.mean(0) if request.head is None else weights[request.head]
         order = _real(np.arange(81), board)
-        squares = chosen[:81, :81][np.ix_(order, order)]  # of the real board
+        squares = chosen[:81, :81][np.ix_(order, order)]  # in board coordinates
         hands = chosen[:81, 81:].sum(1)[order]
         return protocol.AttentionAnswer(
             id=request.id,
@@ -161,7 +161,7 @@ class Network:
     # -- checkpoints
 
     def checkpoints(self, run: str) -> list[tuple[ModelInfo, str]]:
-        """Models of a run in the order of steps. Raises RefusedError."""
+        """Return the models of a run, ordered by step. Raises RefusedError."""
         if run not in self._folders.scan().runs:
             raise RefusedError("unknown_name", f"no run {run!r}")
         found = [self._models.find(i.id) for i in self._models.infos() if i.run == run]
@@ -226,5 +226,5 @@ def _legal_mass(board: Board, logits: Any, labels: str) -> float | None:
 
 
 def _real(cells: Any, board: Board) -> Any:
-    """Squares as the side to move sees them to those of the board, and back."""
+    """Map squares between the side to move's view and the board, in either direction."""
     return 80 - cells if board.turn == WHITE else cells

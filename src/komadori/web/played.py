@@ -1,4 +1,4 @@
-"""Games played in the browser: people and engines, clocks, the library."""
+"""Games played in the browser: humans and engines, clocks, storage."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ from komadori.web.shapes import (
     Thought,
 )
 
-#: In a game from a handicap the engine doesn't resign before so many moves.
+#: Minimum moves before the engine resigns in a handicap game.
 NO_RESIGNATION_PLIES = 60
-#: Time for a move of an engine without limits of its own, in a game without a clock.
+#: Time per move of engines without limits, in games without a clock.
 UNTIMED_MS = 1000
-#: A person's move may come so late over the network without losing on time.
+#: Tolerated network delay of a human's move.
 GRACE_MS = 300
-#: How long a game waits for a page before it is broken off.
+#: How long a game waits for a page before it is interrupted.
 ABANDONED_S = 60.0
 
 _EVEN = Board(HANDICAPS["even"].sfen).sfen().rpartition(" ")[0]
@@ -53,7 +53,7 @@ class _Seat:
 
 @dataclass
 class _Made:
-    """A move made, and the clocks before it."""
+    """A move, and the clocks before it."""
 
     time_ms: int
     score_cp: int | None
@@ -61,7 +61,7 @@ class _Made:
 
 
 class PlayedGame:
-    """A game in progress. Everything but the players' thinking happens in the event loop."""
+    """A game in progress. Everything but thinking runs in the event loop."""
 
     def __init__(
         self,
@@ -111,7 +111,7 @@ class PlayedGame:
         self.number = library.add(self._entry)
 
     async def begin(self) -> None:
-        """Prepare the engines, then let the side to move think."""
+        """Prepare the engines and start the first turn."""
         draw_ply = self._board.ply - len(self._board.moves) - 1 + self._conditions.max_plies
         loop = asyncio.get_running_loop()
         for seat in self._seats:
@@ -120,7 +120,7 @@ class PlayedGame:
         self._begin_turn()
         self._tell()
 
-    # -- who looks on
+    # -- watchers
 
     def watch(
         self, watcher: object, request: int, send: Callable[[Shape, str | None], None]
@@ -194,7 +194,7 @@ class PlayedGame:
         return self._turn_used_ms + (time.perf_counter() - self._turn_began) * 1000
 
     def _begin_turn(self) -> None:
-        """The side to move has begun to think, unless the rules have ended the game."""
+        """Start a turn, unless the rules have ended the game."""
         end = judge(self._board, self._conditions)
         if end is not None:
             self._finish(GameResult(winner=end[0], reason=end[1], detail=end[2]))
@@ -216,7 +216,7 @@ class PlayedGame:
             self._flag = loop.call_later((left + GRACE_MS) / 1000 + 0.01, self._time_is_up)
 
     def _end_turn(self) -> None:
-        """Nobody is to think now."""
+        """Stop thinking."""
         self._turn_used_ms = self._used_ms()
         if self._flag is not None:
             self._flag.cancel()
@@ -234,7 +234,7 @@ class PlayedGame:
         self._tell()
 
     async def _think(self, engine: SeatedPlayer, cancelled: threading.Event) -> None:
-        """Let an engine move. Cancelled where its move isn't wanted any more."""
+        """Let an engine move; cancelled if its move is no longer needed."""
         board, side = self._board.copy(), self._board.turn
         left = list(self._left_ms)
         left[side] = max(left[side] - self._turn_used_ms, 0.0)
@@ -297,10 +297,10 @@ class PlayedGame:
         self._begin_turn()
         self._tell()
 
-    # -- what people do
+    # -- actions of humans
 
     def move(self, text: str) -> None:
-        """The move of the person whose turn it is. Raises RefusedError."""
+        """Make the move of the human whose turn it is. Raises RefusedError."""
         self._must_play()
         if self._seats[self._board.turn].engine is not None:
             raise RefusedError("not_possible", "it is the engine's turn")
@@ -340,7 +340,7 @@ class PlayedGame:
             raise RefusedError("not_possible", f"the game is {self._phase}")
 
     def _person(self) -> int:
-        """The side that a person acts for: the one to move, else the only one."""
+        """Return the side a human acts for: the one to move, else the only one."""
         sides = [side for side in (0, 1) if self._seats[side].engine is None]
         if not sides:
             raise RefusedError("not_possible", "no person plays in this game")
@@ -393,7 +393,7 @@ class PlayedGame:
         self._keep()
 
     def _keep(self) -> None:
-        """Put the game as it stands on the disk."""
+        """Store the current state of the game."""
         entry = self._entry
         entry.moves = [move.usi() for move in self._board.moves]
         entry.times_ms = [made.time_ms for made in self._made]
@@ -404,7 +404,7 @@ class PlayedGame:
             self._library.replace(self.number, entry)
 
     async def close(self) -> None:
-        """Break the game off if it isn't over, and give the players back."""
+        """Interrupt the game if it isn't over, and release the players."""
         if self._is_closed:
             return
         self._is_closed = True
@@ -418,7 +418,7 @@ class PlayedGame:
 
 
 class Games:
-    """The games that are played now."""
+    """The running games."""
 
     def __init__(self, library: Library, opponents: Opponents, pool: ThreadPoolExecutor) -> None:
         self._library = library
@@ -426,7 +426,7 @@ class Games:
         self._pool = pool
         self._games: dict[int, PlayedGame] = {}
 
-    #: Games played at once.
+    #: Maximum number of concurrent games.
     MOST = 100
 
     async def start(self, request: protocol.StartGame) -> PlayedGame:
@@ -472,7 +472,7 @@ class Games:
             game.unwatch(watcher)
 
     async def sweep(self) -> None:
-        """End the games that nobody has looked at for a while."""
+        """End games without watchers for a while."""
         for number, game in list(self._games.items()):
             since = game.unwatched_at
             if since is not None and time.monotonic() - since > ABANDONED_S:
@@ -486,7 +486,7 @@ class Games:
 
 
 def _occurrences(board: Board) -> int:
-    """How often the position stood on the board in this game, now included."""
+    """Return how often the position has occurred in the game, including now."""
     walk, seen = board.copy(), Counter({board.key: 1})
     for _ in range(len(board.moves)):
         walk.pop()

@@ -1,4 +1,4 @@
-"""Positions as pages send them."""
+"""Parsing of positions sent by pages."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from komadori.web.shapes import Color
 
 COLOR_NAMES: tuple[Color, Color] = ("black", "white")
 
-#: Moves of a game that a page may send.
+#: Maximum number of moves of a position.
 MOST_MOVES = 2000
 
 
 def read_position(text: str) -> Board:
-    """The board of `startpos moves ...` or `sfen ... moves ...`. Raises RefusedError."""
+    """Parse `startpos moves ...` or `sfen ... moves ...`. Raises RefusedError."""
     if text.count(" ") > MOST_MOVES:
         raise RefusedError("bad_position", f"more than {MOST_MOVES} moves")
     try:
@@ -23,7 +23,7 @@ def read_position(text: str) -> Board:
 
 
 def read_move(board: Board, text: str) -> Move:
-    """A legal move of the board. Raises RefusedError."""
+    """Parse a legal move. Raises RefusedError."""
     try:
         return board.parse_usi(text)
     except ValueError as error:
@@ -35,7 +35,7 @@ def turn_of(board: Board) -> Color:
 
 
 def outcome_of(board: Board) -> str:
-    """As `protocol.Analysis.outcome` words it; a declaration under the 27-point rule."""
+    """Return the outcome as in `protocol.Analysis.outcome`, with the 27-point rule."""
     ended = board.outcome()
     if ended is not None:
         return ended.termination.value.replace(" ", "_")
@@ -43,7 +43,7 @@ def outcome_of(board: Board) -> str:
 
 
 def ended_win_rate(board: Board) -> float:
-    """What a position that the rules have ended is worth to the side to move."""
+    """Return the value to the side to move of a finished game."""
     if not board.legal_moves:
         return 0.0
     match board.repetition():
@@ -55,7 +55,7 @@ def ended_win_rate(board: Board) -> float:
 
 
 def after_pass(board: Board) -> Board | None:
-    """The position with the other side to move; None in check, where a pass would lose the king."""
+    """Return the position with the other side to move; None in check, where passing is illegal."""
     if board.is_check():
         return None
     fields = board.sfen().split()

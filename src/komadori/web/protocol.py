@@ -1,7 +1,7 @@
 """The messages of the WebSocket at /ws, one JSON object each.
 
-A page sends requests, each with a number `id` of its own choosing; every answer carries the `id`
-of its request. A request that can't be fulfilled is answered by `error`, and nothing else is lost.
+A page sends requests, each with a number `id` of its choice; every answer repeats the `id` of its
+request. A failed request is answered by `error` and affects nothing else.
 """
 
 from __future__ import annotations
@@ -30,12 +30,12 @@ from komadori.web.shapes import (
     StudyGame,
 )
 
-#: Rises when a message changes its meaning; the page shows a hint to reload where it differs.
+#: Incremented when a message changes its meaning; pages with another version ask to be reloaded.
 VERSION = 2
 
 
 class Request(Shape):
-    """What all requests have."""
+    """Fields of all requests."""
 
     id: Annotated[int, Field(ge=0, le=2**53)]
 
@@ -44,8 +44,8 @@ class Request(Shape):
 
 
 class Analyse(Request):
-    """Search a position; takes the place of this page's search. Answered by `analysis`, several
-    times a second until `nodes` are reached, the position is solved, or `stop`.
+    """Search a position, replacing this page's search. Answered by `analysis`, several times per
+    second until `nodes` are reached, the position is solved, or `stop`.
     """
 
     type: Literal["analyse"]
@@ -63,8 +63,8 @@ class Analyse(Request):
 
 
 class Threats(Request):
-    """What the opponent would do if the side to move passed: a short search after a pass. Runs
-    beside the analysis. Answered by `threats`.
+    """Show the opponent's threats, by a short search after a pass. Runs beside the analysis.
+    Answered by `threats`.
     """
 
     type: Literal["threats"]
@@ -77,7 +77,7 @@ class Threats(Request):
 
 
 class Stop(Request):
-    """End the page's search (`analysis`), or its threats too (`all`). Answered by `ok`."""
+    """Stop the page's search (`analysis`), its threats, or both (`all`). Answered by `ok`."""
 
     type: Literal["stop"]
     what: Literal["analysis", "threats", "all"] = "analysis"
@@ -97,8 +97,8 @@ class TreeWalk(Request):
 
 
 class AskNetwork(Request):
-    """What networks say of a position without a search. Answered by `network`, one for each model
-    in the order given, so that two models are compared by naming both.
+    """Evaluate a position with networks, without a search. Answered by `network`, once per model in
+    the given order; name two models to compare them.
     """
 
     type: Literal["network"]
@@ -108,7 +108,7 @@ class AskNetwork(Request):
 
 
 class AskPlanes(Request):
-    """The input planes of a position. Answered by `planes`."""
+    """Show the input planes of a position. Answered by `planes`."""
 
     type: Literal["planes"]
     position: PositionText
@@ -116,7 +116,9 @@ class AskPlanes(Request):
 
 
 class AskAttention(Request):
-    """What the squares attend to, for a model with `has_attention`. Answered by `attention`."""
+    """Show the attention between squares, for a model with `has_attention`. Answered by
+    `attention`.
+    """
 
     type: Literal["attention"]
     position: PositionText
@@ -127,8 +129,8 @@ class AskAttention(Request):
 
 
 class AskCheckpoints(Request):
-    """Value and policy by checkpoint of a run. Answered by `checkpoint`, one for each checkpoint
-    in the order of steps, then `ok`.
+    """Evaluate a position with each checkpoint of a run. Answered by `checkpoint`, once per
+    checkpoint in the order of steps, then `ok`.
     """
 
     type: Literal["checkpoints"]
@@ -136,16 +138,15 @@ class AskCheckpoints(Request):
     run: Annotated[str, Field(max_length=200)]
     """Id of GET /api/runs."""
     moves: Annotated[int, Field(ge=1, le=20)] = 5
-    """The most likely moves sent of each."""
+    """Number of most probable moves per checkpoint."""
 
 
 # -- games analysed
 
 
 class Study(Request):
-    """Analyse whole games. Answered by `study`, repeatedly. Games given by position are put into
-    the library first. What was found earlier with the same settings is taken up, after a crash
-    too.
+    """Analyse whole games. Answered by `study`, repeatedly. Games given by position are first added
+    to the library. Earlier results with the same settings are reused, also after a crash.
     """
 
     type: Literal["study"]
@@ -161,14 +162,14 @@ class Study(Request):
 
 
 class FollowStudy(Request):
-    """Be sent a study that runs, from the beginning. Answered by `study`."""
+    """Follow a running study from its beginning. Answered by `study`."""
 
     type: Literal["study_follow"]
     study: str
 
 
 class StopStudy(Request):
-    """End a study; what was found is kept. Answered by a last `study`."""
+    """Stop a study; its results are kept. Answered by a last `study`."""
 
     type: Literal["study_stop"]
     study: str
@@ -178,29 +179,29 @@ class StopStudy(Request):
 
 
 class StartGame(Request):
-    """Begin a game. Answered by `game`, again after each change. Two engines: a game to watch."""
+    """Start a game, of two engines to watch one. Answered by `game`, again after each change."""
 
     type: Literal["game_start"]
     black: Seat
     white: Seat
     position: PositionText = "startpos"
-    """Where the game begins; handicaps are positions of GET /api/players. Moves count as made."""
+    """Starting position; handicaps are in GET /api/players. Its moves count as made."""
     clock: Clock | None = None
     declaration: Literal["27", "24", "none"] = "27"
     max_plies: Annotated[int, Field(ge=1, le=2000)] = 512
     pace_ms: Annotated[int, Field(ge=0, le=60_000)] = 500
-    """Between two engines no move comes sooner than this after the one before."""
+    """Minimum time between moves of two engines."""
 
 
 class JoinGame(Request):
-    """Be sent a running game. Answered by `game`."""
+    """Follow a running game. Answered by `game`."""
 
     type: Literal["game_join"]
     game: int
 
 
 class GameMove(Request):
-    """Make a move for the person whose turn it is. Answered by `ok`; the game's change follows."""
+    """Make a move of the human whose turn it is. Answered by `ok`; then `game` is sent."""
 
     type: Literal["game_move"]
     game: int
@@ -208,9 +209,9 @@ class GameMove(Request):
 
 
 class GameAction(Request):
-    """`take_back`: undo to the person's last turn. `resign`, `declare`: for the person to move
-    (of two people; else the one person). `pause`, `resume`: stop clocks and engines. `stop`: end
-    the game without a result. Answered by `ok`; the game's change follows.
+    """`take_back`: undo to the human's last turn. `resign`, `declare`: for the human (of two, the
+    one to move). `pause`, `resume`: stop and restart clocks and engines. `stop`: end the game
+    without a result. Answered by `ok`; then `game` is sent.
     """
 
     type: Literal["game_action"]
@@ -219,7 +220,7 @@ class GameAction(Request):
 
 
 class AskHint(Request):
-    """A move to consider in a game. Answered by `hint`."""
+    """Suggest moves in a game. Answered by `hint`."""
 
     type: Literal["hint"]
     game: int
@@ -231,8 +232,8 @@ class AskHint(Request):
 
 
 class Watch(Request):
-    """Be told what is new in a run's log or a match. Answered by `watched` with
-    everything from entry `since` on, then with what comes.
+    """Follow a run's log or a match. Answered by `watched` with all entries from `since` on, then
+    with new ones.
     """
 
     type: Literal["watch"]
@@ -242,7 +243,7 @@ class Watch(Request):
 
 
 class Unwatch(Request):
-    """End the watch that was asked for under this number. Answered by `ok`."""
+    """Stop the watch of this request id. Answered by `ok`."""
 
     type: Literal["unwatch"]
     watch: int
@@ -281,7 +282,7 @@ ClientMessage = Annotated[
 CLIENT_MESSAGE: TypeAdapter[ClientMessage] = TypeAdapter(ClientMessage)
 
 
-# -- what the server sends
+# -- messages of the server
 
 
 class Welcome(Shape):
@@ -290,11 +291,11 @@ class Welcome(Shape):
     type: Literal["welcome"] = "welcome"
     protocol: int
     version: str
-    """Of komadori."""
+    """Version of komadori."""
     session: str
-    """Connect again with ?session=... within 60 s and everything goes on."""
+    """Reconnect with ?session=... within 60 s to resume the session."""
     resumed: bool
-    """Whether a session was taken up; its searches and games send on under their numbers."""
+    """Whether a session was resumed; its searches and games continue under their ids."""
     default_engine: Engine
     """What searches where a request names nothing."""
     default_model: ModelInfo | None
@@ -302,9 +303,9 @@ class Welcome(Shape):
     """Why there is no network, "" where there is one."""
     is_lan: bool
     games: list[int]
-    """Games of this session that run."""
+    """Running games of this session."""
     studies: list[str]
-    """Studies that run, whoever began them."""
+    """Running studies of all sessions."""
 
 
 class Ok(Shape):
@@ -315,7 +316,7 @@ class Ok(Shape):
 
 
 class Error(Shape):
-    """Refused, or failed. `id` is null where the message wasn't understood."""
+    """Refused or failed. `id` is null if the message couldn't be parsed."""
 
     type: Literal["error"] = "error"
     id: int | None
@@ -335,7 +336,7 @@ class Error(Shape):
 
 
 class Analysis(Shape):
-    """How the search stands."""
+    """The state of the search."""
 
     type: Literal["analysis"] = "analysis"
     id: int
@@ -343,7 +344,7 @@ class Analysis(Shape):
     position: str
     turn: Color
     lines: list[Line]
-    """Best first; empty where the game is over."""
+    """Best first; empty if the game is over."""
     candidates: list[Candidate]
     nodes: int
     nps: int
@@ -357,10 +358,10 @@ class Analysis(Shape):
     """Playouts at the root, those of earlier searches included; of an alpha-beta search its nodes.
     """
     win_rate: float
-    """Of the best line; of a finished game what the rules say."""
+    """Win rate of the best line; of a finished game, its result."""
     outcome: str
-    r"""Empty while the game goes on, else checkmate, no_legal_moves, sennichite, perpetual_check;
-    "declaration" where the side to move may declare a win.
+    r"""Empty if the game isn't over, else checkmate, no_legal_moves, sennichite, perpetual_check;
+    "declaration" if the side to move may declare a win.
     """
     engine: Engine
     model: str
@@ -368,32 +369,32 @@ class Analysis(Shape):
 
 
 class ThreatsFound(Shape):
-    """What threatens. The lines are the opponent's moves, in the opponent's view."""
+    """The opponent's threats. Lines are the opponent's moves, from the opponent's view."""
 
     type: Literal["threats"] = "threats"
     id: int
     position: str
     available: bool
     reason: Literal["", "check", "over"]
-    """Why there is nothing: the side to move is in check and can't pass, or the game is over."""
+    """Why there are no lines: the side to move is in check and can't pass, or the game is over."""
     lines: list[Line]
 
 
 class TreeNode(Shape):
-    """A node of the tree; values in the view of the side to move there."""
+    """A node of the tree; values are from the view of its side to move."""
 
     type: Literal["tree"] = "tree"
     id: int
     path: list[str]
     found: bool
-    """Whether the tree knows the node."""
+    """Whether the node is in the tree."""
     turn: Color
     sfen: str
     visits: int
     value: float | None
-    """Mean of the search."""
+    """Mean value of the search."""
     network_value: float | None
-    """What the network alone says."""
+    """The network's value without search."""
     proof: Proof
     proof_plies: int
     moves: list[Candidate]
@@ -402,21 +403,21 @@ class TreeNode(Shape):
 
 
 class NetworkAnswer(Shape):
-    """What a network says of a position."""
+    """A network's evaluation of a position."""
 
     type: Literal["network"] = "network"
     id: int
     model: str
     index: int
-    """Place among the models asked for."""
+    """Index among the requested models."""
     turn: Color
     value: float
     """Win rate of the side to move."""
     policy: list[PolicyMove]
-    """All legal moves, most likely first; they sum to 1."""
+    """All legal moves, most probable first; they sum to 1."""
     legal_mass: float | None
-    """Share of the policy's probability, over all its outputs, that legal moves have; null for
-    policies of several heads.
+    """Fraction of the policy's probability, over all its outputs, on legal moves; null for
+    policies with several heads.
     """
     from_squares: list[float]
     """[81], by square 9*(file-1)+(rank-1): the probability that the piece there moves."""
@@ -427,14 +428,14 @@ class NetworkAnswer(Shape):
 
 
 class Plane(Shape):
-    """One input plane with at least one square set."""
+    """An input plane with at least one nonzero square."""
 
     input: str
     index: int
     name: str
     squares: list[int]
-    """9*(file-1)+(rank-1) from the viewer's side `turn`: the planes are turned for White, and
-    these are squares of the real board again. For inputs of tokens: the token's numbers set.
+    """Nonzero squares 9*(file-1)+(rank-1) of the board; planes, which are rotated for White, are
+    rotated back. For token inputs: the indices of the token's nonzero values.
     """
 
 
@@ -448,11 +449,11 @@ class Planes(Shape):
     turn: Color
     planes: list[Plane]
     total: int
-    """Planes there are, empty ones included."""
+    """Number of planes, including empty ones."""
 
 
 class AttentionAnswer(Shape):
-    """Where squares look."""
+    """Attention between squares."""
 
     type: Literal["attention"] = "attention"
     id: int
@@ -463,14 +464,13 @@ class AttentionAnswer(Shape):
     head: int | None
     heads: int
     weights: list[list[float]]
-    """[81][81], row: the square that looks, column: the square looked at, both of the real board.
-    """
+    """[81][81], row: the attending square, column: the attended square, in board coordinates."""
     hands: list[float]
-    """[81]: what each square gives to tokens that are no squares."""
+    """[81]: each square's attention to tokens other than squares."""
 
 
 class Checkpoint(Shape):
-    """A checkpoint's view of a position."""
+    """A checkpoint's evaluation of a position."""
 
     type: Literal["checkpoint"] = "checkpoint"
     id: int
@@ -485,18 +485,18 @@ class Checkpoint(Shape):
 
 
 class GameProgress(Shape):
-    """How far a study is in a game."""
+    """Progress of a study in a game."""
 
     game: int
     black: str
     white: str
     plies: int
     done: int
-    """Positions found, of plies + 1."""
+    """Finished positions, of plies + 1."""
 
 
 class StudyProgress(Shape):
-    """A study. `found` holds what is new since the last message."""
+    """A study. `found` contains the results since the last message."""
 
     type: Literal["study"] = "study"
     id: int
@@ -507,14 +507,14 @@ class StudyProgress(Shape):
     done: int
     total: int
     left_s: float | None
-    """Estimate; null where there is none yet."""
+    """Estimated remaining seconds; null if unknown."""
     found: list[Found]
     mistakes: list[Mistake]
-    """Of games that are complete, sent once when they are."""
+    """Mistakes of completed games, sent once."""
 
 
 class Game(Shape):
-    """A game changed."""
+    """The state of a game, sent after each change."""
 
     type: Literal["game"] = "game"
     id: int
@@ -522,7 +522,7 @@ class Game(Shape):
 
 
 class Hint(Shape):
-    """Moves to consider."""
+    """Suggested moves."""
 
     type: Literal["hint"] = "hint"
     id: int
@@ -531,16 +531,16 @@ class Hint(Shape):
 
 
 class Watched(Shape):
-    """News of a run or a match."""
+    """New entries of a run or a match."""
 
     type: Literal["watched"] = "watched"
     id: int
     what: Literal["run", "match"]
     name: str
     since: int
-    """Number of the first of `entries`; smaller than expected: the log began anew."""
+    """Number of the first of `entries`; smaller than expected if the log was restarted."""
     entries: list[dict[str, Any]]
-    """Lines of the log: of a run those of log.jsonl, of a match its games."""
+    """Log entries: lines of log.jsonl of a run, games of a match."""
     is_running: bool
 
 
@@ -564,7 +564,7 @@ ServerMessage = Annotated[
 
 
 def json_schema() -> dict[str, Any]:
-    """JSON schema of both directions, for front ends."""
+    """Return the JSON schema of both directions, for front ends."""
     return {
         "client": CLIENT_MESSAGE.json_schema(),
         "server": TypeAdapter(ServerMessage).json_schema(mode="serialization"),

@@ -1,4 +1,4 @@
-"""The messages as markdown, for the documentation."""
+"""Markdown reference of the messages, for the documentation."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from komadori.web.shapes import Shape
 
 
 def messages_markdown() -> str:
-    """Every message of both directions and the shapes they are made of, with their fields."""
+    """Return all messages of both directions and their shapes, with fields."""
     client = [_message(kind) for kind in _union(protocol.ClientMessage)]
     server = [_message(kind) for kind in _union(protocol.ServerMessage)]
     parts = [

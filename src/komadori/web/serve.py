@@ -1,4 +1,4 @@
-"""Running the server: addresses, the token, the browser, an end within a second of Ctrl-C."""
+"""Running the server: addresses, token, browser, shutdown within a second of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ from komadori.web.app import make_app
 from komadori.web.guard import Access
 from komadori.web.session import MOST_MESSAGE_BYTES, Hub
 
-#: Tried one after the other where no port is asked for.
+#: Ports to try if none is given.
 PORTS = range(8624, 8634)
-#: After Ctrl-C the process ends within so long, whatever still runs.
+#: Maximum shutdown time after Ctrl-C.
 PATIENCE_S = 0.9
 
 
 @dataclass(frozen=True)
 class Address:
-    """Where the server listens, and what to open."""
+    """The server's addresses."""
 
     listener: socket.socket
     access: Access
@@ -39,7 +39,7 @@ class Address:
 
 
 def bind(port: int | None, is_lan: bool, token: str = "") -> Address:
-    """Take a port: the one asked for, else the first that is free. Raises OSError."""
+    """Bind the given port, else the first free one. Raises OSError."""
     host = "0.0.0.0" if is_lan else "127.0.0.1"
     ports = PORTS if port is None else [port]
     listener: socket.socket | None = None
@@ -77,7 +77,7 @@ def _listen(host: str, port: int) -> socket.socket:
 
 
 def lan_address() -> str:
-    """This machine's address in its network: that of the interface with the default route."""
+    """Return this machine's LAN address: that of the interface with the default route."""
     with contextlib.closing(socket.socket(socket.AF_INET, socket.SOCK_DGRAM)) as probe:
         try:
             probe.connect(("192.0.2.1", 9))  # nothing is sent
@@ -87,7 +87,7 @@ def lan_address() -> str:
 
 
 def qr_code(url: str) -> str:
-    """A QR code in characters for the terminal."""
+    """Return a QR code as text for the terminal."""
     import segno
 
     out = io.StringIO()
@@ -107,7 +107,7 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
         ws_ping_timeout=20.0,
         timeout_graceful_shutdown=1,
         server_header=False,
-        # Behind no proxy: what a client says of itself isn't believed.
+        # There is no proxy: ignore forwarded headers.
         proxy_headers=False,
     )
     server = _Server(config)
@@ -123,7 +123,7 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
 
 
 class _Server(uvicorn.Server):
-    """Ends even where a search or a page doesn't let go."""
+    """A server that shuts down even if a search or page doesn't end."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if not self.should_exit:
@@ -134,6 +134,6 @@ class _Server(uvicorn.Server):
 
 
 def end_by(sig: int) -> None:
-    """As a shell expects it of a process that a signal ended."""
+    """Return a shell's exit status for a process ended by a signal."""
     signal.signal(sig, signal.SIG_DFL)
     os.kill(os.getpid(), sig)

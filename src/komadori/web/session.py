@@ -1,4 +1,4 @@
-"""A page's side of the server: its requests, its searches, its outbox."""
+"""Sessions: a page's requests, searches and outbox."""
 
 from __future__ import annotations
 
@@ -38,30 +38,30 @@ from komadori.web.trainings import Tail, Trainings, finite, is_alive
 
 T = TypeVar("T")
 
-#: How long what belongs to a page is kept after its connection broke.
+#: How long a session is kept after its connection was lost.
 KEPT_S = 60.0
-#: Memory is tidied so long after a page has closed.
+#: Delay of memory clean-up after a page has closed.
 TRIM_S = 1.0
-#: Messages that may wait for a slow page before it is cut off.
+#: Maximum number of queued messages before a slow page is disconnected.
 MOST_WAITING = 2000
-#: Requests of one page that may be under way.
+#: Maximum number of concurrent requests of a page.
 MOST_REQUESTS = 64
-#: Logs that a page may watch, how often they are looked at, entries of a message.
+#: Maximum number of watched logs per page, polling interval, entries per message.
 MOST_WATCHES = 20
 WATCH_S = 1.0
 ENTRIES_PER_MESSAGE = 2000
-#: Bytes of a message.
+#: Maximum bytes of a message.
 MOST_MESSAGE_BYTES = 256 << 10
-#: Threads for searches and all else that blocks; one that waits costs nothing.
+#: Threads for searches and other blocking work.
 THREADS = 256
-#: Close codes by which a page says that it leaves.
+#: Close codes of a page that leaves.
 _LEAVES = (1000, 1001)
 
 _log = logging.getLogger("komadori.web")
 
 
 class Outbox:
-    """Messages on their way to the page. A newer one takes the place of one of the same key."""
+    """Queue of messages to the page. A newer message replaces one with the same key."""
 
     def __init__(self) -> None:
         self._waiting: OrderedDict[str, str] = OrderedDict()
@@ -87,7 +87,7 @@ class Outbox:
 
 
 class Session:
-    """What belongs to one page; outlives its connection for a minute."""
+    """The state of one page; outlives its connection for a minute."""
 
     def __init__(self, hub: Hub) -> None:
         self.key = secrets.token_urlsafe(16)
@@ -107,10 +107,10 @@ class Session:
         return self._socket is not None
 
     async def serve(self, socket: WebSocket, resumed: bool) -> int:
-        """Talk to the page until it goes; the close code."""
+        """Serve the page until it disconnects; return the close code."""
         if self._socket is not None:
             with contextlib.suppress(RuntimeError):
-                await self._socket.close(4000)  # the same page, connected anew
+                await self._socket.close(4000)  # the same page has reconnected
         self._socket, self.left_at = socket, None
         sender = asyncio.ensure_future(self._send_all(socket, self._welcome(resumed)))
         try:
@@ -180,7 +180,7 @@ class Session:
         self.send(protocol.Error(id=request, code=code, message=message))
 
     async def close(self) -> None:
-        """Give back what the page had."""
+        """Release the session's resources."""
         for task in [*self._requests, *self._watches.values()]:
             task.cancel()
         self._hub.games.leave(self)
@@ -275,14 +275,14 @@ class Session:
         self._watches[request.id] = asyncio.ensure_future(self._follow(request, Tail(path)))
 
     async def _follow(self, request: protocol.Watch, tail: Tail) -> None:
-        """Send what is new in a log, again and again."""
+        """Send new log entries periodically."""
         is_first, was_running = True, False
         last: dict[str, Any] = {}
         skipped = request.since
         while True:
             first, entries = await self._hub.in_thread(tail.read)
             if first == 0 and not is_first and entries:
-                skipped = 0  # the log began anew
+                skipped = 0  # the log was restarted
             if entries:
                 last = entries[-1]
             running = is_alive(tail.path, last)
@@ -341,7 +341,7 @@ class Session:
 
 
 class Hub:
-    """All sessions, and what they share."""
+    """All sessions and their shared state."""
 
     def __init__(
         self,
@@ -352,7 +352,7 @@ class Hub:
         players: Sequence[str] = (),
         is_lan: bool = False,
     ) -> None:
-        """`players`: specifications of more opponents. Raises PlayerSpecError."""
+        """`players`: specifications of additional opponents. Raises PlayerSpecError."""
         self.models = models
         self.library = library
         self.is_lan = is_lan
@@ -372,7 +372,7 @@ class Hub:
         self._trims = False
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
-        """The result of work that blocks."""
+        """Run blocking work in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self.pool, work, *arguments)
 
     async def connect(self, socket: WebSocket, key: str) -> None:
@@ -405,7 +405,7 @@ class Hub:
             asyncio.get_running_loop().call_later(TRIM_S, self.pool.submit, self._trim)
 
     def _trim(self) -> None:
-        """Give the memory of closed pages back to the system, which glibc would keep."""
+        """Return the memory of closed pages to the system, since glibc would keep it."""
         self._trims = False
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
@@ -423,7 +423,7 @@ class Hub:
 
 
 def _id_in(text: str) -> int | None:
-    """The number of a message that is wrong otherwise."""
+    """Return the id of an otherwise invalid message."""
     from pydantic_core import from_json
 
     try:

@@ -1,5 +1,5 @@
-"""What messages and answers are made of. Values are in [0, 1], the side to move's view unless the
-field says otherwise; a position is what follows USI's `position` (`startpos moves 7g7f`).
+"""Data types of messages and responses. Values are in [0, 1], from the side to move's view unless
+noted otherwise; positions are the arguments of USI's `position` (`startpos moves 7g7f`).
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ Engine = Literal["alphabeta", "model"]
 MoveText = Annotated[
     str, Field(pattern=r"^([1-9][a-i][1-9][a-i]\+?|[PLNSBRG]\*[1-9][a-i])$", examples=["7g7f"])
 ]
-#: A position with its moves, as USI's `position` has it.
+#: A position with its moves, as in USI's `position`.
 PositionText = Annotated[str, Field(max_length=20_000, examples=["startpos moves 7g7f 3c3d"])]
-#: What the server calls a model: never a path.
+#: A model id, which is never a path.
 ModelId = Annotated[str, Field(max_length=200, examples=["default"])]
 
 
@@ -30,20 +30,20 @@ class Shape(BaseModel):
 
 
 class Line(Shape):
-    """A move and what is expected after it."""
+    """A move with its expected continuation."""
 
     multipv: int
     """1 for the best line."""
     win_rate: float
     score_cp: int | None
-    """Centipawns; null where `mate_plies` says it."""
+    """Centipawns; null if `mate_plies` is set."""
     mate_plies: int | None
-    """Plies to a mate: positive where the side to move wins."""
+    """Plies to mate: positive if the side to move wins."""
     visits: int
     """Playouts of its first move; of an alpha-beta search all its nodes."""
     depth: int
     pv: list[str]
-    """USI moves, the line's own first."""
+    """USI moves, starting with the move itself."""
 
 
 class Candidate(Shape):
@@ -51,32 +51,32 @@ class Candidate(Shape):
 
     move: str
     prior: float
-    """The policy's probability at the search's temperature."""
+    """The policy's probability at the search temperature."""
     visits: int
     value: float | None
-    """Q: the win rate found; null where the move hasn't been visited."""
+    """Q, the win rate found by the search; null without visits."""
     proof: Proof
     proof_plies: int
 
 
 class PolicyMove(Shape):
-    """A legal move and the policy's probability of it at temperature 1."""
+    """A legal move and its policy probability at temperature 1."""
 
     move: str
     p: float
 
 
 class ModelInfo(Shape):
-    """A network that can be asked for by its id."""
+    """An available network."""
 
     id: str
     name: str
     kind: Literal["file", "folder", "checkpoint", "fake"]
     run: str | None = None
-    """Id of the training run that it is a checkpoint of."""
+    """Id of its training run, for checkpoints."""
     step: int | None = None
     net: str = ""
-    """Short name of the architecture, "" where no card says it."""
+    """Short name of the architecture; "" if there is no card."""
     features: str = ""
     labels: str = ""
     has_attention: bool = False
@@ -92,41 +92,41 @@ class Clock(Shape):
 
 
 class Human(Shape):
-    """A person at the page."""
+    """A human at the page."""
 
     kind: Literal["human"] = "human"
     name: Annotated[str, Field(max_length=100)] = ""
 
 
 class Opponent(Shape):
-    """An engine at a strength. `player` is an id of GET /api/players."""
+    """An engine at a given strength. `player` is an id of GET /api/players."""
 
     kind: Literal["engine"] = "engine"
     player: Annotated[str, Field(max_length=200, examples=["model:default"])]
     playouts: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
-    """Per move; null: the clock decides, or the player's own limit."""
+    """Playouts per move; null: by the clock, or the player's own limit."""
     temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
-    """Moves are drawn by visits^(1/temperature), of a policy by its probabilities; 0: the best."""
+    """Moves are drawn by visits^(1/temperature), or by policy probability; 0: the best move."""
     temperature_plies: Annotated[int, Field(ge=0, le=1000)] = 1000
-    """Only the first so many plies are drawn."""
+    """Number of plies at the start for which moves are drawn."""
     elo: float | None = None
-    """In place of playouts: a rating of GET /api/players' `levels`; the nearest level plays."""
+    """Instead of playouts: a rating from `levels` of GET /api/players; the nearest level plays."""
     name: Annotated[str, Field(max_length=200)] = ""
-    """In the game and its record; "": the player's own."""
+    """Name in the game and its record; "": the player's."""
 
 
 Seat = Annotated[Human | Opponent, Field(discriminator="kind")]
 
 
 class SeatState(Shape):
-    """Who sits there."""
+    """The player of a side."""
 
     kind: Literal["human", "engine"]
     name: str
 
 
 class ClockState(Shape):
-    """The clocks when the message was sent; the running one goes on from there."""
+    """The clocks when the message was sent; the running one continues from there."""
 
     black_ms: int
     """Of the main time; below 0 so much of a byoyomi period is used."""
@@ -135,7 +135,7 @@ class ClockState(Shape):
     increment_ms: int
     running: Color | None
     in_byoyomi: list[Color]
-    """The sides whose main time is used up."""
+    """The sides that have used up their main time."""
 
 
 class GameResult(Shape):
@@ -160,7 +160,7 @@ class GameResult(Shape):
 
 
 class Thought(Shape):
-    """What an engine thought of the move it made last, in its own view."""
+    """An engine's analysis of its last move, from its own view."""
 
     color: Color
     score_cp: int | None
@@ -171,14 +171,14 @@ class Thought(Shape):
 
 
 class GameState(Shape):
-    """A game as it stands; every change sends it whole."""
+    """The complete state of a game."""
 
     game: int
     """The game's number in the library."""
     black: SeatState
     white: SeatState
     sfen: str
-    """The start."""
+    """The starting position."""
     moves: list[str]
     turn: Color
     phase: Literal["playing", "paused", "over"]
@@ -186,20 +186,20 @@ class GameState(Shape):
     """The engine that is thinking."""
     clock: ClockState | None
     times_ms: list[int]
-    """Of each move."""
+    """Time per move."""
     scores_cp: list[int | None]
-    """The mover's view; null for people's moves."""
+    """The mover's view; null for moves of humans."""
     result: GameResult | None
     can_declare: bool
-    """The side to move fulfils the entering-king rule."""
+    """The side to move may declare a win."""
     is_check: bool
     occurrences: int
-    """How often the position stood on the board, 1 to 4: at 4 it is sennichite."""
+    """Number of occurrences of the position, 1 to 4; 4 is sennichite."""
     last_thought: Thought | None
 
 
 class Mistake(Shape):
-    """A move that gave win rate away; rates are those of the side that made it."""
+    """A move that lost win rate; rates are those of the side that made it."""
 
     game: int
     ply: int
@@ -215,7 +215,7 @@ class Mistake(Shape):
 
 
 class Found(Shape):
-    """A position of a game, searched."""
+    """The analysis of a position of a game."""
 
     game: int
     ply: int
@@ -229,7 +229,7 @@ class Found(Shape):
 
 
 class StudyGame(Shape):
-    """A game to analyse: one of the library, or as it stands in the page."""
+    """A game to analyse: one of the library, or the page's."""
 
     game: int | None = None
     position: PositionText | None = None

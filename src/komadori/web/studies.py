@@ -1,4 +1,4 @@
-"""Whole games analysed in the background; what is found is on the disk at once.
+"""Background analysis of whole games; results are written to disk at once.
 
 game -> positions -> PositionAnalyser on a lane -> Journal beside the library -> page
 """
@@ -33,26 +33,26 @@ from komadori.web.positions import COLOR_NAMES, read_position
 from komadori.web.protocol import GameProgress
 from komadori.web.shapes import Shape
 
-#: Studies that search at the same time; others wait.
+#: Maximum number of concurrent studies; others wait.
 AT_ONCE = 2
 #: Alpha-beta searches of a study at once, each with a table of its own.
 MOST_SEARCHERS = 16
-#: Studies that may wait or run.
+#: Maximum number of waiting or running studies.
 MOST = 50
-#: Positions of all games of a study.
+#: Maximum number of positions of a study.
 MOST_POSITIONS = 100_000
-#: Messages to a page come at most this often.
+#: Minimum interval of messages to a page.
 INTERVAL_S = 0.15
 
 Send = Callable[[Shape, str | None], None]
 
 
 class _StoppedError(Exception):
-    """The study's search is to end."""
+    """Ends a study's search."""
 
 
 class _StoppableLane(Lane):
-    """A lane whose next batch ends the search that waits for it, once `stop` is set."""
+    """A lane whose next batch ends its search once `stop` is set."""
 
     def __init__(self, shared: SharedEvaluator, stop: threading.Event) -> None:
         super().__init__(shared)
@@ -75,13 +75,13 @@ class _StudiedGame:
     """The position after each number of moves: its SFEN without the move number."""
     journal: Journal
     left: int = 0
-    """Positions not yet found."""
+    """Positions still to search."""
     is_told: bool = False
 
 
 @dataclass
 class Study:
-    """One request to analyse games, for as long as it runs and a while after."""
+    """A request to analyse games, kept for a while after it ends."""
 
     key: str
     request: protocol.Study
@@ -145,7 +145,7 @@ class _Follower:
 
 
 class Studies:
-    """All studies of the server. Everything but the search happens in the event loop."""
+    """All studies of the server. Everything but the search runs in the event loop."""
 
     def __init__(
         self,
@@ -168,7 +168,7 @@ class Studies:
         return [key for key, study in self._studies.items() if study.state == "running"]
 
     def start(self, request: protocol.Study, watcher: object, send: Send) -> Study:
-        """Begin a study, which the watcher follows. Raises RefusedError."""
+        """Start a study, which the watcher follows. Raises RefusedError."""
         if request.nodes is not None and request.seconds is not None:
             raise RefusedError("not_possible", "nodes or seconds, not both")
         if len(self.running()) >= MOST:
@@ -186,7 +186,7 @@ class Studies:
     def follow(
         self, key: str, request: int, watcher: object, send: Send, *, tell: bool = True
     ) -> None:
-        """Send a study from its beginning, and what comes. Raises RefusedError."""
+        """Send a study from its beginning, then its updates. Raises RefusedError."""
         study = self._get(key)
         study.followers[watcher] = _Follower(request, send)
         if tell:
@@ -203,7 +203,7 @@ class Studies:
         self._get(key).stop.set()
 
     def leave(self, watcher: object) -> None:
-        """The watcher is gone; its studies go on."""
+        """Remove a watcher; its studies continue."""
         for study in self._studies.values():
             study.followers.pop(watcher, None)
 
@@ -236,7 +236,7 @@ class Studies:
             self._forget_old()
 
     def _forget_old(self) -> None:
-        """Ended studies are kept for pages that come back, the newest few."""
+        """Keep only the newest finished studies, for returning pages."""
         ended = [key for key, study in self._studies.items() if study.state != "running"]
         for key in ended[:-20]:
             del self._studies[key]
@@ -370,7 +370,7 @@ class Studies:
         found: Found,
         waiting: dict[str, list[tuple[_StudiedGame, int]]],
     ) -> None:
-        """What was found of a position, for every game in which it stands."""
+        """Store a position's result for every game that contains it."""
         for one, ply in waiting[key]:
             if key not in one.journal.known:
                 one.journal.add(key, found)
@@ -442,7 +442,7 @@ def mistakes_of(game: int, analysed: AnalysedGame) -> list[shapes.Mistake]:
 
 @dataclass
 class StoredFound:
-    """What is known of a game of the library."""
+    """The stored analysis of a game of the library."""
 
     keys: list[str]
     analysed: AnalysedGame
@@ -455,7 +455,7 @@ class StoredFound:
 
 
 def stored(library: Library, number: int) -> StoredFound | None:
-    """What the best study of a game has found, None where there is none. Raises RefusedError."""
+    """Return the results of a game's best study; None if there is none. Raises RefusedError."""
     game = library.get(number).with_comments()
     best = library.best_study(number)
     if best is None:

@@ -1,4 +1,4 @@
-"""Trainings and matches, read from the files that the command line writes."""
+"""Training runs and matches, read from the files of the command line."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LogPart, MatchGame, MatchInfo, RunInfo, Terms
 
-#: A log that was written to so short a time ago, without an end, belongs to a living process.
+#: A log without an end entry counts as running if it was written this recently.
 ALIVE_S = 180.0
-#: Entries of one answer.
+#: Maximum entries per response.
 MOST_ENTRIES = 20_000
 
 RUN_LOG = "log.jsonl"
@@ -26,7 +26,7 @@ MATCH_LOG = "games.jsonl"
 
 
 class Tail:
-    """Reads the complete lines of a growing file of JSON objects, each once."""
+    """Reads each complete line of a growing JSONL file once."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
@@ -36,8 +36,8 @@ class Tail:
         """Entries read so far."""
 
     def read(self) -> tuple[int, list[dict[str, Any]]]:
-        """The number of the first entry and those that are new. A file that shrank or was replaced
-        is read from its beginning, as number 0. Lines that are no objects are left out.
+        """Return the new entries and the number of the first. A file that shrank or was replaced
+        is read from its beginning, as number 0. Lines that aren't objects are skipped.
         """
         try:
             about = self.path.stat()
@@ -64,13 +64,13 @@ class Tail:
 
 
 class Trainings:
-    """Everything about the folders that isn't a model."""
+    """The runs and matches of the folders."""
 
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
 
     def path(self, what: str, name: str) -> Path:
-        """The log behind a name. Raises RefusedError."""
+        """Return the log of a name. Raises RefusedError."""
         scan = self._folders.scan()
         places = {"run": scan.runs, "match": scan.matches}[what]
         if name not in places:
@@ -135,7 +135,7 @@ class Trainings:
 
 
 def _step(entry: dict[str, Any]) -> int:
-    """Of a network's log, else the iteration of a linear evaluation's."""
+    """Return the step of a network's log, or the iteration of a linear evaluation's."""
     step = entry.get("step", entry.get("iteration"))
     return int(step) if isinstance(step, int | float) else 0
 
@@ -156,7 +156,7 @@ def match_game(record: GameRecord) -> MatchGame:
 
 
 def is_alive(path: Path, last: dict[str, Any]) -> bool:
-    """Whether a process seems to be writing to a log whose last entry this is."""
+    """Return whether a log with this last entry seems to be still growing."""
     return last.get("kind") != "end" and time.time() - changed(path) < ALIVE_S
 
 
@@ -168,7 +168,7 @@ def changed(path: Path) -> float:
 
 
 def _records(path: Path) -> Iterator[GameRecord]:
-    """The finished games of a match; damaged lines are left out."""
+    """Return the finished games of a match; damaged lines are skipped."""
     _, entries = Tail(path).read()
     for entry in entries[1:]:
         try:
@@ -221,7 +221,7 @@ def _terms(value: Any) -> Terms:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """A file's object, {} where there is none."""
+    """Read a JSON object; {} if there is none."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -234,7 +234,7 @@ def _finite(value: float) -> float | None:
 
 
 def finite(value: Any) -> Any:
-    """JSON values without infinities and NaN, which no browser reads."""
+    """Replace infinities and NaN, which browsers can't parse."""
     if isinstance(value, dict):
         return {key: finite(item) for key, item in value.items()}
     if isinstance(value, list):

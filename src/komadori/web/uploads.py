@@ -1,4 +1,4 @@
-"""Records as pages send them: any format, any encoding."""
+"""Parsing of uploaded records, in any format and encoding."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from komadori.records import FORMATS, Game, GameReader, RecordError
 from komadori.rules import RulesError
 from komadori.web.errors import RefusedError
 
-#: Formats that a page may send.
+#: Formats of uploads.
 TEXT_FORMATS = ("csa", "kif", "ki2", "jkf", "usi")
-#: Games of one upload.
+#: Maximum number of games per upload.
 MOST_GAMES = 500
-#: Parts left out that are told one by one.
+#: Maximum number of listed problems.
 MOST_TOLD = 20
 
 
 def read_upload(data: bytes, name: str = "") -> tuple[str, list[Game], list[str]]:
-    """The format, the games and, one line each, what was left out. Raises RefusedError.
+    """Return the format, the games, and one line per skipped part. Raises RefusedError.
 
-    `name` only says the format, by its suffix; without one the content does.
+    The format is that of `name`'s suffix; without one it is detected from the content.
     """
     format = _format(data, name)
     reader = GameReader(Path(f"upload.{format}"), format, data=np.frombuffer(data, np.uint8).copy())
