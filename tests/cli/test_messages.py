@@ -35,7 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("line", "message"),
     [
         ("analyse a.kif --nodes 2 -o file/x", "file/x: Not a directory"),
-        ("analyse a.kif --time 0", "--time: an effort is more than nothing"),
+        ("analyse a.kif --time 0", "--time: an effort must be positive"),
         ("analyse a.kif --time 1 --nodes 2", "--time"),
         ("analyse a.kif --model junk.onnx", "junk.onnx: neither an ONNX model nor one of OpenVINO"),
         ("quickstart --out file/x", "file/x: Not a directory"),
