@@ -232,7 +232,7 @@ test('inside the network: words, candidates, heat, tree, planes', async () => {
 test('a game is played, a move taken back, a hint asked, resigned, kept, found again', async () => {
   const { page, errors, close } = await open({ hash: '#/play', language: 'en' });
   await page.waitForSelector('.strength option', { state: 'attached' });
-  await page.getByText('Set it by number').click();
+  await page.getByText('Custom values').click();
   await page.locator('.strength input[type=number]').first().fill('12');
   await page.getByRole('radio', { name: 'Fischer' }).click();
   await page.locator('.new-game .primary').click();
@@ -265,7 +265,7 @@ test('two engines play while one looks on; the game goes to the analysis', async
   await page.locator('.new-game .primary').click();
   await page.waitForFunction(() => document.querySelectorAll('.play-moves li').length >= 2);
   await page.getByRole('button', { name: 'Pause' }).click();
-  await page.getByRole('button', { name: 'Go on' }).click();
+  await page.getByRole('button', { name: 'Resume' }).click();
   await page.getByRole('button', { name: 'End the game' }).click();
   await page.waitForSelector('.result');
   assert.match(await page.locator('.result').textContent(), /No result interrupted/);
@@ -289,7 +289,7 @@ test('the library takes files in, finds them by name, result and position, and g
   await page.waitForFunction(() => document.querySelectorAll('.move').length === 104);
   await page.keyboard.press('End');
   await page.evaluate(() => (location.hash = '#/library'));
-  await page.getByText('With the position on the board').click();
+  await page.getByText('Contains the position on the board').click();
   await page.waitForFunction(n => document.querySelectorAll('.library tbody tr').length === n, found);
   const [download] = await Promise.all([page.waitForEvent('download'), rows.first().getByRole('link', { name: /KIF/ }).click()]);
   assert.match(readFileSync(await download.path()).toString(), /手数----指手/);

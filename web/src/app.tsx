@@ -1,4 +1,4 @@
-// The frame around the screens.
+// The application frame.
 import type { ComponentType } from 'preact';
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
@@ -19,7 +19,7 @@ import type { Notation } from './shogi/notation';
 
 const isSettingsOpen = signal(false);
 
-/** Screens other than the first are fetched when they are first shown. */
+/** Screens other than the first are loaded on first use. */
 const LATER: Partial<Record<Screen, () => Promise<ComponentType>>> = {
   network: () => import('./network/Network').then(m => m.Network),
   play: () => import('./play/Play').then(m => m.Play),

@@ -1,4 +1,4 @@
-// The server's HTTP part: lists, the library, files.
+// The HTTP API: lists, the library, files.
 import { signal } from '@preact/signals';
 import { explain } from './i18n';
 
@@ -28,7 +28,7 @@ async function read<T>(response: Response): Promise<T> {
     if (typeof body.code === 'string') code = body.code;
     message = typeof body.message === 'string' ? body.message : typeof body.detail === 'string' ? body.detail : message;
   } catch {
-    // The body says nothing more.
+    // The body has no details.
   }
   throw new HttpError(response.status, message, code);
 }
@@ -47,7 +47,7 @@ export async function send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path:
   return read<T>(await fetch(address(path), init));
 }
 
-/** A value that is fetched once, when it is first needed. */
+/** A value fetched once, on first use. */
 export function resource<T>(path: string, initial: T) {
   const value = signal(initial);
   const error = signal('');

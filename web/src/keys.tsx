@@ -1,4 +1,4 @@
-// The keyboard: lishogi's keys, and those of ShogiHome that a browser leaves free.
+// Keyboard shortcuts: lishogi's, and those of ShogiHome that browsers don't use.
 import { signal } from '@preact/signals';
 import { copyText, recordText, saveRecord } from './analyse/save';
 import * as analysis from './analyse/state';
@@ -77,7 +77,7 @@ export function listenForKeys(): void {
     if (target.closest('input, textarea, select') || (target.closest('dialog') && e.key !== '?')) return;
     const name = nameOf(e);
     if (name === 'Ctrl+c' && String(getSelection())) return;
-    // Buttons keep the keys that press them; radio groups and menus their arrows.
+    // Buttons keep their activation keys; radio groups and menus keep arrow keys.
     if ((e.key === ' ' || e.key === 'Enter') && target.closest('button, a, summary')) return;
     const found = [...EVERYWHERE, ...(onBoard() ? ANALYSIS : [])].find(b => b.keys.includes(name));
     if (!found) return;

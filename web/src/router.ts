@@ -1,4 +1,4 @@
-// Which screen is shown, by the address after #.
+// Routing by the URL fragment.
 import { signal } from '@preact/signals';
 
 export const SCREENS = ['analyse', 'network', 'play', 'library', 'train', 'matches', 'lab'] as const;

@@ -1,4 +1,4 @@
-// What a visitor chose, kept by the browser.
+// User settings, stored by the browser.
 import { computed, effect, signal, type Signal } from '@preact/signals';
 import type { Engine } from './engines';
 import type { Notation } from './shogi/notation';
@@ -36,7 +36,7 @@ const browserLanguage: Language = typeof navigator !== 'undefined' && /^ja/.test
 export const language = setting<Language>('language', browserLanguage, among('ja', 'en'));
 export const theme = setting<Theme>('theme', 'auto', among('auto', 'light', 'dark'));
 export const pieceSet = setting<PieceSet>('pieces', 'kanji', among('kanji', 'western'));
-/** `auto`: that of the language. */
+/** `auto`: by language. */
 export const notationChoice = setting<Notation | 'auto'>('notation', 'auto', among('auto', 'japanese', 'western', 'usi'));
 export const arrows = setting('arrows', 3, among(0, 1, 2, 3));
 export const multipv = setting('multipv', 3, v => Number.isInteger(v) && (v as number) >= 1 && (v as number) <= 10);
@@ -64,7 +64,7 @@ export function keepSettings(): void {
     try {
       localStorage.setItem('komadori', JSON.stringify(values));
     } catch {
-      // Private windows may refuse; the choice then lasts as long as the page.
+      // Storage may fail in private windows; the setting then lasts as long as the page.
     }
   });
   effect(() => {

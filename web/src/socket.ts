@@ -1,6 +1,5 @@
-// The connection to the server: requests with numbers, answers to those who asked, and a new
-// connection when the old one breaks. A session lives on for 60 s, so its searches go on under
-// their numbers.
+// The connection to the server: numbered requests, dispatch of answers, and reconnection. A session
+// survives for 60 s without a connection, so its searches continue under their numbers.
 import { signal } from '@preact/signals';
 import { type ClientMessage, type Error as Refusal, type ServerMessage, VERSION, type Welcome } from './protocol';
 
@@ -25,7 +24,7 @@ const LONGEST_WAIT_MS = 8_000;
 export class Connection {
   readonly status = signal<Status>('connecting');
   readonly welcome = signal<Welcome | undefined>(undefined);
-  /** Counts sessions: who asked something of a session before has to ask again. */
+  /** Counts sessions: requests of an earlier session must be repeated. */
   readonly epoch = signal(0);
 
   private socket?: WebSocket;
@@ -75,7 +74,7 @@ export class Connection {
     return !!welcome && welcome.protocol !== VERSION;
   }
 
-  /** Asks, and is told each answer until `forget`. */
+  /** Sends a request and passes on each answer until `forget`. */
   request(message: Message, onAnswer: Handler): number {
     const id = this.nextId++;
     this.handlers.set(id, onAnswer);
@@ -87,7 +86,7 @@ export class Connection {
     this.handlers.delete(id);
   }
 
-  /** Asks for one answer. Rejects with RequestError. */
+  /** Sends a request for one answer. Rejects with RequestError. */
   ask<T extends Answer['type']>(message: Message, type: T): Promise<Extract<Answer, { type: T }>> {
     return new Promise((resolve, reject) => {
       const id = this.request(message, answer => {

@@ -149,7 +149,7 @@ test('a game is begun against a rating of the ladder, from a handicap, with byoy
     start.dispatchEvent(new Event('change', { bubbles: true }));
   });
   await click(button(place, 'Byoyomi'));
-  await click(button(place, 'Begin'));
+  await click(button(place, 'Start'));
   expect(sent.at(-1)).toMatchObject({
     type: 'game_start',
     black: { kind: 'human' },
@@ -198,7 +198,7 @@ test('a strength is set by number', async () => {
   const [playouts, temperature] = place.querySelectorAll<HTMLInputElement>('.strength input[type=number]');
   expect(playouts.value).toBe('50');
   expect(temperature.value).toBe('0');
-  await click(button(place, 'Begin'));
+  await click(button(place, 'Start'));
   expect(sent.at(-1)).toMatchObject({ white: { player: 'model:default', playouts: 50, temperature: 0, name: 'net, 50 playouts' } });
 });
 
@@ -237,7 +237,7 @@ test('a game shows seats, clocks, the result and what may be done', async () => 
   await answer('game_start', { type: 'game', game: state });
   const place = await mount(Play);
   expect([...place.querySelectorAll('.clock')].map(c => c.textContent?.trim())).toEqual(['5.5', '1:01']);
-  expect(place.textContent).toContain('This position has stood on the board 3 times');
+  expect(place.textContent).toContain('This position has occurred 3 times');
   await click(button(place, 'Resign'));
   await click(button(place, 'Really resign?'));
   expect(sent.at(-1)).toMatchObject({ type: 'game_action', game: 3, action: 'resign' });
@@ -323,9 +323,9 @@ test("a loop's generations: chart, verdicts, what is being done", async () => {
   expect(place.querySelectorAll('.elo-chart circle')).toHaveLength(4);
   expect(place.querySelectorAll('.elo-chart .dropped')).toHaveLength(1);
   const rows = [...place.querySelectorAll('tbody tr')].map(r => r.textContent);
-  expect(rows[0]).toContain('took over');
-  expect(rows[1]).toContain('dropped');
-  expect(rows[2]).toContain('learning  120 / 300');
+  expect(rows[0]).toContain('promoted');
+  expect(rows[1]).toContain('rejected');
+  expect(rows[2]).toContain('training  120 / 300');
   expect(place.textContent).toContain('2 min. ago');
   language.value = 'ja';
   expect((await mount(Loop, { loop })).textContent).toContain('学習中');

@@ -1,4 +1,4 @@
-// The screen to analyse on.
+// The analysis screen.
 import { effect, signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { Board } from '../board/Board';
@@ -88,7 +88,7 @@ function GameMenu() {
   );
 }
 
-/** The board with everything around it, as the analysis and the network's screen show it. */
+/** The board with its surroundings, shared by the analysis and network screens. */
 export function Stage() {
   const at = node.value;
   const lines = shownLines.value;
@@ -122,7 +122,7 @@ export function Dialogs() {
   }
 }
 
-/** What the column beside the board shows where graph and moves share it. */
+/** The tab shown in the column shared by graph and moves. */
 const tab = signal<'moves' | 'mistakes'>('moves');
 
 effect(() => {

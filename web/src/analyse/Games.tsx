@@ -1,4 +1,4 @@
-// The open games: names, which one is shown, and all of them analysed at once.
+// The open games: selection, names, and analysis of all.
 import { useState } from 'preact/hooks';
 import { percent, t } from '../i18n';
 import { mistakes } from '../shogi/grades';
@@ -12,7 +12,7 @@ export const titleOf = (tree: GameTree): string => {
   return black || white ? `${black ?? '?'} – ${white ?? '?'}` : tree.name || t('game.unnamed');
 };
 
-/** The games in a list, where there are several. */
+/** The list of games, if there are several. */
 export function GameTabs() {
   void version.value;
   void scored.value;

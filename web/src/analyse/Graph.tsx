@@ -1,4 +1,4 @@
-// Win rate or score over the game; a click goes to the move.
+// Win rate or score over the game; click to go to a move.
 import { useEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import uPlot from 'uplot';

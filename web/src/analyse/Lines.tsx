@@ -80,7 +80,7 @@ const Row = memo(function Row({ line, end, sfen, lastUsi, onPlay, isThreat }: Ro
   );
 });
 
-/** Lines that say what they said keep their object, so that their rows aren't drawn again. */
+/** Unchanged lines keep their object, so that their rows aren't rerendered. */
 let kept: Line[] = [];
 function steady(lines: Line[]): Line[] {
   kept = lines.map(line => kept.find(k => sameLine(k, line)) ?? line);

@@ -1,4 +1,4 @@
-// The mistakes of a game, and what should have been played instead.
+// The mistakes of a game, with better moves.
 import { useState } from 'preact/hooks';
 import { MiniBoard } from '../board/MiniBoard';
 import { count, duration, percent, t, type Key } from '../i18n';
@@ -138,7 +138,7 @@ export function insteadText(at: Node): string {
   });
 }
 
-/** "What instead": the move played and the better one, in words and on two boards. */
+/** The move played and the better one, in words and on two boards. */
 export function Instead({ at }: { at: Node }) {
   const before = at.parent;
   const text = insteadText(at);

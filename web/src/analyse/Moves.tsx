@@ -25,7 +25,7 @@ interface MoveProps {
 const sameMove = (p: MoveProps) => [p.id, p.ply, p.text, p.isCurrent, p.rate, p.grade, p.time, p.comment].join('|');
 const drawn = new Map<number, { key: string; props: MoveProps }>();
 
-/** Properties with the identity of last time where nothing changed. */
+/** Keeps the identity of unchanged properties. */
 function steady(props: MoveProps): MoveProps {
   const key = sameMove(props);
   const known = drawn.get(props.id);
@@ -77,7 +77,7 @@ function moveProps(at: Node): MoveProps {
   });
 }
 
-/** A variation in a row, its own variations in brackets. */
+/** A variation in one line, with its own variations in brackets. */
 function Variation({ from }: { from: Node }) {
   const items = [];
   for (let at: Node | undefined = from; at; at = at.children[0]) {

@@ -1,4 +1,4 @@
-// Opening records: files, pasted text, what is dropped on the page.
+// Opening records: files, pasted text, drag and drop.
 import { useRef, useState } from 'preact/hooks';
 import { explain, t } from '../i18n';
 import type { GameTree } from '../shogi/tree';
@@ -70,7 +70,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Drops on the page and pastes outside of fields open records. The returned function ends that. */
+/** Opens records dropped on the page or pasted outside of fields. Returns a function that ends this. */
 export function listenForRecords(): () => void {
   const isField = (e: Event) => (e.target as HTMLElement).closest?.('input, textarea, select, dialog');
   const over = (e: DragEvent) => {

@@ -13,7 +13,7 @@ export function arrow(usi: string, turn: Color, brush: string): DrawShape | unde
 
 const BRUSHES = ['best', 'second', 'third'];
 
-/** Arrows for the first moves of the lines, and for what threatens. */
+/** Arrows for the first moves of the lines and for threats. */
 export function lineArrows(sfen: string, firstMoves: readonly string[], threat?: string): DrawShape[] {
   const turn = turnOf(sfen);
   const shapes = firstMoves.map((usi, i) => arrow(usi, turn, BRUSHES[i] ?? 'third'));

@@ -7,7 +7,7 @@ import { download, fileName } from './save';
 import { game } from './state';
 import { statuses } from './study';
 
-/** The one-file page that the server makes of an analysed game. */
+/** The server's single-file page of an analysed game. */
 export async function saveReport(): Promise<void> {
   const number = statuses.value.get(game.value)?.number;
   if (number === undefined) {

@@ -1,4 +1,4 @@
-// What the analysis shows: the open games, the position looked at, the search that runs there.
+// State of the analysis: open games, current position, running search.
 import { explain } from '../i18n';
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Analysis, Line, ThreatsFound } from '../protocol';
@@ -15,18 +15,18 @@ export const games = signal<GameTree[]>([new GameTree()]);
 export const gameIndex = signal(0);
 export const game = computed(() => games.value[gameIndex.value] ?? games.value[0]);
 export const node = signal<Node>(game.value.root);
-/** Rises when moves, comments or names change. */
+/** Incremented when moves, comments or names change. */
 export const version = signal(0);
-/** Rises when scores come in, four times a second at most. */
+/** Incremented when scores arrive, at most four times per second. */
 export const scored = signal(0);
 export const orientation = signal<Color>('sente');
 export const isSearching = signal(false);
-/** Hidden while someone wants to find the move alone. */
+/** Hides engine output, to find the move without help. */
 export const isBlind = signal(false);
 export const live = signal<Analysis | undefined>(undefined);
 export const threats = signal<ThreatsFound | undefined>(undefined);
 export const preview = signal<{ sfen: string; usi: string } | undefined>(undefined);
-/** What the policy view paints on the board; set by the network's panels. */
+/** The heat map on the board; set by the network's panels. */
 export const heat = signal<readonly number[] | undefined>(undefined);
 
 export const line = computed(() => {
@@ -39,7 +39,7 @@ export const searched = computed(() => {
   return found && found.engine === searchEngine.value && found.position === positionText(node.value) ? found : undefined;
 });
 
-/** A node's position as USI's `position` has it. */
+/** A node's position as arguments of USI's `position`. */
 export function positionText(at: Node): string {
   const moves = movesTo(at);
   const { initialSfen } = rootGame(at);
@@ -49,7 +49,7 @@ export function positionText(at: Node): string {
 
 const rootGame = (at: Node) => ({ initialSfen: pathTo(at)[0].sfen });
 
-// -- moving about
+// -- navigation
 
 export function go(to: Node | undefined): void {
   if (!to || to === node.value) return;
@@ -59,7 +59,7 @@ export function go(to: Node | undefined): void {
   });
 }
 
-/** The child that was visited last, or the first: where `forward` leads. */
+/** The target of `forward`: the last visited child, or the first. */
 const favourite = new WeakMap<Node, Node>();
 
 export const nextOf = (at: Node): Node | undefined => {
@@ -102,7 +102,7 @@ export function changed(): void {
   version.value++;
 }
 
-/** Makes a move from the position looked at. */
+/** Makes a move in the current position. */
 export function play(usi: string): void {
   const next = game.value.add(node.value, usi);
   if (!next) return;
@@ -205,7 +205,7 @@ export function noteScore(at: Node, best: Line | undefined, winRate: number, nod
   };
 }
 
-/** Updates may come faster than the screen shows them: the last before each frame is drawn. */
+/** Draws only the last update before each frame. */
 function show(found: Analysis, at: Node): void {
   waiting = { found, at };
   if (!frame) frame = requestAnimationFrame(draw);
@@ -234,7 +234,7 @@ function stopSearch(): void {
   connection.request({ type: 'stop' }, () => {});
 }
 
-/** Keeps the server's search on the position looked at. */
+/** Keeps the server's search on the current position. */
 export function followPosition(): () => void {
   const ends = [
     effect(() => {
@@ -283,7 +283,7 @@ export function followPosition(): () => void {
   };
 }
 
-/** Lines to show: those of the search, or what was found here before. */
+/** Lines to show: those of the search, or earlier results. */
 export const shownLines = computed<Line[]>(() => {
   void scored.value;
   const found = searched.value;
@@ -303,7 +303,7 @@ export const shownLines = computed<Line[]>(() => {
   ];
 });
 
-/** Sente's win rate at the position looked at. */
+/** Black's win rate in the current position. */
 export const senteRate = computed<number | undefined>(() => {
   void scored.value;
   const rate = searched.value?.win_rate ?? node.value.score?.winRate;

@@ -1,4 +1,4 @@
-// Whole games searched by the server: what it finds goes into the games' nodes.
+// Analysis of whole games by the server; results are stored in the games' nodes.
 import { explain, t } from '../i18n';
 import { effect, signal } from '@preact/signals';
 import { chosenModel } from '../models';
@@ -81,7 +81,7 @@ export function receive(progress: StudyProgress): void {
   if (progress.state === 'failed') tell(t('error.failed', { detail: progress.message }), 'bad');
 }
 
-// A new session of the server knows nothing of a study's listeners.
+// A new server session doesn't know a study's listeners.
 effect(() => {
   void connection.epoch.value;
   const running = study.peek();

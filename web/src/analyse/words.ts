@@ -1,4 +1,4 @@
-// Values in words.
+// Formatting of values.
 import { t } from '../i18n';
 import { notation } from '../settings';
 import { lineOf, moveText, type Notation } from '../shogi/notation';
@@ -8,7 +8,7 @@ import type { Node } from '../shogi/tree';
 
 const texts = new WeakMap<Node, { style: Notation; text: string }>();
 
-/** A node's move as it is written in the chosen notation. */
+/** A node's move in the selected notation. */
 export function nodeText(node: Node): string {
   const style = notation();
   if (!node.parent) return t('start');

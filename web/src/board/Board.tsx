@@ -1,4 +1,4 @@
-// The board to move on: shogiground within Preact.
+// The interactive board: shogiground within Preact.
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Shogiground } from 'shogiground';
 import type { Api } from 'shogiground/api';
@@ -17,7 +17,7 @@ export interface BoardProps {
   sfen: string;
   orientation: Color;
   lastUsi?: string;
-  /** Who may move by hand. */
+  /** The side that the user may move. */
   movable?: Color | 'both';
   onMove?: (usi: string) => void;
   shapes?: DrawShape[];
@@ -45,7 +45,7 @@ export function coordinates(): Config['coordinates'] {
   return { enabled: true, files: 'numeric', ranks: language.value === 'ja' ? 'japanese' : 'engine' };
 }
 
-/** What changes from one position to the next. */
+/** Properties that change with the position. */
 function positionConfig(props: BoardProps): Config {
   const { sfen, lastUsi, movable } = props;
   const [board, , hands] = sfen.split(' ');

@@ -1,4 +1,4 @@
-// A small board to look at: one SVG, no behaviour.
+// A small static board: one SVG.
 import { memo } from '../ui/memo';
 import { pieceSet } from '../settings';
 import { HAND_ROLES, moveSquares, parsePosition, type Color } from '../shogi/position';

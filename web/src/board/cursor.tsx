@@ -1,5 +1,5 @@
-// The board by keyboard: a cursor that arrow keys move, Enter that takes and puts, letters that take
-// from the hand. What is under the cursor is said to screen readers.
+// Keyboard control of the board: arrow keys move a cursor, Enter picks up and places a piece, letters
+// pick up a piece from the hand. Announces the square under the cursor to screen readers.
 import { type ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Api } from 'shogiground/api';

@@ -1,4 +1,4 @@
-// Boards as pictures: drawn on a canvas for PNG and GIF.
+// Board images, drawn on a canvas for PNG and GIF.
 import { pieceSet } from '../settings';
 import { HAND_ROLES, moveSquares, parsePosition, type Color } from '../shogi/position';
 import { makeSquareName } from 'shogiops/util';
@@ -14,7 +14,7 @@ export interface Picture {
   sfen: string;
   lastUsi?: string;
   orientation: Color;
-  /** Above and below the board: names, the move. */
+  /** Text above and below the board: names, the move. */
   top?: string;
   bottom?: string;
 }
@@ -119,7 +119,7 @@ export async function boardPng(picture: Picture): Promise<Blob> {
   return new Promise((resolve, reject) => made.toBlob(b => (b ? resolve(b) : reject(new Error('PNG'))), 'image/png'));
 }
 
-/** An animation of positions; `onProgress` is called between frames, and the page stays alive. */
+/** Animates positions; calls `onProgress` between frames, so that the page stays responsive. */
 export async function boardGif(pictures: readonly Picture[], delayMs: number, onProgress: (done: number) => void): Promise<Blob> {
   const { applyPalette, GIFEncoder, quantize } = await import('gifenc');
   const [, ctx] = canvas();

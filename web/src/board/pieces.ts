@@ -1,5 +1,5 @@
-// The pieces, drawn from outlines: one pentagon, a character, and for the Western set the ways a
-// piece may move. The same shapes serve the board (images), small boards (SVG) and pictures (canvas).
+// The pieces, drawn from outlines: a pentagon, a character and, for the Western set, the piece's moves.
+// The same shapes are used for the board (images), small boards (SVG) and image files (canvas).
 import table from './outlines.json';
 import type { PieceSet } from '../settings';
 
@@ -11,10 +11,10 @@ export const BODY = 'M50 5 75.5 15.5 87 95H13L24.5 15.500Z';
 interface Look {
   kanji: string;
   letter: string;
-  /** Height of the body; pieces of less worth are smaller. */
+  /** Height of the body; less valuable pieces are smaller. */
   scale: number;
   promoted?: boolean;
-  /** Steps as [file, rank], up is -1; slides reach on. */
+  /** Steps as [file, rank], up is -1; slides repeat. */
   steps?: readonly (readonly [number, number])[];
   slides?: readonly (readonly [number, number])[];
 }
@@ -46,7 +46,7 @@ export const RED = '#b3261b';
 export const WOOD = ['#fbe3b1', '#eec587'] as const;
 export const EDGE = '#7a5427';
 
-/** A shape to fill: a path moved and scaled within the box of 100. */
+/** A filled path, translated and scaled within the box of 100. */
 export interface Fill {
   path: string;
   x: number;
@@ -55,7 +55,7 @@ export interface Fill {
   color: string;
 }
 
-/** What stands on the piece, upright. White's king is 王, as in most sets. */
+/** The characters on the piece. White's king is 王, as in most sets. */
 export function marks(role: string, set: PieceSet, isWhite: boolean): Fill[] {
   const look = LOOKS[role];
   const color = look.promoted ? RED : INK;
@@ -104,7 +104,7 @@ export function pieceSvg(role: string, set: PieceSet, isWhite: boolean, isDown: 
 let installed: PieceSet | undefined;
 const sheet = typeof CSSStyleSheet === 'undefined' ? undefined : new CSSStyleSheet();
 
-/** Makes the pieces of shogiground look like a set, by a style sheet of data images. */
+/** Styles shogiground's pieces with a style sheet of data images. */
 export function installPieces(set: PieceSet): void {
   if (!sheet || installed === set) return;
   if (!installed) document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];

@@ -16,13 +16,13 @@ export function t(key: Key, values?: Record<string, string | number>): string {
 
 export const has = (key: string): key is Key => key in en;
 
-/** A word of the server (a reason, a grade, a format) in the visitor's language, or as it is. */
+/** Translates a word of the server (a reason, a grade, a format), if known. */
 export function word(group: string, name: string): string {
   const key = `${group}.${name}`;
   return has(key) ? t(key) : name;
 }
 
-/** A refusal of the server, or a failure to reach it, in the visitor's language. */
+/** An error of the server, or a connection failure, in the user's language. */
 export function explain(problem: { message: string; code?: string }): string {
   const key = `error.${problem.code ?? ''}`;
   if (has(key)) return t(key, { detail: problem.message });

@@ -1,4 +1,4 @@
-// The library: games played here, imported, kept, analysed.
+// The library of played, imported, saved and analysed games.
 import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { addGames, node, noteScore, positionText, scored } from '../analyse/state';
@@ -26,7 +26,7 @@ export async function loadGame(number: number): Promise<GameTree> {
     try {
       [tree] = readGames(stored.record, summary.title);
     } catch {
-      // The moves are there all the same.
+      // The moves are still usable.
     }
   }
   tree ??= treeOf({ ...stored, black: summary.black, white: summary.white });

@@ -1,4 +1,4 @@
-// What a square attends to, for networks with attention.
+// Attention of a square, for networks with attention.
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { node } from '../analyse/state';

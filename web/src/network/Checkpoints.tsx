@@ -1,4 +1,4 @@
-// Value and policy by checkpoint of a run: when did it learn this?
+// Value and policy by checkpoint of a run.
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { percent, t } from '../i18n';
@@ -19,7 +19,7 @@ export function Checkpoints({ run: fixed }: { run?: string }) {
   const [at, setAt] = useState<number | undefined>(undefined);
   if (!fixed && !all.length) return <p class="empty">{t('checkpoints.none')}</p>;
   const steps = found.map(c => c.step);
-  // The moves to draw: those that stood highest in any checkpoint, the last counting most.
+  // The moves to plot: the highest in any checkpoint, with more weight on the last.
   const weight = new Map<string, number>();
   found.forEach((c, i) => {
     for (const m of c.policy) weight.set(m.move, Math.max(weight.get(m.move) ?? 0, m.p * (i === found.length - 1 ? 2 : 1)));

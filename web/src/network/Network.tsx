@@ -1,4 +1,4 @@
-// Inside the network: what it sees, what it wants to play, and what the search makes of it.
+// Inside the network: its inputs, its policy, and the search's candidates.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Dialogs, Stage } from '../analyse/Analyse';
@@ -28,7 +28,7 @@ const order = signal<Order>('visits');
 type HeatKind = 'off' | 'from' | 'to';
 const heatKind = signal<HeatKind>('to');
 
-/** Writes moves of the position looked at. */
+/** Formats moves of the current position. */
 export function useMoveName(): (usi: string) => string {
   const at = node.value;
   const pos = parsePosition(at.sfen);
@@ -43,7 +43,7 @@ export function useMoveName(): (usi: string) => string {
 
 interface Row {
   move: string;
-  /** The policy itself; `prior` is what the search uses, at its own temperature. */
+  /** The policy itself; `prior` is the policy at the search temperature. */
   policy: number;
   prior: number;
   visits: number;
@@ -52,7 +52,7 @@ interface Row {
   plies: number;
 }
 
-/** Candidates of the search, or the policy's moves where nothing was searched. */
+/** Candidates of the search, or the policy's moves without a search. */
 export function rowsOf(network: NetworkAnswer | undefined, candidates: readonly Candidate[], by: Order): Row[] {
   const policy = new Map(network?.policy.map(m => [m.move, m.p]));
   const rows: Row[] = candidates.length

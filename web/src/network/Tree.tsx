@@ -1,4 +1,4 @@
-// The search tree, to walk in.
+// Navigation of the search tree.
 import { useEffect, useState } from 'preact/hooks';
 import { node, play, playLine, searched } from '../analyse/state';
 import { scoreText } from '../analyse/words';
@@ -14,7 +14,7 @@ export function TreeView() {
   const at = node.value;
   const [path, setPath] = useState<string[]>([]);
   useEffect(() => setPath([]), [at]);
-  // The tree is asked for again while the search runs, once in two seconds.
+  // While the search runs, the tree is requested every two seconds.
   const stamp = searched.value?.state === 'running' ? Math.floor((searched.value.time_ms ?? 0) / 2000) : (searched.value?.nodes ?? 0);
   const { answer: here, error } = useTree(path, stamp);
   const walked = lineOf(at.sfen, path, notation(), at.usi);

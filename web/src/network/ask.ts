@@ -1,4 +1,4 @@
-// Questions to networks about the position looked at.
+// Requests to networks about the current position.
 import { useEffect, useState } from 'preact/hooks';
 import { positionText, node } from '../analyse/state';
 import { explain } from '../i18n';
@@ -54,7 +54,7 @@ export const useTree = (path: string[], stamp: number): Asked<TreeNode> => {
   return useAnswer(`${position}|${path.join(' ')}|${stamp}`, () => connection.ask({ type: 'tree', path, limit: 40 }, 'tree'));
 };
 
-/** What each checkpoint of a run says, as the answers come. */
+/** The evaluation by each checkpoint of a run, as answers arrive. */
 export function useCheckpoints(run: string): { found: Checkpoint[]; total: number; error: string; isDone: boolean } {
   const position = positionText(node.value);
   const [state, setState] = useState({ found: [] as Checkpoint[], total: 0, error: '', isDone: false });

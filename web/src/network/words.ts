@@ -1,14 +1,14 @@
-// What the policy and the search say, in words.
+// Policy and search, summarised in sentences.
 import type { Candidate, NetworkAnswer } from '../protocol';
 import { percent, t } from '../i18n';
 
 export interface Said {
-  /** Short: do they agree? */
+  /** Short: whether they agree. */
   head: string;
   parts: string[];
 }
 
-/** Sentences about a position. `name` writes a move; candidates come most visited first. */
+/** Sentences about a position. `name` formats a move; candidates are ordered by visits. */
 export function inWords(network: NetworkAnswer | undefined, candidates: readonly Candidate[], winRate: number | undefined, visits: number, name: (usi: string) => string): Said | undefined {
   const favourite = network?.policy[0];
   if (!network || !favourite) return undefined;

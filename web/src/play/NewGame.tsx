@@ -1,4 +1,4 @@
-// Who plays, from where, with which clock.
+// Settings of a new game: players, starting position, clock.
 import { useState } from 'preact/hooks';
 import { node, positionText } from '../analyse/state';
 import { MiniBoard } from '../board/MiniBoard';
@@ -11,7 +11,7 @@ import { Button, Choice, Segments, Switch } from '../ui/parts';
 import { byKind, levelName, playerName, seatName } from './names';
 import { start } from './state';
 
-/** A handicap in the visitor's language; its name in records where it has none. */
+/** A handicap's name in the user's language, or as in records. */
 const handicapName = (h: HandicapInfo): string => (language.value === 'ja' ? h.kif : has(`handicap.${h.name}`) ? t(`handicap.${h.name}` as Key) : h.name);
 
 const players = resource<Players>('players', { players: [], handicaps: [] });
@@ -66,7 +66,7 @@ function opponent(player: PlayerInfo, level: string, own: Own | undefined): Oppo
   return { kind: 'engine', player: player.id, playouts: chosen?.playouts ?? null, temperature: chosen?.temperature ?? 0, name };
 }
 
-/** The level to begin with: neither the weakest nor the strongest. */
+/** The default level: neither the weakest nor the strongest. */
 const middle = (player: PlayerInfo | undefined): string => String(Math.floor(((player?.levels.length ?? 1) - 1) / 2));
 
 interface StrengthProps {

@@ -90,7 +90,7 @@ function Result({ game }: { game: GameState }) {
 function Notes({ game }: { game: GameState }) {
   const thought = game.last_thought;
   const isWatching = human.value === undefined || game.phase === 'over';
-  // The thought belongs to the position before the engine's last move.
+  // The analysis is of the position before the engine's last move.
   const at = thought ? positions.value.length - (game.turn === thought.color ? 3 : 2) : -1;
   const before = positions.value[at];
   return (
@@ -194,7 +194,7 @@ export function Play() {
   const game = current.value;
   const welcome = connection.welcome.value;
   const epoch = connection.epoch.value;
-  // Games that run in this session are joined when the page was loaded anew.
+  // Rejoin running games of this session after a reload.
   useEffect(() => {
     const running = welcome?.games.at(-1);
     if (running !== undefined && current.peek()?.game !== running) join(running);

@@ -1,8 +1,8 @@
-// Opponents and their levels in words.
+// Names of opponents and levels.
 import { has, t } from '../i18n';
 import type { Level, PlayerInfo } from '../protocol';
 
-/** What a list shows of a player; those with a name of their own keep it. */
+/** A player's display name, unless it has its own. */
 export function playerName(p: PlayerInfo): string {
   const key = `player.${p.kind}`;
   return has(key) ? t(key, { name: p.name }) : p.name;
@@ -21,7 +21,7 @@ function strength(l: Level, kind: string): string {
   return l.temperature > 0 ? `${effort} · ${t('level.varied')}` : effort;
 }
 
-/** A name for the game's record: who plays, and how strongly. */
+/** A name for the game's record: player and strength. */
 export function seatName(p: PlayerInfo, level: Level | undefined): string {
   if (p.kind === 'ladder') return level?.label ?? p.name;
   const name = playerName(p);

@@ -1,4 +1,4 @@
-// A game against an engine, or between two: what the server says of it, and what to tell the server.
+// State of a game against an engine or between two, synchronised with the server.
 import { explain } from '../i18n';
 import { batch, computed, signal } from '@preact/signals';
 import type { GameState, Line, StartGame } from '../protocol';
@@ -7,11 +7,11 @@ import { connection } from '../socket';
 import { tell } from '../ui/notices';
 
 export const current = signal<GameState | undefined>(undefined);
-/** When the state came: clocks run on from there. */
+/** When the state arrived; clocks continue from there. */
 export const since = signal(0);
 export const hints = signal<Line[]>([]);
 export const isAsking = signal(false);
-/** The ply looked at; undefined: the newest. */
+/** The displayed ply; undefined: the newest. */
 export const lookedAt = signal<number | undefined>(undefined);
 /** A move made here that the server hasn't confirmed yet. */
 export const pending = signal<string | undefined>(undefined);
@@ -46,7 +46,7 @@ export const human = computed<Color | 'both' | undefined>(() => {
   return black && white ? 'both' : black ? 'sente' : white ? 'gote' : undefined;
 });
 
-/** Whether the person may move now. */
+/** Whether the human may move now. */
 export const mayMove = computed(() => {
   const game = current.value;
   return (

@@ -1,9 +1,9 @@
-// Moves classed by the win rate they gave away.
+// Classes of moves by loss of win rate.
 import type { Node } from './tree';
 
 export type Grade = 'inaccuracy' | 'mistake' | 'blunder' | 'disaster';
 
-/** Loss of win rate from which on a move is one of these, the worst first. */
+/** Minimum loss of win rate of each class, worst first. */
 export const GRADES: readonly (readonly [number, Grade])[] = [
   [0.5, 'disaster'],
   [0.2, 'blunder'],

@@ -1,4 +1,4 @@
-// The customary handicaps.
+// The standard handicaps.
 import type { Key } from '../i18n';
 
 export const HANDICAPS: readonly { key: Key; sfen: string }[] = [

@@ -1,4 +1,4 @@
-// Moves in words: ▲７六歩, P-7f or 7g7f.
+// Move notation: ▲７六歩, P-7f or 7g7f.
 import { makeJapaneseMoveOrDrop } from 'shogiops/notation/japanese';
 import { makeWesternEngineMoveOrDrop } from 'shogiops/notation/western-engine';
 import { makeSfen } from 'shogiops/sfen';
@@ -67,7 +67,7 @@ export function lineOf(sfen: string, usis: readonly string[], style: Notation, l
 const WIDE = '０１２３４５６７８９';
 const KANJI = '〇一二三四五六七八九';
 
-/** One writing for a move typed by hand: half-width digits, no marks, no spaces, no case. */
+/** Normalises a typed move: half-width digits, no marks, no spaces, lower case. */
 function plain(text: string): string {
   return text
     .replace(/[▲△☗☖▽▼\s　\-]/g, '')

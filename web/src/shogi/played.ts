@@ -1,4 +1,4 @@
-// Games that were played elsewhere, as trees.
+// Converts games from the server to trees.
 import { START } from './position';
 import { GameTree } from './tree';
 
@@ -11,7 +11,7 @@ export interface Played {
   times_ms?: readonly (number | null)[];
 }
 
-/** A game with the scores that the players gave, from the mover's view. */
+/** A game with the players' scores, from the mover's view. */
 export function treeOf(game: Played): GameTree {
   const tree = new GameTree(game.sfen === 'startpos' || !game.sfen ? START : game.sfen.replace(/^sfen /, ''));
   tree.headers = { black: game.black, white: game.white };

@@ -1,5 +1,5 @@
-// Positions as the page needs them: what may be moved where, and what follows a move. Rules are
-// shogiops' (made for shogiground, the board); the server judges everything that counts.
+// Legal moves and positions for the page. The rules are those of shogiops (made for shogiground, the
+// board); the server validates everything that matters.
 import { shogigroundDropDests, shogigroundMoveDests } from 'shogiops/compat';
 import { makeSfen, parseSfen } from 'shogiops/sfen';
 import type { MoveOrDrop, Role, SquareName } from 'shogiops/types';
@@ -13,7 +13,7 @@ export type Color = 'sente' | 'gote';
 export const START = 'lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1';
 export const HAND_ROLES: Role[] = ['rook', 'bishop', 'gold', 'silver', 'knight', 'lance', 'pawn'];
 
-/** The position of an SFEN; undefined where it isn't one. */
+/** Parses an SFEN; undefined if invalid. */
 export function parsePosition(sfen: string): Position | undefined {
   return parseSfen('standard', sfen.trim().replace(/^sfen\s+/, ''), false).unwrap(
     p => p as Position,
@@ -21,7 +21,7 @@ export function parsePosition(sfen: string): Position | undefined {
   );
 }
 
-/** Why an SFEN can't be a position to play from; undefined where it can. */
+/** Why an SFEN isn't a playable position; undefined if it is. */
 export function sfenProblem(sfen: string): string | undefined {
   return parseSfen('standard', sfen, true).unwrap(
     () => undefined,
@@ -40,7 +40,7 @@ export function isLegal(pos: Position, usi: string): boolean {
   return !!move && pos.isLegal(move);
 }
 
-/** The SFEN after a legal move; undefined where the move isn't legal. */
+/** The SFEN after a move; undefined if the move is illegal. */
 export function play(sfen: string, usi: string): string | undefined {
   const pos = parsePosition(sfen);
   const move = parseUsi(usi);
@@ -49,7 +49,7 @@ export function play(sfen: string, usi: string): string | undefined {
   return makeSfen(pos);
 }
 
-/** The position with the other side to move: what the opponent threatens. */
+/** The position with the other side to move, to show threats. */
 export function passed(sfen: string): string {
   const [board, turn, hands, n] = sfen.split(' ');
   return [board, turn === 'b' ? 'w' : 'b', hands, String(Number(n || 1) + 1)].join(' ');

@@ -1,6 +1,6 @@
-// Records in and out, by tsshogi (ShogiHome's library): it reads and writes KIF, KI2, CSA, USI, SFEN
-// and JKF with variations, comments and times; shogiops, which has the rules here, reads no KI2 or
-// JKF and no variations. Loaded when the first record is opened or saved.
+// Reading and writing of records with tsshogi (ShogiHome's library), which supports KIF, KI2, CSA, USI,
+// SFEN and JKF with variations, comments and times; shogiops, used for the rules, supports neither KI2
+// nor JKF nor variations. Loaded when the first record is opened or saved.
 import {
   detectRecordFormat,
   exportCSA,
@@ -26,7 +26,7 @@ import { GameTree, type Headers, type Node } from './tree';
 
 export type Format = 'kif' | 'ki2' | 'csa' | 'usi' | 'sfen' | 'jkf';
 
-/** Text of a record: UTF-8 or Shift-JIS, as its bytes show. */
+/** Decodes a record: UTF-8 or Shift-JIS, detected from its bytes. */
 export function decode(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -37,7 +37,7 @@ export function decode(bytes: ArrayBuffer): string {
 
 export class RecordError extends Error {}
 
-/** The games of a text, in whatever format it is. Raises RecordError, in one line. */
+/** Parses the games of a text in any format. Raises RecordError with a one-line message. */
 export function readGames(text: string, name = ''): GameTree[] {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
   if (!trimmed) throw new RecordError('empty');
@@ -50,7 +50,7 @@ export function readGames(text: string, name = ''): GameTree[] {
   return games;
 }
 
-/** CSA files may hold several games, each after a line with `/`; a USI file one a line. */
+/** CSA files may contain several games separated by `/`; USI files one per line. */
 function pieces(text: string): string[] {
   const format = detectRecordFormat(text);
   if (format === RecordFormatType.CSA) return text.split(/^\/\s*$/m).filter(part => part.trim());
@@ -124,7 +124,7 @@ const ENDINGS: Record<string, SpecialMoveType> = Object.fromEntries(
   Object.values(SpecialMoveType).map(type => [formatSpecialMove(type), type]),
 );
 
-/** The record of a game, with all its variations. `comment` says what to write after each move. */
+/** The record of a game with all variations. `comment` returns the comment after each move. */
 function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
   const record = new GameRecord(RecordPosition.newBySFEN(game.initialSfen) ?? undefined);
   const { headers } = game;

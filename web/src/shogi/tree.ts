@@ -1,11 +1,11 @@
-// A game with its variations. Moves are USI; a node knows the position after its move as an SFEN.
+// A game with variations. Moves are USI; a node has the position after its move as an SFEN.
 import { play, START, turnOf, type Color } from './position';
 
 export interface Score {
   /** The side to move's view, of the position after the node's move. */
   winRate: number;
   cp?: number;
-  /** Plies to mate, negative where the side to move is mated. */
+  /** Plies to mate, negative if the side to move is mated. */
   mate?: number;
   pv: string[];
   nodes: number;
@@ -40,7 +40,7 @@ let nextId = 1;
 export class GameTree {
   readonly root: Node;
   headers: Headers = {};
-  /** How the main line ended, as the record says: 投了 and the like in the record's own word. */
+  /** How the main line ended, in the record's wording, such as 投了. */
   ending = '';
   /** Name of the file it came from. */
   name = '';
@@ -49,7 +49,7 @@ export class GameTree {
     this.root = { id: nextId++, usi: '', ply: 0, sfen: initialSfen, children: [], comment: '' };
   }
 
-  /** The child after a move, made where there is none; undefined where the move isn't legal. */
+  /** The child after a move, created if necessary; undefined if the move is illegal. */
   add(at: Node, usi: string): Node | undefined {
     const known = at.children.find(c => c.usi === usi);
     if (known) return known;
@@ -60,7 +60,7 @@ export class GameTree {
     return node;
   }
 
-  /** Follows moves from a node, adding what is missing; the last legal one. */
+  /** Follows moves from a node, adding missing ones; returns the last legal node. */
   addLine(at: Node, usis: readonly string[]): Node {
     let node = at;
     for (const usi of usis) {
@@ -108,7 +108,7 @@ export class GameTree {
   }
 }
 
-/** The root, the way to a node, and on by the first children to the end. */
+/** The line through a node: from the root, then by first children to the end. */
 export function lineThrough(node: Node): Node[] {
   const line = pathTo(node);
   for (let n = node.children[0]; n; n = n.children[0]) line.push(n);
@@ -124,7 +124,7 @@ export function pathTo(node: Node): Node[] {
 
 export const movesTo = (node: Node): string[] => pathTo(node).slice(1).map(n => n.usi);
 
-/** The win rate of Black (sente) at a node; undefined where nothing was searched. */
+/** Black's (sente's) win rate at a node; undefined without a search. */
 export function blackWinRate(node: Node): number | undefined {
   const s = node.score;
   return s && (turnOf(node.sfen) === 'sente' ? s.winRate : 1 - s.winRate);
@@ -132,7 +132,7 @@ export function blackWinRate(node: Node): number | undefined {
 
 export const moverOf = (node: Node): Color => (turnOf(node.sfen) === 'sente' ? 'gote' : 'sente');
 
-/** Whether a position has come up four times on the way to a node: sennichite. */
+/** Whether a position has occurred four times on the path to a node: sennichite. */
 export function repetitions(node: Node): number {
   const key = (n: Node) => n.sfen.split(' ').slice(0, 3).join(' ');
   const here = key(node);

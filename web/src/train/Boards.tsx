@@ -1,4 +1,4 @@
-// Games as a grid of their last positions; a click opens one in the analysis.
+// A grid of games' final positions; click to open a game in the analysis.
 import { useEffect, useState } from 'preact/hooks';
 import { addGames } from '../analyse/state';
 import { MiniBoard } from '../board/MiniBoard';
@@ -12,7 +12,7 @@ import { Button } from '../ui/parts';
 const PAGE = 24;
 
 interface Props {
-  /** Of the API. */
+  /** API path. */
   path: string;
   query?: Record<string, string>;
   total: number;

@@ -8,7 +8,7 @@ export interface EloPoint {
   generation: number;
   elo: number;
   error: number;
-  /** Filled: it took over. */
+  /** Filled: promoted. */
   isTaken: boolean;
 }
 
@@ -19,7 +19,7 @@ export interface EloSeries {
 
 const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [52, 16, 12, 28, 240];
 
-/** A round step that divides a span into no more than eight parts. */
+/** A round step that divides a span into at most eight parts. */
 export function stepOf(span: number): number {
   let step = 10;
   for (let i = 0; span / step > 8; i++) step *= i % 3 === 1 ? 2.5 : 2;

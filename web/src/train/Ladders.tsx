@@ -1,4 +1,4 @@
-// Ladders: who stands where, who beat whom, and the games with their boards.
+// Ladders: ratings, cross table, and games with boards.
 import { useState } from 'preact/hooks';
 import { percent, t } from '../i18n';
 import type { LadderInfo, LadderPairing } from '../protocol';
@@ -7,7 +7,7 @@ import { Choice } from '../ui/parts';
 import { Boards } from './Boards';
 import { eloText, resultText, scoreOf, signed, termsText } from './elo';
 
-/** Where ratings lie on a common scale, in per cent. */
+/** Position of ratings on a common scale, in per cent. */
 export function scaleOf(ladder: LadderInfo): (elo: number) => number {
   const low = Math.min(...ladder.players.map(p => p.elo - p.elo_error));
   const high = Math.max(...ladder.players.map(p => p.elo + p.elo_error));
@@ -66,7 +66,7 @@ function Standings({ ladder }: { ladder: LadderInfo }) {
   );
 }
 
-/** Points of each against each, by names; the other's seen from the other side. */
+/** Scores of all pairs by names, from either side. */
 export function crossTable(pairings: readonly LadderPairing[]): Map<string, LadderPairing> {
   const found = new Map<string, LadderPairing>();
   for (const p of pairings) {

@@ -1,4 +1,4 @@
-// Loops of playing and learning: Elo over the generations, and what each of them did.
+// Learning loops: Elo over the generations, and details of each.
 import { ago, count, t, word } from '../i18n';
 import type { LoopInfo, LoopRound } from '../protocol';
 import { href } from '../router';
@@ -6,7 +6,7 @@ import { Progress } from '../ui/parts';
 import { eloText, resultText } from './elo';
 import { EloChart, type EloSeries } from './EloChart';
 
-/** What the chart shows: the chain of matches, and each player that all generations met. */
+/** The series of the chart: the chain of matches, and each reference player. */
 export function seriesOf(loop: LoopInfo): EloSeries[] {
   const chain = loop.rounds.flatMap(r => (r.rating === null ? [] : [{ generation: r.number, elo: r.rating, error: r.rating_error ?? 0, isTaken: r.verdict === 'promoted' }]));
   const found: EloSeries[] = chain.length ? [{ name: t('loop.chain'), points: [{ generation: 0, elo: 0, error: 0, isTaken: true }, ...chain] }] : [];

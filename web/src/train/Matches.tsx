@@ -1,4 +1,4 @@
-// Matches and ladders: tables, and every game with its board.
+// Matches and ladders: tables and games with boards.
 import { percent, t } from '../i18n';
 import type { MatchInfo } from '../protocol';
 import { href, route } from '../router';

@@ -1,4 +1,4 @@
-// Trainings: their curves as they run, and what a checkpoint would play.
+// Training runs: live curves, and moves by checkpoint.
 import { node, orientation, play } from '../analyse/state';
 import { Controls } from '../analyse/Moves';
 import { Board } from '../board/Board';
@@ -27,15 +27,15 @@ interface CurveSet {
   curves: { name: string; values: (number | null)[] }[];
 }
 
-/** A number of the log by the name people know it by. */
+/** The display name of a logged metric. */
 const metric = (key: string): string => (has(`metric.${key}`) ? t(`metric.${key}` as Key) : key.replaceAll('_', ' '));
 
-/** Linear evaluations learn by iterations. */
+/** Linear evaluations are trained in iterations. */
 const stepped = (e: Entry): Entry => (e.kind === undefined && number(e.iteration) !== null ? { ...e, kind: 'train', step: e.iteration } : e);
 
 const MOST_POINTS = 1_500;
 
-/** Curves of the log's numbers that a pattern names, by step; test and training on one axis. */
+/** Curves of the logged metrics that match a pattern, by step; test and training on one axis. */
 export function curvesOf(entries: readonly Entry[], pattern: RegExp): CurveSet {
   const kinds = ['train', 'test'] as const;
   const wanted = new Map<string, (number | null)[]>();
@@ -155,7 +155,7 @@ function Run({ run }: { run: RunInfo }) {
 export function Train() {
   useFresh(runs, loops);
   const [, name = '', of = ''] = route.value;
-  // What belongs to a loop is reached from its generations.
+  // Runs of a loop are reached from its generations.
   const own = runs.value.filter(r => r.name === name || !loops.value.some(l => r.name.startsWith(`${l.name}/`)));
   const wantsLoop = name === 'loop' && of !== '';
   const loop = wantsLoop ? loops.value.find(l => l.name === of) : name || own.length ? undefined : loops.value[0];

@@ -1,4 +1,4 @@
-// Runs, matches, ladders and loops as the server lists them, and their logs as they grow.
+// The server's lists of runs, matches, ladders and loops, and their growing logs.
 import { useEffect, useState } from 'preact/hooks';
 import { resource } from '../http';
 import { explain } from '../i18n';
@@ -13,7 +13,7 @@ export const labPages = resource<LabPage[]>('lab', []);
 
 export type Entry = Record<string, unknown>;
 
-/** The entries of a log, and those that come. */
+/** The entries of a log, with updates. */
 export function useLog(what: 'run' | 'match', name: string): { entries: Entry[]; isRunning: boolean; error: string } {
   const [state, setState] = useState({ entries: [] as Entry[], isRunning: false, error: '' });
   const epoch = connection.epoch.value;
@@ -33,7 +33,7 @@ export function useLog(what: 'run' | 'match', name: string): { entries: Entry[];
   return state;
 }
 
-/** Fetches lists anew while a screen is shown. */
+/** Refreshes lists while a screen is shown. */
 export function useFresh(...lists: { load: () => Promise<void> }[]): void {
   useEffect(() => {
     const load = () => document.visibilityState === 'visible' && lists.forEach(l => void l.load());

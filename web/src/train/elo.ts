@@ -1,8 +1,8 @@
-// Ratings, results and conditions as text.
+// Formatting of ratings, results and conditions.
 import { t } from '../i18n';
 import type { Terms } from '../protocol';
 
-/** What games were played under, in words. */
+/** The conditions of games, in words. */
 export function termsText(terms: Terms): string {
   const s = (ms: number) => t('terms.seconds', { n: +(ms / 1000).toFixed(2) });
   const parts = [];

@@ -1,4 +1,4 @@
-// What room there is.
+// Media queries.
 import { computed, signal } from '@preact/signals';
 
 function matches(query: string) {
@@ -13,5 +13,5 @@ export const isPrinting = signal(false);
 
 const hasOneColumnBeside = matches('(min-width: 761px) and (max-width: 1639px) and (min-height: 541px)');
 
-/** One column stands beside the board: the graph and the mistakes share it with the moves. */
+/** There is one column beside the board, shared by graph, mistakes and moves. */
 export const isShared = computed(() => hasOneColumnBeside.value);

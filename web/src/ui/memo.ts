@@ -1,4 +1,4 @@
-// A component drawn again only when its properties change (preact/compat has it; this is all we need).
+// Rerenders a component only when its properties change (as in preact/compat, which is not needed otherwise).
 import { Component, type ComponentChildren, type FunctionComponent, h } from 'preact';
 
 export function memo<P extends object>(render: (props: P) => ComponentChildren): FunctionComponent<P> {

@@ -1,4 +1,4 @@
-// Short notices that go away by themselves.
+// Short notices that disappear after a while.
 import { signal } from '@preact/signals';
 
 interface Notice {

@@ -1,4 +1,4 @@
-// Small parts that every screen uses.
+// Small components used by all screens.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { t, type Key } from '../i18n';
@@ -45,14 +45,14 @@ export function Icon({ name }: { name: IconName }) {
 
 const ARROWS: Record<string, string> = { Left: '←', Right: '→', Up: '↑', Down: '↓' };
 
-/** A key as it stands on the keyboard. */
+/** A keyboard key. */
 export const keyName = (key: string): string => key.replace(/Arrow(Left|Right|Up|Down)/, (_, way: string) => ARROWS[way]);
 
 interface ButtonProps {
   icon?: IconName;
   label: string;
   onClick: () => void;
-  /** Shows the label as text, not only as a hint. */
+  /** Shows the label as text, not only as a tooltip. */
   isWide?: boolean;
   pressed?: boolean;
   disabled?: boolean;
@@ -78,7 +78,7 @@ export function Button({ icon, label, onClick, isWide, pressed, disabled, class:
   );
 }
 
-/** A modal dialog; Escape and a click beside it close it. */
+/** A modal dialog; Escape or a click outside closes it. */
 export function Dialog({ title, onClose, children, class: name }: { title: string; onClose: () => void; children: ComponentChildren; class?: string }) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -118,7 +118,7 @@ export interface MenuItem {
   disabled?: boolean;
 }
 
-/** A button with a list of things to do. */
+/** A button with a menu. */
 export function Menu({ icon, label, items, isWide, class: name }: { icon: IconName; label: string; items: (MenuItem | 'line')[]; isWide?: boolean; class?: string }) {
   const [isOpen, setOpen] = useState(false);
   const ref = useRef<HTMLDivElement>(null);
@@ -178,7 +178,7 @@ export function Menu({ icon, label, items, isWide, class: name }: { icon: IconNa
   );
 }
 
-/** A part of a screen that can be hidden; which are open is remembered. */
+/** A collapsible panel; its state is stored. */
 export function Panel({ name, title, children, isOpenAtFirst = true, aside }: { name: string; title: string; children: ComponentChildren; isOpenAtFirst?: boolean; aside?: ComponentChildren }) {
   const isOpen = openPanels.value[name] ?? isOpenAtFirst;
   return (

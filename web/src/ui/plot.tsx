@@ -1,4 +1,4 @@
-// uPlot in our colours, and a component for curves.
+// uPlot in the theme's colours, and a component for curves.
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { shownTheme } from '../settings';
@@ -33,7 +33,7 @@ interface CurvesProps {
   range?: [number, number];
 }
 
-/** Curves over a common x, with a legend that says the values under the cursor. */
+/** Curves over a common x, with a legend that shows the values at the cursor. */
 export function Curves({ label, x, curves, format = v => v.toPrecision(4), formatX = String, labelX = '', onPoint, height = 200, range }: CurvesProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);
