@@ -175,7 +175,7 @@ COMMANDS: dict[str, Attacked] = {
     ),
     "usi": Attacked("usi --model {shop}/model.onnx", stdin="usi\nisready\ngo nodes 20\nquit\n"),
     "analyse": Attacked(
-        "analyse {shop}/few.csa {shop}/few.kif --model {shop}/model.onnx --nodes 60 -o analysed",
+        "analyse {shop}/few.csa {shop}/other.kif --model {shop}/model.onnx --nodes 60 -o analysed",
         ("analysed",),
         True,
     ),
@@ -250,7 +250,7 @@ def open_shop(folder: Path) -> Path:
             break
     write_games(folder / "games.hcpe3", games)
     write_games(folder / "games.csa", games)
-    for name in ("few.csa", "few.kif"):
+    for name in ("few.csa", "other.kif"):
         write_games(folder / name, games[:1])
     write_random_resnet(folder / "model.onnx", 1, 8)
     for name, text in (

@@ -172,7 +172,7 @@ class Inputs:
             if not self.verbose and len(skips) > PLACES:
                 say(f"    ... and {len(skips) - PLACES:,} more (--verbose)", err=True)
         if not self.used and not self.left_out:
-            say("no usable game in the files", err=True)
+            say("Error: no usable game in the files", err=True)
             sys.exit(NOTHING_USABLE)
         if self.skipped:
             sys.exit(SOME_SKIPPED)
