@@ -171,12 +171,18 @@ def test_a_full_disk_loses_no_game(played: Path) -> None:
     ignored = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
     try:
-        new = run("new", played.parent / "new.db")
         results = [run("add", played, f"x{i}", "random", "--note", "y" * 3000) for i in range(4)]
+        new = []
+        for limit in (10, 3000, 20_000):
+            resource.setrlimit(resource.RLIMIT_FSIZE, (limit, hard))
+            new.append(run("new", played.parent / "new.db"))
     finally:
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
         signal.signal(signal.SIGXFSZ, ignored)
-    assert new.exit_code == 0 or new.output.startswith("Error: ")
+    for result in new:
+        assert result.exit_code == 1
+        assert result.output.startswith("Error: ")
+        assert "fault of komadori" not in result.output
     assert results[-1].exit_code == 1
     assert results[-1].output.startswith(f"Error: {played}: ")
     with Ladder(played) as ladder:

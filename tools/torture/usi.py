@@ -10,6 +10,7 @@ status is 1 where anything did. Part of `make torture`.
 from __future__ import annotations
 
 import argparse
+import os
 import random
 import signal
 import subprocess
@@ -20,7 +21,7 @@ from collections.abc import Callable
 
 #: How long an engine may take for anything.
 PATIENCE_S = 60.0
-#: From SIGINT to the end of the process.
+#: From SIGINT to the end of the process; as many times that as there are processes per CPU.
 INTERRUPT_S = 1.5
 
 PLAYERS = {
@@ -187,7 +188,7 @@ def interrupts(player: str, rounds: int, rng: random.Random, report: Report) -> 
             took = time.monotonic() - began
             if status != 130:
                 problem = f"status {status}: {' | '.join(engine.errors[-2:])}"
-            elif took > INTERRUPT_S:
+            elif took > INTERRUPT_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)):
                 problem = f"took {took:.1f} s"
         engine.kill()
         report.add(f"Ctrl-C ({player})", 1, problem)

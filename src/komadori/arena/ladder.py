@@ -124,8 +124,12 @@ class Ladder:
         with RunLock.of_file(path):
             if path.exists():  # made by another process just now
                 raise LadderError(f"{path} exists already")
+            try:
+                content = _empty_ladder(settings)
+            except sqlite3.Error as error:
+                raise LadderError(f"{path}: {error}") from error
             with atomic_writer(path) as file:
-                file.write(_empty_ladder(settings))
+                file.write(content)
         return cls(path)
 
     def __enter__(self) -> Ladder:
