@@ -36,9 +36,9 @@ nb::object optional_move16(Move m) {
 
 std::unique_ptr<Engine> make_engine(std::string_view evaluator, const Options& options) {
     if (evaluator != "material") {
-        throw nb::value_error(("no evaluator is called " + std::string(evaluator)).c_str());
+        throw nb::value_error(("unknown evaluator " + std::string(evaluator)).c_str());
     }
-    nb::gil_scoped_release release;  // a large table takes a while to clear
+    nb::gil_scoped_release release;  // clearing a large table is slow
     return std::make_unique<Engine>(material_workers(), options);
 }
 
@@ -65,7 +65,7 @@ void bind_alphabeta(nb::module_& m) {
     using namespace komadori;
     using namespace komadori::alphabeta;
 
-    nb::class_<Limits>(m, "Limits", "Bounds of one search; 0 is none.")
+    nb::class_<Limits>(m, "Limits", "Limits of one search; 0 is none.")
         .def(nb::init<>())
         .def_rw("depth", &Limits::depth)
         .def_rw("nodes", &Limits::nodes)
@@ -74,7 +74,7 @@ void bind_alphabeta(nb::module_& m) {
         .def_rw("infinite", &Limits::infinite)
         .def_rw("searchmoves", &Limits::searchmoves);
 
-    nb::class_<Parts>(m, "Parts", "Parts of the search that can be left out.")
+    nb::class_<Parts>(m, "Parts", "Parts of the search that can be disabled.")
         .def(nb::init<>())
         .def_rw("table", &Parts::table)
         .def_rw("quiescence", &Parts::quiescence)
@@ -92,7 +92,7 @@ void bind_alphabeta(nb::module_& m) {
         .def_rw("declaration", &Parts::declaration)
         .def_rw("all_moves", &Parts::all_moves);
 
-    nb::class_<Options>(m, "Options", "How the engine goes about its searches.")
+    nb::class_<Options>(m, "Options", "Options of the engine.")
         .def(nb::init<>())
         .def(nb::init<const Options&>(), nb::arg("other"))
         .def_rw("threads", &Options::threads)
@@ -122,7 +122,7 @@ void bind_alphabeta(nb::module_& m) {
         .def_prop_ro("mate_plies", &mate_plies, nb::sig("def mate_plies(self) -> int | None"))
         .def_prop_ro("pv", [](const Info& info) { return move16s(info.pv); });
 
-    nb::class_<Result>(m, "Result", "What a search found; moves as move16.")
+    nb::class_<Result>(m, "Result", "The result of a search; moves as move16.")
         .def_prop_ro(
             "best", [](const Result& r) { return optional_move16(r.best); },
             nb::sig("def best(self) -> int | None"))
@@ -133,8 +133,8 @@ void bind_alphabeta(nb::module_& m) {
         .def_ro("lines", &Result::lines);
 
     nb::class_<Engine>(m, "Engine",
-                       "Searches in the background, without the GIL. One thread asks and waits; "
-                       "stop and ponderhit may be called by any.")
+                       "Searches in the background, without the GIL. To be used by one thread; "
+                       "stop and ponderhit may be called from any.")
         .def(nb::new_(&make_engine), nb::arg("evaluator"), nb::arg("options"))
         .def_prop_ro("options", &Engine::options, nb::rv_policy::copy)
         .def("set_options", &Engine::set_options, nb::arg("options"),
@@ -148,26 +148,26 @@ void bind_alphabeta(nb::module_& m) {
              nb::call_guard<nb::gil_scoped_release>())
         .def("search", &Engine::search, nb::arg("position"), nb::arg("limits"), nb::rv_policy::copy,
              nb::call_guard<nb::gil_scoped_release>(),
-             "The same on the calling thread; returns what was found.")
+             "Searches on the calling thread and returns the result.")
         .def("wait", &Engine::wait, nb::arg("timeout_ms"), nb::call_guard<nb::gil_scoped_release>())
         .def(
             "step",
             [](Engine& engine) {
-                nb::list questions;
-                for (const PolicyQuestion& q : engine.step()) {
-                    questions.append(nb::make_tuple(q.key, nb::bytes(q.hcp.data(), q.hcp.size())));
+                nb::list requests;
+                for (const PolicyRequest& r : engine.step()) {
+                    requests.append(nb::make_tuple(r.key, nb::bytes(r.hcp.data(), r.hcp.size())));
                 }
-                return questions;
+                return requests;
             },
             nb::sig("def step(self) -> list[tuple[int, bytes]]"),
-            "Key and hcp of the positions that wait for a policy.")
+            "Key and hcp of the positions that wait for priors.")
         .def(
             "supply",
             [](Engine& engine, std::uint64_t key, const std::vector<std::uint16_t>& moves,
                const std::vector<float>& values) { engine.supply(key, moves, values); },
             nb::arg("key"), nb::arg("moves"), nb::arg("log_probabilities"),
-            "What a policy says of a position's moves (move16).")
-        .def_prop_ro("answered", &Engine::answered, "Positions supplied since the game began.")
+            "Supplies the policy's priors of a position; moves as move16.")
+        .def_prop_ro("answered", &Engine::answered, "Positions supplied since new_game.")
         .def(
             "cutoffs",
             [](Engine& engine) {
@@ -176,8 +176,7 @@ void bind_alphabeta(nb::module_& m) {
                     std::vector<std::uint64_t>(c.all, c.all + Cutoffs::DEPTHS),
                     std::vector<std::uint64_t>(c.by_first, c.by_first + Cutoffs::DEPTHS));
             },
-            "Of the last search by remaining depth: nodes cut off, and those cut off by their "
-            "first move.")
+            "Beta cutoffs of the last search by remaining depth, and those by the first move.")
         .def_prop_ro("is_searching", &Engine::is_searching)
         .def("stop", &Engine::stop)
         .def("ponderhit", &Engine::ponderhit, nb::arg("limits"))

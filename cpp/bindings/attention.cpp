@@ -31,11 +31,11 @@ Vectors vectors_of(const Strided& array, const Shape& shape, const char* name) {
     const Shape own = shape_of(array);
     if (own.positions != shape.positions || own.heads != shape.heads ||
         own.tokens != shape.tokens || own.size != shape.size) {
-        throw nb::value_error((std::string(name) + " has another shape than query").c_str());
+        throw nb::value_error((std::string(name) + " and query differ in shape").c_str());
     }
     if (own.size > 1 && array.stride(3) != 1) {
         throw nb::value_error(
-            (std::string(name) + ": a vector's numbers aren't neighbours").c_str());
+            (std::string(name) + " is not contiguous in the last dimension").c_str());
     }
     return {array.data(), array.stride(0), array.stride(1), array.stride(2)};
 }
@@ -44,15 +44,16 @@ template <class Array>
 void check(const Array& array, std::initializer_list<std::size_t> shape, const char* name) {
     if (!std::equal(shape.begin(), shape.end(), array.shape_ptr(),
                     [](std::size_t a, auto b) { return a == std::size_t(b); })) {
-        throw nb::value_error((std::string(name) + " has a wrong shape").c_str());
+        throw nb::value_error((std::string(name) + " has the wrong shape").c_str());
     }
 }
 
 Inputs inputs_of(const Shape& shape, const Strided& query, const Strided& key, const Strided& value,
                  const std::optional<ConstThree>& bias, const Dropout& dropout) {
-    if (!(dropout.rate >= 0 && dropout.rate < 1)) throw nb::value_error("dropout is in [0, 1)");
+    if (!(dropout.rate >= 0 && dropout.rate < 1))
+        throw nb::value_error("dropout must be in [0, 1)");
     if (shape.size == 0 || shape.size > MAX_SIZE) {
-        throw nb::value_error("a head's vectors have 1 to 64 numbers");
+        throw nb::value_error("the head size must be 1 to 64");
     }
     if (bias) check(*bias, {shape.heads, shape.tokens, shape.tokens}, "bias");
     return {vectors_of(query, shape, "query"), vectors_of(key, shape, "key"),
@@ -78,12 +79,12 @@ void bind_attention(nb::module_& m) {
         "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a, "dropout"_a = 0.0f,
         "seed"_a = 0, "threads"_a = 1,
         "softmax(query key^T / sqrt(size) + bias) value.\n\n"
-        "query, key, value: float32 [positions, heads, tokens, size], size at most MAX_SIZE, of\n"
-        "any strides but the last. bias: [heads, tokens, tokens] or None. Filled: out, float32\n"
-        "[positions, tokens, heads, size], and log_sum [positions, heads, tokens], the logarithm\n"
-        "of the sum of each query's exponentials. dropout: the share of the softmax's numbers, in\n"
-        "[0, 1), that is dropped, the others scaled up; which, the seed (64 bits) decides.\n"
-        "ValueError for other shapes.");
+        "query, key, value: float32 [positions, heads, tokens, size], size at most MAX_SIZE,\n"
+        "contiguous in the last dimension. bias: [heads, tokens, tokens] or None. Writes out,\n"
+        "float32 [positions, tokens, heads, size], and log_sum [positions, heads, tokens], the\n"
+        "log-sum-exp of each query's scores. dropout: probability in [0, 1) of dropping an\n"
+        "attention weight; the mask is a function of the 64-bit seed. ValueError for other "
+        "shapes.");
     m.def(
         "attend_gradient",
         [](const Strided& query, const Strided& key, const Strided& value,
@@ -98,7 +99,8 @@ void bind_attention(nb::module_& m) {
             for (const Four& to : {by_query, by_key, by_value}) {
                 check(to, {shape.positions, shape.tokens, shape.heads, shape.size}, "a gradient");
             }
-            if (bool(bias) != bool(by_bias)) throw nb::value_error("bias and by_bias go together");
+            if (bool(bias) != bool(by_bias))
+                throw nb::value_error("bias and by_bias must be given together");
             if (by_bias) check(*by_bias, {shape.heads, shape.tokens, shape.tokens}, "by_bias");
             nb::gil_scoped_release release;
             attend_gradient(shape, in, out.data(), log_sum.data(), from,
@@ -109,8 +111,9 @@ void bind_attention(nb::module_& m) {
         "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a, "by_out"_a,
         "by_query"_a, "by_key"_a, "by_value"_a, "by_bias"_a.none(), "dropout"_a = 0.0f,
         "seed"_a = 0, "threads"_a = 1,
-        "The gradient of a loss by what `attend` was given, from its gradient by out.\n\n"
-        "by_out: [positions, heads, tokens, size], of any strides but the last. Filled:\n"
-        "by_query, by_key, by_value [positions, tokens, heads, size], by_bias as bias. The same\n"
-        "for any number of threads. dropout and seed are what `attend` had.");
+        "The gradients of a loss with respect to the inputs of `attend`.\n\n"
+        "by_out: the gradient with respect to out, [positions, heads, tokens, size], contiguous\n"
+        "in the last dimension. Writes by_query, by_key, by_value [positions, tokens, heads,\n"
+        "size] and by_bias (shape of bias). Independent of the number of threads. dropout and\n"
+        "seed: those of the call of `attend`.");
 }

@@ -1,5 +1,4 @@
-// Which instruction sets this CPU has. Kept apart from the core so that asking does
-// not load any variant of it.
+// Instruction sets of this CPU. A separate module, so that probing loads no variant of the core.
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
@@ -14,7 +13,7 @@
 namespace {
 
 #if defined(__x86_64__)
-// The tile instructions, by CPUID leaf 7 (Intel SDM vol. 2A, CPUID): EDX bits 22 to 25.
+// AMX by CPUID leaf 7 (Intel SDM vol. 2A, CPUID): EDX bits 22 to 25.
 void add_amx(std::vector<std::string>& found) {
     unsigned eax = 0, ebx = 0, ecx = 0, edx = 0;
     if (!__get_cpuid_count(7, 0, &eax, &ebx, &ecx, &edx)) return;

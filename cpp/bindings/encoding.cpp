@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <span>
 
+#include "arrays.h"
 #include "komadori/base/hash.h"
 #include "komadori/encoding/batch.h"
 #include "komadori/encoding/errors.h"
@@ -14,7 +15,7 @@
 #include "komadori/encoding/label.h"
 #include "komadori/encoding/policy.h"
 #include "komadori/rules/notation.h"
-#include "module.h"
+#include "named_tables.h"
 
 using namespace komadori;
 using namespace nb::literals;
@@ -26,27 +27,18 @@ using In = nb::ndarray<const T, nb::c_contig, nb::device::cpu, Shape...>;
 template <class T, class... Shape>
 using Out = nb::ndarray<T, nb::c_contig, nb::device::cpu, Shape...>;
 using HcpArray = In<std::uint8_t, nb::shape<-1, 32>>;
-using Bytes = Out<std::uint8_t, nb::ndim<1>>;  // any array seen as its bytes
+using Bytes = Out<std::uint8_t, nb::ndim<1>>;  // the bytes of any array
 
 HcpRows rows(const HcpArray& hcps) { return {hcps.data(), hcps.shape(0)}; }
-
-const FeatureTable& table_named(const std::string& name) {
-    if (const FeatureTable* table = find_feature_table(name)) return *table;
-    throw EncodingError("no feature table is called " + name);
-}
-const LabelScheme& scheme_named(const std::string& name) {
-    if (const LabelScheme* scheme = find_label_scheme(name)) return *scheme;
-    throw EncodingError("no label scheme is called " + name);
-}
 
 void require(bool holds, const char* what) {
     if (!holds) throw EncodingError(what);
 }
 
-// Where each input's rows go, after checking that they fit.
+// The output buffers of the inputs, after checking their sizes.
 std::vector<void*> output_rows(const FeatureTable& table, PlaneType type,
                                const std::vector<Bytes>& outs, std::size_t rows) {
-    require(outs.size() == table.inputs.size(), "one array an input is needed");
+    require(outs.size() == table.inputs.size(), "one array per input is needed");
     require(type == PlaneType::FLOAT32 || table.is_binary(),
             "this feature table has values other than 0 and 1: float32 only");
     std::vector<void*> at;
@@ -111,11 +103,9 @@ void legal_mask_into(const std::string& name, const HcpArray& hcps, const Out<bo
 
 using Column = nb::ndarray<nb::numpy, std::uint16_t, nb::ndim<1>>;
 
-Column own(std::vector<std::uint16_t> values) {
-    using Values = std::vector<std::uint16_t>;
-    auto* kept = new Values(std::move(values));
-    const nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<Values*>(p); });
-    return {kept->data(), {kept->size()}, owner};
+Column column_of(std::vector<std::uint16_t>&& values) {
+    const std::size_t n = values.size();
+    return owning_array<Column>(std::move(values), {n});
 }
 
 std::tuple<Column, Column, Column> candidates_of(const std::string& name, const HcpArray& hcps,
@@ -126,15 +116,16 @@ std::tuple<Column, Column, Column> candidates_of(const std::string& name, const 
     require(logits.shape(0) == hcps.shape(0) && keep.size() == hcps.shape(0) &&
                 logits.shape(1) == std::size_t(scheme.size()),
             "arrays differ in length");
-    require(temperature > 0 && total > 0 && total <= 0xffff, "a setting is out of range");
+    require(temperature > 0, "the temperature must be greater than 0");
+    require(total > 0 && total <= 0xffff, "total must be 1 to 65535");
     PolicyCandidates found;
     {
         nb::gil_scoped_release release;
         policy_candidates(scheme, rows(hcps), logits.data(), keep.data(),
                           {temperature, least, total}, found);
     }
-    return {own(std::move(found.count)), own(std::move(found.move16)),
-            own(std::move(found.visits))};
+    return {column_of(std::move(found.count)), column_of(std::move(found.move16)),
+            column_of(std::move(found.visits))};
 }
 
 void mirror_into(const HcpArray& hcps, std::optional<In<std::uint16_t, nb::ndim<1>>> moves,
@@ -152,29 +143,28 @@ void mirror_into(const HcpArray& hcps, std::optional<In<std::uint16_t, nb::ndim<
 int label_of(int move16, int turn) {
     require(move16 > 0 && move16 < 0x8000 && is_well_formed(std::uint16_t(move16)) &&
                 (turn == BLACK || turn == WHITE),
-            "no move");
+            "not a move16 and a colour");
     return label_2187(Move(std::uint32_t(move16)), Color(turn));
 }
 
 int decode_to_move16(const std::string& name, const Position& position,
                      const std::vector<std::int64_t>& label) {
     const LabelScheme& scheme = scheme_named(name);
-    require(label.size() == scheme.heads.size(), "a label has one number a head");
+    require(label.size() == scheme.heads.size(), "a label has one number per head");
     return decode_label(scheme, position, label).move16();
 }
 
-nb::ndarray<nb::numpy, float, nb::ndim<1>> probabilities_of_moves(
-    const std::string& name, const Position& position, const In<float, nb::ndim<1>>& logits,
-    float temperature) {
+using Probabilities = nb::ndarray<nb::numpy, float, nb::ndim<1>>;
+
+Probabilities probabilities_of_moves(const std::string& name, const Position& position,
+                                     const In<float, nb::ndim<1>>& logits, float temperature) {
     const LabelScheme& scheme = scheme_named(name);
     require(logits.size() == std::size_t(scheme.size()),
-            "the logits are not as many as the scheme's labels");
-    require(temperature > 0, "the temperature is more than 0");
-    auto* values =
-        new std::vector<float>(move_probabilities(scheme, position, logits.data(), temperature));
-    const nb::capsule owner(values,
-                            [](void* p) noexcept { delete static_cast<std::vector<float>*>(p); });
-    return {values->data(), {values->size()}, owner};
+            "the number of logits is not the number of the scheme's labels");
+    require(temperature > 0, "the temperature must be greater than 0");
+    std::vector<float> values = move_probabilities(scheme, position, logits.data(), temperature);
+    const std::size_t n = values.size();
+    return owning_array<Probabilities>(std::move(values), {n});
 }
 
 void bind_tables(nb::module_& m) {
@@ -233,12 +223,12 @@ void bind_tables(nb::module_& m) {
                                    mix64);
         },
         "numbers"_a, nb::sig("def mix64(numbers: numpy.typing.NDArray[numpy.uint64]) -> None"),
-        "splitmix64's finalizer of each number, in place.");
+        "Applies splitmix64's finalizer to each number in place.");
     m.def("feature_tables", [] { return feature_tables(); }, "Every feature table.");
     m.def("label_schemes", [] { return label_schemes(); }, "Every label scheme.");
 }
 
-// EncodingError and what is under it, all of them ValueErrors; a row's number is in `row`.
+// EncodingError, a ValueError, and its subclasses; `row` of a row error is the row's index.
 PyObject* encoding_error;
 PyObject* row_position_error;
 PyObject* row_move_error;
@@ -294,9 +284,9 @@ void bind_encoding(nb::module_& m) {
         [](const std::string& scheme, const Position& position) {
             return legal_labels(scheme_named(scheme), position);
         },
-        "scheme"_a, "position"_a, "Of the legal moves in their order, head by head.");
+        "scheme"_a, "position"_a, "The labels of the legal moves, in order, one per head.");
     m.def("move_probabilities", &probabilities_of_moves, "scheme"_a, "position"_a, "logits"_a,
-          "temperature"_a, "Of the legal moves in their order, from a row of policy logits.");
+          "temperature"_a, "Probabilities of the legal moves, in order, from a row of logits.");
     m.def("encode_positions", &encode_positions_into, "table"_a, "positions"_a, "type"_a, "outs"_a);
     m.def("mirror", &mirror_into, "hcps"_a, "moves"_a.none(), "mirrored_hcps"_a,
           "mirrored_moves"_a.none(), "threads"_a);
@@ -304,6 +294,6 @@ void bind_encoding(nb::module_& m) {
           "dlshogi's label of a board move or drop, as the search computes it.");
     m.def("policy_candidates", &candidates_of, "scheme"_a, "hcps"_a, "logits"_a, "keep"_a,
           "temperature"_a, "least"_a, "total"_a,
-          "(count, move16, visits) of the likely moves of each row, one row after another.");
+          "(count, move16, visits) of the likely moves of each row, concatenated.");
     m.def("legal_mask", &legal_mask_into, "scheme"_a, "hcps"_a, "out"_a, "threads"_a);
 }

@@ -27,7 +27,7 @@ using Results = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::
 
 nb::bytes to_bytes(const std::string& s) { return nb::bytes(s.data(), s.size()); }
 
-// A game that owns what it refers to.
+// A game that owns the settings and openings that it refers to.
 struct OwnedGame {
     Settings settings;
     Openings openings;
@@ -51,7 +51,7 @@ std::vector<std::string> path_of(const Position& position) {
 void bind_generate(nb::module_& m) {
     m.attr("CANDIDATE_VISITS") = CANDIDATE_VISITS;
 
-    nb::class_<SearchBounds>(m, "SearchBounds", "Bounds of every search of a game; 0 is none.")
+    nb::class_<SearchBounds>(m, "SearchBounds", "Limits of every search of a game; 0 is none.")
         .def(
             "__init__",
             [](SearchBounds* self, int depth, std::uint64_t nodes, double weight) {
@@ -62,7 +62,7 @@ void bind_generate(nb::module_& m) {
         .def_ro("nodes", &SearchBounds::nodes)
         .def_ro("weight", &SearchBounds::weight);
 
-    nb::class_<Settings>(m, "Settings", "How teacher games are played.")
+    nb::class_<Settings>(m, "Settings", "Settings of teacher games.")
         .def(nb::init<>())
         .def_rw("seed", &Settings::seed)
         .def_rw("searches", &Settings::searches)
@@ -86,7 +86,7 @@ void bind_generate(nb::module_& m) {
         .def_rw("inner_share", &Settings::inner_share)
         .def_rw("inner_depth", &Settings::inner_depth);
 
-    nb::class_<Openings>(m, "Openings", "Lines that games begin with.")
+    nb::class_<Openings>(m, "Openings", "Opening lines.")
         .def(nb::init<>())
         .def("__len__", &Openings::size)
         .def(
@@ -94,7 +94,7 @@ void bind_generate(nb::module_& m) {
             [](Openings& o, const std::string& sfen, const std::vector<std::string>& moves) {
                 Position position;
                 position.set_sfen(sfen);
-                position.hcp();  // throws where the format of games can't hold it
+                position.hcp();  // throws if hcpe3 can't represent it
                 std::vector<std::uint16_t> line;
                 for (const std::string& text : moves) {
                     const Move move = require_legal(position, parse_usi_move(text));
@@ -106,29 +106,29 @@ void bind_generate(nb::module_& m) {
                 o.first.push_back(std::uint32_t(o.moves.size()));
             },
             "sfen"_a, "moves"_a,
-            "A line of USI moves. Raises RulesError where it can't be played or hcp can't hold "
-            "the position.");
+            "Adds a line of USI moves. Raises RulesError for an illegal move or a position that "
+            "hcp can't represent.");
 
-    nb::class_<GameFacts>(m, "GameFacts", "What is known of a finished game besides its moves.")
+    nb::class_<GameFacts>(m, "GameFacts", "Statistics of a finished game.")
         .def_ro("number", &GameFacts::number)
-        .def_ro("digest", &GameFacts::digest, "Of the initial position and the moves.")
+        .def_ro("digest", &GameFacts::digest, "Hash of the initial position and the moves.")
         .def_prop_ro("winner", [](const GameFacts& f) { return int(f.winner); })
         .def_prop_ro("end", [](const GameFacts& f) { return int(f.end); })
         .def_ro("plies", &GameFacts::plies)
-        .def_ro("scored", &GameFacts::scored, "Plies to be learnt from.")
+        .def_ro("scored", &GameFacts::scored, "Plies to train on.")
         .def_ro("differing", &GameFacts::differing, "Scored plies whose move isn't the best.")
         .def_ro("with_candidates", &GameFacts::with_candidates, "Plies with several candidates.")
         .def_prop_ro(
             "foreseen", [](const GameFacts& f) { return int(f.foreseen); },
-            "Whom resignation would have made the winner of a game that was played on.")
+            "The winner by the resignation rule, of a game played on without resignation.")
         .def_ro("nodes", &GameFacts::nodes);
 
-    nb::class_<FinishedGame>(m, "FinishedGame", "A game that has ended, in hcpe3.")
+    nb::class_<FinishedGame>(m, "FinishedGame", "A finished game in hcpe3.")
         .def_ro("facts", &FinishedGame::facts)
         .def_prop_ro("hcpe3", [](const FinishedGame& g) { return to_bytes(g.hcpe3); })
         .def_prop_ro(
             "inner", [](const FinishedGame& g) { return to_bytes(g.inner); },
-            "Positions inside its searches, each as a game of one ply.");
+            "Positions visited by its searches, each as a game of one ply.");
 
     nb::class_<Request>(m, "Request", "The search that a game waits for.")
         .def_prop_ro("depth", [](const Request& r) { return r.bounds.depth; })
@@ -137,17 +137,17 @@ void bind_generate(nb::module_& m) {
         .def_ro("by_opponent", &Request::by_opponent);
 
     nb::class_<OwnedGame>(m, "TeacherGame",
-                          "A game that requests searches and takes their results.")
+                          "A game that requests searches and consumes their results.")
         .def(nb::init<const Settings&, const Openings&, std::uint64_t>(), "settings"_a,
              "openings"_a, "number"_a)
         .def_prop_ro("is_over", [](const OwnedGame& g) { return g.game.is_over(); })
         .def_prop_ro("initial_sfen", [](const OwnedGame& g) { return g.game.initial_sfen(); })
         .def_prop_ro(
-            "moves", [](const OwnedGame& g) { return path_of(g.game.position()); }, "As USI.")
+            "moves", [](const OwnedGame& g) { return path_of(g.game.position()); }, "In USI.")
         .def_prop_ro("position", [](const OwnedGame& g) { return g.game.position(); })
         .def(
             "request", [](OwnedGame& g) { return g.game.request(); },
-            "To be called once before each answer.")
+            "Call it once before each answer.")
         .def(
             "answer",
             [](OwnedGame& g, const std::vector<std::tuple<std::string, int>>& lines,
@@ -160,27 +160,27 @@ void bind_generate(nb::module_& m) {
                 g.game.answer(std::move(found), nodes, declares_win);
             },
             "lines"_a, "nodes"_a, "declares_win"_a = false,
-            "(USI move, centipawns of the side to move), the best first; none: it resigns. Raises "
-            "RulesError for an illegal move.")
+            "lines: (USI move, centipawns from the side to move's view), best first; empty: the "
+            "side to move resigns. Raises RulesError for an illegal move.")
         .def(
             "finished",
             [](const OwnedGame& g) {
                 return FinishedGame{g.game.facts(), g.game.to_hcpe3(), g.game.inner_to_hcpe3()};
             },
-            "The game that is over.");
+            "The finished game; is_over must be true.");
 
-    nb::class_<TeacherGames>(m, "TeacherGames", "Teacher games in threads, one for each engine.")
+    nb::class_<TeacherGames>(m, "TeacherGames", "Teacher games, one thread per engine.")
         .def(nb::init<std::vector<alphabeta::Engine*>, std::vector<alphabeta::Engine*>, Settings,
                       Openings>(),
              "engines"_a, "opponents"_a, "settings"_a, "openings"_a, nb::keep_alive<1, 2>(),
              nb::keep_alive<1, 3>())
-        .def("add", &TeacherGames::add, "numbers"_a, "Games to be played, in this order.")
-        .def_prop_ro("waiting", &TeacherGames::waiting, "Of those, how many aren't finished.")
+        .def("add", &TeacherGames::add, "numbers"_a, "Queues games, to be played in this order.")
+        .def_prop_ro("waiting", &TeacherGames::waiting, "The number of unfinished games.")
         .def("take", &TeacherGames::take, "timeout_ms"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "Games that have ended since the last call; waits up to the timeout for one.")
+             "The games finished since the last call; waits up to the timeout for one.")
         .def("stop", &TeacherGames::stop, nb::call_guard<nb::gil_scoped_release>(),
-             "Ends the threads at once; games in play are lost.")
-        .def_prop_ro("nodes", &TeacherGames::nodes, "Searched for the finished games.");
+             "Stops the threads; running games are lost.")
+        .def_prop_ro("nodes", &TeacherGames::nodes, "Nodes searched for the finished games.");
 
     m.attr("NEARBY_BLOCK") = NEARBY_BLOCK;
 
@@ -199,9 +199,10 @@ void bind_generate(nb::module_& m) {
             return nearby_position(from, settings, number);
         },
         "position"_a, "settings"_a, "number"_a,
-        "The position of the numbered draw, without its path; None where the game ends before.");
+        "The position of draw `number`, without its path; None if the game ends before.");
 
-    nb::class_<NearbySearch>(m, "NearbySearch", "Searches positions near others, in threads.")
+    nb::class_<NearbySearch>(m, "NearbySearch",
+                             "Searches positions near others, one thread per engine.")
         .def(nb::init<std::vector<alphabeta::Engine*>, NearbySettings>(), "engines"_a, "settings"_a,
              nb::keep_alive<1, 2>())
         .def(
@@ -222,11 +223,11 @@ void bind_generate(nb::module_& m) {
             "hcp"_a, "result"_a, "first"_a,
             nb::sig("def run(self, hcp: numpy.typing.NDArray[numpy.uint8], result: "
                     "numpy.typing.NDArray[numpy.float32], first: int) -> dict[str, typing.Any]"),
-            "Columns of samples near the rows, `game` tells which; draws from number `first` on. "
-            "Those of the first blocks only where `stop` came meanwhile.")
-        .def("stop", &NearbySearch::stop, "Ends `run` of another thread.")
-        .def_prop_ro("done", &NearbySearch::done, "Rows that have been looked at.")
+            "Columns of samples near the rows; `game` is the index of the row. Row k uses draw "
+            "first + k. After `stop`, only the rows searched so far.")
+        .def("stop", &NearbySearch::stop, "Stops `run` of another thread.")
+        .def_prop_ro("done", &NearbySearch::done, "Rows processed.")
         .def_prop_ro("nodes", &NearbySearch::nodes)
         .def_prop_ro("search_seconds", &NearbySearch::search_seconds,
-                     "Spent inside searches, of all threads together.");
+                     "Time inside searches, summed over threads.");
 }

@@ -36,10 +36,10 @@ void bind_linear(nb::module_& m) {
     m.attr("WEIGHT_UNITS") = WEIGHT_UNITS;
     m.def(
         "mirrored_features", [] { return images(mirrored); },
-        "Each feature's image in the board mirrored left to right.");
+        "Each feature's image on the board mirrored left to right.");
     m.def(
         "swapped_features", [] { return images(swapped); },
-        "Each feature's image in the board turned, the colours swapped.");
+        "Each feature's image on the board rotated by 180 degrees with colours swapped.");
     m.def(
         "features_of",
         [](const Position& position) {
@@ -58,7 +58,7 @@ void bind_linear(nb::module_& m) {
             std::copy_n(alphabeta::PIECE_VALUE, 16, values.begin());
             return values;
         },
-        "Centipawns by piece type, before any learning.");
+        "Centipawns by piece type, before training.");
 
     nb::class_<TwoPieceWeights>(m, "TwoPieceWeights", "shogi686's weights of pairs of pieces.")
         .def(
@@ -81,7 +81,7 @@ void bind_linear(nb::module_& m) {
         },
         "weights"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
 
-    nb::class_<Lines>(m, "Lines", "Leaves of the record's moves and of moves near them in value.")
+    nb::class_<Lines>(m, "Lines", "Leaves of the record's moves and of moves with a close value.")
         .def_prop_ro("comparisons", [](const Lines& l) { return l.comparisons.size(); })
         .def_prop_ro("leaves", [](const Lines& l) { return l.leaves.size(); })
         .def_ro("searched", &Lines::searched)
@@ -115,6 +115,6 @@ void bind_linear(nb::module_& m) {
         [](const Lines& lines) {
             return array_of(occurrences(lines), {std::size_t(FEATURES), std::size_t(FEATURES)});
         },
-        "lines"_a, "How many comparisons each pair of features takes part in.");
+        "lines"_a, "The number of comparisons that each pair of features occurs in.");
     def_learning<TwoPieceEvaluator>(m);
 }

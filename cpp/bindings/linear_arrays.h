@@ -1,4 +1,4 @@
-// Arrays of positions, and what every linear evaluation offers its learner.
+// Arrays of positions, and the functions for learners common to all linear evaluations.
 #pragma once
 
 #include <nanobind/ndarray.h>
@@ -8,8 +8,8 @@
 #include <span>
 #include <vector>
 
+#include "arrays.h"
 #include "komadori/linear/leaves.h"
-#include "module.h"
 
 namespace komadori::linear {
 
@@ -30,13 +30,11 @@ inline std::vector<Choice> choices_of(const Hcps& hcps, const Move16s& moves) {
     return choices;
 }
 
-// The vector's contents as an array that owns them; `Shown` is the array's type where it differs.
+// Moves the vector into an array; `Shown` is the array's type if it differs.
 template <class T, class Shown = T>
 nb::ndarray<nb::numpy, Shown> array_of(std::vector<T>&& values,
                                        std::initializer_list<std::size_t> shape) {
-    auto* kept = new std::vector<T>(std::move(values));
-    nb::capsule owner(kept, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, Shown>(kept->data(), shape, owner);
+    return owning_array<nb::ndarray<nb::numpy, Shown>>(std::move(values), shape);
 }
 
 // `find_leaves` and `ranks` for the weights of evaluator E.
@@ -59,9 +57,9 @@ void def_learning(nb::module_& m) {
                                    leaves.nodes);
         },
         "weights"_a, "hcps"_a, "threads"_a,
-        "Where positions lead by quiescence: (hcp uint8 [N, 32], value int32 [N] in centipawns of "
-        "the root's side to move, same_turn bool [N]: whether that side is to move at the leaf, "
-        "is_settled bool [N]: whether the line doesn't end in mate, nodes searched).");
+        "The leaves of quiescence searches: (hcp uint8 [N, 32], value int32 [N] in centipawns from "
+        "the view of the root's side to move, same_turn bool [N]: whether that side is to move at "
+        "the leaf, is_settled bool [N]: whether the line doesn't end in mate, nodes searched).");
     m.def(
         "ranks",
         [](const typename E::Weights& weights, const Hcps& hcps, const Move16s& moves, int depth,
@@ -76,7 +74,7 @@ void def_learning(nb::module_& m) {
             return array_of(std::move(found), {n});
         },
         "weights"_a, "hcps"_a, "moves"_a, "depth"_a, "threads"_a,
-        "How many moves are valued above the record's; -1 where that isn't legal.");
+        "The number of moves with a higher value than the record's; -1 if that is illegal.");
 }
 
 }  // namespace komadori::linear

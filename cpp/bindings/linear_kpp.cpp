@@ -1,4 +1,4 @@
-// komadori._core.linear: the evaluation of a king and two pieces and its learner.
+// komadori._core.linear: KPP and its learner.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
@@ -35,7 +35,7 @@ std::span<T> parameters_of(const Flat<T>& array) {
     return span_of(array);
 }
 
-// Places of the board weights of KKP that stand for their orbit.
+// Indices of the board weights of KKP that represent their orbits.
 std::vector<std::uint32_t> kkp_places() {
     std::vector<std::uint32_t> places;
     for (std::uint32_t pair = 0; pair < SQUARES * SQUARES; ++pair) {
@@ -50,8 +50,8 @@ std::vector<std::uint32_t> kkp_places() {
     return places;
 }
 
-// For every king pair and piece the place that stands for its orbit, with board's sign; 0 and 0
-// for what is no piece.
+// For every king pair and piece, the index of its orbit's representative and the sign of board; 0
+// and 0 for unused piece indices.
 struct KkpImages {
     std::vector<std::uint32_t> places;
     std::vector<std::int8_t> signs;
@@ -90,7 +90,7 @@ void bind_linear_kpp(nb::module_& m) {
             }
             return tables;
         },
-        "The tables of the parameters in their order: name, start, size.");
+        "The parameter tables in order: name, start, size.");
     m.def(
         "kkp_places",
         [] {
@@ -98,7 +98,7 @@ void bind_linear_kpp(nb::module_& m) {
             const std::size_t n = places.size();
             return array_of(std::move(places), {n});
         },
-        "Of the board weights of KKP those that stand for their orbit; turn follows each.");
+        "Indices of the board weights of KKP that represent their orbits; turn follows each.");
     m.def(
         "kkp_images",
         [] {
@@ -107,8 +107,8 @@ void bind_linear_kpp(nb::module_& m) {
             return std::make_tuple(array_of(std::move(images.places), {n}),
                                    array_of(std::move(images.signs), {n}));
         },
-        "For every king pair and piece, [81 * 81 * BONA_PIECES], the place that stands for its "
-        "orbit and board's sign there; 0 and 0 for what is no piece.");
+        "For every king pair and piece, [81 * 81 * BONA_PIECES], the index of its orbit's "
+        "representative and the sign of board; 0 and 0 for unused piece indices.");
     m.def(
         "pp_places",
         [] {
@@ -116,9 +116,9 @@ void bind_linear_kpp(nb::module_& m) {
             return array_of(std::vector<std::uint32_t>(places.begin(), places.end()),
                             {places.size()});
         },
-        "For each pair the pair that stands for it and its mirror image.");
+        "For each pair, the representative of it and its mirror image.");
 
-    nb::class_<KppWeights>(m, "KppWeights", "The weights of a king and two pieces, for play.")
+    nb::class_<KppWeights>(m, "KppWeights", "KPP weights for the search.")
         .def(nb::init<>())
         .def(
             "assign",
@@ -151,20 +151,20 @@ void bind_linear_kpp(nb::module_& m) {
            const Flat<std::int16_t>& kkp, const Flat<std::int32_t>& kk, int threads) {
             if (kpp.shape(0) != KppWeights::PAIRS || kkp.shape(0) != KppWeights::KKP ||
                 kk.shape(0) != KppWeights::KK) {
-                throw nb::value_error("kpp, kkp or kk has another size");
+                throw nb::value_error("kpp, kkp or kk has the wrong size");
             }
             const auto from = parameters_of(parameters);
             nb::gil_scoped_release release;
             quantise(from, {span_of(kpp), span_of(kkp), span_of(kk)}, threads);
         },
         "parameters"_a, "kpp"_a, "kkp"_a, "kk"_a, "threads"_a,
-        "Write what the parameters mean, rounded, for KppWeights.assign.");
+        "Writes the evaluation's rounded tables, for KppWeights.assign.");
     m.def(
         "kpp_evaluate",
         [](const Flat<const float>& parameters, const Position& position) {
             return evaluate(parameters_of(parameters), position);
         },
-        "parameters"_a, "position"_a, "Not rounded; centipawns, the side to move's view.");
+        "parameters"_a, "position"_a, "Unrounded, in centipawns, the side to move's view.");
     m.def(
         "kpp_update",
         [](const Flat<float>& weights, const Flat<float>& squares, const Flat<float>& average,
@@ -182,6 +182,5 @@ void bind_linear_kpp(nb::module_& m) {
         },
         "weights"_a, "squares"_a, "average"_a, "leaves"_a, "slope"_a, "same_turn"_a, nb::kw_only(),
         "rates"_a, "epsilon"_a, "decay"_a, "threads"_a,
-        "One step down the loss; slope is that of the loss by value / scale, the root's side's "
-        "view.");
+        "One AdaGrad step. slope: d loss / d (value / scale), from the root side's view.");
 }

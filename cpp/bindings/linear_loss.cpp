@@ -27,6 +27,6 @@ void bind_linear_loss(nb::module_& m) {
         },
         "value_cp"_a, "teacher_cp"_a, "result"_a, nb::kw_only(), "scale_cp"_a, "result_weight"_a,
         "teacher_weight"_a, "squared"_a,
-        "float64 [5, N], all of one side's view: the loss against the result, against the "
-        "teacher, the floor of each, and the slope of the weighted loss by value / scale.");
+        "float64 [5, N], all from the same side's view: the loss against the result and against "
+        "the teacher, their floors, and d weighted loss / d (value / scale).");
 }

@@ -27,7 +27,7 @@ const NnueKernels& kernels_named(const std::string& name) {
     for (const NnueKernels& k : nnue_kernels()) {
         if (name == k.name && k.is_supported()) return k;
     }
-    throw nb::value_error(("no arithmetic called " + name + " on this CPU").c_str());
+    throw nb::value_error(("no kernels called " + name + " on this CPU").c_str());
 }
 
 }  // namespace
@@ -36,14 +36,14 @@ NnueInputs komadori::linear::nnue_inputs_named(const std::string& name) {
     for (int i = 0; i < 2; ++i) {
         if (name == NNUE_NAMES[i]) return NnueInputs(i);
     }
-    throw nb::value_error(("the architecture is " + name + ", k-p or halfkp is needed").c_str());
+    throw nb::value_error(("unknown architecture " + name + ", not k-p or halfkp").c_str());
 }
 
 void bind_linear_nnue(nb::module_& m) {
     m.attr("BONA_PIECES") = BONA_PIECES;
     m.def(
         "nnue_architectures", [] { return std::vector<std::string>{NNUE_NAMES[0], NNUE_NAMES[1]}; },
-        "By the name of their inputs.");
+        "The names of the architectures.");
     m.attr("NNUE_FV_SCALE") = NNUE_FV_SCALE;
     m.def(
         "bona_list",
@@ -54,22 +54,22 @@ void bind_linear_nnue(nb::module_& m) {
             }
             return list;
         },
-        "position"_a, "view"_a, "The pieces besides kings by their numbers, in no order.");
+        "position"_a, "view"_a, "Piece indices without kings, in no particular order.");
     m.def("nnue_kernels", &supported_kernels,
-          "Ways of NNUE's arithmetic that this CPU has, the fastest first.");
+          "The names of the NNUE kernels that this CPU supports, fastest first.");
     m.def(
         "nnue_architecture",
         [](const std::string& name) { return nnue_architecture(nnue_inputs_named(name)); },
-        "architecture"_a, "As nn.bin describes it.");
+        "architecture"_a, "The description in nn.bin.");
     m.def(
         "nnue_hash", [](const std::string& name) { return nnue_hash(nnue_inputs_named(name)); },
-        "architecture"_a, "As nn.bin has it.");
+        "architecture"_a, "The hash in nn.bin.");
     m.def(
         "nnue_inputs",
         [](const std::string& name, const Position& position, int view) {
             return nnue_inputs(nnue_inputs_named(name), position, Color(view));
         },
-        "architecture"_a, "position"_a, "view"_a, "The inputs that are 1, in no order.");
+        "architecture"_a, "position"_a, "view"_a, "The active inputs, in no particular order.");
 
     nb::class_<NnueWeights>(m, "NnueWeights", "A network of YaneuraOu-family engines.")
         .def(
@@ -78,7 +78,7 @@ void bind_linear_nnue(nb::module_& m) {
                 const auto* data = static_cast<const std::uint8_t*>(file.data());
                 new (self) NnueWeights(read_nnue({data, file.size()}), fv_scale);
             },
-            "file"_a, "fv_scale"_a = NNUE_FV_SCALE, "From the contents of nn.bin.")
+            "file"_a, "fv_scale"_a = NNUE_FV_SCALE, "file: the contents of nn.bin.")
         .def_prop_ro("architecture",
                      [](const NnueWeights& w) { return std::string(NNUE_NAMES[int(w.inputs())]); })
         .def_prop_ro("fv_scale", &NnueWeights::fv_scale)
@@ -96,7 +96,7 @@ void bind_linear_nnue(nb::module_& m) {
                                 kernels.empty() ? best_nnue_kernels() : kernels_named(kernels));
             },
             "position"_a, "kernels"_a = "",
-            "Centipawns, side to move's view, by the arithmetic named or the fastest.")
+            "Centipawns, side to move's view. kernels: a name from nnue_kernels(); \"\": fastest.")
         .def(
             "evaluate_all",
             [](const NnueWeights& w, const Hcps& hcps, int threads) {

@@ -1,4 +1,4 @@
-// komadori._core.linear: NNUE in float, behind komadori.linear.nnue.
+// komadori._core.linear: NNUE training, used by komadori.linear.nnue.
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
@@ -20,7 +20,7 @@ NnueBatch batch_of(const NnueData& data, const Numbers& numbers) {
     const NnueBatch batch{numbers.data(), numbers.shape(0)};
     for (std::uint32_t number : batch) {
         if ((number & ~NNUE_MIRRORED) >= data.size()) {
-            throw nb::index_error("a batch names a position that the data hasn't got");
+            throw nb::index_error("a batch has an index beyond the data");
         }
     }
     return batch;
@@ -43,7 +43,7 @@ void bind_linear_nnue_model(nb::module_& m) {
     m.attr("NNUE_MIRRORED") = NNUE_MIRRORED;
 
     nb::class_<NnueData>(m, "NnueData",
-                         "Positions with the teacher's score and the game's result, both of the "
+                         "Positions with the teacher's score and the game's result, both from the "
                          "side to move's view.")
         .def(
             "__init__",
@@ -57,9 +57,9 @@ void bind_linear_nnue_model(nb::module_& m) {
         .def("__len__", &NnueData::size)
         .def_prop_ro_static(
             "bytes_each", [](nb::handle) { return sizeof(NnueData::Sample); },
-            "Memory of a position.");
+            "Memory per position.");
 
-    nb::class_<NnueModel>(m, "NnueModel", "A network in float, and what Adam knows of it.")
+    nb::class_<NnueModel>(m, "NnueModel", "A float network with Adam's moments.")
         .def(
             "__init__",
             [](NnueModel* self, const std::string& architecture, std::uint64_t seed, int threads) {
@@ -71,16 +71,16 @@ void bind_linear_nnue_model(nb::module_& m) {
             [](const std::string& architecture, int threads) {
                 return NnueModel::bytes(nnue_inputs_named(architecture), threads);
             },
-            "architecture"_a, "threads"_a, "Memory of a model that learns.")
+            "architecture"_a, "threads"_a, "Memory of a model during training.")
         .def_rw("steps", &NnueModel::steps)
         .def_rw("rounds", &NnueModel::rounds,
-                "Whether it works with weights and activations as the engine rounds them.")
+                "Whether to train with weights and activations rounded as in the engine.")
         .def_prop_ro(
             "parameters",
             [](nb::handle_t<NnueModel> self) {
                 return view(nb::cast<NnueModel&>(self).parameters(), self);
             },
-            "float32 [n], writable: all parameters, in the order that nnue_model.h tells.")
+            "float32 [n], writable: all parameters, in the order of nnue_model.h.")
         .def_prop_ro("first_moments",
                      [](nb::handle_t<NnueModel> self) {
                          return view(nb::cast<NnueModel&>(self).first_moments(), self);
@@ -100,7 +100,7 @@ void bind_linear_nnue_model(nb::module_& m) {
                 }
                 return array_of(std::move(found), {batch.size()});
             },
-            "data"_a, "numbers"_a, "float32 [n], side to move's view; 600 times it centipawns.")
+            "data"_a, "numbers"_a, "float32 [n], side to move's view; times 600: centipawns.")
         .def(
             "loss",
             [](NnueModel& model, const NnueData& data, const Numbers& numbers, double result_weight,
@@ -112,7 +112,7 @@ void bind_linear_nnue_model(nb::module_& m) {
             },
             "data"_a, "numbers"_a, nb::kw_only(), "result_weight"_a, "teacher_weight"_a,
             "squared"_a,
-            "Sums over the batch: against the result, against the teacher, the floor of each.")
+            "Sums over the batch: loss against the result and the teacher, and their floors.")
         .def(
             "gradient",
             [](NnueModel& model, const NnueData& data, const Numbers& numbers, double result_weight,
@@ -129,7 +129,7 @@ void bind_linear_nnue_model(nb::module_& m) {
                 return std::make_tuple(array_of(std::move(g), {n}), sums_of(loss));
             },
             "data"_a, "numbers"_a, nb::kw_only(), "result_weight"_a, "teacher_weight"_a,
-            "squared"_a, "(the gradient of the batch's mean loss, the sums that `loss` gives).")
+            "squared"_a, "(the gradient of the batch's mean loss, the sums of `loss`).")
         .def(
             "step",
             [](NnueModel& model, const NnueData& data, const Numbers& numbers, double result_weight,
@@ -141,9 +141,9 @@ void bind_linear_nnue_model(nb::module_& m) {
                                           {.rate = rate, .decay = decay}));
             },
             "data"_a, "numbers"_a, nb::kw_only(), "result_weight"_a, "teacher_weight"_a,
-            "squared"_a, "rate"_a, "decay"_a, "One step of Adam; the sums before it.")
+            "squared"_a, "rate"_a, "decay"_a, "One step of Adam; returns the sums before it.")
         .def(
             "quantised",
             [](const NnueModel& model) { return std::make_shared<NnueWeights>(model.quantised()); },
-            "Rounded to the engine's integers. Raises ValueError where they don't hold it.");
+            "The parameters rounded to the engine's integers. Raises ValueError on overflow.");
 }

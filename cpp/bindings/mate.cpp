@@ -1,4 +1,4 @@
-// komadori._core.mate: the df-pn solver and the fixed-ply search. Moves cross as move16.
+// komadori._core.mate: the df-pn solver and the fixed-depth search. Moves are move16.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
@@ -25,7 +25,7 @@ std::vector<std::uint16_t> to_bits(const std::vector<Move>& moves) {
     return bits;
 }
 
-// A solver that refuses a second solve while one runs.
+// A solver that rejects concurrent solves.
 class GuardedSolver {
   public:
     explicit GuardedSolver(double hash_mb) : solver_(checked_bytes(hash_mb)) {}
@@ -33,9 +33,9 @@ class GuardedSolver {
     MateResult solve(const Position& position, std::uint64_t max_nodes, int max_ply,
                      std::int64_t time_ms, bool shortest, double share, const StopFlag* stop) {
         if (max_ply < 0 || time_ms < 0) throw nb::value_error("a limit is negative");
-        if (!(share >= 0.01 && share <= 1.0)) throw nb::value_error("share is 0.01 to 1");
-        if (busy_.exchange(true)) throw std::runtime_error("the solver is at work already");
-        Position copy = position;  // Python may change the board meanwhile
+        if (!(share >= 0.01 && share <= 1.0)) throw nb::value_error("share must be 0.01 to 1");
+        if (busy_.exchange(true)) throw std::runtime_error("the solver is already running");
+        Position copy = position;  // Python may change the board during the solve
         struct Release {
             std::atomic<bool>& busy;
             ~Release() { busy = false; }
@@ -50,7 +50,7 @@ class GuardedSolver {
   private:
     static std::size_t checked_bytes(double hash_mb) {
         if (!(hash_mb > 0 && hash_mb <= 1 << 20)) {
-            throw nb::value_error("hash_mb is above 0 and at most 1048576");
+            throw nb::value_error("hash_mb must be above 0 and at most 1048576");
         }
         return std::size_t(hash_mb * (1 << 20));
     }
@@ -64,11 +64,12 @@ class GuardedSolver {
 
 void bind_mate(nb::module_& m) {
     using namespace komadori;
-    nb::enum_<MateStatus>(m, "MateStatus", "What a mate search found.")
+    nb::enum_<MateStatus>(m, "MateStatus", "The result of a mate search.")
         .value("MATE", MateStatus::MATE)
         .value("NO_MATE", MateStatus::NO_MATE)
         .value("UNKNOWN", MateStatus::UNKNOWN);
-    nb::class_<StopFlag>(m, "StopFlag", "Set from any thread, it ends the solves it was given to.")
+    nb::class_<StopFlag>(m, "StopFlag",
+                         "Stops the solves that it was passed to; may be set from any thread.")
         .def(nb::init<>())
         .def("set", [](StopFlag& f) { f.raised = true; })
         .def("clear", [](StopFlag& f) { f.raised = false; })
@@ -91,7 +92,7 @@ void bind_mate(nb::module_& m) {
             Position copy = position;
             return mate_within(copy, plies).move16();
         },
-        nb::arg("position"), nb::arg("plies"), "The mating move's move16, 0 if there is none.");
+        nb::arg("position"), nb::arg("plies"), "The first move's move16, 0 if there is no mate.");
     m.def(
         "checking_moves",
         [](const Position& position) {

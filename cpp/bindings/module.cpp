@@ -2,8 +2,8 @@
 #include "module.h"
 
 NB_MODULE(KOMADORI_MODULE, m) {
-    nb::set_leak_warnings(false);  // boards that live as long as the interpreter are no leak
-    // Types are named after komadori._core.*, whichever variant they come from.
+    nb::set_leak_warnings(false);  // objects alive at interpreter exit are not leaks
+    // Types are named komadori._core.*, independent of the variant.
     m.attr("__name__") = "komadori._core";
     nb::module_ rules = m.def_submodule("rules");
     bind_rules(rules);

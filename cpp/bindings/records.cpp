@@ -1,4 +1,4 @@
-// komadori._core.records: columns in and out of the record codecs.
+// komadori._core.records: the record codecs, with games and samples as columns.
 #include <nanobind/ndarray.h>
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/string.h>
@@ -49,7 +49,7 @@ std::vector<T> copy(const Column<T>& column) {
 
 nb::bytes to_bytes(const std::string& s) { return nb::bytes(s.data(), s.size()); }
 
-// A truth value a row.
+// One bool per row.
 template <typename Test>
 nb::ndarray<nb::numpy, bool> each_row(const Rows& rows, Test test) {
     const std::size_t n = rows.shape(0);
@@ -70,7 +70,7 @@ Enum to_enum(int value, Enum last, const char* what) {
 nb::list to_list(const std::vector<Fault>& faults) {
     nb::list out;
     for (const Fault& f : faults) {
-        // A reason may quote bytes of the file.
+        // A reason may quote bytes of the file that aren't UTF-8.
         const auto reason = nb::steal<nb::str>(
             PyUnicode_DecodeUTF8(f.reason.data(), Py_ssize_t(f.reason.size()), "backslashreplace"));
         out.append(nb::make_tuple(f.begin, f.end, f.offset, reason, f.count));
@@ -122,8 +122,8 @@ void append_game(GameTable& table, std::string sfen, int winner, int end, int op
     if (candidates)
         for (const std::uint16_t n : view(*candidates)) total += n;
     if (candidate_move16.shape(0) != total || candidate_visits.shape(0) != total)
-        throw RecordError("the candidates are not as many as their counts say");
-    if (opponent < 0 || opponent > 2) throw RecordError("opponent is none of 0, 1, 2");
+        throw RecordError("the number of candidates differs from their counts");
+    if (opponent < 0 || opponent > 2) throw RecordError("opponent is not 0, 1 or 2");
     const Winner winner_value = to_enum(winner, Winner::UNKNOWN, "winner");
     table.end.push_back(to_enum(end, End::ADJUDICATION, "end"));
     table.winner.push_back(winner_value);
@@ -300,7 +300,7 @@ void bind_records(nb::module_& m) {
             return fields;
         },
         "format"_a,
-        "Name, numpy type and count of each field of a record, in its order, without gaps.");
+        "Name, numpy type and count of each field of a record, in order, without gaps.");
     m.def(
         "count_sound",
         [](std::string_view format, const Column<std::uint8_t>& data, std::size_t limit) {
@@ -357,8 +357,7 @@ void bind_records(nb::module_& m) {
         "hcp"_a, nb::sig("def position_keys(hcp: " U8 ") -> " U64),
         "uint64 [N] from uint8 [N, 32]: equal positions (board, hands, turn) get equal keys.");
 
-    nb::class_<PositionSet>(m, "PositionSet",
-                            "Positions, told apart by a 64-bit hash of their hcp.")
+    nb::class_<PositionSet>(m, "PositionSet", "A set of positions by a 64-bit hash of their hcp.")
         .def(nb::init<>())
         .def("__len__", &PositionSet::size)
         .def(
@@ -367,7 +366,7 @@ void bind_records(nb::module_& m) {
                 return each_row(hcp, [&](const std::uint8_t* row) { return set.add(row); });
             },
             "hcp"_a, nb::sig("def add(self, hcp: " U8 ") -> " BOOL),
-            "Adds the rows, uint8 [N, 32]; bool [N]: which weren't in the set before.")
+            "Adds the rows, uint8 [N, 32]. Returns bool [N]: which were new.")
         .def(
             "contains",
             [](const PositionSet& set, const Rows& hcp) {

@@ -19,13 +19,13 @@
 namespace komadori {
 namespace {
 
-// A move as Python sees it: move16 alone, so that it is the same in every position.
+// Python's Move: a move16, independent of the position.
 struct PlainMove {
     std::uint16_t bits;
     bool operator==(const PlainMove&) const = default;
 };
 
-// One Python object a move: moves are immutable, and looking one up is cheaper than making it.
+// One Python object per move: moves are immutable, and a lookup is cheaper than a new object.
 std::array<PyObject*, 1 << 15> interned{};
 
 nb::object move_object(std::uint16_t move16) {
@@ -34,13 +34,13 @@ nb::object move_object(std::uint16_t move16) {
     return nb::borrow(slot);
 }
 
-void forget_moves() {
+void clear_interned_moves() {
     for (PyObject*& slot : interned) Py_CLEAR(slot);
 }
 
 nb::object move_from_bits(int move16) {
     if (move16 < 0 || move16 > 0x7fff || !is_well_formed(std::uint16_t(move16))) {
-        throw MoveError("move16 " + std::to_string(move16) + " names no move");
+        throw MoveError("move16 " + std::to_string(move16) + " is not a move");
     }
     return move_object(std::uint16_t(move16));
 }
@@ -56,7 +56,7 @@ nb::list move_list(const Position& position) {
     return nb::steal<nb::list>(list);
 }
 
-// What board.legal_moves gives: a view of the position as it is when asked.
+// board.legal_moves: a live view of the position.
 struct LegalMoves {
     const Position* position;
 };
@@ -67,7 +67,7 @@ bool contains(const Position& position, const PlainMove& m) {
 
 Square checked_square(int square) {
     if (square < 0 || square >= SQUARES) {
-        throw nb::index_error("a square is from 0 to 80");
+        throw nb::index_error("a square must be 0 to 80");
     }
     return Square(square);
 }
@@ -75,13 +75,14 @@ Square checked_square(int square) {
 Square last_square(std::optional<int> last) { return last ? checked_square(*last) : NO_SQUARE; }
 
 Color checked_color(int color) {
-    if (color != BLACK && color != WHITE) throw nb::value_error("a colour is 0 or 1");
+    if (color != BLACK && color != WHITE) throw nb::value_error("a colour must be 0 or 1");
     return Color(color);
 }
 
 PackedView checked_bytes(const nb::bytes& bytes, const char* name) {
     if (bytes.size() != 32) {
-        throw HcpError(std::string(name) + " has 32 bytes, not " + std::to_string(bytes.size()));
+        throw HcpError(std::string(name) + " must have 32 bytes, not " +
+                       std::to_string(bytes.size()));
     }
     return PackedView(static_cast<const std::uint8_t*>(bytes.data()), 32);
 }
@@ -100,7 +101,7 @@ std::uint16_t last_move(const Position& p) {
 nb::bytes to_bytes(const PackedBytes& bytes) { return nb::bytes(bytes.data(), bytes.size()); }
 
 void bind_errors(nb::module_& m) {
-    // The last registered is tried first: bases before what derives from them.
+    // Translators are tried in reverse order of registration, so base classes come first.
     auto base = nb::exception<RulesError>(m, "RulesError", PyExc_ValueError);
     nb::exception<SfenError>(m, "SfenError", base.ptr());
     nb::exception<HcpError>(m, "HcpError", base.ptr());
@@ -154,7 +155,7 @@ void bind_move(nb::module_& m) {
 }
 
 void bind_legal_moves(nb::module_& m) {
-    nb::class_<LegalMoves>(m, "LegalMoves", "The legal moves of a board, as it is when asked.")
+    nb::class_<LegalMoves>(m, "LegalMoves", "A live view of a board's legal moves.")
         .def(
             "__iter__", [](const LegalMoves& v) { return nb::iter(move_list(*v.position)); },
             nb::sig("def __iter__(self) -> collections.abc.Iterator[Move]"))
@@ -178,38 +179,37 @@ void bind_position(nb::module_& m) {
     board.def(nb::init<>())
         .def(nb::init<const Position&>(), nb::arg("other"))
         .def("set_sfen", &Position::set_sfen, nb::arg("sfen"),
-             "Set an SFEN and forget the path. Raises SfenError or PositionError and changes "
-             "nothing then.")
+             "Set an SFEN and clear the path. On SfenError or PositionError, the board is "
+             "unchanged.")
         .def(
             "set_hcp",
             [](Position& p, const nb::bytes& b, int ply) {
                 p.set_hcp(checked_bytes(b, "hcp"), ply);
             },
-            nb::arg("hcp"), nb::arg("ply") = 1, "As set_sfen, from 32 bytes. Raises HcpError too.")
+            nb::arg("hcp"), nb::arg("ply") = 1, "Like set_sfen, from 32 bytes. Raises HcpError.")
         .def(
             "set_packed_sfen",
             [](Position& p, const nb::bytes& b, int ply) {
                 p.set_packed_sfen(checked_bytes(b, "packed sfen"), ply);
             },
-            nb::arg("packed"), nb::arg("ply") = 1,
-            "As set_sfen, from 32 bytes. Raises HcpError too.")
-        .def("sfen", &Position::sfen, "The position as SFEN, with the move number.")
+            nb::arg("packed"), nb::arg("ply") = 1, "Like set_sfen, from 32 bytes. Raises HcpError.")
+        .def("sfen", &Position::sfen, "The position's SFEN, with the move number.")
         .def(
             "hcp", [](const Position& p) { return to_bytes(p.hcp()); },
-            "32 bytes: Apery's and dlshogi's code. Raises HcpError if a king is missing or a piece "
-            "in the box.")
+            "HuffmanCodedPos of Apery and dlshogi, 32 bytes. Raises HcpError if a king is missing "
+            "or a piece is in the box.")
         .def(
             "packed_sfen", [](const Position& p) { return to_bytes(p.packed_sfen()); },
-            "32 bytes: YaneuraOu's code. Raises HcpError as hcp does.")
+            "PackedSfen of YaneuraOu, 32 bytes. Raises HcpError like hcp.")
         .def_prop_ro(
             "turn", [](const Position& p) { return int(p.turn()); },
             "The side to move: BLACK (0) or WHITE (1).")
-        .def_prop_ro("ply", &Position::ply, "The number of the move to be made.")
+        .def_prop_ro("ply", &Position::ply, "The number of the next move.")
         .def_prop_ro("key", &Position::key,
-                     "64 bits of board, hands and side to move; the same in every build and run.")
-        .def_prop_ro("board_key", &Position::board_key, "64 bits of board and side to move.")
+                     "64-bit hash of board, hands and side to move; the same in every build.")
+        .def_prop_ro("board_key", &Position::board_key, "64-bit hash of board and side to move.")
         .def("has_same_position", &Position::has_same_position, nb::arg("other"),
-             "Whether pieces, hands and side to move are the same.")
+             "Whether pieces, hands and side to move are equal.")
         .def(
             "king",
             [](const Position& p, int color) -> nb::object {
@@ -218,7 +218,7 @@ void bind_position(nb::module_& m) {
                 return nb::int_(int(s));
             },
             nb::arg("color"), nb::sig("def king(self, color: int) -> int | None"),
-            "The king's square, None where it is missing.")
+            "The king's square, None if it is missing.")
         .def(
             "piece_code",
             [](const Position& p, int s) { return int(p.piece_on(checked_square(s))); },
@@ -226,10 +226,11 @@ void bind_position(nb::module_& m) {
         .def(
             "hand",
             [](const Position& p, int color, int t) {
-                if (t < PAWN || t > GOLD) throw nb::value_error("no such piece type in a hand");
+                if (t < PAWN || t > GOLD) throw nb::value_error("not a piece type of a hand");
                 return p.hand(checked_color(color), PieceType(t));
             },
-            nb::arg("color"), nb::arg("piece_type"), "How many of a type a side holds.");
+            nb::arg("color"), nb::arg("piece_type"),
+            "The number of a side's pieces of a type in hand.");
 
     board.def("is_check", &Position::in_check, "Whether the side to move is in check.")
         .def(
@@ -261,7 +262,7 @@ void bind_position(nb::module_& m) {
     board
         .def_prop_ro(
             "legal_moves", [](const Position& p) { return LegalMoves{&p}; }, nb::keep_alive<0, 1>(),
-            "Every legal move, non-promotions included: iterate, take len(), ask `move in`.")
+            "Every legal move, including non-promotions; supports iteration, len() and `in`.")
         .def("is_legal", &contains, nb::arg("move"))
         .def(
             "gives_check",
@@ -272,13 +273,13 @@ void bind_position(nb::module_& m) {
         .def(
             "push",
             [](Position& p, const PlainMove& move) { p.do_move(require_legal(p, move.bits)); },
-            nb::arg("move"), "Make a move. Raises IllegalMoveError and changes nothing then.")
+            nb::arg("move"), "Make a move. On IllegalMoveError, the board is unchanged.")
         .def(
             "push",
             [](Position& p, std::string_view text) {
                 p.do_move(require_legal(p, parse_usi_move(text)));
             },
-            nb::arg("move"), "Make a move in USI's notation. Raises MoveError besides.")
+            nb::arg("move"), "Make a move given as USI text. Raises MoveError, IllegalMoveError.")
         .def(
             "push_usi",
             [](Position& p, std::string_view text) {
@@ -296,7 +297,7 @@ void bind_position(nb::module_& m) {
                 return move_object(bits);
             },
             nb::sig("def pop(self) -> Move"),
-            "Take back the last move and return it. Raises IndexError if there is none.")
+            "Undo the last move and return it. Raises IndexError if there is none.")
         .def(
             "peek", [](const Position& p) { return move_object(last_move(p)); },
             nb::sig("def peek(self) -> Move"), "The last move. Raises IndexError if there is none.")
@@ -313,11 +314,11 @@ void bind_position(nb::module_& m) {
         .def(
             "move_from_move16",
             [](const Position& p, int move16) {
-                if (move16 < 0 || move16 > 0xffff) throw MoveError("a move16 has 16 bits");
+                if (move16 < 0 || move16 > 0xffff) throw MoveError("a move16 must have 16 bits");
                 return move_object(require_legal(p, std::uint16_t(move16)).move16());
             },
             nb::arg("move16"), nb::sig("def move_from_move16(self, move16: int) -> Move"),
-            "The legal move of these bits. Raises MoveError or IllegalMoveError.");
+            "The legal move of a move16. Raises MoveError or IllegalMoveError.");
 
     board
         .def(
@@ -347,8 +348,8 @@ void bind_position(nb::module_& m) {
                 return to_kif(p, require_legal(p, m.bits), last_square(last));
             },
             nb::arg("move"), nb::arg("last") = nb::none(),
-            "A legal move as KIF text: `７六歩(77)`. `last` is the square that 同 means where the "
-            "path is empty.")
+            "A legal move as KIF text: `７六歩(77)`. With an empty path, 同 refers to the square "
+            "`last`.")
         .def(
             "ki2",
             [](const Position& p, const PlainMove& m, std::optional<int> last) {
@@ -367,8 +368,8 @@ void bind_position(nb::module_& m) {
 
     board
         .def("repetition", &Position::repetition, nb::arg("occurrences") = 4,
-             "How the position repeats an earlier one of the path. DRAW, WIN and LOSS need that "
-             "many occurrences, this one included.")
+             "How the position repeats an earlier one of the path. DRAW, WIN and LOSS need "
+             "`occurrences` occurrences, including this one.")
         .def(
             "declaration_points",
             [](const Position& p) -> nb::object {
@@ -385,7 +386,7 @@ void bind_position(nb::module_& m) {
                 return p.can_declare_win({black, white});
             },
             nb::arg("points_black") = POINTS_27[BLACK], nb::arg("points_white") = POINTS_27[WHITE],
-            "Whether declaring wins: by the 27-point rule, or with 31, 31 by the 24-point rule.")
+            "Whether a declaration wins. Defaults: the 27-point rule; 24-point rule: 31, 31.")
         .def(
             "mate_in_one",
             [](const Position& p) -> nb::object {
@@ -393,10 +394,9 @@ void bind_position(nb::module_& m) {
                 if (move.is_none()) return nb::none();
                 return move_object(move.move16());
             },
-            nb::sig("def mate_in_one(self) -> Move | None"),
-            "A move that mates, None if none does.")
+            nb::sig("def mate_in_one(self) -> Move | None"), "A mating move, or None.")
         .def("is_consistent", &Position::is_consistent,
-             "Whether keys, checkers and piece sets are what the board alone gives (for tests).")
+             "Recomputes keys, checkers and piece sets from the board and compares; for tests.")
         .def(
             "perft",
             [](const Position& p, int depth) {
@@ -405,7 +405,7 @@ void bind_position(nb::module_& m) {
                 return perft(copy, depth);
             },
             nb::arg("depth"),
-            "Leaves of the legal move tree, the last ply counted in bulk. Releases the GIL.");
+            "The number of leaves of the legal move tree (bulk counting). Releases the GIL.");
 }
 
 }  // namespace
@@ -417,7 +417,7 @@ void bind_rules(nb::module_& m) {
     bind_move(m);
     bind_legal_moves(m);
     nb::enum_<Repetition>(m, "Repetition",
-                          "How a position repeats an earlier one, for the side to move.")
+                          "How a position repeats an earlier one, from the side to move's view.")
         .value("NONE", Repetition::NONE)
         .value("DRAW", Repetition::DRAW)
         .value("WIN", Repetition::WIN)
@@ -434,7 +434,7 @@ void bind_rules(nb::module_& m) {
                 {"24", {POINTS_24[BLACK], POINTS_24[WHITE]}},
                 {"none", {NO_DECLARATION[BLACK], NO_DECLARATION[WHITE]}}};
         },
-        "Points to declare a win with, Black's and White's, by the name of the rule.");
+        "Points that Black and White need to declare a win, by the name of the rule.");
 
-    nb::module_::import_("atexit").attr("register")(nb::cpp_function(&forget_moves));
+    nb::module_::import_("atexit").attr("register")(nb::cpp_function(&clear_interned_moves));
 }

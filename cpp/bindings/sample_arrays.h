@@ -1,26 +1,12 @@
 // Samples as numpy arrays.
 #pragma once
 
-#include <nanobind/ndarray.h>
-
 #include <algorithm>
-#include <memory>
 #include <utility>
 #include <vector>
 
+#include "arrays.h"
 #include "komadori/records/samples.h"
-#include "module.h"
-
-// A numpy array that owns the vector's memory.
-template <typename T, typename... Inner>
-nb::ndarray<nb::numpy, T> to_numpy(std::vector<T>&& values, Inner... inner) {
-    auto owned = std::make_unique<std::vector<T>>(std::move(values));
-    T* data = owned->data();
-    const std::size_t rows = owned->size() / (std::size_t(1) * ... * std::size_t(inner));
-    nb::capsule owner(owned.release(),
-                      [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nb::ndarray<nb::numpy, T>(data, {rows, std::size_t(inner)...}, owner);
-}
 
 template <typename Enum>
 nb::ndarray<nb::numpy, std::uint8_t> enums_to_numpy(const std::vector<Enum>& values) {
@@ -33,7 +19,8 @@ nb::ndarray<nb::numpy, std::uint8_t> enums_to_numpy(const std::vector<Enum>& val
 inline nb::dict to_dict(komadori::SampleTable&& samples) {
     nb::dict out;
     out["end"] = enums_to_numpy(samples.end);
-    out["hcp"] = to_numpy(std::move(samples.hcp), 32);
+    out["hcp"] = owning_array<nb::ndarray<nb::numpy, std::uint8_t>>(std::move(samples.hcp),
+                                                                    {samples.size(), 32});
     out["move16"] = to_numpy(std::move(samples.move16));
     out["score_cp"] = to_numpy(std::move(samples.score_cp));
     out["result"] = to_numpy(std::move(samples.result));

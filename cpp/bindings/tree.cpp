@@ -1,4 +1,4 @@
-// komadori._core.tree: the PUCT graph. komadori.search drives it.
+// komadori._core.tree: the PUCT search graph, used by komadori.search.
 #include "komadori/tree/tree.h"
 
 #include <nanobind/ndarray.h>
@@ -9,6 +9,7 @@
 #include <algorithm>
 
 #include "module.h"
+#include "named_tables.h"
 
 namespace komadori {
 namespace {
@@ -31,16 +32,7 @@ bool has_shape(const Planes& array, std::size_t rows, const FeatureInput& input)
     return array.shape(2) == 9 && array.shape(3) == 9;
 }
 
-const FeatureTable& table_named(const std::string& name) {
-    if (const FeatureTable* table = find_feature_table(name)) return *table;
-    throw nb::value_error(("no feature table is called " + name).c_str());
-}
-const LabelScheme& scheme_named(const std::string& name) {
-    if (const LabelScheme* scheme = find_label_scheme(name)) return *scheme;
-    throw nb::value_error(("no label scheme is called " + name).c_str());
-}
-
-// A batch that keeps the caller's arrays alive.
+// A Batch that keeps the caller's arrays alive.
 struct BoundBatch {
     BoundBatch(std::vector<Planes> inputs, const std::string& features, const std::string& labels)
         : arrays(std::move(inputs)),
@@ -61,7 +53,7 @@ struct BoundBatch {
         const bool is_uint8 = type == nb::dtype<std::uint8_t>();
         if ((!is_uint8 && type != nb::dtype<float>()) ||
             std::ranges::any_of(arrays, [&](const Planes& a) { return a.dtype() != type; })) {
-            throw nb::type_error("the arrays of a batch are all float32 or all uint8");
+            throw nb::type_error("the arrays of a batch must be all float32 or all uint8");
         }
         if (is_uint8 && !table.is_binary()) {
             throw nb::type_error(
@@ -95,7 +87,7 @@ void expand_batch(Tree& tree, BoundBatch& bound, const Policy& policy, const Val
 }
 
 void bind_options(nb::module_& m) {
-    nb::class_<TreeOptions>(m, "TreeOptions", "Settings of the search graph: `tree/options.h`.")
+    nb::class_<TreeOptions>(m, "TreeOptions", "Options of the PUCT search, see `tree/options.h`.")
         .def(nb::init<>())
         .def_rw("c_init", &TreeOptions::c_init)
         .def_rw("c_base", &TreeOptions::c_base)
@@ -121,12 +113,12 @@ void bind_options(nb::module_& m) {
 }
 
 void bind_reports(nb::module_& m) {
-    nb::enum_<Proof>(m, "Proof", "What is proven of a position or move.")
+    nb::enum_<Proof>(m, "Proof", "The proven value of a position or move.")
         .value("NONE", Proof::NONE)
         .value("WIN", Proof::WIN)
         .value("LOSS", Proof::LOSS)
         .value("DRAW", Proof::DRAW);
-    nb::class_<RootMove>(m, "RootMove", "A root's move, in the view of the side that makes it.")
+    nb::class_<RootMove>(m, "RootMove", "A root move, from the view of the side that makes it.")
         .def_ro("move16", &RootMove::move16)
         .def_ro("visits", &RootMove::visits)
         .def_ro("value", &RootMove::value)
@@ -135,7 +127,9 @@ void bind_reports(nb::module_& m) {
         .def_ro("proof_plies", &RootMove::proof_plies)
         .def_ro("repetition", &RootMove::repetition)
         .def_ro("lower_bound", &RootMove::lower_bound);
-    nb::class_<TreeStats>(m, "TreeStats", "Playouts by how they ended.")
+    nb::class_<TreeStats>(
+        m, "TreeStats",
+        "Counts since the tree was created or cleared, mostly of playouts by their end.")
         .def_ro("evaluated", &TreeStats::evaluated)
         .def_ro("terminal", &TreeStats::terminal)
         .def_ro("repeated", &TreeStats::repeated)
@@ -151,8 +145,8 @@ void bind_reports(nb::module_& m) {
         .def_ro("visits", &NodeView::visits)
         .def_ro("in_flight", &NodeView::in_flight)
         .def_ro("is_private", &NodeView::is_private)
-        .def_ro("value_sum", &NodeView::value_sum, "In steps of 1/4096.")
-        .def_ro("square_sum", &NodeView::square_sum, "In steps of 1/4096^2.")
+        .def_ro("value_sum", &NodeView::value_sum, "In units of 1/4096.")
+        .def_ro("square_sum", &NodeView::square_sum, "In units of 1/4096^2.")
         .def_ro("value", &NodeView::value)
         .def_prop_ro(
             "edges",
@@ -177,22 +171,23 @@ void bind_tree(nb::module_& m) {
     bind_options(m);
     bind_reports(m);
 
-    nb::class_<BoundBatch>(m, "Batch", "Rows of the caller's arrays and what waits for them.")
+    nb::class_<BoundBatch>(m, "Batch",
+                           "Rows of the caller's arrays and the playouts that wait for them.")
         .def(nb::init<std::vector<Planes>, const std::string&, const std::string&>(),
              nb::arg("inputs").noconvert(), nb::arg("features") = "dlshogi",
              nb::arg("labels") = "2187",
              nb::sig("def __init__(self, inputs: Sequence[NDArray[numpy.float32] | "
                      "NDArray[numpy.uint8]], features: str = 'dlshogi', labels: str = '2187') "
                      "-> None"),
-             "One array per input of the feature table, [rows, *shape]: all float32, or all uint8 "
-             "where the table is binary. `labels`: the scheme of the policy outputs.")
+             "inputs: one array per input of the feature table, [rows, *shape], all float32 or, "
+             "for a binary table, all uint8. labels: the label scheme of the policy output.")
         .def_prop_ro("rows", [](const BoundBatch& b) { return b.batch.rows(); });
 
-    nb::class_<Tree>(m, "Tree", "The PUCT graph; every method may be called from any thread.")
+    nb::class_<Tree>(m, "Tree", "The PUCT search graph; thread-safe.")
         .def(nb::init<std::size_t, TreeOptions>(), nb::arg("memory_bytes"),
              nb::arg("options") = TreeOptions())
         .def_prop_rw("options", &Tree::options, &Tree::set_options,
-                     "A copy; assign to change. Options that change values clear the tree.")
+                     "A copy; assign to change. Options that affect values clear the tree.")
         .def(
             "set_leaf_search",
             [](Tree& t, alphabeta::Engine* engine, std::uint64_t nodes, float weight,
@@ -208,11 +203,12 @@ void bind_tree(nb::module_& m) {
         .def("clear", &Tree::clear, free)
         .def("add_root", &Tree::add_root)
         .def("set_root", &Tree::set_root, nb::arg("root"), nb::arg("position"), free,
-             "Put a root at a position with its path; returns the visits known of it.")
+             "Set a root to a position with its path; returns its number of finished visits.")
         .def(
             "set_search_moves",
             [](Tree& t, int root, const Moves& moves) { t.set_search_moves(root, moves); },
-            nb::arg("root"), nb::arg("moves"), "Search these moves (move16) only; empty: all.")
+            nb::arg("root"), nb::arg("moves"),
+            "Restrict the search to these moves (move16); empty: all.")
         .def(
             "collect",
             [](Tree& t, int root, BoundBatch& b, int rows, int playouts, std::uint16_t first) {
@@ -220,38 +216,38 @@ void bind_tree(nb::module_& m) {
             },
             nb::arg("root"), nb::arg("batch"), nb::arg("rows"), nb::arg("playouts") = 0,
             nb::arg("first") = 0, free,
-            "Add up to `rows` leaves to the batch, ending up to `playouts` playouts (0: no bound); "
-            "returns how many were added. `first`: the move (move16) that every playout begins "
-            "with; 0: any.")
+            "Add up to `rows` leaves to the batch in up to `playouts` playouts (0: no limit); "
+            "returns the number of added rows. first: the move16 that every playout starts with; "
+            "0: any.")
         .def(
             "set_root_priors",
             [](Tree& t, int root, const Moves& moves, const std::vector<float>& priors) {
                 if (moves.size() != priors.size()) {
-                    throw nb::value_error("as many priors as moves are needed");
+                    throw nb::value_error("moves and priors differ in length");
                 }
                 t.set_root_priors(root, moves, priors);
             },
             nb::arg("root"), nb::arg("moves"), nb::arg("priors"),
-            "Give moves (move16) of an evaluated root other priors, as noise does.")
+            "Replace the priors of moves (move16) of an evaluated root, for example by noise.")
         .def("expand", &expand_batch, nb::arg("batch"), nb::arg("policy"), nb::arg("value"),
-             "Take the outputs of a batch's rows: logits [rows, labels], win probability [rows].")
+             "Expand a batch's leaves. policy: logits [rows, labels]. value: win rate [rows].")
         .def(
             "cancel", [](Tree& t, BoundBatch& b) { t.cancel(b.batch); }, nb::arg("batch"), free,
-            "Undo a batch as if it had never been collected.")
-        .def("playouts", &Tree::playouts, "That ended so far.")
+            "Undo the collection of a batch.")
+        .def("playouts", &Tree::playouts, "The number of completed playouts.")
         .def("root_visits", &Tree::root_visits, nb::arg("root"))
         .def("root_solved", &Tree::root_solved, nb::arg("root"))
         .def("root_value", &Tree::root_value, nb::arg("root"))
         .def("root_moves", &Tree::root_moves, nb::arg("root"), "Best first.")
         .def("variation", &Tree::variation, nb::arg("root"), nb::arg("first"), nb::arg("max_plies"),
-             "The expected moves (move16) from `first` on.")
+             "The principal variation (move16) that starts with `first`.")
         .def_prop_ro("stats", &Tree::stats)
         .def_prop_ro("fullness", &Tree::fullness)
         .def_prop_ro("node_count", &Tree::node_count)
         .def("reclaim", &Tree::reclaim, nb::arg("fullness"), free,
-             "Free what no root reaches if memory is fuller than this; returns whether it did.")
+             "Free unreachable nodes if memory is fuller than this; returns whether it did.")
         .def(
             "view", [](const Tree& t, int root, const Moves& moves) { return t.view(root, moves); },
             nb::arg("root"), nb::arg("moves") = Moves())
-        .def("check", &Tree::check, free, "The first broken invariant in words, or \"\".");
+        .def("check", &Tree::check, free, "Check the invariants; returns the first error or \"\".");
 }

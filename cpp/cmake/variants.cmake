@@ -1,5 +1,5 @@
 # Instruction-set levels, warnings and sanitizers.
-# x86-64: v2 is the baseline, v3 (AVX2, BMI2) the fast path; elsewhere one plain variant.
+# x86-64: baseline v2 and v3 (AVX2, BMI2, FMA); elsewhere one plain variant.
 if(KOMADORI_NATIVE)
   set(KOMADORI_VARIANTS _native)
   set(KOMADORI_FLAGS__native -march=native)
@@ -24,8 +24,8 @@ function(komadori_sanitize target)
   endif()
 endfunction()
 
-# GCC 12.2 at -O3 with AVX2 shifts the mask of `if (i != k) set |= sets[i]` over 16-byte structs by
-# one (wrong code, seen in counts of pieces); if-conversion of loops is where it goes wrong.
+# GCC 12.2 at -O3 with AVX2 miscompiles `if (i != k) set |= sets[i]` over 16-byte structs: the mask is
+# off by one (seen in piece counts). The fault is in if-conversion of loops.
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   add_compile_options(-fno-tree-loop-if-convert)
 endif()

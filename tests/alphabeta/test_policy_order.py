@@ -1,4 +1,4 @@
-"""Alpha-beta ordered by a policy network, over step and supply."""
+"""Alpha-beta with moves ordered by a policy network, driven through `step` and `supply`."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def test_with_a_policy_a_search_is_repeated_exactly() -> None:
     assert 10 < answered <= 20_000 / 200 + 2
 
 
-def test_how_often_it_is_asked_is_bounded_by_depth_and_nodes() -> None:
+def test_requests_are_bounded_by_depth_and_nodes() -> None:
     counts = {}
     for depth, nodes in ((2, 100), (6, 100), (2, 2000), (200, 0)):
         one = searcher(policy_depth=depth, policy_nodes=nodes)
@@ -60,7 +60,7 @@ def options(**changes: int) -> core.Options:
 
 
 def test_a_policy_that_knows_better_cuts_off_earlier() -> None:
-    """The best move of a short search in front, against the same put last."""
+    """A policy that ranks a short search's best move first, against one that ranks it last."""
     shares = []
     for value in (0.0, -60.0):
         engine = core.Engine("material", options(policy_depth=2, policy_nodes=50))
@@ -129,7 +129,7 @@ def test_stop_while_the_policy_answers() -> None:
 
 def test_answers_that_do_not_fit_are_refused() -> None:
     engine = core.Engine("material", options(policy_depth=1))
-    with pytest.raises(ValueError, match="differ in number"):
+    with pytest.raises(ValueError, match="differ in length"):
         engine.supply(1, [2, 3], [0.5])
     for wrong in ({"policy_depth": 0}, {"policy_nodes": -1}):
         with pytest.raises(ValueError, match=next(iter(wrong))):

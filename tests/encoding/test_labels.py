@@ -1,4 +1,4 @@
-"""Labels against naive ones, their inverse, their counts, and what is refused."""
+"""Labels against the naive reference; decoding, counts and errors."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -170,7 +170,7 @@ def test_8181_blocks() -> None:
 
 @pytest.mark.parametrize("scheme", ["5839", "1496"])
 def test_every_reachable_label_is_met(scheme: str) -> None:
-    """Every label is that of a legal move, of one piece alone on the board or dropped."""
+    """Every label occurs: for a move of a lone piece on the board or a drop."""
     met = set(legal_labels(Board("9/9/9/9/9/9/9/9/9 b PLNSBRG 1"), scheme).tolist())
     for piece in ["P", "L", "N", "S", "B", "R", "G", "K", "+P", "+L", "+N", "+S", "+B", "+R"]:
         for file in range(9):
@@ -232,7 +232,7 @@ def test_labels_without_a_move() -> None:
         decode_label(board, 0)
     with pytest.raises(LabelError, match="no legal move"):
         decode_label(board, 10**6)
-    with pytest.raises(EncodingError, match="one number a head"):
+    with pytest.raises(EncodingError, match="one number per head"):
         decode_label(board, 3, "from-to")
 
 
@@ -291,5 +291,5 @@ def test_refuses_other_arrays() -> None:
         encode_labels(hcps, np.zeros(1, np.int64))
     with pytest.raises(EncodingError, match="no label scheme '2188'"):
         legal_mask(hcps, "2188")
-    with pytest.raises(RowMoveError, match="is no move"):
+    with pytest.raises(RowMoveError, match="is not a move"):
         encode_labels(hcps, np.array([0xFFFF], np.uint16))

@@ -64,7 +64,7 @@ def test_logits_that_are_not_numbers() -> None:
 
 
 def test_refusals() -> None:
-    with pytest.raises(EncodingError, match="as many as"):
+    with pytest.raises(EncodingError, match="number of logits"):
         move_probabilities(Board(), np.zeros(2188, np.float32))
     with pytest.raises(EncodingError, match="temperature"):
         move_probabilities(Board(), np.zeros(2187, np.float32), temperature=0)

@@ -244,7 +244,7 @@ def test_bad_openings_are_named(tmp_path) -> None:
         Lines([tmp_path / "none.sfen"])
     mated = tmp_path / "mated.sfen"
     mated.write_text("sfen 4k4/4G4/4P4/9/9/9/9/9/4K4 w RB3G4S4N4L17Prb 1\n")
-    with pytest.raises(ValueError, match="nothing to play"):
+    with pytest.raises(ValueError, match="every opening ends the game"):
         core.TeacherGame(replace(SETTINGS).to_core(), Lines([mated]).core, 0)
 
 

@@ -1,4 +1,4 @@
-"""Blocks that have arithmetic of their own, against torch's."""
+"""Layers with custom kernels, against torch."""
 
 import pytest
 import torch
@@ -8,7 +8,7 @@ from torch.nn import functional as F
 from komadori._core import attention as core
 from komadori.nets.layers import Dropout, attend
 
-# positions, heads, tokens, numbers of a head
+# batch, heads, tokens, head size
 SHAPES = [(3, 2, 19, 5), (2, 3, 81, 32), (2, 8, 137, 8), (1, 1, 1, 1), (2, 2, 9, 64), (2, 1, 8, 16)]
 
 
@@ -25,7 +25,7 @@ def inputs_of(shape: tuple[int, ...], with_bias: bool) -> list[Tensor | None]:
 @pytest.mark.parametrize("with_bias", [False, True])
 @pytest.mark.parametrize("shape", SHAPES, ids=str)
 def test_attention_and_its_gradient_are_those_of_the_formula(shape, with_bias):
-    """In float64, written out."""
+    """Attention in float64, from its formula."""
     given = inputs_of(shape, with_bias)
     exact = [None if x is None else x.detach().double().requires_grad_() for x in given]
     query, key, value, bias = exact
@@ -61,7 +61,7 @@ def test_attention_is_the_same_on_any_number_of_threads(with_bias):
 
 
 def test_attention_bears_extreme_scores():
-    """Scores of some thousands: no overflow, and the largest takes all."""
+    """Scores of several thousand: no overflow, and softmax is one-hot."""
     query, key, value, _ = (
         None if x is None else x.detach() for x in inputs_of((1, 1, 9, 4), False)
     )
@@ -89,8 +89,8 @@ def test_attention_of_larger_heads_is_torchs():
 
 
 def kept_shares(shape: tuple[int, int, int], dropout: float, seed: int) -> Tensor:
-    """What the core multiplies the shares with, [positions, heads, tokens, tokens]: read from even
-    shares of values that are a one for each token."""
+    """The core's dropout mask, [batch, heads, tokens, tokens], read from uniform attention
+    over one-hot values."""
     positions, heads, tokens = shape
     zero = torch.zeros(positions, heads, tokens, core.MAX_SIZE)
     value = zero.clone()
@@ -109,7 +109,7 @@ def test_attention_drops_its_share(probability):
     assert dropped.mean().item() == pytest.approx(probability, abs=2 / numbers**0.5)
     rest = kept[kept != 0]
     torch.testing.assert_close(rest, torch.full_like(rest, 1 / (1 - probability)))
-    # Each place as often, and none with its neighbours of any side.
+    # Uniform over entries, and independent of the neighbouring ones.
     deviation = (probability * (1 - probability)) ** 0.5
     for axes in ((0, 1), (0, 2), (0, 3)):
         count = numbers / dropped.mean(axes).numel()
@@ -124,7 +124,7 @@ def test_attention_drops_its_share(probability):
 
 
 @pytest.mark.parametrize("with_bias", [False, True])
-def test_dropped_attention_and_its_gradient_are_torchs_of_the_same_shares(with_bias, monkeypatch):
+def test_dropped_attention_and_its_gradient_equal_torch_with_the_same_mask(with_bias, monkeypatch):
     given = inputs_of((3, 2, 21, 8), with_bias)
     seed = 5
     monkeypatch.setattr(torch.Tensor, "random_", lambda self: self.fill_(seed))
@@ -161,15 +161,15 @@ def test_dropped_attention_repeats_itself_for_any_number_of_threads():
 def test_the_core_refuses_other_shapes():
     arrays = [x.detach().numpy() for x in inputs_of((2, 2, 9, 8), False)[:3]]
     out, log_sum = torch.empty(2, 9, 2, 8).numpy(), torch.empty(2, 2, 9).numpy()
-    with pytest.raises(ValueError, match="value has another shape"):
+    with pytest.raises(ValueError, match="value and query differ in shape"):
         core.attend(*arrays[:2], arrays[2][:1], None, out, log_sum)
-    with pytest.raises(ValueError, match="bias has a wrong shape"):
+    with pytest.raises(ValueError, match="bias has the wrong shape"):
         core.attend(*arrays, torch.empty(2, 9, 8).numpy(), out, log_sum)
-    with pytest.raises(ValueError, match="out has a wrong shape"):
+    with pytest.raises(ValueError, match="out has the wrong shape"):
         core.attend(*arrays, None, torch.empty(2, 2, 9, 8).numpy(), log_sum)
-    with pytest.raises(ValueError, match="neighbours"):
+    with pytest.raises(ValueError, match="not contiguous"):
         core.attend(arrays[0][..., ::-1], *arrays[1:], None, out, log_sum)
-    with pytest.raises(ValueError, match=r"dropout is in \[0, 1\)"):
+    with pytest.raises(ValueError, match=r"dropout must be in \[0, 1\)"):
         core.attend(*arrays, None, out, log_sum, 1.0)
     wide = torch.empty(2, 2, 9, 65).numpy()
     with pytest.raises(ValueError, match="1 to 64"):
@@ -191,7 +191,7 @@ def test_dropout_drops_its_share_and_keeps_the_mean(probability):
     assert dropped == pytest.approx(probability, abs=5 * 0.5 / x.numel() ** 0.5)
     kept = y != 0
     torch.testing.assert_close(y[kept], x[kept] / (1 - probability), rtol=2e-4, atol=0)
-    by_place = (y == 0).float().mean(0)  # every place is dropped as often
+    by_place = (y == 0).float().mean(0)  # every entry is dropped equally often
     assert by_place.std().item() < 1.2 * (probability * (1 - probability) / 1500) ** 0.5
 
 
@@ -211,7 +211,7 @@ def test_dropout_repeats_itself_and_is_still_in_evaluation():
 
 @pytest.mark.parametrize("probability", [1e-7, 1 - 1e-7])
 def test_dropout_of_nearly_nothing_and_nearly_everything(probability):
-    """Where the share rounds to none of the draws, or to all of them."""
+    """Rates that round to dropping nothing, or everything."""
     x = boards(20)
     y = Dropout(probability)(x)
     assert (y == 0).float().mean().item() == pytest.approx(probability, abs=0.001)

@@ -61,8 +61,8 @@ def test_a_search_adds_up(features: str, labels: str) -> None:
 
 
 def test_one_tree_takes_batches_of_several_networks() -> None:
-    """Self-play of two networks against each other may share a process, not a tree; a batch says
-    by itself how to read its outputs."""
+    """Two networks that play each other may share a process but not a tree; a batch defines
+    how to read its own outputs."""
     tree = Tree(MEMORY, options())
     root = tree.add_root()
     tree.set_root(root, Board())
@@ -77,8 +77,8 @@ def test_one_tree_takes_batches_of_several_networks() -> None:
 
 
 def test_a_private_root_does_not_wait_for_another_root_s_batch() -> None:
-    """A root whose position is in another root's batch, and repeats its own game, is given a node
-    of its own, to which no answer will come."""
+    """A root whose position is in another root's batch, and repeats in its own game, gets a private
+    node that receives no evaluation."""
     start = Board("4k4/9/9/9/9/9/9/9/R3K4 b - 1")
     game = start.copy()
     for usi in ("9i8i", "5a4a", "8i9i", "4a5a"):
@@ -107,9 +107,9 @@ def test_a_batch_refuses_what_its_table_has_not() -> None:
         Batch((np.zeros((4, 136, 64), np.uint8),), "attention")
     with pytest.raises(ValueError, match="2 arrays for attention, which has 1 inputs"):
         Batch(planes, "attention")
-    with pytest.raises(ValueError, match="no feature table is called x"):
+    with pytest.raises(ValueError, match="unknown feature table x"):
         Batch(planes, "x")
-    with pytest.raises(ValueError, match="no label scheme is called x"):
+    with pytest.raises(ValueError, match="unknown label scheme x"):
         Batch(planes, "dlshogi", "x")
     turn = tuple(np.zeros((4, *one.shape), np.uint8) for one in FEATURES["diary-turn"].inputs)
     with pytest.raises(TypeError, match="float32 only"):

@@ -14,7 +14,7 @@ Engine::Engine(WorkerFactory factory, const Options& options) : factory_(std::mo
         for (Info& line : lines) unread_.push_back(std::move(line));
         changed_.notify_all();
     };
-    shared_.policy.on_question = [this] {
+    shared_.policy.on_request = [this] {
         std::lock_guard lock(mutex_);
         changed_.notify_all();
     };
@@ -43,7 +43,7 @@ void Engine::set_options(const Options& options) {
 void Engine::new_game() {
     result();
     shared_.table.clear();
-    shared_.policy.forget();
+    shared_.policy.clear();
     for (auto& worker : workers_) worker->new_game();
 }
 
@@ -77,7 +77,7 @@ Cutoffs Engine::cutoffs() {
 }
 
 void Engine::apply_time(const Limits& limits) {
-    // After a ponderhit, the time before it isn't counted.
+    // After a ponderhit, time counts from the ponderhit.
     std::int64_t before = shared_.elapsed_ms();
     auto from_start = [before](std::int64_t ms) { return ms > 0 ? ms + before : Shared::NEVER; };
     shared_.optimum_ms = from_start(limits.optimum_ms);
@@ -87,8 +87,8 @@ void Engine::apply_time(const Limits& limits) {
 
 void Engine::prepare(const Limits& limits) {
     result();
-    constexpr std::size_t MOST_PRIORS = 100'000;
-    if (shared_.policy.size() > MOST_PRIORS) shared_.policy.forget();
+    constexpr std::size_t MAX_PRIORS = 100'000;
+    if (shared_.policy.size() > MAX_PRIORS) shared_.policy.clear();
     shared_.limits = limits;
     shared_.stop = false;
     shared_.started_ms = now_ms();
@@ -117,8 +117,8 @@ void Engine::start(const Position& position, const Limits& limits) {
 }
 
 void Engine::run(Position position) {
-    // Before any thread begins: the first adds up what all have done.
-    for (const auto& worker : workers_) worker->forget_counts();
+    // Before any thread starts: the first worker reports the sum over all.
+    for (const auto& worker : workers_) worker->reset_counts();
     const Options& options = shared_.options;
     Result found;
     Move moves[MAX_LEGAL_MOVES];
@@ -139,19 +139,19 @@ void Engine::run(Position position) {
             for (std::size_t i = 1; i < workers_.size(); ++i) {
                 helpers.emplace_back([&, i] { workers_[i]->think(position, root_moves); });
             }
-        } catch (const std::system_error&) {  // no more threads: those that there are search
+        } catch (const std::system_error&) {  // no more threads: search with those that started
         }
         workers_[0]->think(position, root_moves);
-        // An unbounded search that has nothing left to do still waits to be stopped.
+        // USI: an infinite search that has ended early still waits for `stop`.
         while (shared_.infinite && !shared_.stop) {
             std::unique_lock lock(mutex_);
             changed_.wait_for(lock, std::chrono::milliseconds(5));
         }
-        // Where the nodes ran out, helpers first use those that they have claimed.
+        // If the node budget ran out, helpers first use up the nodes that they have claimed.
         if (!workers_[0]->is_out_of_nodes()) stop();
         for (auto& helper : helpers) helper.join();
         shared_.stop = true;
-        // The deepest finished search speaks for all; the first thread's where they are level.
+        // Takes the result of the deepest completed search, of the first thread on a tie.
         const AnyWorker* best = workers_[0].get();
         if (options.multi_pv == 1) {
             for (const auto& worker : workers_) {
@@ -163,7 +163,7 @@ void Engine::run(Position position) {
             }
         }
         found.lines = best->lines();
-        for (Info& line : found.lines) {  // a helper's have no counts
+        for (Info& line : found.lines) {  // a helper's lines have no counts
             line.nodes = nodes();
             line.time_ms = shared_.elapsed_ms();
             line.hashfull = shared_.table.hashfull();
@@ -183,7 +183,7 @@ void Engine::run(Position position) {
 std::vector<Info> Engine::wait(std::int64_t timeout_ms) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, std::chrono::milliseconds(timeout_ms), [this] {
-        return !unread_.empty() || shared_.policy.has_questions() || !is_searching();
+        return !unread_.empty() || shared_.policy.has_requests() || !is_searching();
     });
     return std::exchange(unread_, {});
 }

@@ -1,4 +1,4 @@
-// The engine: threads that search one position together (lazy SMP), and the thread that asked.
+// The engine: worker threads that search one position together (lazy SMP).
 #pragma once
 
 #include <algorithm>
@@ -26,12 +26,12 @@ inline std::int64_t now_ms() {
     return duration_cast<milliseconds>(steady_clock::now().time_since_epoch()).count();
 }
 
-// The nodes that a search may still visit. Threads claim them ahead, so that the count is exact.
+// The remaining nodes of a search. Threads claim nodes in advance, so that the limit is exact.
 class NodeBudget {
   public:
     void reset(std::uint64_t nodes) { left_ = std::int64_t(nodes); }
-    // Gives back what was claimed and not used (negative: used unclaimed), and claims up to `most`
-    // more; 0 where none are left.
+    // Returns the unused nodes of the last claim (negative: nodes used beyond it) and claims up to
+    // `most` new ones; 0 if none are left.
     std::int64_t renew(std::int64_t unused, std::int64_t most, std::int64_t threads) {
         std::int64_t left = left_.load(std::memory_order_relaxed), claimed;
         do {
@@ -45,8 +45,8 @@ class NodeBudget {
     std::atomic<std::int64_t> left_{0};
 };
 
-// What the threads of a search share. Only `stop`, the table and the counters change while they
-// run, and what has a lock of its own.
+// State shared by the threads of a search. During a search only atomics, the table and members with
+// their own lock change.
 struct Shared {
     static constexpr std::int64_t NEVER = std::int64_t(1) << 60;
 
@@ -65,7 +65,7 @@ struct Shared {
     std::int64_t elapsed_ms() const { return now_ms() - started_ms; }
 };
 
-// How often a node of a remaining depth was cut off, and how often by its first move.
+// Beta cutoffs by remaining depth, and those by the first move.
 struct Cutoffs {
     static constexpr int DEPTHS = 32;
     std::uint64_t all[DEPTHS] = {}, by_first[DEPTHS] = {};
@@ -77,12 +77,12 @@ struct Cutoffs {
     }
 };
 
-// One thread's search, whatever its evaluator.
+// One search thread, independent of its evaluator.
 class AnyWorker {
   public:
     virtual ~AnyWorker() = default;
     virtual void new_game() = 0;
-    // Searches until a limit or `stop`; the first worker minds the time and reports.
+    // Searches until a limit or `stop`. The first worker checks the time and reports.
     virtual void think(const Position& root, const std::vector<Move>& root_moves) = 0;
     virtual Score evaluate(const Position& position) = 0;  // static, side to move's view
     // Number of mismatches between incremental and full evaluation in a random walk of `steps`.
@@ -90,15 +90,15 @@ class AnyWorker {
                                                std::uint64_t seed) = 0;
 
     std::uint64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
-    void forget_counts() {
+    void reset_counts() {
         nodes_.store(0, std::memory_order_relaxed);
         cutoffs_ = {};
     }
     const Cutoffs& cutoffs() const { return cutoffs_; }  // of the last search
     int completed_depth() const { return completed_depth_; }
     const std::vector<Info>& lines() const { return lines_; }  // of the last iteration, best first
-    bool has_reported() const { return has_reported_; }        // those lines
-    bool is_out_of_nodes() const { return is_out_of_nodes_; }  // no more could be claimed
+    bool has_reported() const { return has_reported_; }        // whether lines() was reported
+    bool is_out_of_nodes() const { return is_out_of_nodes_; }  // the node budget is used up
 
   protected:
     void count_node() {
@@ -113,14 +113,14 @@ class AnyWorker {
 
 using WorkerFactory = std::function<std::unique_ptr<AnyWorker>(Shared&, int index)>;
 
-// What a search found. Without a legal move, best and lines are empty.
+// The result of a search. Without a legal move, best and lines are empty.
 struct Result {
     Move best, ponder;
     bool declares_win = false;
     std::vector<Info> lines;
 };
 
-// Used by one thread, stop() and ponderhit() by any.
+// To be used by one thread; stop() and ponderhit() may be called from any.
 class Engine {
   public:
     explicit Engine(WorkerFactory factory, const Options& options);
@@ -129,36 +129,36 @@ class Engine {
     Engine& operator=(const Engine&) = delete;
 
     const Options& options() const { return shared_.options; }
-    // Not while searching. Changing the table's size or the number of threads forgets what they
-    // hold.
+    // Waits for a running search. Resizing the table clears it; new threads start with empty
+    // histories.
     void set_options(const Options& options);
     void new_game();
     Score evaluate(const Position& position);
     std::uint64_t evaluator_mismatches(const Position& start, std::uint64_t steps,
                                        std::uint64_t seed);
 
-    // Begins a search in the background; the position is copied.
+    // Starts a search in the background; the position is copied.
     void start(const Position& position, const Limits& limits);
-    // The same search on the calling thread, which costs no thread's start; helpers get theirs.
+    // Searches on the calling thread, which saves starting one; helpers still get their own.
     const Result& search(const Position& position, const Limits& limits);
-    // Waits until there are new lines, positions that wait for a policy, or the search has ended,
-    // at most this long. Takes the lines.
+    // Waits at most this long for new lines, policy requests or the end of the search. Returns and
+    // removes the new lines.
     std::vector<Info> wait(std::int64_t timeout_ms);
     bool is_searching() const { return searching_.load(std::memory_order_acquire); }
     void stop();
-    // With options.policy_depth: the positions that the search waits for a policy's answer to, and
-    // the answer. The search resumes without one where `stop` comes first.
-    std::vector<PolicyQuestion> step() { return shared_.policy.take(); }
+    // With options.policy_depth: step() returns the positions that wait for priors and supply()
+    // answers one. After `stop` the search doesn't wait for missing answers.
+    std::vector<PolicyRequest> step() { return shared_.policy.take(); }
     void supply(std::uint64_t key, std::span<const std::uint16_t> moves,
                 std::span<const float> values) {
         shared_.policy.supply(key, moves, values);
     }
     std::uint64_t answered() const { return shared_.policy.answered(); }
-    // Of all threads in the last search, which has ended.
+    // Summed over all threads of the last search; waits for its end.
     Cutoffs cutoffs();
-    // The search continues under new limits, its time counted from now.
+    // Continues the search under new limits, with time counted from now.
     void ponderhit(const Limits& limits);
-    // Waits for the end.
+    // Waits for the end of the search.
     const Result& result();
 
     std::uint64_t nodes() const;

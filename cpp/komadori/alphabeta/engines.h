@@ -1,4 +1,4 @@
-// The kinds of engine there are: one search, compiled for each evaluator.
+// Worker factories: the search compiled for each evaluator.
 #pragma once
 
 #include "komadori/alphabeta/engine.h"

@@ -5,12 +5,12 @@
 namespace komadori::alphabeta {
 namespace {
 
-// Types in the order in which they are risked: by capture_value.
+// Types in capturing order, by capture_value.
 constexpr PieceType CHEAPEST_FIRST[] = {PAWN,       LANCE,  PRO_PAWN,   KNIGHT, PRO_LANCE,
                                         PRO_KNIGHT, SILVER, PRO_SILVER, GOLD,   BISHOP,
                                         HORSE,      ROOK,   DRAGON,     KING};
 
-// The pieces of both sides that stand at the square's attack.
+// The pieces of both sides that attack the square.
 Bitboard attackers_of_both(const Position& position, Square s, const Bitboard& occupied) {
     const Bitboard &black = position.pieces(BLACK), &white = position.pieces(WHITE);
     auto steps = [&](PieceType t) {
@@ -32,7 +32,7 @@ Bitboard attackers_of_both(const Position& position, Square s, const Bitboard& o
     return found & occupied;
 }
 
-// The sliders that see `s` along the line on which `gone` stood, which is no longer occupied.
+// The slider that attacks `s` after the piece on `gone` has left the line (x-ray attack).
 Bitboard uncovered(const Position& position, Square s, Square gone, const Bitboard& occupied) {
     Relation r = relation(s, gone);
     if (!is_line(r)) return {};
@@ -40,7 +40,7 @@ Bitboard uncovered(const Position& position, Square s, Square gone, const Bitboa
     Bitboard sliders =
         TABLES.ray[d][s] & occupied & position.pieces(LANCE, BISHOP, ROOK, HORSE, DRAGON);
     if (sliders.none()) return {};
-    Bitboard seen = see(d, s, occupied) & sliders;
+    Bitboard seen = ray_attacks(d, s, occupied) & sliders;
     if (seen.none()) return {};
     Piece p = position.piece_on(seen.first());
     Relation far = Relation(9 + reverse(d));
@@ -54,7 +54,7 @@ bool exchange_gains(const Position& position, Move m, Score threshold) {
     Score balance = gain(m) - threshold;
     if (balance < 0) return false;
     PieceType at_risk = m.is_promotion() ? promoted_type(m.moved()) : m.moved();
-    if (at_risk == KING) return true;  // a legal move of the king isn't taken back
+    if (at_risk == KING) return true;  // after a legal move the king can't be captured
     balance -= capture_value(at_risk);
     if (balance >= 0) return true;
 
@@ -63,7 +63,7 @@ bool exchange_gains(const Position& position, Move m, Score threshold) {
     Color us = position.turn(), side = us;
     Bitboard both = attackers_of_both(position, to, occupied);
     Bitboard takers[2] = {both & position.pieces(BLACK), both & position.pieces(WHITE)};
-    // `balance` is the mover's if the exchange stopped after `side` has taken and was taken back.
+    // `balance` is that of the side that captured last, if its piece is captured in turn.
     while (true) {
         side = opponent(side);
         if (takers[side].none()) break;
@@ -77,12 +77,12 @@ bool exchange_gains(const Position& position, Move m, Score threshold) {
             }
         }
         if (t == KING) {
-            if (takers[opponent(side)].any()) break;  // it may not take what is defended
+            if (takers[opponent(side)].any()) break;  // the king can't capture a defended piece
             side = opponent(side);
             break;
         }
         Square from = cheapest.first();
-        // It takes; now it stands there itself. It has gained enough if that loss is bearable.
+        // `side` captures. If it stays ahead even when recaptured, it wins the exchange.
         balance = -balance - 1 - capture_value(t);
         if (balance >= 0) {
             side = opponent(side);

@@ -6,9 +6,9 @@
 
 namespace komadori::alphabeta {
 
-// Whether the captures on the move's destination, each side taking with its cheapest piece or
-// standing pat, leave the mover with a gain of at least `threshold` centipawns of material. Pieces
-// behind others join in; pins, promotions of those who take back and checks are ignored.
+// Whether the exchange on the move's destination gains the mover at least `threshold` centipawns of
+// material. Each side captures with its least valuable piece or stops. Includes x-ray attackers;
+// ignores pins, checks and promotions of recapturing pieces.
 bool exchange_gains(const Position& position, Move m, Score threshold);
 
 }  // namespace komadori::alphabeta

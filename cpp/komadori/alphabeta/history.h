@@ -1,4 +1,4 @@
-// What earlier nodes have taught about moves, for ordering and pruning. One set a thread.
+// History tables for move ordering and pruning, one set per thread.
 #pragma once
 
 #include <cstdint>
@@ -9,9 +9,10 @@
 
 namespace komadori::alphabeta {
 
-// A value within +-LIMIT that moves toward a bonus the less, the nearer it is to the limit.
+// A history score within +-LIMIT. A bonus has less effect the closer the score is to the limit
+// ("gravity").
 template <int LIMIT>
-class Gauge {
+class HistoryScore {
   public:
     operator int() const { return value_; }
     void operator<<(int bonus) {
@@ -23,7 +24,7 @@ class Gauge {
     std::int16_t value_;
 };
 
-// A piece after its move, and where it went: what most tables are asked by. [piece][square]
+// Indexed by the moved piece (promoted if it promotes) and its destination: [piece][square].
 template <class T>
 struct ByPieceTo {
     T values[32][SQUARES];
@@ -37,28 +38,29 @@ inline Piece piece_after(Color c, Move m) {
 
 constexpr int HISTORY_LIMIT = 7000, CAPTURE_LIMIT = 10000, CONTINUATION_LIMIT = 30000;
 
-using ButterflyHistory = Gauge<HISTORY_LIMIT>[2][1 << 14];   // [colour][move16 less promotion]
-using CaptureHistory = ByPieceTo<Gauge<CAPTURE_LIMIT>[16]>;  // [..][base type captured]
-// After a move (piece and square), the moves one, two or four plies later.
-using ContinuationRow = ByPieceTo<Gauge<CONTINUATION_LIMIT>>;
+// [colour][move16 without the promotion bit]
+using ButterflyHistory = HistoryScore<HISTORY_LIMIT>[2][1 << 14];
+using CaptureHistory = ByPieceTo<HistoryScore<CAPTURE_LIMIT>[16]>;  // [..][captured base type]
+// Continuation history of one earlier move: scores of the moves 1, 2, 4 or 6 plies after it.
+using ContinuationRow = ByPieceTo<HistoryScore<CONTINUATION_LIMIT>>;
 
 struct Histories {
     ButterflyHistory butterfly;
     CaptureHistory capture;
     ByPieceTo<std::uint16_t> counter;  // move16 that refuted the move
     ByPieceTo<ContinuationRow> continuation;
-    ContinuationRow nothing;  // stands for the row before the first move
+    ContinuationRow nothing;  // sentinel: the row of a null move and before the root
 
     static int butterfly_index(Move m) { return int(m.raw() & 0x3fff); }
 
     void clear() {
         std::memset(static_cast<void*>(this), 0, sizeof *this);
-        // A move not seen yet is worse than one that was seen to be neutral.
+        // Unseen moves rank below moves with a neutral history.
         constexpr int UNSEEN = -50;
         for (auto& squares : continuation.values) {
             for (auto& row : squares) {
                 for (auto& to : row.values) {
-                    for (auto& gauge : to) gauge.set(UNSEEN);
+                    for (auto& score : to) score.set(UNSEEN);
                 }
             }
         }

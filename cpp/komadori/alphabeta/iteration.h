@@ -18,7 +18,7 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
     calls_left_ = 0;
     claimed_ = 0;
     is_stopped_ = is_out_of_nodes_ = has_reported_ = false;
-    next_question_ = 0;
+    next_request_ = 0;
     null_move_from_ply_ = 0;
     last_best_ = Move();
     unchanged_ = 0;
@@ -44,12 +44,12 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
         r.pv = {m};
         root_moves_.push_back(std::move(r));
     }
-    // Something to play, should the first iteration not be finished.
+    // A move to play if the first iteration is interrupted.
     lines_.assign(1, Info{});
     lines_[0].pv = root_moves_[0].pv;
     lines_[0].score = evaluate_here();
     iterate();
-    if (shared_.limits.nodes > 0 && !is_out_of_nodes_) {  // others may use what it has claimed
+    if (shared_.limits.nodes > 0 && !is_out_of_nodes_) {  // returns its unused claim
         shared_.node_budget.renew(claimed_ - std::int64_t(nodes()), 0, 1);
     }
 }
@@ -61,7 +61,7 @@ void Worker<E>::iterate() {
                                               root_moves_.size());
     int last_depth = limits.depth > 0 ? std::min(limits.depth, MAX_PLIES - 1) : MAX_PLIES - 1;
     for (int depth = 1; depth <= last_depth; ++depth) {
-        // Helpers leave out depths, each its own, so that they run ahead of each other.
+        // Lazy SMP: helper threads skip different depths.
         if (index_ > 0 && depth > 1 && (depth + index_) % 3 == 0) continue;
         for (RootMove& r : root_moves_) r.previous = r.score;
         iteration_ = depth;
@@ -75,8 +75,8 @@ void Worker<E>::iterate() {
                 root_moves_.begin(), root_moves_.begin() + long(rank_) + 1,
                 [](const RootMove& a, const RootMove& b) { return a.score > b.score; });
         }
-        // An interrupted iteration counts as far as it came; the engine reports it at the end.
-        note_lines(lines);
+        // Keeps the result of an interrupted iteration; the engine reports it at the end.
+        collect_lines(lines);
         if (searched < lines) break;
         completed_depth_ = depth;
         report();
@@ -87,7 +87,7 @@ void Worker<E>::iterate() {
     }
 }
 
-// Searches the moves from `rank` on, around the score of the iteration before.
+// Searches root moves from index `rank` on, in an aspiration window around the previous score.
 template <Evaluator E>
 Score Worker<E>::search_root(int depth, std::size_t rank) {
     Score alpha = -INFINITE, beta = INFINITE, expected = root_moves_[rank].previous;
@@ -122,16 +122,16 @@ Score Worker<E>::search_root(int depth, std::size_t rank) {
     }
 }
 
-// The lines as they stand, without counts. Each has the depth that it was searched to: after an
-// interruption, that of the iteration before for those that weren't reached.
+// Copies the root moves' lines to lines_, without node counts. After an interruption, lines that
+// weren't reached keep the depth of the previous iteration.
 template <Evaluator E>
-void Worker<E>::note_lines(std::size_t lines) {
+void Worker<E>::collect_lines(std::size_t lines) {
     std::vector<Info> infos;
     for (std::size_t i = 0; i < lines; ++i) {
         const RootMove& r = root_moves_[i];
         Score score = r.score > -INFINITE ? r.score : r.previous;
-        if (score == -INFINITE) break;  // none of the rest was searched yet
-        // An older score may lie above the new one of a move that was found better since.
+        if (score == -INFINITE) break;  // the rest wasn't searched yet
+        // Keeps scores in descending order: an older score may exceed the new one of a better move.
         if (i > 0) score = std::min(score, infos.back().score);
         Info info;
         info.depth = r.depth;
@@ -161,12 +161,12 @@ void Worker<E>::report() {
     shared_.report(std::vector<Info>(lines_));
 }
 
-// Between iterations: whether another is worth beginning.
+// Between iterations: whether to stop instead of starting another.
 template <Evaluator E>
 bool Worker<E>::is_time_up(int depth) {
     if (shared_.infinite) return false;
     Score score = root_moves_[0].score;
-    // A mate that the depth has covered won't get any shorter.
+    // No shorter mate is left to find at this depth.
     if (is_mate(score) && depth >= 2 * (MATE - std::abs(score)) && shared_.limits.depth == 0) {
         return true;
     }
@@ -175,7 +175,7 @@ bool Worker<E>::is_time_up(int depth) {
     std::int64_t elapsed = shared_.elapsed_ms();
     if (optimum >= shared_.maximum_ms) return elapsed >= optimum;
     if (root_moves_.size() == 1) return true;
-    // Less where the choice has long been the same and its tree was the bulk of the effort.
+    // Uses less time if the best move is stable or took most of the nodes, more if the score drops.
     double factor = std::max(0.5, 1.3 - 0.1 * unchanged_);
     if (score < root_moves_[0].previous - 60) factor *= 1.4;
     double effort = double(root_moves_[0].effort) / double(std::max<std::uint64_t>(nodes(), 1));
@@ -188,7 +188,7 @@ void Worker<E>::check_limits() {
     constexpr int INTERVAL = 512;
     calls_left_ = INTERVAL;
     if (shared_.limits.nodes > 0 && !shared_.infinite) {
-        // Each node is entered by a call at least, so none is visited beyond those claimed.
+        // Every node takes at least one call, so the claim can't be exceeded.
         const auto used = std::int64_t(nodes());
         calls_left_ =
             int(shared_.node_budget.renew(claimed_ - used, INTERVAL, shared_.options.threads));
@@ -198,7 +198,7 @@ void Worker<E>::check_limits() {
     if (index_ == 0 && !shared_.infinite && shared_.elapsed_ms() >= shared_.maximum_ms) {
         shared_.stop = true;
     }
-    // The first iteration is finished but for want of nodes, so that there is a move to play.
+    // `stop` doesn't interrupt the first iteration, so that there is a move to play.
     if (shared_.stop.load(std::memory_order_relaxed) && completed_depth_ > 0) is_stopped_ = true;
 }
 

@@ -1,5 +1,5 @@
-// Memory for tables that are read at random: in large pages where the system has them, since
-// otherwise most reads would also miss the address cache.
+// Memory for randomly accessed tables, in huge pages where available: with normal pages most reads
+// would also miss the TLB.
 #pragma once
 
 #include <cstddef>
@@ -20,7 +20,7 @@ struct FreeMemory {
 template <class T>
 using LargePages = std::unique_ptr<T, FreeMemory>;
 
-// Uninitialised; `T` is trivial enough to start its life by being written.
+// Uninitialised; T must be trivial.
 template <class T>
 LargePages<T> allocate_large(std::size_t count) {
     constexpr std::size_t PAGE = std::size_t(2) << 20;
@@ -35,7 +35,7 @@ LargePages<T> allocate_large(std::size_t count) {
     return LargePages<T>(static_cast<std::remove_extent_t<T>*>(memory));
 }
 
-// For containers; what they hold begins on a cache line.
+// For containers; aligned to a cache line.
 template <class T>
 struct LargePageAllocator {
     using value_type = T;

@@ -1,15 +1,15 @@
-// Material, and the evaluator that knows nothing else.
+// Piece values, the Evaluator concept and the material-only evaluator.
 //
-// What an evaluator is. The search is compiled once for each (Worker<Evaluator>); a new one needs
-//   struct Weights                          shared by all threads, constant while searching
+// The search is compiled once per evaluator (Worker<Evaluator>). An evaluator has
+//   struct Weights                          shared by all threads, constant during a search
 //   explicit Evaluator(const Weights&)
-//   void reset(const Position&)             forget, start from here
+//   void reset(const Position&)             start from this position
 //   void push(const Position&, Move)        called before the position makes the move
-//   void push_null(const Position&)         likewise for a null move
-//   void pop()                              after the position took it back
+//   void push_null(const Position&)         called before a null move
+//   void pop()                              called after the move is undone
 //   Score value(const Position&)            side to move's view, within +-EVAL_LIMIT
-// push and pop keep incremental sums on a stack of MAX_PUSHES; value may work out lazily what
-// push only noted. value must equal what a fresh evaluator gives after reset.
+// push and pop maintain incremental sums on a stack of MAX_PUSHES; push may only record the change
+// and leave the update to value. value must equal that of a fresh evaluator after reset.
 #pragma once
 
 #include <concepts>
@@ -31,18 +31,19 @@ concept Evaluator = requires(E e, const typename E::Weights& w, const Position& 
     { e.value(p) } -> std::convertible_to<Score>;
 };
 
-// Centipawns by piece type: the values of Apery and elmo, which their evaluations keep fixed.
+// Centipawns by piece type: the fixed piece values of Apery and elmo.
 constexpr Score PIECE_VALUE[16] = {0, 90,  315, 405, 495, 855, 990, 540,
                                    0, 540, 540, 540, 540, 945, 1395};
 
-// What the balance gains by capturing: the piece leaves the board and enters a hand, unpromoted.
+// Change of the material balance by a capture: the piece leaves the board and enters the hand,
+// unpromoted.
 constexpr Score capture_value(PieceType t) {
     return t == NO_PIECE_TYPE ? 0 : PIECE_VALUE[t] + PIECE_VALUE[base_type(t)];
 }
 constexpr Score promotion_value(PieceType t) {
     return PIECE_VALUE[promoted_type(t)] - PIECE_VALUE[t];
 }
-// What the balance gains by the move.
+// Change of the material balance by the move, from the mover's view.
 constexpr Score gain(Move m) {
     return m.is_drop()
                ? 0

@@ -2,18 +2,18 @@
 //
 //   null_move            Null Move Pruning, verified deep in the tree (Stockfish)
 //   probe                ProbCut (Buro 1995)
-//   shortcut             Razoring; Reverse Futility Pruning; Internal Iterative Reductions
-//   is_hopeless          Futility Pruning, Late Move Pruning, by history (Stockfish)
-//   loses_too_much       Static Exchange Evaluation
-//   extension            Singular Extensions (Anantharaman, Campbell and Hsu 1988), negative where
-//                        others hold beta too (Stockfish); Check Extensions
+//   prune_early          Razoring; Reverse Futility Pruning; Internal Iterative Reductions
+//   is_futile            Futility Pruning, Late Move Pruning, history pruning (Stockfish)
+//   fails_exchange       Static Exchange Evaluation
+//   extension            Singular Extensions (Anantharaman, Campbell and Hsu 1988), negative
+//                        extensions and multi-cut (Stockfish); Check Extensions
 //   late_move_reduction  Late Move Reductions
 //   reward*              History Heuristic (Schaeffer 1983), Countermove, continuation history
 //
 // Capitalised names are pages of chessprogramming.org. Every number in this file is of the first
 // versions of the search (commits 68d6064 and 09da89d), in centipawns of a pawn of 90 and by the
-// orders of magnitude that Stockfish has; none was tuned by games. What leaving a part out costs is
-// measured with Options::parts.
+// orders of magnitude that Stockfish has; none was tuned by games. The same holds for the numbers
+// in iteration.h, history.h and picker.cpp. Options::parts disables single parts.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +23,7 @@
 
 namespace komadori::alphabeta {
 
-// Plies taken off the move number `count` at a depth, in 1/1024.
+// The base reduction of the move with number `count` at a depth, in 1/1024 plies.
 struct ReductionTable {
     int log[256];
     ReductionTable() {
@@ -52,8 +52,8 @@ void Worker<E>::reward_quiet(Frame* f, Move m, int bonus) {
     reward_continuation(f, piece_after(position_.turn(), m), m.to(), bonus);
 }
 
-// Whether passing still holds beta: then a move should all the more. Deep results are verified
-// without null moves, since zugzwang, rare as it is in shogi, would be missed.
+// Null move pruning: if passing the turn still fails high, so should a move. Deep results are
+// verified by a search without null moves, because of zugzwang (rare in shogi).
 template <Evaluator E>
 std::optional<Score> Worker<E>::null_move(Frame* f, Score beta, int depth, Score eval,
                                           bool cut_node) {
@@ -65,10 +65,10 @@ std::optional<Score> Worker<E>::null_move(Frame* f, Score beta, int depth, Score
     }
     int reduction = 3 + depth / 4 + std::min((eval - beta) / 200, 4);
     make_null(f);
-    Score passed = -search<Node::NON_PV>(f + 1, -beta, -beta + 1, depth - reduction, !cut_node);
+    Score null_score = -search<Node::NON_PV>(f + 1, -beta, -beta + 1, depth - reduction, !cut_node);
     unmake_null();
-    if (is_stopped() || passed < beta) return std::nullopt;
-    Score score = is_decisive(passed) ? beta : passed;
+    if (is_stopped() || null_score < beta) return std::nullopt;
+    Score score = is_decisive(null_score) ? beta : null_score;
     if (null_move_from_ply_ > 0 || depth < VERIFY_DEPTH) return score;
     null_move_from_ply_ = f->ply + 3 * (depth - reduction) / 4;
     Score verified = search<Node::NON_PV>(f, beta - 1, beta, depth - reduction, false);
@@ -85,11 +85,11 @@ std::optional<Score> Worker<E>::probe(Frame* f, Score beta, int depth, Move tabl
                                       bool cut_node) {
     Score target = beta + PROBE_MARGIN;
     MovePicker picker(position_, *histories_, table_move, target - f->static_eval);
-    Bitboard held = pinned();
+    Bitboard pins = pinned();
     while (true) {
         Move m = picker.next();
         if (m.is_none()) return std::nullopt;
-        if (m == f->excluded || !is_legal_pseudo(position_, held, m)) continue;
+        if (m == f->excluded || !is_legal_pseudo(position_, pins, m)) continue;
         prefetch(m);
         make(f, m);
         Score score = -quiesce<Node::NON_PV>(f + 1, -target, -target + 1, 0);
@@ -112,12 +112,12 @@ std::optional<Score> Worker<E>::probe(Frame* f, Score beta, int depth, Move tabl
     }
 }
 
-// Out of check, before any move is tried: evaluates, and returns the node's score where it is known
-// without a search. May reduce the depth.
+// Evaluates a node that is not in check and tries the prunings that need no move loop; returns the
+// score if one applies. May reduce the depth.
 template <Evaluator E>
 template <Node KIND>
-std::optional<Score> Worker<E>::shortcut(Frame* f, Score alpha, Score beta, int& depth,
-                                         bool cut_node, const Known& known) {
+std::optional<Score> Worker<E>::prune_early(Frame* f, Score alpha, Score beta, int& depth,
+                                            bool cut_node, const TableHit& known) {
     constexpr bool IS_PV = KIND != Node::NON_PV;
     const bool excluding = !f->excluded.is_none();
     if (KIND != Node::ROOT && !known.has_no_mate_in_one() && !excluding &&
@@ -137,13 +137,13 @@ std::optional<Score> Worker<E>::shortcut(Frame* f, Score alpha, Score beta, int&
     f->improving = earlier == NO_SCORE || f->static_eval > earlier;
 
     if (!IS_PV) {
-        // Razoring: far below alpha near the leaves, only captures could help.
+        // Razoring: far below alpha near the leaves, only captures can raise the score enough.
         if (parts_.razoring && depth <= 4 && !is_decisive(alpha) && !excluding &&
             eval < alpha - 200 - 130 * depth * depth) {
             Score score = quiesce<Node::NON_PV>(f, alpha - 1, alpha, 0);
             if (score < alpha) return score;
         }
-        // Futility of the node: far above beta near the leaves, the opponent's best won't do.
+        // Reverse futility: far above beta near the leaves, the opponent can't recover enough.
         if (parts_.futility && !f->was_pv && depth < 9 && !excluding && !is_decisive(eval) &&
             !is_decisive(beta) &&
             eval - 110 * (depth - f->improving) - (f - 1)->history / 300 >= beta) {
@@ -151,7 +151,7 @@ std::optional<Score> Worker<E>::shortcut(Frame* f, Score alpha, Score beta, int&
         }
         if (auto score = null_move(f, beta, depth, eval, cut_node)) return score;
     }
-    // Without a move to begin with, a deep search isn't worth its full depth.
+    // Internal iterative reduction: without a table move, search less deep.
     if (parts_.table && parts_.reductions && known.move.is_none()) {
         if (IS_PV && depth >= 4) depth -= 2;
         if (cut_node && depth >= 8) depth -= 2;
@@ -164,11 +164,11 @@ std::optional<Score> Worker<E>::shortcut(Frame* f, Score alpha, Score beta, int&
     return std::nullopt;
 }
 
-// Whether to prune a move at this depth: for its history, or since the score would have
-// to rise by more than it can bring. What holds for a quiet move holds for those of less history.
+// Whether to prune a move at this depth: because of its history, or because it is unlikely to raise
+// the score to alpha. If a quiet move is futile, so are all quiet moves with a lower history.
 template <Evaluator E>
-bool Worker<E>::is_hopeless(const Frame* f, Move m, int history, bool gives_check, Score alpha,
-                            int depth, int reduced_depth) const {
+bool Worker<E>::is_futile(const Frame* f, Move m, int history, bool gives_check, Score alpha,
+                          int depth, int reduced_depth) const {
     if (gives_check) return false;
     if (is_capture(m)) {
         return reduced_depth < 7 && !f->in_check &&
@@ -180,21 +180,21 @@ bool Worker<E>::is_hopeless(const Frame* f, Move m, int history, bool gives_chec
            f->static_eval + 120 + 110 * reduced_depth <= alpha;
 }
 
-// The same for what the exchange that a move begins costs.
+// Whether to prune a move at this depth because its static exchange loses too much.
 template <Evaluator E>
-bool Worker<E>::loses_too_much(Move m, int history, bool gives_check, int depth,
+bool Worker<E>::fails_exchange(Move m, int history, bool gives_check, int depth,
                                int reduced_depth) const {
     if (is_capture(m) || gives_check) return !exchange_gains(position_, m, -180 * depth);
     reduced_depth = std::max(reduced_depth + history / 13000, 0);
     return !exchange_gains(position_, m, -25 * reduced_depth * reduced_depth);
 }
 
-// Plies to add for the move; nothing where the node is decided: all other moves hold beta too
-// (multi-cut), or the search was stopped.
+// Plies to extend the move by. nullopt if the node returns at once: by multi-cut (other moves fail
+// high too) or because the search was stopped.
 template <Evaluator E>
 std::optional<int> Worker<E>::extension(Frame* f, Move m, bool gives_check, Score beta, int depth,
-                                        bool cut_node, const Known& known) {
-    // Singular: where all other moves fail well below the table's score, look deeper.
+                                        bool cut_node, const TableHit& known) {
+    // Singular extension: all other moves fail well below the table score.
     if (parts_.singular_extension && depth >= 7 && m == known.move && f->excluded.is_none() &&
         known.hit && !is_decisive(known.score) && known.bounds(Bound::LOWER) &&
         known.entry.depth >= depth - 3) {
@@ -212,11 +212,11 @@ std::optional<int> Worker<E>::extension(Frame* f, Move m, bool gives_check, Scor
     return parts_.check_extension && gives_check && exchange_gains(position_, m, 0) ? 1 : 0;
 }
 
-// Plies to take off a move that comes late.
+// The reduction of a late move in plies.
 template <Evaluator E>
 template <Node KIND>
 int Worker<E>::late_move_reduction(const Frame* f, Move m, int base, bool gives_check,
-                                   bool cut_node, const Known& known) const {
+                                   bool cut_node, const TableHit& known) const {
     int r = base;
     if (f->was_pv) r -= 1;
     if (cut_node) r += 2;
@@ -235,7 +235,7 @@ void Worker<E>::update_root_move(Frame* f, Move m, Score score, Score alpha,
                                 [m](const RootMove& root) { return root.move == m; });
     r.effort += nodes() - nodes_before;
     if (f->move_count > 1 && score <= alpha) {
-        r.score = -INFINITE;  // keeps its place behind the best, in the stable sort
+        r.score = -INFINITE;  // the stable sort keeps the previous order of such moves
         return;
     }
     r.score = score;
@@ -246,8 +246,8 @@ void Worker<E>::update_root_move(Frame* f, Move m, Score score, Score alpha,
     r.pv.insert(r.pv.end(), rest.moves, rest.moves + rest.length);
 }
 
-// After `best` refuted or raised the node's window at `depth`: it and the tables agree more, those
-// tried before it less.
+// Updates histories, killers and the counter move after `best` raised alpha or failed high at
+// `depth`.
 template <Evaluator E>
 void Worker<E>::reward(Frame* f, Move best, int depth) {
     int bonus = bonus_of(depth);
@@ -285,14 +285,14 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
 
     if (is_stopped()) return 0;
     if (!IS_ROOT) {
-        if (Score settled; is_settled(f, settled)) return settled;
+        if (Score terminal; is_terminal(f, terminal)) return terminal;
         if (f->ply >= MAX_PLIES) return f->in_check ? draw_score() : evaluate_here();
         if (parts_.mate_distance) {
             alpha = std::max(alpha, mated_in(f->ply));
             beta = std::min(beta, mate_in(f->ply + 1));
             if (alpha >= beta) return alpha;
         }
-        if (depth == 0) {  // quiescence is left out
+        if (depth == 0) {  // quiescence is disabled
             return position_.count_legal_moves() == 0 ? mated_in(f->ply) : evaluate_here();
         }
     }
@@ -302,17 +302,17 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
 
     std::uint64_t key = position_.key();
     if (excluding) key ^= std::uint64_t(f->excluded.move16()) * GOLDEN_64;
-    Known known = look_up(f, key);
+    TableHit known = look_up(f, key);
     if (IS_ROOT) known.move = root_moves_[rank_].move;
     if (!excluding) f->was_pv = IS_PV || (known.hit && known.entry.was_pv);
-    if (!IS_PV && !excluding && known.settles(beta, depth)) {
+    if (!IS_PV && !excluding && known.allows_cutoff(beta, depth)) {
         if (!known.move.is_none() && known.score >= beta) reward(f, known.move, depth);
         return known.score;
     }
     if (f->in_check) {
         f->static_eval = NO_SCORE;
         f->improving = false;
-    } else if (auto score = shortcut<KIND>(f, alpha, beta, depth, cut_node, known)) {
+    } else if (auto score = prune_early<KIND>(f, alpha, beta, depth, cut_node, known)) {
         return *score;
     }
 
@@ -320,12 +320,12 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
     if (!excluding) order.priors = priors(IS_ROOT, depth);
     MovePicker picker(position_, *histories_, order, MovePicker::Aim::SEARCH,
                       IS_ROOT || parts_.all_moves);
-    const Bitboard held = pinned();
+    const Bitboard pins = pinned();
     const Score old_alpha = alpha;
     Score best = -INFINITE;
     Move best_move;
     bool skip_quiets = false;
-    std::uint32_t tried_quiets[64], tried_captures[32];  // moves raw, left uninitialised
+    std::uint32_t tried_quiets[64], tried_captures[32];  // Move::raw(), uninitialised
     int quiets = 0, captures = 0;
 
     while (true) {
@@ -337,7 +337,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
                              [m](const RootMove& r) { return r.move == m; })) {
                 continue;
             }
-        } else if (!is_legal_pseudo(position_, held, m)) {
+        } else if (!is_legal_pseudo(position_, pins, m)) {
             continue;
         }
         const std::uint64_t nodes_before = nodes();
@@ -355,13 +355,13 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         if (!IS_ROOT && best > -MATE_BOUND && parts_.futility) {
             if (count >= (4 + depth * depth) * (1 + f->improving)) skip_quiets = true;
             int reduced_depth = std::max(new_depth - reduction, 0);
-            if (is_hopeless(f, m, history, gives_check, alpha, depth, reduced_depth)) {
+            if (is_futile(f, m, history, gives_check, alpha, depth, reduced_depth)) {
                 if (!capture) picker.skip_to_checks();
                 continue;
             }
             prefetch(m);
             if (!picker.gave_good_capture() &&
-                loses_too_much(m, history, gives_check, depth, reduced_depth)) {
+                fails_exchange(m, history, gives_check, depth, reduced_depth)) {
                 continue;
             }
         } else {
@@ -369,11 +369,11 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         }
         if (!IS_ROOT && f->ply < 2 * root_depth_) {
             auto plies = extension(f, m, gives_check, beta, depth, cut_node, known);
-            if (!plies) return known.score - 2 * depth;  // as `extension` tried it
+            if (!plies) return known.score - 2 * depth;  // the bound that extension() searched
             new_depth += *plies;
         }
 
-        if (is_stopped()) return 0;  // the searches before the move may have come to nothing
+        if (is_stopped()) return 0;  // the searches above may have been interrupted
         f->history = history;
         if (count > 1) {
             if (const Move next = picker.expected(); !next.is_none()) prefetch(next);
@@ -438,7 +438,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         }
     } else if (Move last = (f - 1)->current;
                (depth >= 5 || IS_PV) && !last.is_none() && !is_capture(last)) {
-        // The opponent's quiet move held: it was good.
+        // Fail low: rewards the opponent's quiet move.
         reward_continuation(f - 1, piece_after(opponent(us), last), last.to(), bonus_of(depth));
     }
     if (best <= old_alpha) f->was_pv = f->was_pv || ((f - 1)->was_pv && depth > 3);

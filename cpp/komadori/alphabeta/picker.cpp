@@ -12,11 +12,11 @@
 namespace komadori::alphabeta {
 namespace {
 
-// The move of the highest rank, not of an empty list. No branch depends on a score.
+// The move with the highest rank; the list must not be empty. No branch depends on a score.
 ListedMove* best_of(ListedMove* first, ListedMove* end) {
 #if defined(__AVX2__)
-    // Four at a time, each lane with its best and where that was; the last four may overlap those
-    // before them.
+    // Four moves at a time, with the best rank and its index per lane; the last four may overlap
+    // the four before.
     if (const std::int64_t n = end - first; n >= 8) {
         const auto ranks_at = [first](std::int64_t i) {
             return _mm256_loadu_si256(reinterpret_cast<const __m256i*>(first + i));
@@ -118,8 +118,8 @@ void MovePicker::score_evasions() {
     }
 }
 
-// Priors are log probabilities: a factor of 2.7 counts as much as 3,000 of history, and what a
-// capture wins or loses outright as much as a factor of 28.
+// Priors are log probabilities: a factor of e counts as much as 3,000 of history. A capture that
+// wins (or loses) its exchange counts as much as a factor of 28.
 void MovePicker::score_by_policy() {
     constexpr float PRIOR_WEIGHT = 3000;
     constexpr int EXCHANGE_WEIGHT = 10000;
@@ -134,8 +134,8 @@ void MovePicker::score_by_policy() {
     }
 }
 
-// The best of what is left to its front; not for an empty list. Most nodes end after few moves, so
-// that putting all in order would cost more.
+// Partial selection sort: moves the best remaining move to the front. Most nodes end after few
+// moves, so sorting the list would cost more. The list must not be empty.
 void MovePicker::bring_best() {
     if (is_best_first_) return;
     std::swap(*at_, *best_of(at_, end_));

@@ -1,4 +1,4 @@
-// Moves one by one, the most promising first, generated only when their stage is reached.
+// Staged move ordering: moves are generated only when their stage is reached.
 #pragma once
 
 #include "komadori/alphabeta/history.h"
@@ -8,44 +8,44 @@
 
 namespace komadori::alphabeta {
 
-// What a node knows that orders its moves.
+// A node's information for move ordering.
 struct OrderingHints {
     Move table_move;                      // pseudo-legal here, or Move()
     std::uint16_t killers[2] = {};        // move16
     std::uint16_t counter = 0;            // move16
-    const ContinuationRow* rows[3] = {};  // of the moves one, two and four plies before; those and
-                                          // what is above are for quiet moves and evasions alone
-    const Priors* priors = nullptr;       // a policy network's, for Aim::SEARCH
+    const ContinuationRow* rows[3] = {};  // of the moves 1, 2 and 4 plies ago; like killers and
+                                          // counter, used for quiet moves and evasions only
+    const Priors* priors = nullptr;       // of a policy network, for Aim::SEARCH
 };
 
-// Every pseudo-legal move once, in the stages
+// Returns every pseudo-legal move once, in the stages
 //   out of check:  table move, captures that don't lose material, killers and counter move,
 //                  quiet moves by history, captures that lose material
 //   in check:      table move, all others
-//   quiescence:    table move, captures, and quiet checks where asked
-//   probing:       table move, captures that gain at least a threshold
-//   with priors:   table move, all others by prior, history and what they lose
-// Whether a move is legal is the caller's to check.
+//   quiescence:    table move, captures, optionally quiet checks
+//   ProbCut:       table move, captures that gain at least a threshold
+//   with priors:   table move, all others by prior, history and static exchange
+// The caller checks legality.
 class MovePicker {
   public:
     enum class Aim { SEARCH, CAPTURES, CAPTURES_AND_CHECKS, RECAPTURES, PROBE };
 
-    // `all_moves` as in generate_moves. RECAPTURES takes back on `square` only.
+    // `all_moves` as in generate_moves. RECAPTURES captures on `square` only.
     MovePicker(const Position& position, const Histories& histories, const OrderingHints& hints,
                Aim aim, bool all_moves, Square square = NO_SQUARE);
-    // For probing: captures only, out of check.
+    // For ProbCut: captures only, not in check.
     MovePicker(const Position& position, const Histories& histories, Move table_move,
                Score threshold);
 
     Move next(bool skip_quiets = false);  // Move() at the end
-    // The move that comes next by its score, or Move() where that isn't known yet: to prepare for
-    // it while the one given last is searched. It need not be given in the end.
+    // The likely next move, for prefetching while the last one is searched; Move() if unknown.
+    // next() may return another one.
     Move expected();
-    // Whether the move given last is a capture whose exchange was seen to lose nothing.
+    // Whether the last move is a capture that doesn't lose material by static exchange.
     bool gave_good_capture() const { return stage_ == GOOD_CAPTURES; }
-    // Of quiet moves in order of history, gives only the checks from now on.
+    // Skips the remaining quiet moves except checks.
     void skip_to_checks();
-    // Of the quiet move given last, for Aim::SEARCH: how well it did in nodes like this.
+    // The history score of the last quiet move, for Aim::SEARCH.
     int quiet_history() const { return history_; }
 
   private:
@@ -94,9 +94,9 @@ class MovePicker {
     Move refutations_[3];
     int refutation_ = 0;
     int history_ = 0;
-    bool is_best_first_ = false;  // of what is left of the list
+    bool is_best_first_ = false;  // whether *at_ is the best remaining move
     ListedMove *at_, *end_, *bad_end_;
-    ListedMove moves_[MAX_LEGAL_MOVES + 47];  // left uninitialised
+    ListedMove moves_[MAX_LEGAL_MOVES + 47];  // uninitialised
 };
 
 }  // namespace komadori::alphabeta

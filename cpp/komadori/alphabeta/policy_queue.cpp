@@ -16,15 +16,15 @@ const Priors* PolicyQueue::find(std::uint64_t key) const {
     return found == known_.end() ? nullptr : found->second.get();
 }
 
-const Priors* PolicyQueue::ask(const Position& position, const std::atomic<bool>& stop) {
+const Priors* PolicyQueue::request(const Position& position, const std::atomic<bool>& stop) {
     const std::uint64_t key = position.key();
     std::unique_lock lock(mutex_);
     if (known_.try_emplace(key).second) {
-        questions_.push_back({key, position.hcp()});
-        open_.store(int(questions_.size()), std::memory_order_release);
-        if (on_question) {
+        requests_.push_back({key, position.hcp()});
+        open_.store(int(requests_.size()), std::memory_order_release);
+        if (on_request) {
             lock.unlock();
-            on_question();
+            on_request();
             lock.lock();
         }
     }
@@ -34,24 +34,24 @@ const Priors* PolicyQueue::ask(const Position& position, const std::atomic<bool>
     };
     changed_.wait(lock, [&] { return answer() || stop.load(std::memory_order_relaxed); });
     const Priors* found = answer();
-    if (!found) {  // nobody answers any more: it may be asked again
+    if (!found) {  // stopped: withdraws the request
         known_.erase(key);
-        std::erase_if(questions_, [key](const PolicyQuestion& q) { return q.key == key; });
-        open_.store(int(questions_.size()), std::memory_order_release);
+        std::erase_if(requests_, [key](const PolicyRequest& r) { return r.key == key; });
+        open_.store(int(requests_.size()), std::memory_order_release);
     }
     return found;
 }
 
-std::vector<PolicyQuestion> PolicyQueue::take() {
+std::vector<PolicyRequest> PolicyQueue::take() {
     std::lock_guard lock(mutex_);
     open_.store(0, std::memory_order_release);
-    return std::exchange(questions_, {});
+    return std::exchange(requests_, {});
 }
 
 void PolicyQueue::supply(std::uint64_t key, std::span<const std::uint16_t> moves,
                          std::span<const float> values) {
     if (moves.size() != values.size()) {
-        throw std::invalid_argument("moves and their priors differ in number");
+        throw std::invalid_argument("moves and priors differ in length");
     }
     auto priors = std::make_unique<Priors>();
     priors->moves.assign(moves.begin(), moves.end());
@@ -59,16 +59,16 @@ void PolicyQueue::supply(std::uint64_t key, std::span<const std::uint16_t> moves
     if (!values.empty()) priors->least = std::ranges::min(values);
     std::lock_guard lock(mutex_);
     auto& slot = known_[key];
-    if (slot) return;  // the search may be reading it
+    if (slot) return;  // answered before; the search may be reading it
     slot = std::move(priors);
     answered_.fetch_add(1, std::memory_order_relaxed);
     changed_.notify_all();
 }
 
-void PolicyQueue::forget() {
+void PolicyQueue::clear() {
     std::lock_guard lock(mutex_);
     known_.clear();
-    questions_.clear();
+    requests_.clear();
     open_ = 0;
     answered_ = 0;
 }

@@ -1,6 +1,5 @@
-// Positions that wait for a policy network. The search queues a position and waits, the engine's
-// owner takes it (step) and supplies the network's priors, and the search resumes. No search
-// thread runs the network.
+// Positions that wait for a policy network. A search thread queues a position and waits; the
+// engine's owner takes it (step), runs the network and supplies the priors.
 #pragma once
 
 #include <array>
@@ -18,52 +17,52 @@
 
 namespace komadori::alphabeta {
 
-// What the network says of a position's moves, in no order.
+// A network's priors of a position's moves, in no particular order.
 struct Priors {
     std::vector<std::uint16_t> moves;  // move16
-    std::vector<float> values;         // of any scale, the larger the better
+    std::vector<float> values;         // on any scale, the larger the better
 
-    float least = 0;  // of them
+    float least = 0;  // the minimum of values
 
-    float of(Move m) const;  // `least` for a move that isn't there
+    float of(Move m) const;  // `least` for a move without a prior
 };
 
-struct PolicyQuestion {
+struct PolicyRequest {
     std::uint64_t key;
     std::array<std::uint8_t, 32> hcp;
 };
 
-// Any thread may call anything.
+// Thread-safe.
 class PolicyQueue {
   public:
-    // Called after a position was queued, by the thread that waits for it.
-    std::function<void()> on_question;
+    // Called after a position was queued, on the thread that waits for it.
+    std::function<void()> on_request;
 
-    // What is known of the position, nullptr for nothing. Stays until `forget`.
+    // The priors of the position, or nullptr. Valid until clear().
     const Priors* find(std::uint64_t key) const;
-    // Queues the position and waits for the answer; nullptr where `stop` came first.
-    const Priors* ask(const Position& position, const std::atomic<bool>& stop);
+    // Queues the position and waits for its priors; nullptr if stopped first.
+    const Priors* request(const Position& position, const std::atomic<bool>& stop);
 
-    bool has_questions() const { return open_.load(std::memory_order_acquire) > 0; }
-    // Those that wait and weren't taken yet.
-    std::vector<PolicyQuestion> take();
-    // Moves of the position as move16. Throws std::invalid_argument where lengths differ.
+    bool has_requests() const { return open_.load(std::memory_order_acquire) > 0; }
+    // Removes and returns the queued positions.
+    std::vector<PolicyRequest> take();
+    // `moves` are move16. Throws std::invalid_argument if lengths differ.
     void supply(std::uint64_t key, std::span<const std::uint16_t> moves,
                 std::span<const float> values);
-    void forget();  // not while searching
-    void wake();    // waiting threads check `stop` again
+    void clear();  // not while searching
+    void wake();   // makes waiting threads check `stop`
     std::size_t size() const {
         std::lock_guard lock(mutex_);
         return known_.size();
     }
-    // Answers since it last forgot.
+    // Positions answered since the last clear().
     std::uint64_t answered() const { return answered_.load(std::memory_order_relaxed); }
 
   private:
     mutable std::mutex mutex_;
     std::condition_variable changed_;
-    std::vector<PolicyQuestion> questions_;
-    std::unordered_map<std::uint64_t, std::unique_ptr<Priors>> known_;  // empty while it is asked
+    std::vector<PolicyRequest> requests_;
+    std::unordered_map<std::uint64_t, std::unique_ptr<Priors>> known_;  // null: not answered yet
     std::atomic<int> open_{0};
     std::atomic<std::uint64_t> answered_{0};
 };

@@ -1,5 +1,4 @@
-// Quiescence search: until nothing hangs, so that the evaluation can be trusted.
-// Included by worker.h.
+// Quiescence search. Included by worker.h.
 #pragma once
 
 #include <algorithm>
@@ -8,31 +7,31 @@
 
 namespace komadori::alphabeta {
 
-// depth 0 and below. Out of check: the side may stand pat; captures and promotions of pawns, at
-// depth 0 also quiet checks, from RECAPTURE_DEPTH down only taking back. In check: every evasion.
+// For depths of 0 and below. Not in check: stand pat, captures and pawn promotions, at depth 0 also
+// quiet checks, from RECAPTURE_DEPTH down recaptures only. In check: every evasion.
 template <Evaluator E>
 template <Node KIND>
 Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     constexpr bool IS_PV = KIND != Node::NON_PV;
-    // Down to where the table and a look for a mate in one are worth their time: most nodes are
-    // further down, and few of them are met again.
+    // Below TABLE_DEPTH the table and mate in one don't pay: most nodes are there, and few of their
+    // positions recur. How it was chosen: docs/results/alphabeta.md. The others are untuned.
     constexpr int TABLE_DEPTH = -2, RECAPTURE_DEPTH = -5;
-    constexpr Score MARGIN = 150;  // what a capture may bring beyond material
+    constexpr Score MARGIN = 150;  // delta pruning: gain expected beyond material
 
     if (IS_PV) f->line->length = 0;
     if (--calls_left_ <= 0) check_limits();
     f->in_check = position_.in_check();
     selective_depth_ = std::max(selective_depth_, f->ply + 1);
     if (is_stopped()) return 0;
-    if (Score settled; is_settled(f, settled)) return settled;
+    if (Score terminal; is_terminal(f, terminal)) return terminal;
     if (f->ply >= MAX_PLIES) return f->in_check ? draw_score() : evaluate_here();
 
     const int table_depth = f->in_check || depth >= 0 ? 0 : -1;
     const std::uint64_t key = position_.key();
     const bool uses_table = parts_.table && depth >= TABLE_DEPTH;
-    Known known;
+    TableHit known;
     if (uses_table) known = look_up(f, key);
-    if (!IS_PV && known.settles(beta, table_depth)) return known.score;
+    if (!IS_PV && known.allows_cutoff(beta, table_depth)) return known.score;
     if (!f->in_check && depth < 0 && !known.move.is_none() && !is_capture(known.move)) {
         known.move = Move();
     }
@@ -67,32 +66,32 @@ Score Worker<E>::quiesce(Frame* f, Score alpha, Score beta, int depth) {
     MovePicker picker(position_, *histories_,
                       f->in_check ? hints(f, known.move) : OrderingHints{.table_move = known.move},
                       aim, parts_.all_moves, last_to);
-    std::optional<Bitboard> held;  // worked out for the first move that isn't pruned
+    std::optional<Bitboard> pins;  // computed at the first move that isn't pruned
     Move best_move;
     int tried = 0;
     while (true) {
         Move m = picker.next();
         if (m.is_none()) break;
         if (!f->in_check && parts_.futility && best > -MATE_BOUND) {
-            Score least = 0;  // that the exchange has to bring
+            Score threshold = 0;  // of the static exchange
             if (margin_base <= alpha && m.to() != last_to && !position_.gives_check(m)) {
-                Score hoped = margin_base + gain(m);
-                if (hoped <= alpha) {
-                    best = std::max(best, hoped);
+                Score futility_value = margin_base + gain(m);
+                if (futility_value <= alpha) {
+                    best = std::max(best, futility_value);
                     continue;
                 }
-                least = 1;
+                threshold = 1;
             }
             if (depth > TABLE_DEPTH) prefetch(m);
-            if (!exchange_gains(position_, m, least)) {
-                if (least > 0) best = std::max(best, margin_base);
+            if (!exchange_gains(position_, m, threshold)) {
+                if (threshold > 0) best = std::max(best, margin_base);
                 continue;
             }
         } else {
             if (depth > TABLE_DEPTH) prefetch(m);
         }
-        if (!held) held = pinned();
-        if (!is_legal_pseudo(position_, *held, m)) continue;
+        if (!pins) pins = pinned();
+        if (!is_legal_pseudo(position_, *pins, m)) continue;
         if (++tried > 1 && depth > TABLE_DEPTH) {
             if (const Move next = picker.expected(); !next.is_none()) prefetch(next);
         }

@@ -20,7 +20,7 @@ Bound bound_of(std::uint64_t data) { return Bound(data >> 56 & 3); }
 void TranspositionTable::resize(std::size_t megabytes) {
     std::size_t bytes = std::max<std::size_t>(megabytes, 1) << 20;
     if (bytes != this->bytes()) {
-        lines_ = allocate_large<Line[]>(bytes / sizeof(Line));  // the old one stays if this fails
+        lines_ = allocate_large<Line[]>(bytes / sizeof(Line));  // keeps the old table on failure
         count_ = bytes / sizeof(Line);
     }
     clear();
@@ -51,8 +51,8 @@ bool TranspositionTable::probe(std::uint64_t key, TableEntry& entry) const {
     return false;
 }
 
-// Deep entries of this search are worth most.
-int TranspositionTable::worth(std::uint64_t data) const {
+// Replacement value: deep entries of recent searches are kept.
+int TranspositionTable::replacement_value(std::uint64_t data) const {
     return depth_of(data) - 8 * int((generation_ - generation_of(data)) & GENERATIONS);
 }
 
@@ -77,9 +77,9 @@ void TranspositionTable::store(std::uint64_t key, const TableEntry& entry) {
             chosen = &slot;
             break;
         }
-        if (int w = worth(data); w < least) {
+        if (int value = replacement_value(data); value < least) {
             chosen = &slot;
-            least = w;
+            least = value;
         }
     }
     std::uint64_t data = pack(entry, move16, generation_);

@@ -1,11 +1,10 @@
-// One thread of the search, over one kind of evaluator.
+// One search thread with one kind of evaluator.
 //
 //   think ------- iterative deepening, aspiration windows          (iteration.h)
-//     search ---- principal variation search with all its pruning  (node_search.h)
+//     search ---- principal variation search with pruning          (node_search.h)
 //       quiesce - captures, checks, evasions                       (quiescence.h)
 //
-// The techniques are those of the field (chessprogramming.org; Stockfish and YaneuraOu are where
-// most were first written down); each can be left out by Options::parts.
+// Options::parts disables techniques one by one. Their sources are in those files.
 #pragma once
 
 #include <array>
@@ -21,7 +20,7 @@
 
 namespace komadori::alphabeta {
 
-// How many moves to the search's side lead here: the root, a node whose window is open, any other.
+// The root, nodes with an open window, nodes with a null window.
 enum class Node { ROOT, PV, NON_PV };
 
 // The best line below a node.
@@ -36,37 +35,37 @@ struct Line {
     }
 };
 
-// What a node leaves behind for the nodes near it in the line.
+// The search stack: what a node shares with the nodes above and below it.
 struct Frame {
     int ply = 0;
     Move current;   // being searched; Move() for a null move
-    Move excluded;  // left out while its singularity is tested
+    Move excluded;  // skipped by a singular extension search
     std::uint16_t killers[2] = {};
     Score static_eval = NO_SCORE;  // NO_SCORE in check
-    int history = 0;               // of the current move
+    int history = 0;               // history score of the current move
     int move_count = 0;
     int cutoffs = 0;  // of the children
     bool in_check = false;
-    bool improving = false;  // the evaluation is better than two plies before
+    bool improving = false;  // the static evaluation rose since this side's last move
     bool was_pv = false;
     ContinuationRow* row = nullptr;  // of the current move
     Line* line = nullptr;
 };
 
-// What the transposition table says of a node.
-struct Known {
+// A node's transposition table entry.
+struct TableHit {
     bool hit = false;
     TableEntry entry;
-    Score score = NO_SCORE;  // counted from the root
+    Score score = NO_SCORE;  // mates counted from the root
     Move move;               // legal here, or Move()
 
-    // Quiescence stores a node that holds beta at once without looking for a mate in one.
+    // False after a stand-pat cutoff of the quiescence search, which doesn't look for a mate in
+    // one.
     bool has_no_mate_in_one() const {
         return hit && (entry.depth > TranspositionTable::DEPTH_MIN || entry.bound == Bound::NONE);
     }
-    // Whether the score is one that a full search could only confirm to be on `wanted`'s side.
     bool bounds(Bound wanted) const { return score != NO_SCORE && allows(entry.bound, wanted); }
-    bool settles(Score beta, int depth) const {
+    bool allows_cutoff(Score beta, int depth) const {
         return hit && entry.depth >= depth && bounds(score >= beta ? Bound::LOWER : Bound::UPPER);
     }
 };
@@ -74,7 +73,7 @@ struct Known {
 struct RootMove {
     Move move;
     Score score = -INFINITE, previous = -INFINITE;
-    int depth = 0, selective_depth = 0;  // of the iteration that the score and pv are from
+    int depth = 0, selective_depth = 0;  // of the iteration that found the score and pv
     std::vector<Move> pv;
     std::uint64_t effort = 0;  // nodes below it
 };
@@ -101,12 +100,12 @@ class Worker final : public AnyWorker {
                                        std::uint64_t seed) override;
 
   private:
-    static constexpr int BEFORE = 7;  // frames in front of the root's, so that it may look back
+    static constexpr int BEFORE = 7;  // sentinel frames before the root's
 
     // iteration.h
     void iterate();
     Score search_root(int depth, std::size_t rank);
-    void note_lines(std::size_t lines);
+    void collect_lines(std::size_t lines);
     void report();
     bool is_time_up(int depth);
     void check_limits();
@@ -115,18 +114,18 @@ class Worker final : public AnyWorker {
     template <Node KIND>
     Score search(Frame* f, Score alpha, Score beta, int depth, bool cut_node);
     template <Node KIND>
-    std::optional<Score> shortcut(Frame* f, Score alpha, Score beta, int& depth, bool cut_node,
-                                  const Known& known);
+    std::optional<Score> prune_early(Frame* f, Score alpha, Score beta, int& depth, bool cut_node,
+                                     const TableHit& known);
     std::optional<Score> null_move(Frame* f, Score beta, int depth, Score eval, bool cut_node);
     std::optional<Score> probe(Frame* f, Score beta, int depth, Move table_move, bool cut_node);
-    bool is_hopeless(const Frame* f, Move m, int history, bool gives_check, Score alpha, int depth,
-                     int reduced_depth) const;
-    bool loses_too_much(Move m, int history, bool gives_check, int depth, int reduced_depth) const;
+    bool is_futile(const Frame* f, Move m, int history, bool gives_check, Score alpha, int depth,
+                   int reduced_depth) const;
+    bool fails_exchange(Move m, int history, bool gives_check, int depth, int reduced_depth) const;
     std::optional<int> extension(Frame* f, Move m, bool gives_check, Score beta, int depth,
-                                 bool cut_node, const Known& known);
+                                 bool cut_node, const TableHit& known);
     template <Node KIND>
     int late_move_reduction(const Frame* f, Move m, int base, bool gives_check, bool cut_node,
-                            const Known& known) const;
+                            const TableHit& known) const;
     void update_root_move(Frame* f, Move m, Score score, Score alpha, std::uint64_t nodes_before);
     void reward(Frame* f, Move best, int depth);
     void reward_quiet(Frame* f, Move m, int bonus);
@@ -137,29 +136,29 @@ class Worker final : public AnyWorker {
     Score quiesce(Frame* f, Score alpha, Score beta, int depth);
 
     bool is_stopped() const { return is_stopped_; }
-    Known look_up(const Frame* f, std::uint64_t key) const;
-    // The evaluation, from the table or worked out, and the same improved by the table's score.
-    Score evaluate_node(Frame* f, const Known& known);
+    TableHit look_up(const Frame* f, std::uint64_t key) const;
+    // Sets static_eval, from the table if possible; returns it, improved by the table's score.
+    Score evaluate_node(Frame* f, const TableHit& known);
     template <Node KIND>
-    bool has_mate_in_one(Frame* f) const;  // out of check
-    // Ends by the rules other than mate: repetition, the limit of moves, declaration.
-    bool is_settled(const Frame* f, Score& score);
+    bool has_mate_in_one(Frame* f) const;  // not in check
+    // Terminal by a rule other than mate: repetition, move limit, declaration.
+    bool is_terminal(const Frame* f, Score& score);
     Score draw_score() const { return position_.turn() == root_turn_ ? root_draw_ : -root_draw_; }
     Score evaluate_here() {
         return std::clamp(Score(evaluator_.value(position_)), -EVAL_LIMIT, EVAL_LIMIT);
     }
-    static bool is_capture(Move m) {  // as MoveKind::CAPTURES has it
+    static bool is_capture(Move m) {  // as MoveKind::CAPTURES
         return m.captured() || (m.moved() == PAWN && m.is_promotion());
     }
 
-    // Before what is worked out about a move until it is made, so that the entry has come by then.
+    // Called early, so that the entry is cached when the move is made.
     void prefetch(Move m) const { shared_.table.prefetch(position_.key_after(m)); }
     void make(Frame* f, Move m);
     void unmake();
     void make_null(Frame* f);
     void unmake_null();
     OrderingHints hints(const Frame* f, Move table_move) const;
-    // What the policy network says here, nullptr where it isn't asked.
+    // The policy network's priors, or nullptr if it isn't used at this node.
     const Priors* priors(bool is_root, int depth);
     Bitboard pinned() const { return position_.blockers(position_.turn(), position_.turn()); }
 
@@ -171,28 +170,28 @@ class Worker final : public AnyWorker {
     Position position_;
     Parts parts_;
     std::vector<RootMove> root_moves_;
-    std::size_t rank_ = 0;  // of the line being searched
+    std::size_t rank_ = 0;  // MultiPV index of the line being searched
     int iteration_ = 0;     // depth of the iteration
     Color root_turn_ = BLACK;
-    Score root_draw_ = 0;  // what a draw is worth to the root's side
+    Score root_draw_ = 0;  // value of a draw for the root's side to move
     int root_depth_ = 0;
     int selective_depth_ = 0;
-    int null_move_from_ply_ = 0;  // no null move before, while one is verified
+    int null_move_from_ply_ = 0;  // no null moves above this ply, during a verification search
     Score root_window_ = 1;
-    std::uint64_t next_question_ = 0;  // to the policy network: not before this many nodes
-    int calls_left_ = 0;               // until the limits are checked again
-    std::int64_t claimed_ = 0;         // nodes of the budget, those used included
-    bool is_stopped_ = false;          // as of the last check
+    std::uint64_t next_request_ = 0;  // node count of the next policy request
+    int calls_left_ = 0;              // until the limits are checked again
+    std::int64_t claimed_ = 0;        // nodes claimed from the budget in this search
+    bool is_stopped_ = false;         // as of the last check
     std::array<Frame, MAX_PLIES + BEFORE + 4> frames_;
     std::array<Line, MAX_PLIES + 4> lines_by_ply_;
 
-    // How often a board (with the side to move) stands in the path, by the low bits of its key:
-    // most positions are known not to repeat without walking the path.
+    // Counts the boards of the path by the low bits of their keys: a quick test that rules out a
+    // repetition in most positions.
     static constexpr std::size_t SEEN = 1 << 13;
     std::array<std::uint8_t, SEEN> seen_;
     std::uint8_t& seen() { return seen_[position_.board_key() & (SEEN - 1)]; }
 
-    // steadiness of the root, for the clock
+    // stability of the best move, for time management
     Move last_best_;
     int unchanged_ = 0;
 };
@@ -247,13 +246,13 @@ const Priors* Worker<E>::priors(bool is_root, int depth) {
     const Options& options = shared_.options;
     if (options.policy_depth == 0 || (!is_root && depth < options.policy_depth)) return nullptr;
     if (const Priors* known = shared_.policy.find(position_.key())) return known;
-    if (!is_root && nodes() < next_question_) return nullptr;
-    next_question_ = nodes() + options.policy_nodes;
-    return shared_.policy.ask(position_, shared_.stop);
+    if (!is_root && nodes() < next_request_) return nullptr;
+    next_request_ = nodes() + options.policy_nodes;
+    return shared_.policy.request(position_, shared_.stop);
 }
 
 template <Evaluator E>
-bool Worker<E>::is_settled(const Frame* f, Score& score) {
+bool Worker<E>::is_terminal(const Frame* f, Score& score) {
     const Options& options = shared_.options;
     if (parts_.repetition && seen() > 1) {
         switch (position_.repetition(2)) {
@@ -289,8 +288,8 @@ bool Worker<E>::is_settled(const Frame* f, Score& score) {
 }
 
 template <Evaluator E>
-Known Worker<E>::look_up(const Frame* f, std::uint64_t key) const {
-    Known known;
+TableHit Worker<E>::look_up(const Frame* f, std::uint64_t key) const {
+    TableHit known;
     known.hit = parts_.table && shared_.table.probe(key, known.entry);
     if (known.hit) {
         known.score = from_table(known.entry.score, f->ply);
@@ -300,7 +299,7 @@ Known Worker<E>::look_up(const Frame* f, std::uint64_t key) const {
 }
 
 template <Evaluator E>
-Score Worker<E>::evaluate_node(Frame* f, const Known& known) {
+Score Worker<E>::evaluate_node(Frame* f, const TableHit& known) {
     bool is_known = known.hit && known.entry.eval != NO_SCORE;
     f->static_eval = is_known ? known.entry.eval : evaluate_here();
     bool improves =
@@ -321,7 +320,7 @@ bool Worker<E>::has_mate_in_one(Frame* f) const {
     return true;
 }
 
-// Makes and unmakes random moves, null moves included, and compares with a fresh evaluator.
+// Makes and unmakes random moves, including null moves, and compares with a fresh evaluator.
 template <Evaluator E>
 std::uint64_t Worker<E>::evaluator_mismatches(const Position& start, std::uint64_t steps,
                                               std::uint64_t seed) {
@@ -335,7 +334,7 @@ std::uint64_t Worker<E>::evaluator_mismatches(const Position& start, std::uint64
         std::uint64_t chance = splitmix64(seed += GOLDEN_64) >> 33;
         Move moves[MAX_LEGAL_MOVES];
         int n = position_.legal_moves(moves);
-        // In waves, so that both shallow and deep stacks are met.
+        // The bias varies over time, to reach both shallow and deep stacks.
         bool back = int(is_null.size()) >= DEEPEST || n == 0 || chance % 16 < 7 + (i >> 12) % 3;
         if (back && is_null.empty() && n == 0) break;
         if (back && !is_null.empty()) {
@@ -352,7 +351,7 @@ std::uint64_t Worker<E>::evaluator_mismatches(const Position& start, std::uint64
             position_.do_move(m);
             is_null.push_back(false);
         }
-        // Now and then only, so that what is worked out lazily has something to catch up with.
+        // Not at every step, so that lazy updates span several moves.
         if (chance % 512 == 1) mismatches += !position_.is_consistent();
         if (chance >> 4 & 1) {
             fresh.reset(position_);

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <stdexcept>
+#include <string>
 #include <type_traits>
 #include <vector>
 
@@ -13,8 +14,8 @@
 namespace komadori::attention {
 namespace {
 
-// Compilers make of these vectors what the CPU has. They are as long as its registers:
-// taken in halves they were six times as slow.
+// Vectors of one SIMD register, compiled to the target's instructions. Vectors longer than a
+// register were six times slower.
 #if defined(__AVX__)
 constexpr std::size_t LANES = 8;
 #else
@@ -22,22 +23,22 @@ constexpr std::size_t LANES = 4;
 #endif
 using Lanes = float __attribute__((vector_size(4 * LANES)));
 using Bits = int __attribute__((vector_size(4 * LANES)));
-using Piece = float __attribute__((vector_size(4 * LANES), aligned(4), may_alias));  // of a row
+using UnalignedLanes = float __attribute__((vector_size(4 * LANES), aligned(4), may_alias));
 constexpr Lanes ZERO = {};
 
-// Keys are processed in blocks, so that the sums don't depend on each other.
+// Keys per block: independent sums, to hide latency.
 constexpr std::size_t KEYS = 8;
 
-constexpr std::size_t whole(std::size_t n, std::size_t part) { return (n + part - 1) / part; }
+constexpr std::size_t ceil_div(std::size_t n, std::size_t d) { return (n + d - 1) / d; }
 
-// e to the power of each, exact to about 2e-7 of it; results below 2^-126 become that.
+// exp with a relative error of about 2e-7; clamped below at 2^-126.
 inline Lanes exp(Lanes x) {
-    constexpr float LOG2_E = 1.44269504f, ROUND = 12582912.0f;  // 1.5 * 2^23 leaves no fraction
+    constexpr float LOG2_E = 1.44269504f, ROUND = 12582912.0f;  // 1.5 * 2^23: rounds to integers
     Lanes power = x * LOG2_E;
     power = power < -126.0f ? ZERO - 126.0f : power;
     const Lanes rounded = power + ROUND;
     const Lanes f = power - (rounded - ROUND);  // -1/2 to 1/2
-    // 2^f by its series, the logarithm of 2 to the k-th power over k!
+    // Taylor series of 2^f: coefficients ln(2)^k / k!.
     Lanes y = f * 1.54035304e-4f + 1.33335581e-3f;
     y = y * f + 9.61812911e-3f;
     y = y * f + 5.55041087e-2f;
@@ -48,7 +49,7 @@ inline Lanes exp(Lanes x) {
                                    (reinterpret_cast<Bits>(rounded) << 23));
 }
 
-// The dropout mask of one head of one position: factors of the attention weights.
+// The dropout mask of one head of one position, as factors of the attention weights.
 class Mask {
   public:
     Mask() = default;
@@ -60,7 +61,7 @@ class Mask {
         of_key_ = std::uint32_t(bits >> 32);
     }
 
-    // Of a block's queries, for one key: 0, or 1 / (1 - rate).
+    // The factors of a block's queries for one key: 0 or 1 / (1 - rate).
     Lanes at(std::size_t block, std::size_t key) const {
         Unsigned x;
         for (std::size_t l = 0; l < LANES; ++l) x[l] = std::uint32_t(block * LANES + l);
@@ -77,16 +78,16 @@ class Mask {
     float kept_ = 1;
 };
 
-// What one thread works on: a head of one position, vectors filled up to SIZE numbers, queries
-// to whole blocks of lanes and keys to whole groups.
+// The working memory of a thread for one head of one position. Vectors are padded to SIZE, queries
+// to a multiple of LANES, keys to a multiple of KEYS. by_x is the gradient with respect to x.
 template <std::size_t SIZE>
 class Head {
   public:
     explicit Head(const Shape& shape)
         : tokens_(shape.tokens),
           size_(shape.size),
-          blocks_(whole(shape.tokens, LANES)),
-          keys_up_(whole(shape.tokens, KEYS) * KEYS),
+          blocks_(ceil_div(shape.tokens, LANES)),
+          keys_up_(ceil_div(shape.tokens, KEYS) * KEYS),
           scale_(1 / std::sqrt(float(shape.size))),
           query_(blocks_ * LANES * SIZE),
           by_out_(blocks_ * LANES * SIZE),
@@ -97,8 +98,8 @@ class Head {
           weight_(keys_up_, ZERO),
           by_score_(keys_up_, ZERO) {}
 
-    // The bias of one head, [tokens, tokens]; its gradient begins at zero.
-    void take_bias(const float* bias, bool with_gradient) {
+    // Loads the bias of one head, [tokens, tokens], and clears its gradient.
+    void load_bias(const float* bias, bool with_gradient) {
         bias_.assign(blocks_ * tokens_, ZERO);
         if (with_gradient) by_bias_.assign(blocks_ * tokens_, ZERO);
         for (std::size_t i = 0; i < tokens_; ++i) {
@@ -108,7 +109,7 @@ class Head {
         }
     }
 
-    void give_bias_gradient(float* to) const {
+    void store_bias_gradient(float* to) const {
         for (std::size_t i = 0; i < tokens_; ++i) {
             for (std::size_t j = 0; j < tokens_; ++j) {
                 to[i * tokens_ + j] = by_bias_[i / LANES * tokens_ + j][i % LANES];
@@ -124,7 +125,7 @@ class Head {
         fill(value_, in.value, p, h, 1);
     }
 
-    // out: of this head's first token, `stride` numbers from token to token.
+    // out: this head's output at the first token; `stride` floats between tokens.
     void forward(float* out, std::size_t stride, float* log_sum) {
         for (std::size_t b = 0; b < blocks_; ++b) {
             Lanes query[SIZE], most = ZERO - INFINITY, sum = ZERO;
@@ -146,7 +147,7 @@ class Head {
         }
     }
 
-    // by_query, by_key, by_value: as `out`.
+    // by_query, by_key, by_value: laid out like `out`.
     void backward(const float* out, std::size_t stride, const float* log_sum, const Vectors& by_out,
                   std::size_t p, std::size_t h, float* by_query, float* by_key, float* by_value) {
         fill(by_out_, by_out, p, h, 1);
@@ -173,19 +174,19 @@ class Head {
             if (!by_bias_.empty()) {
                 for (std::size_t j = 0; j < tokens_; ++j) by_bias_[b * tokens_ + j] += by_score_[j];
             }
-            Lanes turned[SIZE];
-            mix(by_score_, key_, turned);
+            Lanes by_scaled_query[SIZE];
+            mix(by_score_, key_, by_scaled_query);
             for (std::size_t l = 0, i = b * LANES; l < LANES && i < tokens_; ++l, ++i) {
                 for (std::size_t d = 0; d < size_; ++d) {
-                    by_query[i * stride + d] = turned[d][l] * scale_;
+                    by_query[i * stride + d] = by_scaled_query[d][l] * scale_;
                 }
             }
-            // Lanes without a query have gradients of zero and queries of zero.
+            // Padding lanes have zero queries and zero gradients.
             add_rows(weight_, by_out_, b, by_value_);
             add_rows(by_score_, query_, b, by_key_);
         }
-        give(by_key_, by_key, stride);
-        give(by_value_, by_value, stride);
+        store(by_key_, by_key, stride);
+        store(by_value_, by_value, stride);
     }
 
   private:
@@ -198,7 +199,7 @@ class Head {
         }
     }
 
-    void give(const Numbers& from, float* to, std::size_t stride) const {
+    void store(const Numbers& from, float* to, std::size_t stride) const {
         for (std::size_t i = 0; i < tokens_; ++i) {
             std::copy_n(&from[i * SIZE], size_, to + i * stride);
         }
@@ -219,7 +220,7 @@ class Head {
         return sum;
     }
 
-    // to[d] = sum over keys of weight[j] * rows[j][d], a lane a query.
+    // to[d] = sum over keys j of weight[j] * rows[j][d], one query per lane.
     void mix(const std::vector<Lanes>& weight, const Numbers& rows, Lanes (&to)[SIZE]) const {
         for (std::size_t first = 0; first < SIZE; first += LANES) {
             Lanes sum[LANES] = {};
@@ -237,14 +238,14 @@ class Head {
         for (std::size_t j = 0; j < tokens_; j += KEYS) {
             const auto* weights = reinterpret_cast<const float*>(&weight[j]);
             for (std::size_t first = 0; first < SIZE; first += LANES) {
-                Piece sum[KEYS] = {};
+                UnalignedLanes sum[KEYS] = {};
                 for (std::size_t l = 0; l < LANES; ++l) {
-                    const Piece row =
-                        *reinterpret_cast<const Piece*>(&rows[(block * LANES + l) * SIZE + first]);
+                    const auto row = *reinterpret_cast<const UnalignedLanes*>(
+                        &rows[(block * LANES + l) * SIZE + first]);
                     for (std::size_t k = 0; k < KEYS; ++k) sum[k] += row * weights[k * LANES + l];
                 }
                 for (std::size_t k = 0; k < KEYS; ++k) {
-                    *reinterpret_cast<Piece*>(&to[(j + k) * SIZE + first]) += sum[k];
+                    *reinterpret_cast<UnalignedLanes*>(&to[(j + k) * SIZE + first]) += sum[k];
                 }
             }
         }
@@ -256,11 +257,12 @@ class Head {
     Mask mask_;
     Numbers query_, by_out_, key_, value_, by_key_, by_value_;
     std::vector<Lanes> weight_, by_score_;  // [keys]
-    std::vector<Lanes> bias_, by_bias_;     // [blocks, tokens], empty without one
+    std::vector<Lanes> bias_, by_bias_;     // [blocks, tokens], empty without a bias
 };
 
-// Calls work(a thread's Head, position, head) for each, a head's positions in their order where
-// `in_order`, and begin(Head, head) and end(Head, head) about each head that a thread takes.
+// Calls work(Head, position, head) for all positions and heads, with one Head per thread; with
+// `in_order` one thread processes all positions of a head in order. begin(Head, head) is called
+// when a thread changes to a head, end(Head, head) after the last position if `in_order`.
 template <std::size_t SIZE, class Begin, class Work, class End>
 void each_head(const Shape& shape, int threads, bool in_order, const Begin& begin, const Work& work,
                const End& end) {
@@ -286,7 +288,7 @@ void attend_sized(const Shape& shape, const Inputs& in, float* out, float* log_s
     each_head<SIZE>(
         shape, threads, false,
         [&](Head<SIZE>& own, std::size_t h) {
-            if (in.bias) own.take_bias(in.bias + h * tokens * tokens, false);
+            if (in.bias) own.load_bias(in.bias + h * tokens * tokens, false);
         },
         [&](Head<SIZE>& own, std::size_t p, std::size_t h) {
             own.load(in, shape, p, h);
@@ -304,7 +306,7 @@ void gradient_sized(const Shape& shape, const Inputs& in, const float* out, cons
     each_head<SIZE>(
         shape, threads, in.bias != nullptr,
         [&](Head<SIZE>& own, std::size_t h) {
-            if (in.bias) own.take_bias(in.bias + h * tokens * tokens, true);
+            if (in.bias) own.load_bias(in.bias + h * tokens * tokens, true);
         },
         [&](Head<SIZE>& own, std::size_t p, std::size_t h) {
             const std::size_t at = p * tokens * stride + h * size;
@@ -313,18 +315,19 @@ void gradient_sized(const Shape& shape, const Inputs& in, const float* out, cons
                          to.query + at, to.key + at, to.value + at);
         },
         [&](const Head<SIZE>& own, std::size_t h) {
-            own.give_bias_gradient(to.bias + h * tokens * tokens);
+            own.store_bias_gradient(to.bias + h * tokens * tokens);
         });
 }
 
-// Calls work(SIZE) with the smallest size the kernels are made for.
+// Calls work(SIZE) with the smallest kernel size that fits.
 template <class Work>
 void sized(std::size_t size, const Work& work) {
     if (size <= 8) return work(std::integral_constant<std::size_t, 8>());
     if (size <= 16) return work(std::integral_constant<std::size_t, 16>());
     if (size <= 32) return work(std::integral_constant<std::size_t, 32>());
     if (size <= MAX_SIZE) return work(std::integral_constant<std::size_t, MAX_SIZE>());
-    throw std::invalid_argument("heads of over 64 numbers");
+    throw std::invalid_argument("head size " + std::to_string(size) + " is larger than " +
+                                std::to_string(MAX_SIZE));
 }
 
 }  // namespace

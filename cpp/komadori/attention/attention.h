@@ -2,9 +2,10 @@
 //
 //     out = dropout(softmax(query keyᵀ / sqrt(size) + bias)) value
 //
-// Scores live only while a few queries of a head are in the first cache; the gradient makes them
-// again from their logarithmic sums. Sums over positions go in the positions' order, so the
-// results don't depend on the number of threads.
+// The score matrix is never stored: the forward pass keeps the scores of a few queries in the L1
+// cache, and the backward pass recomputes them from the log-sum-exp (as in FlashAttention,
+// arXiv:2205.14135). Sums over positions are taken in order, so results don't depend on the number
+// of threads.
 #pragma once
 
 #include <cstddef>
@@ -16,10 +17,10 @@ namespace komadori::attention {
 constexpr std::size_t MAX_SIZE = 64;
 
 struct Shape {
-    std::size_t positions, heads, tokens, size;  // size: of a head's vectors
+    std::size_t positions, heads, tokens, size;  // size: numbers per head
 };
 
-// One of query, key, value: a vector's numbers are neighbours, strides are in numbers.
+// A query, key or value tensor: contiguous in the last dimension, strides in floats.
 struct Vectors {
     const float* data;
     std::ptrdiff_t position, head, token;
@@ -29,8 +30,8 @@ struct Vectors {
     }
 };
 
-// Which weights are dropped follows from the seed and their place alone, so the gradient knows it
-// again; what is kept is scaled up by what is lost.
+// The mask is a function of the seed and the index, so the backward pass recomputes it. Kept
+// weights are scaled by 1 / (1 - rate).
 struct Dropout {
     float rate;  // in [0, 1), 0 for none
     std::uint64_t seed;
@@ -42,17 +43,18 @@ struct Inputs {
     Dropout dropout;
 };
 
-// out: [positions, tokens, heads, size]. log_sum: [positions, heads, tokens], the logarithm of
-// the sum of a query's exponentials.
+// out: [positions, tokens, heads, size]. log_sum: [positions, heads, tokens], the log-sum-exp of
+// each query's scores.
 void attend(const Shape& shape, const Inputs& in, float* out, float* log_sum, int threads);
 
-// Of a loss whose gradient by out is `by_out`; query, key and value: [positions, tokens, heads,
-// size] each; bias: as in Inputs, null where that is.
+// Gradients of the loss; query, key and value: [positions, tokens, heads, size]; bias as in Inputs,
+// null without one.
 struct Gradients {
     float *query, *key, *value, *bias;
 };
 
-// `out` and `log_sum` are what `attend` gave for these inputs.
+// `out` and `log_sum` are those of attend() for these inputs; `by_out` is the loss's gradient with
+// respect to `out`.
 void attend_gradient(const Shape& shape, const Inputs& in, const float* out, const float* log_sum,
                      const Vectors& by_out, const Gradients& to, int threads);
 

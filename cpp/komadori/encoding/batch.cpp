@@ -13,14 +13,14 @@
 namespace komadori {
 namespace {
 
-// Beyond this a batch no longer stays in the caches until it is read.
+// Larger batches don't fit in the caches until they are read.
 constexpr std::size_t LARGE_OUTPUT_BYTES = 8 << 20;
 
-// Calls work(begin, end) for consecutive shares of the rows, each on its own thread.
+// Calls work(begin, end) on consecutive ranges of the rows, one per thread.
 template <class Work>
-void share_rows(std::size_t count, int threads, const Work& work) {
-    const auto shares = int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), count));
-    parallel_for(count, shares,
+void for_row_ranges(std::size_t count, int threads, const Work& work) {
+    const auto useful = int(std::min<std::size_t>(std::size_t(std::max(threads, 1)), count));
+    parallel_for(count, useful,
                  [&](std::size_t, std::size_t begin, std::size_t end) { work(begin, end); });
 }
 
@@ -44,7 +44,7 @@ void set_position(Position& position, HcpRows hcps, std::size_t row) {
 
 std::string move_text(std::uint16_t move) { return "move16 " + std::to_string(move); }
 
-// Writes rows of outputs that lie one after another.
+// Writes rows of consecutive outputs.
 class RowWriter {
   public:
     RowWriter(const FeatureTable& table, PlaneType type, std::span<void* const> outs,
@@ -73,7 +73,7 @@ class RowWriter {
     Stores stores_;
 };
 
-// The Move of a move16 in a position of which only the mover's pieces are asked for.
+// The Move of a move16 for label schemes that need the moved piece; captures are not filled in.
 Move move_by_piece(HcpRows hcps, std::size_t row, std::uint16_t move16) {
     const Move move(move16);
     const Placement placement = placement_of(hcps, row);
@@ -94,7 +94,7 @@ Move move_by_piece(HcpRows hcps, std::size_t row, std::uint16_t move16) {
 void encode_planes(const FeatureTable& table, HcpRows hcps, const std::int32_t* plies,
                    PlaneType type, std::span<void* const> outs, int threads) {
     const RowWriter writer(table, type, outs, hcps.count);
-    share_rows(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
+    for_row_ranges(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
         for (std::size_t row = begin; row < end; ++row) {
             writer.write(row, placement_of(hcps, row), plies ? plies[row] : 0);
         }
@@ -114,7 +114,7 @@ void unpack_planes(const FeatureInput& input, const std::uint8_t* packed, std::s
                    int threads) {
     const auto values = std::size_t(input.planes() * input.cells());
     const auto bytes = std::size_t(input.packed_bytes());
-    share_rows(count, threads, [&](std::size_t begin, std::size_t end) {
+    for_row_ranges(count, threads, [&](std::size_t begin, std::size_t end) {
         for (std::size_t row = begin; row < end; ++row) {
             expand(input, packed + row * bytes, {}, out + row * values);
         }
@@ -127,7 +127,7 @@ template void unpack_planes(const FeatureInput&, const std::uint8_t*, std::size_
 void encode_labels(const LabelScheme& scheme, HcpRows hcps, const std::uint16_t* moves,
                    const LabelOptions& options, std::int64_t* labels) {
     const std::size_t heads = scheme.heads.size();
-    share_rows(hcps.count, options.threads, [&](std::size_t begin, std::size_t end) {
+    for_row_ranges(hcps.count, options.threads, [&](std::size_t begin, std::size_t end) {
         Position position;
         for (std::size_t row = begin; row < end; ++row) {
             const std::uint16_t move16 = moves[row];
@@ -137,7 +137,7 @@ void encode_labels(const LabelScheme& scheme, HcpRows hcps, const std::uint16_t*
             }
             if (move16 == 0) throw RowMoveError(row, "no move (move16 0)");
             if (!is_well_formed(move16)) {
-                throw RowMoveError(row, move_text(move16) + " is no move");
+                throw RowMoveError(row, move_text(move16) + " is not a move");
             }
             Move move(move16);
             Color turn;
@@ -163,7 +163,7 @@ void encode_labels(const LabelScheme& scheme, HcpRows hcps, const std::uint16_t*
 
 void legal_mask(const LabelScheme& scheme, HcpRows hcps, std::uint8_t* mask, int threads) {
     const auto size = std::size_t(scheme.size());
-    share_rows(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
+    for_row_ranges(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
         Position position;
         Move moves[MAX_LEGAL_MOVES];
         for (std::size_t row = begin; row < end; ++row) {
@@ -181,7 +181,7 @@ void legal_mask(const LabelScheme& scheme, HcpRows hcps, std::uint8_t* mask, int
 
 void mirror_rows(HcpRows hcps, const std::uint16_t* moves, std::uint8_t* mirrored_hcps,
                  std::uint16_t* mirrored_moves, int threads) {
-    share_rows(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
+    for_row_ranges(hcps.count, threads, [&](std::size_t begin, std::size_t end) {
         for (std::size_t row = begin; row < end; ++row) {
             const PieceList list = list_of(hcps, row);
             Setup setup;
@@ -196,7 +196,7 @@ void mirror_rows(HcpRows hcps, const std::uint16_t* moves, std::uint8_t* mirrore
             if (!moves) continue;
             const std::uint16_t move16 = moves[row];
             if (move16 != 0 && !is_well_formed(move16)) {
-                throw RowMoveError(row, move_text(move16) + " is no move");
+                throw RowMoveError(row, move_text(move16) + " is not a move");
             }
             const Move move(move16);
             mirrored_moves[row] =

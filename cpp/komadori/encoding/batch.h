@@ -1,7 +1,7 @@
-// Whole arrays of positions at once: hcp rows to planes, labels and masks.
+// Batch encoders: arrays of hcp rows to planes, labels and masks.
 //
-// Rows are shared out evenly among `threads`. The first bad row (the lowest number) throws a
-// RowError; what the outputs hold then is unspecified.
+// Rows are divided evenly among `threads`. The first bad row (lowest index) throws a RowError; the
+// contents of the outputs are then unspecified.
 #pragma once
 
 #include <cstddef>
@@ -22,27 +22,27 @@ struct HcpRows {
     PackedView operator[](std::size_t row) const { return PackedView(data + 32 * row, 32); }
 };
 
-// plies: [count] moves made before each position, or null where the table doesn't ask.
-// outs: one buffer an input, [count] rows.
+// plies: [count] moves made before each position, or null if the table doesn't need them.
+// outs: one buffer per input, [count] rows.
 void encode_planes(const FeatureTable& table, HcpRows hcps, const std::int32_t* plies,
                    PlaneType type, std::span<void* const> outs, int threads);
 
-// The same of positions in memory; handicap games' too, which hcp can't hold.
+// The same for Position objects, including handicap positions, which hcp can't represent.
 void encode_planes(const FeatureTable& table, std::span<const Position* const> positions,
                    PlaneType type, std::span<void* const> outs);
 
-// Packed rows of one input to dense ones.
+// Unpacks rows of one input to dense values.
 template <class T>
 void unpack_planes(const FeatureInput& input, const std::uint8_t* packed, std::size_t count, T* out,
                    int threads);
 
 struct LabelOptions {
-    bool check_legal = false;             // refuse moves that aren't legal in their position
-    std::optional<std::int64_t> missing;  // the label of rows whose move is 0; else refused
+    bool check_legal = false;             // reject illegal moves
+    std::optional<std::int64_t> missing;  // label of rows whose move is 0; without it rejected
     int threads = 1;
 };
-// labels: [count][heads]. Without check_legal a move is refused only where the scheme has no
-// label for it, or (needs_piece) the mover has no such piece.
+// labels: [count][heads]. Without check_legal a move is rejected only if the scheme has no label
+// for it or (needs_piece) the side to move has no such piece.
 void encode_labels(const LabelScheme& scheme, HcpRows hcps, const std::uint16_t* moves,
                    const LabelOptions& options, std::int64_t* labels);
 
@@ -56,7 +56,7 @@ std::vector<std::int64_t> legal_labels(const LabelScheme& scheme, const Position
 void mirror_rows(HcpRows hcps, const std::uint16_t* moves, std::uint8_t* mirrored_hcps,
                  std::uint16_t* mirrored_moves, int threads);
 
-// The legal move that has this label (one number a head). Throws LabelError if none or several.
+// The legal move with this label (one number per head). Throws LabelError if none or several.
 Move decode_label(const LabelScheme& scheme, const Position& position,
                   std::span<const std::int64_t> label);
 

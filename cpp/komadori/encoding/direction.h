@@ -1,4 +1,4 @@
-// The direction of a move, seen by the side that makes it.
+// The direction of a move from the mover's view.
 #pragma once
 
 #include <array>
@@ -26,8 +26,8 @@ enum MoveDirection : std::uint8_t {
 };
 constexpr int MOVE_DIRECTIONS = 10;
 
-// By Relation (attacks.h): no line, one step N NW W SW S SE E NE, the same farther off, the
-// knight of Black to the right and to the left, the knight of White.
+// By Relation (attacks.h): none, adjacent N NW W SW S SE E NE, distant in the same order, Black's
+// knight to the right and to the left, White's knight.
 constexpr std::array<MoveDirection, 21> DIRECTION_OF_RELATION = {
     NO_DIRECTION,  //
     UP,           UP_LEFT,      LEFT,  DOWN_LEFT, DOWN,      DOWN_RIGHT,
@@ -36,8 +36,8 @@ constexpr std::array<MoveDirection, 21> DIRECTION_OF_RELATION = {
     NO_DIRECTION, NO_DIRECTION,
 };
 
-// From `from` to `to` as Black sees them (for a White move rotate both first); NO_DIRECTION
-// where no black piece moves so.
+// The direction from `from` to `to` from Black's view (for a White move rotate both first);
+// NO_DIRECTION if no black piece moves that way.
 inline MoveDirection direction_between(Square from, Square to) {
     return DIRECTION_OF_RELATION[relation(from, to)];
 }

@@ -1,4 +1,4 @@
-// What an encoder refuses. Each becomes a ValueError subclass in Python.
+// Errors of the encoders. Each becomes a ValueError subclass in Python.
 #pragma once
 
 #include <cstddef>
@@ -10,7 +10,7 @@ namespace komadori {
 struct EncodingError : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
-// A row of a batch: the bytes are no position, or the move has no label there.
+// A bad row of a batch: invalid hcp bytes, or a move without a label.
 struct RowError : EncodingError {
     RowError(std::size_t at, const std::string& reason)
         : EncodingError("row " + std::to_string(at) + ": " + reason), row(at) {}
@@ -22,7 +22,7 @@ struct RowPositionError : RowError {
 struct RowMoveError : RowError {
     using RowError::RowError;
 };
-// A label that names no legal move of the position, or several.
+// A label of no legal move, or of several.
 struct LabelError : EncodingError {
     using EncodingError::EncodingError;
 };

@@ -79,8 +79,8 @@ FeatureTable attention() {
             {input}};
 }
 
-// The policy network of the diary's first parts: placement and hands as two inputs. `extra`
-// joins the second.
+// The policy network of the diary's first parts: placement and hands as two inputs. `extra` is
+// appended to the second.
 FeatureTable diary(const char* suffix, const char* summary, const char* part,
                    const std::vector<FeatureBlock>& extra) {
     FeatureInput board{

@@ -23,7 +23,7 @@ const Directions CNNSHOGI_DIRECTIONS = {LEFT,       RIGHT,    UP,        DOWN,  
 
 std::string letters(PieceType t) { return piece_name(make_piece(BLACK, t)); }
 
-// The directions a type moves in, in the order of MoveDirection.
+// The directions in which a type moves, in the order of MoveDirection.
 Directions directions_of(PieceType t) {
     bool has[MOVE_DIRECTIONS] = {};
     for (std::size_t r = 0; r < DIRECTION_OF_RELATION.size(); ++r) {
@@ -56,7 +56,7 @@ void add_drops(LabelHead& head, std::span<const PieceType> types) {
     for (PieceType t : types) head.drop[t] = add_plane(head, "drop " + letters(t));
 }
 
-// Direction and promotion, whatever the piece.
+// Direction and promotion, independent of the piece.
 LabelHead direction_head(const Directions& directions, std::span<const PieceType> drops) {
     LabelHead head = empty_head("move");
     for (int promotes = 0; promotes < 2; ++promotes) {
@@ -70,8 +70,8 @@ LabelHead direction_head(const Directions& directions, std::span<const PieceType
     return head;
 }
 
-// Piece type and direction, a promoting copy after each type's own directions. The diary counts
-// promotions of gold, so its six dead planes stay.
+// Piece type and direction; a type's promotions follow its directions. Six planes for promotions of
+// gold are unused but kept, since the diary counts them.
 LabelHead piece_head() {
     LabelHead head = empty_head("move");
     for (int t = PAWN; t <= DRAGON; ++t) {
@@ -87,7 +87,7 @@ LabelHead piece_head() {
     return head;
 }
 
-// Destination by piece type: before the move or after it. Drops share the planes.
+// Destination by the piece's type before or after the move. Drops share the planes.
 LabelHead destination_head(const char* name, bool after) {
     LabelHead head = empty_head(name);
     for (PieceType t : PYTHON_SHOGI_ORDER) {
@@ -111,8 +111,8 @@ LabelHead origin_head() {
     return head;
 }
 
-// Keeps the labels that a legal move can have: the piece gets from some origin to the square on
-// an empty board, promotes only where it may, and could move on from where it lands.
+// Keeps the labels that a legal move can have: on an empty board the piece reaches the square from
+// some origin, promotes only where allowed, and could move again from its destination.
 LabelHead reachable(LabelHead head) {
     std::vector<bool> reached(std::size_t(head.size));
     const auto mark = [&](int plane, Square to) {

@@ -1,4 +1,4 @@
-// The orders in which the field's planes and labels count the piece types.
+// The orders of piece types in planes and labels.
 #pragma once
 
 #include <array>
@@ -7,7 +7,7 @@
 
 namespace komadori {
 
-// Apery, dlshogi: P L N S B R G K and the promoted ones.
+// Apery, dlshogi: P L N S B R G K, then the promoted types.
 constexpr std::array<PieceType, 14> APERY_ORDER = {
     PAWN, LANCE,    KNIGHT,    SILVER,     BISHOP,     ROOK,  GOLD,
     KING, PRO_PAWN, PRO_LANCE, PRO_KNIGHT, PRO_SILVER, HORSE, DRAGON};

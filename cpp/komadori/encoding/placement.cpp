@@ -53,7 +53,7 @@ Piece Placement::piece_on(Square s) const {
 AttackMap::AttackMap(const Placement& placement) : by_type{}, at_least{} {
     const Bitboard occupied = placement.occupied();
     for (int side = OWN; side <= OPPONENT; ++side) {
-        // No two pawns attack one square: all of them move at once.
+        // No two pawns attack the same square, so one shift gives their attacks.
         const Bitboard& pawns = placement.pieces[side][PAWN];
         const Bitboard by_pawns = side == OWN ? shift<N>(pawns) : shift<S>(pawns);
         by_type[side][PAWN] = by_pawns;

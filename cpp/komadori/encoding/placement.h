@@ -1,4 +1,4 @@
-// A position as the side to move sees it: the light form that planes are made of.
+// A position from the side to move's view: the lightweight source of planes.
 #pragma once
 
 #include <cstdint>
@@ -10,14 +10,14 @@
 
 namespace komadori {
 
-// For White to move the board is turned by 180 degrees and the colours are swapped, so side 0
-// always moves up the board as Black does.
+// With White to move the board is rotated by 180 degrees and colours are swapped, so OWN always
+// moves up the board.
 enum Side : std::uint8_t { OWN, OPPONENT };
 
 struct Placement {
     Bitboard pieces[2][16];   // [Side][PieceType]
     std::uint8_t hand[2][8];  // [Side][PAWN..GOLD]
-    Square king[2];           // [Side]; NO_SQUARE where there is none
+    Square king[2];           // [Side]; NO_SQUARE if there is none
     Color turn;
     Bitboard of_side[2];
 
@@ -25,11 +25,11 @@ struct Placement {
 
     explicit Placement(const Position& position);
     explicit Placement(const PieceList& list);
-    // Throws HcpError for bytes that are no placement. Whether the rules allow the position
-    // (nifu, check to the side that just moved, ...) isn't asked.
+    // Throws HcpError for invalid bytes. Doesn't check whether the rules allow the position (two
+    // pawns on a file, a check on the side not to move, ...).
     explicit Placement(PackedView hcp);
 
-    // The piece on a square of the real board (not turned).
+    // The piece on a square of the actual, unrotated board.
     Piece piece_on(Square s) const;
 
   private:
@@ -40,8 +40,8 @@ struct Placement {
 // The side to move of an hcp, without decoding the rest.
 inline Color hcp_turn(PackedView hcp) { return Color(hcp[0] & 1); }
 
-// What each type attacks and how often each square is attacked. Own pieces' squares are
-// included, sliders stop at the first piece, pins don't matter.
+// Attacked squares by type and number of attackers per square. Includes squares of own pieces;
+// sliders stop at the first piece; ignores pins.
 struct AttackMap {
     Bitboard by_type[2][16];  // [Side][PieceType]
     Bitboard at_least[2][3];  // [Side]: attacked by 1, 2, 3 or more pieces

@@ -49,7 +49,7 @@ class BitWriter {
     int used_ = 0;
 };
 
-// The eight values of every byte.
+// The eight bit values of every byte.
 template <class T>
 constexpr auto make_expansion() {
     std::array<std::array<T, 8>, 256> table{};
@@ -64,7 +64,7 @@ alignas(64) constexpr auto EXPANSION = make_expansion<T>();
 bool bit_at(const std::uint8_t* packed, int i) { return packed[i >> 3] >> (i & 7) & 1; }
 
 #if defined(__AVX2__)
-// The bytes 0 and 1 of 32 bits, lowest first.
+// The 32 bits as bytes of 0 and 1, lowest first.
 __m256i bytes_of(std::uint32_t bits) {
     const __m256i spread =
         _mm256_setr_epi64x(0, 0x0101010101010101, 0x0202020202020202, 0x0303030303030303);
@@ -74,14 +74,14 @@ __m256i bytes_of(std::uint32_t bits) {
 }
 #endif
 
-// n values from bit `first` on. Reads no byte past the last of them.
+// Writes n values from bit `first` on. Reads no byte past the last bit.
 template <class T>
 T* expand_bits(const std::uint8_t* packed, int first, int n, T* out) {
     const std::uint8_t* p = packed + (first >> 3);
     const int shift = first & 7;
 #if defined(__AVX2__)
     if constexpr (sizeof(T) == 1) {
-        // Eight bytes are read for 32 bits, so the last 63 go the slow way.
+        // Each step loads eight bytes for 32 bits, so the last 63 bits take the slow path.
         for (; n >= 64; n -= 32, first += 32, p += 4, out += 32) {
             std::uint64_t bits;
             std::memcpy(&bits, p, sizeof bits);
@@ -122,8 +122,8 @@ void put_square_tokens(const FeatureSource& source, BitWriter& writer) {
 
 constexpr std::uint64_t low_bits(int n) { return (std::uint64_t(1) << n) - 1; }
 
-// What a side has for the declaration: pieces in its zone without the king, and their points
-// with the hand's (bishops and rooks count 5).
+// A side's pieces in the zone without the king, and its points for the declaration (bishops and
+// rooks count 5), including the hand.
 struct Declaration {
     int pieces;
     int points;

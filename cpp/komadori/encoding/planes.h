@@ -1,4 +1,4 @@
-// Planes of a position, as float32, uint8 or packed bits, in buffers of the caller.
+// Input planes of a position as float32, uint8 or packed bits, in the caller's buffers.
 #pragma once
 
 #include <array>
@@ -9,17 +9,17 @@
 
 namespace komadori {
 
-// Everything a table can ask of one position.
+// The data of one position that feature blocks are computed from.
 struct FeatureSource {
     const Placement& placement;
-    const AttackMap* attacks;  // null where the table has needs_attacks() false
+    const AttackMap* attacks;  // null unless the table needs_attacks()
     int plies;                 // moves made before this position
 
-    int quantity(const FeatureBlock& block) const;  // before the unit is applied
+    int quantity(const FeatureBlock& block) const;  // not divided by the unit
 };
 
 using PackedWords = std::array<std::uint64_t, MAX_PACKED_WORDS>;
-// The values of the input's FRACTION blocks in their order.
+// The values of the input's FRACTION blocks, in order.
 using Fractions = std::array<float, MAX_FRACTIONS>;
 
 // The packed form of one input; bits past its end are 0.
@@ -30,11 +30,11 @@ template <class T>
 void expand(const FeatureInput& input, const std::uint8_t* packed, const Fractions& fractions,
             T* out);
 
-// PAST_CACHE suits outputs much larger than the caches: it is several times as fast there, but
-// the reader has to fetch them from memory.
+// PAST_CACHE uses non-temporal stores: several times faster for outputs much larger than the
+// caches, but the reader then loads them from memory.
 enum class Stores : std::uint8_t { CACHED, PAST_CACHE };
 
-// Writes every input of the table: outs[i] has room for input i in the form asked for.
+// Writes every input of the table: outs[i] must have room for input i as `type`.
 void write_planes(const FeatureTable& table, const Placement& placement, int plies, PlaneType type,
                   void* const* outs, Stores stores = Stores::CACHED);
 

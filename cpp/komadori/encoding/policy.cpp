@@ -24,7 +24,7 @@ void move_logits(const LabelScheme& scheme, std::span<const std::uint16_t> colum
         for (std::size_t h = 0; h < heads; ++h) logits[i] += row[columns[i * heads + h]];
     }
     if (scheme.is_invertible) return;
-    // Such a scheme has one head.
+    // Schemes that aren't invertible have one head.
     for (std::size_t i = 0; i < logits.size(); ++i) {
         const auto sharing = std::ranges::count(columns, columns[i]);
         if (sharing > 1) logits[i] -= temperature * std::log(float(sharing));
@@ -80,18 +80,18 @@ void policy_candidates(const LabelScheme& scheme, HcpRows hcps, const float* log
         for (std::size_t i = 0; i < count; ++i) {
             policy_columns(scheme, moves[i], position.turn(), &columns[i * heads]);
         }
-        const std::span<float> shares(probabilities.data(), count);
+        const std::span<float> found(probabilities.data(), count);
         std::uint16_t kept = 0;
         if (count > 0) {
             move_logits(scheme, {columns.data(), count * heads},
-                        logits + row * std::size_t(scheme.size()), options.temperature, shares);
+                        logits + row * std::size_t(scheme.size()), options.temperature, found);
         }
-        if (count > 0 && softmax(shares, options.temperature)) {
-            const float best = std::ranges::max(shares);
+        if (count > 0 && softmax(found, options.temperature)) {
+            const float best = std::ranges::max(found);
             for (std::size_t i = 0; i < count; ++i) {
                 const std::uint16_t move16 = moves[i].move16();
-                if (shares[i] < std::min(options.least, best) && move16 != keep[row]) continue;
-                const long visits = std::lround(shares[i] * float(options.total));
+                if (found[i] < std::min(options.least, best) && move16 != keep[row]) continue;
+                const long visits = std::lround(found[i] * float(options.total));
                 out.move16.push_back(move16);
                 out.visits.push_back(std::uint16_t(std::clamp(visits, 1L, 0xffffL)));
                 ++kept;

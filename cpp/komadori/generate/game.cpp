@@ -13,15 +13,22 @@ namespace {
 
 Winner won_by(Color side) { return side == BLACK ? Winner::BLACK : Winner::WHITE; }
 
-SearchBounds draw(const std::vector<SearchBounds>& choices, Random& random) {
+// Draws an index in proportion to the weights; `fallback` if rounding leaves none.
+std::size_t draw_index(const std::vector<double>& weights, Random& random, std::size_t fallback) {
     double total = 0;
-    for (const SearchBounds& c : choices) total += c.weight;
-    double place = random.part() * total;
-    for (const SearchBounds& c : choices) {
-        if (place < c.weight) return c;
-        place -= c.weight;
+    for (double w : weights) total += w;
+    double point = random.uniform() * total;
+    for (std::size_t i = 0; i < weights.size(); ++i) {
+        if (point < weights[i]) return i;
+        point -= weights[i];
     }
-    return choices.back();
+    return fallback;
+}
+
+SearchBounds draw(const std::vector<SearchBounds>& choices, Random& random) {
+    std::vector<double> weights;
+    for (const SearchBounds& c : choices) weights.push_back(c.weight);
+    return choices[draw_index(weights, random, choices.size() - 1)];
 }
 
 std::uint64_t mix(std::uint64_t sum, std::uint64_t word) { return Random(sum ^ word, 0).next(); }
@@ -42,7 +49,7 @@ TeacherGame::TeacherGame(const Settings& settings, const Openings& openings, std
     for (int attempt = 0; attempt < 1000; ++attempt) {
         if (begin(openings)) return;
     }
-    throw std::invalid_argument("the openings leave nothing to play");
+    throw std::invalid_argument("every opening ends the game");
 }
 
 bool TeacherGame::begin(const Openings& openings) {
@@ -92,7 +99,7 @@ void TeacherGame::answer(std::vector<ScoredMove> lines, std::uint64_t nodes, boo
     const Color turn = position_.turn();
     if (declares_win) return end(won_by(turn), End::DECLARATION);
     if (lines.empty()) return end(won_by(opponent(turn)), End::RESIGN);
-    weigh_resignation(lines.front().score_cp);
+    check_resignation(lines.front().score_cp);
     if (is_over()) return;
 
     const Move chosen = choose(lines);
@@ -104,14 +111,14 @@ void TeacherGame::answer(std::vector<ScoredMove> lines, std::uint64_t nodes, boo
         ++scored_;
         differing_ += !(chosen == lines.front().move);
         if (!keeps_candidates_) lines.resize(1);
-        note_candidates(lines);
+        add_candidates(lines);
     }
     play(chosen);
     end_by_rules();
 }
 
-// Both sides must agree on the winner for resign_plies; then the loser resigns on its turn.
-void TeacherGame::weigh_resignation(int score_cp) {
+// If both sides' scores agree on the winner for resign_plies plies, the loser resigns on its turn.
+void TeacherGame::check_resignation(int score_cp) {
     const Color turn = position_.turn();
     const int sign = score_cp >= settings_.resign_cp    ? 1
                      : score_cp <= -settings_.resign_cp ? -1
@@ -129,23 +136,16 @@ Move TeacherGame::choose(const std::vector<ScoredMove>& lines) {
     if (sampled_left_ == 0) return lines.front().move;
     --sampled_left_;
     std::vector<double> weights;
-    double total = 0;
     for (const ScoredMove& line : lines) {
         const int behind = lines.front().score_cp - line.score_cp;
         weights.push_back(behind > settings_.sample_window_cp
                               ? 0.0
                               : std::exp(-behind / settings_.sample_temperature_cp));
-        total += weights.back();
     }
-    double place = random_.part() * total;
-    for (std::size_t i = 0; i < lines.size(); ++i) {
-        if (place < weights[i]) return lines[i].move;
-        place -= weights[i];
-    }
-    return lines.front().move;
+    return lines[draw_index(weights, random_, 0)].move;
 }
 
-void TeacherGame::note_candidates(const std::vector<ScoredMove>& lines) {
+void TeacherGame::add_candidates(const std::vector<ScoredMove>& lines) {
     if (lines.size() == 1) {
         counts_.push_back(1);
         candidates_.push_back(lines.front().move.move16());

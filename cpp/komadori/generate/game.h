@@ -1,4 +1,4 @@
-// One teacher game as a state machine: it requests searches and takes their results.
+// A teacher game as a state machine: it requests searches and consumes their results.
 #pragma once
 
 #include <optional>
@@ -27,35 +27,34 @@ struct GameFacts {
     std::uint64_t digest = 0;  // of the initial position and the moves
     Winner winner = Winner::UNKNOWN;
     End end = End::UNKNOWN;
-    int plies = 0;      // all of them
-    int scored = 0;     // those to be learnt from
-    int differing = 0;  // those of them whose played move isn't the best
+    int plies = 0;
+    int scored = 0;     // plies to train on
+    int differing = 0;  // scored plies whose played move isn't the best
     int with_candidates = 0;
-    // Whom the resignation rule would have declared the winner in a game that was played on.
+    // The winner by the resignation rule, of a game played on without resignation.
     Winner foreseen = Winner::UNKNOWN;
     std::uint64_t nodes = 0;
 };
 
 class TeacherGame {
   public:
-    // Draws what is drawn per game and makes the moves of its opening.
+    // Makes the random choices of the game and plays its opening.
     TeacherGame(const Settings& settings, const Openings& openings, std::uint64_t number);
 
     bool is_over() const { return winner_ != Winner::UNKNOWN; }
     const Position& position() const { return position_; }
     const std::string& initial_sfen() const { return initial_sfen_; }
     Request request();
-    // What the search found, the best first. Nothing found: the side to move has resigned.
+    // Takes the search's lines, best first. No lines: the side to move resigns.
     void answer(std::vector<ScoredMove> lines, std::uint64_t nodes, bool declares_win);
 
-    // A position inside the search just answered, where this ply has one drawn for it: it is to be
-    // searched like the ply, and what is found is a game of one ply with this game's result.
+    // With probability inner_share, a position visited by this ply's search. It is searched with
+    // the same bounds and stored as a game of one ply with this game's result.
     std::optional<Position> inner_position(auto&& was_searched);
     void add_inner(const Position& position, const ScoredMove& best, std::uint64_t nodes);
 
     GameFacts facts() const;  // is_over()
-    // One game in hcpe3; empty where nothing is to be learnt from it. Of the inner positions as
-    // many games as there are.
+    // The game in hcpe3; empty if no ply is scored. inner_to_hcpe3(): one game per inner position.
     std::string to_hcpe3() const;
     std::string inner_to_hcpe3() const;
 
@@ -65,8 +64,8 @@ class TeacherGame {
     void end(Winner winner, End how);
     void end_by_rules();
     Move choose(const std::vector<ScoredMove>& lines);
-    void note_candidates(const std::vector<ScoredMove>& lines);
-    void weigh_resignation(int score_cp);
+    void add_candidates(const std::vector<ScoredMove>& lines);
+    void check_resignation(int score_cp);
 
     const Settings& settings_;
     const std::uint64_t number_;
@@ -74,11 +73,11 @@ class TeacherGame {
     Position position_;
     std::string initial_sfen_;
     SearchBounds bounds_, opponent_bounds_;
-    int opponent_ = -1;  // its colour
+    int opponent_ = -1;  // the opponent's colour
     int sampled_left_ = 0;
     bool resigns_ = true;
     bool keeps_candidates_ = false;  // at this ply
-    int hopeless_plies_ = 0;         // in a row; positive: White's
+    int hopeless_plies_ = 0;         // consecutive; positive: White is losing
 
     std::vector<std::uint16_t> moves_, counts_, candidates_, visits_;
     std::vector<std::int32_t> scores_;
@@ -94,7 +93,7 @@ class TeacherGame {
     End end_ = End::UNKNOWN;
 };
 
-// Down from the position by random moves as long as the position they lead to was searched.
+// Plays random moves from the position while the positions reached were visited by the search.
 std::optional<Position> TeacherGame::inner_position(auto&& was_searched) {
     if (is_over() || !random_.chance(settings_.inner_share)) return std::nullopt;
     const std::uint32_t depth = 1 + random_.below(std::uint32_t(settings_.inner_depth));
@@ -110,7 +109,7 @@ std::optional<Position> TeacherGame::inner_position(auto&& was_searched) {
         if (known == 0) break;
         inner.do_move(moves[random_.below(std::uint32_t(known))]);
     }
-    // One that ends the game there has nothing to be searched.
+    // Terminal positions can't be searched.
     if (made == 0 || !inner.has_legal_moves() || inner.repetition(2) != Repetition::NONE) {
         return std::nullopt;
     }

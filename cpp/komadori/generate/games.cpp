@@ -13,12 +13,13 @@ namespace {
 using alphabeta::Engine;
 using alphabeta::Info;
 
-// The last whole iteration's lines, the best move as an interrupted one has corrected it.
+// The lines of the last complete iteration, with the best move from an interrupted one if it
+// changed.
 std::vector<ScoredMove> lines_of(const std::vector<Info>& reported, const Info& best) {
     std::size_t first = 0, most = 0;
     for (std::size_t begin = 0; begin < reported.size();) {
         std::size_t end = begin + 1;
-        bool is_whole = true;  // an interrupted one has lines of the iteration before
+        bool is_whole = true;  // an interrupted iteration has lines of the previous depth
         for (; end < reported.size() && reported[end].multi_pv > 1; ++end) {
             is_whole &= reported[end].depth == reported[begin].depth;
         }
@@ -171,7 +172,8 @@ void TeacherGames::stop() {
         stop_ = true;
     }
     to_do_.notify_all();
-    // A search that is about to begin takes its stop back, so it is told until all have ended.
+    // A search that is just starting resets its stop flag, so stop is repeated until all have
+    // ended.
     while (running_ > 0) {
         for (Engine* engine : engines_) engine->stop();
         for (Engine* engine : opponents_) engine->stop();

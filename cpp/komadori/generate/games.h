@@ -1,4 +1,4 @@
-// Teacher games of the built-in search, in threads: one searching engine per thread.
+// Teacher games played by the built-in search, multithreaded: one engine per thread.
 #pragma once
 
 #include <atomic>
@@ -17,32 +17,33 @@ namespace komadori::generate {
 
 struct FinishedGame {
     GameFacts facts;
-    std::string hcpe3, inner;  // as TeacherGame has them
+    std::string hcpe3, inner;  // to_hcpe3(), inner_to_hcpe3()
 };
 
-// Plays the numbered game to its end; what it has found so far is thrown away when `stop` is set.
-// The engines begin with a new game and search with one thread. Whether it came to the end.
+// Plays the game and returns whether it was finished; false after `stop`. Starts a new game in the
+// engines, which should search with one thread each.
 bool play(TeacherGame& game, alphabeta::Engine& engine, alphabeta::Engine* opponent,
           const std::atomic<bool>& stop);
 
-// add, take and stop are for one thread.
+// add, take and stop must be called from one thread.
 class TeacherGames {
   public:
-    // As many threads as engines; `opponents` is empty or as long. Both outlive this.
+    // Starts one thread per engine; `opponents` is empty or has the same size. The engines must
+    // outlive this object.
     TeacherGames(std::vector<alphabeta::Engine*> engines, std::vector<alphabeta::Engine*> opponents,
                  Settings settings, Openings openings);
     ~TeacherGames() { stop(); }
     TeacherGames(const TeacherGames&) = delete;
     TeacherGames& operator=(const TeacherGames&) = delete;
 
-    // Games to be played, in this order.
+    // Queues games, to be played in this order.
     void add(const std::vector<std::uint64_t>& numbers);
-    // Games of those that aren't finished yet.
+    // The number of queued and running games.
     std::size_t waiting() const;
-    // Games that have ended since the last call; waits up to the timeout (ms). Rethrows a thread's
-    // exception.
+    // The games finished since the last call; waits up to the timeout (ms) for one. Rethrows a
+    // thread's exception.
     std::vector<FinishedGame> take(std::int64_t timeout_ms);
-    // Ends the threads at once; games in play are lost.
+    // Stops the threads; running games are lost.
     void stop();
     std::uint64_t nodes() const { return nodes_; }
 

@@ -1,4 +1,4 @@
-// Positions near given ones, by random moves, with what a search finds in them; in threads.
+// Positions a few random moves away from given ones, labelled by a search; multithreaded.
 #pragma once
 
 #include <atomic>
@@ -17,36 +17,36 @@ namespace komadori::generate {
 
 struct NearbySettings {
     std::uint64_t seed = 1;
-    int min_plies = 1, max_plies = 3;  // random moves, drawn evenly between the two
-    double tactical_share = 0.3;  // of them that are captures or promotions where there are any
+    int min_plies = 1, max_plies = 3;  // number of random moves, uniform between the two
+    double tactical_share = 0.3;       // fraction of moves drawn from captures and promotions
     SearchBounds bounds;
-    int limit_cp = 4000;  // positions with a score beyond are left out; 0: none is
+    int limit_cp = 4000;  // skips positions with a larger absolute score; 0: none
 };
 
-// Positions that share an engine's memory: it is emptied before each block of them, so that what
-// is found depends on neither the threads nor what came before.
+// The engine's tables are cleared before each block of positions, so that results depend on neither
+// the threads nor earlier blocks.
 constexpr std::size_t NEARBY_BLOCK = 1024;
 
-// The position after the random moves of the numbered draw; none where the game ends before.
+// The position after the random moves of draw `number`; nullopt if the game ends before.
 std::optional<Position> nearby_position(const Position& from, const NearbySettings& settings,
                                         std::uint64_t number);
 
 class NearbySearch {
   public:
-    // A thread for each engine, all of one search thread. They outlive this.
+    // Uses one thread per engine; the engines must search with one thread and outlive this object.
     NearbySearch(std::vector<alphabeta::Engine*> engines, NearbySettings settings)
         : engines_(std::move(engines)), settings_(settings) {}
 
-    // Row i of the result is near row `game[i]` of the N given; rows without one are left out.
-    // hcp: [N, 32]. result: [N], the side to move's. numbers: draws number first, first + 1, ...
-    // Nothing more is begun after stop(); what comes back then is a part.
+    // hcp: [N, 32]. result: [N], the side to move's view. Row k uses draw first + k. Row i of the
+    // returned table comes from row `game[i]`; rows without a position are skipped. After stop()
+    // returns the rows searched so far.
     SampleTable run(std::span<const std::uint8_t> hcp, std::span<const float> result,
                     std::uint64_t first);
-    // For other threads.
+    // The following may be called from other threads.
     void stop();
-    std::size_t done() const { return done_; }      // rows, of all runs
-    std::uint64_t nodes() const { return nodes_; }  // of all runs
-    double search_seconds() const;                  // of all threads, inside the searches
+    std::size_t done() const { return done_; }      // rows processed in all runs
+    std::uint64_t nodes() const { return nodes_; }  // in all runs
+    double search_seconds() const;                  // inside searches, summed over threads
 
   private:
     void work(alphabeta::Engine& engine, std::span<const std::uint8_t> hcp,

@@ -1,4 +1,4 @@
-// A search's score as records hold it.
+// Search scores in the units of records.
 #pragma once
 
 #include "komadori/alphabeta/score.h"

@@ -1,4 +1,4 @@
-// How teacher games are played. A game depends on these, its number and the weights alone.
+// Settings of teacher games. A game depends only on these, its number and the weights.
 #pragma once
 
 #include <cstdint>
@@ -7,7 +7,8 @@
 
 namespace komadori::generate {
 
-// Bounds of every search of a game; 0 is none. One of several is drawn per game by its weight.
+// Limits of every search of a game; 0 is none. If there are several, one is drawn per game in
+// proportion to its weight.
 struct SearchBounds {
     int depth = 0;
     std::uint64_t nodes = 0;
@@ -17,37 +18,38 @@ struct SearchBounds {
 struct Settings {
     std::uint64_t seed = 1;
     std::vector<SearchBounds> searches;
-    // The share of games that begin with a line of the openings, and how many of its moves are
-    // played: drawn evenly between the two, at most all of them.
+    // Fraction of games that start with an opening line, and the number of its moves to play:
+    // uniform between the two, at most the whole line.
     double opening_share = 1;
     int opening_min_plies = 0, opening_max_plies = 0;
-    int random_moves = 6;  // after the opening, drawn evenly from 0 on
+    int random_moves = 6;  // maximum after the opening; the number is uniform from 0
 
-    int multi_pv = 1;  // lines of the searches that are sampled or keep candidates
-    // The first moves that aren't random are drawn among the lines: as many plies as are drawn
-    // evenly from 0 on, of lines at most window_cp below the best, by exp(score / temperature).
+    int multi_pv = 1;  // lines of the searches for sampled plies and candidates
+    // Sampling: the first plies after the random moves, their number uniform from 0 to
+    // sampled_plies, play a line drawn by exp(score / temperature) among those at most window_cp
+    // below the best.
     int sampled_plies = 0;
     double sample_temperature_cp = 50;
     int sample_window_cp = 150;
-    double candidate_share = 0;             // of the other plies that keep candidates too
-    double candidate_temperature_cp = 100;  // of the visits that stand for their scores
+    double candidate_share = 0;             // fraction of the other plies that keep candidates
+    double candidate_temperature_cp = 100;  // of the softmax that converts scores to visits
 
-    double opponent_share = 0;                    // of games in which one side is the opponent
-    std::vector<SearchBounds> opponent_searches;  // empty: as the game's own
+    double opponent_share = 0;                    // fraction of games against the opponent
+    std::vector<SearchBounds> opponent_searches;  // empty: same as `searches`
 
-    int resign_cp = 3000, resign_plies = 2;  // a score beyond this for that many plies in a row
-    double play_on_share = 0.1;              // of games that nobody resigns
+    int resign_cp = 3000, resign_plies = 2;  // resigns beyond this score for that many plies
+    double play_on_share = 0.1;              // fraction of games without resignation
     int repetitions = 2;                     // occurrences of a position that end the game
     int max_plies = 320;
 
-    double inner_share = 0;  // of plies of whose search a position is searched too
-    int inner_depth = 8;     // at most this many moves below the ply
+    double inner_share = 0;  // fraction of plies with an inner position, see inner_position()
+    int inner_depth = 8;     // its maximum distance from the ply
 };
 
-// Visits that stand for candidates' scores add up to about this.
+// Candidates' scores are stored as visits that sum to about this.
 constexpr int CANDIDATE_VISITS = 1000;
 
-// Lines to begin with: move16 of line i are moves[first[i]] .. moves[first[i + 1] - 1].
+// Opening lines: line i has the moves (move16) moves[first[i]] .. moves[first[i + 1] - 1].
 struct Openings {
     std::vector<std::string> sfen;
     std::vector<std::uint32_t> first{0};

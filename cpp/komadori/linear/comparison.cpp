@@ -10,9 +10,9 @@
 namespace komadori::linear {
 namespace {
 
-constexpr std::size_t CHUNK = 64;  // choices that a thread takes at once
+constexpr std::size_t CHUNK = 64;  // choices per work item
 
-// Black's pieces less White's by type.
+// Black's minus White's pieces by type.
 std::array<std::int8_t, 16> balance(const Position& position) {
     std::array<std::int8_t, 16> pieces{};
     position.occupied().each([&](Square s) {
@@ -25,7 +25,7 @@ std::array<std::int8_t, 16> balance(const Position& position) {
     return pieces;
 }
 
-// Searches the choices of a chunk; leaves and comparisons are numbered within it.
+// Searches the choices of a chunk; comparisons index the leaves of the chunk.
 Lines lines_of(const TwoPieceWeights& weights, std::span<const Choice> choices, std::size_t first,
                std::size_t last, std::uint64_t seed) {
     Lines lines;
@@ -78,7 +78,7 @@ double difference(const TwoPieceWeights& weights, const Leaf& other, const Leaf&
         if (other.list[i] == record.list[i]) continue;
         const std::int16_t* gained = weights.row(other.list[i]);
         const std::int16_t* lost = weights.row(record.list[i]);
-        // Pairs of two changed pieces once: here with those behind, later ones with it skipped.
+        // Counts a pair of two changed pieces once, with the lower index first.
         for (std::size_t j = 0; j < PIECES; ++j) {
             if (j < i && other.list[j] != record.list[j]) continue;
             sum += gained[other.list[j]];
@@ -88,8 +88,7 @@ double difference(const TwoPieceWeights& weights, const Leaf& other, const Leaf&
     return pieces + double(sum) / WEIGHT_UNITS;
 }
 
-// Adds to the pairs that only one of the leaves has: `gained` to the other's, `lost` to the
-// record's.
+// Adds to the pairs that only one of the leaves has: `gained` for `other`, `lost` for `record`.
 void add_difference(float* pairs, const Leaf& other, const Leaf& record, float gained, float lost) {
     for (std::size_t i = 0; i < PIECES; ++i) {
         if (other.list[i] == record.list[i]) continue;
@@ -145,8 +144,8 @@ Lines find_lines(const TwoPieceWeights& weights, std::span<const Choice> choices
 }
 
 Gradient gradient(const TwoPieceWeights& weights, const Lines& lines, int threads) {
-    const auto shares = std::size_t(std::max(threads, 1));
-    std::vector<Gradient> parts(shares);
+    const auto n_threads = std::size_t(std::max(threads, 1));
+    std::vector<Gradient> parts(n_threads);
     parallel_for(lines.comparisons.size(), threads,
                  [&](std::size_t thread, std::size_t begin, std::size_t end) {
                      Gradient& part = parts[thread];
@@ -157,7 +156,7 @@ Gradient gradient(const TwoPieceWeights& weights, const Lines& lines, int thread
                                     &record = lines.leaves[c.record];
                          const double x = c.sign * difference(weights, other, record);
                          part.loss += sigmoid(x);
-                         const double down = -c.sign * slope(x);  // of the loss, along E(other)
+                         const double down = -c.sign * slope(x);  // -d loss / d E(other)
                          for (std::size_t t = 1; t < 16; ++t) {
                              part.pieces[t] += down * (other.pieces[t] - record.pieces[t]);
                          }
@@ -166,7 +165,7 @@ Gradient gradient(const TwoPieceWeights& weights, const Lines& lines, int thread
                      }
                  });
     Gradient all = std::move(parts[0]);
-    for (std::size_t i = 1; i < shares; ++i) {
+    for (std::size_t i = 1; i < n_threads; ++i) {
         all.loss += parts[i].loss;
         for (std::size_t t = 0; t < 16; ++t) all.pieces[t] += parts[i].pieces[t];
         for (std::size_t k = 0; k < all.pairs.size(); ++k) all.pairs[k] += parts[i].pairs[k];

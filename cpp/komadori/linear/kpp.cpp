@@ -9,7 +9,7 @@
 namespace komadori::linear {
 namespace {
 
-// From Black's numbers to those of a side, mirrored or not.
+// Maps from Black's piece indices to those of a side, mirrored or not.
 struct Maps {
     std::array<BonaPiece, BONA_PIECES> map[2][2];  // [view][folded]
 
@@ -60,7 +60,7 @@ void KppWeights::assign(std::span<const std::int16_t> kpp, std::span<const std::
         for (std::size_t king; (king = next()) < FOLDED_KINGS;) {
             const std::int16_t* triangle = &kpp[king * BONA_PAIRS];
             std::int16_t* square = &kpp_[king * BONA_PIECES * BONA_PIECES];
-            // In tiles, so that the mirrored half is written where the cache still holds it.
+            // Tiled, so that the transposed writes hit the cache.
             constexpr int TILE = 32;
             for (int tile_a = 0; tile_a < BONA_PIECES; tile_a += TILE) {
                 for (int tile_b = tile_a; tile_b < BONA_PIECES; tile_b += TILE) {
@@ -81,7 +81,7 @@ void KppWeights::assign(std::span<const std::int16_t> kpp, std::span<const std::
                 for (int b = a + 1; b < BONA_PIECES; ++b) {
                     const BonaPiece image_a = bona_mirrored(BonaPiece(a));
                     const BonaPiece image_b = bona_mirrored(BonaPiece(b));
-                    // Starts of blocks of hands are no pieces.
+                    // The start index of a hand block is unused.
                     if (image_a == NO_BONA_PIECE || image_b == NO_BONA_PIECE) continue;
                     const std::uint32_t image = pair_place(image_a, image_b);
                     if (triangle[pair_row(a) + std::uint32_t(b)] != triangle[image]) {
@@ -114,13 +114,13 @@ void KppEvaluator::reset(const Position& position) {
         map_list(c);
         frame.kpp[c] = whole_kpp(c, frame.king[c]);
     }
-    frame.king_moved[BLACK] = true;  // sums the whole KKP
+    frame.king_moved[BLACK] = true;  // forces a full KKP sum
     find_kkp();
     frame.king_moved[BLACK] = false;
     frame.material = alphabeta::material(position);
 }
 
-void KppEvaluator::note(Frame& frame, int slot, BonaPiece after) {
+void KppEvaluator::record_change(Frame& frame, int slot, BonaPiece after) {
     const auto place = std::size_t(slot);
     frame.change[frame.changes++] = {std::uint8_t(slot), black_[place], after};
     black_[place] = after;
@@ -141,14 +141,14 @@ void KppEvaluator::push(const Position& position, Move m) {
     frame.material = before.material + (us == BLACK ? gain : -gain);
     if (m.is_drop()) {
         const PieceType t = m.dropped();
-        note(frame, slots_[bona_in_hand(BLACK, us, t, position.hand(us, t))],
-             bona_on_board(BLACK, us, t, m.to()));
+        record_change(frame, slots_[bona_in_hand(BLACK, us, t, position.hand(us, t))],
+                      bona_on_board(BLACK, us, t, m.to()));
         return;
     }
     if (const PieceType taken = m.captured(); taken != NO_PIECE_TYPE) {
         const PieceType held = base_type(taken);
-        note(frame, slots_[bona_on_board(BLACK, opponent(us), taken, m.to())],
-             bona_in_hand(BLACK, us, held, position.hand(us, held) + 1));
+        record_change(frame, slots_[bona_on_board(BLACK, opponent(us), taken, m.to())],
+                      bona_in_hand(BLACK, us, held, position.hand(us, held) + 1));
     }
     if (m.moved() == KING) {
         frame.king[us] = m.to();
@@ -160,8 +160,8 @@ void KppEvaluator::push(const Position& position, Move m) {
         return;
     }
     const PieceType after = m.is_promotion() ? promoted_type(m.moved()) : m.moved();
-    note(frame, slots_[bona_on_board(BLACK, us, m.moved(), m.from())],
-         bona_on_board(BLACK, us, after, m.to()));
+    record_change(frame, slots_[bona_on_board(BLACK, us, m.moved(), m.from())],
+                  bona_on_board(BLACK, us, after, m.to()));
 }
 
 void KppEvaluator::push_null(const Position&) {
@@ -213,7 +213,7 @@ void KppEvaluator::find_kpp(Color view) {
         --known;
     }
     List& list = views_[view];
-    // The list as it was there, then forward again.
+    // Rewinds the list to frame `known`, then updates forward.
     for (int f = top_; f > known; --f) {
         const Frame& frame = frames_[std::size_t(f)];
         for (int i = frame.changes; i-- > 0;) {

@@ -1,18 +1,18 @@
-// The evaluation of Bonanza, Apery and elmo: a king and two pieces
+// KPP, the evaluation of Bonanza, Apery and elmo: weights of a king and two pieces
 // (docs/sources.md, elmo).
 //
 //   board = KK[bk][wk] + sum_i KKP[bk][wk][i]
 //           + sum_{i<j} KPP[bk][i][j] - sum_{i<j} KPP[wk'][i'][j'] + 32 * material
-//   turn  = KK and KKP of the side to move, likewise
+//   turn  = the same sum over the turn components of KK and KKP
 //   E     = (board + turn) / 32 with Black to move, (-board + turn) / 32 with White
 //
-// in centipawns, the side to move's view. i, j are the 38 other pieces as Black numbers them
-// (bona_piece.h), i', j' as White does, wk' White's king's square seen by White. KPP knows no
-// turn, the values of the pieces are fixed (alphabeta::PIECE_VALUE).
+// in centipawns, the side to move's view. i, j are the indices of the 38 other pieces from Black's
+// view (bona_piece.h), i', j' from White's view, wk' is the square of White's king from White's
+// view. KPP has no turn component. Piece values are fixed (alphabeta::PIECE_VALUE).
 //
-// Mirror images count the same, so KPP is kept for kings on five files and the pieces are
-// mirrored where a king stands on the other four. The whole square of pairs is stored,
-// KPP[k][i][j] = KPP[k][j][i], so that a row serves a moving piece: 216 MB; KKP takes 41 MB.
+// Mirror images have equal weights, so KPP is stored for kings on five files; for a king on the
+// other four the pieces are mirrored. The full matrix of pairs is stored, KPP[k][i][j] =
+// KPP[k][j][i], so that a moved piece reads one row: 216 MB. KKP takes 41 MB.
 #pragma once
 
 #include <array>
@@ -27,15 +27,15 @@ namespace komadori::linear {
 
 using alphabeta::Score;
 
-constexpr int KPP_UNITS = 32;     // of a centipawn
+constexpr int KPP_UNITS = 32;     // units per centipawn
 constexpr int FOLDED_KINGS = 45;  // squares of files 1 to 5
 constexpr int BONA_PAIRS = BONA_PIECES * (BONA_PIECES + 1) / 2;
 
-// Whether pieces are mirrored beside a king on this square, as its side sees it.
+// Whether pieces are mirrored for a king on this square (its side's view).
 constexpr bool is_folded(Square king) { return king >= FOLDED_KINGS; }
 constexpr Square folded_king(Square king) { return is_folded(king) ? mirror(king) : king; }
 
-// Place of the pair a <= b in a triangle of pairs.
+// Index of the pair a <= b in the upper triangle.
 constexpr std::uint32_t pair_row(int a) {  // add b
     return std::uint32_t(a * BONA_PIECES - a * (a + 1) / 2);
 }
@@ -50,9 +50,9 @@ class KppWeights {
     static constexpr std::size_t PAIRS = std::size_t(FOLDED_KINGS) * BONA_PAIRS;
     static constexpr std::size_t KKP = std::size_t(SQUARES) * SQUARES * BONA_PIECES * 2;
     static constexpr std::size_t KK = std::size_t(SQUARES) * SQUARES * 2;
-    // kpp: [FOLDED_KINGS][BONA_PAIRS]; with a king on file 5 a pair and its mirror image must be
-    // equal. kkp: [81][81][BONA_PIECES][board, turn], kk: [81][81][board, turn].
-    // Throws std::invalid_argument for other sizes and where a mirror image differs.
+    // kpp: [FOLDED_KINGS][BONA_PAIRS], where for a king on file 5 a pair and its mirror image must
+    // be equal; kkp: [81][81][BONA_PIECES][board, turn]; kk: [81][81][board, turn].
+    // Throws std::invalid_argument for a wrong size or an asymmetric pair.
     void assign(std::span<const std::int16_t> kpp, std::span<const std::int16_t> kkp,
                 std::span<const std::int32_t> kk, int threads);
 
@@ -75,8 +75,8 @@ class KppWeights {
     alphabeta::LargePages<std::int32_t[]> kk_;
 };
 
-// An alphabeta::Evaluator. push only notes which pieces change; value works the sums out, from the
-// nearest position behind whose sums are known. A king's move recomputes its KPP and all KKP.
+// An alphabeta::Evaluator. push only records which pieces change; value updates the sums from the
+// nearest earlier frame with known sums. A king move recomputes that king's KPP and all of KKP.
 class KppEvaluator {
   public:
     using Weights = KppWeights;
@@ -91,23 +91,23 @@ class KppEvaluator {
   private:
     static constexpr std::int32_t UNKNOWN = INT32_MIN;
     struct Change {
-        std::uint8_t slot;        // in the lists
-        BonaPiece before, after;  // as Black numbers them
+        std::uint8_t slot;        // index in the lists
+        BonaPiece before, after;  // Black's view
     };
     struct Frame {
         std::int32_t kpp[2] = {UNKNOWN, UNKNOWN};  // of each side's king
-        std::int32_t board = UNKNOWN, turn = 0;    // KK and KKP
+        std::int32_t board = UNKNOWN, turn = 0;    // of KK and KKP
         Score material = 0;
         Square king[2];
         bool king_moved[2] = {false, false};
         int changes = 0;
-        Change change[2] = {};  // from the frame below
+        Change change[2] = {};  // relative to the previous frame
     };
     using List = std::array<BonaPiece, BONA_LIST>;
 
-    // A piece as side `view` numbers it in the frame of its king.
+    // A piece's index from `view`'s side, mirrored if its king is.
     BonaPiece seen(Color view, BonaPiece p) const { return maps_[view][p]; }
-    void note(Frame& frame, int slot, BonaPiece after);
+    void record_change(Frame& frame, int slot, BonaPiece after);
     void set_maps(Color view, Square king);
     void map_list(Color view);
     std::int32_t whole_kpp(Color view, Square king) const;
@@ -115,10 +115,10 @@ class KppEvaluator {
     void find_kkp();
 
     const KppWeights* weights_;
-    List black_{};                                   // as Black numbers them
-    List views_[2]{};                                // as each side does in its king's frame
-    const BonaPiece* maps_[2]{};                     // from Black's numbers to those
-    std::array<std::uint8_t, BONA_PIECES> slots_{};  // by Black's number
+    List black_{};                                   // indices from Black's view
+    List views_[2]{};                                // seen() of each side
+    const BonaPiece* maps_[2]{};                     // from black_ to views_
+    std::array<std::uint8_t, BONA_PIECES> slots_{};  // index in the lists by Black's piece index
     std::array<Frame, alphabeta::MAX_PUSHES + 1> frames_;
     int top_ = 0;
 };

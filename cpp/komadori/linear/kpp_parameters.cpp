@@ -24,7 +24,7 @@ std::uint32_t rpp_place(int a, int b) {  // a <= b
     if (!is_on_board(a)) return std::uint32_t(RELATIVE_ON_BOARD + a * BONA_BLOCKS + block_of(b));
     const Square from = square_of_bona(a), to = square_of_bona(b);
     int apart = displacement(from, to);
-    // Two of a kind can change places.
+    // Two pieces of a kind are interchangeable.
     if (block_of(a) == block_of(b)) apart = std::min(apart, displacement(to, from));
     return std::uint32_t((block_of(a) * BONA_BLOCKS + block_of(b)) * PLACES + apart);
 }
@@ -57,7 +57,7 @@ const float* table(std::span<const float> parameters, KppTable t) {
     return parameters.data() + table_start(t);
 }
 
-// What a king and a piece, both as their side sees them, are worth; component 0 board, 1 turn.
+// The weight of a king and a piece, both from that side's view; component 0 is board, 1 turn.
 float beside_king(std::span<const float> parameters, Square king, BonaPiece p, std::size_t part) {
     float w = table(parameters, TABLE_KP)[kp_place(king, p) + part] +
               table(parameters, TABLE_P)[p_place(p) + part];
@@ -75,7 +75,7 @@ BoardAndTurn beside_king(std::span<const float> parameters, Square king, BonaPie
     return {beside_king(parameters, king, p, 0), beside_king(parameters, king, p, 1)};
 }
 
-// black, white: beside either king, as its side sees it.
+// black, white: the piece's beside_king() with either king, from that side's view.
 BoardAndTurn whole_kkp(std::span<const float> parameters, const KingPair& kings, BonaPiece p,
                        BoardAndTurn black, BoardAndTurn white) {
     const SignedPlace place = kkp_place(kings, p);

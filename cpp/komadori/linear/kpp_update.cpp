@@ -10,20 +10,20 @@
 namespace komadori::linear {
 namespace {
 
-// A leaf's part in the KPP of one king.
+// A leaf's contribution to the KPP of one king.
 struct PairsOfLeaf {
     BonaList list;  // in the king's frame, ascending
-    float down;     // by which the sum of its pairs should rise
+    float down;     // descent direction of the sum of its pairs
 };
 
-// A leaf's part in KKP and KK.
+// A leaf's contribution to KKP and KK.
 struct SinglesOfLeaf {
-    BonaList list;  // as Black numbers them
+    BonaList list;  // Black's view
     Square black, white;
     float board, turn;
 };
 
-// Numbers of items by bucket: those of bucket b are items[start[b]..start[b + 1]), in order.
+// Item indices by bucket: bucket b has items[start[b]..start[b + 1]), in order.
 struct Buckets {
     std::vector<std::uint32_t> start, items;
 
@@ -40,7 +40,7 @@ struct Buckets {
         return {items.data() + start[bucket], items.data() + start[bucket + 1]};
     }
     std::size_t count() const { return start.size() - 1; }
-    // Buckets from the fullest on, so that threads end together.
+    // Non-empty buckets in descending size, for load balance.
     std::vector<std::size_t> fullest_first() const {
         std::vector<std::size_t> order;
         for (std::size_t b = 0; b < count(); ++b) {
@@ -56,7 +56,7 @@ class Updater {
   public:
     Updater(const KppState& state, const KppStep& step) : state_(state), step_(step) {}
 
-    // Takes one table's step where there is a gradient, at its place `first` + i.
+    // AdaGrad step of one table where the gradient isn't 0; gradient[i] belongs to index first + i.
     template <class Real>
     void descend(KppTable table, std::size_t first, std::span<const Real> gradient) const {
         const double rate = step_.rate[table];
@@ -86,7 +86,7 @@ class Updater {
     const KppStep& step_;
 };
 
-// The pairs of each king in turn; adds them up for any king in `pairs` [BONA_PAIRS].
+// Updates KPP king by king; `pairs` [BONA_PAIRS] gets the gradient summed over all kings.
 void update_pairs(const Updater& updater, const std::vector<PairsOfLeaf>& parts,
                   const Buckets& kings, int threads, std::vector<double>& pairs) {
     const std::vector<std::size_t> order = kings.fullest_first();
@@ -124,7 +124,7 @@ void update_pairs(const Updater& updater, const std::vector<PairsOfLeaf>& parts,
     }
 }
 
-// Sums of the terms of a king and a piece, and of a piece alone; board and turn in turn.
+// Gradients of KP, RKP and P; board and turn interleaved.
 struct Beside {
     std::vector<double> kp = std::vector<double>(KPP_TABLE_SIZES[TABLE_KP]);
     std::vector<double> rkp = std::vector<double>(KPP_TABLE_SIZES[TABLE_RKP]);
@@ -147,7 +147,7 @@ struct Beside {
     }
 };
 
-// KKP and KK, one orbit of king pairs at a time.
+// Updates KKP and KK, one orbit of king pairs at a time.
 Beside update_singles(const Updater& updater, const std::vector<SinglesOfLeaf>& leaves,
                       const Buckets& pairs, int threads) {
     const std::vector<std::size_t> order = pairs.fullest_first();
@@ -204,7 +204,7 @@ void update(const KppState& state, std::span<const Hcp> leaves, std::span<const 
         Position leaf;
         for (std::size_t i = begin; i < end; ++i) {
             leaf.set_hcp(leaves[i]);
-            // Down the loss, for what the leaf is worth to its side to move, then to Black.
+            // Descent direction for the evaluation from the leaf's side to move, then from Black.
             const auto turn = float((same_turn[i] ? -slope[i] : slope[i]) / KPP_UNITS);
             const float board = leaf.turn() == BLACK ? turn : -turn;
             const Square black = leaf.king(BLACK), white = leaf.king(WHITE);

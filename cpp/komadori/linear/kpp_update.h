@@ -1,4 +1,4 @@
-// One step of the KPP learner: the gradient of a batch of leaves, AdaGrad, the running average.
+// One KPP training step: gradient of a batch of leaves, AdaGrad, running average.
 #pragma once
 
 #include <array>
@@ -11,23 +11,23 @@
 namespace komadori::linear {
 
 struct KppStep {
-    std::array<double, KPP_TABLES> rate{};  // eta of each table; 0: it isn't learned
+    std::array<double, KPP_TABLES> rate{};  // learning rate of each table; 0: frozen
     double epsilon = 1e-6;
-    double decay = 0.8;  // what the average keeps of itself
+    double decay = 0.8;  // of the running average
 };
 
-// KPP_PARAMETERS of each: weights, sums of squared gradients, averages of the weights.
+// Each [KPP_PARAMETERS]: weights, sums of squared gradients, running averages of the weights.
 struct KppState {
     std::span<float> weights, squares, average;
 };
 
-// For each leaf `slope` is that of the loss by value / scale, the root's side's view, and
-// `same_turn` tells whether the root's side is to move there. With g the sum over the leaves of
-// what lowers the loss (elmo's dsig times +-1/32),
+// Per leaf, `slope` is d loss / d (value / scale) from the root side's view and `same_turn` is
+// whether the root's side is to move at the leaf. With g the negative gradient summed over the
+// leaves (elmo's dsig times +-1/32),
 //   squares += g^2,  weights += rate * g / sqrt(squares + epsilon)
-// where g isn't 0, then the average of all that were ever touched moves toward the weights. The
-// result doesn't depend on the number of threads but in the last bits of the terms of fewer
-// dimensions. Throws RulesError for a leaf that can't be read.
+// where g isn't 0; then the averages of all weights ever updated move toward the weights. The
+// number of threads affects only the last bits of the lower-dimensional terms. Throws RulesError
+// for an invalid leaf.
 void update(const KppState& state, std::span<const Hcp> leaves, std::span<const double> slope,
             std::span<const bool> same_turn, const KppStep& step, int threads);
 

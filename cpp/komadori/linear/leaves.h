@@ -1,6 +1,5 @@
-// Where positions lead by quiescence, and whose moves an evaluation agrees with: what every
-// learner of an evaluation asks of the weights as they are. Shared out among threads; the results
-// don't depend on their number.
+// Quiescence leaves and ranks of record moves under the current weights, for the learners of
+// evaluations. Multithreaded; results don't depend on the number of threads.
 #pragma once
 
 #include <array>
@@ -20,11 +19,11 @@ struct Choice {  // one position of a record
     std::uint16_t move16;  // the record's move
 };
 
-// The ends of the best lines of captures (evasions in check) from positions. One entry each.
+// The leaves of the principal variations of quiescence searches, one entry per root.
 struct Leaves {
     std::vector<Hcp> hcp;
-    std::vector<std::int32_t> value;       // centipawns, the side to move at the root's view
-    std::vector<std::uint8_t> same_turn;   // 1: at the leaf the root's side is to move
+    std::vector<std::int32_t> value;       // centipawns, the view of the root's side to move
+    std::vector<std::uint8_t> same_turn;   // 1: the root's side is to move at the leaf
     std::vector<std::uint8_t> is_settled;  // 0: the line ends in mate
     std::uint64_t nodes = 0;
 
@@ -45,7 +44,7 @@ Leaves find_leaves(const typename E::Weights& weights, std::span<const Hcp> root
                 Position root;
                 root.set_hcp(roots[i]);
                 search.set_root(root);
-                leaves.value[i] = search.settle();
+                leaves.value[i] = search.search_root();
                 leaves.is_settled[i] = !alphabeta::is_decisive(leaves.value[i]);
                 search.at_leaf([&](const Position& leaf, const E&) {
                     leaves.hcp[i] = leaf.hcp();
@@ -59,8 +58,8 @@ Leaves find_leaves(const typename E::Weights& weights, std::span<const Hcp> root
     return leaves;
 }
 
-// For each choice how many legal moves are valued above the record's (0: the record's is the best
-// one); -1 where the record's move isn't legal. depth: 1 or 2 plies before quiescence.
+// The rank of the record's move per choice: the number of legal moves with a higher value (0: the
+// best move); -1 if it is illegal. depth: 1 or 2 plies before quiescence.
 template <alphabeta::Evaluator E>
 std::vector<std::int32_t> find_ranks(const typename E::Weights& weights,
                                      std::span<const Choice> choices, int depth, int threads) {

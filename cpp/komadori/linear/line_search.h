@@ -1,4 +1,4 @@
-// A small alpha-beta search that returns the leaf of its best line, for learning.
+// A small alpha-beta search that returns the leaf of its principal variation, for training.
 #pragma once
 
 #include <algorithm>
@@ -25,12 +25,12 @@ class LineSearch {
         evaluator_.reset(position_);
         lines_[0].length = 0;
     }
-    // The value of a legal move at the root, the root's side's view: its line searched `depth`
-    // plies in all, then to quiet. The best line is kept.
+    // The value of a legal root move from the root side's view: `depth` plies including the move,
+    // then quiescence. Keeps the principal variation.
     Score search_move(Move m, int depth, Score alpha, Score beta);
-    // The value of the root itself, searched to quiet; the best line is kept.
-    Score settle() { return quiesce(0, 0, -alphabeta::INFINITE, alphabeta::INFINITE); }
-    // Calls visit(position, evaluator) at the end of the line kept.
+    // The value of the root by quiescence search. Keeps the principal variation.
+    Score search_root() { return quiesce(0, 0, -alphabeta::INFINITE, alphabeta::INFINITE); }
+    // Calls visit(position, evaluator) at the end of the principal variation.
     template <class Visit>
     void at_leaf(const Visit& visit) {
         const Line& line = lines_[0];
@@ -44,7 +44,7 @@ class LineSearch {
     static constexpr int MAX_DEPTH = 2;
     static constexpr int MAX_QUIESCENCE = 10;
     static constexpr int LONGEST = MAX_DEPTH + MAX_QUIESCENCE + 1;
-    static constexpr int RECAPTURES_FROM = 5;  // plies of quiescence; then only taking back
+    static constexpr int RECAPTURES_FROM = 5;  // quiescence ply from which only recaptures count
 
     struct Line {
         int length = 0;

@@ -1,13 +1,13 @@
-// elmo's loss: what an evaluation says of a game's winner and of a deeper search's score
-// (elmo's appeal document at WCSC27; docs/sources.md), and Apery's squared error before it.
+// elmo's loss against the game result and a deeper search's score (elmo's appeal document for
+// WCSC27; docs/sources.md), and Apery's squared error.
 //
-//   q = sigma(value / scale), p = sigma(teacher / scale), t = the result, all of one side's view
+//   q = sigma(value / scale), p = sigma(teacher / scale), t = the result, all from the same side
 //   cross entropy   result_weight * CE(t, q) + lambda * CE(p, q),
 //                   CE(a, b) = -a ln b - (1-a) ln(1-b)
 //   squared error   result_weight * (q - t)^2 + lambda * (q - p)^2
 //
-// Apery's is the squared error with result_weight = 0 and lambda = 1. CE(p, q) can't fall below
-// the entropy of p, nor CE(t, q) below that of t: the floor.
+// Apery's loss is the squared error with result_weight = 0 and lambda = 1. The floor is the minimum
+// of the cross entropy: the entropy of p or t.
 #pragma once
 
 #include <algorithm>
@@ -15,17 +15,19 @@
 
 namespace komadori::linear {
 
+constexpr double ELMO_SCALE_CP = 600;  // centipawns per logit
+
 struct LossSettings {
-    double scale_cp = 600;
+    double scale_cp = ELMO_SCALE_CP;
     double result_weight = 1;
     double lambda = 0.5;  // the teacher's weight
     bool is_squared = false;
 };
 
 struct LossTerms {
-    double result, teacher;  // not weighted
+    double result, teacher;  // unweighted
     double result_floor, teacher_floor;
-    double slope;  // of the weighted sum by value / scale
+    double slope;  // d weighted sum / d (value / scale)
 };
 
 inline double cross_entropy(double a, double logit) {

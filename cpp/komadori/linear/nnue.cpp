@@ -26,7 +26,7 @@ NnueWeights::NnueWeights(NnueParameters parameters, int fv_scale)
     const auto inputs = std::size_t(nnue_input_count(parameters_.inputs));
     if (parameters_.ft_biases.size() != NNUE_HALF ||
         parameters_.ft_weights.size() != inputs * NNUE_HALF) {
-        throw std::invalid_argument("the feature transformer has another size than " +
+        throw std::invalid_argument("the feature transformer's size isn't " +
                                     std::to_string(inputs) + " x " + std::to_string(NNUE_HALF));
     }
     if (fv_scale < 1) throw std::invalid_argument("FV_SCALE is less than 1");
@@ -84,14 +84,14 @@ void NnueEvaluator::reset(const Position& position) {
 }
 
 void NnueEvaluator::refresh(const Position& position, Color view) {
-    constexpr int AT_ONCE = 8;
+    constexpr int ROWS_PER_UPDATE = 8;
     std::int16_t* sums = sums_[std::size_t(top_)].of[view];
     const std::int16_t* from = weights_->bias();
-    const std::int16_t* rows[AT_ONCE];
+    const std::int16_t* rows[ROWS_PER_UPDATE];
     int n = 0;
     const auto add = [&](int input) {
         rows[n++] = weights_->row(input);
-        if (n < AT_ONCE) return;
+        if (n < ROWS_PER_UPDATE) return;
         kernels_->update(sums, from, nullptr, 0, rows, n);
         from = sums;
         n = 0;
@@ -107,7 +107,7 @@ void NnueEvaluator::refresh(const Position& position, Color view) {
     frames_[std::size_t(top_)].is_known[view] = true;
 }
 
-void NnueEvaluator::note(Frame& frame, BonaPiece before, BonaPiece after) {
+void NnueEvaluator::record_change(Frame& frame, BonaPiece before, BonaPiece after) {
     const BonaPiece pieces[2][2] = {{before, after}, {bona_turned(before), bona_turned(after)}};
     for (Color view : {BLACK, WHITE}) {
         const int base = is_half_kp_ ? nnue_half_kp_input(view, king_[view], 0) : 0;
@@ -128,14 +128,14 @@ void NnueEvaluator::push(const Position& position, Move m) {
     }
     if (m.is_drop()) {
         const PieceType t = m.dropped();
-        note(frame, bona_in_hand(BLACK, us, t, position.hand(us, t)),
-             bona_on_board(BLACK, us, t, m.to()));
+        record_change(frame, bona_in_hand(BLACK, us, t, position.hand(us, t)),
+                      bona_on_board(BLACK, us, t, m.to()));
         return;
     }
     if (const PieceType taken = m.captured(); taken != NO_PIECE_TYPE) {
         const PieceType held = base_type(taken);
-        note(frame, bona_on_board(BLACK, them, taken, m.to()),
-             bona_in_hand(BLACK, us, held, position.hand(us, held) + 1));
+        record_change(frame, bona_on_board(BLACK, them, taken, m.to()),
+                      bona_in_hand(BLACK, us, held, position.hand(us, held) + 1));
     }
     const PieceType before = m.moved();
     if (before == KING) {
@@ -151,8 +151,8 @@ void NnueEvaluator::push(const Position& position, Move m) {
         return;
     }
     const PieceType after = m.is_promotion() ? promoted_type(before) : before;
-    note(frame, bona_on_board(BLACK, us, before, m.from()),
-         bona_on_board(BLACK, us, after, m.to()));
+    record_change(frame, bona_on_board(BLACK, us, before, m.from()),
+                  bona_on_board(BLACK, us, after, m.to()));
 }
 
 void NnueEvaluator::push_null(const Position&) {
@@ -163,7 +163,7 @@ void NnueEvaluator::push_null(const Position&) {
     }
 }
 
-void NnueEvaluator::bring_up_to_date(const Position& position, Color view) {
+void NnueEvaluator::update(const Position& position, Color view) {
     int known = top_;
     while (!frames_[std::size_t(known)].is_known[view]) {
         if (frames_[std::size_t(known)].is_refreshed[view]) return refresh(position, view);
@@ -171,7 +171,7 @@ void NnueEvaluator::bring_up_to_date(const Position& position, Color view) {
     }
     for (int f = known + 1; f <= top_; ++f) {
         Frame& frame = frames_[std::size_t(f)];
-        const std::int16_t *removed[MOST_CHANGES], *added[MOST_CHANGES];
+        const std::int16_t *removed[MAX_CHANGES], *added[MAX_CHANGES];
         const int n = frame.changes[view];
         for (int i = 0; i < n; ++i) {
             removed[i] = weights_->row(frame.removed[view][i]);
@@ -184,7 +184,7 @@ void NnueEvaluator::bring_up_to_date(const Position& position, Color view) {
 }
 
 Score NnueEvaluator::value(const Position& position) {
-    for (Color view : {BLACK, WHITE}) bring_up_to_date(position, view);
+    for (Color view : {BLACK, WHITE}) update(position, view);
     const Sums& sums = sums_[std::size_t(top_)];
     const Color us = position.turn();
     return in_range(kernels_->propagate(weights_->layers(), sums.of[us], sums.of[opponent(us)]) /

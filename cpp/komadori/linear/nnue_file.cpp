@@ -1,15 +1,15 @@
-// nn.bin, the file of YaneuraOu-family engines. Little-endian, in this order:
+// nn.bin, the network file of YaneuraOu-family engines. Little-endian:
 //
-//   uint32 version (0x7af32f16), uint32 hash of the whole, uint32 length, so many characters that
-//   describe the architecture
+//   uint32 version (0x7af32f16), uint32 hash of the architecture, uint32 length and text of the
+//   description
 //   uint32 hash of the feature transformer, int16 biases [256], int16 weights [input][256]
-//   uint32 hash of the layers behind, then of each from the first: int32 biases [output],
-//   int8 weights [output][input], a row padded to a multiple of 32 inputs (none of ours needs it)
+//   uint32 hash of the other layers, then per layer int32 biases [output], int8 weights
+//   [output][input], rows padded to a multiple of 32 inputs (not needed at these sizes)
 //
-// Hashes are made of the kinds and sizes of the layers, not of the weights: a feature's number, a
-// layer's number plus its outputs, mixed with the hash of the layer before it. Layout, hashes and
-// the description are those of YaneuraOu (source/eval/nnue) and its origin, the shogi engine
-// tanuki- (Nasu 2018); Stockfish's first networks share them.
+// A hash combines the types and sizes of the layers, not their weights: a constant per feature set
+// and per layer type plus the outputs, mixed with the hash of the previous layer. Layout, hashes
+// and description follow YaneuraOu (source/eval/nnue) and tanuki- (Nasu 2018), where they come
+// from; Stockfish's first networks share them.
 #include <bit>
 #include <cstring>
 #include <stdexcept>
@@ -30,10 +30,10 @@ constexpr std::uint32_t transformer_hash(NnueInputs inputs) {
     return inputs_hash(inputs) ^ (2 * NNUE_HALF);
 }
 constexpr std::uint32_t layers_hash() {
-    std::uint32_t hash = 0xec42e90d ^ (2 * NNUE_HALF);  // the slice of all inputs from the first
+    std::uint32_t hash = 0xec42e90d ^ (2 * NNUE_HALF);  // InputSlice of all inputs
     for (std::uint32_t outputs : {NNUE_HIDDEN, NNUE_HIDDEN, 1}) {
         hash = (0xcc03dae4 + outputs) ^ std::rotr(hash, 1);
-        if (outputs > 1) hash += 0x538d24c7;  // clipped
+        if (outputs > 1) hash += 0x538d24c7;  // ClippedReLU
     }
     return hash;
 }
@@ -135,7 +135,7 @@ NnueParameters read_nnue(std::span<const std::uint8_t> file) {
                                     std::to_string(LONGEST_DESCRIPTION) + " is understood");
     }
     std::string description(length, ' ');
-    reader.read(description.data(), length, "the description");  // for people; the hash decides
+    reader.read(description.data(), length, "the description");  // informative only
 
     reader.expect(transformer_hash(p.inputs), "the feature transformer's hash");
     p.ft_biases.resize(NNUE_HALF);

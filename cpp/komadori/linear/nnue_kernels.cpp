@@ -1,5 +1,5 @@
-// The arithmetic of NNUE, portable and for x86's AVX2 and AVX-512 VNNI. Sums of int16 wrap and
-// sums of int32 can't overflow, so their order is free and every way gives the same result.
+// NNUE kernels: portable, AVX2 and AVX-512 VNNI. int16 sums wrap and int32 sums can't overflow, so
+// every order of summation gives the same result.
 #include <algorithm>
 
 #include "komadori/linear/nnue.h"
@@ -82,7 +82,7 @@ KOMADORI_AVX2 inline void store256(void* p, __m256i v) {
 KOMADORI_AVX2 void update_avx2(std::int16_t* to, const std::int16_t* from,
                                const std::int16_t* const* removed, int n_removed,
                                const std::int16_t* const* added, int n_added) {
-    // In two halves, of eight registers each.
+    // Two halves of eight registers each.
     for (int half = 0; half < NNUE_HALF; half += NNUE_HALF / 2) {
         __m256i sums[8];
         for (int i = 0; i < 8; ++i) sums[i] = load256(from + half + 16 * i);
@@ -104,7 +104,7 @@ KOMADORI_AVX2 inline __m256i broadcast256(const std::uint8_t* four) {
     return _mm256_set1_epi32(bits);
 }
 
-// Products of uint8 up to 127 and int8 in pairs fit into int16, so that nothing saturates.
+// Sums of two products of uint8 (at most 127) and int8 fit into int16: no saturation.
 KOMADORI_AVX2 inline __m256i dot256(__m256i sum, __m256i in, __m256i weights) {
     const __m256i pairs = _mm256_maddubs_epi16(in, weights);
     return _mm256_add_epi32(sum, _mm256_madd_epi16(pairs, _mm256_set1_epi16(1)));
@@ -192,7 +192,7 @@ KOMADORI_VNNI inline __m512i broadcast512(const std::uint8_t* four) {
     return _mm512_set1_epi32(bits);
 }
 
-// Both halves of the outputs for four inputs from `i` on.
+// Accumulates inputs i..i+3 into both halves of the outputs.
 KOMADORI_VNNI inline void dot512(__m512i& low, __m512i& high, const std::uint8_t* in,
                                  const std::int8_t* weights, int i) {
     const __m512i four = broadcast512(in + i);
@@ -200,7 +200,7 @@ KOMADORI_VNNI inline void dot512(__m512i& low, __m512i& high, const std::uint8_t
     high = _mm512_dpbusd_epi32(high, four, load512(weights + i * NNUE_HIDDEN + 64));
 }
 
-// Four sums of each output at once, so that none waits for the last one's result.
+// Four independent accumulators per output, to hide the latency of the dot product.
 template <int INPUTS>
 KOMADORI_VNNI inline void affine_vnni(const std::uint8_t* in, const std::int8_t* weights,
                                       const std::int32_t* biases, std::int32_t* out) {

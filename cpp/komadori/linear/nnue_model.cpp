@@ -13,27 +13,27 @@ namespace {
 
 constexpr int HALF = NNUE_HALF, BOTH = 2 * NNUE_HALF, HIDDEN = NNUE_HIDDEN;
 
-// Where the layers' parameters begin, counted from `bias`.
+// Offsets of the layers' parameters, relative to `bias`.
 constexpr std::size_t BIAS = 0, WEIGHTS1 = HALF, BIASES1 = WEIGHTS1 + BOTH * HIDDEN,
                       WEIGHTS2 = BIASES1 + HIDDEN, BIASES2 = WEIGHTS2 + HIDDEN * HIDDEN,
                       WEIGHTS3 = BIASES2 + HIDDEN, BIAS3 = WEIGHTS3 + HIDDEN, LAYERS = BIAS3 + 1;
 
-// Rows that HalfKP's inputs share.
+// Shared rows of HalfKP.
 constexpr int BOARD_KINDS = (BONA_PIECES - FIRST_BONA_ON_BOARD) / SQUARES;  // own and enemy
 constexpr int SPAN = 17;                                                    // -8..8
 constexpr int FIRST_SHARED = BONA_PIECES * SQUARES, FIRST_KING = FIRST_SHARED + BONA_PIECES,
               FIRST_RELATIVE = FIRST_KING + SQUARES,
               HALF_KP_ROWS = FIRST_RELATIVE + BOARD_KINDS * SPAN * SPAN;
-// A king's row counts once for each of 38 pieces.
+// Scales the king's row, which is added once for each of the 38 pieces.
 constexpr float KING_WEIGHT = 0.125f;
 
-// What the output's units are in the engine: 600 / 127 centipawns * FV_SCALE a unit of weight.
-constexpr double OUTPUT_SCALE = 600.0 * NNUE_FV_SCALE;
+// Integer output units per logit.
+constexpr double OUTPUT_SCALE = ELMO_SCALE_CP * NNUE_FV_SCALE;
 constexpr double HIDDEN_SCALE = 1 << NNUE_SHIFT;
 constexpr float HIDDEN_LIMIT = float(127 / HIDDEN_SCALE);
 constexpr float OUTPUT_LIMIT = float(127.0 * NNUE_ONE / OUTPUT_SCALE);
 
-// Eight floats at once, of any alignment; compilers make of it what the CPU has.
+// Vectors of eight unaligned floats, compiled to the target's SIMD instructions.
 using Eight = float __attribute__((vector_size(32), aligned(4), may_alias));
 constexpr int BLOCK = 8;  // registers of eight floats
 inline const Eight* eights(const float* p) { return reinterpret_cast<const Eight*>(p); }
@@ -106,16 +106,16 @@ NnueModel::NnueModel(NnueInputs inputs, std::uint64_t seed, int threads)
         gradient.has_seen.resize(n_inputs);
         gradient.layers.resize(LAYERS);
     }
-    // Where it begins (Nasu 2018's program): activations around one half, so that all are open.
+    // Initial weights as in Nasu 2018's trainer: activations around 0.5, where none is clipped.
     std::mt19937_64 random(seed);
     const auto fill = [&](float* to, std::size_t count, double deviation) {
         for (std::size_t i = 0; i < count; ++i) {
-            // Of the same variance as a normal one, and the same from every standard library.
+            // Uniform with the given deviation; unlike std::normal_distribution, portable.
             const double uniform = double(random() >> 11) * 0x1p-53;
             to[i] = float((2 * uniform - 1) * std::sqrt(3.0) * deviation);
         }
     };
-    // Shared rows only: what an input is on its own begins at nothing.
+    // HalfKP: only shared rows of pieces are drawn; the inputs' own rows start at 0.
     const std::size_t first = inputs == NnueInputs::K_P ? 0 : std::size_t(FIRST_SHARED) * HALF;
     const std::size_t drawn = inputs == NnueInputs::K_P ? rows_ : BONA_PIECES;
     fill(&parameters_[first], drawn * HALF, 0.1 / std::sqrt(double(BONA_LIST)));
@@ -191,7 +191,7 @@ NnueModel::Found NnueModel::find(const NnueData::Sample& sample, bool is_mirrore
 }
 
 void NnueModel::prepare(const NnueData& data, NnueBatch batch) {
-    if (inputs_ == NnueInputs::K_P) {  // few rows: all take part
+    if (inputs_ == NnueInputs::K_P) {  // few rows: mark all as used
         const std::size_t n = gradients_[0].has_seen.size();
         parallel_for(n, threads_, [&](std::size_t thread, std::size_t begin, std::size_t end) {
             for (std::size_t input = begin; input < end; ++input) {
@@ -239,7 +239,7 @@ void NnueModel::prepare(const NnueData& data, NnueBatch batch) {
     round(WEIGHTS3, HIDDEN, OUTPUT_SCALE / NNUE_ONE);
 }
 
-void NnueModel::forget() {
+void NnueModel::clear_seen() {
     for (ThreadGradient& gradient : gradients_) {
         for (int input : gradient.seen) gradient.has_seen[std::size_t(input)] = 0;
         gradient.seen.clear();
@@ -280,7 +280,7 @@ void NnueModel::forward(const Found& found, Activations& a) const {
     a.logit = p[BIAS3] + dot_hidden(a.h2, p + WEIGHTS3);
 }
 
-// slope: of the loss by the logit.
+// slope: d loss / d logit.
 void NnueModel::backward(const Found& found, Activations& a, float slope,
                          ThreadGradient& gradient) const {
     const float* p = used_.data();
@@ -328,7 +328,7 @@ std::vector<float> NnueModel::logits(const NnueData& data, NnueBatch batch) {
             found[i] = a.logit;
         }
     });
-    forget();
+    clear_seen();
     return found;
 }
 
@@ -346,26 +346,21 @@ NnueLoss NnueModel::add_up(const NnueData& data, NnueBatch batch, const LossSett
                          const LossTerms terms =
                              loss_terms(double(a.logit) * settings.scale_cp,
                                         double(sample.teacher_cp), double(sample.result), settings);
-                         own.loss.result += terms.result;
-                         own.loss.teacher += terms.teacher;
-                         own.loss.result_floor += terms.result_floor;
-                         own.loss.teacher_floor += terms.teacher_floor;
+                         own.loss.add(terms);
                          backward(found, a, float(terms.slope / double(batch.size())), own);
                      }
                  });
     NnueLoss sum;
     for (const ThreadGradient& own : gradients_) {
-        sum.result += own.loss.result;
-        sum.teacher += own.loss.teacher;
-        sum.result_floor += own.loss.result_floor;
-        sum.teacher_floor += own.loss.teacher_floor;
+        sum.add(own.loss);
     }
     return sum;
 }
 
 template <class Visit>
 void NnueModel::each_part(const Visit& visit) {
-    // Rows of inputs; each is its first thread's to add up, who passes it on to shared rows.
+    // Rows of inputs: the first thread that has seen an input sums its gradients over all threads
+    // and adds the sum to the shared rows.
     const auto n_inputs = gradients_[0].has_seen.size();
     run_threads(threads_, [&](std::size_t thread) {
         ThreadGradient& own = gradients_[thread];
@@ -389,7 +384,7 @@ void NnueModel::each_part(const Visit& visit) {
             std::fill_n(sum, HALF, 0.0f);
         }
     });
-    forget();
+    clear_seen();
     // Shared rows, then the layers.
     parallel_for(rows_ - n_inputs, threads_, [&](std::size_t, std::size_t begin, std::size_t end) {
         for (std::size_t r = n_inputs + begin; r < n_inputs + end; ++r) {
@@ -422,10 +417,7 @@ NnueLoss NnueModel::loss(const NnueData& data, NnueBatch batch, const LossSettin
         const LossTerms terms =
             loss_terms(double(found[i]) * settings.scale_cp, double(sample.teacher_cp),
                        double(sample.result), settings);
-        sum.result += terms.result;
-        sum.teacher += terms.teacher;
-        sum.result_floor += terms.result_floor;
-        sum.teacher_floor += terms.teacher_floor;
+        sum.add(terms);
     }
     return sum;
 }
@@ -456,7 +448,7 @@ NnueLoss NnueModel::step(const NnueData& data, NnueBatch batch, const LossSettin
             p[i] = keep * p[i] - rate * m[i] / (std::sqrt(v[i] * unbias) + epsilon);
         }
     });
-    // What the engine's int8 can hold.
+    // Clips the weights to the range of the engine's int8.
     float* p = layers();
     const auto limit = [&](std::size_t begin, std::size_t count, float most) {
         for (std::size_t i = begin; i < begin + count; ++i) p[i] = std::clamp(p[i], -most, most);
@@ -487,7 +479,7 @@ NnueParameters NnueModel::quantised() const {
         q.ft_biases.push_back(
             std::int16_t(rounded(double(p[BIAS + i]) * NNUE_ONE, INT16_MAX, "a bias")));
     }
-    // Shifting rounds down; half a unit makes it round to the nearest.
+    // The engine's shift rounds down; adding half a unit rounds to nearest.
     constexpr double HALF_UNIT = HIDDEN_SCALE / 2;
     const auto layer = [&](std::size_t weights, std::size_t biases, int inputs, std::int8_t* w,
                            std::int32_t* b) {

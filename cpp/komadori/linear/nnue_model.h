@@ -1,18 +1,18 @@
-// NNUE in float, as it is learnt: activations of 0..1 where the engine has 0..127.
+// NNUE in float, for training: activations in 0..1, which are 0..127 in the engine.
 //
-// All parameters stand in one vector, and so do their gradient and moments:
+// All parameters are in one vector; so are the gradient and the moments:
 //
-//   rows     [rows][256]   of the feature transformer: one per input, and for HalfKP behind them
-//                          the rows that inputs share (factorised, Nasu 2018): 1,548 of the piece
-//                          whatever the king's square, 81 of the king's square, 5,202 of a piece
-//                          on the board by its distance from the king (18 kinds x 17 x 17).
-//                          An input's effective row is its own plus those it shares; that sum is
-//                          what the file holds.
+//   rows     [rows][256]   of the feature transformer: one per input, and for HalfKP also rows
+//                          shared by inputs (factorisation, Nasu 2018): 1,548 of the piece for any
+//                          king square, 81 of the king's square, 5,202 of a piece on the board by
+//                          its displacement from the king (18 kinds x 17 x 17). An input's
+//                          effective row, which the file stores, is the sum of its own row and the
+//                          rows it shares.
 //   bias     [256]
 //   weights1 [512][32], biases1 [32], weights2 [32][32], biases2 [32], weights3 [32], bias3 [1]
 //            ([input][output])
 //
-// The output is a logit: 600 of it are centipawns.
+// The output is a logit; 1 is ELMO_SCALE_CP centipawns.
 #pragma once
 
 #include <cstdint>
@@ -25,16 +25,16 @@
 
 namespace komadori::linear {
 
-// Positions with what is to be learnt of them, all of the side to move's view.
+// Training positions with their targets, from the side to move's view.
 class NnueData {
   public:
     struct Sample {
-        BonaList pieces;  // as the side to move sees them
+        BonaList pieces;  // the side to move's view
         Square own_king, enemy_king;
         float teacher_cp, result;
     };
 
-    // Throws std::invalid_argument where the lengths differ, the rules' errors for a bad hcp.
+    // Throws std::invalid_argument if lengths differ, RulesError for an invalid hcp.
     NnueData(std::span<const Hcp> hcps, std::span<const float> teacher_cp,
              std::span<const float> result, int threads);
     std::size_t size() const { return samples_.size(); }
@@ -44,13 +44,20 @@ class NnueData {
     std::vector<Sample> samples_;
 };
 
-// Which samples make up a batch: their numbers, and MIRRORED where the board is to be turned left
-// to right.
+// The sample indices of a batch; NNUE_MIRRORED set: mirrored left to right.
 using NnueBatch = std::span<const std::uint32_t>;
 constexpr std::uint32_t NNUE_MIRRORED = 1u << 31;
 
 struct NnueLoss {  // sums over a batch
     double result = 0, teacher = 0, result_floor = 0, teacher_floor = 0;
+
+    template <class Terms>  // NnueLoss or LossTerms
+    void add(const Terms& terms) {
+        result += terms.result;
+        teacher += terms.teacher;
+        result_floor += terms.result_floor;
+        teacher_floor += terms.teacher_floor;
+    }
 };
 
 struct Adam {
@@ -63,37 +70,37 @@ class NnueModel {
 
     NnueInputs inputs() const { return inputs_; }
     int threads() const { return threads_; }
-    // What a model takes while it learns.
+    // Memory of a model during training.
     static std::size_t bytes(NnueInputs inputs, int threads);
 
     std::vector<float>& parameters() { return parameters_; }
     std::vector<float>& first_moments() { return first_; }
     std::vector<float>& second_moments() { return second_; }
     std::int64_t steps = 0;
-    // Work with weights and activations as the engine will round them; gradients go through the
-    // rounding as if it weren't there.
+    // Quantisation-aware training: weights and activations are rounded as in the engine, gradients
+    // pass straight through.
     bool rounds = false;
 
     std::vector<float> logits(const NnueData& data, NnueBatch batch);
     NnueLoss loss(const NnueData& data, NnueBatch batch, const LossSettings& settings);
-    // The gradient of the batch's mean loss, and its loss.
+    // The gradient of the batch's mean loss; `loss` gets the sums.
     std::vector<float> gradient(const NnueData& data, NnueBatch batch, const LossSettings& settings,
                                 NnueLoss& loss);
-    // One step of Adam; rows that no sample has stay as they are, moments included.
+    // One step of sparse Adam: rows that no sample uses keep their weights and moments.
     NnueLoss step(const NnueData& data, NnueBatch batch, const LossSettings& settings,
                   const Adam& adam);
-    // Rounded to the engine's integers.
+    // The parameters rounded to the engine's integers.
     NnueParameters quantised() const;
 
   private:
-    struct ThreadGradient {                  // summed by one thread
-        std::vector<float> rows;             // [rows][256], 0 where not touched
+    struct ThreadGradient {                  // gradient sum of one thread
+        std::vector<float> rows;             // [rows][256], 0 where unused
         std::vector<std::uint8_t> has_seen;  // [inputs]
-        std::vector<int> seen;               // those inputs
+        std::vector<int> seen;               // the inputs with has_seen
         std::vector<float> layers;           // from `bias` on
         NnueLoss loss;
     };
-    struct Found {  // the inputs of a sample that are 1, [0] the side to move's view
+    struct Found {  // the active inputs of a sample; of[0]: the side to move's view
         int of[2][BONA_LIST + 2];
         int count;
     };
@@ -111,9 +118,9 @@ class NnueModel {
     Found find(const NnueData::Sample& sample, bool is_mirrored) const;
     void forward(const Found& found, Activations& a) const;
     void backward(const Found& found, Activations& a, float slope, ThreadGradient& gradient) const;
-    // Notes which inputs a batch has and brings their effective rows up to date.
+    // Collects the inputs of a batch and computes their effective rows.
     void prepare(const NnueData& data, NnueBatch batch);
-    void forget();
+    void clear_seen();
     // Whether no thread before this one has seen the input.
     bool is_first(std::size_t thread, int input) const {
         for (std::size_t t = 0; t < thread; ++t) {
@@ -122,7 +129,7 @@ class NnueModel {
         return true;
     }
     NnueLoss add_up(const NnueData& data, NnueBatch batch, const LossSettings& settings);
-    // Calls visit(offset, gradient, count) for all parameters that the batch has, in threads.
+    // Calls visit(offset, gradient, count) for all parameters that the batch uses, on all threads.
     template <class Visit>
     void each_part(const Visit& visit);
 
@@ -130,8 +137,8 @@ class NnueModel {
     int threads_;
     std::size_t rows_;
     std::vector<float> parameters_, first_, second_;
-    std::vector<float> folded_;  // effective rows, [inputs][256]; of those that a batch has
-    std::vector<float> used_;    // the layers as they are or rounded
+    std::vector<float> folded_;  // effective rows, [inputs][256]; valid for the batch's inputs
+    std::vector<float> used_;    // the layers' parameters, rounded if `rounds`
     std::vector<ThreadGradient> gradients_;
 };
 

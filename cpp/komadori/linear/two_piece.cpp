@@ -7,7 +7,7 @@
 namespace komadori::linear {
 namespace {
 
-// Where each type begins in a hand's features, and how many there are of it.
+// Offset of each type within a hand's features.
 constexpr int FIRST_IN_HAND[8] = {0, 0, 18, 22, 26, 34, 36, 30};
 
 constexpr PieceType IN_HAND[HAND_FEATURES] = {
@@ -22,7 +22,7 @@ static_assert([] {
     return true;
 }());
 
-// The sum of a feature's pairs with all pieces; its own with itself counts where it is in hand.
+// The sum of a feature's pairs with all pieces, including itself (0 on the board).
 std::int32_t row_sum(const std::int16_t* row, const FeatureList& list) {
     std::int32_t sum = 0;
     for (Feature a : list) sum += row[a];
@@ -83,8 +83,7 @@ TwoPieceWeights::TwoPieceWeights(std::span<const std::int16_t> pairs,
 }
 
 std::int32_t pair_sum(const TwoPieceWeights& weights, const FeatureList& list) {
-    // Every pair is met twice and a piece in hand meets itself once: half of it all, and half of
-    // the pieces in hand once more.
+    // `twice` counts every pair twice and every piece in hand with itself once.
     std::int32_t twice = 0, own = 0;
     for (Feature a : list) {
         twice += row_sum(weights.row(a), list);
@@ -117,7 +116,7 @@ void TwoPieceEvaluator::reset(const Position& position) {
     frames_[0] = {.sum = pair_sum(*weights_, list_), .material = material(*weights_, position)};
 }
 
-void TwoPieceEvaluator::note(Frame& frame, int piece, Feature after) {
+void TwoPieceEvaluator::record_change(Frame& frame, int piece, Feature after) {
     Feature& feature = list_[std::size_t(piece)];
     frame.change[frame.changes++] = {std::uint8_t(piece), feature, after};
     feature = after;
@@ -132,19 +131,19 @@ void TwoPieceEvaluator::push(const Position& position, Move m) {
     Score gain = 0;
     if (m.is_drop()) {
         const PieceType t = m.dropped();
-        note(frame, numbers_[hand_feature(us, t, position.hand(us, t))],
-             board_feature(make_piece(us, t), m.to()));
+        record_change(frame, numbers_[hand_feature(us, t, position.hand(us, t))],
+                      board_feature(make_piece(us, t), m.to()));
     } else {
         if (const PieceType taken = m.captured(); taken != NO_PIECE_TYPE) {
             const PieceType held = base_type(taken);
-            note(frame, numbers_[board_feature(make_piece(opponent(us), taken), m.to())],
-                 hand_feature(us, held, position.hand(us, held) + 1));
+            record_change(frame, numbers_[board_feature(make_piece(opponent(us), taken), m.to())],
+                          hand_feature(us, held, position.hand(us, held) + 1));
             gain += weights_->piece_value(taken) + weights_->piece_value(held);
         }
         const PieceType before = m.moved();
         const PieceType after = m.is_promotion() ? promoted_type(before) : before;
-        note(frame, numbers_[board_feature(make_piece(us, before), m.from())],
-             board_feature(make_piece(us, after), m.to()));
+        record_change(frame, numbers_[board_feature(make_piece(us, before), m.from())],
+                      board_feature(make_piece(us, after), m.to()));
         gain += weights_->piece_value(after) - weights_->piece_value(before);
     }
     frame.material = frames_[std::size_t(top_)].material + (us == BLACK ? gain : -gain);
@@ -170,7 +169,7 @@ Score TwoPieceEvaluator::value(const Position& position) {
     int known = top_;
     while (frames_[std::size_t(known)].sum == UNKNOWN) --known;
     if (known < top_) {
-        // The list as it was there, then forward again.
+        // Rewinds the list to frame `known`, then updates forward.
         FeatureList list = list_;
         for (int f = top_; f > known; --f) {
             const Frame& frame = frames_[std::size_t(f)];

@@ -1,4 +1,4 @@
-// shogi686's evaluation: every pair of pieces, wherever they stand, has a weight (docs/sources.md,
+// shogi686's evaluation: a weight for every pair of pieces by their squares (docs/sources.md,
 // shogi686).
 //
 //   E = material + (1/32) * (sum over i < j of w[a_i][a_j] + sum over hand pieces of w[a_i][a_i])
@@ -8,10 +8,10 @@
 //   0 .. 37      Black's hand: pawn 1..18, lance 1..4, knight, silver, gold 1..4, bishop 1..2,
 //                rook 1..2; three pawns in hand are the features pawn 1, pawn 2 and pawn 3
 //   38 .. 75     White's hand
-//   76 .. 1695   the board: 76 + 81 * kind + square, ten kinds a colour: pawn, lance, knight,
-//                silver, gold and all that move as a gold, bishop, rook, horse, dragon, king
+//   76 .. 1695   the board: 76 + 81 * kind + square, ten kinds per colour: pawn, lance, knight,
+//                silver, gold and pieces that move like it, bishop, rook, horse, dragon, king
 //
-// The whole square of pairs is stored, w[a][b] = w[b][a], so that a row serves a moving piece.
+// The full matrix of pairs is stored, w[a][b] = w[b][a], so that a moved piece reads one row.
 #pragma once
 
 #include <array>
@@ -26,17 +26,17 @@ namespace komadori::linear {
 
 using alphabeta::Score;
 
-constexpr int HAND_FEATURES = 38;  // of one colour
+constexpr int HAND_FEATURES = 38;  // per colour
 constexpr int FIRST_ON_BOARD = 2 * HAND_FEATURES;
-constexpr int KINDS = 10;  // of one colour
+constexpr int KINDS = 10;  // per colour
 constexpr int FEATURES = FIRST_ON_BOARD + 2 * KINDS * SQUARES;
 constexpr int PIECES = 40;
-constexpr int WEIGHT_UNITS = 32;  // of a centipawn
+constexpr int WEIGHT_UNITS = 32;  // units per centipawn
 
 using Feature = std::uint16_t;
-constexpr Feature NO_FEATURE = FEATURES;  // fills up the list where pieces are missing
+constexpr Feature NO_FEATURE = FEATURES;  // padding of a list
 
-// Kinds by piece type; in a hand those of the seven types that can be held come first.
+// Kinds of pieces on the board.
 enum Kind : std::uint8_t {
     PAWN_KIND,
     LANCE_KIND,
@@ -67,38 +67,38 @@ constexpr int kind_on_board(Feature a) {  // 0..19: Black's kinds, then White's
 }
 constexpr Square square_of(Feature a) { return Square((a - FIRST_ON_BOARD) % SQUARES); }
 
-// Mirrored left to right; a hand stays.
+// Mirrored left to right; a piece in hand is unchanged.
 Feature mirrored(Feature a);
-// Turned by 180 degrees, the colours swapped.
+// Rotated by 180 degrees with colours swapped.
 Feature swapped(Feature a);
 
-// The features of a position's pieces, NO_FEATURE where it has fewer than 40.
+// The features of a position's pieces, padded with NO_FEATURE if there are fewer than 40.
 using FeatureList = std::array<Feature, PIECES>;
 FeatureList features_of(const Position& position);
 
 class TwoPieceWeights {
   public:
-    // pairs: [FEATURES][FEATURES], symmetric, and 0 where a board feature meets itself.
-    // material: centipawns by piece type. Throws std::invalid_argument.
+    // pairs: [FEATURES][FEATURES], symmetric, with 0 on the diagonal of board features.
+    // piece_values: centipawns by piece type. Throws std::invalid_argument.
     TwoPieceWeights(std::span<const std::int16_t> pairs, const std::array<Score, 16>& piece_values);
 
     const std::int16_t* row(Feature a) const { return &table_[std::size_t(a) * ROW]; }
     Score piece_value(PieceType t) const { return piece_values_[t]; }
 
   private:
-    static constexpr std::size_t ROW = 1704;  // FEATURES, NO_FEATURE's zero and padding
+    static constexpr std::size_t ROW = 1704;  // FEATURES, a zero for NO_FEATURE, padding
     std::vector<std::int16_t> table_;
     std::array<Score, 16> piece_values_;
 };
 
-// Of the whole list, in units of 1/32 centipawn, Black's view, without material.
+// The full sum over a list, in units of 1/32 centipawn, Black's view, without material.
 std::int32_t pair_sum(const TwoPieceWeights& weights, const FeatureList& list);
 Score material(const TwoPieceWeights& weights, const Position& position);
 // Black's view.
 Score evaluate(const TwoPieceWeights& weights, const Position& position);
 
-// An alphabeta::Evaluator. push only notes which features change; value works the sums out, from
-// the nearest position behind whose sum is known.
+// An alphabeta::Evaluator. push only records which features change; value updates the sum from the
+// nearest earlier frame with a known sum.
 class TwoPieceEvaluator {
   public:
     using Weights = TwoPieceWeights;
@@ -114,21 +114,21 @@ class TwoPieceEvaluator {
   private:
     static constexpr std::int32_t UNKNOWN = INT32_MIN;
     struct Change {
-        std::uint8_t piece;  // number in the list
+        std::uint8_t piece;  // index in the list
         Feature before, after;
     };
     struct Frame {
-        std::int32_t sum = 0;  // of pairs, or UNKNOWN
+        std::int32_t sum = 0;  // pair_sum(), or UNKNOWN
         Score material = 0;
         int changes = 0;
-        Change change[2] = {};  // from the frame below: the piece captured, then the one moved
+        Change change[2] = {};  // since the previous frame: the captured piece, then the moved one
     };
 
-    void note(Frame& frame, int piece, Feature after);
+    void record_change(Frame& frame, int piece, Feature after);
 
     const TwoPieceWeights* weights_;
     FeatureList list_;
-    std::array<std::uint8_t, FEATURES + 1> numbers_;  // where in the list a feature stands
+    std::array<std::uint8_t, FEATURES + 1> numbers_;  // index in the list by feature
     std::array<Frame, alphabeta::MAX_PUSHES + 1> frames_;
     int top_ = 0;
 };

@@ -3,7 +3,7 @@
 namespace komadori {
 namespace {
 
-// From where a piece that doesn't slide may give check in one move, itself or promoted, on an
+// The squares from which a non-sliding piece can give check in one move, promoting or not, on an
 // empty board: [colour][type][king's square].
 struct CheckOrigins {
     Bitboard from[2][16][SQUARES];
@@ -82,8 +82,8 @@ class CheckGenerator {
             [&](Square s) { write(T, s, step_attacks(US, T, s), checking, promoted_checking); });
     }
 
-    // The moves of the piece on `from` to those squares of `reach` that give check: `checking` as
-    // it is, `promoted_checking` promoted, any off the line that it uncovers.
+    // Writes the checks by the piece on `from`: to squares of `reach` in `checking` unpromoted, in
+    // `promoted_checking` promoted, and off the line of a discovered check to any.
     void write(PieceType t, Square from, const Bitboard& reach, const Bitboard& checking,
                const Bitboard& promoted_checking) {
         Bitboard targets = reach.without(p_.pieces(US));
@@ -146,7 +146,7 @@ class CheckGenerator {
     Move* out_;
     Square king_, own_king_;
     Bitboard all_, pinned_, uncovering_;
-    // From where a gold, bishop, rook or lance checks.
+    // The squares from which a gold, bishop, rook or lance gives check.
     Bitboard gold_, diagonal_, straight_, lance_;
 };
 

@@ -5,8 +5,8 @@
 
 namespace komadori {
 
-// Every legal move that gives check, non-promotions included; none where the other side has no
-// king. `moves` must have room for MAX_LEGAL_MOVES; returns how many.
+// Writes every legal move that gives check, non-promotions included, and returns the number; 0 if
+// the opponent has no king. `moves` must have room for MAX_LEGAL_MOVES.
 int checking_moves(const Position& position, Move* moves);
 
 }  // namespace komadori

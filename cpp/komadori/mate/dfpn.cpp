@@ -15,15 +15,15 @@ namespace {
 constexpr std::size_t CHILDREN_ROOM = std::size_t(1) << 17;
 constexpr std::uint64_t NODES_BETWEEN_CLOCKS = 1024;
 constexpr std::uint64_t UNPACED_NODES = 100'000;
-constexpr std::chrono::milliseconds NAP{1};  // so soon `stop` is heard in a rest
+constexpr std::chrono::milliseconds NAP{1};  // interval at which a pause polls `stop`
 
 bool is_far_check(const Position& p, Color defender) {
-    Bitboard giving = p.checkers();
-    if (giving.none() || giving.more_than_one()) return false;
-    return is_far(relation(giving.first(), p.king(defender)));
+    Bitboard checking = p.checkers();
+    if (checking.none() || checking.more_than_one()) return false;
+    return is_far(relation(checking.first(), p.king(defender)));
 }
 
-// Whether the move, not a promotion, is also one as a promotion that can only serve more.
+// Whether the same move promoted is legal and dominates this non-promotion.
 bool has_better_promotion(Move m, Color c) {
     Bitboard zone = far_ranks(c, 3);
     if (!zone.has(m.to()) && !zone.has(m.from())) return false;
@@ -39,8 +39,8 @@ bool has_better_promotion(Move m, Color c) {
     }
 }
 
-// How many children of a position in check are open from the start: its moves, all drops on a
-// square as one and a promotion with the weaker move without.
+// The initial proof number of a position in check: its replies, with all drops on a square counted
+// as one, and a promotion and its dominated non-promotion as one.
 int count_answers(const Position& p) {
     Move moves[MAX_LEGAL_MOVES];
     int n = p.legal_moves(moves), count = 0;
@@ -59,7 +59,7 @@ int count_answers(const Position& p) {
 
 Search::Search(Table& table) : table_(table) {
     path_.resize(MAX_DEPTH + 2);
-    // Left as the system gives it: a short search touches little of it.
+    // Uninitialised: a short search touches little of it.
     children_.reset(static_cast<Child*>(std::malloc(CHILDREN_ROOM * sizeof(Child))));
     if (!children_) throw std::bad_alloc();
 }
@@ -71,7 +71,7 @@ void Search::begin(const Budget& budget, const std::vector<std::uint64_t>& forbi
     exact_hands_ = !forbidden_.empty();
     aborted_ = false;
     nodes_ = next_look_at_clock_ = 0;
-    rested_ = std::chrono::steady_clock::now();
+    paused_ = std::chrono::steady_clock::now();
 }
 
 std::uint64_t Search::key_at(const Position& position, int plies_left) const {
@@ -86,23 +86,23 @@ bool Search::out_of_budget() {
         next_look_at_clock_ = nodes_ + NODES_BETWEEN_CLOCKS;
         const auto now = std::chrono::steady_clock::now();
         if (now >= budget_.deadline) return aborted_ = true;
-        if (budget_.share < 1.0) rest(now);
+        if (budget_.share < 1.0) pause(now);
     }
     return false;
 }
 
-// Sleeps until the time worked since the last rest is the search's share of the whole.
-void Search::rest(std::chrono::steady_clock::time_point now) {
+// Sleeps so that the search uses the fraction budget_.share of the time since the last pause.
+void Search::pause(std::chrono::steady_clock::time_point now) {
     if (nodes_ > UNPACED_NODES) {
-        const std::chrono::duration<double, std::nano> pause =
-            (now - rested_) * (1.0 / budget_.share - 1.0);
-        const auto end = now + std::chrono::nanoseconds(std::int64_t(pause.count()));
+        const std::chrono::duration<double, std::nano> idle =
+            (now - paused_) * (1.0 / budget_.share - 1.0);
+        const auto end = now + std::chrono::nanoseconds(std::int64_t(idle.count()));
         while (now < end && !(budget_.stop && budget_.stop->load(std::memory_order_relaxed))) {
             std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(end - now, NAP));
             now = std::chrono::steady_clock::now();
         }
     }
-    rested_ = now;
+    paused_ = now;
 }
 
 int Search::find_loop(std::uint64_t key, Hand hand) const {
@@ -179,7 +179,8 @@ void Search::store(const Value& value, std::uint64_t work) {
     place->plies = value.plies;
 }
 
-// Of a mate on the board: what the attacker must hold so that the defender doesn't.
+// Proof pieces of a mated position: the pieces that the attacker must hold so that the defender has
+// none to interpose.
 Hand Search::mate_hand() const {
     Hand needed;
     Color defender = opponent(attacker_);
@@ -191,7 +192,7 @@ Hand Search::mate_hand() const {
     return needed;
 }
 
-// Where no check is left: all of what the attacker holds any of.
+// Disproof pieces of a position without checks: all pieces of every type that the attacker holds.
 Hand Search::no_check_hand() const {
     Hand held = position_.hand(attacker_), most;
     Hand all = held + position_.hand(opponent(attacker_));
@@ -201,7 +202,7 @@ Hand Search::no_check_hand() const {
     return most;
 }
 
-// Lists the moves of the position in children_; -1 if there is no room.
+// Appends the moves of the position to children_ and returns their number; -1 if there is no room.
 template <bool ATTACKER>
 int Search::list_children() {
     Move moves[MAX_LEGAL_MOVES];
@@ -209,8 +210,8 @@ int Search::list_children() {
     if (children_end_ + std::size_t(n) > CHILDREN_ROOM) return -1;
     Child* children = &children_[children_end_];
     Color us = position_.turn();
-    // What is likely to settle the position comes first: a check that takes the piece just moved
-    // (an interposition, mostly), an answer that takes a checker.
+    // Moves likely to decide the position come first: a check that captures the piece just moved
+    // (mostly an interposition), a reply that captures the checker.
     Square last_to = depth_ ? position_.path_move(position_.path_length() - 1).to() : NO_SQUARE;
     std::stable_partition(moves, moves + n, [&](Move m) {
         return ATTACKER ? m.to() == last_to : m.captured() != NO_PIECE_TYPE;
@@ -242,7 +243,7 @@ int Search::list_children() {
     return kept;
 }
 
-// A first value for a child, from the table or by looking one ply ahead.
+// Initialises a child's value from the table or by looking one ply ahead.
 template <bool ATTACKER>
 void Search::evaluate(Child& child) {
     child.is_known = true;
@@ -279,7 +280,7 @@ void Search::evaluate(Child& child) {
     child.plies = value.plies;
 }
 
-// The value of a position of which every child needed is settled.
+// The value of a position whose children decide it.
 template <bool ATTACKER>
 void Search::conclude(const Child* children, int n, Value& value) {
     Hand held = position_.hand(attacker_);
@@ -354,19 +355,22 @@ void Search::visit(std::uint32_t limit_pn, std::uint32_t limit_dn, Value& value)
 
     Child* children = &children_[first];
     for (;;) {
-        // The number that the better of the children's decides, and the one that adds up.
+        // pn of the attacker's node (dn of the defender's) is the minimum over the children; the
+        // other number adds up: here the maximum plus one per other open child.
         std::uint32_t least = INFINITE, second = INFINITE, most = 0;
         int best = -1, open = 0;
-        bool settled = false;
+        bool is_decided = false;
         for (int i = 0; i < n; ++i) {
             Child& c = children[i];
-            auto spent = [](const Child& other) { return (ATTACKER ? other.dn : other.pn) == 0; };
-            if (c.after >= 0 && !(children[c.after].is_known && spent(children[c.after]))) continue;
+            auto failed = [](const Child& other) { return (ATTACKER ? other.dn : other.pn) == 0; };
+            if (c.after >= 0 && !(children[c.after].is_known && failed(children[c.after]))) {
+                continue;
+            }
             if (!c.is_known) evaluate<ATTACKER>(c);
-            if (spent(c)) continue;
+            if (failed(c)) continue;
             std::uint32_t own = ATTACKER ? c.pn : c.dn, other = ATTACKER ? c.dn : c.pn;
             if (own == 0) {
-                settled = true;
+                is_decided = true;
                 break;
             }
             ++open;
@@ -379,7 +383,7 @@ void Search::visit(std::uint32_t limit_pn, std::uint32_t limit_dn, Value& value)
                 second = std::min(second, own);
             }
         }
-        if (settled || open == 0) {
+        if (is_decided || open == 0) {
             conclude<ATTACKER>(children, n, value);
             break;
         }

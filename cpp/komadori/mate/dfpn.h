@@ -1,13 +1,13 @@
-// Depth-first proof-number search (df-pn: Nagai 2002) for a mate by checks alone.
+// Depth-first proof-number search (df-pn: Nagai 2002) for a mate by continuous checks.
 //
-// Proofs and disproofs are kept with the least and the most hand they hold for, and serve every
-// hand beyond (hand dominance: with the same board, more in the attacker's hand is less in the
-// defender's). A position that repeats one of the path, the attacker holding no more, brings the
-// attacker nothing: there the line counts as failed. A disproof that rests on such a repetition
-// is true only where the repeated positions are on the path (the graph-history interaction
-// problem: Kishimoto and Mueller 2004), so it is kept with the stretch of path it rests on, and
-// becomes a plain disproof at the position which the stretch begins with. A proof never rests on
-// a repetition: the positions of a mate in the fewest moves don't repeat.
+// Proofs are stored with the smallest and disproofs with the largest attacker's hand for which they
+// hold (proof and disproof pieces), and apply to every hand that dominates: on the same board, more
+// in the attacker's hand means less in the defender's. A position that repeats one of the path with
+// no more in the attacker's hand counts as a failed line. A disproof that depends on such a
+// repetition holds only while the repeated positions are on the path (the graph-history interaction
+// problem: Kishimoto and Mueller 2004). It is stored with the segment of the path that it depends
+// on, and becomes unconditional at the first position of that segment. A proof never depends on a
+// repetition: positions of a shortest mate don't repeat.
 #pragma once
 
 #include <array>
@@ -27,12 +27,11 @@ constexpr int MAX_DEPTH = 1600;  // plies; deeper lines count as unknown
 constexpr int NO_LOOP = MAX_DEPTH + 1;
 constexpr int BEYOND_DEPTH = -1;  // as a loop: a line was cut off at MAX_DEPTH
 
-// What is known of a position.
 struct Value {
     std::uint32_t pn = 1;
     std::uint32_t dn = 1;
-    Hand hand;           // as in Entry
-    int loop = NO_LOOP;  // of a disproof: the depth of the first position of the path it rests on
+    Hand hand;                // as in Entry
+    int loop = NO_LOOP;       // of a disproof: depth of the first path position that it depends on
     std::uint16_t plies = 0;  // of a proof
     std::uint16_t move = 0;
 
@@ -45,7 +44,7 @@ struct Budget {
     std::uint64_t max_nodes = 0;  // 0: no limit
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     const std::atomic<bool>* stop = nullptr;
-    // Share of a CPU's time that the search may take once it has made UNPACED_NODES moves.
+    // Fraction of a CPU's time that the search may use after its first UNPACED_NODES moves.
     double share = 1.0;
 };
 
@@ -53,14 +52,14 @@ class Search {
   public:
     explicit Search(Table& table);
 
-    // Forgets everything. `forbidden`: keys of positions that count as failed when reached.
+    // Clears all results. `forbidden`: keys of positions that count as failed when reached.
     void begin(const Budget& budget, const std::vector<std::uint64_t>& forbidden);
     // Searches for a mate in at most plies_left plies (0: any number). The side to move attacks.
     Value solve(const Position& position, int plies_left);
-    // The proof known of this position, with the fewest plies; a Value of (1, 1) if none.
-    // `plies_left` as it was given to solve, less the plies made since.
+    // The shortest proof of this position in the table; a Value of (1, 1) if none. `plies_left` is
+    // that of solve() minus the plies made since.
     Value proof_of(const Position& position, Color attacker, int plies_left) const;
-    // Proves the position, of either side to move; for positions known to have a proof.
+    // Searches a position known to have a proof again, for either side to move.
     Value prove(const Position& position, Color attacker, int plies_left);
 
     std::uint64_t nodes() const { return nodes_; }
@@ -72,13 +71,13 @@ class Search {
         Hand hand;
         std::int16_t loop = 0;
         std::uint16_t plies = 0;
-        std::int16_t after = -1;  // hidden until that sibling is settled
+        std::int16_t after = -1;  // searched only after this sibling has failed
         bool is_known = false;
     };
     struct Step {  // a position of the path
         std::uint64_t key = 0;
         Hand hand;
-        std::uint64_t sum = 0;  // of the positions before it
+        std::uint64_t sum = 0;  // hash sum of the positions before it
     };
 
     template <bool ATTACKER>
@@ -96,7 +95,7 @@ class Search {
     int find_loop(std::uint64_t key, Hand hand) const;
     std::uint64_t key_at(const Position& position, int plies_left) const;
     bool out_of_budget();
-    void rest(std::chrono::steady_clock::time_point now);
+    void pause(std::chrono::steady_clock::time_point now);
 
     Hand mate_hand() const;
     Hand no_check_hand() const;
@@ -111,15 +110,15 @@ class Search {
     bool exact_hands_ = false;
     std::uint64_t nodes_ = 0;
     std::uint64_t next_look_at_clock_ = 0;
-    std::chrono::steady_clock::time_point rested_;
+    std::chrono::steady_clock::time_point paused_;
     std::vector<std::uint64_t> forbidden_;
     std::vector<Step> path_;
     struct Free {
         void operator()(void* memory) const { std::free(memory); }
     };
-    std::unique_ptr<Child[], Free> children_;  // of each position of the path, one after the other
+    std::unique_ptr<Child[], Free> children_;  // a stack: the children of each path position
     std::size_t children_end_ = 0;
-    std::array<std::uint16_t, 4096> on_path_{};  // how many positions of the path have these bits
+    std::array<std::uint16_t, 4096> on_path_{};  // path positions by the low 12 bits of their keys
 };
 
 }  // namespace komadori::mate

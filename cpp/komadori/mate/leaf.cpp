@@ -7,7 +7,7 @@ namespace {
 
 Move find_mate(Position& p, int plies);
 
-// The side to move, which is in check, has no answer or is mated within `plies` after each.
+// Whether the side to move, in check, has no reply or is mated within `plies` after each.
 bool is_mated_within(Position& p, int plies) {
     if (plies < 2) return !p.has_legal_moves();
     Move moves[MAX_LEGAL_MOVES];
@@ -25,7 +25,7 @@ Move find_mate(Position& p, int plies) {
     if (Move m = p.mate_in_one(); plies < 3 || !m.is_none()) return m;
     Move moves[MAX_LEGAL_MOVES];
     int n = checking_moves(p, moves);
-    // Shorter mates first: they are common where there is one at all, and cheap.
+    // Shorter mates first: they are more common and cheaper to find.
     for (int length = 3; length <= plies; length += 2) {
         for (int i = 0; i < n; ++i) {
             p.do_move(moves[i]);

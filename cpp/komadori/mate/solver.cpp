@@ -14,7 +14,7 @@ using mate::Budget;
 using mate::Search;
 using mate::Value;
 
-// Keys that the path has three times: a fourth would end the game.
+// Keys that occur three times on the path: a fourth occurrence would end the game.
 std::vector<std::uint64_t> nearly_repeated(const Position& root) {
     std::vector<std::uint64_t> found;
     if (root.path_length() < 8) return found;
@@ -26,8 +26,9 @@ std::vector<std::uint64_t> nearly_repeated(const Position& root) {
     return found;
 }
 
-// The line of a proven position: the attacker's shortest proofs known, the defender's longest.
-// Proofs that the table lost are searched again. Nothing if the budget doesn't allow that.
+// The mating line of a proven position: the attacker follows the shortest proof in the table, the
+// defender the longest. Searches again for proofs that were overwritten; nullopt if the budget runs
+// out.
 std::optional<std::vector<Move>> mating_line(Search& search, const Position& root, int max_ply) {
     Position p = root;
     Color attacker = root.turn();

@@ -1,4 +1,4 @@
-// Whether the side to move mates by checks alone, and how.
+// Mate solver: mates by continuous checks.
 #pragma once
 
 #include <atomic>
@@ -15,33 +15,34 @@ enum class MateStatus : std::uint8_t { MATE, NO_MATE, UNKNOWN };
 
 struct MateLimits {
     std::uint64_t max_nodes = 0;  // moves made; 0: no limit
-    int max_ply = 0;              // the longest mate looked for; 0: any
+    int max_ply = 0;              // the longest mate to look for; 0: no limit
     std::int64_t time_ms = 0;     // 0: no limit
-    // Having found a mate, look for shorter ones until there is none within the limits.
+    // After a mate, look for shorter ones until none is found within the limits.
     bool shortest = false;
-    // Of a CPU's time after the first 100,000 moves, 0.01 to 1: for a solve beside a search.
+    // Fraction of a CPU's time after the first 100,000 moves, 0.01 to 1; for solving in the
+    // background of a search.
     double share = 1.0;
-    const std::atomic<bool>* stop = nullptr;  // set by anyone: the solve returns within 10 ms
+    const std::atomic<bool>* stop = nullptr;  // when set, the solve returns within 10 ms
 };
 
 struct MateResult {
     MateStatus status = MateStatus::UNKNOWN;
-    // Of a mate: checks and the answers that hold out longest in what was searched, to the mate
-    // itself, each legal; interpositions that only delay are moves like any other.
+    // The mating line: checks, and the replies that last longest among those searched, up to the
+    // mate. All moves are legal; futile interpositions are included.
     std::vector<Move> moves;
     std::uint64_t nodes = 0;
     bool is_shortest = false;  // proven that no mate is shorter
 };
 
-// One solve at a time; solvers share nothing, so each thread may have its own.
+// Not thread-safe; use one solver per thread.
 class MateSolver {
   public:
     explicit MateSolver(std::size_t table_bytes) : table_(table_bytes), search_(table_) {}
 
-    // Results don't depend on solves before. NO_MATE is of the rules, not of the limits, but with
-    // max_ply it says that there is none so short. The side to move may have no king; throws
-    // PositionError if the other has none. A position that the path of `root` holds three times
-    // counts as failed for the attacker.
+    // Results don't depend on earlier solves. NO_MATE is a proof (with max_ply, that there is no
+    // mate of that length); a limit reached gives UNKNOWN. The side to move may have no king;
+    // throws PositionError if the opponent has none. A position that occurs three times on the path
+    // of `root` counts as failed for the attacker.
     MateResult solve(const Position& root, const MateLimits& limits);
 
     std::size_t table_bytes() const { return table_.bytes(); }
@@ -52,7 +53,8 @@ class MateSolver {
     mate::Search search_;
 };
 
-// Whether the moves are legal from `root`, each of the attacker's a check, the last mate.
+// Whether the moves are legal from `root`, every move of the attacker is a check and the last one
+// is mate.
 bool is_mating_line(const Position& root, const std::vector<Move>& moves);
 
 }  // namespace komadori

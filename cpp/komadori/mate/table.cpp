@@ -13,7 +13,7 @@ constexpr std::size_t BUCKET_BYTES = Table::BUCKET * sizeof(Entry);
 constexpr std::size_t FIRST_BUCKETS = 1024;
 constexpr std::size_t LEAST_BUCKETS = 64;
 
-// What is lost with an entry: results before estimates, then by the work below.
+// Replacement priority: proofs and disproofs before estimates, then by the work below.
 int value(const Entry& e) { return e.work + (e.pn == 0 || e.dn == 0 ? 2 : 0); }
 
 }  // namespace
@@ -26,7 +26,7 @@ Table::Table(std::size_t bytes) {
 
 void Table::start_solve() {
     if (!memory_) {
-        // Zeroed pages that the system hands out as they are touched.
+        // The system maps zeroed pages on first touch.
         memory_.reset(std::calloc(bytes() + BUCKET_BYTES, 1));
         if (!memory_) throw std::bad_alloc();
         auto address = reinterpret_cast<std::uintptr_t>(memory_.get());

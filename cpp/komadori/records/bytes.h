@@ -1,4 +1,4 @@
-// Little-endian integers in byte strings, whatever the machine's order and alignment.
+// Little-endian integers in byte strings, independent of the machine's byte order and alignment.
 #pragma once
 
 #include <cstdint>

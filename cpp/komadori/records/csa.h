@@ -1,10 +1,10 @@
-// The CSA format (V1 to V3): text, one statement a line or several parted by commas.
+// The CSA format (V1 to V3): text, one or more statements per line, separated by commas.
 //
-// Read and written here: N+ N- $KEY: headers; PI, P1..P9, P+ P- placements; moves; T times;
-// % ends; 'comments. Of comments: `'*text` is the game's; `'** cp pv` after a move is the mover's
-// evaluation, in Black's view, and its line (floodgate); `'summary:`, `'black_rate:`,
+// Supported: N+ N- $KEY: headers; PI, P1..P9, P+ P- placements; moves; T times; % ends; 'comments.
+// Comments: `'*text` belongs to the game; `'** cp pv` after a move is the mover's evaluation, from
+// Black's view, and its principal variation (floodgate); `'summary:`, `'black_rate:`,
 // `'white_rate:` and `'KEY:value` before the moves are headers (shogi-server). Other comments are
-// passed over.
+// ignored.
 #pragma once
 
 #include <cstdint>
@@ -16,18 +16,17 @@
 
 namespace komadori {
 
-// Reads games from byte `begin` on until `max_games` are read or the bytes end; they are parted by
-// lines of "/" or each begun by a version, name or placement line. Every move is checked; a game
-// with a statement that isn't understood or a move that isn't legal becomes a fault. A last move
-// that isn't legal is taken for the reason of the %ILLEGAL_MOVE or %+-ILLEGAL_ACTION behind it, and
-// dropped. Any encoding that keeps ASCII bytes ASCII in lines (UTF-8, with or without a mark,
-// Shift-JIS). Texts: headers under the keys of header_key(); comments under ""; lines under "pv",
-// in USI.
+// Reads up to `max_games` games from byte `begin` on. Games are separated by "/" lines or start
+// with a version, name or placement line. Every move is checked; a game with an unknown statement
+// or an illegal move becomes a fault. An illegal last move before %ILLEGAL_MOVE or
+// %+-ILLEGAL_ACTION is dropped: it is the reason for that end. Accepts any encoding in which ASCII
+// bytes are ASCII within lines (UTF-8 with or without a BOM, Shift-JIS). Texts: headers under the
+// keys of HEADER_NAMES, comments under "", principal variations under "pv", in USI.
 GameTable read_csa(std::span<const std::uint8_t> bytes, std::size_t begin = 0,
                    std::size_t max_games = ALL);
 
 // Appends one game of the table as CSA V2.2, UTF-8, without the "/" between games.
-// Throws RecordError where a move isn't legal.
+// Throws RulesError for an illegal move.
 void write_csa(const GameTable& table, std::size_t game, std::string& out);
 
 }  // namespace komadori

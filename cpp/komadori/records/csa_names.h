@@ -1,4 +1,4 @@
-// The words of the CSA format.
+// The keywords of the CSA format.
 #pragma once
 
 #include <string_view>
@@ -15,8 +15,14 @@ constexpr PieceType piece_type(std::string_view name) {
     return NO_PIECE_TYPE;
 }
 
-// Who wins by an end, seen from the side to move.
+// The result of an end for the side to move.
 enum class Outcome : std::uint8_t { LOSS, WIN, DRAW, UNKNOWN };
+
+constexpr Winner winner_for(Outcome outcome, Color turn) {
+    if (outcome == Outcome::DRAW) return Winner::DRAW;
+    if (outcome == Outcome::UNKNOWN) return Winner::UNKNOWN;
+    return (outcome == Outcome::WIN) == (turn == BLACK) ? Winner::BLACK : Winner::WHITE;
+}
 
 struct EndName {
     std::string_view name;
@@ -46,8 +52,8 @@ struct SummaryName {
     End end;
 };
 
-// shogi-server's `'summary:NAME:black's name win|lose|draw:white's name ...`, and one name of
-// ours (adjudication). The first row of an End is the one written.
+// shogi-server's `'summary:NAME:black's name win|lose|draw:white's name ...`, and adjudication,
+// which is specific to komadori. The first row of an End is the one written.
 constexpr SummaryName SUMMARY_NAMES[] = {
     {"toryo", End::RESIGN},
     {"mate", End::MATE},
@@ -65,11 +71,11 @@ constexpr SummaryName SUMMARY_NAMES[] = {
 };
 
 struct HeaderName {
-    std::string_view csa;  // with all that stands before the value
+    std::string_view csa;  // everything before the value
     std::string_view key;
 };
 
-// Any other `$KEY:value` is the header KEY.
+// Any other `$KEY:value` has the key KEY.
 constexpr HeaderName HEADER_NAMES[] = {
     {"N+", "black"},
     {"N-", "white"},

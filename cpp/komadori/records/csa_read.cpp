@@ -16,9 +16,9 @@ using csa::Outcome;
 using std::string_view;
 
 constexpr string_view BYTE_ORDER_MARK = "\xef\xbb\xbf";
-constexpr int MAX_LINE_MOVES = 128;  // of a `'** cp pv`; what stands behind is passed over
+constexpr int MAX_LINE_MOVES = 128;  // of a `'** cp pv`; the rest is ignored
 
-// A statement that ends the reading of its game; `at` points into the text.
+// An error that makes the game a fault; `at` points into the text.
 struct BadStatement {
     const char* at;
     std::string reason;
@@ -33,7 +33,7 @@ string_view trimmed(string_view s) {
     return s;
 }
 
-// Takes a decimal number ("+12", "-3.5") off the front of s; nothing if there is none.
+// Removes a decimal number ("+12", "-3.5") from the front of s; nullopt if there is none.
 std::optional<double> take_number(string_view& s) {
     string_view rest = s;
     const bool negative = rest.starts_with('-');
@@ -80,7 +80,7 @@ class CsaReader {
         const std::size_t newline = std::min(text_.find('\n', begin), text_.size());
         next_ = std::min(newline + 1, text_.size());
         string_view line = trimmed(text_.substr(begin, newline - begin));
-        // At the file's head, or where files were put together.
+        // At the start of the file, or inside it if files were concatenated.
         if (line.starts_with(BYTE_ORDER_MARK)) line.remove_prefix(BYTE_ORDER_MARK.size());
         if (line.empty()) return;
         if (line == "/") {
@@ -106,7 +106,7 @@ class CsaReader {
         }
     }
 
-    // A line that stands at the head of a game only, found behind a game's head.
+    // Whether a line after a game's header can only start another game.
     bool begins_game(string_view line) const {
         if (state_ == State::HEADER || state_ == State::PLACEMENT) return false;
         return (line[0] == 'V' && line.size() > 1 && is_digit(line[1])) || line.starts_with("N+") ||
@@ -154,7 +154,7 @@ class CsaReader {
         if (end_ == End::UNKNOWN && winner_ == Winner::UNKNOWN && position_.in_check() &&
             position_.count_legal_moves() == 0) {
             end_ = End::MATE;
-            winner_ = winner_for(Outcome::LOSS);
+            winner_ = winner_for(Outcome::LOSS, position_.turn());
         }
         table_.offset.push_back(begin_);
         table_.sfen.push_back(std::move(sfen_));
@@ -186,7 +186,7 @@ class CsaReader {
             const string_view statement = trimmed(line.substr(0, comma));
             line.remove_prefix(std::min(comma + 1, line.size()));
             if (statement.empty()) continue;
-            if (statement[0] == '\'') return;  // a remark behind a statement
+            if (statement[0] == '\'') return;  // a comment after a statement
             read_statement(statement);
         }
     }
@@ -214,7 +214,7 @@ class CsaReader {
         throw BadStatement{s.data(), "not a CSA statement: " + shown(s)};
     }
 
-    // A line of dashes: drawn between games by some programs.
+    // A line of dashes, which some programs write between games.
     static bool is_rule(string_view s) { return s.find_first_not_of('-') == string_view::npos; }
 
     void add_text(int ply, string_view key, string_view text) {
@@ -254,7 +254,7 @@ class CsaReader {
             add_text(-1, key, value);
     }
 
-    // "cp pv", Black's view, of the mover of the move above.
+    // "cp pv": the evaluation by the mover of the last move, from Black's view.
     void read_evaluation(string_view s) {
         if (plies() == 0 || state_ != State::MOVES || pending_illegal_) return;
         string_view rest = trimmed(s);
@@ -285,7 +285,7 @@ class CsaReader {
         if (!usi.empty()) add_text(int(plies()), "pv", usi);
     }
 
-    // "toryo:A lose:B win": White's result stands last, whatever the names hold.
+    // "toryo:A lose:B win": names may contain anything, so only White's result at the end is read.
     void read_summary(string_view s) {
         for (const csa::SummaryName& name : csa::SUMMARY_NAMES) {
             if (!s.starts_with(name.name) || s.substr(name.name.size(), 1) != ":") continue;
@@ -306,7 +306,7 @@ class CsaReader {
 
     void read_placement(string_view s) {
         if (state_ == State::MOVES || state_ == State::ENDED)
-            throw BadStatement{s.data(), "a placement behind the moves: " + shown(s)};
+            throw BadStatement{s.data(), "a placement after the moves: " + shown(s)};
         if (s.size() < 2) throw BadStatement{s.data(), "not a CSA statement: " + shown(s)};
         state_ = State::PLACEMENT;
         if (s[1] == 'I') return read_hirate(s);
@@ -315,16 +315,16 @@ class CsaReader {
         throw BadStatement{s.data(), "not a CSA statement: " + shown(s)};
     }
 
-    // "PI", and then squares with the pieces that are missing there: "PI82HI22KA".
+    // "PI", then squares and the pieces to remove from them: "PI82HI22KA".
     void read_hirate(string_view s) {
         setup_ = hirate_;
         for (std::size_t i = 2; i < s.size(); i += 4) {
-            if (s.size() < i + 4) throw BadStatement{s.data() + i, "half a piece: " + shown(s)};
+            if (s.size() < i + 4) throw BadStatement{s.data() + i, "incomplete piece: " + shown(s)};
             const Square square = square_at(s.substr(i));
             const PieceType type = csa::piece_type(s.substr(i + 2, 2));
             if (square == NO_SQUARE || type == NO_PIECE_TYPE ||
                 type_of(setup_.board[square]) != type)
-                throw BadStatement{s.data() + i, "no such piece to leave out: " + shown(s)};
+                throw BadStatement{s.data() + i, "no such piece to remove: " + shown(s)};
             setup_.board[square] = NO_PIECE;
         }
     }
@@ -348,11 +348,11 @@ class CsaReader {
         }
     }
 
-    // "P+77FU00KI": pieces on squares, in hand ("00"), or all that are left in hand ("00AL").
+    // "P+77FU00KI": pieces on squares or in hand ("00"); "00AL": all remaining pieces in hand.
     void read_pieces(string_view s) {
         const Color color = s[1] == '+' ? BLACK : WHITE;
         for (std::size_t i = 2; i < s.size(); i += 4) {
-            if (s.size() < i + 4) throw BadStatement{s.data() + i, "half a piece: " + shown(s)};
+            if (s.size() < i + 4) throw BadStatement{s.data() + i, "incomplete piece: " + shown(s)};
             const string_view where = s.substr(i, 2), name = s.substr(i + 2, 2);
             if (where == "00" && name == "AL") {
                 all_in_hand_ = color;
@@ -372,7 +372,7 @@ class CsaReader {
 
     void read_turn(string_view s) {
         if (state_ == State::MOVES || state_ == State::ENDED)
-            throw BadStatement{s.data(), "a turn behind the moves"};
+            throw BadStatement{s.data(), "a side to move after the moves"};
         start(s[0] == '+' ? BLACK : WHITE);
     }
 
@@ -395,7 +395,7 @@ class CsaReader {
     void read_move(string_view s) {
         if (state_ == State::HEADER || state_ == State::PLACEMENT)
             start(s[0] == '+' ? BLACK : WHITE);
-        if (state_ == State::ENDED) throw BadStatement{s.data(), "a move behind the end"};
+        if (state_ == State::ENDED) throw BadStatement{s.data(), "a move after the end"};
         Move move;
         try {
             move = parse_csa_move(position_, s);
@@ -424,20 +424,6 @@ class CsaReader {
             table_.time_ms.back() = std::int32_t(std::lround(*seconds * 1000));
     }
 
-    Winner winner_for(Outcome outcome) const {
-        const bool black = position_.turn() == BLACK;
-        switch (outcome) {
-            case Outcome::LOSS:
-                return black ? Winner::WHITE : Winner::BLACK;
-            case Outcome::WIN:
-                return black ? Winner::BLACK : Winner::WHITE;
-            case Outcome::DRAW:
-                return Winner::DRAW;
-            default:
-                return Winner::UNKNOWN;
-        }
-    }
-
     void read_end(string_view s) {
         if (state_ == State::HEADER || state_ == State::PLACEMENT) start(BLACK);
         if (state_ == State::ENDED) return;
@@ -445,7 +431,7 @@ class CsaReader {
         const bool by_black = s == "%+ILLEGAL_ACTION", by_white = s == "%-ILLEGAL_ACTION";
         if (pending_illegal_) {
             if (s != "%ILLEGAL_MOVE" && !by_black && !by_white) throw illegal_move();
-            pending_illegal_ = false;  // the mover of it loses, that is the side to move
+            pending_illegal_ = false;  // its mover, the side to move, loses
         }
         if (summary_) return;
         if (by_black || by_white) {
@@ -456,19 +442,19 @@ class CsaReader {
         for (const csa::EndName& name : csa::END_NAMES) {
             if (s != name.name) continue;
             end_ = name.end;
-            winner_ = winner_for(name.outcome);
+            winner_ = winner_for(name.outcome, position_.turn());
             return;
         }
     }
 
     string_view text_;
-    std::size_t next_ = 0;  // where the next line begins
+    std::size_t next_ = 0;  // offset of the next line
     std::size_t max_games_ = ALL;
     GameTable table_;
 
     // The game being read.
     State state_ = State::HEADER;
-    bool seen_ = false;  // any statement of it
+    bool seen_ = false;  // any statement was read
     std::size_t begin_ = 0;
     std::size_t first_ply_ = 0;
     std::size_t first_text_ = 0;
@@ -479,7 +465,7 @@ class CsaReader {
     std::string sfen_;
     Winner winner_ = Winner::UNKNOWN;
     End end_ = End::UNKNOWN;
-    bool summary_ = false;  // winner_ and end_ are those of a summary line
+    bool summary_ = false;  // winner_ and end_ are from a summary comment
     bool pending_illegal_ = false;
     const char* pending_at_ = nullptr;
     std::string pending_reason_;

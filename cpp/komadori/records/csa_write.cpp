@@ -41,7 +41,7 @@ void append_placement(std::string& out, const Setup& setup) {
     }
 }
 
-// A text on one line: what stands in one statement.
+// Replaces line breaks by spaces, for use in one statement.
 std::string one_line(string_view text) {
     std::string out(text);
     std::replace_if(out.begin(), out.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -52,7 +52,7 @@ class CsaWriter {
   public:
     CsaWriter(const GameTable& table, std::size_t game, std::string& out)
         : table_(table), game_(game), out_(out) {
-        // The texts of a table stand in the order of their games.
+        // The texts of a table are ordered by game.
         const auto by_game = [](const GameText& text, std::size_t g) { return text.game < g; };
         const auto first = std::lower_bound(table.texts.begin(), table.texts.end(), game, by_game);
         for (auto it = first; it != table.texts.end() && it->game == game; ++it)
@@ -171,25 +171,20 @@ class CsaWriter {
         }
     }
 
-    Winner winner_for(Outcome outcome) const {
-        const bool black = position_.turn() == BLACK;
-        if (outcome == Outcome::DRAW) return Winner::DRAW;
-        if (outcome == Outcome::UNKNOWN) return Winner::UNKNOWN;
-        return (outcome == Outcome::WIN) == black ? Winner::BLACK : Winner::WHITE;
-    }
-
-    // The end as one statement, or, where none says it, the nearest one and a summary comment.
+    // Writes the end as one statement or, if there is none for it, the closest one and a summary
+    // comment.
     void write_end() {
+        const Color turn = position_.turn();
         const Winner winner = table_.winner[game_];
         const End end = table_.end[game_];
-        if (end == End::UNKNOWN && winner == winner_for(Outcome::LOSS)) {
+        if (end == End::UNKNOWN && winner == csa::winner_for(Outcome::LOSS, turn)) {
             const bool mated = position_.in_check() && position_.count_legal_moves() == 0;
             out_ += mated ? "%TSUMI\n" : "%TORYO\n";
             return;
         }
         if (end == End::UNKNOWN && winner == Winner::UNKNOWN) return;
         for (const csa::EndName& name : csa::END_NAMES) {
-            if (name.end != end || winner_for(name.outcome) != winner) continue;
+            if (name.end != end || csa::winner_for(name.outcome, turn) != winner) continue;
             out_.append(name.name) += '\n';
             return;
         }

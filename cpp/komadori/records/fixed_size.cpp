@@ -30,7 +30,7 @@ std::uint16_t to_psv_move(std::uint16_t move16) {
     return std::uint16_t(to | from << 7 | (move16 & PROMOTION ? PSV_PROMOTION : 0));
 }
 
-// Where a format has its fields.
+// The field offsets of a format.
 struct Offsets {
     std::size_t score = 0, move = 0, ply = 0, end_ply = 0, result = 0;
 
@@ -45,7 +45,7 @@ struct Offsets {
     }
 };
 
-// The fields of a record, its position aside.
+// The fields of a record, except the position.
 struct Record {
     int score = 0;
     std::uint16_t move16 = 0;
@@ -57,7 +57,8 @@ struct Record {
 
 Color turn_of(const std::uint8_t* hcp) { return Color(hcp[0] & 1); }  // in PackedSfen too
 
-// What is wrong with the fields that can be judged without the position; nullptr if nothing.
+// Reads the fields and checks them as far as possible without the position. Returns the error, or
+// nullptr.
 const char* read_fields(FixedFormat format, const std::uint8_t* p, Record& out) {
     int result;
     switch (format) {
@@ -76,10 +77,10 @@ const char* read_fields(FixedFormat format, const std::uint8_t* p, Record& out) 
             if (own < -1 || own > 1) return "unknown result";
             const bool black = (own == 1) == (turn_of(p) == BLACK);
             result = own == 0 ? 0 : black ? 1 : 2;
-            if (out.ply > 32767) return "a ply beyond 32767";
+            if (out.ply > 32767) return "ply above 32767";
             break;
         }
-        default: {  // HCPE2 differs from HCPE in what its result means
+        default: {  // HCPE2 has the layout of HCPE with another result byte
             constexpr Offsets AT(FixedFormat::HCPE);
             out = {read_s16(p + AT.score), read_u16(p + AT.move)};
             result = p[AT.result];
@@ -93,18 +94,18 @@ const char* read_fields(FixedFormat format, const std::uint8_t* p, Record& out) 
     }
     if (result > 2) return "unknown result";
     out.winner = Winner(result);
-    if (out.ply < 0 || out.end_ply < 0) return "a negative ply";
+    if (out.ply < 0 || out.end_ply < 0) return "negative ply";
     return nullptr;
 }
 
-// Tests that a position must pass and that cost nothing: where its kings stand.
+// A cheap necessary test: the kings' squares are valid.
 bool may_be_position(const std::uint8_t* p) {
     const int kings = read_u16(p) >> 1;
     const int black = kings & 127, white = kings >> 7 & 127;
     return black < SQUARES && white < SQUARES && black != white;
 }
 
-// Sets the position and checks the move; what is wrong, or empty.
+// Sets the position and checks the move. Returns the error, or "".
 std::string set_position(FixedFormat format, const std::uint8_t* p, const Record& record,
                          Position& position) {
     const std::span<const std::uint8_t, 32> bytes(p, 32);
@@ -126,7 +127,7 @@ bool is_sound(FixedFormat format, const std::uint8_t* p, Position& position) {
            set_position(format, p, record, position).empty();
 }
 
-// The one move that could lead from a to b, by the squares that differ; Move() if none does.
+// The only move that could lead from a to b, by the squares that differ; Move() if there is none.
 Move move_between(const Position& a, const Position& b) {
     if (a.turn() == b.turn()) return Move();
     Square from = NO_SQUARE, to = NO_SQUARE;
@@ -181,7 +182,7 @@ class FixedReader {
     }
 
   private:
-    // Adds the record to the table, or says what is wrong with it.
+    // Adds the record to the table. Returns the error, or "".
     std::string read_record(std::size_t at) {
         const std::uint8_t* p = &bytes_[at];
         Record record;
@@ -212,8 +213,8 @@ class FixedReader {
         return {};
     }
 
-    // Where reading goes on after the damaged record at `at`: the next record, if it is sound or
-    // nothing better is near; else where two sound ones stand in a row.
+    // The offset at which to resume after the damaged record at `at`: the next record if it is
+    // sound, else the nearest two consecutive sound records, else the next record.
     std::size_t next_record(std::size_t at) {
         const std::size_t next = at + size_;
         if (next + size_ > bytes_.size() || is_sound_at(next)) return next;
@@ -242,7 +243,7 @@ class FixedReader {
     std::vector<Fault> faults_;
     SampleTable out_;
     Position position_;
-    Position last_;  // of the record before, where has_last_
+    Position last_;  // of the previous record, if has_last_
     Record last_record_;
     bool has_last_ = false;
     std::int32_t game_ = 0;
@@ -274,7 +275,7 @@ void write_fixed(FixedFormat format, const SampleTable& table, std::string& out)
     const std::size_t size = record_size(format);
     const Offsets at(format);
     std::size_t begin = out.size();
-    out.resize(begin + table.size() * size);  // of zeros
+    out.resize(begin + table.size() * size);  // zeroed
     Position position;
     for (std::size_t i = 0; i < table.size(); ++i, begin += size) {
         char* p = &out[begin];

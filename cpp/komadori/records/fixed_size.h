@@ -1,4 +1,4 @@
-// Formats of one position per record, all little-endian, each record of one size.
+// Formats of one position per fixed-size record, little-endian.
 //
 // Position: hcp, in PSV a PackedSfen. Score: centipawns, side to move. Result: 0 draw, 1 Black,
 // 2 White; in HCPE2 the result byte of hcpe3; in PSV the side to move's, -1 to 1.
@@ -22,7 +22,7 @@ enum class FixedFormat : std::uint8_t { HCPE, HCPE2, APERY, PSV };
 
 enum class FieldRole : std::uint8_t { POSITION, SCORE, MOVE, PLY, END_PLY, RESULT, PADDING };
 
-// A field under cshogi's name, with numpy's type of its items.
+// A field with cshogi's name and its items' numpy type.
 struct FixedField {
     FieldRole role;
     std::string_view name, type;
@@ -75,27 +75,26 @@ constexpr std::span<const FixedField> fields_of(FixedFormat format) {
 }
 
 constexpr std::size_t record_size(FixedFormat format) {
-    return fields_of(format).back().offset + 1;  // the padding's
+    return fields_of(format).back().offset + 1;  // the last field is one byte of padding
 }
 
-// Reads records from byte `begin` on until `max_records` are read or the bytes end, every one
-// whose position is sound and whose move is legal or none. Damaged records
-// become faults, neighbours one. Where bytes are missing or surplus, reading goes on at the next
-// place where two sound records stand in a row.
-// `game`: a record that one legal move makes out of the record before it, with the same result
-// (and the next ply, where plies are given), belongs to the same game; any other begins one.
+// Reads up to `max_records` records from byte `begin` on. A sound record has a valid position and a
+// legal move or none. Consecutive damaged records become one fault. If bytes are missing or
+// inserted, resumes at the next two consecutive sound records.
+// `game`: a record belongs to the game of the previous record if one legal move leads from that to
+// its position, with the same result (and the next ply, if plies are given).
 struct FixedRead {
     SampleTable samples;
     std::vector<Fault> faults;
-    std::uint64_t next = 0;  // where in the file reading goes on
+    std::uint64_t next = 0;  // offset at which to continue reading
 };
 FixedRead read_fixed(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t begin = 0,
                      std::size_t max_records = ALL);
 
-// Number of sound records among the first `limit`, to distinguish formats.
+// The number of sound records among the first `limit`, to distinguish formats.
 std::size_t count_sound(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t limit);
 
-// Appends rows of the table. Moves aren't checked; throws RulesError where hcp is no position.
+// Appends the rows of the table. Doesn't check moves; throws RulesError for an invalid hcp.
 void write_fixed(FixedFormat format, const SampleTable& table, std::string& out);
 
 }  // namespace komadori

@@ -1,5 +1,5 @@
-// Games as columns: one row per game, one per ply, one per candidate move. What every reader of a
-// game format fills and every writer of one takes.
+// Games as columns: one row per game, per ply and per candidate move. The common table of all
+// readers and writers of game formats.
 #pragma once
 
 #include <cstddef>
@@ -11,7 +11,7 @@
 
 namespace komadori {
 
-// Frozen integers: Python's enums of the same names, and files, hold them.
+// The values are frozen: Python's enums and files use them.
 enum class Winner : std::uint8_t { DRAW, BLACK, WHITE, UNKNOWN };
 
 enum class End : std::uint8_t {
@@ -31,25 +31,25 @@ enum class End : std::uint8_t {
 
 constexpr std::size_t ALL = std::numeric_limits<std::size_t>::max();
 constexpr std::int32_t NO_SCORE = std::numeric_limits<std::int32_t>::min();
-constexpr std::int32_t MATE_CP = 30000;  // the score of a mate, for the side that mates
+constexpr std::int32_t MATE_CP = 30000;  // the score of a mate for the mating side
 constexpr std::int32_t NO_TIME = -1;
-constexpr std::uint16_t NO_CANDIDATES = 0xffff;  // the format says nothing about the ply
+constexpr std::uint16_t NO_CANDIDATES = 0xffff;  // the format has no candidates
 
-// A text of a game, in the bytes of its file: a header (ply -1) or a comment after `ply` moves.
+// A text of a game, in the encoding of its file: a header (ply -1) or a comment after `ply` moves.
 struct GameText {
     std::uint32_t game;
     std::int32_t ply;
-    std::string key;  // headers only
+    std::string key;  // of a header, or "pv"; "" for comments
     std::string text;
 };
 
-// What a writer can't write; the binding raises it as komadori.records.RecordError.
+// A game that a format can't represent; komadori.records.RecordError in Python.
 struct RecordError : std::invalid_argument {
     using std::invalid_argument::invalid_argument;
 };
 
-// What was left out of a file: `count` games or records, [begin, end) in its bytes, and where in
-// it the reason lies.
+// A skipped part of a file: `count` games or records in the bytes [begin, end), and the offset of
+// the error.
 struct Fault {
     std::uint64_t begin;
     std::uint64_t end;
@@ -68,18 +68,18 @@ struct GameTable {
     std::vector<std::uint8_t> opponent;  // hcpe3: 0 self-play, 1 Black / 2 White another engine
     std::vector<std::uint32_t> first_ply{0};
 
-    std::vector<std::uint16_t> move16;      // the move played
+    std::vector<std::uint16_t> move16;      // the played move
     std::vector<std::int32_t> score_cp;     // side to move's view, before the move; or NO_SCORE
     std::vector<std::int32_t> time_ms;      // spent on the move; or NO_TIME
-    std::vector<std::uint16_t> candidates;  // how many; or NO_CANDIDATES
+    std::vector<std::uint16_t> candidates;  // number of candidates; or NO_CANDIDATES
     std::vector<std::uint32_t> first_candidate{0};
 
     std::vector<std::uint16_t> candidate_move16;
     std::vector<std::uint16_t> candidate_visits;
 
-    std::vector<GameText> texts;  // in the order of the games
+    std::vector<GameText> texts;  // ordered by game
     std::vector<Fault> faults;
-    std::uint64_t next = 0;  // where in the file reading goes on
+    std::uint64_t next = 0;  // offset at which to continue reading
 
     std::size_t games() const { return sfen.size(); }
     std::size_t plies() const { return move16.size(); }

@@ -22,7 +22,7 @@ std::span<const std::uint8_t, 32> hcp_at(Bytes bytes, std::size_t at) {
     return bytes.subspan(at).first<32>();
 }
 
-// The tests of a header that cost nothing, to look for one in arbitrary bytes.
+// A cheap necessary test for a header, for searching in arbitrary bytes.
 bool may_be_header(Bytes bytes, std::size_t at) {
     return at + HCPE3_HEADER <= bytes.size() && read_u16(&bytes[at + 32]) <= HCPE3_MAX_PLIES &&
            is_result_byte(bytes[at + 34]) && bytes[at + 35] <= 2;
@@ -51,7 +51,7 @@ class Hcpe3Reader {
         return false;
     }
 
-    // A sound position and a first move that is legal in it (if there is a move).
+    // Whether there is a valid position whose first move, if any, is legal.
     bool is_header(std::size_t at) {
         if (!may_be_header(bytes_, at)) return false;
         try {
@@ -65,8 +65,8 @@ class Hcpe3Reader {
                               !position_.from_move16(read_u16(&bytes_[first])).is_none());
     }
 
-    // Where reading goes on after the damaged game at `begin`: at the end that its counts give,
-    // if a game starts there; else at the next byte where one does.
+    // The offset at which to resume after the damaged game at `begin`: its end by the counts if a
+    // game starts there, else the next header.
     std::size_t next_header(std::size_t begin) {
         if (structural_end_ > begin &&
             (structural_end_ == bytes_.size() || is_header(structural_end_)))
@@ -76,7 +76,7 @@ class Hcpe3Reader {
         return bytes_.size();
     }
 
-    // The end of the game by its counts alone; 0 if the bytes end before it.
+    // The end of the game by its counts; 0 if the file ends before.
     std::size_t end_by_counts(std::size_t begin) const {
         if (begin + HCPE3_HEADER > bytes_.size()) return 0;
         const int plies = read_u16(&bytes_[begin + 32]);
@@ -88,7 +88,8 @@ class Hcpe3Reader {
         return at <= bytes_.size() ? at : 0;
     }
 
-    // Moves `at` behind the game and adds it to the table, or says why not.
+    // Adds the game to the table and moves `at` to its end; on an error calls fail() and returns
+    // false.
     bool read_game(std::size_t& at) {
         const std::size_t begin = at;
         structural_end_ = end_by_counts(begin);
@@ -226,7 +227,7 @@ void write_hcpe3(const GameTable& table, std::size_t game, std::string& out) {
     if (table.winner[game] == Winner::UNKNOWN)
         throw RecordError("hcpe3 needs a result, this game has none");
     if (last - first > HCPE3_MAX_PLIES)
-        throw RecordError("hcpe3 holds at most 513 plies a game, this one has " +
+        throw RecordError("hcpe3 holds at most 513 plies per game, this one has " +
                           std::to_string(last - first));
     Position position;
     position.set_sfen(table.sfen[game]);

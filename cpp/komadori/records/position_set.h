@@ -1,5 +1,5 @@
-// A set of positions by a 64-bit hash of their hcp: two different ones of n are taken for the
-// same with a chance of about n^2 / 4e19.
+// A set of positions by a 64-bit hash of their hcp. Among n positions, the probability that two
+// collide is about n^2 / 4e19.
 #pragma once
 
 #include <cstdint>
@@ -10,7 +10,7 @@
 
 namespace komadori {
 
-// splitmix64 after each word of the hcp.
+// Chains splitmix64 over the words of the hcp.
 inline std::uint64_t position_key(const std::uint8_t* hcp) {
     std::uint64_t key = 0;
     for (int i = 0; i < 4; ++i) {
@@ -23,7 +23,7 @@ inline std::uint64_t position_key(const std::uint8_t* hcp) {
 
 class PositionSet {
   public:
-    // Whether the position wasn't in the set before.
+    // Returns whether the position was new.
     bool add(const std::uint8_t* hcp) {
         if (2 * (size_ + 1) > slots_.size()) grow();
         std::uint64_t& slot = slots_[find(slots_, hash(hcp))];
@@ -47,7 +47,8 @@ class PositionSet {
         return h == EMPTY ? 1 : h;
     }
 
-    // The slot that holds the hash or where it belongs. Slots are a power of two, never full.
+    // The slot of the hash, or the empty slot for it. The number of slots is a power of two, and
+    // some are always empty.
     static std::size_t find(const std::vector<std::uint64_t>& slots, std::uint64_t h) {
         const std::size_t mask = slots.size() - 1;
         std::size_t i = h & mask;

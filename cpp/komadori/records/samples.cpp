@@ -10,7 +10,7 @@ namespace {
 
 std::int16_t to_s16(int value) { return std::int16_t(std::clamp(value, -32767, 32767)); }
 
-std::uint16_t move_to_learn(const GameTable& table, std::size_t ply) {
+std::uint16_t target_move(const GameTable& table, std::size_t ply) {
     if (table.candidates[ply] == NO_CANDIDATES) return table.move16[ply];
     const auto first = table.candidate_visits.begin() + table.first_candidate[ply];
     const auto last = table.candidate_visits.begin() + table.first_candidate[ply + 1];
@@ -49,7 +49,7 @@ SampleTable to_samples(const GameTable& table, SampleMoveTable* moves) {
                 const auto hcp = position.hcp();
                 const std::int32_t score = table.score_cp[p] == NO_SCORE ? 0 : table.score_cp[p];
                 out.hcp.insert(out.hcp.end(), hcp.begin(), hcp.end());
-                out.move16.push_back(move_to_learn(table, p));
+                out.move16.push_back(target_move(table, p));
                 out.score_cp.push_back(to_s16(score));
                 out.result.push_back(result_for(winner, position.turn()));
                 out.game.push_back(std::int32_t(g));

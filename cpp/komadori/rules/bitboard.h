@@ -3,8 +3,8 @@
 //   hi: files 9 8          lo: files 7 6 5 4 3 2 1
 //   17 .......... 0         62 ................. 0      (bit 63 of lo is always 0)
 //
-// A file's nine squares are neighbours in one word, rank 1 lowest: a black pawn's step is a
-// shift right by one, and what a slider sees along a file comes from one subtraction.
+// The nine squares of a file are adjacent bits of one word, rank 1 lowest: a black pawn's step is
+// a right shift by one, and sliding attacks along a file take one subtraction.
 #pragma once
 
 #include <bit>
@@ -34,7 +34,7 @@ struct alignas(16) Bitboard {
     constexpr bool more_than_one() const {
         return lo ? (lo & (lo - 1)) | hi : (hi & (hi - 1)) != 0;
     }
-    // The lowest square; not for an empty set.
+    // The lowest square; the set must not be empty.
     constexpr Square first() const {
         return Square(lo ? std::countr_zero(lo) : 63 + std::countr_zero(hi));
     }
@@ -92,10 +92,10 @@ enum Direction : std::uint8_t { N, NW, W, SW, S, SE, E, NE };
 constexpr Direction reverse(Direction d) { return Direction(d ^ 4); }
 constexpr int FILE_STEP[8] = {0, 1, 1, 1, 0, -1, -1, -1};
 constexpr int RANK_STEP[8] = {-1, -1, 0, 1, 1, 1, 0, -1};
-// The direction of c's d when c looks up the board.
+// Direction d from c's point of view.
 constexpr Direction relative(Color c, Direction d) { return Direction(d ^ (c << 2)); }
 
-// Every square of the set moved one step; what leaves the board is gone.
+// The set moved one step in direction D; squares that leave the board are dropped.
 template <Direction D>
 constexpr Bitboard shift(Bitboard b) {
     if constexpr (RANK_STEP[D] < 0) {

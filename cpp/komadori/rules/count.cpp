@@ -1,4 +1,4 @@
-// How many legal moves there are, without writing them.
+// Counts legal moves without generating them.
 #include "komadori/rules/king_safety.h"
 
 namespace komadori {
@@ -17,11 +17,11 @@ int Position::count() const {
     Bitboard movers = own.without(pinned);
     int n = king_targets<US>().count();
 
-    // Where a piece may promote or not, its targets count twice.
+    // A target where promotion is optional counts twice.
     auto count_promotable = [&](Square s, const Bitboard& to) {
         n += to.count() + (zone.has(s) ? to : to & zone).count();
     };
-    // Pieces that step: each direction at once, since no two of a kind land on the same square.
+    // Non-sliding pieces: one shift per direction, since no two of a kind land on the same square.
     Bitboard step = shift<F>(movers & by_type_[PAWN]) & targets;
     n += step.without(rank1).count() + (step & zone).count();
     if (Bitboard knights = movers & by_type_[KNIGHT]; knights.any()) {

@@ -1,4 +1,4 @@
-// What a caller's input can be wrong in. Each becomes a ValueError subclass in Python.
+// Errors in a caller's input. Each becomes a ValueError subclass in Python.
 #pragma once
 
 #include <stdexcept>

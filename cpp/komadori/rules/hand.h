@@ -1,5 +1,5 @@
-// The pieces in one side's hand, packed: one field a type with a guard bit above it, so that a
-// whole hand is compared by one subtraction.
+// The pieces in one side's hand, packed: one field per piece type with a guard bit above it, so
+// that one subtraction compares two hands.
 #pragma once
 
 #include <cstdint>
@@ -16,13 +16,13 @@ class Hand {
     constexpr void add(PieceType t, int n = 1) { bits_ += std::uint32_t(n) << SHIFT[t]; }
     constexpr void take(PieceType t) { bits_ -= std::uint32_t(1) << SHIFT[t]; }
     constexpr bool operator==(const Hand&) const = default;
-    // At least as many of every type.
+    // Whether it has at least as many of every type as o.
     constexpr bool holds_all_of(Hand o) const { return ((bits_ - o.bits_) & GUARDS) == 0; }
-    // Of every type that isn't a pawn.
+    // Whether it has any piece other than pawns.
     constexpr bool has_pieces() const { return (bits_ >> SHIFT[LANCE]) != 0; }
     constexpr std::uint32_t bits() const { return bits_; }
 
-    // Type by type: the sum, the larger count, the smaller count.
+    // Per type: the sum, the maximum, the minimum.
     friend constexpr Hand operator+(Hand a, Hand b) { return Hand(a.bits_ + b.bits_); }
     static constexpr Hand most(Hand a, Hand b) {
         std::uint32_t mask = at_least(a, b);
@@ -34,7 +34,7 @@ class Hand {
     }
 
     constexpr Hand() = default;
-    constexpr explicit Hand(std::uint32_t bits) : bits_(bits) {}  // as bits() gave them
+    constexpr explicit Hand(std::uint32_t bits) : bits_(bits) {}  // a value of bits()
 
   private:
     // The fields in which a holds at least as many as b, all their bits set.

@@ -1,8 +1,8 @@
 // The two 256-bit position codes: hcp (Apery, dlshogi, cshogi) and PackedSfen (YaneuraOu).
 //
-// Both run from the lowest bit of byte 0: side to move (1), black king (7), white king (7), the
-// other 79 squares from 1a to 9i, then Black's and White's pieces in hand in the order P L N S G B
-// R, which fill the 256 bits. They differ in the prefix codes and in the bits that follow them.
+// Both start at the lowest bit of byte 0: side to move (1 bit), black king (7), white king (7),
+// the other 79 squares from 1a to 9i, then Black's and White's pieces in hand in the order P L N S
+// G B R; the total is 256 bits. They differ in the prefix codes and in the bits after the prefix.
 #include <algorithm>
 #include <bit>
 #include <cstring>
@@ -17,16 +17,15 @@ struct Prefix {
     std::uint8_t bits;  // lowest first
     std::uint8_t length;
 };
-// Bits that follow a prefix, from the lowest.
 struct Layout {
     const char* name;
     Prefix board[8];  // by base type, NO_PIECE_TYPE an empty square
     Prefix hand[8];
-    bool promotion_first;  // on the board: the promotion bit before the colour bit
+    bool promotion_first;  // on the board, the promotion bit precedes the colour bit
     bool hand_has_promotion;
 };
 
-// hcp.cpp of Apery; the prefixes as in the table of encodings in docs.
+// Prefix codes of Apery's HuffmanCodedPos.
 constexpr Layout HCP = {
     "hcp",
     {{0, 1}, {1, 2}, {3, 4}, {7, 4}, {11, 4}, {31, 6}, {63, 6}, {15, 5}},
@@ -45,9 +44,9 @@ constexpr Layout PACKED_SFEN = {
 
 struct Symbol {
     std::uint8_t piece = 0;
-    std::uint8_t length = 0;  // 0: no symbol begins with these bits
+    std::uint8_t length = 0;  // 0: not a valid code
 };
-// The next eight bits name a symbol.
+// Lookup tables by the next eight bits.
 constexpr unsigned LONGEST_SYMBOL = 8;
 struct Decoder {
     Symbol board[256];
@@ -111,8 +110,7 @@ struct Codec {
 };
 constexpr Codec HCP_CODEC{HCP}, PACKED_CODEC{PACKED_SFEN};
 
-// Reads from the lowest bit on, through a window that is filled anew only now and then: what a
-// symbol costs is a shift.
+// Reads bits from the lowest up through a 64-bit window, so that a symbol costs one shift.
 class BitReader {
   public:
     explicit BitReader(PackedView bytes) {
@@ -123,8 +121,8 @@ class BitReader {
     }
     unsigned at() const { return at_; }
     unsigned held() const { return held_; }           // bits in the window
-    std::uint64_t window() const { return window_; }  // the next bits, zeros behind them
-    void fill() {                                     // the window gets 64 bits
+    std::uint64_t window() const { return window_; }  // the next bits, then zeros
+    void fill() {                                     // refills the window to 64 bits
         const unsigned word = at_ / 64, bit = at_ % 64;
         window_ = words_[word] >> bit | words_[word + 1] << 1 << (63 - bit);
         held_ = 64;
@@ -174,7 +172,7 @@ class BitWriter {
     throw HcpError(std::string(layout.name) + ", bit " + std::to_string(bit) + ": " + what);
 }
 
-// A set's pieces without the kings, one byte a base type.
+// Piece counts without kings, one byte per base type.
 constexpr std::uint64_t one_of(int base) { return std::uint64_t(1) << (8 * (base - PAWN)); }
 constexpr std::uint64_t FULL_SET = [] {
     std::uint64_t set = 0;
@@ -206,8 +204,8 @@ PieceList decode(const Codec& codec, PackedView bytes) {
     list.board[1] = {Square(white), make_piece(WHITE, KING)};
     int placed = 2;
 
-    // `seen` counts the squares passed, kings not among them. An empty square is a single 0, so
-    // a run of them is passed at once.
+    // `seen` counts the squares decoded, kings excluded. An empty square is a single 0 bit, so a
+    // run of empty squares is skipped at once.
     const unsigned low = std::min(black, white), high = std::max(black, white);
     const unsigned others = SQUARES - 2;
     const auto square_of = [&](unsigned seen) {
@@ -217,7 +215,7 @@ PieceList decode(const Codec& codec, PackedView bytes) {
     std::uint64_t counts = 0;
     for (unsigned seen = 0;; ++seen) {
         unsigned empty = unsigned(std::countr_zero(in.window()));
-        if (empty + LONGEST_SYMBOL > in.held()) {  // the symbol may not be wholly in the window
+        if (empty + LONGEST_SYMBOL > in.held()) {  // the symbol may end outside the window
             in.fill();
             empty = unsigned(std::countr_zero(in.window()));
             if (empty + LONGEST_SYMBOL > 64 && seen + empty < others) {

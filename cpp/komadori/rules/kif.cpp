@@ -1,5 +1,5 @@
-// KIF and KI2 text of moves. The words that tell pieces apart follow the Japan Shogi
-// Association's page on notation ("棋譜の表記方法").
+// KIF and KI2 text of moves. Disambiguation follows the Japan Shogi Association's page on notation
+// ("棋譜の表記方法", https://www.shogi.or.jp/faq/kihuhyouki.html).
 #include <algorithm>
 #include <vector>
 
@@ -19,7 +19,7 @@ struct Name {
     std::string_view text;
     PieceType type;
 };
-// Longer names before those they begin with.
+// Longer names first.
 constexpr Name READ_NAMES[] = {
     {"成香", PRO_LANCE}, {"成桂", PRO_KNIGHT}, {"成銀", PRO_SILVER}, {"歩", PAWN},
     {"香", LANCE},       {"桂", KNIGHT},       {"銀", SILVER},       {"金", GOLD},
@@ -28,7 +28,7 @@ constexpr Name READ_NAMES[] = {
     {"馬", HORSE},       {"龍", DRAGON},       {"竜", DRAGON},
 };
 
-// How a piece comes to a square, seen by its owner: 0 forward, 1 sideways, 2 backward.
+// The direction of a move from its owner's side.
 enum Motion : std::uint8_t { FORWARD, SIDEWAYS, BACKWARD };
 constexpr std::string_view MOTION_WORDS[3] = {"上", "寄", "引"};
 constexpr std::string_view LEFT = "左", RIGHT = "右", STRAIGHT = "直";
@@ -38,7 +38,7 @@ Motion motion(Color c, Square from, Square to) {
     if (c == WHITE) ranks = -ranks;
     return ranks < 0 ? FORWARD : ranks == 0 ? SIDEWAYS : BACKWARD;
 }
-// The owner's left is positive.
+// Grows toward the owner's left.
 int leftness(Color c, Square s) { return c == BLACK ? file_of(s) : -file_of(s); }
 
 bool goes_straight(Color c, PieceType t, Square from, Square to) {
@@ -63,8 +63,8 @@ std::string destination(Square to, Square last, std::string_view same) {
     return std::string(FILES[file_of(to)]) + std::string(RANKS[rank_of(to)]);
 }
 
-// The words that tell the piece on m.from() from the others of its type that attack m.to().
-std::string distinction(const Position& position, Move m) {
+// The words that disambiguate m from moves of other pieces of its type to m.to().
+std::string disambiguation(const Position& position, Move m) {
     Color us = position.turn();
     Square to = m.to(), from = m.from();
     PieceType t = m.moved();
@@ -193,7 +193,7 @@ class Reader {
         return found;
     }
 
-    // The one legal move that the words describe.
+    // The only legal move that matches the words.
     Move choose(PieceType type, bool promotes) {
         Color us = position_.turn();
         Move all[MAX_LEGAL_MOVES];
@@ -252,7 +252,7 @@ std::string to_kif(const Position& position, Move m, Square last) {
 std::string to_ki2(const Position& position, Move m, Square last) {
     std::string text = destination(m.to(), last_square(position, last), SAME);
     text += NAMES[m.moved()];
-    text += distinction(position, m);
+    text += disambiguation(position, m);
     if (may_promote(position, m)) text += m.is_promotion() ? PROMOTES : STAYS;
     return text;
 }

@@ -1,5 +1,5 @@
-// What the generator, the counter, the legality test and the mate search share: where a king may
-// go and where a pawn may be dropped. Internal to this folder.
+// King moves and pawn drops, shared by move generation, counting, legality and mate in one.
+// Internal to this folder.
 #pragma once
 
 #include "komadori/rules/position.h"
@@ -9,9 +9,8 @@ namespace komadori {
 template <Color US>
 inline constexpr Direction AHEAD = US == BLACK ? N : S;
 
-// The squares in files where none of these pawns stands. In each file's nine bits, 2^8 less a
-// pawn's bit keeps its top bit only where there is no pawn (the subtraction Qugiy's author
-// described in the WCSC appeal of 2021).
+// The squares of the files without any of these pawns. Within a file's nine bits, 2^8 minus the
+// pawn's bit keeps the top bit only if there is no pawn (from Qugiy's appeal document, WCSC 2021).
 inline Bitboard files_without(const Bitboard& pawns) {
     constexpr Bitboard bottom = rank_set(8);
     std::uint64_t lo = (bottom.lo - pawns.lo) & bottom.lo;
@@ -19,8 +18,8 @@ inline Bitboard files_without(const Bitboard& pawns) {
     return {(lo - (lo >> 8)) | lo, (hi - (hi >> 8)) | hi};
 }
 
-// Of `wanted`, the squares next to c's king that the other side doesn't attack once the king has
-// left its square; `occupied` is without the king.
+// The squares of `wanted`, all adjacent to C's king, that the opponent doesn't attack once the
+// king has left its square; `occupied` excludes the king.
 template <Color C>
 Bitboard Position::safe_for_king(Square king, Bitboard wanted, const Bitboard& occupied) const {
     constexpr Color THEM = opponent(C);
@@ -86,14 +85,14 @@ bool Position::pawn_drop_mates(Square to) const {
     Bitboard all = occupied() | square_set(to);
     Bitboard takers = attackers(THEM, to, all) & ~square_set(king);
     Bitboard pinned = blockers(THEM, THEM);
-    // On the file of the king and the pawn a pinned piece may take it.
-    Bitboard held = pinned.without(file_set(file_of(king)));
-    if (takers.without(held).any()) return false;
+    // A piece pinned along the king's file may still capture the pawn.
+    Bitboard immobile = pinned.without(file_set(file_of(king)));
+    if (takers.without(immobile).any()) return false;
     Bitboard wanted = king_attacks(king).without(by_color_[THEM]);
     return safe_for_king<THEM>(king, wanted, all ^ square_set(king)).none();
 }
 
-// Where a pawn may be dropped, of `squares`.
+// The squares of `squares` where a pawn may be dropped.
 template <Color US>
 Bitboard Position::pawn_drop_squares(const Bitboard& squares) const {
     constexpr Color THEM = opponent(US);

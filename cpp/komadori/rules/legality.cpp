@@ -14,9 +14,9 @@ bool Position::is_legal_drop(Move m) const {
     if (t > GOLD || m != Move::drop(t, to) || !hand(US).has(t)) return false;
     Bitboard target = square_set(to).without(occupied());
     if (target.none()) return false;
-    if (Bitboard giving = checkers(); giving.any()) {
-        if (giving.more_than_one()) return false;
-        Square from = giving.first();
+    if (Bitboard checking = checkers(); checking.any()) {
+        if (checking.more_than_one()) return false;
+        Square from = checking.first();
         Relation r = relation(king_[US], from);
         if (!is_far(r) || !between(king_[US], from, direction_of(r)).has(to)) return false;
     }
@@ -41,9 +41,9 @@ bool Position::is_legal_board_move(Move m) const {
         return false;
     }
     if (t == KING) return safe_for_king<US>(king, square_set(to), all ^ square_set(from)).any();
-    if (Bitboard giving = checkers(); giving.any()) {
-        if (giving.more_than_one()) return false;
-        Square checker = giving.first();
+    if (Bitboard checking = checkers(); checking.any()) {
+        if (checking.more_than_one()) return false;
+        Square checker = checking.first();
         Relation r = relation(king, checker);
         if (to != checker && !(is_far(r) && between(king, checker, direction_of(r)).has(to))) {
             return false;

@@ -1,8 +1,8 @@
 // Mate in one.
 //
-// Candidates are the checks only. Most fall by one test: a square next to the king that was free
-// to it before the move, and that the checking piece doesn't attack from where it goes, stays
-// free. What passes is made on a copy and answered exactly.
+// Only checks are candidates. A quick test rejects most: an escape square of the king that the
+// checking piece doesn't attack from its destination remains an escape square. The rest are made
+// on a copy of the position and decided exactly.
 #include <algorithm>
 #include <array>
 #include <optional>
@@ -13,8 +13,8 @@
 namespace komadori {
 namespace {
 
-// From farther than this a piece that steps or jumps can't give check in one move: a knight's jump
-// and another's attack. By the king's square.
+// By the king's square: beyond this distance (a knight's jump plus another's attack) a non-sliding
+// piece can't give check in one move.
 constexpr std::array<Bitboard, SQUARES> NEAR_KING = [] {
     std::array<Bitboard, SQUARES> near{};
     for (int king = 0; king < SQUARES; ++king) {
@@ -28,8 +28,8 @@ constexpr std::array<Bitboard, SQUARES> NEAR_KING = [] {
     return near;
 }();
 
-// Whether the legal move m, a check, leaves no reply. `scratch` is a copy to make it on, made when
-// it is first needed: most positions need none.
+// Whether the legal move m, a check, is mate. `scratch` is a copy of the position to make it on,
+// created on first use: most positions need none.
 bool mates(const Position& position, Move m, std::optional<Position>& scratch) {
     if (!scratch) scratch.emplace(position.without_path());
     scratch->do_move(m);
@@ -44,9 +44,9 @@ template <Color US>
 bool Position::has_reply_to_check() const {
     Square king = king_[US];
     if (king_targets<US>().any()) return true;
-    Bitboard giving = checkers();
-    if (giving.more_than_one()) return false;
-    Square from = giving.first();
+    Bitboard checking = checkers();
+    if (checking.more_than_one()) return false;
+    Square from = checking.first();
     Bitboard all = occupied();
     Bitboard movers = by_color_[US].without(blockers(US, US)).without(square_set(king));
     if ((attackers(US, from, all) & movers).any()) return true;
@@ -81,7 +81,7 @@ Move Position::find_mate() const {
 
     Bitboard diagonal = bishop_attacks(king, all), straight = rook_attacks(king, all);
     Bitboard golden = gold_attacks(THEM, king);
-    // From where each type gives check to the king as things stand.
+    // The squares from which each type attacks the king, before the move.
     auto checks_from = [&](PieceType t) -> Bitboard {
         switch (t) {
             case LANCE:
@@ -101,13 +101,13 @@ Move Position::find_mate() const {
         }
     };
 
-    // A check from afar can be blocked by these on any square.
+    // These can be dropped on any square to block a distant check.
     Hand theirs = hand(THEM), held = hand(US);
     bool blocks = theirs.has(GOLD) || theirs.has(SILVER) || theirs.has(BISHOP) || theirs.has(ROOK);
     Bitboard near = king_attacks(king) | step_attacks(THEM, KNIGHT, king);
     Bitboard useful = blocks ? near : Bitboard::all();
     if (held.has_pieces()) {
-        Bitboard droppable = (empty & useful).without(free);  // the king takes what is unguarded
+        Bitboard droppable = (empty & useful).without(free);  // the king captures an unguarded drop
         for (PieceType t : {GOLD, SILVER, ROOK, BISHOP, LANCE, KNIGHT}) {
             if (!held.has(t)) continue;
             for (Bitboard squares = checks_from(t) & droppable; squares.any();) {
@@ -144,7 +144,7 @@ Move Position::find_mate() const {
         if (targets.none()) continue;
         targets &= attacks(US, t, from, all);
         if (targets.none()) continue;
-        // A slider behind the piece sees farther once it has gone.
+        // Moving the piece may open a line of a slider behind it.
         bool opens = (attackers(US, from, all) & sliders).any();
         Bitboard after = all ^ square_set(from) ^ square_set(king);
         while (targets.any()) {

@@ -1,12 +1,12 @@
-// Legal moves, generated as such: pins and checkers are known first, so nothing is made and
-// taken back.
+// Generates legal moves directly: pins and checkers are computed first, so no move has to be made
+// and undone.
 #include "komadori/rules/king_safety.h"
 
 namespace komadori {
 namespace {
 
-// Writes the moves of one piece to each target, promoted where it may, unpromoted where it can
-// still move afterwards.
+// Writes the moves of one piece to each target: promoted where allowed, unpromoted where the piece
+// could move again.
 template <Color US, PieceType T>
 Move* write_promotable(Move* out, const std::uint8_t* board, Square from, Bitboard targets) {
     constexpr Bitboard zone = far_ranks(US, 3);
@@ -54,7 +54,7 @@ Move* write_drops(Move* out, Hand hand, const Bitboard& squares, const Bitboard&
         pawn_squares.each([&](Square to) { *out++ = Move::drop(PAWN, to); });
     }
     if (!hand.has_pieces()) return out;
-    // Types in the order of where they may not go: knights first, then lances.
+    // The most restricted types first: knights, then lances, then those allowed anywhere.
     std::uint32_t held[6];
     int n = 0, after_knights = 0, after_lances = 0;
     if (hand.has(KNIGHT)) held[n++] = Move::drop(KNIGHT, 0).raw();
@@ -88,13 +88,13 @@ int Position::generate(Move* moves) const {
     if (Bitboard escapes = king_targets<US>(); escapes.any()) {
         out = write_plain(out, board_, king, escapes);
     }
-    if (Bitboard giving = checkers(); giving.any()) {
-        if (giving.more_than_one()) return int(out - moves);
-        Square from = giving.first();
+    if (Bitboard checking = checkers(); checking.any()) {
+        if (checking.more_than_one()) return int(out - moves);
+        Square from = checking.first();
         Relation r = relation(king, from);
         drops = is_far(r) ? between(king, from, direction_of(r)) : Bitboard{};
-        targets = drops | giving;
-        own = own.without(pinned);  // a pinned piece can't help against another checker
+        targets = drops | checking;
+        own = own.without(pinned);  // a pinned piece can't answer a check by another piece
         pinned = {};
     }
     Bitboard movers = own.without(pinned).without(by_type_[KING]);

@@ -36,7 +36,7 @@ std::string shown(std::string_view text) {
         if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
         out += c;
     }
-    // Not cut within a character of several bytes.
+    // Never cuts a UTF-8 sequence.
     if (text.size() > LONGEST) {
         while (out.size() > 1 && (static_cast<unsigned char>(out.back()) & 0xc0) == 0x80) {
             out.pop_back();
@@ -69,7 +69,7 @@ bool is_well_formed(std::uint16_t move16) {
 
 Move require_legal(const Position& position, std::uint16_t move16) {
     if (!is_well_formed(move16)) {
-        throw MoveError("move16 " + std::to_string(move16) + " names no move");
+        throw MoveError("move16 " + std::to_string(move16) + " is not a move");
     }
     Move m = position.from_move16(move16);
     if (m.is_none()) fail_illegal(position, to_usi(move16), "");

@@ -1,4 +1,4 @@
-// Leaf counts of the legal move tree.
+// Leaf counts of the legal move tree (perft).
 #pragma once
 
 #include <cstdint>
@@ -7,8 +7,8 @@
 
 namespace komadori {
 
-// Leaves `depth` plies below the position, which is the same afterwards. The last ply is counted,
-// not made (bulk counting). depth 0 is one leaf.
+// Counts the leaves `depth` plies below the position, which is unchanged on return. Bulk counting:
+// moves of the last ply are counted, not made. 1 at depth 0.
 std::uint64_t perft(Position& position, int depth);
 
 }  // namespace komadori

@@ -32,7 +32,8 @@ void Position::put(Square s, Piece p) {
     if (type_of(p) == KING) king_[color_of(p)] = s;
 }
 
-// What Setup::validate asks of the board, found from the piece sets; it then says what is wrong.
+// Fast check from the piece sets; where it fails, Setup::validate decides and throws. Stricter than
+// validate, which allows two pawns on a file.
 bool Position::is_valid_board(const PieceList& list) const {
     int left[9];
     std::copy(std::begin(PIECES_IN_SET), std::end(PIECES_IN_SET), left);
@@ -83,9 +84,9 @@ void Position::set(const PieceList& list, int ply) {
     }
     Color us = list.turn, them = opponent(us);
     if (fresh.king_[them] != NO_SQUARE) {
-        Bitboard giving = fresh.attackers(us, fresh.king_[them], fresh.occupied());
-        if (giving.any()) {
-            Square from = giving.first();
+        Bitboard checking = fresh.attackers(us, fresh.king_[them], fresh.occupied());
+        if (checking.any()) {
+            Square from = checking.first();
             throw PositionError(std::string(us == BLACK ? "White" : "Black") + "'s king on " +
                                 square_name(fresh.king_[them]) + " is in check from " +
                                 square_name(from) + " though it is the other side's move");
@@ -94,14 +95,14 @@ void Position::set(const PieceList& list, int ply) {
     if (fresh.king_[us] != NO_SQUARE) {
         state.checkers = fresh.attackers(them, fresh.king_[us], fresh.occupied());
     }
-    states_.clear();  // keeps its room
+    states_.clear();  // keeps its capacity
     states_.push_back(state);
     fresh.states_.swap(states_);
     *this = std::move(fresh);
 }
 
 void Position::set(const Setup& setup) {
-    setup.validate();  // there may be too many pieces for a list
+    setup.validate();  // before the copy: there may be too many pieces for a list
     PieceList list;
     list.turn = setup.turn;
     list.pieces = 0;
@@ -135,7 +136,8 @@ PackedBytes Position::hcp() const { return encode_hcp(setup()); }
 PackedBytes Position::packed_sfen() const { return encode_packed_sfen(setup()); }
 
 Bitboard Position::attackers(Color c, Square s, const Bitboard& occupied) const {
-    Color from = opponent(c);  // a piece of c attacks s where one of the other side on s sees it
+    Color from =
+        opponent(c);  // a piece of c attacks s if the opponent's same piece on s attacks it
     const Bitboard& own = by_color_[c];
     Bitboard found = (step_attacks(from, PAWN, s) & by_type_[PAWN]) |
                      (step_attacks(from, KNIGHT, s) & by_type_[KNIGHT]) |
@@ -160,7 +162,7 @@ Bitboard Position::blockers(Color c, Color king_color) const {
     Bitboard all = occupied();
     sliders.each([&](Square s) {
         Relation r = relation(s, king);
-        // The slider's own reach, as if it stood far off: a lance or rook next to the king checks.
+        // Tests the sliding direction, also for a slider that is adjacent to the king.
         Relation far = Relation(9 + direction_of(r));
         if (!(TABLES.reach[opponent(king_color)][type_of(piece_on(s))] >> far & 1)) return;
         Bitboard inside = between(s, king, direction_of(r)) & all;
@@ -182,7 +184,7 @@ bool Position::gives_check(Move m) const {
             Bitboard hit =
                 TABLES.ray[d][king] & by_color_[turn_] & pieces(LANCE, BISHOP, HORSE, ROOK, DRAGON);
             if (hit.any() && r != relation(king, to)) {
-                Bitboard seen = see(d, king, all) & hit;
+                Bitboard seen = ray_attacks(d, king, all) & hit;
                 seen = seen.without(square_set(m.from()));
                 if (seen.any()) {
                     Relation far = Relation(9 + reverse(d));
@@ -242,7 +244,7 @@ void Position::do_move(Move m) {
                 Bitboard sliders = TABLES.ray[d][king] & by_color_[us] &
                                    pieces(LANCE, BISHOP, HORSE, ROOK, DRAGON);
                 if (sliders.any()) {
-                    Bitboard seen = see(d, king, occupied()) & sliders;
+                    Bitboard seen = ray_attacks(d, king, occupied()) & sliders;
                     if (seen.any()) {
                         Relation far = Relation(9 + reverse(d));
                         PieceType t = type_of(piece_on(seen.first()));
@@ -347,8 +349,9 @@ bool Position::is_consistent() const {
            king_[1] == fresh.king_[1];
 }
 
-// As Apery, dlshogi and YaneuraOu define it: back by two plies within the path. A side has given
-// perpetual check if each of its moves since the earliest occurrence counted was a check.
+// As in Apery, dlshogi and YaneuraOu: compares with every second earlier position of the path. A
+// side has given perpetual check if each of its moves since the earliest counted occurrence was a
+// check.
 Repetition Position::repetition(int occurrences) const {
     const State& now = states_.back();
     Repetition dominance = Repetition::NONE;

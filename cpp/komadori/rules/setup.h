@@ -1,5 +1,5 @@
-// A placement of pieces as plain arrays: what the text and byte codecs read and write, and what
-// a Position is set from.
+// A placement of pieces as plain arrays: the common form of the text and byte codecs and of
+// Position.
 #pragma once
 
 #include <array>
@@ -12,7 +12,7 @@
 
 namespace komadori {
 
-// How many pieces of each base type a set has, by PieceType; kings: one per side.
+// The number of pieces of each base type in a set, by PieceType; one king per side.
 constexpr int PIECES_IN_SET[9] = {0, 18, 4, 4, 4, 2, 2, 4, 2};
 constexpr PieceType HAND_TYPES[7] = {PAWN, LANCE, KNIGHT, SILVER, GOLD, BISHOP, ROOK};
 constexpr int MAX_PLY = 1'000'000;
@@ -23,17 +23,17 @@ struct Setup {
     Color turn = BLACK;
     int ply = 1;
 
-    // Throws PositionError unless: no more pieces than a set has, at most one king a side, no two
-    // unpromoted pawns of a side on a file, no piece that could never move. (That the side not
-    // to move isn't in check is seen by Position.)
+    // Throws PositionError if there are more pieces than a set has, two kings of a side, or a piece
+    // that could never move. Accepts two pawns on a file. (Position rejects a check on the side not
+    // to move.)
     void validate() const;
-    // Pieces of each base type that are neither on the board nor in a hand.
+    // The number of pieces of each base type neither on the board nor in hand.
     std::array<int, 9> in_box() const;
 
     bool operator==(const Setup&) const = default;
 };
 
-// The pieces alone, without a board: the quick way through many positions.
+// The list of pieces without a board; faster than Setup when decoding many positions.
 struct PieceList {
     static constexpr int MAX_PIECES = 40;
     struct Entry {
@@ -56,9 +56,8 @@ std::string to_sfen(const Setup& setup);
 
 using PackedBytes = std::array<std::uint8_t, 32>;
 using PackedView = std::span<const std::uint8_t, 32>;
-// 256 bits, each throws HcpError: when decoding, for a bit pattern that isn't a whole set of
-// pieces on a board and in the hands; when encoding, if a king is missing or (hcp) a piece is in
-// the box.
+// The 256-bit codes. Decoding throws HcpError for bits that aren't a full set of pieces on the
+// board and in hand; encoding throws it if a king is missing or a piece is in the box.
 PieceList list_hcp(PackedView bytes);
 Setup decode_hcp(PackedView bytes);
 PackedBytes encode_hcp(const Setup& setup);

@@ -1,4 +1,4 @@
-// SFEN text, and what a placement of pieces must obey.
+// SFEN text, and validation of a placement.
 #include <cctype>
 
 #include "komadori/rules/errors.h"
@@ -129,7 +129,7 @@ class Parser {
         if (at_ == start) fail(at_, "the hands ('-' if empty), " + here());
     }
 
-    // The move number may be missing, as in USI's "position sfen" of some programs.
+    // The move number is optional: some programs omit it.
     void ply(Setup& setup) {
         if (done()) return;
         space("the hands");
@@ -174,8 +174,8 @@ std::array<int, 9> Setup::in_box() const {
 
 void Setup::validate() const {
     int kings[2] = {};
-    // Two pawns on one file are let in: collections of mate problems hold such positions, and
-    // nothing below depends on it.
+    // Two pawns on a file are accepted: collections of mate problems contain such positions, and
+    // no other code depends on the rule.
     for (Square s = 0; s < SQUARES; ++s) {
         Piece p = board[s];
         if (p == NO_PIECE) continue;

@@ -5,13 +5,13 @@
 namespace komadori {
 namespace {
 
-// Where a piece of this type could never move again.
+// The squares from which a piece of this type could never move again.
 template <Color US, PieceType T>
 constexpr Bitboard DEAD_END = T == KNIGHT               ? far_ranks(US, 2)
                               : T == PAWN || T == LANCE ? far_ranks(US, 1)
                                                         : Bitboard{};
 
-// Where it isn't left unpromoted unless all moves are wanted.
+// The squares where it is generated unpromoted only if all moves are requested.
 template <Color US, PieceType T>
 constexpr Bitboard ALWAYS_PROMOTES = T == LANCE                              ? far_ranks(US, 2)
                                      : T == PAWN || T == BISHOP || T == ROOK ? far_ranks(US, 3)
@@ -22,7 +22,6 @@ ListedMove* add(ListedMove* out, Move m) {
     return out + 1;
 }
 
-// One generation: what stays the same from piece to piece.
 template <Color US>
 class Generator {
   public:
@@ -44,17 +43,17 @@ class Generator {
         return out_;
     }
 
-    // In check, which it answers by moving the king, capturing or interposing.
+    // King moves, captures of the checker, interpositions.
     ListedMove* evasions() {
         Square king = position_.king(US);
-        const Bitboard &own = position_.pieces(US), &giving = position_.checkers();
+        const Bitboard &own = position_.pieces(US), &checking = position_.checkers();
         each_plain(king, KING, king_attacks(king).without(own));
-        if (giving.more_than_one()) return out_;
-        Square from = giving.first();
+        if (checking.more_than_one()) return out_;
+        Square from = checking.first();
         Relation r = relation(king, from);
         Bitboard inside = is_far(r) ? between(king, from, direction_of(r)) : Bitboard{};
-        pawns(inside | giving, inside | giving);
-        pieces_but_king(inside | giving);
+        pawns(inside | checking, inside | checking);
+        pieces_but_king(inside | checking);
         drops(inside);
         return out_;
     }
@@ -84,7 +83,7 @@ class Generator {
         Hand held = position_.hand(US);
         for (PieceType t : {LANCE, KNIGHT, SILVER, BISHOP, ROOK, GOLD}) {
             if (!held.has(t)) continue;
-            Bitboard to = checks_[t];  // attacked backwards, so never a dead end
+            Bitboard to = checks_[t];  // the piece attacks the king from there, so no dead ends
             to.each([&](Square s) { out_ = add(out_, Move::drop(t, s)); });
         }
         if (held.has(PAWN)) {
@@ -109,7 +108,7 @@ class Generator {
         bool inside = zone.has(from);
         Bitboard promoting = inside ? targets : targets & zone;
         promoting.each([&](Square to) { push(from, to, true, T); });
-        // A bishop or rook that leaves the zone promotes as well.
+        // A bishop or rook leaving the zone also promotes.
         Bitboard plain = all_ ? targets.without(DEAD_END<US, T>)
                          : inside && (T == BISHOP || T == ROOK)
                              ? Bitboard{}
@@ -117,7 +116,7 @@ class Generator {
         plain.each([&](Square to) { push(from, to, false, T); });
     }
 
-    // Pawn moves to `promoting` where they promote, to `plain` where they don't.
+    // Promoting pawn moves to `promoting`, other pawn moves to `plain`.
     void pawns(const Bitboard& promoting, const Bitboard& plain) {
         Bitboard steps = shift<AHEAD<US>>(position_.pieces(US, PAWN));
         auto from = [](Square to) { return Square(US == BLACK ? to + 1 : to - 1); };
@@ -184,7 +183,7 @@ class Generator {
         }
     }
 
-    // Of the moves since `first`, those that give check.
+    // Removes the moves since `first` that don't give check.
     ListedMove* keep_checks(ListedMove* first) {
         ListedMove* end = first;
         for (ListedMove* m = first; m != out_; ++m) {
@@ -193,7 +192,7 @@ class Generator {
         return end;
     }
 
-    // Moves of a piece to where it attacks the king; it uncovers nothing.
+    // Direct checks by a piece that discovers none.
     void direct_checks(Square from, PieceType t) {
         constexpr Bitboard zone = far_ranks(US, 3);
         bool promotes = can_promote(t);
@@ -238,7 +237,7 @@ class Generator {
             });
         }
         if (!held.has_pieces()) return;
-        // Types in the order of where they may not go: knights first, then lances.
+        // The most restricted types first: knights, then lances, then those allowed anywhere.
         std::uint32_t types[6];
         int n = 0;
         if (held.has(KNIGHT)) types[n++] = Move::drop(KNIGHT, 0).raw();
@@ -263,7 +262,7 @@ class Generator {
     ListedMove* out_;
     Bitboard occupied_;
     bool all_;
-    Bitboard checks_[16];  // by type: empty squares from where it would attack their king
+    Bitboard checks_[16];  // by type: empty squares from which it attacks the opponent's king
 };
 
 template <MoveKind KIND, Color US>

@@ -1,19 +1,19 @@
-// Moves by kind, for a search that generates and tries them in stages.
+// Pseudo-legal moves by kind, for staged move generation.
 //
-// What is generated is pseudo-legal: a move may leave the own king attacked or drop a pawn that
-// mates. is_legal_pseudo() settles that when the move's turn comes, most never come to it.
+// A pseudo-legal move may leave its own king in check or be a mating pawn drop. is_legal_pseudo()
+// tests a move just before it is searched; most moves are never searched.
 #pragma once
 
 #include "komadori/rules/position.h"
 
 namespace komadori {
 
-// A move in a list to be ordered. Trivial, so that a list of them costs nothing to set up.
+// A scored move. Trivial, so that an array of them needs no initialisation.
 struct ListedMove {
     std::uint32_t raw;
     std::int32_t score;
     Move move() const { return Move(raw); }
-    // Higher for a higher score, and different for every move.
+    // Orders by score, then by move; distinct for every move.
     std::int64_t rank() const {
         if constexpr (std::endian::native == std::endian::little) {
             return std::bit_cast<std::int64_t>(*this);
@@ -23,15 +23,15 @@ struct ListedMove {
 };
 
 enum class MoveKind {
-    CAPTURES,      // captures and promotions of pawns; not in check
-    QUIETS,        // every other move; not in check
-    QUIET_CHECKS,  // those of QUIETS that give check; not in check
-    EVASIONS,      // every move; in check
+    CAPTURES,      // captures and pawn promotions; not in check
+    QUIETS,        // all other moves; not in check
+    QUIET_CHECKS,  // the QUIETS that give check; not in check
+    EVASIONS,      // all moves; in check
 };
 
-// Appends to `out`, which has room for MAX_LEGAL_MOVES and more; returns the end. Unless `all`, it
-// leaves out the non-promotions that only serve to avoid mate by a dropped pawn: of pawns, bishops
-// and rooks, and of lances going to the last rank but one.
+// Writes to `out`, which must have room for more than MAX_LEGAL_MOVES, and returns the end. Unless
+// `all`, omits non-promotions that matter only for avoiding mate by a dropped pawn: of pawns,
+// bishops and rooks, and of lances on the last two ranks.
 template <MoveKind KIND>
 ListedMove* generate_moves(const Position& position, ListedMove* out, bool all);
 

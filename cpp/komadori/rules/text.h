@@ -1,4 +1,4 @@
-// What the readers of move text share.
+// Errors shared by the parsers of move text.
 #pragma once
 
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace komadori {
 
-// Text of unknown origin, quoted for a message: short and without control characters.
+// Quotes untrusted text for a message: truncated, without control characters.
 std::string shown(std::string_view text);
 // Throw MoveError and IllegalMoveError.
 [[noreturn]] void fail_move(const char* what, std::string_view text, std::size_t where,

@@ -22,7 +22,7 @@ constexpr int rank_of(Square s) { return s % 9; }                               
 constexpr Square rotate(Square s) { return Square(80 - s); }                          // 180 degrees
 constexpr Square mirror(Square s) { return make_square(8 - file_of(s), rank_of(s)); }
 
-// Numbered as in cshogi and Apery; a promoted piece is its base type + 8.
+// Numbered as in cshogi and Apery; a promoted type is its base type + 8.
 enum PieceType : std::uint8_t {
     NO_PIECE_TYPE,
     PAWN,

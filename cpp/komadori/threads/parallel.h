@@ -1,4 +1,4 @@
-// Loops over several threads.
+// Parallel loops.
 #pragma once
 
 #include <algorithm>
@@ -11,9 +11,9 @@
 
 namespace komadori {
 
-// Calls body(thread) on that many threads, waits for all, and rethrows the first exception. Where
-// the system gives fewer threads, the calling one does what is left: bodies don't wait for each
-// other.
+// Calls body(thread) once for each of `threads` threads, waits for all and rethrows the first
+// exception. If the system can't start that many, the calling thread runs the remaining bodies, so
+// they must not wait for each other.
 template <class Body>
 void run_threads(int threads, const Body& body) {
     const auto n = std::size_t(std::max(threads, 1));

@@ -8,7 +8,7 @@ namespace komadori {
 
 namespace {
 
-constexpr float VALUE_SLACK = 1e-3f;  // rounding of short floats beyond [0, 1]
+constexpr float VALUE_SLACK = 1e-3f;  // values of half-precision networks may exceed [0, 1]
 
 }  // namespace
 
@@ -51,7 +51,7 @@ void Tree::cancel(Batch& batch) {
     finish_batch(batch);
 }
 
-// The batch has come back.
+// Clears a batch that was expanded or cancelled.
 void Tree::finish_batch(Batch& batch) {
     batch.flight->leaves.clear();
     batch.flight->steps.clear();
@@ -59,7 +59,8 @@ void Tree::finish_batch(Batch& batch) {
     std::erase(flights_, batch.flight);
 }
 
-// Gives the visits of a path their value, from the view of the side that made its last move.
+// Backs up the value of a playout along its path. `value` is from the view of the side that made
+// the last move.
 void Tree::backup(std::span<const Step> path, int value) {
     for (std::size_t i = path.size(); i-- > 0; value = VALUE_ONE - value) {
         Node& node = store_[path[i].node];
@@ -80,9 +81,9 @@ void Tree::undo(std::span<const Step> path) {
     }
 }
 
-// Carries a proof from the end of a path towards the root, as far as it decides the nodes there.
-// Proofs stand for every path: a mate stays a mate where its moves repeat a position, because
-// the attacker may play on from there.
+// Propagates a proof from the end of a path toward the root as far as it proves the nodes there.
+// Proofs hold on every path: if a mate's moves repeat a position, the attacker continues from the
+// repeated one.
 void Tree::prove(std::span<const Step> path, NodeIndex leaf) {
     const Node* child = &store_[leaf];
     for (std::size_t i = path.size(); i-- > 0 && child->proof != Proof::NONE;) {
@@ -105,7 +106,7 @@ void Tree::prove(std::span<const Step> path, NodeIndex leaf) {
     }
 }
 
-// Whether every move of a node is proven, the best of them no better than a draw.
+// Proves a node as lost or drawn if every move is proven and none wins. Returns whether it did.
 bool Tree::prove_from_edges(Node& node) {
     std::uint16_t longest = 0;
     bool draw = false;
@@ -128,8 +129,8 @@ bool Tree::prove_from_edges(Node& node) {
     return true;
 }
 
-// What is proven of a node by what its edges are now.
-void Tree::prove_anew(Node& node) {
+// Recomputes a node's proof from its edges.
+void Tree::recompute_proof(Node& node) {
     node.proof = Proof::NONE;
     node.proof_plies = 0;
     for (const Edge& edge : store_.edges(node)) {
@@ -141,7 +142,7 @@ void Tree::prove_anew(Node& node) {
     if (node.proof == Proof::NONE) prove_from_edges(node);
 }
 
-// Returns false, and makes the priors uniform, where the logits aren't numbers.
+// If a logit isn't finite, makes the priors uniform and returns false.
 bool Tree::write_priors(Node& node, const Batch& batch, const Flight::Leaf& leaf,
                         const float* row) {
     const std::span<Edge> edges = store_.edges(node);
@@ -161,7 +162,7 @@ bool Tree::write_priors(Node& node, const Batch& batch, const Flight::Leaf& leaf
     }
     const bool valid = softmax(moves, temperature);
     for (std::size_t i = 0; i < edges.size(); ++i) edges[i].prior = encode_prior(priors[i]);
-    bring_front(node);  // now, while the edges are in the cache
+    bring_front(node);  // while the edges are in the cache
     return valid;
 }
 
@@ -176,7 +177,7 @@ int Tree::draw_value(Color mover) const {
     return int(std::lround(options_.draw_value[mover] * VALUE_ONE));
 }
 
-// What a proven node is worth to the side that moved there.
+// The value of a proven node for the side that moved there.
 int Tree::value_for_mover(const Node& child) const {
     switch (child.proof) {
         case Proof::WIN:
@@ -188,7 +189,8 @@ int Tree::value_for_mover(const Node& child) const {
     }
 }
 
-// What a repetition (in the view of the side to move after it) is worth to the side that moved.
+// The value for the side that moved of a repetition, which is given from the view of the side to
+// move after it.
 int Tree::repetition_value(Repetition repetition, Color mover) const {
     switch (repetition) {
         case Repetition::WIN:

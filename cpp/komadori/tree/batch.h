@@ -1,4 +1,4 @@
-// Positions on their way to the network.
+// Batches of positions for the network.
 #pragma once
 
 #include <array>
@@ -14,18 +14,18 @@
 
 namespace komadori {
 
-// One move of a playout: which edge of which node. Edges [0, touched) keep their ordinals.
+// One move of a playout: an edge of a node. Edges [0, touched) keep their ordinals.
 struct Step {
     NodeIndex node;
     std::uint32_t ordinal;
-    int assumed;  // the value that the edge's sum holds for a visit until its own is known
-    std::uint32_t visits = 1;  // more than one where the playout is going to be undone
+    int assumed;               // provisional value of the visit in the edge's sum
+    std::uint32_t visits = 1;  // more than one in a dropped playout, see Tree::collide
 
-    // What the visits have added to the edge.
+    // The contribution of the visits to Edge::stat.
     std::uint64_t stat() const { return (std::uint64_t(assumed) << VISIT_BITS | 1) * visits; }
 };
 
-// Playouts that wait for the network.
+// The playouts of a batch, which wait for the network.
 struct Flight {
     struct Leaf {
         NodeIndex node;
@@ -41,17 +41,16 @@ struct Flight {
 
     std::vector<Leaf> leaves;
     std::vector<Step> steps;
-    // Of every leaf's edges, [edges][heads]: where their labels lie in the policy row. Empty for
-    // the scheme 2187, whose labels an edge's move16 gives.
+    // The policy columns of every leaf's edges, [edges][heads]. Empty for the scheme 2187, whose
+    // labels follow from an edge's move16.
     std::vector<std::uint16_t> columns;
 };
 
-// The rows of the caller's input arrays and the playouts that wait for them. Filled by
-// Tree::collect, emptied by Tree::expand or Tree::cancel; nothing is allocated once the
-// vectors have grown to the usual size.
+// The rows of the caller's input arrays and their playouts. Filled by Tree::collect, emptied by
+// Tree::expand or Tree::cancel. Allocates nothing once the vectors have grown to their usual size.
 struct Batch {
-    // `inputs`: one array per input of the table, [capacity][planes][9][9] (or tokens), the
-    // caller's. The table is binary where `type` is UINT8.
+    // `inputs`: the caller's arrays, one per input of the table, [capacity][planes][9][9] (or
+    // tokens). UINT8 needs a binary table.
     Batch(const FeatureTable& table_, const LabelScheme& labels_, PlaneType type_, int capacity_,
           std::span<void* const> inputs_)
         : table(table_),
@@ -68,15 +67,15 @@ struct Batch {
 
     int rows() const { return int(flight->leaves.size()); }
 
-    const FeatureTable& table;  // what the network reads
-    const LabelScheme& labels;  // what its policy answers
-    bool is_2187;               // of `labels`, whose labels need no lookup
+    const FeatureTable& table;  // of the network's inputs
+    const LabelScheme& labels;  // of its policy output
+    bool is_2187;               // `labels` is 2187, which needs no columns
     PlaneType type;             // FLOAT32 or UINT8
     int capacity;
     std::array<std::byte*, MAX_INPUTS> inputs{};
     std::array<std::size_t, MAX_INPUTS> row_bytes{};
-    std::uint64_t generation = 0;    // of the tree, when the batch was begun
-    std::shared_ptr<Flight> flight;  // the tree knows of it as long as it isn't empty
+    std::uint64_t generation = 0;    // of the tree when the batch was started
+    std::shared_ptr<Flight> flight;  // also in Tree::flights_ while it isn't empty
 };
 
 }  // namespace komadori

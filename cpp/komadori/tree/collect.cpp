@@ -9,14 +9,14 @@ namespace komadori {
 
 namespace {
 
-// Longer playouts than any sensible game; met only where the repetition check is off.
+// Only reached with the repetition check off.
 constexpr std::size_t MAX_DEPTH = 1024;
-// Near the ply limit a position's worth depends on its ply, so the ply is part of the key.
+// Near the ply limit a position's value depends on its ply, so the ply is part of the key.
 constexpr int PLY_LIMIT_HORIZON = 100;
 constexpr std::uint32_t VISIT_MARGIN = 1u << 16;
 
-// Fullness down to which unvisited and then little visited nodes are forgotten when memory
-// runs out.
+// When memory runs out, unvisited and then rarely visited nodes are reclaimed down to this
+// fullness.
 constexpr double ROOMY = 0.7;
 
 void write_inputs(const Position& position, const Batch& batch, std::size_t row) {
@@ -29,7 +29,7 @@ void write_inputs(const Position& position, const Batch& batch, std::size_t row)
 
 bool is_drawn(int ply, int draw_ply) { return draw_ply > 0 && ply > draw_ply; }
 
-// The move with its piece types filled in; it is known to be legal.
+// Fills in the piece types of a legal move.
 Move full_move(const Position& position, std::uint16_t move16) {
     const Move m{move16};
     if (m.is_drop()) return Move::drop(m.dropped(), m.to());
@@ -49,7 +49,7 @@ int Tree::collect(int root_number, Batch& batch, int rows, int playouts, std::ui
         flights_.push_back(batch.flight);
     }
     if (batch.generation != generation_) return 0;
-    // Some playouts need no row; this many attempts are made for those that do.
+    // Bounds the playouts that need no row.
     const int attempts = 8 * rows + 16;
     make_room(attempts);
     const auto allowed = first ? std::span<const std::uint16_t>(&first, 1)
@@ -67,7 +67,7 @@ int Tree::collect(int root_number, Batch& batch, int rows, int playouts, std::ui
         if (end == End::DROPPED) ++dropped;
         if (end == End::BACKED_UP && is_solved(root)) break;
     }
-    // Not before: an undone visit would send the next playout down the same path.
+    // Undone only now: otherwise the next playout would take the same path.
     undo(dropped_.steps);
     dropped_.steps.clear();
     for (const NodeIndex index : crowded_) store_[index].collisions = 0;
@@ -76,8 +76,8 @@ int Tree::collect(int root_number, Batch& batch, int rows, int playouts, std::ui
     return added;
 }
 
-// One walk from the root to a leaf. The order of the rules along the way is dlshogi's: draw by
-// the ply limit, repetition, mate in one, declaration, network.
+// One playout from the root to a leaf. Rules are checked in dlshogi's order: draw by the ply limit,
+// repetition, mate in one, declaration, network.
 Tree::End Tree::playout(Root& root, Batch& batch, std::span<const std::uint16_t> allowed) {
     Position& position = root.position;
     path_.clear();
@@ -142,7 +142,7 @@ Tree::End Tree::playout(Root& root, Batch& batch, std::span<const std::uint16_t>
             break;
         }
         if (edge.visits() == 1 && child.finished() > 0) {
-            // Known from another path: its mean is a better first sample than one more leaf.
+            // A transposition: its mean is a better first sample than another leaf's value.
             ++stats_.transposed;
             const auto finished = std::uint64_t(child.finished());
             const auto mean = int((child.value_sum + finished / 2) / finished);
@@ -162,9 +162,9 @@ Tree::End Tree::playout(Root& root, Batch& batch, std::span<const std::uint16_t>
     return end;
 }
 
-// The move just made repeats a position of the path. Its value may be stored once every node
-// that it depends on belongs to this path alone; where some don't yet, they are given nodes of
-// their own and the playout starts over.
+// Backs up a move that repeats a position of the path. Its value may be stored only if all nodes
+// that it depends on are private to this path; otherwise makes them private and restarts the
+// playout.
 Tree::End Tree::backup_repetition(Root& root, NodeIndex index, const Selected& selected,
                                   Repetition repetition) {
     const Position& position = root.position;
@@ -182,10 +182,10 @@ Tree::End Tree::backup_repetition(Root& root, NodeIndex index, const Selected& s
     return End::BACKED_UP;
 }
 
-// Counts a visit without a value on a node and one of its edges. The edge's mean stays what it
-// is, or what it was selected for where it has none yet: only its visits tell the next playouts
-// to look elsewhere ("watch the unobserved", Liu et al. 2020, arXiv 1810.11755). A loss instead,
-// as dlshogi assumes, costs 200 Elo where a fifth of a small search is in flight.
+// Adds a visit in flight to a node and one of its edges ("watch the unobserved", Liu et al. 2020,
+// arXiv:1810.11755). The provisional value is the edge's mean, or its first-play urgency: only the
+// visit count steers the next playouts elsewhere. A virtual loss, as in dlshogi, costs about 200
+// Elo if a fifth of a small search is in flight (docs/results/search.md).
 Step Tree::visit(NodeIndex index, const Selected& selected) {
     Node& node = store_[index];
     const std::span<Edge> edges = store_.edges(node);
@@ -203,17 +203,18 @@ Step Tree::visit(NodeIndex index, const Selected& selected) {
     return step;
 }
 
-// Whether a node has as many playouts in flight as its finished visits allow: young nodes whose
-// first values aren't known yet would lead many of a batch's rows astray.
+// Whether a node has as many playouts in flight as its finished visits allow. Otherwise nodes with
+// few known values would take up many rows of a batch.
 bool Tree::is_crowded(const Node& node) const {
     if (options_.visits_per_flight == 0 || node.state != NodeState::EXPANDED) return false;
     return node.in_flight >=
            std::max(1u, node.finished() / std::uint32_t(options_.visits_per_flight));
 }
 
-// The path ends at a node that takes no playout now, and is going to be undone; until then it
-// keeps the next playouts away, the more so the more of them have met here: where one move is far
-// likelier than all others, single visits would take dozens of playouts to turn elsewhere.
+// Marks the current path, which ends at a pending or crowded node, as dropped. It is undone after
+// the batch is collected; until then its visits repel further playouts, with a weight that grows
+// with the number of collisions at the leaf. With single visits, a move with a dominant prior would
+// attract dozens of playouts.
 void Tree::collide(Node& leaf) {
     if (leaf.collisions < UINT8_MAX) ++leaf.collisions;
     const std::uint32_t more = leaf.collisions - 1u;
@@ -228,7 +229,7 @@ void Tree::collide(Node& leaf) {
     }
 }
 
-// Creates the node of a new position; terminal positions get their proof, others their edges.
+// Creates the node of a new position: with a proof if it is terminal, else with edges.
 NodeIndex Tree::create_node(const Position& position) {
     const NodeIndex index = store_.create(key_of(position));
     Node& node = store_[index];
@@ -277,8 +278,8 @@ void Tree::queue(NodeIndex index, const Position& position, Batch& batch) {
     if (!batch.is_2187) write_columns(node, position, batch);
 }
 
-// Edges hold no piece types, so labels that depend on them are looked up here. The edges of a
-// pending node keep their order.
+// Stores the policy columns of a leaf's edges. Edges have no piece types, which labels may depend
+// on. The edges of a pending node keep their order.
 void Tree::write_columns(const Node& node, const Position& position, Batch& batch) {
     const std::size_t heads = batch.labels.heads.size();
     std::vector<std::uint16_t>& columns = batch.flight->columns;

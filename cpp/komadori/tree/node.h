@@ -1,6 +1,6 @@
 // The memory layout of the search graph.
 //
-//   Node, 64 bytes: a position, or a position as one path reaches it (see Tree::make_private)
+//   Node, 64 bytes: a position, or a position on one path only (see Tree::make_private)
 //    0          8           16     20        24     28    32     36          38
 //   +----------+-----------+------+---------+------+-----+------+-----------+-------+
 //   | key      | value_sum |visits|in_flight|edges |next |value |edge_count |touched|
@@ -10,18 +10,18 @@
 //   |open|proof_plies |state|proof|turn| front |is_private|mark|collisions|spare| square_sum |
 //   +----+------------+-----+-----+----+-------+----------+----+----------+-----+------------+
 //
-//   Edge, 16 bytes: a legal move; a node's edges lie side by side
+//   Edge, 16 bytes: a legal move; a node's edges are contiguous
 //    0                                 8            12                    14        16
 //   +-------------------+-------------+------------+---------------------+---------+
 //   | value sum 38 bits | visits 26   | child      | lost 1 | move16 15  | prior   |
 //   +-------------------+-------------+------------+---------------------+---------+
 //
-// Statistics are integers: a value in [0, 1] counts in steps of 1/4096. Sums are then exact,
-// whatever the order in which batches come back, and undoing a visit leaves no trace. A single
-// value is off by at most 1/8192, a mean by far less.
+// Statistics are fixed-point: values in [0, 1] in units of 1/4096. So sums are exact, independent
+// of the order in which batches are expanded, and visits can be undone exactly. The rounding error
+// of a value is at most 1/8192.
 //
-// A node's sums are from its side to move's view. An edge's sum is from the view of the side
-// that makes the move, the side to move of the node that owns the edge.
+// A node's sums are from its side to move's view. An edge's sum is from the view of the side that
+// makes the move, which is the side to move of the node that owns the edge.
 #pragma once
 
 #include <bit>
@@ -30,15 +30,15 @@
 namespace komadori {
 
 using NodeIndex = std::uint32_t;
-constexpr NodeIndex NO_NODE = 0;           // the pool never hands out index 0
-constexpr NodeIndex REPEATS = 0xffffffff;  // an edge's child where the move repeats a position
+constexpr NodeIndex NO_NODE = 0;           // the store never uses index 0
+constexpr NodeIndex REPEATS = 0xffffffff;  // Edge::child of a move that repeats a position
 
-constexpr int VALUE_ONE = 4096;  // a value of 1 in fixed point
+constexpr int VALUE_ONE = 4096;  // the fixed-point value 1
 constexpr int VISIT_BITS = 26;
-constexpr std::uint32_t MAX_VISITS = (1u << VISIT_BITS) - 1;  // of one edge, so of one node
+constexpr std::uint32_t MAX_VISITS = (1u << VISIT_BITS) - 1;  // per edge, hence per node
 
-// A probability in (0, 1] in 16 bits: 5 of exponent, 11 of mantissa, the top bits of a float
-// whose exponent starts at -31. Relative error at most 2^-12; zero becomes 2^-31.
+// A probability in (0, 1] in 16 bits: 5 bits of exponent from -31, 11 bits of mantissa. Relative
+// error at most 2^-12; zero becomes 2^-31.
 constexpr std::uint32_t PRIOR_BASE = (127u - 31u) << 23;
 constexpr std::uint16_t encode_prior(float p) {
     const auto bits = std::bit_cast<std::uint32_t>(p);
@@ -49,9 +49,9 @@ constexpr float decode_prior(std::uint16_t code) {
 }
 
 struct Edge {
-    std::uint64_t stat;   // value sum << VISIT_BITS | visits; visits in flight count, see Step
-    NodeIndex child;      // NO_NODE until first met and after its memory was reclaimed; REPEATS
-    std::uint16_t bits;   // move16, and in bit 15 whether the move is proven to lose
+    std::uint64_t stat;   // value sum << VISIT_BITS | visits, including visits in flight (see Step)
+    NodeIndex child;      // NO_NODE before the first visit and after reclaiming; REPEATS
+    std::uint16_t bits;   // move16; bit 15: the move is proven to lose
     std::uint16_t prior;  // encode_prior
 
     std::uint32_t visits() const { return std::uint32_t(stat & MAX_VISITS); }
@@ -64,35 +64,35 @@ struct Edge {
 };
 static_assert(sizeof(Edge) == 16);
 
-// What is proven of a position, from its side to move's view.
+// The proven value of a position, from its side to move's view.
 enum class Proof : std::uint8_t { NONE, WIN, LOSS, DRAW };
 
-// NEW: edges may be there, priors are not. PENDING: in a batch. EXPANDED: evaluated.
+// NEW: may have edges, but no priors. PENDING: in a batch. EXPANDED: evaluated.
 enum class NodeState : std::uint8_t { NEW, PENDING, EXPANDED };
 
 struct alignas(64) Node {
-    std::uint64_t key;        // of the position; near the ply limit of the ply too; or private
-    std::uint64_t value_sum;  // its own evaluation and everything backed up through it
-    std::uint32_t visits;     // 1 for its own evaluation + those of its edges, in flight included
-    std::uint32_t in_flight;  // of them, how many have no value yet
-    std::uint32_t edges;      // number of the first edge in the arena
-    NodeIndex next;           // the next node of the same hash slot
-    float value;              // the network's, a LeafSearch's mixed in
+    std::uint64_t key;        // Tree::key_of, or a key of a private node
+    std::uint64_t value_sum;  // its own evaluation plus all backed-up values
+    std::uint32_t visits;     // 1 for its own evaluation plus its edges', including in flight
+    std::uint32_t in_flight;  // visits without a value yet
+    std::uint32_t edges;      // arena index of the first edge
+    NodeIndex next;           // the next node of the hash bucket
+    float value;              // the network's, mixed with a LeafSearch's if set
     std::uint16_t edge_count;
-    std::uint16_t touched;      // edges [0, touched) may have visits, all later ones have none
-    std::uint16_t open;         // edges not proven to lose
-    std::uint16_t proof_plies;  // plies to the end of the game, where a win or loss is proven
+    std::uint16_t touched;      // only edges [0, touched) may have visits
+    std::uint16_t open;         // number of edges not proven to lose
+    std::uint16_t proof_plies;  // plies to the end of a proven win or loss
     NodeState state;
     Proof proof;
     std::uint8_t turn;         // Color
-    std::uint8_t front;        // edge `touched` has the largest prior of those from there on
+    std::uint8_t front;        // edge `touched` has the largest prior of the edges from there on
     std::uint8_t is_private;   // reached by one path only
-    std::uint8_t mark;         // of the reclaimer
-    std::uint8_t collisions;   // playouts that were dropped here while a batch was collected
-    std::uint64_t square_sum;  // of the squares of the values in value_sum
+    std::uint8_t mark;         // mark bit of Store::reclaim
+    std::uint8_t collisions;   // playouts dropped here in the current collect()
+    std::uint64_t square_sum;  // sum of the squares of the values in value_sum
 
     std::uint32_t finished() const { return visits - in_flight; }
-    // The mean value; precondition: finished() > 0.
+    // Precondition: finished() > 0.
     float mean() const { return float(value_sum) / (float(finished()) * VALUE_ONE); }
 };
 static_assert(sizeof(Node) == 64);

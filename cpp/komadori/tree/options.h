@@ -1,5 +1,5 @@
-// Settings of the search graph. This is the one place of their defaults: Python's PuctOptions, the
-// USI options and the documentation read them from here.
+// Options of the PUCT search. Their defaults are defined only here: Python's PuctOptions, the USI
+// options and the documentation are derived from them.
 #pragma once
 
 #include <array>
@@ -9,8 +9,8 @@
 namespace komadori {
 
 struct TreeOptions {
-    // PUCT: Q + C P sqrt(N) / (1 + n), C = growth ln((N + base + 1) / base) + init. The values are
-    // dlshogi's; KataGo has growth 0.45 and base 500.
+    // PUCT: Q + C P sqrt(N) / (1 + n), C = growth ln((N + base + 1) / base) + init. Defaults from
+    // dlshogi; KataGo uses growth 0.45 and base 500.
     float c_init = 1.44f;
     float c_base = 28288.0f;
     float fpu_reduction = 0.27f;  // an unvisited move's Q: max(0, W/N - this * sqrt(visited P))
@@ -19,30 +19,30 @@ struct TreeOptions {
     float fpu_reduction_root = 0.0f;
     float c_growth = 1.0f;
 
-    // C times 1 + scale (sd / prior - 1), sd the standard deviation of the node's values on the
-    // scale -1 to 1, its variance averaged with stdev_prior^2 of that many visits (KataGo's
-    // dynamic cPUCT: scale 0.85, prior 0.40, weight 2).
+    // Multiplies C by 1 + scale (sd / prior - 1), where sd is the standard deviation of the node's
+    // values on the scale -1 to 1, with stdev_prior^2 averaged into the variance as
+    // stdev_prior_weight visits (KataGo's dynamic cPUCT: scale 0.85, prior 0.40, weight 2).
     float stdev_scale = 0.0f;  // 0: off
     float stdev_prior = 0.40f;
     float stdev_prior_weight = 2.0f;
 
-    // The best move is the one with the greatest lower bound Q - stdevs sd / sqrt(n) of those with
-    // at least this fraction of the most visits (leela-zero #2282: 5 and 0.15).
+    // Chooses the move with the greatest lower confidence bound Q - stdevs sd / sqrt(n) among those
+    // with at least this fraction of the most visits (leela-zero #2282: 5 and 0.15).
     float lcb_stdevs = 0.0f;  // 0: off, the most visited move
     float lcb_min_visits = 0.15f;
 
-    float temperature = 1.74f;  // of the policy's softmax, > 0
-    // At depth d of the playout that evaluates a node: temperature + (root - temperature) decay^d.
+    float temperature = 1.74f;  // of the policy's softmax, > 0; from dlshogi
+    // The temperature at depth d is temperature + (root - temperature) decay^d.
     float temperature_root = 0.0f;  // 0: off
     float temperature_decay = 0.5f;
 
-    // At most finished visits / this many playouts in flight below a node, at least one.
+    // Limits playouts in flight below a node to max(1, finished visits / this).
     int visits_per_flight = 0;  // 0: off
 
-    // What a draw is worth to the side that made the last move, by its colour.
+    // The value of a draw for the side that made the last move, by its colour.
     std::array<float, 2> draw_value{0.5f, 0.5f};
     int draw_ply = 0;        // a game is drawn after this many plies; 0: never
-    bool repetition = true;  // false only to measure what the check is worth
+    bool repetition = true;  // false only for ablations
     bool mate_in_one = true;
     DeclarationPoints declaration_points = POINTS_27;
 

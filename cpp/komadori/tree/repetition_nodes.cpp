@@ -1,20 +1,19 @@
-// Repetitions in a graph.
+// Repetitions in a graph (the graph-history interaction problem).
 //
-// What a repetition is worth belongs to the path: a node that several paths share can't hold it.
+// The value of a repetition depends on the path, so a node shared by several paths can't store it.
 //
 //     A --- B --- C --- (A again)        the value of C -> A is a draw on this path;
 //           |                            where C is reached without A it is whatever
 //     D ----+                            follows A
 //
-// B and C, the nodes inside the cycle, are therefore doubled: A's edge now leads to B', a node
-// that only this edge reaches, and B' leads to C'. On every path to C' there is A, so C' may
-// hold the draw like any other value, and the search between A and C' learns of it. D goes on
-// using B and C. Nodes above A need no copy, since the cycle below A is there however A is
-// reached. Where the position was met before the root, the root too gets a node of its own,
-// kept by the path that led to it.
+// Therefore B and C, the nodes inside the cycle, are copied: A's edge now leads to B', which only
+// this edge reaches, and B' leads to C'. Every path to C' contains A, so C' can store the draw like
+// any other value and it is backed up from C' to A. D keeps using B and C. Nodes above A need no
+// copy, since the cycle below A exists on every path to A. If the repeated position is above the
+// root, the root also gets a private node, with a key derived from the game's path.
 //
-// A copy has the original's finished visits and leads to the same children; those in flight come
-// back to the original.
+// A copy starts with the original's finished visits and the same children; visits in flight remain
+// with the original.
 #include <algorithm>
 
 #include "komadori/base/hash.h"
@@ -24,24 +23,24 @@ namespace komadori {
 
 namespace {
 
-// The part of a node's square_sum that an edge's visits made, at least: that of their mean.
+// A lower bound of an edge's contribution to its node's square_sum: that of its mean.
 std::uint64_t square_share(std::uint64_t value_sum, std::uint32_t visits) {
     return visits ? value_sum / visits * value_sum : 0;
 }
 
-// The key of the node that only one move of one node leads to.
+// The key of a private node: by its parent's key and the move.
 std::uint64_t private_key(std::uint64_t parent_key, std::uint16_t move16) {
     return mix64(parent_key + GOLDEN_64 * (move16 + 1u));
 }
 
-// The key of a root by its path that may make these moves only, and so of another kind.
+// The key of a root that is restricted to these moves.
 std::uint64_t restricted_key(std::uint64_t path_key, std::span<const std::uint16_t> moves) {
     std::uint64_t key = mix64(path_key ^ 0x5851f42d4c957f2dull);
     for (const std::uint16_t move16 : moves) key = mix64(key ^ (0xd6e8feb86659fd93ull * move16));
     return key;
 }
 
-// Of the first `length` moves of the path, its positions included.
+// A hash of the positions after the first `length` moves of the path and before.
 std::uint64_t path_key(Position position, int length) {
     while (position.path_length() > length) position.undo_move();
     std::uint64_t key = mix64(position.key());
@@ -54,7 +53,7 @@ std::uint64_t path_key(Position position, int length) {
 
 }  // namespace
 
-// Where on the path the position was before: the depth of its node, -1 if above the root.
+// The depth of the node on the path that `position` repeats; -1 if it is above the root.
 int Tree::repeated_at(Repetition repetition, const Position& position) const {
     const bool same_hands = repetition == Repetition::DRAW || repetition == Repetition::WIN ||
                             repetition == Repetition::LOSS;
@@ -67,9 +66,8 @@ int Tree::repeated_at(Repetition repetition, const Position& position) const {
     return -1;
 }
 
-// Sees to it that the nodes of the path under way behind depth `anchor`, up to node `index`
-// where it ends, are reached by this path only. Returns whether any had to be made; the path is
-// then no longer the one that leads here.
+// Makes the nodes of the current path below depth `anchor` private, down to its end, node `index`.
+// Returns whether any had to be copied; path_ is then out of date.
 bool Tree::make_private(Root& root, NodeIndex index, int anchor) {
     const std::size_t depth = path_.size();
     const auto node_at = [&](std::size_t i) { return i == depth ? index : path_[i].node; };
@@ -92,8 +90,8 @@ bool Tree::make_private(Root& root, NodeIndex index, int anchor) {
     return true;
 }
 
-// A copy of a node under a key of its own. Its edges lead to the same children, except to
-// private ones, which belong to the original's path.
+// Copies a node under a new key. The copy's edges lead to the same children except private ones,
+// which belong to the original's path.
 NodeIndex Tree::fork(NodeIndex original, std::uint64_t key) {
     const NodeIndex known = store_.find(key);
     if (known != NO_NODE && known != original) return known;
@@ -105,7 +103,7 @@ NodeIndex Tree::fork(NodeIndex original, std::uint64_t key) {
     copy.key = key;
     copy.next = next;
     copy.is_private = 1;
-    if (copy.state == NodeState::PENDING) {  // the network's answer goes to the original
+    if (copy.state == NodeState::PENDING) {  // the original will get the network's output
         copy.state = NodeState::NEW;
         copy.visits = copy.in_flight = 0;
         copy.collisions = 0;
@@ -122,8 +120,8 @@ NodeIndex Tree::fork(NodeIndex original, std::uint64_t key) {
     return index;
 }
 
-// Gives the root with its search moves a node of its own, on which the others have no visits:
-// the many visits of a bad move that was the only one allowed say nothing about it later.
+// Gives a root restricted to search moves its own node, without visits of other moves, so that a
+// later unrestricted search doesn't see the visits of the restricted one.
 void Tree::restrict_root(Root& root) {
     make_room(2);
     const Node& whole = store_[root.node];
@@ -162,8 +160,8 @@ void Tree::remove_in_flight(Node& copy, NodeIndex original) {
     remove(path_);
 }
 
-// From now on the edge stands for a repetition; what it was worth on other paths goes, proofs too,
-// except for visits that are in flight.
+// Marks the edge as a repetition. Removes its visits and proof from other paths, except visits in
+// flight.
 void Tree::mark_repeats(NodeIndex index, int ordinal) {
     Node& node = store_[index];
     Edge& edge = store_.edges(node)[std::size_t(ordinal)];
@@ -185,11 +183,11 @@ void Tree::mark_repeats(NodeIndex index, int ordinal) {
         edge.clear_lost();
         ++node.open;
     }
-    prove_anew(node);
+    recompute_proof(node);
 }
 
-// The root's own repetitions are marked before the search: a move that other paths have found
-// good must not be chosen for it where it repeats a position of the game.
+// Marks the root's moves that repeat a position of the game before the search starts: such a move
+// may already have a good value from other paths.
 void Tree::mark_root_repetitions(Root& root) {
     Position& position = root.position;
     path_.clear();

@@ -8,7 +8,7 @@ namespace komadori {
 
 namespace {
 
-// How a move whose child is proven stands to the side that makes it.
+// A child's proof from the view of the side that moves there.
 Proof for_mover(Proof child) {
     switch (child) {
         case Proof::WIN:
@@ -20,8 +20,7 @@ Proof for_mover(Proof child) {
     }
 }
 
-// Sorts before what is worse: wins, then the undecided, then losses. A win that comes sooner
-// and a loss that comes later are better.
+// Sort key, best first: wins, undecided moves, losses. Short wins and long losses are better.
 std::tuple<int, int> proof_rank(Proof proof, int plies) {
     switch (proof) {
         case Proof::WIN:
@@ -129,8 +128,8 @@ std::vector<RootMove> Tree::root_moves(int number) {
     return moves;
 }
 
-// Brings the move with the greatest lower bound before the other undecided ones, which are sorted
-// by visits.
+// Moves the undecided move with the greatest lower bound before the other undecided ones, which are
+// sorted by visits.
 void Tree::front_by_lower_bound(std::vector<RootMove>& moves) const {
     const auto first = std::ranges::find(moves, Proof::WIN, &RootMove::proof) != moves.end()
                            ? moves.end()

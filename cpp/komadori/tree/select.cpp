@@ -13,9 +13,8 @@ bool contains(std::span<const std::uint16_t> moves, std::uint16_t move16) {
 
 }  // namespace
 
-// Edge `touched` becomes the likeliest of those that were never selected, so that a selection
-// looks at the visited edges and that one only. One step of a selection sort for each move
-// that is first visited; ties keep the order of move generation.
+// Moves the unvisited edge with the largest prior to index `touched`, so that select() looks only
+// at the visited edges and this one. One step of a selection sort per newly visited edge.
 void Tree::bring_front(Node& node) {
     node.front = 1;
     const std::span<Edge> edges = store_.edges(node);
@@ -26,8 +25,8 @@ void Tree::bring_front(Node& node) {
     std::swap(edges[node.touched], edges[best]);
 }
 
-// The standard deviation of a node's values, as win rates; the variance is averaged with the prior
-// one (of stdev_prior on the scale -1 to 1) of stdev_prior_weight visits.
+// The standard deviation of a node's values in [0, 1]. The variance is averaged with a prior one
+// (stdev_prior^2 on the scale -1 to 1) weighted as stdev_prior_weight visits.
 double Tree::stdev(const Node* node) const {
     const double prior = 0.5 * double(options_.stdev_prior);
     const double weight = double(options_.stdev_prior_weight);
@@ -42,8 +41,8 @@ double Tree::stdev(const Node* node) const {
 }
 
 // The edge with the largest PUCT score that isn't proven to lose (AlphaZero, Silver et al. 2018;
-// constants and first-play urgency as dlshogi has them). The first-play urgency takes the prior
-// mass of the children that are visited now, summed each time.
+// constants and first-play urgency as in dlshogi, except that the prior mass of the visited
+// children is summed anew at every selection).
 Tree::Selected Tree::select(Node& node, std::span<const std::uint16_t> allowed, bool at_root) {
     if (!node.front && node.touched < node.edge_count) bring_front(node);
     const float init = at_root ? options_.c_init_root : options_.c_init;
@@ -61,8 +60,8 @@ Tree::Selected Tree::select(Node& node, std::span<const std::uint16_t> allowed, 
     const auto is_barred = [allowed](const Edge& edge) {
         return edge.is_lost() || (!allowed.empty() && !contains(allowed, edge.move16()));
     };
-    // Behind the front edge there are only less likely ones that were never selected. Where not
-    // all moves are allowed the front edge may be barred: then they count too.
+    // Edges after the front edge are unvisited and have smaller priors. With search moves the front
+    // edge may be barred, so all edges are considered.
     const std::size_t end =
         allowed.empty() ? std::min<std::size_t>(node.touched + 1u, edges.size()) : edges.size();
     Selected best{-1, -1.0f, 0.0f};

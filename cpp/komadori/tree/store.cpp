@@ -16,13 +16,12 @@ namespace {
 
 constexpr std::align_val_t PAGE{64};
 constexpr std::uintptr_t LARGE_PAGE = std::uintptr_t(1) << 21;
-// Edges provided for each node: positions have 30 to 200 moves, and the last nodes to be met
-// in a full graph have none of their own (mates). Nodes rarely run out first.
+// Edges allocated per node. Positions have 30 to 200 moves, but terminal nodes have no edges; edges
+// usually run out before nodes.
 constexpr std::size_t EDGES_PER_NODE = 48;
 constexpr std::size_t MIN_BYTES = std::size_t(1) << 20;
 
-// The graph is walked at random: large pages, where the system has them, save it half of the
-// misses of the address translation.
+// The graph is accessed at random; huge pages halve the TLB misses.
 template <typename T>
 T* allocate(std::size_t count) {
     void* memory = ::operator new(count * sizeof(T), PAGE);
@@ -41,7 +40,7 @@ T* allocate(std::size_t count) {
 void Store::Free::operator()(void* p) const { ::operator delete(p, PAGE); }
 
 Store::Store(std::size_t bytes) {
-    // A node costs itself, its edges and up to two slots of the table.
+    // Per node: the node, its edges and up to two slots of the table.
     const std::size_t each = sizeof(Node) + EDGES_PER_NODE * sizeof(Edge) + 2 * sizeof(NodeIndex);
     node_capacity_ = std::max(bytes, MIN_BYTES) / each;
     edge_capacity_ = node_capacity_ * EDGES_PER_NODE;
@@ -111,7 +110,7 @@ void Store::mark_from(std::span<const NodeIndex> roots, std::uint32_t max_visits
     while (!stack.empty()) {
         const Node& node = nodes_[stack.back()];
         stack.pop_back();
-        // Edges beyond `touched` can have children too: known from before an undone visit.
+        // Edges beyond `touched` can have children too, from undone visits.
         for (Edge& edge : edges(node)) {
             if (!edge.has_child()) continue;
             Node& child = nodes_[edge.child];
@@ -143,7 +142,7 @@ void Store::reclaim(std::span<const NodeIndex> roots, std::uint32_t max_visits) 
     }
     nodes_used_ = kept.size();
 
-    // Slide the edges that remain to the front, in the order in which they lie.
+    // Compacts the remaining edges in order.
     std::sort(kept.begin(), kept.end(),
               [this](NodeIndex a, NodeIndex b) { return nodes_[a].edges < nodes_[b].edges; });
     edges_used_ = 0;
@@ -157,7 +156,7 @@ void Store::reclaim(std::span<const NodeIndex> roots, std::uint32_t max_visits) 
     }
 }
 
-// A node's numbers against its edges'; what is wrong, or "".
+// Checks a node's counts against its edges'. Returns the error, or "".
 std::string Store::check(const Node& node) const {
     std::uint64_t visits = node.state == NodeState::NEW ? 0 : 1;
     std::uint64_t value_sum = 0;
@@ -167,7 +166,7 @@ std::string Store::check(const Node& node) const {
         visits += edge.visits();
         value_sum += edge.value_sum();
         open += !edge.is_lost();
-        if (i >= node.touched && edge.visits()) return "a visited edge behind `touched`";
+        if (i >= node.touched && edge.visits()) return "a visited edge beyond `touched`";
         if (edge.has_child() && find(nodes_[edge.child].key) != edge.child) {
             return "a child that is not in the table";
         }
@@ -176,7 +175,7 @@ std::string Store::check(const Node& node) const {
         value_sum += std::uint64_t(std::lround(node.value * VALUE_ONE));
     }
     if (visits != node.visits) return "visits are not its own and its edges'";
-    // For visits in flight the edges hold what was assumed of them.
+    // Edges contain provisional values of visits in flight.
     if (node.in_flight == 0 && value_sum != node.value_sum)
         return "values are not its own and its edges'";
     if (node.edge_count && open != node.open) return "`open` does not count the open edges";

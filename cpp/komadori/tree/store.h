@@ -1,4 +1,4 @@
-// Memory of the search graph: nodes found by key, edges in one arena, both bounded.
+// Memory of the search graph: nodes by key, edges in an arena, both bounded.
 #pragma once
 
 #include <cstddef>
@@ -14,7 +14,7 @@ namespace komadori {
 
 class Store {
   public:
-    // Never uses more than `bytes` (at least 1 MB); pages are touched as the graph grows.
+    // Uses at most `bytes` (at least 1 MiB); pages are touched as the graph grows.
     explicit Store(std::size_t bytes);
 
     Node& operator[](NodeIndex i) { return nodes_[i]; }
@@ -26,9 +26,9 @@ class Store {
     }
 
     NodeIndex find(std::uint64_t key) const;
-    // A zeroed node that `find` finds. Precondition: has_room(1, 0), no node has the key.
+    // Adds a zeroed node. Preconditions: has_room(1, 0), no node has the key.
     NodeIndex create(std::uint64_t key);
-    // Precondition: has_room(0, count); the node has no edges yet. Edges are zeroed.
+    // Allocates zeroed edges. Preconditions: has_room(0, count), the node has no edges yet.
     void allocate_edges(Node& node, int count);
 
     bool has_room(std::size_t nodes, std::size_t edges) const {
@@ -40,12 +40,12 @@ class Store {
     std::size_t edge_count() const { return edges_used_; }
 
     void clear();
-    // Forgets every node that can't be reached from `roots`, and of the others those with at
-    // most `max_visits` visits that are neither a root nor in flight. Edges to forgotten nodes
-    // keep their statistics. Node indices stay valid, edge numbers change.
+    // Frees every node that can't be reached from `roots` and every unproven node with at most
+    // `max_visits` visits that is neither a root nor in flight. Edges to freed nodes keep their
+    // statistics. Node indices stay valid, edge indices change.
     void reclaim(std::span<const NodeIndex> roots, std::uint32_t max_visits);
 
-    // The first node whose numbers don't add up, in words; "" if all do.
+    // Checks the counts of all nodes. Returns the first error, or "".
     std::string check() const;
 
   private:
@@ -64,7 +64,7 @@ class Store {
     std::unique_ptr<NodeIndex[], Free> table_;
     std::vector<NodeIndex> free_nodes_;
     std::size_t nodes_used_ = 0;
-    std::size_t nodes_end_ = 1;  // one past the highest index ever handed out
+    std::size_t nodes_end_ = 1;  // one past the highest index ever used
     std::size_t edges_used_ = 0;
 };
 

@@ -22,21 +22,21 @@ void Tree::set_options(const TreeOptions& options) {
         options.repetition == options_.repetition && options.mate_in_one == options_.mate_in_one &&
         options.declaration_points == options_.declaration_points;
     options_ = options;
-    if (!same_values) forget();
+    if (!same_values) clear_unlocked();
 }
 
 void Tree::set_leaf_search(std::unique_ptr<LeafSearch> search) {
     const std::lock_guard guard(lock_);
     leaf_search_ = std::move(search);
-    forget();
+    clear_unlocked();
 }
 
 void Tree::clear() {
     const std::lock_guard guard(lock_);
-    forget();
+    clear_unlocked();
 }
 
-void Tree::forget() {
+void Tree::clear_unlocked() {
     store_.clear();
     for (Root& root : roots_) root.node = root.whole = NO_NODE;
     flights_.clear();
@@ -67,7 +67,7 @@ std::uint32_t Tree::set_root(int number, const Position& position) {
         root.node = store_.create(key_of(position));
         store_[root.node].turn = position.turn();
     }
-    // A root is searched even if it is a draw by the rules or has a mate in one.
+    // The root is searched even if it is drawn by rule or has a mate in one.
     Node& node = store_[root.node];
     if (node.edge_count == 0) {
         node.proof = Proof::NONE;
@@ -77,8 +77,8 @@ std::uint32_t Tree::set_root(int number, const Position& position) {
     return store_[root.node].finished();
 }
 
-// The node of a position that continues the root's path, `from` standing for the root: the path
-// may have nodes of its own that no key finds.
+// The node of a position that continues the root's path, found by its moves from node `from`: nodes
+// of the path may be private and thus not found by key.
 NodeIndex Tree::follow(const Root& root, NodeIndex from, const Position& position) const {
     const int further = position.path_length() - root.path_length;
     if (from == NO_NODE || further < 0) return NO_NODE;

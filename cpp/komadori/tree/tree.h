@@ -1,15 +1,14 @@
-// The PUCT graph: `collect` and `expand`.
+// The PUCT search graph.
 //
-// collect() walks from a root to leaves, backs up those that need no network (draws, mates,
-// declarations, proven nodes, first visits to a transposition) and writes the input planes of
-// the others to the batch. The caller evaluates the batch and hands the outputs to expand().
-// Any number of batches may be out at a time and they may come back in any order.
+// collect() runs playouts from a root. Leaves that need no network (draws, mates, declarations,
+// proven nodes, first visits to a transposition) are backed up at once; for the others it writes
+// input planes to the batch. The caller evaluates the batch and passes the outputs to expand().
+// Several batches may be in flight and may be expanded in any order.
 //
-// One node stands for a position however it was reached. A repetition is a property of the
-// path: see repetition_nodes.cpp.
+// Transpositions share a node. Repetitions depend on the path: see repetition_nodes.cpp.
 //
-// Every public function takes the tree's lock, so collecting and expanding may happen in
-// different threads. With one thread and the same calls, results are the same bit for bit.
+// Thread-safe: every public function takes the tree's lock, so different threads may collect and
+// expand. With one thread, results are deterministic.
 #pragma once
 
 #include <cstdint>
@@ -27,31 +26,31 @@
 
 namespace komadori {
 
-// Playouts by how they ended, since the tree was made or cleared.
+// Counts since the tree was created or cleared, mostly of playouts by their end.
 struct TreeStats {
-    std::uint64_t evaluated = 0;   // leaves that the network answered
+    std::uint64_t evaluated = 0;   // leaves evaluated by the network
     std::uint64_t terminal = 0;    // ended by the rules or at a proven node
-    std::uint64_t repeated = 0;    // of `terminal`, ended by a repetition
-    std::uint64_t transposed = 0;  // met a node known from another path, took its mean
-    std::uint64_t dropped = 0;     // met a leaf in flight and were undone
-    std::uint64_t invalid = 0;     // rows with NaN or values outside [0, 1] (taken as even)
-    std::uint64_t reclaims = 0;    // times that memory was short
-    std::uint64_t depth = 0;       // plies of the longest playout since a root was set
+    std::uint64_t repeated = 0;    // part of `terminal`: ended by a repetition
+    std::uint64_t transposed = 0;  // reached a transposition and backed up its mean
+    std::uint64_t dropped = 0;     // reached a leaf in flight and were undone
+    std::uint64_t invalid = 0;     // rows with NaN or values outside [0, 1] (taken as 0.5)
+    std::uint64_t reclaims = 0;    // times that memory ran short
+    std::uint64_t depth = 0;       // plies of the longest playout since set_root
 };
 
-// A root's move, in the view of the side that makes it.
+// A root move, from the view of the side that makes it.
 struct RootMove {
     std::uint16_t move16;
     std::uint32_t visits;
     float value;  // mean win probability
     float prior;
     Proof proof;      // WIN: the move wins
-    int proof_plies;  // plies to the end of the game after and with this move
+    int proof_plies;  // plies to the end of the game, including this move
     Repetition repetition;
-    float lower_bound;  // of the value: lcb_stdevs standard errors below it, where that is on
+    float lower_bound;  // value minus lcb_stdevs standard errors, if lcb_stdevs is on
 };
 
-// A node as tests see it.
+// A copy of a node, for tests.
 struct NodeView {
     bool found = false;
     NodeState state = NodeState::NEW;
@@ -71,78 +70,77 @@ class Tree {
     explicit Tree(std::size_t bytes, TreeOptions options = {});
 
     TreeOptions options() const;
-    // Changing what values mean (draws, declaration, temperature) clears the tree.
+    // Clears the tree if an option that affects values changes (draws, declaration, temperature).
     void set_options(const TreeOptions& options);
-    // Mixes another value into the network's; nullptr: the network's alone. Clears the tree.
+    // Mixes another value into the network's; nullptr: only the network's. Clears the tree.
     void set_leaf_search(std::unique_ptr<LeafSearch> search);
-    void clear();  // forgets all positions; roots must be set again
+    void clear();  // removes all positions; roots must be set again
 
-    // Roots are numbered from 0. set_root takes the position with its path, on which repetitions
-    // are counted, and returns how many finished visits are known of it.
+    // Roots are numbered from 0. set_root takes the position with its path, for repetitions, and
+    // returns the number of its finished visits.
     int add_root();
     std::uint32_t set_root(int root, const Position& position);
-    // Only these moves are searched at the root; empty: all of them. Visits of such a search stay
-    // apart: later searches of other moves don't see them at the root, only below it.
+    // Restricts the search to these root moves; empty: all moves. Later unrestricted searches don't
+    // see the restricted search's visits at the root, only below it.
     void set_search_moves(int root, std::span<const std::uint16_t> moves);
 
-    // Adds up to `rows` leaves to the batch, fewer where playouts run into leaves in flight, and
-    // ends up to `playouts` playouts with and without a row (0: no bound). Returns how many rows
-    // were added. Does nothing once the root is solved or MAX_VISITS is near.
-    // With `first` (move16) every playout begins with that move.
+    // Adds up to `rows` leaves to the batch (fewer if playouts reach leaves in flight) and runs up
+    // to `playouts` playouts, with or without a row (0: no limit). Returns the number of added
+    // rows. Does nothing if the root is solved or close to MAX_VISITS. With `first` (move16), every
+    // playout starts with that move.
     int collect(int root, Batch& batch, int rows, int playouts = 0, std::uint16_t first = 0);
-    // Gives moves of the root other priors, as self-play's noise does; later visits of the position
-    // on other paths see them too. Precondition: the root has been evaluated.
+    // Replaces priors of root moves, for example by self-play's noise; visits on other paths see
+    // them too. Precondition: the root has been evaluated.
     void set_root_priors(int root, std::span<const std::uint16_t> moves,
                          std::span<const float> priors);
-    // Takes the network's outputs: policy [rows, labels.size()] logits, value [rows] in [0, 1],
-    // the side to move's. Empties the batch.
+    // Expands the batch's leaves with the network's outputs and empties the batch. policy: [rows,
+    // labels.size()] logits. value: [rows], in [0, 1], the side to move's view.
     void expand(Batch& batch, const float* policy, const float* value);
-    void cancel(Batch& batch);  // as if the batch had never been collected
+    void cancel(Batch& batch);  // undoes the collection of the batch
 
-    std::uint64_t playouts() const;             // ended so far: evaluated, terminal, transposed
-    std::uint32_t root_visits(int root) const;  // finished ones
-    // Whether collect() has nothing left to do: the root, or with search moves those moves, are
-    // proven.
+    std::uint64_t playouts() const;             // completed: evaluated, terminal, transposed
+    std::uint32_t root_visits(int root) const;  // finished visits
+    // Whether the root, or with search moves all of those, is proven: collect() then does nothing.
     bool root_solved(int root) const;
-    float root_value(int root) const;  // the side to move's; 0.5 before anything is known
-    // Best first: proven wins (shortest first), then by visits (of those with enough visits the
-    // one with the greatest lower bound first, where that is on), then proven losses (longest
-    // first). Only the search moves where they are given. Visits in flight don't count.
+    float root_value(int root) const;  // the side to move's view; 0.5 before the first visit
+    // Best first: proven wins (shortest first), then by visits (with lcb_stdevs on, first the move
+    // with the greatest lower bound among those with enough visits), then proven losses (longest
+    // first). With search moves only those. Excludes visits in flight.
     std::vector<RootMove> root_moves(int root);
-    // What is expected after `first`, best moves for both sides, itself included.
+    // The principal variation that starts with `first`.
     std::vector<std::uint16_t> variation(int root, std::uint16_t first, int max_plies);
 
     TreeStats stats() const;
     double fullness() const;
     std::size_t node_count() const;
-    // Frees what no root reaches, if the memory is fuller than `fullness`. Returns whether it did.
+    // Frees unreachable nodes if the memory is fuller than `fullness`. Returns whether it did.
     bool reclaim(double fullness);
 
     NodeView view(int root, std::span<const std::uint16_t> moves) const;
-    // The first broken invariant of the whole graph in words, "" if it is sound:
-    // every node's visits are its own and its edges', and where none is in flight its values too.
+    // Checks the invariants of the graph: a node's visits, and its values if none are in flight,
+    // are its own plus its edges'. Returns the first error, or "".
     std::string check() const;
 
   private:
     struct Root {
         Position position;
         NodeIndex node = NO_NODE;
-        NodeIndex whole = NO_NODE;                // with search moves: the node of all moves
-        int path_length = 0;                      // moves that led to it
+        NodeIndex whole = NO_NODE;                // with search moves: the unrestricted node
+        int path_length = 0;                      // moves that led to the root
         std::vector<std::uint16_t> search_moves;  // sorted
     };
     enum class End : std::uint8_t { QUEUED, BACKED_UP, DROPPED, RETRY, STUCK };
     struct Selected {
         int ordinal;  // -1: nothing left to select
         float score;
-        float q;  // its mean value, or the first-play urgency
+        float q;  // mean value or first-play urgency
     };
     struct PathKeys {
         std::uint64_t key;
         std::uint64_t board_key;
     };
 
-    void forget();
+    void clear_unlocked();
     NodeIndex follow(const Root& root, NodeIndex from, const Position& position) const;
     std::vector<NodeIndex> root_nodes() const;
 
@@ -180,7 +178,7 @@ class Tree {
     void undo(std::span<const Step> path);
     void prove(std::span<const Step> path, NodeIndex leaf);
     bool prove_from_edges(Node& node);
-    void prove_anew(Node& node);
+    void recompute_proof(Node& node);
     bool write_priors(Node& node, const Batch& batch, const Flight::Leaf& leaf, const float* row);
     float temperature_at(int depth) const;
     int draw_value(Color mover) const;
@@ -200,13 +198,13 @@ class Tree {
     std::vector<Root> roots_;
     TreeStats stats_;
     std::unique_ptr<LeafSearch> leaf_search_;
-    std::uint64_t generation_ = 0;  // counts clears; a batch from before one is void
-    std::vector<std::shared_ptr<Flight>> flights_;  // batches that are out
-    // Of the call or playout under way.
+    std::uint64_t generation_ = 0;                  // number of clears; invalidates older batches
+    std::vector<std::shared_ptr<Flight>> flights_;  // batches in flight
+    // State of the current call or playout.
     std::vector<Step> path_;
     std::vector<PathKeys> path_keys_;  // of the position before each step
-    Flight dropped_;                   // paths of playouts to be undone
-    std::vector<NodeIndex> crowded_;   // nodes with as many playouts in flight as they may have
+    Flight dropped_;                   // paths of dropped playouts, to be undone
+    std::vector<NodeIndex> crowded_;   // nodes at which is_crowded() dropped playouts
 };
 
 }  // namespace komadori

@@ -5,7 +5,7 @@ import komadori._core.rules
 
 
 class Limits:
-    """Bounds of one search; 0 is none."""
+    """Limits of one search; 0 is none."""
 
     def __init__(self) -> None: ...
 
@@ -46,7 +46,7 @@ class Limits:
     def searchmoves(self, arg: Sequence[int], /) -> None: ...
 
 class Parts:
-    """Parts of the search that can be left out."""
+    """Parts of the search that can be disabled."""
 
     def __init__(self) -> None: ...
 
@@ -141,7 +141,7 @@ class Parts:
     def all_moves(self, arg: bool, /) -> None: ...
 
 class Options:
-    """How the engine goes about its searches."""
+    """Options of the engine."""
 
     @overload
     def __init__(self) -> None: ...
@@ -230,7 +230,7 @@ class Info:
     def pv(self) -> list[int]: ...
 
 class Result:
-    """What a search found; moves as move16."""
+    """The result of a search; moves as move16."""
 
     @property
     def best(self) -> int | None: ...
@@ -246,7 +246,7 @@ class Result:
 
 class Engine:
     """
-    Searches in the background, without the GIL. One thread asks and waits; stop and ponderhit may be called by any.
+    Searches in the background, without the GIL. To be used by one thread; stop and ponderhit may be called from any.
     """
 
     def __init__(self, evaluator: str, options: Options) -> None: ...
@@ -265,23 +265,23 @@ class Engine:
     def start(self, position: komadori._core.rules.Position, limits: Limits) -> None: ...
 
     def search(self, position: komadori._core.rules.Position, limits: Limits) -> Result:
-        """The same on the calling thread; returns what was found."""
+        """Searches on the calling thread and returns the result."""
 
     def wait(self, timeout_ms: int) -> list[Info]: ...
 
     def step(self) -> list[tuple[int, bytes]]:
-        """Key and hcp of the positions that wait for a policy."""
+        """Key and hcp of the positions that wait for priors."""
 
     def supply(self, key: int, moves: Sequence[int], log_probabilities: Sequence[float]) -> None:
-        """What a policy says of a position's moves (move16)."""
+        """Supplies the policy's priors of a position; moves as move16."""
 
     @property
     def answered(self) -> int:
-        """Positions supplied since the game began."""
+        """Positions supplied since new_game."""
 
     def cutoffs(self) -> tuple[list[int], list[int]]:
         """
-        Of the last search by remaining depth: nodes cut off, and those cut off by their first move.
+        Beta cutoffs of the last search by remaining depth, and those by the first move.
         """
 
     @property

@@ -139,7 +139,7 @@ TOKEN_SIZE: int = 64
 GOLDEN_64: int = 11400714819323198485
 
 def mix64(numbers: numpy.typing.NDArray[numpy.uint64]) -> None:
-    """splitmix64's finalizer of each number, in place."""
+    """Applies splitmix64's finalizer to each number in place."""
 
 def feature_tables() -> list[FeatureTable]:
     """Every feature table."""
@@ -161,10 +161,10 @@ def decode_label(scheme: str, position: komadori._core.rules.Position, label: Se
     """The move16 of the legal move with this label."""
 
 def legal_labels(scheme: str, position: komadori._core.rules.Position) -> list[int]:
-    """Of the legal moves in their order, head by head."""
+    """The labels of the legal moves, in order, one per head."""
 
 def move_probabilities(scheme: str, position: komadori._core.rules.Position, logits: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], temperature: float) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]:
-    """Of the legal moves in their order, from a row of policy logits."""
+    """Probabilities of the legal moves, in order, from a row of logits."""
 
 def encode_positions(table: str, positions: Sequence[komadori._core.rules.Position], type: PlaneType, outs: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]]) -> None: ...
 
@@ -174,8 +174,6 @@ def label_2187(move16: int, turn: int) -> int:
     """dlshogi's label of a board move or drop, as the search computes it."""
 
 def policy_candidates(scheme: str, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], logits: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], keep: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], temperature: float, least: float, total: int) -> tuple[Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))], Annotated[NDArray[numpy.uint16], dict(shape=(None,))]]:
-    """
-    (count, move16, visits) of the likely moves of each row, one row after another.
-    """
+    """(count, move16, visits) of the likely moves of each row, concatenated."""
 
 def legal_mask(scheme: str, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], out: Annotated[NDArray[numpy.bool_], dict(order='C', device='cpu')], threads: int) -> None: ...

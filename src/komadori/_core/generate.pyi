@@ -11,7 +11,7 @@ import komadori._core.rules
 CANDIDATE_VISITS: int = 1000
 
 class SearchBounds:
-    """Bounds of every search of a game; 0 is none."""
+    """Limits of every search of a game; 0 is none."""
 
     def __init__(self, depth: int, nodes: int, weight: float) -> None: ...
 
@@ -25,7 +25,7 @@ class SearchBounds:
     def weight(self) -> float: ...
 
 class Settings:
-    """How teacher games are played."""
+    """Settings of teacher games."""
 
     def __init__(self) -> None: ...
 
@@ -156,7 +156,7 @@ class Settings:
     def inner_depth(self, arg: int, /) -> None: ...
 
 class Openings:
-    """Lines that games begin with."""
+    """Opening lines."""
 
     def __init__(self) -> None: ...
 
@@ -164,18 +164,18 @@ class Openings:
 
     def add(self, sfen: str, moves: Sequence[str]) -> None:
         """
-        A line of USI moves. Raises RulesError where it can't be played or hcp can't hold the position.
+        Adds a line of USI moves. Raises RulesError for an illegal move or a position that hcp can't represent.
         """
 
 class GameFacts:
-    """What is known of a finished game besides its moves."""
+    """Statistics of a finished game."""
 
     @property
     def number(self) -> int: ...
 
     @property
     def digest(self) -> int:
-        """Of the initial position and the moves."""
+        """Hash of the initial position and the moves."""
 
     @property
     def winner(self) -> int: ...
@@ -188,7 +188,7 @@ class GameFacts:
 
     @property
     def scored(self) -> int:
-        """Plies to be learnt from."""
+        """Plies to train on."""
 
     @property
     def differing(self) -> int:
@@ -201,14 +201,14 @@ class GameFacts:
     @property
     def foreseen(self) -> int:
         """
-        Whom resignation would have made the winner of a game that was played on.
+        The winner by the resignation rule, of a game played on without resignation.
         """
 
     @property
     def nodes(self) -> int: ...
 
 class FinishedGame:
-    """A game that has ended, in hcpe3."""
+    """A finished game in hcpe3."""
 
     @property
     def facts(self) -> GameFacts: ...
@@ -218,7 +218,7 @@ class FinishedGame:
 
     @property
     def inner(self) -> bytes:
-        """Positions inside its searches, each as a game of one ply."""
+        """Positions visited by its searches, each as a game of one ply."""
 
 class Request:
     """The search that a game waits for."""
@@ -236,7 +236,7 @@ class Request:
     def by_opponent(self) -> bool: ...
 
 class TeacherGame:
-    """A game that requests searches and takes their results."""
+    """A game that requests searches and consumes their results."""
 
     def __init__(self, settings: Settings, openings: Openings, number: int) -> None: ...
 
@@ -248,45 +248,45 @@ class TeacherGame:
 
     @property
     def moves(self) -> list[str]:
-        """As USI."""
+        """In USI."""
 
     @property
     def position(self) -> komadori._core.rules.Position: ...
 
     def request(self) -> Request:
-        """To be called once before each answer."""
+        """Call it once before each answer."""
 
     def answer(self, lines: Sequence[tuple[str, int]], nodes: int, declares_win: bool = False) -> None:
         """
-        (USI move, centipawns of the side to move), the best first; none: it resigns. Raises RulesError for an illegal move.
+        lines: (USI move, centipawns from the side to move's view), best first; empty: the side to move resigns. Raises RulesError for an illegal move.
         """
 
     def finished(self) -> FinishedGame:
-        """The game that is over."""
+        """The finished game; is_over must be true."""
 
 class TeacherGames:
-    """Teacher games in threads, one for each engine."""
+    """Teacher games, one thread per engine."""
 
     def __init__(self, engines: Sequence[komadori._core.alphabeta.Engine], opponents: Sequence[komadori._core.alphabeta.Engine], settings: Settings, openings: Openings) -> None: ...
 
     def add(self, numbers: Sequence[int]) -> None:
-        """Games to be played, in this order."""
+        """Queues games, to be played in this order."""
 
     @property
     def waiting(self) -> int:
-        """Of those, how many aren't finished."""
+        """The number of unfinished games."""
 
     def take(self, timeout_ms: int) -> list[FinishedGame]:
         """
-        Games that have ended since the last call; waits up to the timeout for one.
+        The games finished since the last call; waits up to the timeout for one.
         """
 
     def stop(self) -> None:
-        """Ends the threads at once; games in play are lost."""
+        """Stops the threads; running games are lost."""
 
     @property
     def nodes(self) -> int:
-        """Searched for the finished games."""
+        """Nodes searched for the finished games."""
 
 NEARBY_BLOCK: int = 1024
 
@@ -333,29 +333,29 @@ class NearbySettings:
 
 def nearby_position(position: komadori._core.rules.Position, settings: NearbySettings, number: int) -> komadori._core.rules.Position | None:
     """
-    The position of the numbered draw, without its path; None where the game ends before.
+    The position of draw `number`, without its path; None if the game ends before.
     """
 
 class NearbySearch:
-    """Searches positions near others, in threads."""
+    """Searches positions near others, one thread per engine."""
 
     def __init__(self, engines: Sequence[komadori._core.alphabeta.Engine], settings: NearbySettings) -> None: ...
 
     def run(self, hcp: numpy.typing.NDArray[numpy.uint8], result: numpy.typing.NDArray[numpy.float32], first: int) -> dict[str, Any]:
         """
-        Columns of samples near the rows, `game` tells which; draws from number `first` on. Those of the first blocks only where `stop` came meanwhile.
+        Columns of samples near the rows; `game` is the index of the row. Row k uses draw first + k. After `stop`, only the rows searched so far.
         """
 
     def stop(self) -> None:
-        """Ends `run` of another thread."""
+        """Stops `run` of another thread."""
 
     @property
     def done(self) -> int:
-        """Rows that have been looked at."""
+        """Rows processed."""
 
     @property
     def nodes(self) -> int: ...
 
     @property
     def search_seconds(self) -> float:
-        """Spent inside searches, of all threads together."""
+        """Time inside searches, summed over threads."""

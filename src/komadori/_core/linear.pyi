@@ -19,16 +19,18 @@ KINDS: int = 10
 WEIGHT_UNITS: int = 32
 
 def mirrored_features() -> list[int]:
-    """Each feature's image in the board mirrored left to right."""
+    """Each feature's image on the board mirrored left to right."""
 
 def swapped_features() -> list[int]:
-    """Each feature's image in the board turned, the colours swapped."""
+    """
+    Each feature's image on the board rotated by 180 degrees with colours swapped.
+    """
 
 def features_of(position: komadori._core.rules.Position) -> list[int]:
     """The features of the pieces, in no particular order."""
 
 def piece_values() -> list[int]:
-    """Centipawns by piece type, before any learning."""
+    """Centipawns by piece type, before training."""
 
 class TwoPieceWeights:
     """shogi686's weights of pairs of pieces."""
@@ -41,7 +43,7 @@ class TwoPieceWeights:
 def two_piece_engine(weights: TwoPieceWeights, options: komadori._core.alphabeta.Options) -> komadori._core.alphabeta.Engine: ...
 
 class Lines:
-    """Leaves of the record's moves and of moves near them in value."""
+    """Leaves of the record's moves and of moves with a close value."""
 
     @property
     def comparisons(self) -> int: ...
@@ -64,7 +66,7 @@ def gradient(weights: TwoPieceWeights, lines: Lines, threads: int) -> tuple[floa
     """(loss, descent direction by piece type, the same by pair of features)."""
 
 def occurrences(lines: Lines) -> NDArray[numpy.float32]:
-    """How many comparisons each pair of features takes part in."""
+    """The number of comparisons that each pair of features occurs in."""
 
 @overload
 def find_leaves(weights: TwoPieceWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.bool_], NDArray[numpy.bool_], int]: ...
@@ -75,7 +77,7 @@ def find_leaves(weights: NnueWeights, hcps: Annotated[NDArray[numpy.uint8], dict
 @overload
 def find_leaves(weights: KppWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> tuple[NDArray[numpy.uint8], NDArray[numpy.int32], NDArray[numpy.bool_], NDArray[numpy.bool_], int]:
     """
-    Where positions lead by quiescence: (hcp uint8 [N, 32], value int32 [N] in centipawns of the root's side to move, same_turn bool [N]: whether that side is to move at the leaf, is_settled bool [N]: whether the line doesn't end in mate, nodes searched).
+    The leaves of quiescence searches: (hcp uint8 [N, 32], value int32 [N] in centipawns from the view of the root's side to move, same_turn bool [N]: whether that side is to move at the leaf, is_settled bool [N]: whether the line doesn't end in mate, nodes searched).
     """
 
 @overload
@@ -87,41 +89,41 @@ def ranks(weights: NnueWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape
 @overload
 def ranks(weights: KppWeights, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)], depth: int, threads: int) -> NDArray[numpy.int32]:
     """
-    How many moves are valued above the record's; -1 where that isn't legal.
+    The number of moves with a higher value than the record's; -1 if that is illegal.
     """
 
 def loss_terms(value_cp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], teacher_cp: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], result: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], *, scale_cp: float, result_weight: float, teacher_weight: float, squared: bool) -> NDArray[numpy.float64]:
     """
-    float64 [5, N], all of one side's view: the loss against the result, against the teacher, the floor of each, and the slope of the weighted loss by value / scale.
+    float64 [5, N], all from the same side's view: the loss against the result and against the teacher, their floors, and d weighted loss / d (value / scale).
     """
 
 BONA_PIECES: int = 1548
 
 def nnue_architectures() -> list[str]:
-    """By the name of their inputs."""
+    """The names of the architectures."""
 
 NNUE_FV_SCALE: int = 16
 
 def bona_list(position: komadori._core.rules.Position, view: int) -> list[int]:
-    """The pieces besides kings by their numbers, in no order."""
+    """Piece indices without kings, in no particular order."""
 
 def nnue_kernels() -> list[str]:
-    """Ways of NNUE's arithmetic that this CPU has, the fastest first."""
+    """The names of the NNUE kernels that this CPU supports, fastest first."""
 
 def nnue_architecture(architecture: str) -> str:
-    """As nn.bin describes it."""
+    """The description in nn.bin."""
 
 def nnue_hash(architecture: str) -> int:
-    """As nn.bin has it."""
+    """The hash in nn.bin."""
 
 def nnue_inputs(architecture: str, position: komadori._core.rules.Position, view: int) -> list[int]:
-    """The inputs that are 1, in no order."""
+    """The active inputs, in no particular order."""
 
 class NnueWeights:
     """A network of YaneuraOu-family engines."""
 
     def __init__(self, file: bytes, fv_scale: int = 16) -> None:
-        """From the contents of nn.bin."""
+        """file: the contents of nn.bin."""
 
     @property
     def architecture(self) -> str: ...
@@ -134,7 +136,7 @@ class NnueWeights:
 
     def evaluate(self, position: komadori._core.rules.Position, kernels: str = '') -> int:
         """
-        Centipawns, side to move's view, by the arithmetic named or the fastest.
+        Centipawns, side to move's view. kernels: a name from nnue_kernels(); "": fastest.
         """
 
     def evaluate_all(self, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], threads: int) -> NDArray[numpy.int32]:
@@ -153,23 +155,23 @@ KPP_PARAMETERS: int = 75675690
 KPP_BYTES: int = 256345560
 
 def kpp_tables() -> list[tuple[str, int, int]]:
-    """The tables of the parameters in their order: name, start, size."""
+    """The parameter tables in order: name, start, size."""
 
 def kkp_places() -> NDArray[numpy.uint32]:
     """
-    Of the board weights of KKP those that stand for their orbit; turn follows each.
+    Indices of the board weights of KKP that represent their orbits; turn follows each.
     """
 
 def kkp_images() -> tuple[NDArray[numpy.uint32], NDArray[numpy.int8]]:
     """
-    For every king pair and piece, [81 * 81 * BONA_PIECES], the place that stands for its orbit and board's sign there; 0 and 0 for what is no piece.
+    For every king pair and piece, [81 * 81 * BONA_PIECES], the index of its orbit's representative and the sign of board; 0 and 0 for unused piece indices.
     """
 
 def pp_places() -> NDArray[numpy.uint32]:
-    """For each pair the pair that stands for it and its mirror image."""
+    """For each pair, the representative of it and its mirror image."""
 
 class KppWeights:
-    """The weights of a king and two pieces, for play."""
+    """KPP weights for the search."""
 
     def __init__(self) -> None: ...
 
@@ -181,21 +183,21 @@ class KppWeights:
 def kpp_engine(weights: KppWeights, options: komadori._core.alphabeta.Options) -> komadori._core.alphabeta.Engine: ...
 
 def kpp_quantise(parameters: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], kpp: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu')], kkp: Annotated[NDArray[numpy.int16], dict(shape=(None,), order='C', device='cpu')], kk: Annotated[NDArray[numpy.int32], dict(shape=(None,), order='C', device='cpu')], threads: int) -> None:
-    """Write what the parameters mean, rounded, for KppWeights.assign."""
+    """Writes the evaluation's rounded tables, for KppWeights.assign."""
 
 def kpp_evaluate(parameters: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], position: komadori._core.rules.Position) -> float:
-    """Not rounded; centipawns, the side to move's view."""
+    """Unrounded, in centipawns, the side to move's view."""
 
 def kpp_update(weights: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], squares: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], average: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu')], leaves: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], slope: Annotated[NDArray[numpy.float64], dict(shape=(None,), order='C', device='cpu', writable=False)], same_turn: Annotated[NDArray[numpy.bool_], dict(shape=(None,), order='C', device='cpu', writable=False)], *, rates: Sequence[float], epsilon: float, decay: float, threads: int) -> None:
     """
-    One step down the loss; slope is that of the loss by value / scale, the root's side's view.
+    One AdaGrad step. slope: d loss / d (value / scale), from the root side's view.
     """
 
 NNUE_MIRRORED: int = 2147483648
 
 class NnueData:
     """
-    Positions with the teacher's score and the game's result, both of the side to move's view.
+    Positions with the teacher's score and the game's result, both from the side to move's view.
     """
 
     def __init__(self, hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], teacher_cp: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], result: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], threads: int) -> None: ...
@@ -203,16 +205,16 @@ class NnueData:
     def __len__(self) -> int: ...
 
     bytes_each: Final[int] = ...
-    """Memory of a position."""
+    """Memory per position."""
 
 class NnueModel:
-    """A network in float, and what Adam knows of it."""
+    """A float network with Adam's moments."""
 
     def __init__(self, architecture: str, seed: int, threads: int) -> None: ...
 
     @staticmethod
     def bytes_of(architecture: str, threads: int) -> int:
-        """Memory of a model that learns."""
+        """Memory of a model during training."""
 
     @property
     def steps(self) -> int: ...
@@ -223,7 +225,7 @@ class NnueModel:
     @property
     def rounds(self) -> bool:
         """
-        Whether it works with weights and activations as the engine rounds them.
+        Whether to train with weights and activations rounded as in the engine.
         """
 
     @rounds.setter
@@ -231,9 +233,7 @@ class NnueModel:
 
     @property
     def parameters(self) -> NDArray[numpy.float32]:
-        """
-        float32 [n], writable: all parameters, in the order that nnue_model.h tells.
-        """
+        """float32 [n], writable: all parameters, in the order of nnue_model.h."""
 
     @property
     def first_moments(self) -> NDArray[numpy.float32]: ...
@@ -242,20 +242,20 @@ class NnueModel:
     def second_moments(self) -> NDArray[numpy.float32]: ...
 
     def logits(self, data: NnueData, numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> NDArray[numpy.float32]:
-        """float32 [n], side to move's view; 600 times it centipawns."""
+        """float32 [n], side to move's view; times 600: centipawns."""
 
     def loss(self, data: NnueData, numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], *, result_weight: float, teacher_weight: float, squared: bool) -> tuple[float, float, float, float]:
         """
-        Sums over the batch: against the result, against the teacher, the floor of each.
+        Sums over the batch: loss against the result and the teacher, and their floors.
         """
 
     def gradient(self, data: NnueData, numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], *, result_weight: float, teacher_weight: float, squared: bool) -> tuple[NDArray[numpy.float32], tuple[float, float, float, float]]:
-        """(the gradient of the batch's mean loss, the sums that `loss` gives)."""
+        """(the gradient of the batch's mean loss, the sums of `loss`)."""
 
     def step(self, data: NnueData, numbers: Annotated[NDArray[numpy.uint32], dict(shape=(None,), order='C', device='cpu', writable=False)], *, result_weight: float, teacher_weight: float, squared: bool, rate: float, decay: float) -> tuple[float, float, float, float]:
-        """One step of Adam; the sums before it."""
+        """One step of Adam; returns the sums before it."""
 
     def quantised(self) -> NnueWeights:
         """
-        Rounded to the engine's integers. Raises ValueError where they don't hold it.
+        The parameters rounded to the engine's integers. Raises ValueError on overflow.
         """

@@ -4,7 +4,7 @@ import komadori._core.rules
 
 
 class MateStatus(enum.Enum):
-    """What a mate search found."""
+    """The result of a mate search."""
 
     MATE = 0
 
@@ -13,7 +13,7 @@ class MateStatus(enum.Enum):
     UNKNOWN = 2
 
 class StopFlag:
-    """Set from any thread, it ends the solves it was given to."""
+    """Stops the solves that it was passed to; may be set from any thread."""
 
     def __init__(self) -> None: ...
 
@@ -48,6 +48,6 @@ class Solver:
     def table_bytes(self) -> int: ...
 
 def mate_within(position: komadori._core.rules.Position, plies: int) -> int:
-    """The mating move's move16, 0 if there is none."""
+    """The first move's move16, 0 if there is no mate."""
 
 def checking_moves(position: komadori._core.rules.Position) -> list[int]: ...

@@ -29,7 +29,7 @@ def record_size(format: str) -> int: ...
 
 def fixed_fields(format: str) -> list[tuple[str, str, int]]:
     """
-    Name, numpy type and count of each field of a record, in its order, without gaps.
+    Name, numpy type and count of each field of a record, in order, without gaps.
     """
 
 def count_sound(format: str, data: numpy.typing.NDArray[numpy.uint8], limit: int) -> int: ...
@@ -55,16 +55,14 @@ def position_keys(hcp: numpy.typing.NDArray[numpy.uint8]) -> numpy.typing.NDArra
     """
 
 class PositionSet:
-    """Positions, told apart by a 64-bit hash of their hcp."""
+    """A set of positions by a 64-bit hash of their hcp."""
 
     def __init__(self) -> None: ...
 
     def __len__(self) -> int: ...
 
     def add(self, hcp: numpy.typing.NDArray[numpy.uint8]) -> numpy.typing.NDArray[numpy.bool_]:
-        """
-        Adds the rows, uint8 [N, 32]; bool [N]: which weren't in the set before.
-        """
+        """Adds the rows, uint8 [N, 32]. Returns bool [N]: which were new."""
 
     def contains(self, hcp: numpy.typing.NDArray[numpy.uint8]) -> numpy.typing.NDArray[numpy.bool_]:
         """bool [N]: which of the rows, uint8 [N, 32], are in the set."""

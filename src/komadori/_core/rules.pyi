@@ -60,7 +60,7 @@ class Move:
     def __reduce__(self) -> tuple[type[Move], tuple[str]]: ...
 
 class LegalMoves:
-    """The legal moves of a board, as it is when asked."""
+    """A live view of a board's legal moves."""
 
     def __iter__(self) -> Iterator[Move]: ...
 
@@ -77,7 +77,7 @@ class LegalMoves:
     def __repr__(self) -> str: ...
 
 class Repetition(enum.Enum):
-    """How a position repeats an earlier one, for the side to move."""
+    """How a position repeats an earlier one, from the side to move's view."""
 
     NONE = 0
 
@@ -102,25 +102,25 @@ class Position:
 
     def set_sfen(self, sfen: str) -> None:
         """
-        Set an SFEN and forget the path. Raises SfenError or PositionError and changes nothing then.
+        Set an SFEN and clear the path. On SfenError or PositionError, the board is unchanged.
         """
 
     def set_hcp(self, hcp: bytes, ply: int = 1) -> None:
-        """As set_sfen, from 32 bytes. Raises HcpError too."""
+        """Like set_sfen, from 32 bytes. Raises HcpError."""
 
     def set_packed_sfen(self, packed: bytes, ply: int = 1) -> None:
-        """As set_sfen, from 32 bytes. Raises HcpError too."""
+        """Like set_sfen, from 32 bytes. Raises HcpError."""
 
     def sfen(self) -> str:
-        """The position as SFEN, with the move number."""
+        """The position's SFEN, with the move number."""
 
     def hcp(self) -> bytes:
         """
-        32 bytes: Apery's and dlshogi's code. Raises HcpError if a king is missing or a piece in the box.
+        HuffmanCodedPos of Apery and dlshogi, 32 bytes. Raises HcpError if a king is missing or a piece is in the box.
         """
 
     def packed_sfen(self) -> bytes:
-        """32 bytes: YaneuraOu's code. Raises HcpError as hcp does."""
+        """PackedSfen of YaneuraOu, 32 bytes. Raises HcpError like hcp."""
 
     @property
     def turn(self) -> int:
@@ -128,29 +128,27 @@ class Position:
 
     @property
     def ply(self) -> int:
-        """The number of the move to be made."""
+        """The number of the next move."""
 
     @property
     def key(self) -> int:
-        """
-        64 bits of board, hands and side to move; the same in every build and run.
-        """
+        """64-bit hash of board, hands and side to move; the same in every build."""
 
     @property
     def board_key(self) -> int:
-        """64 bits of board and side to move."""
+        """64-bit hash of board and side to move."""
 
     def has_same_position(self, other: Position) -> bool:
-        """Whether pieces, hands and side to move are the same."""
+        """Whether pieces, hands and side to move are equal."""
 
     def king(self, color: int) -> int | None:
-        """The king's square, None where it is missing."""
+        """The king's square, None if it is missing."""
 
     def piece_code(self, square: int) -> int:
         """The piece type, plus 16 if White owns it; 0 for an empty square."""
 
     def hand(self, color: int, piece_type: int) -> int:
-        """How many of a type a side holds."""
+        """The number of a side's pieces of a type in hand."""
 
     def is_check(self) -> bool:
         """Whether the side to move is in check."""
@@ -169,7 +167,7 @@ class Position:
     @property
     def legal_moves(self) -> LegalMoves:
         """
-        Every legal move, non-promotions included: iterate, take len(), ask `move in`.
+        Every legal move, including non-promotions; supports iteration, len() and `in`.
         """
 
     def is_legal(self, move: Move) -> bool: ...
@@ -179,11 +177,11 @@ class Position:
 
     @overload
     def push(self, move: Move) -> None:
-        """Make a move. Raises IllegalMoveError and changes nothing then."""
+        """Make a move. On IllegalMoveError, the board is unchanged."""
 
     @overload
     def push(self, move: str) -> None:
-        """Make a move in USI's notation. Raises MoveError besides."""
+        """Make a move given as USI text. Raises MoveError, IllegalMoveError."""
 
     def push_usi(self, text: str) -> Move:
         """
@@ -191,9 +189,7 @@ class Position:
         """
 
     def pop(self) -> Move:
-        """
-        Take back the last move and return it. Raises IndexError if there is none.
-        """
+        """Undo the last move and return it. Raises IndexError if there is none."""
 
     def peek(self) -> Move:
         """The last move. Raises IndexError if there is none."""
@@ -203,7 +199,7 @@ class Position:
         """The moves made since the position was set."""
 
     def move_from_move16(self, move16: int) -> Move:
-        """The legal move of these bits. Raises MoveError or IllegalMoveError."""
+        """The legal move of a move16. Raises MoveError or IllegalMoveError."""
 
     def parse_usi(self, text: str) -> Move:
         """The legal move of a USI text. Raises MoveError or IllegalMoveError."""
@@ -218,7 +214,7 @@ class Position:
 
     def kif(self, move: Move, last: int | None = None) -> str:
         """
-        A legal move as KIF text: `７六歩(77)`. `last` is the square that 同 means where the path is empty.
+        A legal move as KIF text: `７六歩(77)`. With an empty path, 同 refers to the square `last`.
         """
 
     def ki2(self, move: Move, last: int | None = None) -> str:
@@ -231,7 +227,7 @@ class Position:
 
     def repetition(self, occurrences: int = 4) -> Repetition:
         """
-        How the position repeats an earlier one of the path. DRAW, WIN and LOSS need that many occurrences, this one included.
+        How the position repeats an earlier one of the path. DRAW, WIN and LOSS need `occurrences` occurrences, including this one.
         """
 
     def declaration_points(self) -> int | None:
@@ -241,23 +237,23 @@ class Position:
 
     def can_declare_win(self, points_black: int = 28, points_white: int = 27) -> bool:
         """
-        Whether declaring wins: by the 27-point rule, or with 31, 31 by the 24-point rule.
+        Whether a declaration wins. Defaults: the 27-point rule; 24-point rule: 31, 31.
         """
 
     def mate_in_one(self) -> Move | None:
-        """A move that mates, None if none does."""
+        """A mating move, or None."""
 
     def is_consistent(self) -> bool:
         """
-        Whether keys, checkers and piece sets are what the board alone gives (for tests).
+        Recomputes keys, checkers and piece sets from the board and compares; for tests.
         """
 
     def perft(self, depth: int) -> int:
         """
-        Leaves of the legal move tree, the last ply counted in bulk. Releases the GIL.
+        The number of leaves of the legal move tree (bulk counting). Releases the GIL.
         """
 
 def declaration_rules() -> dict[str, tuple[int, int]]:
     """
-    Points to declare a win with, Black's and White's, by the name of the rule.
+    Points that Black and White need to declare a win, by the name of the rule.
     """

@@ -10,7 +10,7 @@ import komadori._core.rules
 
 
 class TreeOptions:
-    """Settings of the search graph: `tree/options.h`."""
+    """Options of the PUCT search, see `tree/options.h`."""
 
     def __init__(self) -> None: ...
 
@@ -141,7 +141,7 @@ class TreeOptions:
     def declaration_points(self, arg: Sequence[int], /) -> None: ...
 
 class Proof(enum.Enum):
-    """What is proven of a position or move."""
+    """The proven value of a position or move."""
 
     NONE = 0
 
@@ -152,7 +152,7 @@ class Proof(enum.Enum):
     DRAW = 3
 
 class RootMove:
-    """A root's move, in the view of the side that makes it."""
+    """A root move, from the view of the side that makes it."""
 
     @property
     def move16(self) -> int: ...
@@ -179,7 +179,9 @@ class RootMove:
     def lower_bound(self) -> float: ...
 
 class TreeStats:
-    """Playouts by how they ended."""
+    """
+    Counts since the tree was created or cleared, mostly of playouts by their end.
+    """
 
     @property
     def evaluated(self) -> int: ...
@@ -228,11 +230,11 @@ class NodeView:
 
     @property
     def value_sum(self) -> int:
-        """In steps of 1/4096."""
+        """In units of 1/4096."""
 
     @property
     def square_sum(self) -> int:
-        """In steps of 1/4096^2."""
+        """In units of 1/4096^2."""
 
     @property
     def value(self) -> float: ...
@@ -242,24 +244,24 @@ class NodeView:
         """(move16, visits, value sum, prior, lost) of each move."""
 
 class Batch:
-    """Rows of the caller's arrays and what waits for them."""
+    """Rows of the caller's arrays and the playouts that wait for them."""
 
     def __init__(self, inputs: Sequence[NDArray[numpy.float32] | NDArray[numpy.uint8]], features: str = 'dlshogi', labels: str = '2187') -> None:
         """
-        One array per input of the feature table, [rows, *shape]: all float32, or all uint8 where the table is binary. `labels`: the scheme of the policy outputs.
+        inputs: one array per input of the feature table, [rows, *shape], all float32 or, for a binary table, all uint8. labels: the label scheme of the policy output.
         """
 
     @property
     def rows(self) -> int: ...
 
 class Tree:
-    """The PUCT graph; every method may be called from any thread."""
+    """The PUCT search graph; thread-safe."""
 
     def __init__(self, memory_bytes: int, options: TreeOptions = ...) -> None: ...
 
     @property
     def options(self) -> TreeOptions:
-        """A copy; assign to change. Options that change values clear the tree."""
+        """A copy; assign to change. Options that affect values clear the tree."""
 
     @options.setter
     def options(self, arg: TreeOptions, /) -> None: ...
@@ -275,30 +277,32 @@ class Tree:
 
     def set_root(self, root: int, position: komadori._core.rules.Position) -> int:
         """
-        Put a root at a position with its path; returns the visits known of it.
+        Set a root to a position with its path; returns its number of finished visits.
         """
 
     def set_search_moves(self, root: int, moves: Sequence[int]) -> None:
-        """Search these moves (move16) only; empty: all."""
+        """Restrict the search to these moves (move16); empty: all."""
 
     def collect(self, root: int, batch: Batch, rows: int, playouts: int = 0, first: int = 0) -> int:
         """
-        Add up to `rows` leaves to the batch, ending up to `playouts` playouts (0: no bound); returns how many were added. `first`: the move (move16) that every playout begins with; 0: any.
+        Add up to `rows` leaves to the batch in up to `playouts` playouts (0: no limit); returns the number of added rows. first: the move16 that every playout starts with; 0: any.
         """
 
     def set_root_priors(self, root: int, moves: Sequence[int], priors: Sequence[float]) -> None:
-        """Give moves (move16) of an evaluated root other priors, as noise does."""
+        """
+        Replace the priors of moves (move16) of an evaluated root, for example by noise.
+        """
 
     def expand(self, batch: Batch, policy: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
         """
-        Take the outputs of a batch's rows: logits [rows, labels], win probability [rows].
+        Expand a batch's leaves. policy: logits [rows, labels]. value: win rate [rows].
         """
 
     def cancel(self, batch: Batch) -> None:
-        """Undo a batch as if it had never been collected."""
+        """Undo the collection of a batch."""
 
     def playouts(self) -> int:
-        """That ended so far."""
+        """The number of completed playouts."""
 
     def root_visits(self, root: int) -> int: ...
 
@@ -310,7 +314,7 @@ class Tree:
         """Best first."""
 
     def variation(self, root: int, first: int, max_plies: int) -> list[int]:
-        """The expected moves (move16) from `first` on."""
+        """The principal variation (move16) that starts with `first`."""
 
     @property
     def stats(self) -> TreeStats: ...
@@ -323,10 +327,10 @@ class Tree:
 
     def reclaim(self, fullness: float) -> bool:
         """
-        Free what no root reaches if memory is fuller than this; returns whether it did.
+        Free unreachable nodes if memory is fuller than this; returns whether it did.
         """
 
     def view(self, root: int, moves: Sequence[int] = []) -> NodeView: ...
 
     def check(self) -> str:
-        """The first broken invariant in words, or ""."""
+        """Check the invariants; returns the first error or ""."""

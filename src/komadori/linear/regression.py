@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import linear as _core
+from komadori.encoding.value import ELMO_COEF
 from komadori.records import Samples
 
 #: Drawn games are skipped, or count as half a win.
@@ -70,7 +71,7 @@ class LossSettings:
     teacher_weight: float = 0.5
     loss: str = "cross-entropy"
     """`squared` is Apery's: the squared difference of win rates."""
-    scale_cp: float = 600.0
+    scale_cp: float = ELMO_COEF
     """Evaluation coefficient: centipawns per unit of the logit."""
     draws: str = "skip"
 
