@@ -167,6 +167,15 @@ Probabilities probabilities_of_moves(const std::string& name, const Position& po
     return owning_array<Probabilities>(std::move(values), {n});
 }
 
+Probabilities softmax_of(const In<float, nb::ndim<1>>& logits, float temperature) {
+    require(logits.size() > 0, "softmax needs logits");
+    require(temperature > 0, "the temperature must be greater than 0");
+    std::vector<float> values(logits.data(), logits.data() + logits.size());
+    softmax(values, temperature);
+    const std::size_t n = values.size();
+    return owning_array<Probabilities>(std::move(values), {n});
+}
+
 void bind_tables(nb::module_& m) {
     nb::enum_<BlockKind>(m, "BlockKind")
         .value("PLACEMENT", BlockKind::PLACEMENT)
@@ -287,6 +296,8 @@ void bind_encoding(nb::module_& m) {
         "scheme"_a, "position"_a, "The labels of the legal moves, in order, one per head.");
     m.def("move_probabilities", &probabilities_of_moves, "scheme"_a, "position"_a, "logits"_a,
           "temperature"_a, "Probabilities of the legal moves, in order, from a row of logits.");
+    m.def("softmax", &softmax_of, "logits"_a, "temperature"_a,
+          "Probabilities; uniform where a logit isn't finite.");
     m.def("encode_positions", &encode_positions_into, "table"_a, "positions"_a, "type"_a, "outs"_a);
     m.def("mirror", &mirror_into, "hcps"_a, "moves"_a.none(), "mirrored_hcps"_a,
           "mirrored_moves"_a.none(), "threads"_a);

@@ -66,7 +66,7 @@ void bind_generate(nb::module_& m) {
         .def(nb::init<>())
         .def_rw("seed", &Settings::seed)
         .def_rw("searches", &Settings::searches)
-        .def_rw("opening_share", &Settings::opening_share)
+        .def_rw("opening_fraction", &Settings::opening_fraction)
         .def_rw("opening_min_plies", &Settings::opening_min_plies)
         .def_rw("opening_max_plies", &Settings::opening_max_plies)
         .def_rw("random_moves", &Settings::random_moves)
@@ -74,16 +74,16 @@ void bind_generate(nb::module_& m) {
         .def_rw("sampled_plies", &Settings::sampled_plies)
         .def_rw("sample_temperature_cp", &Settings::sample_temperature_cp)
         .def_rw("sample_window_cp", &Settings::sample_window_cp)
-        .def_rw("candidate_share", &Settings::candidate_share)
+        .def_rw("candidate_fraction", &Settings::candidate_fraction)
         .def_rw("candidate_temperature_cp", &Settings::candidate_temperature_cp)
-        .def_rw("opponent_share", &Settings::opponent_share)
+        .def_rw("opponent_fraction", &Settings::opponent_fraction)
         .def_rw("opponent_searches", &Settings::opponent_searches)
         .def_rw("resign_cp", &Settings::resign_cp)
         .def_rw("resign_plies", &Settings::resign_plies)
-        .def_rw("play_on_share", &Settings::play_on_share)
+        .def_rw("play_on_fraction", &Settings::play_on_fraction)
         .def_rw("repetitions", &Settings::repetitions)
         .def_rw("max_plies", &Settings::max_plies)
-        .def_rw("inner_share", &Settings::inner_share)
+        .def_rw("inner_fraction", &Settings::inner_fraction)
         .def_rw("inner_depth", &Settings::inner_depth);
 
     nb::class_<Openings>(m, "Openings", "Opening lines.")
@@ -189,7 +189,7 @@ void bind_generate(nb::module_& m) {
         .def_rw("seed", &NearbySettings::seed)
         .def_rw("min_plies", &NearbySettings::min_plies)
         .def_rw("max_plies", &NearbySettings::max_plies)
-        .def_rw("tactical_share", &NearbySettings::tactical_share)
+        .def_rw("tactical_fraction", &NearbySettings::tactical_fraction)
         .def_rw("bounds", &NearbySettings::bounds)
         .def_rw("limit_cp", &NearbySettings::limit_cp);
 

@@ -216,6 +216,10 @@ SampleTable to_table(const Rows& hcp, const Column<std::uint16_t>& move16,
 constexpr const char* WRITE_FIXED =
     "def write_fixed(format: str, hcp: " U8 ", move16: " U16 ", score_cp: " I16 ", result: " F32
     ", ply: " I16 ", end_ply: " I16 ", end: " U8 ") -> bytes";
+constexpr const char* WRITE_HCPE3 =
+    "def write_hcpe3(hcp: " U8 ", move16: " U16 ", score_cp: " I16 ", result: " F32 ", ply: " I16
+    ", end_ply: " I16 ", end: " U8 ", game: " I32 ", first: " I64 ", candidates: " U16
+    ", visits: " U16 ", played: " U16 ") -> bytes";
 constexpr const char* APPEND =
     "def append(self, sfen: str, winner: int, end: int, opponent: int, move16: " U16
     ", score_cp: " I32 ", time_ms: " I32 ", candidates: " U16 " | None, candidate_move16: " U16
@@ -231,6 +235,7 @@ void bind_records(nb::module_& m) {
     m.attr("MATE_CP") = komadori::MATE_CP;
     m.attr("NO_TIME") = komadori::NO_TIME;
     m.attr("NO_CANDIDATES") = int(komadori::NO_CANDIDATES);
+    m.attr("HCPE3_MAX_PLIES") = komadori::HCPE3_MAX_PLIES;
     constexpr std::size_t all = std::size_t(-1) >> 1;
 
     m.def("read_hcpe3", &read<komadori::read_hcpe3>, "data"_a, "begin"_a = 0, "max_games"_a = all,
@@ -321,6 +326,32 @@ void bind_records(nb::module_& m) {
         },
         "format"_a, "hcp"_a, "move16"_a, "score_cp"_a, "result"_a, "ply"_a, "end_ply"_a, "end"_a,
         nb::sig(WRITE_FIXED));
+    m.def(
+        "write_hcpe3",
+        [](const Rows& hcp, const Column<std::uint16_t>& move16,
+           const Column<std::int16_t>& score_cp, const Column<float>& result,
+           const Column<std::int16_t>& ply, const Column<std::int16_t>& end_ply,
+           const Column<std::uint8_t>& end, const Column<std::int32_t>& game,
+           const Column<std::int64_t>& first, const Column<std::uint16_t>& candidates,
+           const Column<std::uint16_t>& visits, const Column<std::uint16_t>& played) {
+            SampleTable table = to_table(hcp, move16, score_cp, result, ply, end_ply, end);
+            const SampleMoveTable moves{copy(first), copy(candidates), copy(visits), copy(played)};
+            table.game = copy(game);
+            const std::size_t n = table.size();
+            if (table.game.size() != n || moves.played.size() != n || moves.first.size() != n + 1 ||
+                moves.first.front() != 0 || !std::ranges::is_sorted(moves.first) ||
+                std::size_t(moves.first.back()) != moves.move16.size() ||
+                moves.visits.size() != moves.move16.size())
+                throw RecordError("columns of samples differ in length");
+            std::string out;
+            {
+                nb::gil_scoped_release release;
+                komadori::write_hcpe3(table, moves, out);
+            }
+            return to_bytes(out);
+        },
+        "hcp"_a, "move16"_a, "score_cp"_a, "result"_a, "ply"_a, "end_ply"_a, "end"_a, "game"_a,
+        "first"_a, "candidates"_a, "visits"_a, "played"_a, nb::sig(WRITE_HCPE3));
 
     nb::class_<GameTable>(m, "GameTable")
         .def(nb::init<>())
@@ -328,7 +359,7 @@ void bind_records(nb::module_& m) {
         .def("append", &append_game, "sfen"_a, "winner"_a, "end"_a, "opponent"_a, "move16"_a,
              "score_cp"_a, "time_ms"_a, "candidates"_a.none(), "candidate_move16"_a,
              "candidate_visits"_a, "texts"_a, nb::sig(APPEND))
-        .def("hcpe3", &written<komadori::write_hcpe3>, "game"_a)
+        .def("hcpe3", &written<static_cast<Writer>(komadori::write_hcpe3)>, "game"_a)
         .def("csa", &written<komadori::write_csa>, "game"_a)
         .def(
             "samples",

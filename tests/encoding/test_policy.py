@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 from positions import random_play
 
-from komadori.encoding import LABELS, EncodingError, legal_labels, move_probabilities
+from komadori.encoding import (
+    LABELS,
+    EncodingError,
+    legal_labels,
+    move_probabilities,
+    softmax,
+)
 from komadori.rules import Board
 
 #: Two golds can move to 5h; scheme 1134 gives both moves the same label.
@@ -68,3 +74,15 @@ def test_refusals() -> None:
         move_probabilities(Board(), np.zeros(2188, np.float32))
     with pytest.raises(EncodingError, match="temperature"):
         move_probabilities(Board(), np.zeros(2187, np.float32), temperature=0)
+
+
+def test_softmax() -> None:
+    logits = np.random.default_rng(1).normal(0, 5, 50)
+    for temperature in (0.3, 1.0, 4.0):
+        weights = np.exp((logits - logits.max()) / temperature)
+        np.testing.assert_allclose(softmax(logits, temperature), weights / weights.sum(), rtol=2e-5)
+    np.testing.assert_array_equal(softmax([0.0, np.inf]), [0.5, 0.5])
+    with pytest.raises(ValueError, match="temperature above 0"):
+        softmax([1.0, 2.0], 0.0)
+    with pytest.raises(ValueError, match="softmax: logits"):
+        softmax([])

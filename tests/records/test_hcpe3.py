@@ -15,11 +15,13 @@ from komadori.records import (
     Game,
     RecordError,
     Winner,
+    load_sample_moves,
     load_samples,
     read_games,
     sample_path,
     write_games,
 )
+from komadori.records.sample_moves import to_hcpe3
 from komadori.rules import HANDICAPS, IllegalMoveError
 
 from .conftest import random_game
@@ -207,3 +209,24 @@ def test_samples_take_the_most_visited_candidate_and_skip_untrained_plies(tmp_pa
 def test_an_illegal_move_is_named() -> None:
     with pytest.raises(IllegalMoveError, match="7g7f"):
         Game.from_usi(["7g7f", "7g7f"])
+
+
+def test_samples_are_written_as_their_games(tmp_path: Path) -> None:
+    """Samples of every ply with their candidates become the file that they were read from."""
+    with lzma.open(sample_path()) as file:
+        data = file.read()
+    (tmp_path / "all.hcpe3").write_bytes(data)
+    whole = [
+        game
+        for game in read_games(tmp_path / "all.hcpe3")[:40]
+        if game.candidates is not None and (game.candidates.count > 0).all()
+    ]
+    assert len(whole) > 3
+    write_games(tmp_path / "whole.hcpe3", whole)
+    samples, moves = load_sample_moves(tmp_path / "whole.hcpe3")
+    assert to_hcpe3(samples, moves) == (tmp_path / "whole.hcpe3").read_bytes()
+    samples.game[:] = 0  # one game of too many plies
+    with pytest.raises(RecordError, match="at most 513 plies"):
+        to_hcpe3(samples, moves)
+    with pytest.raises(RecordError, match="differ in length"):
+        to_hcpe3(samples.take(slice(0, 5)), moves)

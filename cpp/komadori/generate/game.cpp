@@ -38,13 +38,13 @@ std::uint64_t mix(std::uint64_t sum, std::uint64_t word) { return Random(sum ^ w
 TeacherGame::TeacherGame(const Settings& settings, const Openings& openings, std::uint64_t number)
     : settings_(settings), number_(number), random_(settings.seed, number) {
     bounds_ = draw(settings.searches, random_);
-    if (random_.chance(settings.opponent_share)) {
+    if (random_.chance(settings.opponent_fraction)) {
         opponent_ = int(random_.below(2));
         opponent_bounds_ = settings.opponent_searches.empty()
                                ? bounds_
                                : draw(settings.opponent_searches, random_);
     }
-    resigns_ = !random_.chance(settings.play_on_share);
+    resigns_ = !random_.chance(settings.play_on_fraction);
     sampled_left_ = int(random_.below(std::uint32_t(settings.sampled_plies) + 1));
     for (int attempt = 0; attempt < 1000; ++attempt) {
         if (begin(openings)) return;
@@ -55,7 +55,7 @@ TeacherGame::TeacherGame(const Settings& settings, const Openings& openings, std
 bool TeacherGame::begin(const Openings& openings) {
     moves_.clear();
     position_ = Position();
-    if (openings.size() > 0 && random_.chance(settings_.opening_share)) {
+    if (openings.size() > 0 && random_.chance(settings_.opening_fraction)) {
         const std::size_t line = random_.below(std::uint32_t(openings.size()));
         const int length = int(openings.first[line + 1] - openings.first[line]);
         const int least = std::min(settings_.opening_min_plies, length);
@@ -89,7 +89,7 @@ Request TeacherGame::request() {
     const bool by_opponent = int(position_.turn()) == opponent_;
     const bool sampled = sampled_left_ > 0;
     keeps_candidates_ = !by_opponent && settings_.multi_pv > 1 &&
-                        (sampled || random_.chance(settings_.candidate_share));
+                        (sampled || random_.chance(settings_.candidate_fraction));
     return {by_opponent ? opponent_bounds_ : bounds_,
             sampled || keeps_candidates_ ? settings_.multi_pv : 1, by_opponent};
 }

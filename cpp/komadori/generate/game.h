@@ -95,7 +95,7 @@ class TeacherGame {
 
 // Plays random moves from the position while the positions reached were visited by the search.
 std::optional<Position> TeacherGame::inner_position(auto&& was_searched) {
-    if (is_over() || !random_.chance(settings_.inner_share)) return std::nullopt;
+    if (is_over() || !random_.chance(settings_.inner_fraction)) return std::nullopt;
     const std::uint32_t depth = 1 + random_.below(std::uint32_t(settings_.inner_depth));
     Position inner = position_;
     std::uint32_t made = 0;

@@ -12,11 +12,11 @@ namespace {
 
 using alphabeta::Engine;
 
-Move draw_move(const Position& position, double tactical_share, Random& random) {
+Move draw_move(const Position& position, double tactical_fraction, Random& random) {
     Move moves[MAX_LEGAL_MOVES];
     const int n = position.legal_moves(moves);
     if (n == 0) return Move();
-    if (random.chance(tactical_share)) {
+    if (random.chance(tactical_fraction)) {
         Move tactical[MAX_LEGAL_MOVES];
         int count = 0;
         for (int i = 0; i < n; ++i) {
@@ -50,7 +50,7 @@ std::optional<Position> nearby_position(const Position& from, const NearbySettin
     const int plies = settings.min_plies + int(random.below(range));
     Position position = from;
     for (int i = 0; i < plies; ++i) {
-        const Move move = draw_move(position, settings.tactical_share, random);
+        const Move move = draw_move(position, settings.tactical_fraction, random);
         if (move.is_none()) return std::nullopt;
         position.do_move(move);
     }

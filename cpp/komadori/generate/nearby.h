@@ -18,7 +18,7 @@ namespace komadori::generate {
 struct NearbySettings {
     std::uint64_t seed = 1;
     int min_plies = 1, max_plies = 3;  // number of random moves, uniform between the two
-    double tactical_share = 0.3;       // fraction of moves drawn from captures and promotions
+    double tactical_fraction = 0.3;    // fraction of moves drawn from captures and promotions
     SearchBounds bounds;
     int limit_cp = 4000;  // skips positions with a larger absolute score; 0: none
 };

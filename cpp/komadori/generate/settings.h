@@ -20,7 +20,7 @@ struct Settings {
     std::vector<SearchBounds> searches;
     // Fraction of games that start with an opening line, and the number of its moves to play:
     // uniform between the two, at most the whole line.
-    double opening_share = 1;
+    double opening_fraction = 1;
     int opening_min_plies = 0, opening_max_plies = 0;
     int random_moves = 6;  // maximum after the opening; the number is uniform from 0
 
@@ -31,19 +31,19 @@ struct Settings {
     int sampled_plies = 0;
     double sample_temperature_cp = 50;
     int sample_window_cp = 150;
-    double candidate_share = 0;             // fraction of the other plies that keep candidates
+    double candidate_fraction = 0;          // fraction of the other plies that keep candidates
     double candidate_temperature_cp = 100;  // of the softmax that converts scores to visits
 
-    double opponent_share = 0;                    // fraction of games against the opponent
+    double opponent_fraction = 0;                 // fraction of games against the opponent
     std::vector<SearchBounds> opponent_searches;  // empty: same as `searches`
 
     int resign_cp = 3000, resign_plies = 2;  // resigns beyond this score for that many plies
-    double play_on_share = 0.1;              // fraction of games without resignation
+    double play_on_fraction = 0.1;           // fraction of games without resignation
     int repetitions = 2;                     // occurrences of a position that end the game
     int max_plies = 320;
 
-    double inner_share = 0;  // fraction of plies with an inner position, see inner_position()
-    int inner_depth = 8;     // its maximum distance from the ply
+    double inner_fraction = 0;  // fraction of plies with an inner position, see inner_position()
+    int inner_depth = 8;        // its maximum distance from the ply
 };
 
 // Candidates' scores are stored as visits that sum to about this.

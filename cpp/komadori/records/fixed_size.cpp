@@ -55,8 +55,6 @@ struct Record {
     End end = End::UNKNOWN;
 };
 
-Color turn_of(const std::uint8_t* hcp) { return Color(hcp[0] & 1); }  // in PackedSfen too
-
 // Reads the fields and checks them as far as possible without the position. Returns the error, or
 // nullptr.
 const char* read_fields(FixedFormat format, const std::uint8_t* p, Record& out) {
@@ -248,11 +246,6 @@ class FixedReader {
     bool has_last_ = false;
     std::int32_t game_ = 0;
 };
-
-Winner winner_of(float result, Color turn) {
-    if (result == 0.5f) return Winner::DRAW;
-    return (result > 0.5f) == (turn == BLACK) ? Winner::BLACK : Winner::WHITE;
-}
 
 }  // namespace
 

@@ -180,6 +180,28 @@ int clip_s16(std::int32_t score) {
     return std::clamp<std::int32_t>(score, -32767, 32767);
 }
 
+void append_header(std::string& out, std::span<const std::uint8_t, 32> hcp, std::size_t plies,
+                   Winner winner, End end, int opponent) {
+    if (plies > HCPE3_MAX_PLIES)
+        throw RecordError("hcpe3 holds at most " + std::to_string(HCPE3_MAX_PLIES) +
+                          " plies per game, this one has " + std::to_string(plies));
+    out.append(reinterpret_cast<const char*>(hcp.data()), hcp.size());
+    append_u16(out, int(plies));
+    append_u8(out, to_result_byte(winner, end));
+    append_u8(out, opponent);
+}
+
+void append_ply(std::string& out, std::uint16_t move16, int score_cp,
+                std::span<const std::uint16_t> candidates, std::span<const std::uint16_t> visits) {
+    append_u16(out, move16);
+    append_u16(out, score_cp);
+    append_u16(out, int(candidates.size()));
+    for (std::size_t i = 0; i < candidates.size(); ++i) {
+        append_u16(out, candidates[i]);
+        append_u16(out, visits[i]);
+    }
+}
+
 }  // namespace
 
 std::uint8_t to_result_byte(Winner winner, End end) {
@@ -226,30 +248,36 @@ void write_hcpe3(const GameTable& table, std::size_t game, std::string& out) {
     const std::size_t first = table.first_ply[game], last = table.first_ply[game + 1];
     if (table.winner[game] == Winner::UNKNOWN)
         throw RecordError("hcpe3 needs a result, this game has none");
-    if (last - first > HCPE3_MAX_PLIES)
-        throw RecordError("hcpe3 holds at most 513 plies per game, this one has " +
-                          std::to_string(last - first));
     Position position;
     position.set_sfen(table.sfen[game]);
-    const std::array<std::uint8_t, 32> hcp = position.hcp();
-    out.append(reinterpret_cast<const char*>(hcp.data()), hcp.size());
-    append_u16(out, int(last - first));
-    append_u8(out, to_result_byte(table.winner[game], table.end[game]));
-    append_u8(out, table.opponent[game]);
+    append_header(out, position.hcp(), last - first, table.winner[game], table.end[game],
+                  table.opponent[game]);
+    constexpr std::uint16_t ONE = 1;
     for (std::size_t p = first; p < last; ++p) {
         position.do_move(require_legal(position, table.move16[p]));
-        append_u16(out, table.move16[p]);
-        append_u16(out, clip_s16(table.score_cp[p]));
+        const int score_cp = clip_s16(table.score_cp[p]);
         if (table.candidates[p] == NO_CANDIDATES) {
-            append_u16(out, 1);
-            append_u16(out, table.move16[p]);
-            append_u16(out, 1);
+            append_ply(out, table.move16[p], score_cp, {&table.move16[p], 1}, {&ONE, 1});
             continue;
         }
-        append_u16(out, table.candidates[p]);
-        for (std::size_t c = table.first_candidate[p]; c < table.first_candidate[p + 1]; ++c) {
-            append_u16(out, table.candidate_move16[c]);
-            append_u16(out, table.candidate_visits[c]);
+        const std::size_t at = table.first_candidate[p], n = table.first_candidate[p + 1] - at;
+        append_ply(out, table.move16[p], score_cp, std::span(table.candidate_move16).subspan(at, n),
+                   std::span(table.candidate_visits).subspan(at, n));
+    }
+}
+
+void write_hcpe3(const SampleTable& samples, const SampleMoveTable& moves, std::string& out) {
+    const std::span all(samples.hcp);
+    for (std::size_t begin = 0, end = 0; begin < samples.size(); begin = end) {
+        while (end < samples.size() && samples.game[end] == samples.game[begin]) ++end;
+        const auto hcp = all.subspan(begin * 32).first<32>();
+        append_header(out, hcp, end - begin, winner_of(samples.result[begin], turn_of(hcp.data())),
+                      samples.end[begin], 0);
+        for (std::size_t i = begin; i < end; ++i) {
+            const auto at = std::size_t(moves.first[i]), n = std::size_t(moves.first[i + 1]) - at;
+            append_ply(out, moves.played[i], samples.score_cp[i],
+                       std::span(moves.move16).subspan(at, n),
+                       std::span(moves.visits).subspan(at, n));
         }
     }
 }

@@ -13,6 +13,7 @@
 #include <string>
 
 #include "komadori/records/game.h"
+#include "komadori/records/samples.h"
 
 namespace komadori {
 
@@ -33,5 +34,10 @@ GameTable read_hcpe3(std::span<const std::uint8_t> bytes, std::size_t begin = 0,
 // NO_CANDIDATES, writes the played move with one visit. Throws RecordError for too many plies or a
 // missing result, RulesError for an illegal move or a position that hcp can't represent.
 void write_hcpe3(const GameTable& table, std::size_t game, std::string& out);
+
+// Appends the games of samples: a game is a run of rows with the same `game`, its consecutive
+// plies; moves.played[i] is the move made in row i. Winner and end are those of the first row.
+// Throws RecordError for too many plies.
+void write_hcpe3(const SampleTable& samples, const SampleMoveTable& moves, std::string& out);
 
 }  // namespace komadori

@@ -37,6 +37,15 @@ constexpr float result_for(Winner winner, Color turn) {
     return (winner == Winner::BLACK) == (turn == BLACK) ? 1.0f : 0.0f;
 }
 
+// The side to move of an hcp, or of a PackedSfen.
+constexpr Color turn_of(const std::uint8_t* hcp) { return Color(hcp[0] & 1); }
+
+// The inverse of result_for.
+constexpr Winner winner_of(float result, Color turn) {
+    if (result == 0.5f) return Winner::DRAW;
+    return (result > 0.5f) == (turn == BLACK) ? Winner::BLACK : Winner::WHITE;
+}
+
 // One sample per ply of every game with a known result (draws included), except plies with
 // candidates = 0, which hcpe3 excludes from training. The target move is the candidate with the
 // most visits (the first on a tie), or the played move if the format has no candidates. A missing

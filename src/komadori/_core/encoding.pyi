@@ -166,6 +166,9 @@ def legal_labels(scheme: str, position: komadori._core.rules.Position) -> list[i
 def move_probabilities(scheme: str, position: komadori._core.rules.Position, logits: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], temperature: float) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]:
     """Probabilities of the legal moves, in order, from a row of logits."""
 
+def softmax(logits: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)], temperature: float) -> Annotated[NDArray[numpy.float32], dict(shape=(None,))]:
+    """Probabilities; uniform where a logit isn't finite."""
+
 def encode_positions(table: str, positions: Sequence[komadori._core.rules.Position], type: PlaneType, outs: Sequence[Annotated[NDArray[numpy.uint8], dict(shape=(None,), order='C', device='cpu')]]) -> None: ...
 
 def mirror(hcps: Annotated[NDArray[numpy.uint8], dict(shape=(None, 32), order='C', device='cpu', writable=False)], moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu', writable=False)] | None, mirrored_hcps: Annotated[NDArray[numpy.uint8], dict(order='C', device='cpu')], mirrored_moves: Annotated[NDArray[numpy.uint16], dict(shape=(None,), order='C', device='cpu')] | None, threads: int) -> None: ...

@@ -83,12 +83,12 @@ def holds(format: Format) -> IsKind:
     def is_kind(path: Path) -> bool:
         from komadori.records import GameReader, RecordError
         from komadori.records.files import content
-        from komadori.records.formats import share_of_sound
+        from komadori.records.formats import valid_fraction
 
         try:
             if format.holds_games:
                 return any(True for _ in islice(GameReader(path, format.name), 1))
-            return share_of_sound(format, content(path)) > 0.5
+            return valid_fraction(format, content(path)) > 0.5
         except (RecordError, OSError):
             return False
 

@@ -15,6 +15,7 @@ from komadori.encoding.labels import (
     legal_labels,
     legal_mask,
     move_probabilities,
+    softmax,
 )
 from komadori.encoding.mirroring import mirror, mirror_hcps
 from komadori.encoding.planes import encode_boards, encode_planes, unpack_planes
@@ -42,6 +43,7 @@ __all__ = [
     "mirror_hcps",
     "move_probabilities",
     "score_from_win_rate",
+    "softmax",
     "unpack_planes",
     "win_rate_from_score",
 ]

@@ -34,7 +34,7 @@ class LabelHead:
 
 @dataclass(frozen=True)
 class LabelScheme:
-    """How moves are numbered.
+    """A numbering of moves.
 
     needs_piece: the label depends on the type of the moved piece.
     is_invertible: no two legal moves of a position share a label.
@@ -141,6 +141,15 @@ def move_probabilities(
     """
     row = np.ascontiguousarray(logits, np.float32)
     return _core.move_probabilities(scheme_named(scheme).name, board, row, temperature)
+
+
+def softmax(logits: ArrayLike, temperature: float = 1.0) -> NDArray[np.float32]:
+    """exp(logits / temperature), normalised: float32 [n] of n >= 1 logits.
+
+    This is the softmax that the search applies to the legal moves. Uniform where a logit isn't
+    finite.
+    """
+    return _core.softmax(np.ascontiguousarray(logits, np.float32), temperature)
 
 
 def decode_label(board: "Board", label: int | Sequence[int], scheme: str = "2187") -> "Move":

@@ -76,8 +76,8 @@ def encode_planes(
     dtype: "float32" or "uint8" [N, *input.shape] with values 0 and 1; "packed": uint8
     [N, input.packed_bytes].
     out: C-contiguous arrays of these shapes to write into (and return).
-    plies: int [N], moves made before each position (0 at the start); only tables with
-    needs_plies ask for it.
+    plies: int [N], moves made before each position (0 at the start); required by tables with
+    needs_plies.
 
     Legality isn't checked. RowPositionError names the first row that doesn't decode. The GIL is
     released.

@@ -18,13 +18,13 @@ def _span(first: int, count: int) -> str:
 
 
 def _common(names: Iterable[str]) -> str:
-    """What the names begin with, in whole words."""
+    """The common prefix of the names, in whole words."""
     words = zip(*(name.split(" ") for name in names), strict=False)
     return " ".join(takewhile(bool, (w[0] if len(set(w)) == 1 else "" for w in words)))
 
 
 def _row(blocks: list[FeatureBlock]) -> tuple[object, ...]:
-    """A row of one block, or of neighbouring hand blocks of a side."""
+    """A row for one block, or for the adjacent hand blocks of a side."""
     names = [name for block in blocks for name in block.planes]
     title = _common(block.name for block in blocks)
     block = blocks[0]
@@ -62,11 +62,11 @@ def _feature_section(table: FeatureTable) -> str:
 
 
 def features_markdown() -> str:
-    """An overview of every feature table, then its blocks. `diary-*` tables are only overviewed:
-    they are `diary` and one block more.
+    """An overview of every feature table, then its blocks. Tables `diary-*` are in the overview
+    only: they are `diary` with one more block.
     """
     overview = _table(
-        ["table", "inputs", "packed bytes", "uint8 and packed", "asks for", "what"],
+        ["table", "inputs", "packed bytes", "uint8 and packed", "requires", "description"],
         (
             (
                 f"`{t.name}`",
@@ -138,7 +138,7 @@ def _scheme_section(scheme: LabelScheme) -> str:
 def labels_markdown() -> str:
     """An overview of every label scheme, then its planes."""
     overview = _table(
-        ["scheme", "labels", "planes", "depends on the piece", "invertible", "what"],
+        ["scheme", "labels", "planes", "depends on the piece", "invertible", "description"],
         (
             (
                 f"`{s.name}`",

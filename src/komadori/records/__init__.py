@@ -1,4 +1,4 @@
-"""Game records in and out."""
+"""Game records: readers, writers, and training samples from them."""
 
 from komadori.records.errors import RecordError, Skipped
 from komadori.records.formats import FORMATS, Format

@@ -15,17 +15,17 @@ from komadori.rules import BLACK, WHITE, RulesError
 
 __all__ = ["Counts"]
 
-#: Scores beyond this say who is ahead, when they are compared with results.
+#: Absolute score from which a side counts as ahead, for comparison with results.
 DECIDED_CP = 300
 
 
 @dataclass(slots=True)
 class Counts:
-    """What there is in the games and positions added so far.
+    """Counts over the games and positions added so far.
 
     plies     moves of games, and positions of one-position formats
     trained   positions that are samples
-    distinct  distinct positions among the samples, if they are counted
+    distinct  distinct positions among the samples, if counted
     """
 
     count_distinct: bool = False

@@ -1,4 +1,4 @@
-"""How text formats word the end of a game: tables."""
+"""The words for the end of a game in text formats, as tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["KIF_WORDS", "USI_WORDS", "EndWord", "Outcome", "winner_for", "word_o
 
 
 class Outcome(Enum):
-    """Who wins by an end, seen from the side to move."""
+    """The outcome of an end, from the side to move's view."""
 
     LOSS = "loss"
     WIN = "win"
@@ -22,7 +22,7 @@ class Outcome(Enum):
 
 @dataclass(frozen=True, slots=True)
 class EndWord:
-    """A word, and what it says. The first row of an (end, outcome) is the one written."""
+    """A word and its meaning. Writers use the first row of an (end, outcome)."""
 
     word: str
     end: End
@@ -70,7 +70,7 @@ USI_WORDS = (
 
 
 def winner_for(outcome: Outcome, turn: int) -> Winner:
-    """Who wins, where `turn` is the side to move."""
+    """The winner, if `turn` is the side to move."""
     if outcome is Outcome.DRAW:
         return Winner.DRAW
     if outcome is Outcome.UNKNOWN:
@@ -79,7 +79,7 @@ def winner_for(outcome: Outcome, turn: int) -> Winner:
 
 
 def word_of(words: tuple[EndWord, ...], winner: Winner, end: End, turn: int) -> str | None:
-    """The word for an end; None where the format has none that says it."""
+    """The word for an end; None if the format has none."""
     if end == End.UNKNOWN and winner == winner_for(Outcome.LOSS, turn):
         end = End.RESIGN
     if end == End.UNKNOWN and winner == Winner.UNKNOWN:

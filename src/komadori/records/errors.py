@@ -1,4 +1,4 @@
-"""What can go wrong with a record, and how it is told."""
+"""Errors in records."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ __all__ = ["RecordError", "Skipped"]
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """One piece of a file that was left out: the bytes [begin, end), how many games or records
-    they held, and why.
+    """A skipped part of a file: bytes [begin, end), the number of games or records in it, and the
+    reason.
 
-    `offset` is where in the file the reason lies. Offsets count bytes of the file's
-    content, after decompression where it is compressed.
+    `offset` is the position of the error. Offsets count bytes of the file's content, after
+    decompression.
     """
 
     path: Path

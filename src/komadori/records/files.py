@@ -1,4 +1,4 @@
-"""Files behind the readers and writers: mapped, decompressed, written whole or not at all."""
+"""File access of readers and writers: memory-mapped or decompressed input, atomic output."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import IO, Any, cast
+from types import TracebackType
+from typing import IO, Any, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,16 +19,16 @@ from numpy.typing import NDArray
 from komadori import atomic
 from komadori.records.errors import RecordError, Skipped
 
-__all__ = ["atomic_writer", "content", "plain_suffix"]
+__all__ = ["AtomicFile", "atomic_writer", "content", "plain_suffix"]
 
 BUFFER_BYTES = 1 << 20
-#: Decompressed content up to this size is held in memory, more of it in a temporary file.
+#: Largest decompressed content held in memory; larger content goes to a temporary file.
 SPOOLED_BYTES = 1 << 26
 _COMPRESSED = {".xz": lzma, ".gz": gzip}
 
 
 def plain_suffix(path: Path) -> str:
-    """The lower-case suffix without the one of a compression: `.hcpe3` of `a.hcpe3.xz`."""
+    """The lower-case suffix without that of a compression: `.hcpe3` of `a.hcpe3.xz`."""
     name = path.name.lower()
     for packed in _COMPRESSED:
         name = name.removesuffix(packed)
@@ -35,12 +36,11 @@ def plain_suffix(path: Path) -> str:
 
 
 def content(path: Path, faults: list[Skipped] | None = None) -> NDArray[np.uint8]:
-    """The bytes of a file, mapped read-only, or decompressed where it ends in .xz or .gz.
+    """The content of a file: mapped read-only, or decompressed if its name ends in .xz or .gz.
 
-    What is large when decompressed goes to a temporary file and is mapped, too. Of a damaged
-    archive the bytes before the damage are given, and `faults` says where they end; without
-    `faults`, or with nothing before the damage, it is a RecordError. OSError where the file can't
-    be read.
+    Large decompressed content goes to a temporary file, which is mapped. Of a damaged archive, the
+    bytes before the damage are returned and the damage is added to `faults`; without `faults`, or
+    if nothing precedes the damage, RecordError is raised. Raises OSError if the file can't be read.
     """
     packer = _COMPRESSED.get(path.suffix.lower())
     if packer is None:
@@ -61,7 +61,8 @@ def content(path: Path, faults: list[Skipped] | None = None) -> NDArray[np.uint8
 
 
 def _unpack(path: Path, packer: Any, target: IO[bytes]) -> tuple[int, Exception | None]:
-    """Decompress to the target: how many bytes came, and what ended them early."""
+    """Decompress to the target; returns the number of bytes and the error that ended it early, if
+    any."""
     size = 0
     with packer.open(path, "rb") as file:
         while True:
@@ -78,7 +79,7 @@ def _unpack(path: Path, packer: Any, target: IO[bytes]) -> tuple[int, Exception 
 
 
 def _last_bytes(path: Path, packer: Any, begin: int) -> tuple[bytes, Exception | None]:
-    """What can still be had behind `begin`, where a whole buffer can't: byte by byte if need be."""
+    """Recover the bytes after `begin` that precede the damage, byte by byte if necessary."""
     parts: list[bytes] = []
     with packer.open(path, "rb") as file:
         try:
@@ -91,18 +92,47 @@ def _last_bytes(path: Path, packer: Any, begin: int) -> tuple[bytes, Exception |
 
 
 @contextmanager
-def atomic_writer(path: Path) -> Iterator[IO[bytes]]:
-    """A binary stream that becomes `path` when the block ends without an exception.
+def atomic_writer(path: Path, xz_preset: int | None = None) -> Iterator[IO[bytes]]:
+    """A binary stream that replaces `path` when the block ends without an exception.
 
-    Until then `path` is untouched. Compresses where `path` ends in .xz or .gz.
+    `path` is unchanged until then. Compresses if `path` ends in .xz or .gz. xz_preset: 0 (fast) to
+    9; None for the library's default.
     """
-    packer = _COMPRESSED.get(path.suffix.lower())
+    suffix = path.suffix.lower()
+    packer = _COMPRESSED.get(suffix)
+    options = {} if xz_preset is None or suffix != ".xz" else {"preset": xz_preset}
     with atomic.atomic_writer(path) as raw:
         if packer is None:
             yield raw
         else:
             with (
-                cast(IO[bytes], packer.open(raw, "wb")) as packed,
+                cast(IO[bytes], packer.open(raw, "wb", **options)) as packed,
                 io.BufferedWriter(cast(io.RawIOBase, packed), BUFFER_BYTES) as buffered,
             ):
                 yield buffered
+
+
+class AtomicFile:
+    """Base class of writers: a context manager whose file appears when the block ends without an
+    exception."""
+
+    def __init__(self, path: str | Path) -> None:
+        self.path = Path(path)
+        self._file: IO[bytes] | None = None
+
+    def __enter__(self) -> Self:
+        self._context = atomic_writer(self.path)
+        self._file = self._context.__enter__()
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self._context.__exit__(kind, error, trace)
+
+    def _append(self, data: bytes) -> None:
+        assert self._file is not None
+        self._file.write(data)

@@ -1,4 +1,4 @@
-"""The record formats by name, and which one a file is in."""
+"""The registry of record formats, and detection of a file's format."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ from komadori.records.table import games_of, table_of
 from komadori.records.text import decode_exactly, lines_of, take_scores
 from komadori.rules import RulesError
 
-__all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "share_of_sound"]
+__all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "valid_fraction"]
 
 CHUNK_GAMES = 512
-#: Lines in a row that are no games, behind which a file of a game per line isn't read on.
+#: Consecutive lines without a game after which reading a file of one game per line stops.
 MOST_JUNK_LINES = 10_000
-#: JSON is read as a whole.
+#: Largest file of JSON, which is read as a whole.
 JKF_BYTES = 1 << 28
 Data = NDArray[np.uint8]
 
 
 @dataclass(slots=True)
 class Chunk:
-    """Some games of a file, what was left out around them, and the byte reached."""
+    """Some games of a file, the parts skipped around them, and the byte reached."""
 
     games: list[Game]
     skipped: list[Skipped]
@@ -39,10 +39,10 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A record format. Formats of games have `read` and `write`, those of positions don't.
+    """A record format. Only formats of whole games have `read` and `write`.
 
-    read   the games of a file's content, chunk after chunk
-    write  one game as bytes; raises RecordError or RulesError for what the format can't hold
+    read   yields the games of a file's content in chunks
+    write  one game as bytes; raises RecordError or RulesError if the format can't represent it
     """
 
     name: str
@@ -54,7 +54,7 @@ class Format:
 
     @property
     def holds_games(self) -> bool:
-        """Whether the format holds whole games; one-position formats don't."""
+        """Whether the format holds whole games; the others hold single positions."""
         return self.read is not None
 
 
@@ -184,7 +184,7 @@ _ALL = (
     Format(
         "jkf",
         (".jkf", ".json"),
-        "JSON kifu format, one object a line",
+        "JSON kifu format, one object per line",
         _read_jkf,
         _write_text(_jkf_text),
     ),
@@ -209,12 +209,12 @@ _ALL = (
 )
 FORMATS = {format.name: format for format in _ALL}
 
-#: How many records are tried to tell the formats of positions apart.
+#: Number of records checked to tell the formats of positions apart.
 PROBED_RECORDS = 64
 
 
 def find_format(name: str) -> Format:
-    """The format of that name. Raises RecordError, which lists the names there are."""
+    """The format of that name. Raises RecordError that lists the known names."""
     try:
         return FORMATS[name]
     except KeyError:
@@ -222,11 +222,11 @@ def find_format(name: str) -> Format:
 
 
 def guess_format(path: Path, data: Data | None = None) -> Format:
-    """The format of a file by its suffix (that of a compression aside).
+    """Detect the format of a file by its suffix, ignoring that of a compression.
 
-    With `data`, the file's content, formats of positions are told apart by the first records:
-    the one is taken under which most of them are sound, the suffix's where it is as good.
-    Raises RecordError for a suffix of no format.
+    With `data`, the file's content, formats of single positions are told apart by the first
+    records: the format with most valid ones is taken, the suffix's if equal. Raises RecordError for
+    an unknown suffix.
     """
     suffix = plain_suffix(path)
     for format in _ALL:
@@ -238,12 +238,12 @@ def guess_format(path: Path, data: Data | None = None) -> Format:
     raise RecordError(f"{path}: no record format has the suffix {suffix!r}; known: {known}")
 
 
-def share_of_sound(format: Format, data: Data) -> float:
-    """How many of the first records are sound under a format of positions, from 0 to 1."""
+def valid_fraction(format: Format, data: Data) -> float:
+    """The fraction of the first records that are valid in a format of single positions, 0 to 1."""
     tried = min(len(data) // _core.record_size(format.name), PROBED_RECORDS)
     return _core.count_sound(format.name, data, tried) / tried if tried else 0.0
 
 
 def _sound_format(expected: Format, data: Data) -> Format:
     others = [FORMATS[name] for name in ("hcpe", "hcpe2", "apery", "psv")]
-    return max([expected, *others], key=lambda f: share_of_sound(f, data))
+    return max([expected, *others], key=lambda f: valid_fraction(f, data))

@@ -1,4 +1,4 @@
-"""One game, whatever format it came from."""
+"""A game, independent of formats."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ MATE_CP: int = _core.MATE_CP
 
 
 class Winner(IntEnum):
-    """Who won; the integers are those of the binary formats."""
+    """The winner; the integers are those of the binary formats."""
 
     DRAW = 0
     BLACK = 1
@@ -45,7 +45,7 @@ class Winner(IntEnum):
 
 
 class End(IntEnum):
-    """How a game ended. Who won by it is the game's `winner`."""
+    """How a game ended. The winner is in the game's `winner`."""
 
     UNKNOWN = 0
     RESIGN = 1
@@ -63,10 +63,11 @@ class End(IntEnum):
 
 @dataclass(slots=True)
 class Candidates:
-    """The moves a search weighed, ply after ply.
+    """The candidate moves of a search, ply by ply.
 
-    count  uint16 [plies]  how many the ply has; 0: not to be trained on
-    move16 uint16 [sum]    visits uint16 [sum]
+    count  uint16 [plies]  number of candidates; 0: the ply gives no sample
+    move16 uint16 [sum]    the candidates
+    visits uint16 [sum]    their visits
     """
 
     count: NDArray[np.uint16]
@@ -82,7 +83,7 @@ class Candidates:
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a game was read: a file and the byte where the game begins in its content."""
+    """The origin of a game: a file and the offset of the game in its content."""
 
     path: Path
     offset: int
@@ -97,17 +98,16 @@ def _usi(move16: int | np.uint16) -> str:
 
 @dataclass(slots=True, eq=False)
 class Game:
-    """A game: an initial position, the moves made, and what is known of each.
+    """A game: an initial position, the moves, and data of each move.
 
-    moves     uint16 [plies]  move16 of the moves made
-    scores_cp int32 [plies]   centipawns in the view of the side that makes the move, before it
-                              is made; NO_SCORE where there is none. Every reader and writer
-                              turns its format's view into this one.
-    times_ms  int32 [plies]   spent on the move; NO_TIME where unknown
+    moves     uint16 [plies]  move16 of the moves
+    scores_cp int32 [plies]   centipawns before the move, from the view of the side that makes it;
+    NO_SCORE for none. Readers and writers convert from and to the view of their format.
+    times_ms  int32 [plies]   time spent on the move; NO_TIME if unknown
     headers   "black" and "white" (the players), "event", "site", "start_time", "end_time",
-              "black_rating", "white_rating", and whatever else the file has under its own name
-    comments  by the number of moves made before it, 0 for the initial position
-    pvs       USI moves expected after the move of that number
+    "black_rating", "white_rating", and further headers of the file under their own names
+    comments  by the number of moves before the comment, 0 for the initial position
+    pvs       by the number of moves: the line in USI moves expected after that move
     """
 
     initial_sfen: str = STARTPOS
@@ -135,7 +135,7 @@ class Game:
         times_ms: Sequence[int | None] | None = None,
         headers: dict[str, str] | None = None,
     ) -> Game:
-        """A game of moves in USI. Raises IllegalMoveError for one that isn't legal."""
+        """Create a game from moves in USI. Raises IllegalMoveError for an illegal move."""
         board = Board(sfen)
         played = np.array([board.push_usi(move).move16 for move in moves], np.uint16)
         return cls(
@@ -156,7 +156,7 @@ class Game:
         return f"<Game: {players}, {len(self)} plies, {self.result_text()}>"
 
     def __eq__(self, other: object) -> bool:
-        """The same moves from the same position with the same scores, times, texts and result."""
+        """Whether position, moves, scores, times, texts and result are equal."""
         if not isinstance(other, Game):
             return NotImplemented
         return (
@@ -179,11 +179,11 @@ class Game:
 
     @property
     def first_turn(self) -> int:
-        """The side that makes the first move."""
+        """The side to move in the initial position."""
         return WHITE if self.initial_sfen.split()[1] == "w" else BLACK
 
     def rating(self, color: int) -> float | None:
-        """A player's rating, where the headers hold one."""
+        """A player's rating, if the headers have one."""
         try:
             return float(self.headers["white_rating" if color == WHITE else "black_rating"])
         except (KeyError, ValueError):
@@ -193,23 +193,24 @@ class Game:
         return [_usi(move) for move in self.moves]
 
     def board(self) -> Board:
-        """A board at the initial position."""
+        """A board with the initial position."""
         return Board(self.initial_sfen)
 
     def final_board(self) -> Board:
-        """A board with all moves made. Raises RulesError where one isn't legal."""
+        """A board with all moves made. Raises RulesError if one is illegal."""
         board = self.board()
         for move16 in self.moves:
             board.push(board.move_from_move16(int(move16)))
         return board
 
     def positions(self) -> Iterator[tuple[Board, Move]]:
-        """The board before each move, and the move. Each board is independent of the others."""
+        """Yield the board before each move, and the move; each board is independent."""
         for board, move in self.moving_board():
             yield board.copy(), move
 
     def moving_board(self) -> Iterator[tuple[Board, Move]]:
-        """As `positions`, faster: one board, moved on by the iteration; copy what you keep."""
+        """As `positions`, but faster: yields one board that the iteration moves on; copy what you
+        keep."""
         board = self.board()
         for move16 in self.moves:
             move = board.move_from_move16(int(move16))
@@ -217,7 +218,7 @@ class Game:
             board.push(move)
 
     def result_text(self) -> str:
-        """Who won and how, for people: "Black won (resign)"."""
+        """Winner and end as text: "Black won (resign)"."""
         words = {
             Winner.BLACK: "Black won",
             Winner.WHITE: "White won",

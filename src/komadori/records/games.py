@@ -1,17 +1,15 @@
-"""Files of games, read and written."""
+"""Readers and writers of files of games."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
 from komadori.records.errors import RecordError, Skipped
-from komadori.records.files import atomic_writer, content
+from komadori.records.files import AtomicFile, content
 from komadori.records.formats import FORMATS, Format, find_format, guess_format
 from komadori.records.game import Game
 from komadori.rules import RulesError
@@ -20,10 +18,10 @@ __all__ = ["GameReader", "GameWriter", "Games", "read_games", "write_games"]
 
 
 class GameReader:
-    """The games of a file, one after the other; damaged ones are left out and kept account of.
+    """Iterates over the games of a file; damaged ones are skipped and recorded.
 
-    skipped  what was left out so far
-    offset   the byte of the content that reading has reached; `size` at the end
+    skipped  parts skipped so far
+    offset   byte of the content reached so far; `size` at the end
     """
 
     def __init__(
@@ -33,7 +31,7 @@ class GameReader:
         *,
         data: NDArray[np.uint8] | None = None,
     ) -> None:
-        """`data`: the file's content where it has been read already.
+        """data: the file's content, if already read.
 
         Raises RecordError for a file of no known format of games, OSError.
         """
@@ -58,7 +56,7 @@ class GameReader:
 
 
 class Games(list[Game]):
-    """Games read from files, and what was left out of them."""
+    """Games read from files, and the parts skipped."""
 
     def __init__(self, games: Iterable[Game] = (), skipped: Iterable[Skipped] = ()) -> None:
         super().__init__(games)
@@ -69,10 +67,9 @@ class Games(list[Game]):
 
 
 def read_games(path: str | Path, format: str | None = None) -> Games:
-    """All games of a file; what was left out is in its `skipped`.
+    """Read all games of a file; parts skipped are in `skipped` of the result.
 
-    Raises RecordError for a file of no known format of games, or without a single one that can be
-    read; OSError.
+    Raises RecordError for a file of no known format of games or without a readable game; OSError.
     """
     reader = GameReader(path, format)
     games = list(reader)
@@ -82,17 +79,17 @@ def read_games(path: str | Path, format: str | None = None) -> Games:
     return Games(games, reader.skipped)
 
 
-class GameWriter:
-    """A file of games that appears, whole, when the `with` block ends without an exception."""
+class GameWriter(AtomicFile):
+    """Writes a file of games, which appears when the `with` block ends without an exception."""
 
     def __init__(
         self, path: str | Path, format: str | None = None, *, encoding: str = "utf-8"
     ) -> None:
-        """`encoding` is that of text formats: "utf-8" or "cp932" (Shift-JIS).
+        """encoding: of text formats, "utf-8" or "cp932" (Shift-JIS).
 
-        Raises RecordError for no known format of games.
+        Raises RecordError if the name is of no known format of games.
         """
-        self.path = Path(path)
+        super().__init__(path)
         self.format: Format = find_format(format) if format else guess_format(self.path)
         if not self.format.holds_games:
             names = ", ".join(name for name, known in FORMATS.items() if known.holds_games)
@@ -100,33 +97,17 @@ class GameWriter:
         self.encoding = encoding
         self.games = 0
         self.plies = 0
-        self._file: IO[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        self._context = atomic_writer(self.path)
-        self._file = self._context.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._context.__exit__(kind, error, trace)
 
     def write(self, game: Game) -> None:
-        """Append a game. Raises RecordError for what the format can't hold; nothing is written
-        of it then, and the file stays sound."""
-        assert self._file is not None
+        """Append a game. Raises RecordError, writing nothing, if the format can't represent it."""
         assert self.format.write is not None
         try:
             data = self.format.write(game, self.encoding)
         except RulesError as error:
             raise RecordError(str(error)) from error
         if self.games and self.format.between:
-            self._file.write(self.format.between)
-        self._file.write(data)
+            self._append(self.format.between)
+        self._append(data)
         self.games += 1
         self.plies += len(game)
 
@@ -138,9 +119,9 @@ def write_games(
     *,
     encoding: str = "utf-8",
 ) -> int:
-    """Write games to a file, whole or not at all; returns how many.
+    """Write games to a file atomically; returns their number.
 
-    Raises RecordError for a game that the format can't hold.
+    Raises RecordError for a game that the format can't represent.
     """
     with GameWriter(path, format, encoding=encoding) as writer:
         for game in games:

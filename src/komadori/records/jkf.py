@@ -1,6 +1,6 @@
-"""JKF: records as JSON, read and written through rsshogi.
+"""JKF: game records as JSON, read and written through rsshogi.
 
-Comments are those of KIF without their `*`; scores stand in them in Black's view.
+Comments are those of KIF without their `*`; scores in comments are from Black's view.
 """
 
 from __future__ import annotations
@@ -66,10 +66,10 @@ _FIELDS = {
 
 
 def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
-    """The games of a text: one object, an array of them, or one after the other.
+    """Split a text into games: one object, an array of objects, or consecutive objects.
 
-    Yields where each begins (in characters) and its JSON, or what is wrong there; reading
-    goes on at the next line that begins an object.
+    Yields the offset of each (in characters) and its JSON, or the error there; reading continues at
+    the next line that begins an object.
     """
     decoder = json.JSONDecoder()
     at = 0
@@ -92,7 +92,7 @@ def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
 
 
 def read_game(document: str) -> Game:
-    """The main line of one JKF object. Raises RecordError."""
+    """Read the main line of a JKF object. Raises RecordError."""
     readable = document.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
     try:
         record = rs.Record.from_jkf_str(readable)
@@ -141,9 +141,9 @@ def _winner(result: rs.GameResult) -> Winner:
 
 
 def write_jkf(game: Game) -> str:
-    """The game as one JKF object. Raises RulesError for a move that isn't legal.
+    """Write a game as a JKF object. Raises RulesError for an illegal move.
 
-    An end that JKF has no word for is written as interrupted, with a comment.
+    An end without a word in JKF is written as interrupted, with a comment.
     """
     entries = []
     board = game.board()

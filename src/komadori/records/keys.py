@@ -1,4 +1,4 @@
-"""Positions by a number each."""
+"""64-bit keys of positions."""
 
 from __future__ import annotations
 
@@ -11,5 +11,6 @@ __all__ = ["position_keys"]
 
 
 def position_keys(hcp: NDArray[np.uint8]) -> NDArray[np.uint64]:
-    """uint64 [N] from uint8 [N, 32]: equal positions (board, hands, turn) get equal keys."""
+    """Hash positions, uint8 [N, 32], to uint64 [N]: equal positions (board, hands, turn) get equal
+    keys."""
     return _core.position_keys(np.ascontiguousarray(hcp))

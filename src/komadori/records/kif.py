@@ -1,7 +1,7 @@
-"""KIF and KI2: the Japanese record formats.
+"""KIF and KI2, the Japanese record formats.
 
-Moves are read one by one, so that a line that can't be read is told with its place
-(rsshogi passes over it). rsshogi reads and writes the initial position's diagram.
+Moves are parsed line by line here, so that errors name the line (rsshogi skips bad lines). rsshogi
+reads and writes the diagram of the initial position.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ HEADERS = {
 
 MAX_HEADER = 31
 _HEADER = re.compile(rf"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{{0,{MAX_HEADER - 1}}})：(.*)")
-#: What no header's name may hold: separators, signs that begin other lines, control characters.
+#: Characters not allowed in header names: separators, prefixes of other lines, control characters.
 _NO_HEADER = re.compile(r"[\s*#&|+：:▲△☗☖▼▽\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 _NUMBERED = re.compile(r"\s*([0-9]{1,4})\s+(\S.*)")
 _TIME = re.compile(r"\(\s*([0-9]+):([0-9]+(?:\.[0-9]+)?)\s*(?:/[^)]*)?\)\s*\+?\s*$")
@@ -48,7 +48,7 @@ _RESULT = re.compile(r"まで、?\s*(?:\d+手)?(?:で|にて)?(.*)")
 _LINE_OF_PLAY = re.compile(r"\*?読み筋=(.*)")
 _ENDS = {row.word: row for row in KIF_WORDS}
 _COLORS = {"先手": BLACK, "下手": BLACK, "後手": WHITE, "上手": WHITE}
-#: How a result line words ends that no word of KIF_WORDS stands for.
+#: Words in result lines for ends without a word in KIF_WORDS.
 _RULINGS = {
     "連続王手の千日手": End.PERPETUAL_CHECK,
     "時間切れ": End.TIME_UP,
@@ -57,12 +57,12 @@ _RULINGS = {
 }
 
 
-#: Lines of a game, variations and comments with it; more are no record but an attack on memory.
+#: Most lines of a game with its variations and comments, to bound memory.
 MOST_LINES = 200_000
 
 
 class BadLineError(RecordError):
-    """A line that can't be read; `offset` is its byte in the file, `number` its number."""
+    """A line that can't be parsed. offset: its byte in the file. number: its line number."""
 
     def __init__(self, line: Line, reason: str) -> None:
         super().__init__(reason)
@@ -70,9 +70,9 @@ class BadLineError(RecordError):
 
 
 def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
-    """The games of a file of many: a header, or a `#KIF` line, behind moves begins one.
+    """Split a file into games: a header or a `#KIF` line after moves begins a new one.
 
-    Raises BadLineError behind a game of more than MOST_LINES lines, which it gives up to there.
+    Raises BadLineError after a game of more than MOST_LINES lines.
     """
     game: list[Line] = []
     has_moves = False
@@ -95,7 +95,7 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
 
 @dataclass(slots=True)
 class _Parsed:
-    """What is collected while a game's lines are read."""
+    """The state of the parser of a game."""
 
     headers: dict[str, str] = field(default_factory=dict)
     position: list[str] = field(default_factory=list)
@@ -111,7 +111,7 @@ class _Parsed:
 
 
 def read_game(lines: list[Line]) -> Game:
-    """The main line of one game. Raises BadLineError for what can't be read."""
+    """Read the main line of a game. Raises BadLineError."""
     game, fault = read_sound_part(lines)
     if fault is not None:
         raise fault
@@ -120,9 +120,9 @@ def read_game(lines: list[Line]) -> Game:
 
 
 def read_sound_part(lines: list[Line]) -> tuple[Game | None, BadLineError | None]:
-    """The main line up to the first line that can't be read, and that line.
+    """Read the main line up to the first bad line; also returns the error.
 
-    The game is None where not one move stands before it; such a part of a game has no result.
+    The game is None if no move precedes it; an incomplete game has no result.
     """
     parsed = _Parsed()
     fault: BadLineError | None = None
@@ -225,7 +225,7 @@ def _play(game: _Parsed, text: str) -> None:
 
 
 def _board(game: _Parsed) -> Board:
-    """The board as it is now; made at the first move from the lines before it."""
+    """The current board; created at the first move from the preceding lines."""
     if game.board is None:
         game.board = Board(_initial_sfen(game.position))
     return game.board
@@ -258,7 +258,7 @@ def _initial_sfen(lines: list[str]) -> str:
 
 
 def _read_result(game: _Parsed, text: str) -> None:
-    """`まで120手で後手の勝ち`: fills in what no word behind the moves has said."""
+    """Parse `まで120手で後手の勝ち`, for a result that no word after the moves gave."""
     match = _RESULT.fullmatch(text)
     if match is None or (game.ended and game.winner != Winner.UNKNOWN):
         return
@@ -287,7 +287,7 @@ def _read_result(game: _Parsed, text: str) -> None:
 
 
 def _read_line_of_play(game: _Parsed, text: str) -> bool:
-    """Whether the text is moves that can be played on from here; keeps them if so."""
+    """Keep the text as PV if it is a legal line from the current position; return whether it is."""
     tokens = _KI2_MOVE.findall(text)
     if not tokens or "".join(tokens) != text:
         return False
@@ -327,7 +327,7 @@ def _finish(parsed: _Parsed) -> Game:
 
 
 def write_kif(game: Game) -> str:
-    """The game as KIF. Raises RulesError for a move that isn't legal."""
+    """Write a game as KIF. Raises RulesError for an illegal move."""
     lines = ["#KIF version=2.0 encoding=UTF-8", *_written_headers(game)]
     lines.append("手数----指手---------消費時間--")
     lines += _written_comments(game, 0)
@@ -355,7 +355,7 @@ def write_kif(game: Game) -> str:
 
 
 def write_ki2(game: Game) -> str:
-    """The game as KI2, which has no times. Raises RulesError for a move that isn't legal."""
+    """Write a game as KI2, which has no times. Raises RulesError for an illegal move."""
     lines = _written_headers(game)
     lines += _written_comments(game, 0)
     row: list[str] = []
@@ -389,7 +389,7 @@ def _written_headers(game: Game) -> list[str]:
 
 
 def _header_name(key: str) -> str:
-    """The key as a header that is read back as one: what has a meaning in KIF becomes `_`."""
+    """Make a header name that can be read back: characters with a meaning in KIF become `_`."""
     name = _NO_HEADER.sub("_", key)[: MAX_HEADER - 1]
     is_taken = name in HEADERS or name == "手合割" or name.endswith("持駒")
     return f"{name}_" if is_taken else name if _HEADER.fullmatch(f"{name}：") else f"_{name}"

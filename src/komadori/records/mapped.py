@@ -1,11 +1,11 @@
-"""Samples on the disk: decoded once into one file a column, then mapped, never loaded whole.
+"""Memory-mapped samples: decoded once into one file per column, never loaded whole.
 
     FOLDER/KEY/cache.json   the sources, the number of rows, what was skipped
-    FOLDER/KEY/hcp.bin ...  the columns of `Samples`, little-endian, one row after another
+    FOLDER/KEY/hcp.bin ...  the columns of `Samples`, little-endian
     FOLDER/KEY-moves/       the same, and the columns of `SampleMoves`: first_move.bin ...
 
-KEY tells the sources with their sizes and times apart, so a changed file is decoded anew. A
-position takes 49 bytes; with moves 10 more, and 4 for each move.
+KEY is a digest of the sources' names, sizes and times, so a changed file is decoded again. A
+position takes 49 bytes; with moves 10 more, and 4 per move.
 """
 
 from __future__ import annotations
@@ -32,15 +32,15 @@ from komadori.records.sample_moves import SampleMoves, samples_with_moves
 from komadori.records.samples import SampleReader, Samples, few_games, load_samples, samples_of
 
 FORMAT_VERSION = 2
-#: Files of games larger than this are decoded a few games at a time.
+#: Size from which files of games are decoded a few games at a time.
 LARGE_BYTES = 1 << 28
 
 
 def map_samples(paths: str | Path | Iterable[str | Path], folder: str | Path) -> Samples:
-    """As `load_samples`, but the arrays are mapped from files in `folder`, made where missing.
+    """As `load_samples`, but with arrays mapped from files in `folder`, created if missing.
 
-    Rows are read when they are asked for, and only those. Raises what `load_samples` raises,
-    and OSError where the disk is full; then nothing is left behind.
+    Rows are read on access. Raises the errors of `load_samples`, and OSError if the disk is full,
+    without leaving incomplete files.
     """
     sources, place = _places(paths, folder)
     if _is_made(_with_moves(place)):  # which holds the samples too
@@ -52,7 +52,7 @@ def map_samples(paths: str | Path | Iterable[str | Path], folder: str | Path) ->
 def map_sample_moves(
     paths: str | Path | Iterable[str | Path], folder: str | Path
 ) -> tuple[Samples, SampleMoves]:
-    """As `load_sample_moves`, mapped as `map_samples` maps."""
+    """As `load_sample_moves`, mapped as by `map_samples`."""
     sources, place = _places(paths, folder)
     place = _with_moves(place)
     _make(sources, place, True)
@@ -90,7 +90,7 @@ def _key(sources: list[Path]) -> str:
 
 
 def _make(sources: list[Path], place: Path, with_moves: bool) -> None:
-    """See to it that the cache is there; of several processes that want it one decodes."""
+    """Create the cache if missing; of several processes one decodes and the others wait."""
     if _is_made(place):
         return
     place.parent.mkdir(parents=True, exist_ok=True)
@@ -157,7 +157,7 @@ def _write(sources: list[Path], folder: Path, with_moves: bool) -> tuple[int, li
 def _parts(
     path: Path, skipped: list[Skipped], with_moves: bool
 ) -> Iterator[tuple[Samples, SampleMoves | None]]:
-    """The file's samples, some at a time, and their moves; games are numbered from 0 on."""
+    """Yield the file's samples and their moves in parts; games are numbered from 0."""
     data = content(path)
     format = guess_format(path, data)
     if with_moves or (format.holds_games and len(data) > LARGE_BYTES):

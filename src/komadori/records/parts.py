@@ -1,4 +1,4 @@
-"""Splitting games into parts and dropping repeats."""
+"""Splits games into training and test parts and removes repeated positions."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ __all__ = ["PositionSet", "SeenGames", "fresh_rows", "is_for_test", "untrain", "
 
 
 def is_for_test(number: int, ratio: float, seed: int) -> bool:
-    """Whether the game of that number belongs to the test part, `ratio` of all on average.
+    """Whether a game belongs to the test part, by its number; `ratio` of all on average.
 
-    Depends on nothing but the arguments.
+    Deterministic.
     """
     digest = hashlib.blake2b(f"{seed} {number}".encode(), digest_size=8).digest()
     return int.from_bytes(digest) < ratio * 2.0**64
 
 
 class SeenGames:
-    """Games, told apart by initial position and moves."""
+    """A set of games, identified by initial position and moves."""
 
     def __init__(self) -> None:
         self._seen: set[bytes] = set()
 
     def add(self, game: Game) -> bool:
-        """Whether the game wasn't there before."""
+        """Add a game; returns whether it is new."""
         data = game.initial_sfen.encode() + game.moves.tobytes()
         digest = hashlib.blake2b(data, digest_size=16).digest()
         if digest in self._seen:
@@ -41,8 +41,8 @@ class SeenGames:
 
 
 def untrain(game: Game, drop: NDArray[np.bool_]) -> Game:
-    """The game with the samples marked in `drop` (one a row of `samples_of([game])`) left out
-    of training: their plies have no candidates."""
+    """Remove samples from a game: plies marked in `drop` (one row of `samples_of([game])` each)
+    lose their candidates."""
     known = game.candidates
     if known is None:
         count = np.ones(len(game), np.uint16)
@@ -55,9 +55,9 @@ def untrain(game: Game, drop: NDArray[np.bool_]) -> Game:
 
 
 def untrained_repeats(game: Game, seen: PositionSet) -> tuple[Game, int]:
-    """The game without training on positions that are in `seen`, and how many those are.
+    """Remove the samples of a game whose positions are in `seen`; also returns their number.
 
-    Adds its positions to the set. Raises RulesError for positions that hcp can't hold.
+    Adds the game's positions to the set. Raises RulesError for positions that hcp can't encode.
     """
     fresh = seen.add(samples_of([game]).hcp)
     repeats = int((~fresh).sum())
@@ -65,5 +65,5 @@ def untrained_repeats(game: Game, seen: PositionSet) -> tuple[Game, int]:
 
 
 def fresh_rows(samples: Samples, seen: PositionSet) -> Samples:
-    """The rows whose position isn't in `seen`; adds them to it."""
+    """The rows whose position isn't in `seen`; adds their positions to it."""
     return samples.take(seen.add(samples.hcp))

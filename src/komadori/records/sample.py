@@ -1,4 +1,4 @@
-"""The sample of games that comes with the package."""
+"""The sample games shipped with the package."""
 
 from pathlib import Path
 
@@ -6,5 +6,5 @@ __all__ = ["sample_path"]
 
 
 def sample_path() -> Path:
-    """The bundled games, an hcpe3 file; sample.json beside it says where they come from."""
+    """The path of the sample games, an hcpe3 file; sample.json beside it names their source."""
     return Path(__file__).resolve().parent.parent / "data" / "sample.hcpe3.xz"

@@ -1,4 +1,4 @@
-"""Samples with all moves that a search weighed (hcpe3's candidates)."""
+"""Samples with all candidate moves of a search (hcpe3)."""
 
 from __future__ import annotations
 
@@ -17,16 +17,17 @@ from komadori.records.game import Game
 from komadori.records.games import GameReader
 from komadori.records.samples import Samples, few_games
 
-__all__ = ["SampleMoves", "load_sample_moves", "samples_with_moves"]
+__all__ = ["SampleMoves", "load_sample_moves", "samples_with_moves", "to_hcpe3"]
 
 
 @dataclass(frozen=True, slots=True)
 class SampleMoves:
-    """The moves of samples, one row's after another's.
+    """The candidate moves of samples, row by row.
 
     first  int64 [N + 1]  the moves of row i are first[i] to first[i + 1] - 1
-    move16 uint16 [M]     visits uint16 [M]
-    played uint16 [N]     the move that was made in the game
+    move16 uint16 [M]     the moves
+    visits uint16 [M]     their visits
+    played uint16 [N]     the move played in the game
     """
 
     first: NDArray[np.int64]
@@ -36,9 +37,8 @@ class SampleMoves:
 
     @classmethod
     def of_game(cls, game: Game, samples: Samples) -> SampleMoves:
-        """Its candidates; where it has none, the moves of its samples. Raises RecordError where
-        the samples aren't those of its plies with candidates.
-        """
+        """The candidates of a game, or the samples' moves if it has none. Raises RecordError if the
+        samples aren't those of its plies with candidates."""
         known = game.candidates
         if known is None:
             ones = np.ones(len(samples), np.uint16)
@@ -50,8 +50,19 @@ class SampleMoves:
             )
         return cls(_edges(count), known.move16, known.visits, played)
 
+    @classmethod
+    def of_counts(
+        cls,
+        count: NDArray[np.uint16],
+        move16: NDArray[np.uint16],
+        visits: NDArray[np.uint16],
+        played: NDArray[np.uint16],
+    ) -> SampleMoves:
+        """From the number of moves of each row, uint16 [N]."""
+        return cls(_edges(count), move16, visits, played)
+
     def take(self, rows: NDArray[np.int64]) -> SampleMoves:
-        """The moves of the chosen rows, in that order."""
+        """Select rows."""
         begin, count = self.first[rows], np.diff(self.first)[rows]
         edges = _edges(count)
         place = np.repeat(begin - edges[:-1], count) + np.arange(edges[-1])
@@ -59,7 +70,7 @@ class SampleMoves:
 
     @classmethod
     def concatenate(cls, parts: Sequence[SampleMoves]) -> SampleMoves:
-        """The rows of one after the other's."""
+        """Concatenate the rows of the parts."""
         return cls(
             _edges(np.concatenate([np.diff(part.first) for part in parts])),
             np.concatenate([part.move16 for part in parts]),
@@ -68,12 +79,29 @@ class SampleMoves:
         )
 
 
+def to_hcpe3(samples: Samples, moves: SampleMoves) -> bytes:
+    """The games of the samples, with their moves as candidates, as the content of an hcpe3 file.
+
+    A game is a run of rows with the same `game`; they must be its consecutive plies, which isn't
+    checked, nor is legality. Raises RecordError for a game of more than 513 plies, or for columns
+    whose lengths differ.
+    """
+    columns = {name: np.ascontiguousarray(column) for name, column in samples.columns().items()}
+    return _core.write_hcpe3(
+        **columns,
+        first=np.ascontiguousarray(moves.first),
+        candidates=np.ascontiguousarray(moves.move16),
+        visits=np.ascontiguousarray(moves.visits),
+        played=np.ascontiguousarray(moves.played),
+    )
+
+
 def _edges(count: NDArray[np.uint16] | NDArray[np.int64]) -> NDArray[np.int64]:
     return np.concatenate(([0], np.cumsum(count, dtype=np.int64)))
 
 
 def samples_with_moves(reader: GameReader) -> Iterator[tuple[Samples, SampleMoves]]:
-    """The samples of `samples_by_game` and their moves, of some games at a time."""
+    """Yield the samples of `samples_by_game` with their moves, some games at a time."""
     for games in few_games(reader):
         moves = SampleMoves.concatenate([SampleMoves.of_game(*one) for one in games])
         yield Samples.concatenate([samples for _, samples in games]), moves
@@ -82,9 +110,9 @@ def samples_with_moves(reader: GameReader) -> Iterator[tuple[Samples, SampleMove
 def load_sample_moves(
     paths: str | Path | Iterable[str | Path],
 ) -> tuple[Samples, SampleMoves]:
-    """The samples of files of games, as `load_samples` gives them, and their moves.
+    """Load the samples of files of games as `load_samples` does, with their moves.
 
-    Raises RecordError for a file that holds no games, or without a single sample; OSError.
+    Raises RecordError for a file that holds no games or no sample; OSError.
     """
     parts: list[tuple[Samples, SampleMoves]] = []
     skipped: list[Skipped] = []

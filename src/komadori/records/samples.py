@@ -1,20 +1,19 @@
-"""Positions with a move, a score and a result: read for training, converted, written."""
+"""Samples: positions with a move, a score and a result, read from and written to files."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any, NamedTuple, Self, overload
+from typing import Any, NamedTuple, overload
 
 import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import records as _core
 from komadori.records.errors import RecordError, Skipped
-from komadori.records.files import atomic_writer, content
-from komadori.records.formats import FORMATS, Format, find_format, guess_format, share_of_sound
+from komadori.records.files import AtomicFile, content
+from komadori.records.formats import FORMATS, Format, find_format, guess_format, valid_fraction
 from komadori.records.game import End, Game, Winner
 from komadori.records.games import GameReader
 from komadori.records.table import table_of
@@ -31,8 +30,8 @@ __all__ = [
     "samples_of",
 ]
 
-#: The records of the one-position formats, for a numpy view of a file; field names are cshogi's.
-#: What each field means stands in cpp/komadori/records/fixed_size.h.
+#: numpy dtypes of the records of one-position formats, with cshogi's field names. The fields are
+#: described in cpp/komadori/records/fixed_size.h.
 LAYOUTS = {
     name: np.dtype(
         [
@@ -52,11 +51,11 @@ class Sample(NamedTuple):
 
     board: Board
     move: Move | None
-    """The move to learn; None where there is none."""
+    """The target move, None for none."""
     score_cp: int
-    """In the side to move's view."""
+    """Centipawns, side to move's view."""
     result: float
-    """The side to move's: 1 won, 0 lost, 0.5 drawn."""
+    """The side to move's result: 1 won, 0 lost, 0.5 drawn."""
     game: int
     ply: int
     end_ply: int
@@ -65,15 +64,15 @@ class Sample(NamedTuple):
 
 @dataclass(slots=True)
 class Samples:
-    """Positions to learn from, one row each; rows of one game are adjacent, in order.
+    """Samples in columns; rows of one game are adjacent and in order.
 
     hcp      uint8 [N, 32]
-    move16   uint16 [N]   the move to learn; 0 where there is none
-    score_cp int16 [N]    side to move's view
-    result   float32 [N]  side to move's: 1 won, 0 lost, 0.5 drawn
-    game     int32 [N]    number of the game, distinct over all files read
-    ply      int16 [N]    number of the move to be made, 1 at the start; 0 where unknown
-    end_ply  int16 [N]    number of the game's last move; 0 where unknown
+    move16   uint16 [N]   the target move; 0 for none
+    score_cp int16 [N]    centipawns, side to move's view
+    result   float32 [N]  side to move's view: 1 won, 0 lost, 0.5 drawn
+    game     int32 [N]    number of the game, unique over all files read
+    ply      int16 [N]    number of the next move, 1 at the start; 0 if unknown
+    end_ply  int16 [N]    number of the game's last move; 0 if unknown
     end      uint8 [N]    how the game ended, an `End`
     """
 
@@ -97,7 +96,7 @@ class Samples:
     def __getitem__(self, rows: slice | NDArray[np.int64] | NDArray[np.bool_]) -> Samples: ...
 
     def __getitem__(self, rows: Any) -> Sample | Samples:
-        """A row as a `Sample`, for looking at; several (slice, indices, mask) as `Samples`."""
+        """A single row as a `Sample`; several (slice, indices, mask) as `Samples`."""
         if not isinstance(rows, int | np.integer):
             return self.take(rows)
         ply, move16 = int(self.ply[rows]), int(self.move16[rows])
@@ -117,17 +116,17 @@ class Samples:
         return f"<Samples: {len(self):,} positions, {len(self.skipped)} skipped>"
 
     def columns(self) -> dict[str, NDArray[Any]]:
-        """The arrays by name."""
+        """The columns by name."""
         return {f.name: getattr(self, f.name) for f in fields(self) if f.name != "skipped"}
 
     def take(self, rows: NDArray[np.int64] | NDArray[np.bool_] | slice) -> Samples:
-        """The chosen rows (indices, mask or slice) in the order given."""
+        """Select rows by indices, mask or slice."""
         chosen = {name: column[rows] for name, column in self.columns().items()}
         return Samples(**chosen, skipped=self.skipped)
 
     @classmethod
     def concatenate(cls, parts: Sequence[Samples]) -> Samples:
-        """The rows of one after the other's; game numbers stay as they are."""
+        """Concatenate the rows of the parts; game numbers are kept."""
         if len(parts) == 1:
             return parts[0]
         columns = {
@@ -138,19 +137,19 @@ class Samples:
 
 
 def samples_of(games: Iterable[Game]) -> Samples:
-    """The samples of games whose winner is known (or that are drawn); others give none.
+    """The samples of games; games with an unknown winner give none.
 
-    The move to learn is the candidate with the most visits, or the move played where there
-    are no candidates; plies with none are left out. A missing score is 0.
-    Raises RulesError for a move that isn't legal or a position that hcp can't hold.
+    The target is the candidate with the most visits, or the move played if the game has no
+    candidates; plies with 0 candidates are left out. A missing score is 0. Raises RulesError for an
+    illegal move or a position that hcp can't encode.
     """
     return Samples(**table_of(games).samples())
 
 
 def samples_by_game(reader: GameReader) -> Iterator[tuple[Game, Samples]]:
-    """Each game that has samples, and those (`samples_of`), its `game` counted from 0 on.
+    """Yield each game that has samples, with its samples; `game` is counted from 0.
 
-    A game with an illegal move is added to the reader's `skipped`.
+    Games with an illegal move are added to the reader's `skipped`.
     """
     number = 0
     for game in reader:
@@ -167,7 +166,7 @@ def samples_by_game(reader: GameReader) -> Iterator[tuple[Game, Samples]]:
 
 
 def few_games(reader: GameReader) -> Iterator[list[tuple[Game, Samples]]]:
-    """What `samples_by_game` gives, some games at a time."""
+    """The results of `samples_by_game` in lists of up to GAMES_AT_ONCE."""
     waiting = []
     for one in samples_by_game(reader):
         waiting.append(one)
@@ -179,11 +178,11 @@ def few_games(reader: GameReader) -> Iterator[list[tuple[Game, Samples]]]:
 
 
 class SampleReader:
-    """The records of a file of positions, chunk after chunk; damaged ones are left out.
+    """Iterates over the records of a file of single positions in chunks, skipping damaged ones.
 
-    skipped  what was left out so far
-    offset   the byte of the content that reading has reached; `size` at the end
-    note     where the file could be in more than one format: which was taken, and why
+    skipped  parts skipped so far
+    offset   byte of the content reached so far; `size` at the end
+    note     if the file could be of several formats: the one chosen, and why
     """
 
     def __init__(self, path: str | Path, format: str | None = None) -> None:
@@ -200,12 +199,12 @@ class SampleReader:
         self.note = "" if format else _note(self.path, self.format, data)
 
     def __len__(self) -> int:
-        """How many records the file has room for."""
+        """The number of records that fit into the file's size."""
         return self.size // LAYOUTS[self.format.name].itemsize
 
     @property
     def records(self) -> NDArray[Any]:
-        """The file as an array of LAYOUTS, unchecked, mapped where it isn't compressed."""
+        """The file as an array with a dtype of LAYOUTS, unchecked; mapped unless compressed."""
         layout = LAYOUTS[self.format.name]
         return self._data[: len(self) * layout.itemsize].view(layout)
 
@@ -214,8 +213,8 @@ class SampleReader:
         game = -1
         self.offset = 0
         while self.offset < self.size:
-            # Each chunk begins with the last record of the one before, which tells whether the
-            # game goes on.
+            # Each chunk begins with the last record of the previous one, to detect whether the game
+            # continues.
             again = 0 if game < 0 else 1
             columns, faults, self.offset = _core.fixed_samples(
                 self.format.name,
@@ -233,61 +232,47 @@ class SampleReader:
 
 
 def _note(path: Path, taken: Format, data: NDArray[np.uint8]) -> str:
-    shares = {
-        name: share_of_sound(FORMATS[name], data)
+    valid = {
+        name: valid_fraction(FORMATS[name], data)
         for name, layout in LAYOUTS.items()
         if len(data) and len(data) % layout.itemsize == 0 and name != "hcpe2"
     }
     likely = guess_format(path)
-    rivals = [name for name in shares if name not in (taken.name, "hcpe2")]
+    rivals = [name for name in valid if name not in (taken.name, "hcpe2")]
     if taken.name == "hcpe2":
         rivals = [name for name in rivals if name != "hcpe"]
     if taken is likely and not rivals:
         return ""
-    tried = ", ".join(f"{share:.0%} as {name}" for name, share in shares.items())
-    return f"{path}: read as {taken.name}; of the first records are sound: {tried}"
+    tried = ", ".join(f"{fraction:.0%} as {name}" for name, fraction in valid.items())
+    return f"{path}: read as {taken.name}; valid among the first records: {tried}"
 
 
-class SampleWriter:
-    """A file of positions that appears, whole, when the `with` block ends without an exception."""
+class SampleWriter(AtomicFile):
+    """Writes a file of single positions, which appears when the `with` block ends without an
+    exception."""
 
     def __init__(self, path: str | Path, format: str | None = None) -> None:
-        """Raises RecordError for no known format of positions."""
-        self.path = Path(path)
+        """Raises RecordError if the name is of no known format of positions."""
+        super().__init__(path)
         self.format = find_format(format) if format else guess_format(self.path)
         if self.format.holds_games:
             raise RecordError(f"{path}: {self.format.name} holds games, not positions")
         self.records = 0
-        self._file: IO[bytes] | None = None
-
-    def __enter__(self) -> Self:
-        self._context = atomic_writer(self.path)
-        self._file = self._context.__enter__()
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self._context.__exit__(kind, error, trace)
 
     def write(self, samples: Samples) -> None:
-        """Append all rows. Raises RecordError where an hcp is no position."""
-        assert self._file is not None
+        """Append all rows. Raises RecordError if an hcp is invalid."""
         columns = samples.columns()
         del columns["game"]
         arrays = {name: np.ascontiguousarray(column) for name, column in columns.items()}
         try:
-            self._file.write(_core.write_fixed(self.format.name, **arrays))
+            self._append(_core.write_fixed(self.format.name, **arrays))
         except RulesError as error:
             raise RecordError(str(error)) from error
         self.records += len(samples)
 
     def write_game(self, game: Game) -> None:
-        """Append a game's samples. Raises RecordError for a game without a result, an illegal
-        move, or a position that hcp can't hold; nothing is written of it then."""
+        """Append the samples of a game. Raises RecordError, and writes nothing, for a game without
+        a result, an illegal move, or a position that hcp can't encode."""
         if game.winner == Winner.UNKNOWN:
             raise RecordError(f"{self.format.name} needs a result, this game has none")
         try:
@@ -298,10 +283,11 @@ class SampleWriter:
 
 
 def load_samples(paths: str | Path | Iterable[str | Path]) -> Samples:
-    """The samples of one file or of many of any format, in the order given.
+    """Load the samples of one or several files of any format, in order; of games as by
+    `samples_of`.
 
-    Of games as `samples_of`. Damaged games and records are left out and listed in `skipped`.
-    Raises RecordError for a file of no known format, or without a single sample; OSError.
+    Damaged games and records are skipped and listed in `skipped`. Raises RecordError for a file of
+    no known format or without a sample; OSError.
     """
     if isinstance(paths, str | Path):
         paths = [paths]

@@ -1,4 +1,4 @@
-"""Which files and which games of them are meant."""
+"""Selection of files and of games."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from komadori.records.samples import Samples
 
 __all__ = ["RESULTS", "Selection", "find_files", "match_files"]
 
-#: What `Selection.results` may hold: who won, or how the game ended.
+#: Names allowed in `Selection.results`: winners and ends.
 RESULTS = tuple(
     name.lower().replace("_", "-")
     for name in dict.fromkeys([*Winner.__members__, *End.__members__])
@@ -27,9 +27,8 @@ _SUFFIXES = {suffix for format in FORMATS.values() for suffix in format.suffixes
 
 
 def find_files(paths: Iterable[Path]) -> Iterator[Path]:
-    """The files named, and those in the folders named, at any depth, that have a record
-    format's suffix; a folder's in the order of their names. Raises RecordError for a path
-    that doesn't exist."""
+    """List the files named, and the files with a record format's suffix below the folders named,
+    sorted by name within a folder. Raises RecordError for a missing path."""
     for path in paths:
         if path.is_dir():
             found = (p for p in path.rglob("*") if plain_suffix(p) in _SUFFIXES and p.is_file())
@@ -41,10 +40,10 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def match_files(patterns: Iterable[str]) -> list[Path]:
-    """As `find_files`, of paths or patterns such as `games/*.hcpe3`, each file once.
+    """As `find_files`, for paths or patterns such as `games/*.hcpe3`; each file once.
 
-    A path that exists is no pattern, whatever brackets it has. Raises RecordError for what no file
-    matches.
+    An existing path is never a pattern, even with brackets. Raises RecordError for a pattern
+    without a match.
     """
     paths: list[Path] = []
     for pattern in patterns:
@@ -59,11 +58,11 @@ def match_files(patterns: Iterable[str]) -> list[Path]:
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """Conditions that a game must meet, all of them.
+    """Conditions on games, all of which must hold.
 
     min_rating  both players' ratings are known and at least this
-    player      a part of either player's name, in any case of letters
-    results     names of RESULTS, one of which says who won or how the game ended
+    player      substring of a player's name, ignoring case
+    results     names in RESULTS, of the winner or the end
     """
 
     min_rating: float | None = None
@@ -73,7 +72,7 @@ class Selection:
     results: frozenset[str] = frozenset()
 
     def needs_games(self) -> list[str]:
-        """The conditions that single positions can't be tested for."""
+        """The names of conditions that can't be tested on single positions."""
         return [
             name
             for name, used in {
@@ -86,7 +85,7 @@ class Selection:
         ]
 
     def accepts(self, game: Game) -> bool:
-        """Whether the game meets all conditions."""
+        """Whether a game meets all conditions."""
         if not self.min_plies <= len(game) <= (self.max_plies or max(len(game), self.min_plies)):
             return False
         if self.player and not any(
@@ -101,7 +100,7 @@ class Selection:
         return not self.results or bool(names & self.results)
 
     def rows(self, samples: Samples) -> NDArray[np.bool_]:
-        """Which positions meet the conditions on results."""
+        """A mask of the positions that meet the conditions on results."""
         if not self.results:
             return np.ones(len(samples), np.bool_)
         white_moves = samples.hcp[:, 0] & 1

@@ -1,11 +1,11 @@
-"""Positions of many files, more than memory holds: a window of them at a time.
+"""Streams the positions of files larger than memory in windows.
 
-    files of an epoch in random order -> decoded until a window is full -> shown, dropped
+    files of an epoch in random order -> decoded until a window is full -> yielded, dropped
 
-How far the shuffle reaches: a trainer shuffles within the window, every position is shown once an
-epoch. Positions of one file share a window (two where the window's end falls into the file), so
-windows should hold many files; which files share one is drawn anew in each epoch. In memory are the
-window that is shown and the one that is decoded meanwhile.
+A trainer shuffles within the window, so the window limits how far the shuffle reaches. Every
+position is yielded once per epoch. Positions of a file share a window (or two, if a window ends
+within the file), so windows should span many files; which files share one changes with each epoch.
+Two windows are in memory: the one in use and the one being decoded.
 """
 
 from __future__ import annotations
@@ -28,15 +28,15 @@ from komadori.records.samples import Samples, load_samples
 
 __all__ = ["SampleStream", "Window", "split_files"]
 
-#: Positions of a window where nobody says: about 100 MB.
+#: Default window, in positions: about 100 MB.
 WINDOW = 2_000_000
 
 
 @dataclass(frozen=True)
 class Window:
-    """Some positions of an epoch, in the files' order.
+    """A window of an epoch's positions, in the order of the files.
 
-    first: how many positions of the epoch came before. moves: of the samples, where asked for.
+    first: number of positions before it in the epoch. moves: of the samples, if requested.
     """
 
     samples: Samples
@@ -48,7 +48,7 @@ class Window:
 
 
 class SampleStream:
-    """The positions of files, window by window, in an order that seed and epoch decide."""
+    """Streams the positions of files in windows, in an order determined by seed and epoch."""
 
     def __init__(
         self,
@@ -60,9 +60,8 @@ class SampleStream:
         leave_out: NDArray[np.uint64] | None = None,
         threads: int = 1,
     ) -> None:
-        """`leave_out`: `position_keys` of positions to pass over, those of a test part.
-        Raises RecordError where there is no file.
-        """
+        """leave_out: `position_keys` of positions to skip, such as those of a test part. Raises
+        RecordError without files."""
         self.paths = [Path(path) for path in paths]
         if not self.paths:
             raise RecordError("no record files given")
@@ -76,25 +75,25 @@ class SampleStream:
         self._positions: int | None = None
 
     def __len__(self) -> int:
-        """Positions of an epoch. The first call decodes all files once, to count them."""
+        """Positions per epoch. The first call decodes all files once to count them."""
         if self._positions is None:
             self._positions = sum(len(samples) for samples in self.scan())
         return self._positions
 
     def scan(self) -> Iterator[Samples]:
-        """Each file's positions, without their moves, in the order of `paths`."""
+        """Yield each file's positions, without moves, in the order of `paths`."""
         for samples, _ in self._decoded(self.paths, with_moves=False):
             yield samples
 
     def order(self, epoch: int) -> list[Path]:
-        """The files in the epoch's order."""
+        """The files in the order of an epoch."""
         order = np.random.default_rng([self.seed, epoch, 0x57BEA]).permutation(len(self.paths))
         return [self.paths[i] for i in order]
 
     def windows(self, epoch: int, start: int = 0) -> Generator[Window, None, None]:
-        """The epoch's windows from the position of that number on, the next one decoded meanwhile.
+        """Yield the windows of an epoch, decoding one ahead.
 
-        `start`: the `first` of a window. Raises what `load_samples` raises.
+        start: the `first` of a window to start from. Raises the errors of `load_samples`.
         """
         ready: queue.Queue[Window | BaseException | None] = queue.Queue(maxsize=1)
         ended = threading.Event()
@@ -191,7 +190,7 @@ def split_files(
     seed: int,
     show: Callable[[str], None] = lambda _: None,
 ) -> tuple[list[Path], list[Path]]:
-    """(train, test): whole files, drawn by the seed, at least one for each where there are two."""
+    """Split whole files into (train, test) by the seed, at least one each if there are two."""
     files = sorted(Path(path) for path in paths)
     if test_fraction <= 0 or len(files) < 2:
         if test_fraction > 0:

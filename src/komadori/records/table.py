@@ -1,4 +1,4 @@
-"""Between `Game` and the columns of the core."""
+"""Conversion between `Game` and the columns of the core."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _NOTHING: NDArray[np.uint16] = np.empty(0, np.uint16)
 
 
 def games_of(columns: dict[str, Any], path: Path) -> list[Game]:
-    """The games of a reader's columns; their arrays are views into them."""
+    """Convert a reader's columns to games, whose arrays are views into them."""
     first_ply = columns["first_ply"].tolist()
     winners, ends = columns["winner"].tolist(), columns["end"].tolist()
     opponents, offsets = columns["opponent"].tolist(), columns["offset"].tolist()
@@ -65,7 +65,7 @@ def games_of(columns: dict[str, Any], path: Path) -> list[Game]:
 
 
 def table_of(games: Iterable[Game]) -> _core.GameTable:
-    """The games as the core's writers take them. Raises RecordError where columns don't fit."""
+    """Convert games to columns of the core. Raises RecordError for inconsistent columns."""
     table = _core.GameTable()
     for game in games:
         texts = [(-1, key, text) for key, text in game.headers.items()]

@@ -1,4 +1,4 @@
-"""Text out of bytes: encodings, lines with their places, scores in comments."""
+"""Text decoding: encodings, lines with offsets, scores in comments."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from komadori.rules import BLACK
 
 __all__ = ["Line", "decode", "decode_exactly", "lines_of", "score_comment", "take_scores"]
 
-#: Text is decoded so much at a time; no line is longer than the latter.
+#: Bytes decoded at a time, and the longest line.
 BLOCK_BYTES, LINE_BYTES = 1 << 22, 1 << 24
 _UTF8_MARK = b"\xef\xbb\xbf"
 _UTF16_MARKS = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}
 
 
 def decode(data: bytes) -> str:
-    """UTF-8, with or without a byte-order mark, or else Shift-JIS (cp932).
+    """Decode UTF-8, with or without a byte-order mark, or Shift-JIS (cp932).
 
-    Bytes that are neither become U+FFFD.
+    Invalid bytes become U+FFFD.
     """
     data = data.removeprefix(_UTF8_MARK)
     for encoding in ("utf-8", "cp932"):
@@ -37,9 +37,9 @@ def decode(data: bytes) -> str:
 
 
 def decode_exactly(data: bytes) -> tuple[str, Callable[[str], int]]:
-    """As `decode`, and what tells how many bytes of `data` a piece of the text was.
+    """As `decode`; also returns a function from a part of the text to its number of bytes.
 
-    Bytes of no encoding become lone surrogates, and a byte-order mark stays.
+    Invalid bytes become lone surrogates, and a byte-order mark is kept.
     """
     encoding, errors = "utf-8", "surrogateescape"
     try:
@@ -53,8 +53,7 @@ def decode_exactly(data: bytes) -> tuple[str, Callable[[str], int]]:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """A line without its end, its number from 1 on, and the bytes of the file where it begins and
-    ends."""
+    """A line without its line break, its number from 1, and its first and last byte in the file."""
 
     text: str
     offset: int
@@ -63,10 +62,10 @@ class Line:
 
 
 def lines_of(data: NDArray[np.uint8]) -> Iterator[Line]:
-    """The lines of a text file in UTF-8, Shift-JIS or (with a mark) UTF-16.
+    """Yield the lines of a text file in UTF-8, Shift-JIS or (with a byte-order mark) UTF-16.
 
-    Read in blocks, whose encodings may differ; a block that mixes them is decoded line by line.
-    Raises RecordError for a line too long for text.
+    Decoded in blocks, whose encodings may differ; a block of mixed encodings is decoded line by
+    line. Raises RecordError for a line that is too long for text.
     """
     encoding = _UTF16_MARKS.get(data[:2].tobytes())
     if encoding is not None:
@@ -89,7 +88,7 @@ def lines_of(data: NDArray[np.uint8]) -> Iterator[Line]:
 
 
 def _block(data: NDArray[np.uint8], begin: int) -> bytes:
-    """Whole lines, some megabytes of them or the rest of the file."""
+    """The next block of whole lines, some megabytes, or the rest of the file."""
     for size in (BLOCK_BYTES, LINE_BYTES):
         block = data[begin : begin + size].tobytes()
         if begin + size >= len(data):
@@ -97,7 +96,7 @@ def _block(data: NDArray[np.uint8], begin: int) -> bytes:
         end = block.rfind(b"\n") + 1
         if end:
             return block[:end]
-    raise RecordError(f"byte {begin}: a line of more than {LINE_BYTES >> 20} MB; this is no text")
+    raise RecordError(f"byte {begin}: a line of more than {LINE_BYTES >> 20} MB; not a text file")
 
 
 def _lines_of_utf16(data: bytes, encoding: str) -> Iterator[Line]:
@@ -108,15 +107,15 @@ def _lines_of_utf16(data: bytes, encoding: str) -> Iterator[Line]:
         offset = end + 2
 
 
-#: `評価値=` of a player (`*` of `**評価値=`) or of research (`#` of `*#評価値=`), Black's view.
+#: `評価値=` of a player (`*` of `**評価値=`) or of an analysis (`#` of `*#評価値=`), Black's view.
 _SCORE = re.compile(r"([*#]?)評価値=\s*([+-]?[0-9]+(?:\.[0-9]+)?|[+-]?詰\S*).*")
 
 
 def take_scores(game: Game) -> None:
-    """Read the scores that stand in the game's comments into `scores_cp`, where it has none.
+    """Read the scores in a game's comments into `scores_cp`, if it has none.
 
-    A player's line leaves the comment; a research's stays, and gives the score where no
-    player's does.
+    A player's line (`**評価値=`) is removed from the comment. An analysis line (`*#評価値=`)
+    is kept, and used for moves without a player's.
     """
     for ply, comment in list(game.comments.items()):
         if "評価値=" not in comment or not 1 <= ply <= len(game):
@@ -142,9 +141,9 @@ def take_scores(game: Game) -> None:
 
 
 def score_comment(game: Game, ply: int) -> str | None:
-    """The comment line, its first `*` aside, that gives the score of the `ply`-th move.
+    """The comment line, without its first `*`, for the score of the `ply`-th move.
 
-    None where there is no score, or where a research's line in the comment gives it.
+    None without a score, or if an analysis line in the comment gives it.
     """
     score = int(game.scores_cp[ply - 1])
     if score == NO_SCORE:
@@ -158,7 +157,7 @@ def score_comment(game: Game, ply: int) -> str | None:
 
 
 def _sign(game: Game, ply: int) -> int:
-    """1 where Black makes the `ply`-th move: Black's view is the mover's; else -1."""
+    """The factor from Black's view to the mover's: 1 if Black makes the `ply`-th move, else -1."""
     black_moves = (game.first_turn == BLACK) == (ply % 2 == 1)
     return 1 if black_moves else -1
 

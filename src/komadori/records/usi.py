@@ -1,4 +1,4 @@
-"""USI: one game a line, `position startpos moves ...`, an end's word behind the moves."""
+"""USI: one game per line, `position startpos moves ...` and optionally a word for the end."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ _ENDS = {row.word: row for row in USI_WORDS}
 
 
 def read_game(line: str) -> Game:
-    """The game of one line: a position (`startpos` where none is given), moves, an end.
+    """Read a line: a position (default `startpos`), moves, an end.
 
-    Raises RecordError for what can't be read, RulesError for moves that aren't legal.
+    Raises RecordError if it can't be parsed, RulesError for illegal moves.
     """
     words = line.split()
     if words[0] == "position":
@@ -50,7 +50,7 @@ def read_game(line: str) -> Game:
 
 
 def write_usi(game: Game) -> str:
-    """The game as a line. An end that no word says is left out. Raises RulesError."""
+    """Write a game as a line; an end without a word is left out. Raises RulesError."""
     board = Board(game.initial_sfen)
     start = "startpos" if game.initial_sfen == STARTPOS else f"sfen {game.initial_sfen}"
     moves = []

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from komadori.encoding import encode_boards, move_probabilities
+from komadori.encoding import encode_boards, move_probabilities, softmax
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.inference import Evaluator, evaluate
 from komadori.rules import Board, Move, Repetition
@@ -93,9 +93,8 @@ class _OneLook:
 
     def _choose(self, scores: NDArray[np.float32]) -> int:
         if self.temperature > 0:
-            logs = np.log(np.maximum(scores, 1e-12)) / self.temperature
-            weights = np.exp(logs - logs.max())
-            return int(self._random.choice(len(scores), p=weights / weights.sum()))
+            p = softmax(np.log(np.maximum(scores, 1e-12)), self.temperature)
+            return int(self._random.choice(len(scores), p=p))
         best = np.flatnonzero(scores == scores.max())
         return int(best[0] if self._seed is None else self._random.choice(best))
 

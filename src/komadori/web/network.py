@@ -10,7 +10,14 @@ from typing import Any
 import numpy as np
 
 from komadori import inference
-from komadori.encoding import FEATURES, LABELS, encode_boards, legal_labels, move_probabilities
+from komadori.encoding import (
+    FEATURES,
+    LABELS,
+    encode_boards,
+    legal_labels,
+    move_probabilities,
+    softmax,
+)
 from komadori.inference import Evaluator, InferenceError, ModelError
 from komadori.rules import HAND_TYPES, WHITE, Board, Move, PieceType
 from komadori.web import protocol
@@ -220,9 +227,7 @@ def _ranked(moves: list[Move], probabilities: Any) -> list[PolicyMove]:
 def _legal_mass(board: Board, logits: Any, labels: str) -> float | None:
     if len(LABELS[labels].heads) > 1 or not np.isfinite(logits).all():
         return None
-    weights = np.exp(logits - logits.max())
-    legal = np.unique(legal_labels(board, labels))
-    return float(weights[legal].sum() / weights.sum())
+    return float(softmax(logits)[np.unique(legal_labels(board, labels))].sum())
 
 
 def _real(cells: Any, board: Board) -> Any:
