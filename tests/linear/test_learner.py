@@ -138,7 +138,7 @@ def test_a_penalty_stops_at_the_base(tmp_path, games: Records) -> None:
 
 
 def test_weights_settle_where_gradient_and_penalty_are_equal(tmp_path, games: Records) -> None:
-    settings = replace(SETTINGS, relative=False, hand_share=1.0)
+    settings = replace(SETTINGS, relative=False, hand_weight=1.0)
     learn = learner(tmp_path, games, settings)
     geometry, state = learn.geometry, learn.state
     chosen = np.flatnonzero(geometry.has_hand & ~geometry.is_zero & ~geometry.is_self)[:3]

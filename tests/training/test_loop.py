@@ -152,7 +152,7 @@ def test_ruined_weights_do_not_become_a_checkpoint(tmp_path, encoder, samples):
     calm = make_config(loop=loop)
     assert run(tmp_path / "run", calm, encoder, samples, resume=True).step == 12
     once = make_config(schedule={"rate": 1e38, "warmup_steps": 0}, loop={"max_steps": 1})
-    with pytest.raises(training.DivergedError, match="the test's loss after 1 steps is nan"):
+    with pytest.raises(training.DivergedError, match="the test loss after 1 steps is nan"):
         run(tmp_path / "once", once, encoder, samples)
 
 

@@ -1,6 +1,7 @@
-"""Linear evaluations: features, weights, and the learners that make them.
+"""Linear evaluations and NNUE: features, weights, learners.
 
-`komadori.linear.two_piece` is the learner; this package itself loads numpy and the core only.
+The learners are the modules `two_piece`, `kpp` and `nnue`; importing this package loads numpy and
+the core only.
 """
 
 from komadori.linear.kpp_weights import KppWeights

@@ -1,13 +1,13 @@
-"""elmo's learner of KPP: logistic regression on game results and scores of a deeper search.
+"""The KPP learner of elmo: logistic regression on game results and scores of a deeper search.
 
 Each batch:
 
     leaves = quiescence leaves of its positions, with the current weights
-    gradient of the loss by the leaves' values
-    AdaGrad on the leaves' weights and on the terms of fewer dimensions; update of the average
+    gradient of the loss with respect to the leaves' values
+    AdaGrad on the leaves' weights and on the lower-dimensional terms; update of the moving average
 
 Sources: elmo's published code (mk-takizawa/elmo_for_learn); diary, elmoのアピール文書を読む
-(May 2017).
+(May 2017; docs/sources.md).
 """
 
 from __future__ import annotations
@@ -35,10 +35,11 @@ from komadori.linear.regression import (
     with_draws,
 )
 from komadori.linear.run_folder import RunFolder
+from komadori.typed_settings import at_least, positive
 
 _SINGLES = ("KKP", "KK")
 _LOWER = ("PP", "RPP", "KP", "RKP", "P")
-#: Updates per epoch by default, at least.
+#: Fewest updates per epoch with the default batch size.
 _UPDATES = 24
 _LARGEST_BATCH = 1_000_000
 
@@ -49,33 +50,29 @@ class Settings(LossSettings):
 
     epochs: int = 4
     batch: int = 0
-    """Positions per update; 0: a million as in elmo, or fewer for some 24 updates per epoch."""
+    """Positions per update; 0: a million as in elmo, or fewer for at least 24 updates per epoch."""
     rate: float = 30.0
     """AdaGrad's learning rate of KPP, in units of 1/32 centipawn."""
     singles_rate: float = 30.0
-    """Of KKP and KK."""
+    """Learning rate of KKP and KK."""
     lower_rate: float = 30.0
-    """Of the terms of fewer dimensions; 0 disables them."""
+    """Learning rate of the lower-dimensional terms; 0 disables them."""
     epsilon: float = 1e-6
-    """Added to the sum of squared gradients; a large one damps rare weights."""
+    """Added to the sum of squared gradients; large values damp rare weights."""
     decay: float = 0.8
-    """Of the moving average of the weights, per update."""
+    """Decay of the moving average of the weights, per update."""
     checkpoint_minutes: float = 5.0
+    """Minutes between checkpoints within an epoch."""
     seed: int = 1
     threads: int = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        for name in ("epochs", "threads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
+        at_least(self, epochs=1, threads=1)
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed is {self.seed}, 0 to 2^63 - 1 is needed")
-        for name in ("batch", "rate", "singles_rate", "lower_rate", "checkpoint_minutes"):
-            if getattr(self, name) < 0:
-                raise ValueError(f"{name} is {getattr(self, name)}, at least 0 is needed")
-        if self.epsilon <= 0:
-            raise ValueError(f"epsilon is {self.epsilon}, more than 0 is needed")
+        at_least(self, batch=0, rate=0, singles_rate=0, lower_rate=0, checkpoint_minutes=0)
+        positive(self, "epsilon")
         if not 0 <= self.decay < 1:
             raise ValueError(f"decay is {self.decay}, 0 to less than 1 is needed")
 
@@ -96,8 +93,10 @@ MAY_DIFFER = ("epochs", "checkpoint_minutes", "threads")
 
 @dataclass
 class State:
-    """The learner's state: weights, sums of squared gradients and average weights, float32
-    [PARAMETERS], and the updates done. Memory is committed as weights are touched.
+    """The learner's state.
+
+    weights, squares, average: float32 [PARAMETERS], the weights, their sums of squared gradients,
+    the averaged weights. Memory is committed as weights are touched.
     """
 
     weights: NDArray[np.float32]
@@ -105,9 +104,9 @@ class State:
     average: NDArray[np.float32]
     epoch: int = 0
     update: int = 0
-    """Within the epoch."""
+    """Updates done in the epoch."""
     loss: Loss = NO_LOSS
-    """Of the epoch so far, each batch before its update."""
+    """Mean loss of the epoch so far, each batch measured before its update."""
 
     @classmethod
     def fresh(cls) -> State:
@@ -115,7 +114,7 @@ class State:
         return cls(weights, squares, average)
 
     def to_arrays(self) -> dict[str, NDArray[Any]]:
-        """The touched weights, by index."""
+        """The state as arrays; only touched weights are stored."""
         places = np.flatnonzero(self.squares)
         return {
             "places": places.astype(np.uint32),
@@ -135,7 +134,7 @@ class State:
 
     @classmethod
     def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> State:
-        """Raises ValueError where an array is missing."""
+        """The inverse of `to_arrays`. Raises ValueError if an array is missing."""
         try:
             state, places = cls.fresh(), arrays["places"]
             for name in ("weights", "squares", "average"):
@@ -151,8 +150,8 @@ class State:
 
 @dataclass(frozen=True)
 class Report:
-    """One epoch. loss: of its batches, each before its update. held_out: of the average weights.
-    touched: weights updated so far.
+    """The results of an epoch. loss: mean over its batches, each before its update. held_out: of
+    the averaged weights. touched: number of weights updated so far.
     """
 
     epoch: int
@@ -186,7 +185,7 @@ class Learner:
 
     @staticmethod
     def memory_bytes() -> tuple[int, int]:
-        """(at the start, at most), besides the data."""
+        """Memory used besides the data: (at the start, at most)."""
         least = 2 * MEMORY_BYTES
         return least, least + 3 * 4 * PARAMETERS
 
@@ -200,7 +199,7 @@ class Learner:
         return self.settings.batch_of(len(self.train))
 
     def weights(self) -> KppWeights:
-        """The average weights, for play."""
+        """The averaged weights, which play uses."""
         return KppWeights.of_parameters(self.state.average, self.settings.threads)
 
     def run(
@@ -209,8 +208,8 @@ class Learner:
         report: Callable[[Report], None] | None = None,
         stop: Callable[[], bool] = bool,
     ) -> None:
-        """Train until the epochs are done or `stop` returns true; saves after each epoch and
-        every few minutes.
+        """Train until all epochs are done or `stop` returns true; saves after each epoch and every
+        `checkpoint_minutes`.
         """
         with self.folder.lock:
             self._run(progress, report, stop)
@@ -241,7 +240,7 @@ class Learner:
                 report(done)
 
     def learn(self, batch: Positions) -> None:
-        """One update."""
+        """Update the weights with a batch."""
         settings, state = self.settings, self.state
         leaves = Leaves.of(self._core, batch, settings.threads)
         terms = settings.terms(leaves.value_cp, leaves.roots)
@@ -262,6 +261,7 @@ class Learner:
         self._refresh()
 
     def save(self) -> None:
+        """Write a checkpoint."""
         self.folder.save_state(self.state.to_arrays())
 
     def _end_epoch(self, seconds: float) -> Report:

@@ -1,4 +1,4 @@
-"""Weights of the KPP evaluation, in memory and in files."""
+"""KPP weights, in memory and in files."""
 
 from __future__ import annotations
 
@@ -27,10 +27,11 @@ _KINGS = 81
 
 @dataclass(frozen=True)
 class KppWeights:
-    """elmo's evaluation (cpp/komadori/linear/kpp.h), in units of 1/32 centipawn.
+    """Weights of elmo's evaluation (cpp/komadori/linear/kpp.h), in units of 1/32 centipawn.
 
-    kpp: int16 [45 * 1198926], a king on files 1 to 5 and a pair of pieces, Black's view;
-    kkp: int16 [81 * 81 * 1548 * 2] and kk: int32 [81 * 81 * 2], board and turn interleaved.
+    kpp: int16 [45 * 1198926], a king on files 1 to 5 and a pair of pieces, Black's view.
+    kkp: int16 [81 * 81 * 1548 * 2] and kk: int32 [81 * 81 * 2], each weight followed by its bonus
+    for the side to move.
     """
 
     kpp: NDArray[np.int16]
@@ -39,7 +40,7 @@ class KppWeights:
 
     @classmethod
     def material(cls) -> KppWeights:
-        """Piece values only."""
+        """Weights of 0: the evaluation is material only."""
         return cls(
             np.zeros(TABLES["KPP"][1], np.int16),
             np.zeros(TABLES["KKP"][1], np.int16),
@@ -48,13 +49,13 @@ class KppWeights:
 
     @classmethod
     def of_parameters(cls, parameters: NDArray[np.float32], threads: int = 1) -> KppWeights:
-        """A learner's parameters (float32 [PARAMETERS]), rounded."""
+        """Round a learner's parameters, float32 [PARAMETERS]."""
         weights = cls.material()
         _core.kpp_quantise(parameters, weights.kpp, weights.kkp, weights.kk, threads)
         return weights
 
     def core(self) -> _core.KppWeights:
-        """For the C++ core. Raises WeightsError for a broken symmetry."""
+        """The weights for the C++ core. Raises WeightsError if they break a symmetry."""
         weights = _core.KppWeights()
         try:
             weights.assign(self.kpp, self.kkp, self.kk, os.cpu_count() or 1)
@@ -67,14 +68,14 @@ class KppWeights:
         return int(self.core().evaluate(board))
 
     def save(self, path: Path | str) -> None:
-        """Write a file of about 120 MB, atomically; of KKP one weight per orbit."""
+        """Write a file of about 120 MB atomically; KKP is stored with one weight per orbit."""
         places = np.asarray(_core.kkp_places())
         kkp = np.stack([self.kkp[places], self.kkp[places + 1]], axis=1)
         _FORMAT.write(path, kpp=self.kpp, kkp=kkp, kk=self.kk)
 
     @classmethod
     def load(cls, path: Path | str) -> KppWeights:
-        """Raises WeightsError for other files, OSError for unreadable ones."""
+        """Read a file. Raises WeightsError for other files, OSError for unreadable ones."""
         kpp, compact, kk = _FORMAT.read(path, "kpp", "kkp", "kk")
         places = np.asarray(_core.kkp_places())
         expected = (
@@ -89,7 +90,7 @@ class KppWeights:
 
 
 def _spread(compact: NDArray[np.int16], places: NDArray[np.uint32]) -> NDArray[np.int16]:
-    """KKP of all pairs of kings, from one weight per orbit."""
+    """KKP for all pairs of kings, from one weight per orbit."""
     images, signs = (np.asarray(array) for array in _core.kkp_images())
     kkp = np.zeros((_KINGS * _KINGS * _core.BONA_PIECES, 2), np.int16)
     one = np.zeros_like(kkp)

@@ -1,4 +1,4 @@
-"""The learner of NNUE: elmo's loss on quiescence leaves, by Adam.
+"""The NNUE learner: elmo's loss on quiescence leaves, optimized by Adam.
 
 Each epoch:
 
@@ -6,10 +6,11 @@ Each epoch:
     for shuffled batches, half of the positions mirrored: gradient -> step
     held-out loss and agreement; save the best weights so far
 
-Quantisation-aware: from `round_from` on the forward pass uses the weights as the engine rounds
-them, and gradients pass straight through the rounding.
+Training is quantisation-aware: after `round_from` epochs the forward pass uses weights rounded as
+in the engine, with a straight-through estimator for the gradients.
 
-Source: Y. Nasu, NNUE (2018); the file format is YaneuraOu's.
+Source: Y. Nasu, "Efficiently Updatable Neural-Network-based Evaluation Functions for Computer
+Shogi" (2018); the file format is YaneuraOu's.
 """
 
 from __future__ import annotations
@@ -38,6 +39,7 @@ from komadori.linear.regression import (
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import TwoPieceWeights
 from komadori.linear.windows import PositionWindows
+from komadori.typed_settings import at_least, one_of, positive
 
 LEAVES = ("own", "root")
 _AGREEMENT_POSITIONS = 2000
@@ -51,41 +53,35 @@ class Settings(LossSettings):
     epochs: int = 20
     batch: int = 8192
     rate: float = 1e-3
-    """Adam's learning rate; falls along a half cosine to `last_rate`."""
+    """Adam's learning rate; cosine annealing to `last_rate`."""
     last_rate: float = 2e-5
     decay: float = 0.0
     """Weight decay, relative to the learning rate."""
     leaves: str = "own"
-    """`own`: train on the quiescence leaves of the network, in a first epoch from scratch of
-    material's; `root`: on the positions themselves."""
+    """`own`: train on quiescence leaves found by the network itself, or by the material evaluation
+    in the first epoch from scratch; `root`: train on the positions themselves."""
     leaves_every: int = 4
     """Epochs between recomputations of the leaves."""
     mirror: bool = True
-    """Mirror a random half of the positions left to right, drawn anew each epoch."""
+    """Mirror a random half of the positions left to right in each epoch."""
     round_from: int = 1
-    """Epochs before quantisation-aware training begins."""
+    """Epochs before quantisation-aware training starts."""
     patience: int = 5
-    """Early stopping: epochs without a better held-out loss; 0 disables it."""
+    """Early stopping: epochs without improvement of the held-out loss; 0 disables it."""
     seed: int = 1
     threads: int = 2
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.architecture not in ARCHITECTURES:
-            names = " or ".join(ARCHITECTURES)
-            raise ValueError(f"architecture is {self.architecture!r}: {names} is needed")
-        if self.leaves not in LEAVES:
-            raise ValueError(f"leaves is {self.leaves!r}: {' or '.join(LEAVES)} is needed")
-        for name in ("epochs", "batch", "leaves_every", "threads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
+        one_of(self, "architecture", ARCHITECTURES)
+        one_of(self, "leaves", LEAVES)
+        at_least(self, epochs=1, batch=1, leaves_every=1, threads=1)
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed is {self.seed}, 0 to 2^63 - 1 is needed")
-        if self.rate <= 0 or self.last_rate <= 0:
-            raise ValueError("rate and last_rate have to be above 0")
+        positive(self, "rate", "last_rate")
 
     def rate_at(self, part: float) -> float:
-        """The learning rate at this progress, 0 to 1."""
+        """The learning rate at progress `part`, 0 to 1."""
         return self.last_rate + (self.rate - self.last_rate) * (1 + math.cos(math.pi * part)) / 2
 
 
@@ -95,8 +91,11 @@ MAY_DIFFER = ("threads", "epochs", "patience")
 
 @dataclass(frozen=True)
 class Report:
-    """One epoch. agreement: fraction of held-out positions whose move is among the k best by one
-    ply and quiescence (k = 1..8). quantised: as `test`, by the engine's integers.
+    """The results of an epoch.
+
+    train, test: losses of the float network. quantised: held-out loss with the engine's integer
+    arithmetic. agreement: fraction of held-out positions whose move is among the k best by a
+    one-ply search with quiescence, k = 1..8.
     """
 
     epoch: int
@@ -112,7 +111,7 @@ class Report:
 
 
 def bytes_needed(settings: Settings, positions: int) -> int:
-    """Memory besides the positions: the model, its gradients and moments, and the leaves."""
+    """Bytes of memory used besides the positions: model, gradients, moments, leaves."""
     model: int = _core.NnueModel.bytes_of(settings.architecture, settings.threads)
     each: int = _core.NnueData.bytes_each
     return model + positions * (each + 44)  # hcp, score, result and number of a leaf
@@ -131,19 +130,20 @@ class Learner:
         resume: bool,
         begin_with: Path | None = None,
     ) -> None:
-        """train: of windows, each counts as an epoch. begin_with: a run, for the initial weights
-        of a new one. Raises ValueError as `RunFolder`, and without training or held-out positions.
+        """train: if given as windows, each counts as an epoch. begin_with: folder of a run whose
+        weights initialize a new one. Raises ValueError as `RunFolder`, and without training or
+        held-out positions.
         """
         self.settings, self.folder = settings, folder
         self.windows = train if isinstance(train, PositionWindows) else None
         self.train = with_draws(train, settings) if isinstance(train, Positions) else None
         self.test = with_draws(test, settings)
-        #: Epochs in all.
+        #: Total number of epochs.
         self.epochs = settings.epochs * (self.windows.per_epoch if self.windows else 1)
         self.model = _core.NnueModel(settings.architecture, settings.seed, settings.threads)
         self.epoch, self.best, self.best_epoch = 0, math.inf, 0
         self._has_weights = begin_with is not None
-        #: nn.bin of the leaves, so that a resumed run recomputes the same ones.
+        #: nn.bin that found the current leaves, so that a resumed run finds the same ones.
         self._leaf_weights = b""
         data = {"train": (self.train or train).fingerprint(), "test": self.test.fingerprint()}
         self._folder = RunFolder(
@@ -161,7 +161,7 @@ class Learner:
         return self.epoch >= self.epochs or (0 < patience <= waited and self.epoch > 0)
 
     def weights(self) -> NnueWeights:
-        """The present network, rounded."""
+        """The current network, quantised."""
         return NnueWeights(self.model.quantised().to_bytes())
 
     def run(
@@ -170,10 +170,10 @@ class Learner:
         on_positions: Callable[[int], None] | None = None,
         stop: Callable[[], bool] = bool,
     ) -> None:
-        """Train until the epochs are done, early stopping applies or `stop` returns true; saves
-        after each epoch. on_positions: called with the number of positions since its last call.
+        """Train until all epochs are done, early stopping triggers or `stop` returns true.
 
-        An interrupted epoch starts again when the run resumes.
+        The state is saved after each epoch; an interrupted epoch is restarted when the run resumes.
+        on_positions: called with the number of positions since its last call.
         """
         with self._folder.lock:
             try:
@@ -222,7 +222,8 @@ class Learner:
         return is_first_own or self.epoch % settings.leaves_every == 0
 
     def _data(self, positions: Positions, nn_bin: bytes) -> tuple[_core.NnueData, Positions]:
-        """The leaves with those weights, b"" for material, without mates."""
+        """Find the leaves with a network (b"" for material); positions that end in mate are
+        dropped."""
         settings = self.settings
         if settings.leaves == "own":
             weights: Any = NnueWeights(nn_bin) if nn_bin else TwoPieceWeights.material()
@@ -242,7 +243,7 @@ class Learner:
         on_positions: Callable[[int], None] | None,
         stop: Callable[[], bool],
     ) -> Report | None:
-        """None if it was stopped."""
+        """Train for an epoch; None if stopped."""
         settings, model = self.settings, self.model
         began = time.monotonic()
         model.rounds = self.epoch >= settings.round_from
@@ -256,7 +257,7 @@ class Learner:
             sums += model.step(train, batch, rate=rate, decay=settings.decay, **self._loss())
             if on_positions:
                 on_positions(len(batch))
-        learnt = time.monotonic()
+        trained = time.monotonic()
         self.epoch += 1
         self._has_weights = True
         test, quantised, agreed = self._test()
@@ -273,7 +274,7 @@ class Learner:
             agreed,
             is_best,
             rate,
-            len(train) / max(learnt - began, 1e-9),
+            len(train) / max(trained - began, 1e-9),
             leaf_seconds,
             leaf_seconds + ended - began,
         )
@@ -287,7 +288,7 @@ class Learner:
         }
 
     def _batches(self, count: int) -> Iterator[NDArray[np.uint32]]:
-        """All rows once, in this epoch's order; a random half marked as mirrored."""
+        """Yield the epoch's batches: shuffled rows, a random half marked as mirrored."""
         random = np.random.default_rng([self.settings.seed, self.epoch])
         order = random.permutation(count).astype(np.uint32)
         if self.settings.mirror:

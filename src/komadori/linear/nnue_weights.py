@@ -1,4 +1,4 @@
-"""NNUE networks in files: nn.bin of YaneuraOu-family engines."""
+"""NNUE weights, read and written as nn.bin of YaneuraOu-family engines."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class NnueWeights:
     fv_scale: int = FV_SCALE
 
     def core(self) -> _core.NnueWeights:
-        """For the C++ core. Raises WeightsError with the reason and the byte."""
+        """The weights for the C++ core. Raises WeightsError with the reason and the offset."""
         try:
             return _core.NnueWeights(self.content, self.fv_scale)
         except ValueError as error:
@@ -44,7 +44,7 @@ class NnueWeights:
 
     @classmethod
     def load(cls, path: Path | str, fv_scale: int = FV_SCALE) -> NnueWeights:
-        """Raises WeightsError for other files, OSError for unreadable ones."""
+        """Read nn.bin. Raises WeightsError for other files, OSError for unreadable ones."""
         weights = cls(Path(path).read_bytes(), fv_scale)
         try:
             weights.core()

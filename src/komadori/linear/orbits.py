@@ -1,4 +1,4 @@
-"""Orbits of feature pairs under symmetries: pairs with equal weights, whose gradients are summed.
+"""Orbits of feature pairs under symmetries: pairs that share a weight, so gradients are summed.
 
 Three symmetries act on an ordered pair (a, b) of two-piece features: the exchange P (b, a), the
 mirror image M, and the exchange of colours C with the board turned, which changes the sign.
@@ -26,9 +26,9 @@ SQUARES = 81
 class Orbits:
     """A partition of the ordered pairs of features.
 
-    of: int32 [FEATURES, FEATURES], the orbit's index, -1 for none. sign: int8 of the same shape,
-    relative to the orbit's first pair, 0 for a weight forced to 0 or no orbit. size: number of
-    orbits. forced: bool [size], weights that are 0.
+    of: int32 [FEATURES, FEATURES], the orbit of each pair, -1 for none. sign: int8 of the same
+    shape, relative to the orbit's first pair; 0 without an orbit or if the weight is forced to 0.
+    size: number of orbits. forced: bool [size], orbits whose weight is forced to 0.
     """
 
     of: NDArray[np.int32]
@@ -38,7 +38,7 @@ class Orbits:
 
     @cached_property
     def _places(self) -> tuple[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]]:
-        """Of the pairs with a weight: flat indices, orbits, signs."""
+        """Flat indices, orbits and signs of the pairs with a weight."""
         places = np.flatnonzero(self.sign)
         return (
             places,
@@ -47,20 +47,20 @@ class Orbits:
         )
 
     def gather(self, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        """float64 [size]: the signed sum of the values over each orbit."""
+        """Sum values over each orbit, with signs: [FEATURES, FEATURES] to float64 [size]."""
         places, of, sign = self._places
         signed: NDArray[np.float64] = values.ravel()[places] * sign
         return np.bincount(of, signed, self.size).astype(np.float64, copy=False)
 
     def scatter(self, values: NDArray[np.floating[Any]]) -> NDArray[np.float64]:
-        """float64 [FEATURES, FEATURES]: each orbit's value at its pairs, with their signs."""
+        """Copy the values [size] to the pairs, with signs: float64 [FEATURES, FEATURES]."""
         places, of, sign = self._places
         spread = np.zeros(self.of.size)
         spread[places] = values[of] * sign
         return spread.reshape(self.of.shape)
 
     def first_pairs(self) -> NDArray[np.int64]:
-        """int64 [size, 2]: the first pair of each orbit, in the order of the square."""
+        """The first pair of each orbit in row-major order, int64 [size, 2]."""
         flat = self.of.ravel()
         inside = np.flatnonzero(flat >= 0)
         _, first = np.unique(flat[inside], return_index=True)
@@ -68,7 +68,7 @@ class Orbits:
 
 
 def feature_images() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """(mirrored, swapped): each feature's image, int64 [FEATURES]."""
+    """The images (mirrored, swapped) of each feature, int64 [FEATURES] each."""
     return (
         np.array(_core.mirrored_features(), np.int64),
         np.array(_core.swapped_features(), np.int64),
@@ -76,8 +76,10 @@ def feature_images() -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _partition(keys: NDArray[np.int64], images: list[tuple[NDArray[np.int64], int]]) -> Orbits:
-    """Orbits of pairs under a group. images: the keys' images with their signs, including the
-    identity; a key of -1 belongs to no orbit. An orbit is identified by its smallest image.
+    """Compute the orbits of pairs under a group.
+
+    keys: identifies each pair; -1 belongs to no orbit. images: the keys' images with their signs,
+    including the identity. An orbit is identified by its smallest image.
     """
     smallest = np.full(keys.shape, np.iinfo(np.int64).max)
     for image, _ in images:
@@ -118,9 +120,9 @@ def absolute_orbits() -> Orbits:
 
 @cache
 def relative_orbits() -> Orbits:
-    """The orbits of pairs on the board by their kinds and displacement alone.
+    """The orbits of pairs on the board with the same kinds and displacement.
 
-    Pairs with a piece in hand, and of two pieces on one square, belong to none.
+    Pairs with a piece in hand, or of two pieces on one square, belong to no orbit.
     """
     board = np.arange(FIRST_ON_BOARD, FEATURES) - FIRST_ON_BOARD
     kind, square = np.divmod(board, SQUARES)

@@ -1,4 +1,4 @@
-"""Logistic regression on positions: labels, elmo's loss over leaves, held-out measures."""
+"""Logistic regression on positions: labels, elmo's loss on leaves, held-out metrics."""
 
 from __future__ import annotations
 
@@ -13,16 +13,21 @@ from numpy.typing import NDArray
 from komadori._core import linear as _core
 from komadori.encoding.value import ELMO_COEF
 from komadori.records import Samples
+from komadori.typed_settings import one_of, positive
 
-#: Drawn games are skipped, or count as half a win.
+#: How draws are handled: skipped, or as half a win.
 DRAWS = ("skip", "half")
 LOSSES = ("cross-entropy", "squared")
 
 
 @dataclass(frozen=True)
 class Positions:
-    """Labelled positions: hcp uint8 [N, 32]; score_cp int16, result float32 (1, 0, 0.5) and move16
-    uint16 [N], from the side to move's view.
+    """Labelled positions, from the side to move's view.
+
+    hcp      uint8 [N, 32]
+    score_cp int16 [N]    centipawns
+    result   float32 [N]  1 won, 0 lost, 0.5 drawn
+    move16   uint16 [N]   0 for none
     """
 
     hcp: NDArray[np.uint8]
@@ -54,7 +59,7 @@ class Positions:
         return self.take(self.result != 0.5)
 
     def fingerprint(self) -> str:
-        """A digest of the positions and labels in their order."""
+        """A digest of the positions and labels, in order."""
         digest = hashlib.blake2b(digest_size=8)
         for column in (self.hcp, self.score_cp, self.result, self.move16):
             digest.update(np.ascontiguousarray(column).tobytes())
@@ -63,26 +68,25 @@ class Positions:
 
 @dataclass(frozen=True)
 class LossSettings:
-    """elmo's loss: `result_weight` times that with the result plus `teacher_weight` (lambda) times
-    that with the teacher's score. Source: diary, elmoのアピール文書を読む (May 2017).
+    """elmo's loss: `result_weight` times the loss against the game result plus `teacher_weight`
+    (elmo's lambda) times the loss against the teacher's score. Source: diary,
+    elmoのアピール文書を読む (May 2017; docs/sources.md).
     """
 
     result_weight: float = 1.0
     teacher_weight: float = 0.5
     loss: str = "cross-entropy"
-    """`squared` is Apery's: the squared difference of win rates."""
+    """`squared`: the squared difference of win rates, as in Apery."""
     scale_cp: float = ELMO_COEF
     """Evaluation coefficient: centipawns per unit of the logit."""
     draws: str = "skip"
 
     def __post_init__(self) -> None:
-        for name, allowed in (("loss", LOSSES), ("draws", DRAWS)):
-            if getattr(self, name) not in allowed:
-                raise ValueError(f"{name} is {getattr(self, name)!r}, one of {allowed} is needed")
-        if self.scale_cp <= 0:
-            raise ValueError(f"scale_cp is {self.scale_cp}, more than 0 is needed")
+        one_of(self, "loss", LOSSES)
+        one_of(self, "draws", DRAWS)
+        positive(self, "scale_cp")
         if min(self.result_weight, self.teacher_weight) < 0:
-            raise ValueError("a weight of the loss is below 0")
+            raise ValueError("result_weight and teacher_weight must be at least 0")
         if self.result_weight + self.teacher_weight == 0:
             raise ValueError("result_weight and teacher_weight are both 0")
 
@@ -91,8 +95,10 @@ class LossSettings:
         value_cp: NDArray[np.floating[Any]] | NDArray[np.integer[Any]],
         positions: Positions,
     ) -> NDArray[np.float64]:
-        """float64 [5, N]: losses with result and teacher, the floor of each, and the gradient of
-        the weighted loss by value / scale. value_cp: from the side to move's view.
+        """Loss terms per position, float64 [5, N]: the losses against result and teacher, their
+        floors, and the derivative of the weighted loss with respect to value_cp / scale_cp.
+
+        value_cp: [N] centipawns, side to move's view.
         """
         return np.asarray(
             _core.loss_terms(
@@ -114,7 +120,7 @@ class LossSettings:
 
 @dataclass(frozen=True)
 class Loss:
-    """Mean losses, and their floors: the entropy of the targets."""
+    """Mean losses, and their floors: the entropies of the targets."""
 
     result: float
     teacher: float
@@ -134,7 +140,7 @@ class Loss:
         return cls(result, teacher, result_floor, teacher_floor, count)
 
     def __add__(self, other: Loss) -> Loss:
-        """Of both sets of positions together."""
+        """The means over both sets of positions."""
         count = self.positions + other.positions
         w = self.positions / max(count, 1)
         return Loss(
@@ -147,7 +153,7 @@ class Loss:
 
     @property
     def above_floor(self) -> tuple[float, float]:
-        """(result, teacher) less their floors."""
+        """(result, teacher) minus their floors."""
         return self.result - self.result_floor, self.teacher - self.teacher_floor
 
     def __str__(self) -> str:
@@ -160,11 +166,10 @@ NO_LOSS = Loss(0.0, 0.0, 0.0, 0.0, 0)
 
 @dataclass(frozen=True)
 class Leaves:
-    """Quiescence leaves of positions.
+    """Quiescence leaves of positions; positions whose line ends in mate are left out.
 
-    hcp: uint8 [N, 32]. value_cp: int32 [N], from the view of the root's side to move. same_turn:
-    bool [N], that side is to move at the leaf. roots: their positions. Roots whose line ends in
-    mate are left out.
+    hcp: uint8 [N, 32], the leaves. value_cp: int32 [N], view of the root's side to move. same_turn:
+    bool [N], whether that side is also to move at the leaf. roots: the positions.
     """
 
     hcp: NDArray[np.uint8]
@@ -174,7 +179,7 @@ class Leaves:
 
     @classmethod
     def of(cls, weights: Any, positions: Positions, threads: int) -> Leaves:
-        """weights: of any evaluation of the C++ core."""
+        """Search the leaves. weights: of any evaluation of the C++ core."""
         hcp, value, same_turn, settled, _ = _core.find_leaves(weights, positions.hcp, threads)
         kept = np.asarray(settled)
         return cls(
@@ -185,7 +190,7 @@ class Leaves:
         )
 
     def as_positions(self) -> Positions:
-        """The leaves with their roots' labels, from the view of the side to move at the leaf."""
+        """The leaves with the labels of their roots, from the view of the leaf's side to move."""
         roots, same = self.roots, self.same_turn
         return Positions(
             self.hcp,
@@ -197,18 +202,16 @@ class Leaves:
 
 @dataclass(frozen=True)
 class HeldOut:
-    """Measures on held-out positions: the loss, and the fraction whose move is among the k best by
-    one ply and quiescence (k = 1..8).
-    """
+    """Metrics on held-out positions. agreement: fraction of positions whose move is among the k
+    best by a one-ply search with quiescence, k = 1..8."""
 
     loss: Loss
     agreement: tuple[float, ...]
 
 
 def measure(weights: Any, positions: Positions, settings: LossSettings, threads: int) -> HeldOut:
-    """weights: of the C++ core. The loss skips draws if `settings.draws` does; the agreement is
-    over positions with a move.
-    """
+    """Measure an evaluation of the C++ core on held-out positions. The loss skips draws if
+    `settings.draws` is "skip"; the agreement is over positions with a move."""
     judged = positions.without_draws() if settings.draws == "skip" else positions
     loss = NO_LOSS
     for part in chunks(judged, 1 << 16):
@@ -233,7 +236,7 @@ def chunks(positions: Positions, size: int) -> Iterator[Positions]:
 
 
 def batches(count: int, size: int, seed: int, epoch: int) -> list[NDArray[np.int64]]:
-    """The rows of an epoch, shuffled by seed and epoch, in batches of nearly equal size."""
+    """The shuffled rows of an epoch, in batches of nearly equal size."""
     order = np.random.default_rng([seed, epoch]).permutation(count)
     return np.array_split(order, max(1, round(count / size)))
 

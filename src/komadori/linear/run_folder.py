@@ -20,6 +20,8 @@ from komadori.run_lock import RunLock
 
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
+#: Settings of older runs by their present names.
+_RENAMED = {"hand_share": "hand_weight"}
 
 
 class RunFolder:
@@ -35,23 +37,23 @@ class RunFolder:
         resume: bool,
         may_differ: Collection[str] = (),
     ) -> None:
-        """may_differ: settings that may change when the run resumes.
+        """Start a run, or resume one.
 
-        Raises ValueError for a new run where one is, to resume where none is, and for a run of
-        another learner, with other settings or other data. Raises InUseError while another process
-        trains there.
+        may_differ: settings that may change when the run resumes. Raises ValueError if a new run's
+        folder holds a run, if there is no run to resume, or if it is of another learner, other
+        settings or other data. Raises InUseError while another process uses the folder.
         """
         self.path = path
         self.lock = RunLock(path)
-        asked = {"kind": kind, "settings": dict(settings), "data": dict(data)}
-        self.card = json.loads(json.dumps(asked))
+        given = {"kind": kind, "settings": dict(settings), "data": dict(data)}
+        self.card = json.loads(json.dumps(given))
         state = self.state_path
         if resume and not state.exists():
-            raise ValueError(f"{path}: nothing to resume there")
+            raise ValueError(f"{path}: nothing to resume")
         self.lock.acquire()
         try:
             if state.exists() and not resume:
-                raise ValueError(f"{path}: holds a run already; resume it or choose another")
+                raise ValueError(f"{path}: holds a run already; resume it or choose another folder")
             if resume:
                 self._check(may_differ)
             self._write_card()
@@ -70,7 +72,8 @@ class RunFolder:
     def _check(self, may_differ: Collection[str]) -> None:
         try:
             begun = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-            begun_with, begun_on = dict(begun["settings"]), dict(begun["data"])
+            begun_with = {_RENAMED.get(k, k): v for k, v in dict(begun["settings"]).items()}
+            begun_on = dict(begun["data"])
             kind = begun["kind"]
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{self.path}: run.json can't be read ({error})") from error
@@ -90,11 +93,12 @@ class RunFolder:
                 raise ValueError(f"{self.path}: has other {what}: {'; '.join(other)}")
 
     def save_state(self, arrays: Mapping[str, NDArray[Any]]) -> None:
+        """Write state.npz atomically."""
         with atomic_writer(self.state_path) as file:
             np.savez(file, **arrays)  # type: ignore[arg-type]
 
     def load_state(self) -> dict[str, NDArray[Any]]:
-        """Raises ValueError for a damaged file."""
+        """Read state.npz. Raises ValueError if it is damaged."""
         try:
             with np.load(self.state_path, allow_pickle=False) as file:
                 return {name: file[name] for name in file.files}
@@ -102,5 +106,6 @@ class RunFolder:
             raise ValueError(f"{self.state_path}: can't be read ({error})") from error
 
     def log(self, report: Mapping[str, Any]) -> None:
+        """Append a line to log.jsonl."""
         with (self.path / "log.jsonl").open("a", encoding="utf-8") as log:
             log.write(json.dumps(report) + "\n")

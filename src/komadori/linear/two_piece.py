@@ -1,12 +1,12 @@
-"""shogi686's learner of the two-piece evaluation.
+"""The learner of the two-piece evaluation, as published for shogi686.
 
 Each iteration:
 
-    lines = the played moves and competing moves, searched with the current weights
+    lines = the moves played and competing moves, searched with the current weights
     32 times: gradient -> summed over orbits -> penalty -> sign-based steps -> projections
     update of the piece values
 
-State is by orbit: `w[i]` is the weight of the orbit's first pair.
+State is kept per orbit: `w[i]` is the weight of the first pair of orbit i.
 
 Source: shogi686の学習について その2, by shogi686's author (docs/sources.md).
 """
@@ -28,6 +28,7 @@ from komadori._core import linear as _core
 from komadori.linear.orbits import FIRST_ON_BOARD, absolute_orbits, relative_orbits
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import VALUED_TYPES, TwoPieceWeights
+from komadori.typed_settings import at_least
 
 Floats = NDArray[np.float64]
 #: Changes of the 13 piece values, in the order of their gradients (shogi686).
@@ -45,37 +46,36 @@ class Settings:
 
     iterations: int = 20
     positions: int = 20_000
-    """Drawn from the records for each iteration."""
+    """Positions sampled per iteration."""
     updates: int = 32
-    """Updates with the same lines."""
-    hand_share: float = 1 / 40
+    """Updates per iteration, with the same lines."""
+    hand_weight: float = 1 / 40
     """Weight of the absolute orbit sum for pairs with a piece in hand."""
     relative: bool = True
     """Sum gradients over all translations of a pair."""
     penalty: float = 1.0
-    """Relative to a typical gradient; 0 disables it."""
+    """Strength of the penalty relative to a typical gradient; 0 disables it."""
     penalty_of: str = "difference"
-    """`difference` from the mean of the neighbours, or `weight` as the author's program has it."""
+    """What is penalised: the `difference` from the mean of the neighbours, or the `weight` itself
+    as in the author's program."""
     first_step: float = 50.0
     last_step: float = 2.0
     """Maximum step, annealed from `first_step` to `last_step` over the iterations."""
     locality: bool = True
-    """Pairs without a king have a weight only near each other."""
+    """Force the weights of distant pairs without a king to 0."""
     distance: bool = False
-    """Pieces lose value with their distance from a king."""
+    """Force weights of king and piece to fall with their distance."""
     distance_margin: float = 1.0
-    """By at least this much, in weight units."""
+    """Least fall per square, in weight units."""
     material: bool = True
-    """Learn the values of the pieces too."""
+    """Also learn the piece values."""
     seed: int = 1
     threads: int = 2
 
     def __post_init__(self) -> None:
         if self.penalty_of not in ("difference", "weight"):
             raise ValueError(f"penalty_of is {self.penalty_of!r}: difference or weight is needed")
-        for name in ("iterations", "positions", "updates", "threads"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
+        at_least(self, iterations=1, positions=1, updates=1, threads=1)
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed is {self.seed}, 0 to 2^63 - 1 is needed")
 
@@ -95,7 +95,7 @@ class Records:
         return len(self.hcp)
 
     def fingerprint(self) -> str:
-        """A digest of the positions and moves in their order."""
+        """A digest of the positions and moves, in order."""
         digest = hashlib.blake2b(np.ascontiguousarray(self.hcp).tobytes(), digest_size=8)
         digest.update(np.ascontiguousarray(self.move16).tobytes())
         return digest.hexdigest()
@@ -105,7 +105,7 @@ class Records:
 
 
 class Geometry:
-    """Geometry of the orbits, by their first pairs. Arrays are [orbits]."""
+    """Geometry of the orbits, taken from their first pairs. Arrays are [orbits]."""
 
     def __init__(self) -> None:
         self.orbits = absolute_orbits()
@@ -117,7 +117,7 @@ class Geometry:
         self.relative_of = self.relative.of[self.first, self.second]
         self.is_relative = self.relative_of >= 0
         signs = self.relative.sign[self.first, self.second]
-        self.relative_signs = signs[self.is_relative].astype(np.float64)  # of those alone
+        self.relative_signs = signs[self.is_relative].astype(np.float64)  # [is_relative.sum()]
         # Impossible in any position: two pieces on one square.
         same_square = (
             first_on_board
@@ -128,8 +128,8 @@ class Geometry:
 
     @cached_property
     def neighbours(self) -> NDArray[np.int32]:
-        """int32 [orbits, 4]: of pairs of a king and another piece, the orbits with that piece a
-        square further up, down, left, right; -1 where there is none.
+        """int32 [orbits, 4]: for pairs of a king and another piece, the orbits with that piece one
+        square up, down, left, right; -1 for none.
         """
         kind_a, kind_b = self._kinds()
         a_is_king, b_is_king = np.isin(kind_a, _KINGS), np.isin(kind_b, _KINGS)
@@ -145,14 +145,13 @@ class Geometry:
             )
             moved = piece[inside] + 9 * dx + dy
             found[inside, column] = self.orbits.of[king[inside], moved]
-            # Signs: against the orbit's first pair, as the pair itself is one.
-            self_sign = self.orbits.sign[king[inside], moved]
-            found[inside, column] = np.where(self_sign == 0, -1, found[inside, column])
+            has_weight = self.orbits.sign[king[inside], moved] != 0
+            found[inside, column] = np.where(has_weight, found[inside, column], -1)
         return found
 
     @cached_property
     def neighbour_signs(self) -> Floats:
-        """float64 [orbits, 4]: the sign that goes with each of the neighbours, 0 for none."""
+        """float64 [orbits, 4]: the sign of each neighbour's weight, 0 for none."""
         kind_a, _ = self._kinds()
         a_is_king = np.isin(kind_a, _KINGS)
         king = np.where(a_is_king, self.first, self.second)
@@ -165,13 +164,13 @@ class Geometry:
 
     @cached_property
     def with_neighbours(self) -> NDArray[np.intp]:
-        """The orbits that have such neighbours."""
+        """Indices of the orbits that have neighbours."""
         return np.flatnonzero((self.neighbours >= 0).any(axis=1))
 
     @cached_property
     def is_far(self) -> NDArray[np.bool_]:
-        """Pairs without a king, on the board, neither piece in the other's 5 x 5 squares; those
-        of a lance or knight lie one forward. Seen from either piece, so that both orders agree.
+        """bool [orbits]: pairs on the board, without a king, in which neither piece lies within the
+        5 x 5 squares around the other; those of a lance or knight are shifted forward by one rank.
         """
         kind_a, kind_b = self._kinds()
         on_board = ~self.has_hand & ~np.isin(kind_a, _KINGS) & ~np.isin(kind_b, _KINGS)
@@ -201,8 +200,11 @@ class Geometry:
 
 @dataclass
 class State:
-    """The learner's state: by orbit the weight, its step and the length of its run in one
-    direction; the piece values; the iterations done.
+    """The learner's state.
+
+    w, step: float64 [orbits], weights and step sizes. run: int16 [orbits], number of consecutive
+    steps in one direction, negative if downward. piece_values: int32 [16], centipawns. iteration:
+    iterations done.
     """
 
     w: Floats
@@ -229,7 +231,7 @@ class State:
 
     @classmethod
     def of_arrays(cls, arrays: dict[str, NDArray[Any]]) -> State:
-        """Raises ValueError where an array is missing."""
+        """The inverse of `to_arrays`. Raises ValueError if an array is missing."""
         try:
             return cls(
                 arrays["w"],
@@ -244,8 +246,11 @@ class State:
 
 @dataclass(frozen=True)
 class Report:
-    """One iteration: mean loss before and after its updates, comparisons, agreement (fraction of
-    held-out positions whose move is among the k best, k = 1..8), seconds.
+    """The results of an iteration.
+
+    loss_before, loss_after: mean loss before and after its updates. comparisons: number of pairs
+    of a move played and a competing move. agreement: fraction of held-out positions whose move is
+    among the k best, k = 1..8.
     """
 
     iteration: int
@@ -280,14 +285,14 @@ class Learner:
         )
 
     def weights(self) -> TwoPieceWeights:
-        """The present weights."""
+        """The current weights, rounded."""
         pairs = np.rint(self.geometry.orbits.scatter(self.state.w)).astype(np.int16)
         return TwoPieceWeights(pairs, self.state.piece_values.copy())
 
     def run(
         self, progress: Callable[[Report], None] | None = None, stop: Callable[[], bool] = bool
     ) -> None:
-        """Iterate until the iterations are done or `stop` returns true; saves after each."""
+        """Train until all iterations are done or `stop` returns true; saves after each."""
         with self.folder.lock:
             self._run(progress, stop)
 
@@ -301,7 +306,7 @@ class Learner:
                 progress(report)
 
     def iterate(self) -> Report:
-        """One iteration."""
+        """Run one iteration."""
         settings, state, began = self.settings, self.state, time.monotonic()
         random = np.random.default_rng([settings.seed, state.iteration])
         count = min(settings.positions, len(self.train))
@@ -311,7 +316,9 @@ class Learner:
             core, drawn.hcp, drawn.move16, int(random.integers(1 << 62)), settings.threads
         )
         if not lines.comparisons:
-            raise ValueError("no move of the records has another near it in value")
+            raise ValueError(
+                "no position has a move whose value is close to that of the move played"
+            )
         scale: float | None = None
         losses = []
         for _ in range(settings.updates):
@@ -337,10 +344,10 @@ class Learner:
         )
 
     def combine(self, pairs: NDArray[np.floating[Any]]) -> Floats:
-        """float64 [orbits]: gradients of pairs summed over their orbits."""
+        """Sum the gradients of pairs over their orbits, float64 [orbits]."""
         geometry = self.geometry
         absolute = geometry.orbits.gather(pairs)
-        combined = np.where(geometry.has_hand, self.settings.hand_share, 1.0) * absolute
+        combined = np.where(geometry.has_hand, self.settings.hand_weight, 1.0) * absolute
         if self.settings.relative:
             # A relative orbit is made of whole absolute ones.
             of, sign = geometry.relative_of[geometry.is_relative], geometry.relative_signs
@@ -352,7 +359,7 @@ class Learner:
         return combined
 
     def update(self, pairs: NDArray[np.floating[Any]], scale: float) -> None:
-        """One step of every weight by the sign of its penalised gradient, then the projections."""
+        """Step every weight by the sign of its penalised gradient, then project."""
         settings, state = self.settings, self.state
         g = self.combine(pairs) * scale
         base = self.bases()
@@ -376,7 +383,7 @@ class Learner:
         self.project()
 
     def bases(self) -> Floats:
-        """float64 [orbits]: the values that the penalty pulls towards."""
+        """The values towards which the penalty pulls the weights, float64 [orbits]."""
         geometry = self.geometry
         rows = geometry.with_neighbours
         signs = geometry.neighbour_signs[rows]
@@ -395,19 +402,20 @@ class Learner:
         w[self.geometry.is_zero] = 0.0
 
     def update_material(self, gradient: Floats) -> None:
-        """Change the 13 piece values by steps of their gradients' ranks, keeping their sum."""
+        """Change the 13 piece values by steps that depend on the rank of their gradients; their
+        sum stays the same."""
         order = np.argsort(gradient[list(VALUED_TYPES)], kind="stable")
         for step, place in zip(MATERIAL_STEPS, order, strict=True):
             self.state.piece_values[VALUED_TYPES[place]] += step
 
     def _cap(self) -> float:
-        """The largest step of this iteration."""
+        """The maximum step of this iteration."""
         settings = self.settings
         progress = self.state.iteration / max(settings.iterations - 1, 1)
         return float(settings.first_step * (settings.last_step / settings.first_step) ** progress)
 
     def _scale(self, lines: _core.Lines, pairs: NDArray[np.floating[Any]]) -> float:
-        """The factor that makes the median gradient of orbits seen 20 times or more 1."""
+        """The factor that scales gradients to a median of 1 over orbits seen 20 times or more."""
         often = np.zeros(self.geometry.orbits.size)
         counts = np.asarray(_core.occurrences(lines))
         np.add.at(often, self.geometry.orbits.of[counts > 0], counts[counts > 0])
@@ -417,16 +425,19 @@ class Learner:
 
 
 def penalties(d: Floats, strength: float, sign: Floats | None = None) -> Floats:
-    """sign(d) * strength * max(0, log10(|d| / 0.3)): 3, 30 and 300 units cost 1, 2 and 3."""
+    """sign(d) * strength * max(0, log10(|d| / 0.3)): 1, 2 and 3 for d of 3, 30 and 300 units."""
     sign = np.sign(d) if sign is None else sign
     return sign * strength * np.log10(np.maximum(np.abs(d) / 0.3, 1.0))
 
 
 def fall_with_distance(w: Floats, geometry: Geometry, margin: float) -> Floats:
-    """The weights of a king and another piece outside its 5 x 5 squares, made to fall with the
-    distance, seen from the piece's owner: at most the least of the mean of the nine squares
-    around (from distance 4 on), of the same piece a square nearer to the king from behind it, and
-    of the same piece a file nearer (from three files on), less the margin.
+    """Make the weights of king and piece fall with their distance, outside the 5 x 5 squares around
+    the king.
+
+    From the view of the piece's owner, a weight is at most `margin` below the minimum of: the mean
+    of the nine squares around (from distance 4 on), the weights with piece or king one rank closer
+    (if the piece is behind the king), and the weight of the piece one file closer (from three files
+    on).
     """
     pairs = geometry.orbits.scatter(w)
     board = np.arange(81)
@@ -458,7 +469,7 @@ def fall_with_distance(w: Floats, geometry: Geometry, margin: float) -> Floats:
                 table[ring] = best[ring] - margin
             result[rows, columns] = table
             result[columns, rows] = table.T
-    # The other symmetric places follow: the mean over each orbit's places that were set.
+    # Symmetric pairs follow: the mean over the pairs of each orbit that were changed.
     changed = (result != pairs).astype(np.float64)
     count = np.bincount(geometry.orbits.of.ravel(), changed.ravel(), geometry.orbits.size)
     total = geometry.orbits.gather(np.where(changed > 0, result, 0.0))

@@ -1,4 +1,4 @@
-"""Weights of the two-piece evaluation, in memory and in files."""
+"""Two-piece weights, in memory and in files."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _FORMAT = WeightsFormat("komadori-two-piece", 1, "the two-piece evaluation", com
 
 @dataclass(frozen=True)
 class TwoPieceWeights:
-    """shogi686's evaluation (docs/sources.md).
+    """Weights of shogi686's evaluation (docs/sources.md).
 
-    pairs: int16 [FEATURES, FEATURES] in units of 1/32 centipawn, Black's view, symmetric, 0 where
-    a feature on the board meets itself. piece_values: int32 [16], centipawns by piece type.
+    pairs: int16 [FEATURES, FEATURES] in units of 1/32 centipawn, Black's view; symmetric, with a
+    diagonal of 0 for features on the board. piece_values: int32 [16], centipawns by piece type.
     """
 
     pairs: NDArray[np.int16]
@@ -32,12 +32,12 @@ class TwoPieceWeights:
 
     @classmethod
     def material(cls) -> TwoPieceWeights:
-        """No pairs, the usual piece values."""
+        """Pair weights of 0 and the default piece values."""
         values = np.array(_core.piece_values(), np.int32)
         return cls(np.zeros((FEATURES, FEATURES), np.int16), values)
 
     def core(self) -> _core.TwoPieceWeights:
-        """For the C++ core. Raises WeightsError for a broken symmetry."""
+        """The weights for the C++ core. Raises WeightsError if they break a symmetry."""
         try:
             return _core.TwoPieceWeights(
                 np.ascontiguousarray(self.pairs), [int(v) for v in self.piece_values]
@@ -50,13 +50,13 @@ class TwoPieceWeights:
         return int(self.core().evaluate(board))
 
     def save(self, path: Path | str) -> None:
-        """Write a compressed file atomically; of the symmetric pairs one half."""
+        """Write a compressed file atomically, with the upper triangle of the pairs."""
         triangle = self.pairs[np.triu_indices(FEATURES)]
         _FORMAT.write(path, triangle=triangle, piece_values=self.piece_values)
 
     @classmethod
     def load(cls, path: Path | str) -> TwoPieceWeights:
-        """Raises WeightsError for other files, OSError for unreadable ones."""
+        """Read a file. Raises WeightsError for other files, OSError for unreadable ones."""
         triangle, values = _FORMAT.read(path, "triangle", "piece_values")
         half = np.triu_indices(FEATURES)
         if triangle.shape != half[0].shape or triangle.dtype != np.int16 or values.shape != (16,):

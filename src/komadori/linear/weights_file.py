@@ -20,7 +20,7 @@ class WeightsError(ValueError):
 
 @dataclass(frozen=True)
 class WeightsFormat:
-    """A file format. name, version: in its header. evaluation: its name in errors."""
+    """A file format. name, version: stored in the header. evaluation: for error messages."""
 
     name: str
     version: int
@@ -35,8 +35,8 @@ class WeightsFormat:
             save(file, **(header | arrays))
 
     def read(self, path: Path | str, *names: str) -> list[NDArray[Any]]:
-        """The arrays of these names. Raises WeightsError for another, newer or damaged file,
-        OSError for an unreadable one.
+        """Read arrays by name. Raises WeightsError for a file of another kind, a newer version or
+        a damaged one, OSError for an unreadable one.
         """
         try:
             with np.load(path, allow_pickle=False) as file:

@@ -1,4 +1,4 @@
-"""Training positions in consecutive windows, for more than fit into memory."""
+"""Training positions in consecutive windows, for data sets larger than memory."""
 
 from __future__ import annotations
 
@@ -18,15 +18,19 @@ class PositionWindows:
         self._next = -1
 
     def __len__(self) -> int:
-        """Positions of an epoch."""
+        """Positions per epoch."""
         return len(self.stream)
 
     @property
     def per_epoch(self) -> int:
+        """Windows per epoch."""
         return -(-len(self) // self.stream.window)
 
     def window(self, number: int) -> Positions:
-        """Window `number`; in sequence cheap, otherwise the epoch is decoded up to it."""
+        """Window `number`, counted from 0 over all epochs.
+
+        Fast in sequence; any other window decodes its epoch up to it.
+        """
         epoch, inside = divmod(number, self.per_epoch)
         if number != self._next or self._iterator is None or inside == 0:
             self.close()

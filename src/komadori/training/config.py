@@ -17,9 +17,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
-import math
 import tomllib
-import types
 import typing
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -29,6 +27,7 @@ from typing import Any
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.nets import FAMILIES, NetConfig, UnknownNetError, parse
 from komadori.nets.registry import family_of
+from komadori.typed_settings import convert
 
 #: Settings of older files by their present names.
 _RENAMED = {"data.test_share": "test_fraction", "loss.hard_share": "hard_fraction"}
@@ -405,7 +404,10 @@ def _build(cls: Any, table: Any, prefix: str, where: str, origin: Mapping[str, s
         elif dataclasses.is_dataclass(hints[key]):
             values[key] = _build(hints[key], value, full, where, origin)
         else:
-            values[key] = _convert(value, hints[key], full, place)
+            try:
+                values[key] = convert(value, hints[key], full)
+            except ValueError as error:
+                raise ConfigError(f"{place}: {error}") from error
     try:
         return cls(**values)
     except ValueError as error:
@@ -426,24 +428,3 @@ def _net(value: Any, key: str, where: str, origin: Mapping[str, str]) -> NetConf
         raise ConfigError(f"{where}: {key}.family: unknown {value['family']!r}; known: {known}")
     rest = {k: v for k, v in value.items() if k != "family"}
     return _build(family.config, rest, key, where, origin)
-
-
-def _convert(value: Any, hint: Any, key: str, where: str) -> Any:
-    if typing.get_origin(hint) is tuple:
-        item = typing.get_args(hint)[0]
-        if isinstance(value, str) and item is str:
-            return (value,)
-        if isinstance(value, list):
-            return tuple(_convert(v, item, key, where) for v in value)
-    elif hint is float and isinstance(value, (int, float)) and not isinstance(value, bool):
-        if not math.isfinite(value):
-            raise ConfigError(f"{where}: {key} must be finite, not {value}")
-        return float(value)
-    elif hint is int and type(value) is int and abs(value) >= 2**63:
-        raise ConfigError(f"{where}: {key} must be below 2^63, not {value:.3g}")
-    elif isinstance(hint, types.UnionType):
-        raise TypeError(f"{key}: settings have one type each")
-    elif type(value) is hint:
-        return value
-    expected = getattr(hint, "__name__", None) if not typing.get_args(hint) else str(hint)
-    raise ConfigError(f"{where}: {key} must be {expected}, not {value!r}")

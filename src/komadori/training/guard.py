@@ -53,7 +53,7 @@ class NanGuard:
     def check_test(self, loss: float, step: int) -> None:
         """Raise DivergedError for a test loss that isn't finite."""
         if not math.isfinite(loss):
-            raise self._error(f"the test's loss after {step} steps is {loss}", step)
+            raise self._error(f"the test loss after {step} steps is {loss}", step)
 
     def check_outputs(self, outputs: Callable[[], tuple[Tensor, ...]], step: int) -> None:
         """Raise DivergedError for outputs that aren't finite."""

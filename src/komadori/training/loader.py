@@ -172,10 +172,10 @@ class Loader:
     def batches(
         self, start: Cursor | None = None, epochs: int | None = None
     ) -> Generator[Batch, None, None]:
-        """Batches from `start` on, without end or until `epochs` epochs are complete.
+        """Yield batches from `start`, endlessly or until `epochs` epochs are complete.
 
-        A batch's inputs stay valid until the second one after it is asked for. Close the
-        iterator to end its thread early. An error in the thread is raised here.
+        A batch's inputs stay valid until the second batch after it is requested. Close the iterator
+        to end its thread early. Errors in the thread are raised here.
         """
         start = start or Cursor()
         held: deque[int] = deque()
@@ -232,7 +232,7 @@ class Loader:
     def _batches_of(
         self, cursor: Cursor
     ) -> Generator[Callable[[tuple[NDArray[Any], ...]], Batch], None, None]:
-        """The epoch's batches from the cursor on; each is made in the buffers that it is given."""
+        """Yield the epoch's batches from the cursor on, each encoded into the given buffers."""
         epoch, at, total = cursor.epoch, cursor.sample, len(self.part)
         for first, piece in self.part.pieces(epoch, at):
             rows, mirrored = self._order(piece, epoch, first)

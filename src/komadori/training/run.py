@@ -1,4 +1,4 @@
-"""A run in progress: where it stands, its means, measures and log."""
+"""The state of a run: progress, running means, metrics, log."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from komadori.training.workers import Replicas
 
 @dataclass(frozen=True)
 class Report:
-    """What a progress display needs; given to the callback after each logged step.
+    """Progress of a run, passed to the callback after each logged step.
 
-    progress: 0 to 1 over the run. entry: the log's newest entry, of kind train or test.
+    progress: 0 to 1 over the run. entry: the newest log entry, of kind train or test.
     """
 
     step: int
@@ -45,10 +45,10 @@ class Report:
 
 @dataclass(frozen=True)
 class RunResult:
-    """checkpoint: the model folder of the run's end. history: the log's entries in order.
+    """The result of a run.
 
-    test: the last measures, None without a test part. is_complete: False where `stop`
-    ended the run before its budget.
+    checkpoint: the final model folder. history: the log's entries in order. test: the last test
+    metrics, None without a test part. is_complete: False if `stop` ended the run before its budget.
     """
 
     run_dir: Path
@@ -62,7 +62,7 @@ class RunResult:
 
 
 class Run:
-    """The state that `loop.train` advances step by step. at: where the run stands."""
+    """The state that `loop.train` advances step by step. at: the progress."""
 
     def __init__(self, setup: Setup, folder: RunFolder) -> None:
         """Restores the folder's newest checkpoint, if any, and opens the log."""
@@ -83,11 +83,12 @@ class Run:
 
     @property
     def model(self) -> Network:
-        """What is measured and exported: the weight average, once begun, or the network."""
+        """The network that is measured and exported: the weight average, once begun, or the trained
+        network."""
         return self.setup.model(self.at.step)
 
     def count(self, loss: Losses, batch: Batch) -> None:
-        """Add a micro-step to the means that the next train entry reports."""
+        """Add a micro-step to the means of the next train entry."""
         for name, value in vars(loss).items():
             value = value.detach()
             self._sums[name] = self._sums[name] + value if name in self._sums else value
@@ -96,7 +97,7 @@ class Run:
         self._micro_steps += 1
 
     def advance(self, batch: Batch) -> None:
-        """One optimiser step is done; `batch` was its last."""
+        """Count an optimizer step; `batch` was its last micro-step's."""
         if self.setup.average is not None:
             self.setup.average.update(self.at.step + 1)
         seconds = self.budget.seconds
@@ -109,7 +110,7 @@ class Run:
         )
 
     def log_step(self, rate: float, norm: Tensor) -> dict[str, Any]:
-        """The train entry of the steps since the last one."""
+        """Log the means of the steps since the last train entry."""
         now = time.monotonic()
         self._samples_per_s = self._counted / max(now - self._since, 1e-9)
         means = {name: float(total) / self._micro_steps for name, total in self._sums.items()}
@@ -133,8 +134,8 @@ class Run:
         return entry
 
     def evaluate(self) -> dict[str, Any] | None:
-        """Measure the test part and log it; None without one, when measured already, and in
-        every process but rank 0."""
+        """Measure the test part and log the metrics; None without one, if already measured, and in
+        all processes but rank 0."""
         setup, is_known = self.setup, self._metrics_step == self.at.step
         if not len(setup.split.test) or is_known or not setup.world.is_first:
             return None
@@ -156,9 +157,9 @@ class Run:
         return self.log.write("test", self.at.step, values | self.metrics.to_dict())
 
     def save(self, batch: Batch | None) -> None:
-        """Write the checkpoint of this step, in rank 0.
+        """Write the checkpoint of this step (rank 0 only).
 
-        Raises DivergedError where the weights give no finite outputs for `batch`.
+        Raises DivergedError if the outputs for `batch` aren't finite.
         """
         if not self.setup.world.is_first:
             return

@@ -27,7 +27,7 @@ class RunFolder:
     """A run's folder, new or resumed. Rank 0 alone writes to it."""
 
     def __init__(self, path: Path, *, resume: bool) -> None:
-        """Raises TrainingError for a new run where one is, and to resume where none is."""
+        """Raises TrainingError if a new run's folder holds a run, or if nothing can be resumed."""
         self.path, self.is_resumed = path, resume
         self._restored = newest_checkpoint(path)
         if resume and self._restored is None:
@@ -36,9 +36,9 @@ class RunFolder:
             raise TrainingError(f"{path}: holds a run already; resume it or choose another")
 
     def restore(self, setup: Setup) -> Progress:
-        """Load the newest checkpoint into the set-up; the start of a run where there is none.
+        """Load the newest checkpoint into the set-up; returns the progress, zero for a new run.
 
-        Raises TrainingError where that run has another network, optimizer, seed or other data.
+        Raises TrainingError if the run has another network, optimizer, seed or data.
         """
         if setup.world.is_first:
             checkpoint.clear_unfinished(self.path)
@@ -56,7 +56,7 @@ class RunFolder:
         return at
 
     def open_log(self, setup: Setup, step: int) -> RunLog:
-        """Write the config and open the log, cut to `step` where the run is resumed."""
+        """Write the config and open the log, truncated to `step` if the run is resumed."""
         loop, is_first = setup.config.loop, setup.world.is_first
         log = RunLog(
             self.path,
@@ -70,7 +70,7 @@ class RunFolder:
         return log
 
     def save(self, setup: Setup, at: Progress, card: ModelCard) -> Path:
-        """Write the checkpoint of this step and drop those beyond `loop.keep`; its folder."""
+        """Write the checkpoint of this step, remove those beyond `loop.keep`, return its folder."""
         return checkpoint.save(
             self.path,
             at,
@@ -84,7 +84,7 @@ class RunFolder:
         )
 
     def newest(self) -> Path:
-        """The newest checkpoint; one is there once the run has saved or was resumed."""
+        """The newest checkpoint. Precondition: the run has saved one or was resumed."""
         found = newest_checkpoint(self.path)
         assert found is not None
         return found
@@ -98,7 +98,7 @@ class RunFolder:
 
 
 def _check_same(saved: Config, config: Config, path: Path) -> None:
-    """TrainingError where the run can't be resumed with this config."""
+    """Raises TrainingError if the run can't be resumed with this config."""
     for what, own, given in (
         ("network", nets.short_name(saved.model.net), nets.short_name(config.model.net)),
         ("network's settings", saved.model.net, config.model.net),

@@ -1,4 +1,4 @@
-"""Progress of a run, and its learning rate."""
+"""Budget, progress and learning rate of a run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The teacher's evaluation coefficient (centipawns per logit), fitted to results."""
+"""Fits the teacher's evaluation coefficient (centipawns per logit) to game results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Set-up of a run: data split, network, optimizer and device of a config, nothing on disk."""
+"""The set-up of a run from its config: data split, network, optimizer, device; nothing on disk."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from komadori.training.world import World
 class Setup:
     """Everything a run computes with.
 
-    config: with the coefficient of the scores fitted where it asks for that. network: what is
-    measured and exported. trained: what the optimizer steps, `network` with its auxiliary heads.
-    average: of `network`'s weights, where the config asks for one.
+    config: with a fitted eval_coef if requested. network: measured and exported. trained: stepped
+    by the optimizer, `network` with its auxiliary heads. average: of the weights of `network`, if
+    configured.
     """
 
     config: Config
@@ -57,9 +57,10 @@ class Setup:
         *,
         is_new: bool = True,
     ) -> Setup:
-        """is_new: load the weights of `model.begin_with`; a resumed run restores its own.
+        """Build the set-up. is_new: load the weights of `model.begin_with`; a resumed run restores
+        its own.
 
-        Raises ConfigError where the settings contradict each other, the data or the machine.
+        Raises ConfigError if settings contradict each other, the data or the machine.
         """
         compute = Compute.of(config.device)
         if getattr(config.model.net, "dropout", 0.0):
@@ -106,20 +107,21 @@ class Setup:
         )
 
     def model(self, step: int) -> Network:
-        """What is measured and exported after `step` steps: the weight average, once begun."""
+        """The network that is measured and exported after `step` steps: the weight average, once
+        begun."""
         if self.average is not None and self.average.has_begun(step):
             return self.average.averaged
         return self.network
 
 
 def encoder_of(config: Config) -> Encoder:
-    """The core's encoder of the config's feature table and label scheme."""
+    """The encoder for the config's feature table and label scheme."""
     model = config.model
     return CoreEncoder(model.features, model.labels, threads=config.data.threads)
 
 
 def new_network(config: Config, encoder: Encoder, *, begin: bool = True) -> Network:
-    """A network of random weights, or with `begin` of those of `model.begin_with`."""
+    """A network with random weights, or with `begin` those of `model.begin_with`."""
     model = config.model
     try:
         network = nets.build(model.net, encoder.interface)
@@ -162,7 +164,7 @@ def _description(net: nets.NetConfig, other: nets.NetConfig) -> str:
 
 
 def save_untrained(config: Config, folder: Path | str, encoder: Encoder | None = None) -> Path:
-    """Write the network that a run of this config starts from as a model folder."""
+    """Write the initial network of a run of this config as a model folder."""
     encoder = encoder or encoder_of(config)
     torch.manual_seed(config.seed)
     network = new_network(config, encoder)
@@ -171,7 +173,7 @@ def save_untrained(config: Config, folder: Path | str, encoder: Encoder | None =
 
 
 def model_card(config: Config, encoder: Encoder, facts: dict[str, Any]) -> ModelCard:
-    """The card of the config's network with these facts of its training."""
+    """The model card of the config's network with these facts of its training."""
     return ModelCard(
         net=config.model.net,
         features=config.model.features,
@@ -206,7 +208,7 @@ def split_of(
     test: Samples | Part | None,
     encoder: Encoder | None = None,
 ) -> Split[Part] | Split[StreamedPart]:
-    """The parts that a run of this config learns from and is measured on."""
+    """The training and test parts of a run of this config."""
     data = config.data
     encoder = encoder or encoder_of(config)
     mirror = encoder.mirrored if data.mirror else None
@@ -234,7 +236,7 @@ def split_of(
 
 
 def _with_targets(config: Config, train: Part) -> Part:
-    """The training part with the policy targets that the config asks for."""
+    """The training part with the policy targets of the config."""
     loss, averages = config.loss, config.data.duplicates == "average"
     if loss.policy_target == "visits" and train.target_probs is None:
         raise ConfigError("loss.policy_target = visits: these samples have no candidates")

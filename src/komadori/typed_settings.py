@@ -1,0 +1,99 @@
+"""Settings as dataclasses: built from TOML tables or JSON objects, and range checks.
+
+Every error is a ValueError whose text names the setting.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+import types
+import typing
+from collections.abc import Mapping
+from typing import Any, TypeVar
+
+T = TypeVar("T")
+
+
+def build(
+    cls: type[T], table: Any, where: str = "", *, renamed: Mapping[str, str] | None = None
+) -> T:
+    """Build the dataclass from a table; nested tables build nested dataclasses.
+
+    where: key of the table itself, for errors. renamed: older names of keys of this table.
+    Raises ValueError for an unknown or missing key and for a value of the wrong type.
+    """
+    if not isinstance(table, Mapping):
+        raise ValueError(f"{where or 'the settings'} must be a table, not {table!r}")
+    hints = typing.get_type_hints(cls)
+    fields = {one.name: one for one in dataclasses.fields(cls)}  # type: ignore[arg-type]
+    values: dict[str, Any] = {}
+    for given, value in table.items():
+        name = (renamed or {}).get(given, given)
+        full = f"{where}.{name}" if where else str(name)
+        if name not in fields:
+            raise ValueError(f"unknown key {full!r}; known: {', '.join(fields)}")
+        values[name] = convert(value, hints[name], full)
+    for name, one in fields.items():
+        is_required = one.default is one.default_factory is dataclasses.MISSING
+        if is_required and name not in values:
+            raise ValueError(f"missing key {f'{where}.{name}' if where else name!r}")
+    return cls(**values)
+
+
+def convert(value: Any, hint: Any, key: str) -> Any:
+    """The value as the type of a setting: lists become tuples, integers floats, tables dataclasses.
+
+    A string is accepted for a tuple of strings. Raises ValueError for other types, infinity, NaN
+    and integers beyond 64 bits.
+    """
+    kind, items = typing.get_origin(hint), typing.get_args(hint)
+    if kind is tuple:
+        if isinstance(value, str) and items[0] is str:
+            return (value,)
+        is_any_length = items[-1] is Ellipsis
+        if isinstance(value, list | tuple) and (is_any_length or len(value) == len(items)):
+            each = [items[0]] * len(value) if is_any_length else items
+            return tuple(convert(v, h, key) for v, h in zip(value, each, strict=True))
+    elif isinstance(hint, types.UnionType):
+        raise TypeError(f"{key}: settings have one type each")
+    elif isinstance(hint, type) and dataclasses.is_dataclass(hint):
+        return value if isinstance(value, hint) else build(hint, value, key)
+    elif hint is float and isinstance(value, int | float) and not isinstance(value, bool):
+        if not math.isfinite(value):
+            raise ValueError(f"{key} must be finite, not {value}")
+        return float(value)
+    elif hint is int and type(value) is int and abs(value) >= 2**63:
+        raise ValueError(f"{key} must be below 2^63, not {value:.3g}")
+    elif type(value) is hint or (kind is Mapping and isinstance(value, Mapping)):
+        return value
+    expected = str(hint) if items else getattr(hint, "__name__", str(hint))
+    raise ValueError(f"{key} must be {expected}, not {value!r}")
+
+
+def at_least(settings: Any, **lowest: float) -> None:
+    """Raises ValueError for the first of these settings that is below its lowest value."""
+    for name, low in lowest.items():
+        if not getattr(settings, name) >= low:
+            raise ValueError(f"{name} is {getattr(settings, name)}, at least {low} is needed")
+
+
+def positive(settings: Any, *names: str) -> None:
+    """Raises ValueError for the first of these settings that isn't above 0."""
+    for name in names:
+        if not getattr(settings, name) > 0:
+            raise ValueError(f"{name} is {getattr(settings, name)}, more than 0 is needed")
+
+
+def fractions(settings: Any, *names: str) -> None:
+    """Raises ValueError for the first of these settings that isn't in [0, 1]."""
+    for name in names:
+        if not 0 <= getattr(settings, name) <= 1:
+            raise ValueError(f"{name} is {getattr(settings, name)}, 0 to 1 is needed")
+
+
+def one_of(settings: Any, name: str, known: typing.Iterable[str]) -> None:
+    """Raises ValueError if the setting is none of the known names."""
+    value, names = getattr(settings, name), list(known)
+    if value not in names:
+        raise ValueError(f"{name} is {value!r}, one of {', '.join(names)} is needed")

@@ -1,0 +1,82 @@
+"""Settings from tables: types, nesting, older names, range checks."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+
+from komadori.typed_settings import at_least, build, fractions, one_of, positive
+
+
+@dataclass(frozen=True)
+class Inner:
+    rate: float = 0.1
+    name: str = "a"
+
+    def __post_init__(self) -> None:
+        positive(self, "rate")
+        one_of(self, "name", ("a", "b"))
+
+
+@dataclass(frozen=True)
+class Outer:
+    count: int
+    fraction: float = 0.5
+    pair: tuple[int, int] = (1, 2)
+    words: tuple[str, ...] = ()
+    inner: Inner = field(default_factory=Inner)
+    many: tuple[Inner, ...] = ()
+    free: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        at_least(self, count=1)
+        fractions(self, "fraction")
+
+
+def test_a_table_becomes_a_dataclass() -> None:
+    table = {
+        "count": 3,
+        "share": 1,
+        "pair": [4, 5],
+        "words": "one",
+        "inner": {"rate": 2},
+        "many": [{"name": "b"}, {}],
+        "free": {"anything": [1, "x"]},
+    }
+    assert build(Outer, table, renamed={"share": "fraction"}) == Outer(
+        3, 1.0, (4, 5), ("one",), Inner(2.0), (Inner(name="b"), Inner()), {"anything": [1, "x"]}
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"cuont": 1}, "unknown key 'cuont'; known: count, fraction"),
+        ({"inner": {"rat": 1}}, "unknown key 'inner.rat'; known: rate, name"),
+        ({"inner": 3}, "inner must be a table, not 3"),
+        ({"count": "3"}, "count must be int, not '3'"),
+        ({"count": True}, "count must be int, not True"),
+        ({"count": 2**63}, r"count must be below 2\^63"),
+        ({"fraction": "x"}, "fraction must be float, not 'x'"),
+        ({"fraction": float("nan")}, "fraction must be finite"),
+        ({"pair": [1]}, r"pair must be tuple\[int, int\], not \[1\]"),
+        ({"pair": [1, 2.5]}, "pair must be int, not 2.5"),
+        ({"words": [1]}, "words must be str, not 1"),
+        ({"free": 1}, "free must be"),
+        ({"count": 0}, "count is 0, at least 1 is needed"),
+        ({"fraction": 1.5}, "fraction is 1.5, 0 to 1 is needed"),
+        ({"inner": {"rate": 0}}, "rate is 0.0, more than 0 is needed"),
+        ({"inner": {"name": "c"}}, "name is 'c', one of a, b is needed"),
+    ],
+)
+def test_errors_name_the_setting(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        build(Outer, {"count": 1, **change})
+
+
+def test_a_required_key_may_not_be_missing() -> None:
+    with pytest.raises(ValueError, match="missing key 'count'"):
+        build(Outer, {})
+    with pytest.raises(ValueError, match="the settings must be a table, not 3"):
+        build(Outer, 3)
