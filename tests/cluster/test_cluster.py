@@ -93,7 +93,7 @@ def test_work_that_cant_be_done_says_why(cluster, nodes, tmp_path) -> None:
     job = {"settings": {"sed": 1}}
     with Fleet(cluster.address, "komadori.generate.cluster_games:TeacherWorker", job) as fleet:
         fleet.add([1])
-        with pytest.raises(ClusterError, match="no setting is called sed"):
+        with pytest.raises(ClusterError, match="unknown key 'sed'"):
             fleet.take(60)
 
 

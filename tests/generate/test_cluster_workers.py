@@ -79,9 +79,9 @@ def test_a_label_worker_writes_the_segments_it_is_given(source, tmp_path, spec) 
 
 def test_a_label_worker_refuses_what_differs_from_the_head(source, tmp_path) -> None:
     _, job = label_job(source, tmp_path, LabellerSpec("random:3"), 150)
-    with pytest.raises(ValueError, match="another labeller here"):
+    with pytest.raises(ValueError, match="the labeller differs"):
         LabelWorker(job | {"card": {}}, "one", 1)
-    with pytest.raises(ValueError, match="other sources here"):
+    with pytest.raises(ValueError, match="the sources differ"):
         LabelWorker(job | {"sources_card": []}, "one", 1)
 
 
@@ -99,5 +99,5 @@ def test_a_self_play_worker_plays_the_games_of_its_numbers(tmp_path) -> None:
     alone.add([7])
     (game,) = [one for _ in range(100) for one in alone.take(50)]
     assert game.hcpe3 == played[7].hcpe3
-    with pytest.raises(ValueError, match="another model"):
+    with pytest.raises(ValueError, match="the model differs"):
         SelfPlayWorker(job | {"digest": "x"}, "two", 1)

@@ -125,6 +125,8 @@ def test_other_settings_are_refused_by_name(tmp_path) -> None:
     with pytest.raises(FolderError, match=r"players\.eval was 'nnue', is 'kpp'; seed was 1, is 2"):
         GameFolder(tmp_path, {"seed": 2, "players": {"eval": "kpp"}})
     GameFolder(tmp_path, {"seed": 1, "players": {"eval": "nnue"}}).close()
+    GameFolder(tmp_path / "older", {"play": {"full_share": 0.5}}).close()
+    GameFolder(tmp_path / "older", {"play": {"full_fraction": 0.5}}).close()  # its present name
     (tmp_path / "settings.json").write_text("{")
     with pytest.raises(FolderError, match=r"settings\.json: damaged"):
         GameFolder(tmp_path, {})
@@ -202,7 +204,7 @@ def test_the_command_its_statistics_and_its_refusals(tmp_path) -> None:
     run = [*ARGUMENTS, "-o", folder, "--games", "6", "--threads", "1"]
     result = CliRunner().invoke(command, run)
     assert result.exit_code == 0, result.output
-    assert "games      6 of" in result.output
+    assert "games      6 with" in result.output
     again = CliRunner().invoke(command, ["stats", folder])
     assert again.output.splitlines()[-1] in result.output
     as_json = json.loads(CliRunner().invoke(command, ["stats", folder, "--json"]).stdout)
@@ -213,7 +215,7 @@ def test_the_command_its_statistics_and_its_refusals(tmp_path) -> None:
         (["--nodes", "61"], "searches was [{'nodes': 60"),
         (["--eval", "material"], "players.player.evaluation was 'two-piece', is 'material'"),
         (["--candidates", "0.5"], "multipv is 1"),
-        (["--opponent-share", "0.5"], "name the opponent"),
+        (["--opponent-fraction", "0.5"], "name the opponent"),
         (["--weights", __file__, "-o", str(tmp_path / "new")], "test_game_folder.py"),
     ):
         refused = CliRunner().invoke(command, [*run, *change])

@@ -156,7 +156,7 @@ def test_games_are_played_by_whoever_took_over(tmp_path) -> None:
     assert [_player_of_games(loop, number) for number in range(1, 6)] == [0, 0, 1, 1, 3]
 
 
-def test_a_bad_candidate_is_dropped(tmp_path, monkeypatch) -> None:
+def test_a_bad_candidate_is_rejected(tmp_path, monkeypatch) -> None:
     from komadori.generate.loop import stages
 
     loop = Loop(config(generations=1, gate=GateConfig(games=20, elo0=-5, elo1=5)), tmp_path)
@@ -175,7 +175,7 @@ def test_a_bad_candidate_is_dropped(tmp_path, monkeypatch) -> None:
     assert loop.best(1) == 0
     assert played[0][1]["sprt"].elo1 == 5
     text = page(loop)
-    assert "dropped" in text
+    assert "rejected" in text
     assert "-200 ± 80" in text
 
 
@@ -254,7 +254,7 @@ def small_network_table(**changes) -> dict:
         "loop": {"max_steps": 2, "epochs": 0, "batch_size": 16, "checkpoint_every": 2},
         "loss": {"policy_target": "visits"},
     }
-    games = {"playouts": 4, "fast_playouts": 2, "full_share": 1.0, "max_plies": 24}
+    games = {"playouts": 4, "fast_playouts": 2, "full_fraction": 1.0, "max_plies": 24}
     games |= {"games_at_once": 8, "batch": 4, "mate_nodes": 0, "gumbel_moves": 2}
     return {
         "learner": "network",
@@ -318,14 +318,14 @@ def test_other_settings_are_refused_by_name(tmp_path) -> None:
     ("table", "message"),
     [
         ({"learner": "elmo"}, "learner is 'elmo': one of nnue"),
-        ({"generation": 3}, "no setting is called generation"),
-        ({"gate": {"games": 3}}, "gate.games is an even number"),
+        ({"generation": 3}, "unknown key 'generation'"),
+        ({"gate": {"games": 3}}, "gate.games must be even"),
         ({"gate": {"elo0": 5, "elo1": 5}}, "gate: elo0 must be below elo1"),
-        ({"games": {"settings": {"nodes": 5}}}, "games.settings: no setting is called nodes"),
+        ({"games": {"settings": {"nodes": 5}}}, "games.settings: unknown key 'nodes'"),
         ({"games": {"kind": "chess"}}, "games.kind is 'chess'"),
-        ({"train": {"epoch": 5}}, "train: nnue has no setting called epoch"),
+        ({"train": {"epoch": 5}}, "train: unknown key 'epoch'"),
         ({"train": {"epochs": 0}}, "train: epochs is 0"),
-        ({"window": "3"}, "window is '3': int is needed"),
+        ({"window": "3"}, "window must be int, not '3'"),
         ({"learner": "network", "train": {"config": "none.toml"}}, "none.toml"),
     ],
 )

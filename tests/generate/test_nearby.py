@@ -83,7 +83,7 @@ def test_captures_and_promotions_are_drawn_as_often_as_asked() -> None:
     board = Board("4k4/9/9/4p4/4P4/9/9/9/4K4 b - 1")  # one capture among few moves
 
     def share(tactical):
-        settings = NearbySettings(plies=(1, 1), tactical_share=tactical).to_core()
+        settings = NearbySettings(plies=(1, 1), tactical_fraction=tactical).to_core()
         found = [core.nearby_position(board, settings, n) for n in range(300)]
         return np.mean([one.sfen().split()[2] == "P" for one in found])
 

@@ -188,7 +188,7 @@ def test_an_engine_gives_the_softmax_of_its_scores(source: Path, tmp_path: Path)
         assert game.candidates is not None
         assert set(game.candidates.count.tolist()) <= {1, 2, 3, 4}
     without = run(source, "--by", "alphabeta", "-o", tmp_path / "x")
-    assert "nodes or a depth" in without.output
+    assert "either nodes or depth" in without.output
 
 
 USI = """

@@ -24,7 +24,7 @@ from komadori.rules import Board, Move
 from komadori.search.pipeline import slot_batches
 from komadori.search.puct import tree_options
 
-FAST: dict[str, Any] = {"playouts": 12, "fast_playouts": 4, "max_plies": 30, "full_share": 0.5}
+FAST: dict[str, Any] = {"playouts": 12, "fast_playouts": 4, "max_plies": 30, "full_fraction": 0.5}
 MATE_IN_7 = "7k1/5g2g/4G2G1/8L/9/9/9/9/K8 b 2r2b4s4n3l18p 1"
 
 
@@ -107,15 +107,15 @@ ROOK_UP = Opening("lnsgkgsnl/7b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w R 1
 def test_the_loser_resigns_but_in_games_played_on() -> None:
     base = {**FAST, "opening_plies": (0, 0), "resign_moves": 3, "playouts": 4, "mate_nodes": 0}
     evaluator = OneSided(max_batch=4)
-    (game,) = play(SelfPlaySettings(**base, play_on_share=0.0), range(1), (ROOK_UP,), evaluator)
+    (game,) = play(SelfPlaySettings(**base, play_on_fraction=0.0), range(1), (ROOK_UP,), evaluator)
     assert (game.facts.winner, game.facts.end) == (Winner.BLACK, End.RESIGN)
     assert game.facts.plies == 4  # White's third move isn't made
     assert game.facts.foreseen == Winner.UNKNOWN
-    (game,) = play(SelfPlaySettings(**base, play_on_share=1.0), range(1), (ROOK_UP,), evaluator)
+    (game,) = play(SelfPlaySettings(**base, play_on_fraction=1.0), range(1), (ROOK_UP,), evaluator)
     assert game.facts.plies > 4
     assert game.facts.foreseen == Winner.BLACK
     (game,) = play(
-        SelfPlaySettings(**{**base, "resign_moves": 0}, play_on_share=0.0),
+        SelfPlaySettings(**{**base, "resign_moves": 0}, play_on_fraction=0.0),
         range(1),
         (ROOK_UP,),
         evaluator,
@@ -145,7 +145,7 @@ def test_a_network_that_answers_nonsense_is_an_error() -> None:
 
 
 def searched(evaluator: Evaluator, make: Any, playouts: int) -> tuple[Tree, Any]:
-    settings = SelfPlaySettings(playouts=playouts, full_share=1.0)
+    settings = SelfPlaySettings(playouts=playouts, full_fraction=1.0)
     options = settings.search_options()
     tree = Tree(4 << 20, tree_options(options))
     tree.add_root()
@@ -233,13 +233,13 @@ def test_noise_changes_the_root_alone_and_its_visits_are_pruned() -> None:
     [
         ({"root": "puct"}, "root is 'puct', one of noise, gumbel is needed"),
         ({"playouts": 1}, "playouts is 1, at least 2"),
-        ({"full_share": 0.0}, "full_share is 0"),
-        ({"noise_share": 1.5}, "noise_share is 1.5, 0 to 1"),
-        ({"noise_alpha": float("nan")}, "noise_alpha is nan"),
+        ({"full_fraction": 0.0}, "full_fraction is 0"),
+        ({"noise_fraction": 1.5}, "noise_fraction is 1.5, 0 to 1"),
+        ({"noise_alpha": float("nan")}, "noise_alpha must be finite"),
         ({"opening_plies": [5, 2]}, "opening_plies is 5 to 2"),
         ({"max_plies": 600}, "hcpe3 holds at most 513"),
-        ({"playouts": "many"}, "playouts is 'many', int is needed"),
-        ({"visits": 3}, "no setting is called visits"),
+        ({"playouts": "many"}, "playouts must be int, not 'many'"),
+        ({"visits": 3}, "unknown key 'visits'"),
     ],
 )
 def test_bad_settings_are_named(values: dict[str, Any], message: str) -> None:

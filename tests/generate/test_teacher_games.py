@@ -26,7 +26,7 @@ from komadori.records import NO_SCORE, End, Winner
 from komadori.rules import BLACK, Board, Repetition, RulesError
 
 SETTINGS = TeacherSettings(
-    searches=(SearchBounds(nodes=120),), hash_mb=1, play_on_share=0.2, resign_cp=1500
+    searches=(SearchBounds(nodes=120),), hash_mb=1, play_on_fraction=0.2, resign_cp=1500
 )
 TWO_PIECE = Evaluation("two-piece")
 
@@ -98,7 +98,7 @@ def test_a_game_is_what_its_moves_say(tmp_path) -> None:
 
 def test_nothing_but_seed_number_and_settings_decides(tmp_path) -> None:
     settings = replace(
-        SETTINGS, multipv=3, sampled_plies=10, candidate_share=0.3, inner_share=0.1, seed=5
+        SETTINGS, multipv=3, sampled_plies=10, candidate_fraction=0.3, inner_fraction=0.1, seed=5
     )
     one = play(tmp_path / "one", settings, threads=1)
     three = play(tmp_path / "three", settings, threads=3)
@@ -119,7 +119,7 @@ def test_the_state_machine_and_the_threads_play_the_same(tmp_path) -> None:
 
 
 def test_candidates_are_a_softmax_of_scores_and_the_best_is_learnt(tmp_path) -> None:
-    settings = replace(SETTINGS, multipv=4, sampled_plies=30, candidate_share=0.5)
+    settings = replace(SETTINGS, multipv=4, sampled_plies=30, candidate_fraction=0.5)
     games = games_of(play(tmp_path, settings, games=8))
     counts = np.concatenate([game.candidates.count for game in games])
     assert set(np.unique(counts)) <= {0, 1, 2, 3, 4}
@@ -139,7 +139,9 @@ def test_candidates_are_a_softmax_of_scores_and_the_best_is_learnt(tmp_path) -> 
 
 
 def test_visits_are_the_scores_softmax() -> None:
-    settings = replace(SETTINGS, multipv=3, candidate_share=1.0, random_moves=0, play_on_share=1)
+    settings = replace(
+        SETTINGS, multipv=3, candidate_fraction=1.0, random_moves=0, play_on_fraction=1
+    )
     game = core.TeacherGame(settings.to_core(), Lines().core, 0)
     game.request()
     game.answer([("7g7f", 100), ("2g2f", 0), ("9g9f", -5000)], 10)
@@ -176,7 +178,7 @@ def test_sampling_stays_within_the_window() -> None:
 
 
 def test_a_weaker_opponent_has_one_side_and_isnt_learnt_from(tmp_path) -> None:
-    settings = replace(SETTINGS, opponent_share=1.0, opponent_searches=(SearchBounds(depth=1),))
+    settings = replace(SETTINGS, opponent_fraction=1.0, opponent_searches=(SearchBounds(depth=1),))
     games = games_of(play(tmp_path, settings, games=16, opponent=Evaluation("material")))
     assert {game.opponent for game in games} == {1, 2}
     lost = 0
@@ -226,7 +228,7 @@ def test_openings_of_every_kind(tmp_path) -> None:
     assert (start, "7g7f", "8c8d", "2g2f") in begun
     assert ("4k4/9/4P4/9/9/9/9/9/4K4",) in begun
     assert len(begun) == 8
-    half = replace(settings, opening_share=0.0, opening_plies=(1, 9))
+    half = replace(settings, opening_fraction=0.0, opening_plies=(1, 9))
     game = core.TeacherGame(half.to_core(), lines.core, 1)
     assert game.moves == []
     assert lines.fingerprint != Lines([text]).fingerprint
@@ -249,7 +251,7 @@ def test_bad_openings_are_named(tmp_path) -> None:
 
 
 def test_positions_inside_the_search(tmp_path) -> None:
-    files = play(tmp_path, replace(SETTINGS, inner_share=0.5), games=6)
+    files = play(tmp_path, replace(SETTINGS, inner_fraction=0.5), games=6)
     inner = games_of(sorted(tmp_path.glob("inner-*")))
     scored = records.load_samples(files)
     assert 0.2 * len(scored) < len(inner) < 0.6 * len(scored)
@@ -324,9 +326,9 @@ def test_scores_are_those_of_the_side_to_move(tmp_path) -> None:
         ({"searches": ()}, "searches: at least one"),
         ({"random_moves": -1}, "random_moves is -1"),
         ({"max_plies": 514}, "hcpe3 holds at most 513"),
-        ({"candidate_share": 0.5}, "multipv is 1"),
+        ({"candidate_fraction": 0.5}, "multipv is 1"),
         ({"opening_plies": (5, 3)}, "opening_plies is 5 to 3"),
-        ({"inner_share": 1.5}, "inner_share is 1.5"),
+        ({"inner_fraction": 1.5}, "inner_fraction is 1.5"),
         ({"declaration": "23"}, "declaration is '23'"),
     ],
 )
@@ -341,9 +343,11 @@ def test_settings_from_a_table() -> None:
     )
     assert read.searches == (SearchBounds(nodes=1500, weight=3), SearchBounds(depth=8))
     assert read.opening_plies == (2, 5)
-    with pytest.raises(ValueError, match="no setting is called sed"):
+    with pytest.raises(ValueError, match="unknown key 'sed'"):
         TeacherSettings.from_mapping({"sed": 1})
-    with pytest.raises(ValueError, match="seed is '1', int is needed"):
+    with pytest.raises(ValueError, match="seed must be int, not '1'"):
         TeacherSettings.from_mapping({"seed": "1"})
+    older = TeacherSettings.from_mapping({"opening_share": 0.5, "inner_share": 0.25})
+    assert (older.opening_fraction, older.inner_fraction) == (0.5, 0.25)
     with pytest.raises(ValueError, match="nodes=N"):
         SearchBounds.parse("node=3")

@@ -26,7 +26,7 @@ from komadori.usi.client import EngineError
 from komadori.usi.protocol import UsiSyntaxError
 
 SETTINGS = TeacherSettings(
-    searches=(SearchBounds(nodes=100),), resign_cp=1200, max_plies=60, seed=3, play_on_share=0.0
+    searches=(SearchBounds(nodes=100),), resign_cp=1200, max_plies=60, seed=3, play_on_fraction=0.0
 )
 #: An engine that plays a legal move, and misbehaves from a given ply on.
 ENGINE = textwrap.dedent(
@@ -100,7 +100,7 @@ def test_games_are_kept_with_scores(tmp_path, engine) -> None:
 def test_multipv_lines_become_candidates(tmp_path, engine) -> None:
     from dataclasses import replace
 
-    settings = replace(SETTINGS, multipv=2, candidate_share=1.0, random_moves=0)
+    settings = replace(SETTINGS, multipv=2, candidate_fraction=1.0, random_moves=0)
     _, counts = play(tmp_path / "games", engine(), games=1, settings=settings)
     assert counts.with_candidates == counts.scored > 20
     (game,) = records.read_games(segment_files(tmp_path / "games")[0])
@@ -119,14 +119,14 @@ def test_a_bad_engine_is_restarted_and_its_game_dropped(
     assert done
     assert (counts.failed, counts.games) == (1, 2)
     assert any(
-        "dropped    1 games" in line for line in folder_statistics(tmp_path / "games").lines()
+        "failed     1 games" in line for line in folder_statistics(tmp_path / "games").lines()
     )
 
 
 def test_an_engine_that_always_fails_ends_the_run_with_its_reason(tmp_path, engine) -> None:
-    with pytest.raises(EngineError, match=r"10 games in a row failed.*said no score"):
+    with pytest.raises(EngineError, match=r"10 games in a row failed.*reported no score"):
         play(tmp_path / "games", engine("silent", 8), games=40)
-    with pytest.raises(EngineError, match=r"2 games in a row failed.*said no score"):
+    with pytest.raises(EngineError, match=r"2 games in a row failed.*reported no score"):
         play(tmp_path / "few", engine("silent", 8), games=2)
 
 
@@ -154,8 +154,8 @@ def test_bad_engines_are_refused_before_anything_is_played(tmp_path, engine) -> 
         check_engine(engine(options={"Hash": "1"}), 1)
     with pytest.raises(UsiSyntaxError):
         EngineSpec("x", go="depth")
-    with pytest.raises(ValueError, match="only the built-in"):
-        UsiGames(TeacherSettings(inner_share=0.1), Lines(), engine())
+    with pytest.raises(ValueError, match="don't expose"):
+        UsiGames(TeacherSettings(inner_fraction=0.1), Lines(), engine())
 
 
 def test_the_command_with_an_engine(tmp_path, engine) -> None:
@@ -164,7 +164,7 @@ def test_the_command_with_an_engine(tmp_path, engine) -> None:
     arguments += ["--games", "2", "--threads", "1", "--nodes", "10", "--max-plies", "30"]
     result = CliRunner().invoke(command, arguments)
     assert result.exit_code == 0, result.output
-    assert "games      2 of" in result.output
+    assert "games      2 with" in result.output
     other = CliRunner().invoke(command, [*arguments, "--option", "MultiPV=2"])
     assert "options.MultiPV" in other.output
 

@@ -66,7 +66,7 @@ def _display(terminal: Console, begun: int) -> Iterator[_Show]:
     if not terminal.is_terminal:
         yield _Lines(terminal)
         return
-    count = "{task.completed:,}/{task.fields[asked]}"
+    count = "{task.completed:,}/{task.fields[requested]}"
     columns = "games", BarColumn(), count, "{task.fields[speed]}", TimeRemainingColumn()
     with progress(terminal, *columns) as bar:
         yield _Bar(bar, begun)
@@ -83,14 +83,14 @@ class _Bar(_Show):
 
         assert isinstance(bar, Bar)
         self._bar = bar
-        self._task = bar.add_task("games", total=None, completed=begun, asked="?", speed="")
+        self._task = bar.add_task("games", total=None, completed=begun, requested="?", speed="")
 
     def __call__(self, progress: Progress) -> None:
         self._bar.update(
             self._task,
             completed=progress.games,
-            total=progress.asked or None,
-            asked=f"{progress.asked:,}" if progress.asked else "endless",
+            total=progress.requested or None,
+            requested=f"{progress.requested:,}" if progress.requested else "endless",
             speed=_speed(progress),
         )
 
@@ -110,11 +110,11 @@ class _Lines(_Show):
         self._last = now
         done = progress.games - self._begun
         left = ""
-        if progress.asked and done:
-            seconds = (progress.asked - progress.games) * progress.seconds / done
+        if progress.requested and done:
+            seconds = (progress.requested - progress.games) * progress.seconds / done
             left = f", {seconds / 60:,.0f} minutes left"
-        asked = f"/{progress.asked:,}" if progress.asked else ""
-        self._console.print(f"{progress.games:,}{asked} games, {_speed(progress)}{left}")
+        requested = f"/{progress.requested:,}" if progress.requested else ""
+        self._console.print(f"{progress.games:,}{requested} games, {_speed(progress)}{left}")
 
 
 def _speed(progress: Progress) -> str:
@@ -123,7 +123,7 @@ def _speed(progress: Progress) -> str:
 
 @contextlib.contextmanager
 def segments_bar(terminal: Console) -> Iterator[Callable[[SegmentProgress], None]]:
-    """A bar of the share of the sources that is read, positions and their number per second."""
+    """A progress bar of the fraction of the sources read, with positions and their rate."""
     from rich.progress import BarColumn, TimeRemainingColumn
 
     columns = "{task.description}", BarColumn(), "{task.fields[speed]}", TimeRemainingColumn()

@@ -58,9 +58,9 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     type=click.IntRange(min=1),
     help="Playouts of a fast search, whose ply isn't trained on.",
 )
-@click.option("--full-share", type=_SHARE, help="Fraction of plies with a full search.")
+@click.option("--full-fraction", type=_SHARE, help="Fraction of plies with a full search.")
 @click.option("--noise-alpha", type=_POSITIVE, help="Total Dirichlet concentration over all moves.")
-@click.option("--noise-share", type=_SHARE, help="Fraction of noise in the root's prior.")
+@click.option("--noise-fraction", type=_SHARE, help="Fraction of noise in the root's prior.")
 @click.option(
     "--prune-targets/--keep-targets", default=None, help="Remove visits due to noise from targets."
 )
@@ -81,7 +81,9 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     multiple=True,
     help="Openings: USI or SFEN lines, or games in any format.",
 )
-@click.option("--opening-share", type=_SHARE, help="Fraction of games that start from an opening.")
+@click.option(
+    "--opening-fraction", type=_SHARE, help="Fraction of games that start from an opening."
+)
 @click.option(
     "--opening-plies", type=Plies(), help="Moves of the opening that are played, drawn from N to M."
 )
@@ -93,7 +95,10 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     help="Consecutive moves below it; 0: never resign.",
 )
 @click.option(
-    "--play-on", "play_on_share", type=_SHARE, help="Fraction of games played without resignation."
+    "--play-on",
+    "play_on_fraction",
+    type=_SHARE,
+    help="Fraction of games played without resignation.",
 )
 @click.option(
     "--repetitions", type=click.IntRange(2, 4), help="Occurrences of a position that end a game."

@@ -106,7 +106,7 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option(
     "--opponent-engine",
     metavar="COMMAND",
-    help="USI engine that plays one side of --opponent-share games.",
+    help="USI engine that plays one side of --opponent-fraction games.",
 )
 @click.option("--opponent-option", "opponent_options", multiple=True, metavar="NAME=VALUE")
 # how deep
@@ -126,7 +126,9 @@ class Bounds(click.ParamType["SearchBounds"]):
     multiple=True,
     help="Openings: USI or SFEN lines, or games in any format.",
 )
-@click.option("--opening-share", type=_SHARE, help="Fraction of games that start from an opening.")
+@click.option(
+    "--opening-fraction", type=_SHARE, help="Fraction of games that start from an opening."
+)
 @click.option(
     "--opening-plies",
     type=Plies(),
@@ -152,7 +154,7 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option("--sample-window", "sample_window_cp", type=click.IntRange(min=0))
 @click.option(
     "--candidates",
-    "candidate_share",
+    "candidate_fraction",
     type=_SHARE,
     help="Fraction of the other plies that store all lines as candidates.",
 )
@@ -162,7 +164,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     type=click.FloatRange(min=0, min_open=True),
 )
 @click.option(
-    "--opponent-share", type=_SHARE, help="Fraction of games with the opponent on one side."
+    "--opponent-fraction", type=_SHARE, help="Fraction of games with the opponent on one side."
 )
 @click.option(
     "--opponent-eval",
@@ -177,7 +179,7 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option("--opponent-search", "opponent_searches", type=Bounds(), multiple=True)
 @click.option(
     "--inner",
-    "inner_share",
+    "inner_fraction",
     type=_SHARE,
     help="Fraction of plies that add a position from inside their search.",
 )
@@ -200,7 +202,7 @@ class Bounds(click.ParamType["SearchBounds"]):
 )
 @click.option(
     "--play-on",
-    "play_on_share",
+    "play_on_fraction",
     type=_SHARE,
     help="Fraction of games played to the end without resignation.",
 )
@@ -271,9 +273,9 @@ def command(
     if opponent_engine and not engine_command:
         raise click.UsageError("--opponent-engine: the built-in search plays built-in opponents")
     has_opponent = opponent_eval or opponent_weights or opponent_searches or opponent_engine
-    if given["opponent_share"] and not has_opponent:
+    if given["opponent_fraction"] and not has_opponent:
         raise click.UsageError(
-            "--opponent-share: name the opponent by --opponent-eval, --opponent-weights, "
+            "--opponent-fraction: name the opponent by --opponent-eval, --opponent-weights, "
             "--opponent-engine or --opponent-search"
         )
     given |= {"searches": searches or None, "opponent_searches": opponent_searches or None}

@@ -10,7 +10,7 @@ from rich.progress import BarColumn
 from komadori.cli.console import console, progress
 from komadori.cli.training_display import clock
 from komadori.lab.learner import Progress as RunProgress
-from komadori.lab.pages import format_measure
+from komadori.lab.measures import measure_of
 from komadori.lab.results import Record
 from komadori.lab.runner import Observer, Task
 
@@ -64,7 +64,7 @@ class Display(Observer):
             text = f"diverged at step {record.diverged:,}"
         else:
             text = "  ".join(
-                f"{name} {format_measure(measure, record.measure(measure))}"
+                f"{name} {measure_of(measure).format(record.measure(measure))}"
                 for name, measure in task.kind.headline
                 if math.isfinite(record.measure(measure))
             )

@@ -1,4 +1,4 @@
-"""Games made to learn from, and the loop that learns from them."""
+"""Training data: teacher games, self-play, relabelling, and the reinforcement loop."""
 
 from komadori.generate.folder import FolderError, GameFolder, segment_files
 from komadori.generate.openings import Lines

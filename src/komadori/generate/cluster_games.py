@@ -1,8 +1,9 @@
 """Teacher games and self-play on several machines.
 
-Each worker writes the games it has finished into a journal of its own in the folder, workers/NAME;
-the head reads those, gives the games to the folder as if they were played here, and makes segments.
-A lost worker loses its games in play; their numbers go to another one, which plays the same games.
+Each worker appends its finished games to a journal of its own, workers/NAME.journal in the folder
+of games. The head reads the journals and adds the games to the folder, which writes the segments.
+A lost worker loses its games in play; they are reassigned to another worker, which plays the same
+games.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from komadori.generate.sources import BuiltinGames, Evaluation, GameSource
 from komadori.generate.usi_games import EngineSpec, UsiGames
 from komadori.usi.models import is_fake
 
-#: Where workers leave their journals, in the folder of games.
+#: Subfolder of the workers' journals.
 WORKERS = "workers"
-#: Seconds between looks of a worker that has nothing to do.
+#: Seconds between polls of an idle worker.
 IDLE_S = 0.1
-#: Numbers that a worker holds for each of its threads: some seconds of short games.
+#: Games queued per worker thread: some seconds of short games.
 AHEAD = 32
 
 
@@ -38,13 +39,19 @@ def teacher_job(
     opponent: Evaluation | EngineSpec | None,
 ) -> dict[str, Any]:
     """Configuration of a `TeacherWorker`, as JSON with absolute paths."""
+    return _job(folder, settings, lines) | {
+        "player": _described(player),
+        "opponent": None if opponent is None else _described(opponent),
+    }
+
+
+def _job(folder: Path, settings: Any, lines: Lines) -> dict[str, Any]:
+    """What the jobs of all workers have in common."""
     return {
         "folder": str(folder.absolute()),
         "settings": asdict(settings),
         "openings": [str(Path(path).absolute()) for path in lines.files],
         "fingerprint": lines.fingerprint,
-        "player": _described(player),
-        "opponent": None if opponent is None else _described(opponent),
     }
 
 
@@ -69,7 +76,7 @@ def _player(described: Mapping[str, Any]) -> Evaluation | EngineSpec:
     digest, weights = values.pop("digest"), values.pop("weights")
     player = Evaluation(weights=None if weights is None else Path(weights), **values)
     if player.card()["weights"] != digest:
-        raise ValueError(f"{weights or player.name}: other weights here than on the head")
+        raise ValueError(f"{weights or player.name}: the weights differ from the head's")
     return player
 
 
@@ -100,12 +107,12 @@ class GamesWorker:
 def _lines(job: Mapping[str, Any]) -> Lines:
     lines = Lines(job["openings"])
     if lines.fingerprint != job["fingerprint"]:
-        raise ValueError("other openings here than on the head")
+        raise ValueError("the openings differ from the head's")
     return lines
 
 
 class TeacherWorker(GamesWorker):
-    """Plays teacher games; one at a time per thread."""
+    """Plays teacher games, one per thread at a time."""
 
     def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
         settings = TeacherSettings.from_mapping(job["settings"])
@@ -131,12 +138,9 @@ def selfplay_job(
     at_once: int,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Configuration of a `SelfPlayWorker`, as JSON. options: of `inference.load`."""
-    return {
-        "folder": str(folder.absolute()),
-        "settings": asdict(settings),
-        "openings": [str(Path(path).absolute()) for path in lines.files],
-        "fingerprint": lines.fingerprint,
+    """Configuration of a `SelfPlayWorker`, as JSON. at_once: games at once per worker; options:
+    for `inference.load`."""
+    return _job(folder, settings, lines) | {
         "model": str(Path(model).absolute()) if Path(model).exists() else model,
         "digest": digest,
         "at_once": at_once,
@@ -145,7 +149,7 @@ def selfplay_job(
 
 
 class SelfPlayWorker(GamesWorker):
-    """Self-play of a network, hundreds of games at once."""
+    """Plays self-play games, hundreds at once."""
 
     def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
         from komadori import inference
@@ -154,7 +158,7 @@ class SelfPlayWorker(GamesWorker):
         settings = SelfPlaySettings.from_mapping(job["settings"])
         lines, options = _lines(job), dict(job["options"])
         if model_digest(job["model"]) != job["digest"]:
-            raise ValueError(f"{job['model']}: another model here than on the head")
+            raise ValueError(f"{job['model']}: the model differs from the head's")
         if not is_fake(job["model"]):
             options["threads"] = threads
         evaluator = inference.load(job["model"], **options)
@@ -163,7 +167,7 @@ class SelfPlayWorker(GamesWorker):
 
 
 class ClusterGames:
-    """Games of all machines of a Ray cluster (a `GameSource`)."""
+    """Games played on all machines of a Ray cluster (a `GameSource`)."""
 
     def __init__(
         self,
@@ -175,7 +179,7 @@ class ClusterGames:
         threads: int | None = None,
         on_change: Callable[[str], None] = lambda _: None,
     ) -> None:
-        """`worker`: one of those here, whose job it is. Raises ClusterError."""
+        """`worker`: name of the worker class that `job` configures. Raises ClusterError."""
         self._folder = folder / WORKERS
         self._read: dict[Path, int] = {}
         self._finished: list[FinishedGame] = []

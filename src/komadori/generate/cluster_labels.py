@@ -1,7 +1,7 @@
-"""Labels on several machines: each worker reads the sources itself and writes whole segments.
+"""Relabelling on several machines: each worker reads the sources itself and writes whole segments.
 
-Segments are the same wherever they are made, and written whole or not at all, so one whose machine
-is lost is made again by another, and one that is made twice does no harm.
+Segments are deterministic and written atomically, so the segment of a lost worker is reassigned to
+another, and writing one twice is harmless.
 """
 
 from __future__ import annotations
@@ -27,16 +27,18 @@ from komadori.generate.segments import Chunk, Progress, read_segments, sources_c
 from komadori.records import Samples
 from komadori.usi.models import is_fake
 
-#: Segments that a machine holds: one under way, one that follows it.
+#: Segments assigned to a machine at a time: one in progress, one queued.
 AT_ONCE = 2
 
 
 @dataclass(frozen=True)
 class LabellerSpec:
-    """What `komadori generate relabel --by` names, with its settings; JSON by `asdict`.
+    """The labeller that `komadori generate relabel --by` names, with its settings.
 
-    by: a model, `alphabeta...`, `usi:COMMAND` or `python:MODULE:NAME`. playouts: of a network's
-    search, 0 for one visit. threads: engines at once, or the network's; 0: all cores.
+    by: a model, `alphabeta...`, `usi:COMMAND` or `python:MODULE:NAME`. playouts: per position, of
+    a search over the model; 0 for its raw policy and value. policy, engine, network: settings of
+    the policy, of `EngineSettings`, and of `inference.load`. threads: number of engines, or CPU
+    threads of the network; 0 for all cores.
     """
 
     by: str
@@ -48,10 +50,11 @@ class LabellerSpec:
 
     @classmethod
     def of_job(cls, job: Mapping[str, Any]) -> LabellerSpec:
+        """The inverse of `asdict`."""
         return cls(**{**job, "policy": PolicySettings(**job["policy"])})
 
     def make(self) -> Labeller:
-        """Raises LabelError and what making it raises."""
+        """Build the labeller. Raises LabelError, and the errors of loading the model or engine."""
         kind, _, rest = self.by.partition(":")
         if kind == "python":
             return FunctionLabeller(rest, self.policy)
@@ -72,10 +75,10 @@ class LabelWorker:
         spec = LabellerSpec.of_job(job["labeller"])
         self._labeller = LabellerSpec(**{**vars(spec), "threads": threads}).make()
         if self._labeller.card() != job["card"]:
-            raise ValueError(f"{spec.by}: another labeller here than on the head")
+            raise ValueError(f"{spec.by}: the labeller differs from the head's")
         self._sources = [Path(path) for path in job["sources"]]
         if sources_card(self._sources) != job["sources_card"]:
-            raise ValueError("other sources here than on the head")
+            raise ValueError("the sources differ from the head's")
         self._folder, self._size = Path(job["folder"]), int(job["segment_positions"])
         self._numbers: SimpleQueue[int] = SimpleQueue()
         self._at = 0
@@ -107,7 +110,7 @@ class LabelWorker:
                 return
             chunk = self._segment(number)
             if chunk is None:
-                raise ValueError(f"the sources have no segment {number} here")
+                raise ValueError(f"the sources have no segment {number}")
             under_way.append((number, chunk))
             yield chunk.samples
 
@@ -137,7 +140,7 @@ def relabel_on_cluster(
     on_change: Callable[[str], None] = lambda _: None,
     stop: Callable[[], bool] = bool,
 ) -> LabelCounts | None:
-    """As `relabel`, on all machines of a Ray cluster. `card`: the labeller's.
+    """As `relabel`, on all machines of a Ray cluster. `card`: that of the labeller.
 
     Raises ClusterError, FolderError, RecordError, OSError.
     """

@@ -12,13 +12,16 @@ from komadori.records import End, Winner
 if TYPE_CHECKING:
     from komadori.generate.folder import Facts
 
-#: Lengths of games are counted by so many plies.
+#: Bin width of the histogram of game lengths, in plies.
 LENGTH_STEP = 20
 
 
 @dataclass
 class Counts:
-    """Over the games of some segments; duplicates count as duplicates only."""
+    """Counts over the games of some segments.
+
+    A failed, duplicate or empty game is counted as such only; its nodes are always counted.
+    """
 
     is_full: bool = True
     games: int = 0
@@ -26,7 +29,7 @@ class Counts:
     failed: int = 0
     """Games dropped because an engine crashed, hung or made an illegal move."""
     empty: int = 0
-    """Games without a ply to train on."""
+    """Games without a sample."""
     plies: int = 0
     scored: int = 0
     differing: int = 0
@@ -35,7 +38,7 @@ class Counts:
     played_on: int = 0
     """Games without resignation in which the rule would have resigned."""
     wrongly_resigned: int = 0
-    """Those of them that the winner by the rule didn't win."""
+    """Those in which the resigning side didn't lose."""
     results: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
@@ -89,7 +92,7 @@ class Counts:
 
     @classmethod
     def from_json(cls, data: dict[str, Any]) -> Self:
-        """Raises KeyError, TypeError or ValueError for anything else."""
+        """The inverse of `to_json`. Raises KeyError, TypeError or ValueError if malformed."""
         text = data["digests"]
         return cls(
             is_full=bool(data["is_full"]),

@@ -1,14 +1,14 @@
 """A folder of generated games.
 
-    settings.json        what the games are made with, its fingerprint
-    000000.hcpe3.xz ...  segments: the games of so many numbers, in order, without duplicates
-    inner-000000.hcpe3.xz  positions inside that segment's searches, where asked for
-    000000.json ...      what is known of a segment's games; written last, it makes it count
-    000012.journal ...   finished games of segments that aren't full yet, as they ended
+    settings.json        the settings of the games and their fingerprint
+    000000.hcpe3.xz ...  segments: games by number, a fixed count each, without duplicates
+    inner-000000.hcpe3.xz  positions from inside that segment's searches, if enabled
+    000000.json ...      counts of a segment; written last, marks the segment as complete
+    000012.journal ...   finished games of incomplete segments, in the order they ended
 
-A finished game is in its journal at once, so a killed run loses the games in play alone. A journal
-lasts until its segment is full; where a run ends before, its games are in a segment file as well,
-which the next run replaces.
+A finished game is appended to its journal at once, so a killed run loses only the games in play. A
+journal is deleted when its segment is full. A run that ends earlier also writes its games to a
+segment file, which the next run replaces.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 import struct
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 import numpy as np
@@ -64,7 +64,10 @@ class Facts(Protocol):
 
 
 class FinishedGame(Protocol):
-    """A finished game as hcpe3; empty if it has no ply to train on."""
+    """A finished game as hcpe3; empty if it has no ply to train on.
+
+    inner: positions from inside its searches, as games of one ply in hcpe3.
+    """
 
     @property
     def facts(self) -> Facts: ...
@@ -101,7 +104,7 @@ class StoredFacts:
 
 @dataclass(frozen=True)
 class StoredGame:
-    """A finished game as a journal holds it."""
+    """A finished game as stored in a journal."""
 
     facts: StoredFacts
     hcpe3: bytes
@@ -179,7 +182,7 @@ class Journal:
         os.ftruncate(self._file, self._size)
 
     def append(self, game: FinishedGame) -> None:
-        """Append the games, all or (raising OSError) none."""
+        """Append a game, whole or (raising OSError) not at all."""
         frame = _frame(game)
         written = 0
         try:
@@ -219,22 +222,36 @@ def flatten(card: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return flat
 
 
-def differences(begun: Mapping[str, Any], asked: Mapping[str, Any]) -> list[str]:
-    """Which settings differ, as "NAME was A, is B"."""
-    old, new = (flatten(json.loads(json.dumps(card))) for card in (begun, asked))
-    return [
+def settings_conflict(
+    folder: Path, begun: Mapping[str, Any], given: Mapping[str, Any], ignore: Iterable[str] = ()
+) -> str:
+    """An error message that lists how the given settings differ from those the folder was begun
+    with; "" if they agree. Settings named in `ignore` (as "a.b" if nested) may differ.
+    """
+    old, new = (
+        # Settings called `..._share` in older folders are `..._fraction` today.
+        {re.sub("_share$", "_fraction", key): value for key, value in flatten(card).items()}
+        for card in (json.loads(json.dumps(begun)), json.loads(json.dumps(given)))
+    )
+    different = [
         f"{name} was {old.get(name)!r}, is {new.get(name)!r}"
-        for name in sorted(old.keys() | new.keys())
+        for name in sorted((old.keys() | new.keys()) - set(ignore))
         if old.get(name) != new.get(name)
     ]
+    if not different:
+        return ""
+    return (
+        f"{folder}: was begun with other settings: {'; '.join(different)}; "
+        "resume with those, or choose another folder"
+    )
 
 
 class GameFolder:
     """A run's access to a folder of games: a context manager that holds its lock."""
 
     def __init__(self, path: Path, card: Mapping[str, Any], segment_games: int = 1000) -> None:
-        """`card`: everything that games depend on, as JSON. Raises FolderError where the folder
-        was begun with another card, InUseError where another run writes there, OSError.
+        """`card`: everything that determines the games, as JSON. Raises FolderError if the folder
+        was begun with another card, InUseError if another run is writing to it, OSError.
         """
         self.path = path
         self._lock = RunLock(path)
@@ -244,7 +261,7 @@ class GameFolder:
             self._seen = PositionSet()
             self._journals: dict[int, Journal] = {}
             self._counts: dict[int, Counts] = {}
-            self._next = 0  # the first segment that isn't full
+            self._next = 0  # the first incomplete segment
             while (counts := read_counts(self._facts_path(self._next))) and counts.is_full:
                 self._counts[self._next] = counts
                 self._seen.add(_rows(counts.digests))
@@ -269,11 +286,8 @@ class GameFolder:
             write_text(path, json.dumps(about, indent=2) + "\n")
             return segment_games
         begun = read_settings(self.path)
-        if other := differences(begun["settings"], card):
-            raise FolderError(
-                f"{self.path}: was begun with other settings: {'; '.join(other)}; "
-                "resume with those, or choose another folder"
-            )
+        if conflict := settings_conflict(self.path, begun["settings"], card):
+            raise FolderError(conflict)
         return int(begun["segment_games"])
 
     def _open_journal(self, path: Path) -> None:
@@ -282,19 +296,14 @@ class GameFolder:
         except ValueError:
             return
         if number < self._next:
-            path.unlink()  # the run ended between the segment and this
+            path.unlink()  # the run ended between writing the segment and deleting its journal
         else:
             self._journals[number] = Journal(path)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     def close(self) -> None:
@@ -304,7 +313,7 @@ class GameFolder:
         self._journals.clear()
         self._lock.release()
 
-    # -- what is there
+    # -- queries
 
     @property
     def games(self) -> int:
@@ -338,7 +347,7 @@ class GameFolder:
         self._fill()
 
     def _fill(self) -> None:
-        # In their order, so that which of two duplicates is dropped depends on nothing else.
+        # In order of segments, so it is deterministic which of two duplicates is dropped.
         while (journal := self._journals.get(self._next)) and len(
             journal.numbers
         ) >= self.segment_games:
@@ -417,7 +426,7 @@ def read_settings(folder: Path) -> dict[str, Any]:
 
 
 def read_counts(path: Path) -> Counts | None:
-    """None if there is none. Raises FolderError if it is damaged."""
+    """Read the counts of a segment, None if it isn't complete. Raises FolderError if damaged."""
     try:
         return Counts.from_json(json.loads(path.read_text(encoding="utf-8")))
     except FileNotFoundError:

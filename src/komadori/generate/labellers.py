@@ -1,12 +1,11 @@
-"""Who gives positions new policies and values: a network, or a function of the user's.
+"""Labellers: compute new policies and values for positions, by a network or a user's function.
 
-Searches and engines: `search_labellers`.
+Labellers that search are in `search_labellers`.
 """
 
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import importlib
 import math
 from collections import deque
@@ -27,7 +26,7 @@ from komadori.inference.protocol import Floats
 from komadori.records import MATE_CP, Samples
 from komadori.rules import Board
 
-#: What the visits of a position add up to, but for rounding.
+#: Sum of the visits of a position, up to rounding.
 TOTAL_VISITS = 10_000
 
 #: The score of a mate.
@@ -35,19 +34,21 @@ MATE_SCORE = float(MATE_CP)
 
 
 class LabelError(ValueError):
-    """A labeller that can't be made, or an answer of its that can't be used."""
+    """A labeller can't be built, or returned an unusable answer."""
 
 
 class Stopped(Exception):  # noqa: N818
-    """The user asked for the end in the middle of a segment."""
+    """The run was stopped in the middle of a segment."""
 
 
 @dataclass(frozen=True)
 class Labels:
-    """New labels of N positions.
+    """New labels of N positions with M candidate moves in all.
 
-    count uint16 [N]: candidates of each; move16 uint16 [M], visits uint16 [M]: those, one row
-    after another. score_cp int32 [N]: the side to move's.
+    count    uint16 [N]  number of candidates per position
+    move16   uint16 [M]  the candidates, position by position
+    visits   uint16 [M]  their visits
+    score_cp int32 [N]   centipawns, side to move's view
     """
 
     count: NDArray[np.uint16]
@@ -60,19 +61,19 @@ Advance = Callable[[int], None]
 
 
 class Labeller(Protocol):
-    """Labels positions. Used by one thread."""
+    """Labels positions. Not thread-safe."""
 
-    #: Positions after which it pays to write a segment: a killed run loses that many at most.
+    #: Default number of positions per segment, the most that a killed run loses.
     segment_positions: int
 
     def card(self) -> dict[str, Any]:
-        """What tells its labels from others', as JSON."""
+        """Everything that determines the labels, as JSON."""
 
     def label(self, parts: Iterable[Samples], advance: Advance) -> Generator[Labels, None, None]:
-        """Labels of all rows of each part, part after part, which are asked for as they are needed.
-        The move of each row is among its candidates.
+        """Yield the labels of each part, in order; `parts` is consumed lazily.
 
-        `advance` is told of positions done, and may raise Stopped.
+        The move of each row is among its candidates. `advance` is called with the number of
+        positions just finished; it may raise Stopped.
         """
 
     def close(self) -> None: ...
@@ -80,11 +81,11 @@ class Labeller(Protocol):
 
 @dataclass(frozen=True)
 class PolicySettings:
-    """How a distribution over moves becomes candidates.
+    """How a policy becomes candidates.
 
-    temperature: of the network's softmax. least: share from which on a move is kept; the best one
-    and the one played always are. eval_coef: centipawns per unit of the value's logit, 0 for the
-    model's own.
+    temperature: softmax temperature of the network's policy.
+    least: moves with a smaller probability are dropped, except the best move and the move played.
+    eval_coef: centipawns per unit of the value's logit; 0 for the model's own.
     """
 
     temperature: float = 1.0
@@ -93,18 +94,18 @@ class PolicySettings:
 
     def __post_init__(self) -> None:
         if not (0 < self.temperature < math.inf and 0 <= self.least <= 1):
-            raise LabelError("the temperature is above 0, the least share in [0, 1]")
+            raise LabelError("temperature must be above 0, and least in [0, 1]")
         if not 0 <= self.eval_coef < math.inf:
-            raise LabelError("eval_coef is positive, or 0 for the model's own")
+            raise LabelError("eval_coef must be positive, or 0 for the model's own")
 
 
 class NetworkLabeller:
-    """A network at one visit: its policy over the legal moves and its value."""
+    """Labels with a network's raw policy over the legal moves and its value, without search."""
 
     segment_positions = 100_000
 
     def __init__(self, model: str, settings: PolicySettings, **options: Any) -> None:
-        """`options` go to `inference.load`. Raises what that raises."""
+        """`options` are passed to `inference.load`, whose errors are raised."""
         self._settings = settings
         self.evaluator = inference.load(model, **options)
         self._digest = model_digest(model)
@@ -138,7 +139,7 @@ class NetworkLabeller:
 
         number = 0
         try:
-            # A part's last batches are in the network while the next part's first ones are made.
+            # The first batches of a part are encoded while the last of the previous one run.
             for samples in parts:
                 part = _Part(samples, evaluator, self._settings)
                 waiting.append(part)
@@ -163,7 +164,7 @@ class NetworkLabeller:
 
 
 class _Part:
-    """Samples on their way through a network."""
+    """Samples being evaluated, batch by batch."""
 
     def __init__(self, samples: Samples, evaluator: Evaluator, settings: PolicySettings) -> None:
         self._samples, self._evaluator, self._settings = samples, evaluator, settings
@@ -189,7 +190,7 @@ class _Part:
         )
 
     def add(self, begin: int, end: int, policy: Floats, value: Floats) -> None:
-        """Outputs of the rows, which come in their order."""
+        """Add the outputs of rows begin to end - 1; calls come in row order."""
         self._values[begin:end] = value
         self._found.append(
             _core.policy_candidates(
@@ -209,17 +210,17 @@ class _Part:
             np.concatenate(column) for column in zip(*self._found, strict=True)
         )
         if not (np.isfinite(self._values).all() and (count > 0).all()):
-            raise inference.InferenceError("the network gave outputs that aren't numbers")
+            raise inference.InferenceError("the network's outputs contain NaN or infinity")
         score = np.rint(score_from_win_rate(self._values.astype(np.float64), coef))
         return Labels(count, move16, visits, score.astype(np.int32))
 
 
-#: The moves of a position with their shares (any scale), and its score.
+#: The weights of a position's moves (by move16, of any scale), and its score in centipawns.
 Opinion = tuple[Mapping[int, float], float]
 
 
 class EachPosition:
-    """A labeller that has an opinion of each position."""
+    """Base class of labellers that judge one position at a time."""
 
     segment_positions = 2_000
 
@@ -238,7 +239,7 @@ class EachPosition:
                 done += 1
                 advance(1)
         if done != n:
-            raise LabelError(f"{done} opinions of {n} positions")
+            raise LabelError(f"{done} of {n} positions were labelled")
         return Labels(
             np.array([len(moves) for moves in kept], np.uint16),
             np.array([move for moves in kept for move in moves], np.uint16),
@@ -247,28 +248,30 @@ class EachPosition:
         )
 
     def _checked(self, samples: Samples, row: int, opinion: Opinion) -> tuple[dict[int, int], int]:
-        """Visits of the moves, the one played among them, and the score."""
-        shares, score = opinion
+        """The visits of the moves, including the move played, and the clipped score."""
+        weights, score = opinion
         board = Board.from_hcp(samples.hcp[row].tobytes())
         legal = {move.move16 for move in board.legal_moves}
-        if not shares or not shares.keys() <= legal or not math.isfinite(score):
+        if not weights or not weights.keys() <= legal or not math.isfinite(score):
             raise LabelError(f"no usable answer in {board.sfen()}")
-        total = sum(shares.values())
-        if not 0 < total < math.inf or min(shares.values()) < 0:
-            raise LabelError(f"shares that aren't any in {board.sfen()}")
-        kept = {m: max(1, round(TOTAL_VISITS * s / total)) for m, s in shares.items()}
+        total = sum(weights.values())
+        if not 0 < total < math.inf or min(weights.values()) < 0:
+            raise LabelError(f"the weights of the moves are no distribution in {board.sfen()}")
+        kept = {m: max(1, round(TOTAL_VISITS * w / total)) for m, w in weights.items()}
         if played := int(samples.move16[row]):
             kept.setdefault(played, 1)
         return kept, round(max(-MATE_SCORE, min(MATE_SCORE, score)))
 
     def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
-        """Of each row, in any order."""
+        """Yield (row, opinion) for every row, in any order."""
         raise NotImplementedError
 
 
 def boards_of(samples: Samples, first: int = 0, end: int | None = None) -> Iterator[Board]:
-    """The rows' positions, each with the moves that led to it from the first row of its game: where
-    the rows are plies one after another, repetitions are known. The next one ends a board's use.
+    """Yield the rows' positions, each with the moves since the first row of its game if the rows
+    are consecutive plies, so that repetitions are detected.
+
+    A yielded board is valid until the next one: the same object is reused.
     """
     board: Board | None = None
     for row in range(first, len(samples) if end is None else end):
@@ -283,26 +286,26 @@ def boards_of(samples: Samples, first: int = 0, end: int | None = None) -> Itera
         yield board
 
 
-#: A function of the user's: positions (SFEN) to moves (USI) with shares, and the side to move's
+#: A user's function: positions (SFEN) to the weights of their moves (USI) and the side to move's
 #: win probability.
 Function = Callable[[Sequence[str]], Sequence[tuple[Mapping[str, float], float]]]
 
 
 class FunctionLabeller(EachPosition):
-    """A function `MODULE:NAME` of the user's, called with some positions at a time."""
+    """Labels with a user's function `MODULE:NAME`, called with up to 256 positions at a time."""
 
     segment_positions = 20_000
     BATCH = 256
 
     def __init__(self, name: str, settings: PolicySettings) -> None:
-        """Raises LabelError where there is no such function."""
+        """Raises LabelError if there is no such function."""
         module, _, attribute = name.partition(":")
         try:
             found = getattr(importlib.import_module(module), attribute)
         except (ImportError, AttributeError, ValueError) as error:
             raise LabelError(f"{name}: expected MODULE:FUNCTION ({error})") from error
         if not callable(found):
-            raise LabelError(f"{name} can't be called")
+            raise LabelError(f"{name} is not callable")
         self._function: Function = found
         self._name = name
         self._coef = settings.eval_coef or DLSHOGI_COEF
@@ -322,43 +325,38 @@ class FunctionLabeller(EachPosition):
             answers = self._function([board.sfen() for board in boards])
             if len(answers) != len(boards):
                 raise LabelError(
-                    f"{self._name} gave {len(answers)} answers to {len(boards)} positions"
+                    f"{self._name} returned {len(answers)} answers for {len(boards)} positions"
                 )
             for row, (board, (policy, win_rate)) in enumerate(
                 zip(boards, answers, strict=True), begin
             ):
                 if not 0 <= win_rate <= 1:
-                    raise LabelError(f"{self._name} gave a win rate of {win_rate}")
+                    raise LabelError(
+                        f"{self._name} returned a win rate of {win_rate}, not in [0, 1]"
+                    )
                 try:
-                    shares = {board.parse_usi(m).move16: float(s) for m, s in policy.items()}
+                    weights = {board.parse_usi(m).move16: float(w) for m, w in policy.items()}
                 except ValueError as error:
                     raise LabelError(f"{self._name}: {error} in {board.sfen()}") from error
-                most = max(shares.values(), default=0.0)
-                least = min(most, self._least * sum(shares.values()))
-                kept = {move: share for move, share in shares.items() if share >= least}
+                most = max(weights.values(), default=0.0)
+                least = min(most, self._least * sum(weights.values()))
+                kept = {move: weight for move, weight in weights.items() if weight >= least}
                 yield row, (kept, float(score_from_win_rate(win_rate, self._coef)))
 
     def close(self) -> None: ...
 
 
 def model_coef(model: str) -> float:
-    """The coefficient of a model's card, dlshogi's where it has none."""
+    """The `eval_coef` of a model's card; dlshogi's coefficient if it has none."""
     path = _model_path(model)
     coefficient = inference.card_of(path).get("eval_coef") if path else None
     return float(coefficient) if coefficient else DLSHOGI_COEF
 
 
 def model_digest(model: str) -> str:
-    """What tells a model from others: its content, or a fake's name."""
+    """Identify a model: 16 hexadecimal digits of its content's SHA-256, or the name of a fake."""
     path = _model_path(model)
-    if path is None:
-        return model
-    digest = hashlib.sha256()
-    files = sorted(path.glob("*")) if path.is_dir() else [path]
-    for file in files:
-        if file.is_file():
-            digest.update(file.read_bytes())
-    return digest.hexdigest()[:16]
+    return model if path is None else inference.digest(path)[:16]
 
 
 def _model_path(model: str) -> Path | None:

@@ -11,19 +11,16 @@ from komadori.arena.openings import TEXT_SUFFIXES, Opening, OpeningError, read_o
 from komadori.records import RecordError, read_games
 from komadori.rules import RulesError
 
-#: The whole game: where a game is left is drawn from it.
-_WHOLE_GAME = 1 << 16
-
 
 class Lines:
-    """The openings as the core takes them, and what tells them from others.
+    """Openings for the core, with their fingerprint.
 
-    A text file gives its lines as `arena.read_openings` reads them, a file of games all moves of
-    each. How many of a line's moves are played is the settings' `opening_plies`.
+    Each line of a text file, as read by `arena.read_openings`, and each game of a file of games is
+    an opening. `opening_plies` of the settings says how many of its moves are played.
     """
 
     def __init__(self, files: Iterable[Path | str] = ()) -> None:
-        """Raises OpeningError with file and line for an illegal opening."""
+        """Raises OpeningError that names file and line of an illegal opening."""
         self.core = _core.Openings()
         self.openings: list[Opening] = []
         self.files = [str(path) for path in files]
@@ -51,4 +48,4 @@ def _read(path: Path) -> list[Opening]:
         raise OpeningError(f"{path}: {error}") from error
     if not games:
         raise OpeningError(f"{path}: holds no game")
-    return [Opening(game.initial_sfen, tuple(game.usi_moves()[:_WHOLE_GAME])) for game in games]
+    return [Opening(game.initial_sfen, tuple(game.usi_moves())) for game in games]

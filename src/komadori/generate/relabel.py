@@ -1,63 +1,56 @@
-"""Positions of any files with new policies and values, as hcpe3 in segments.
+"""Relabel the positions of record files with new policies and values, into segments of hcpe3.
 
-    settings.json         what the labels depend on: the sources, the labeller
-    000000.hcpe3.xz ...   segments: the sources' games in their order, with new labels
-    000000.json ...       a segment's counts; written last, it makes the segment count
+    settings.json         everything that determines the labels: sources, labeller
+    000000.hcpe3.xz ...   segments: the games of the sources, in order, with new labels
+    000000.json ...       counts of a segment; written last, marks the segment as complete
 
-Games stay games, with their moves and results, so that training still splits by game. A run that
-was killed loses the segment under way.
+Games keep their moves and results, so training still splits by game. A killed run loses the
+segment in progress.
 """
 
 from __future__ import annotations
 
 import contextlib
-import json
-import lzma
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
-from komadori import atomic
 from komadori.generate.labellers import Labeller, Labels, Stopped
-from komadori.generate.segments import Chunk, Progress, SegmentFolder, read_segments
-from komadori.records import End, Samples
+from komadori.generate.segments import (
+    Chunk,
+    Progress,
+    SegmentCounts,
+    SegmentFolder,
+    read_segments,
+    write_counts,
+)
+from komadori.records import SampleMoves, Samples, sample_moves
+from komadori.records.files import atomic_writer
 
 SUFFIX = ".hcpe3.xz"
 
-#: Labels compress little, and compression must not slow down the network.
+#: Labels hardly compress, and compression must not slow down the network.
 XZ_PRESET = 0
-
-_END_BITS = {
-    End.SENNICHITE: 4,
-    End.PERPETUAL_CHECK: 4,
-    End.DECLARATION: 8,
-    End.IMPASSE: 8,
-    End.MAX_MOVES: 16,
-}
 
 
 @dataclass
-class LabelCounts:
-    """What a segment or a run has. agreeing: positions whose best move is the one played."""
+class LabelCounts(SegmentCounts):
+    """Counts of a segment or a run."""
 
     games: int = 0
     positions: int = 0
     candidates: int = 0
     agreeing: int = 0
+    """Positions whose best candidate is the move played."""
     skipped: int = 0
     """Games left out: without a result, damaged, or too long."""
 
-    def add(self, other: LabelCounts) -> None:
-        for name, value in asdict(other).items():
-            setattr(self, name, getattr(self, name) + value)
-
     def lines(self) -> list[str]:
-        """For people."""
+        """A summary as text."""
         positions = max(1, self.positions)
         return [
             f"{self.positions:,} positions of {self.games:,} games"
@@ -68,45 +61,10 @@ class LabelCounts:
 
 
 def to_hcpe3(samples: Samples, labels: Labels) -> bytes:
-    """The games with these labels, as the bytes of an hcpe3 file."""
-    n = len(samples)
-    is_first = np.ones(n, bool)
-    is_first[1:] = samples.game[1:] != samples.game[:-1]
-    plies = np.diff(np.append(np.flatnonzero(is_first), n))
-    size = 36 * is_first + 6 + 4 * labels.count.astype(np.int64)
-    begin = np.cumsum(size) - size
-    out = np.zeros(int(size.sum()), np.uint8)
-
-    head = np.zeros((len(plies), 36), np.uint8)
-    head[:, :32] = samples.hcp[is_first]
-    head[:, 32:34] = plies.astype("<u2").view(np.uint8).reshape(-1, 2)
-    head[:, 34] = _result_bytes(samples, is_first)
-    out[begin[is_first][:, None] + np.arange(36)] = head
-
-    row = np.empty((n, 3), "<u2")
-    row[:, 0] = samples.move16
-    row[:, 1] = np.clip(labels.score_cp, -32767, 32767).astype("<i2").view("<u2")
-    row[:, 2] = labels.count
-    at = begin + 36 * is_first
-    out[at[:, None] + np.arange(6)] = row.view(np.uint8).reshape(n, 6)
-
-    pairs = np.stack([labels.move16, labels.visits], 1).astype("<u2")
-    count = labels.count.astype(np.int64)
-    inner = np.arange(len(pairs)) - np.repeat(np.cumsum(count) - count, count)
-    place = np.repeat(at + 6, count) + 4 * inner
-    out[place[:, None] + np.arange(4)] = pairs.view(np.uint8).reshape(-1, 4)
-    return out.tobytes()
-
-
-def _result_bytes(samples: Samples, is_first: NDArray[np.bool_]) -> NDArray[np.uint8]:
-    result = samples.result[is_first]
-    black_to_move = (samples.hcp[is_first, 0] & 1) == 0
-    black_won = (result > 0.5) == black_to_move
-    byte = np.where(result == 0.5, 0, np.where(black_won, 1, 2)).astype(np.uint8)
-    ends = samples.end[is_first]
-    for end, bit in _END_BITS.items():
-        byte[ends == int(end)] |= bit
-    return byte
+    """The games with these labels, as the content of an hcpe3 file."""
+    score_cp = np.clip(labels.score_cp, -32767, 32767).astype(np.int16)
+    moves = SampleMoves.of_counts(labels.count, labels.move16, labels.visits, samples.move16)
+    return sample_moves.to_hcpe3(replace(samples, score_cp=score_cp), moves)
 
 
 def _counts(samples: Samples, labels: Labels, skipped: int) -> LabelCounts:
@@ -126,26 +84,23 @@ def _counts(samples: Samples, labels: Labels, skipped: int) -> LabelCounts:
 
 
 class LabelFolder(SegmentFolder[LabelCounts]):
-    """One run's hold on a folder of labels."""
+    """Exclusive access to a folder of labels."""
 
     counts_of = LabelCounts
 
     def write(self, segment: int, samples: Samples, labels: Labels, skipped: int) -> LabelCounts:
-        """Write a segment, then its counts, each whole or not at all."""
+        """Write a segment, then its counts, each atomically."""
         return write_segment(self.path, segment, samples, labels, skipped)
 
 
 def write_segment(
     folder: Path, segment: int, samples: Samples, labels: Labels, skipped: int
 ) -> LabelCounts:
-    """The segment's file, then its counts, each whole or not at all."""
-    with (
-        atomic.atomic_writer(folder / f"{segment:06}{SUFFIX}") as raw,
-        lzma.open(raw, "wb", preset=XZ_PRESET) as file,
-    ):
+    """Write a segment, then its counts, each atomically."""
+    with atomic_writer(folder / f"{segment:06}{SUFFIX}", XZ_PRESET) as file:
         file.write(to_hcpe3(samples, labels))
     counts = _counts(samples, labels, skipped)
-    atomic.write_text(folder / f"{segment:06}.json", json.dumps(asdict(counts)) + "\n")
+    write_counts(folder, segment, counts)
     return counts
 
 
@@ -158,10 +113,11 @@ def relabel(
     on_progress: Callable[[Progress], None] = lambda _: None,
     stop: Callable[[], bool] = bool,
 ) -> LabelCounts | None:
-    """Label all games of the sources that the folder lacks; the counts of all, None if stopped.
+    """Label the games of the sources that are missing in the folder.
 
-    `segment_positions` (0: the labeller's own) must be that of the folder's earlier runs. Raises
-    LabelError, InferenceError, EngineError, RecordError, OSError.
+    segment_positions: 0 for the labeller's own; must equal that of the folder's earlier runs.
+    Returns the counts of all segments, or None if stopped. Raises LabelError, InferenceError,
+    EngineError, RecordError, OSError.
     """
     total = LabelCounts()
     done = resumed = 0
@@ -178,7 +134,7 @@ def relabel(
     todo: deque[tuple[int, Chunk]] = deque()
 
     def missing(chunks: Iterator[Chunk]) -> Iterator[Samples]:
-        """Those that the folder lacks, one read ahead."""
+        """Yield the samples of missing segments, reading one chunk ahead."""
         nonlocal resumed, read
         ahead = reader.submit(next, chunks, None)
         number = 0
@@ -198,7 +154,7 @@ def relabel(
         finally:
             ahead.cancel()
 
-    # Reading ahead and writing behind, so that the labeller never waits for either.
+    # Reads ahead and writes in the background, so the labeller waits for neither.
     written: deque[Future[LabelCounts]] = deque()
     with ThreadPoolExecutor(1) as reader, ThreadPoolExecutor(1) as writer:
         parts = missing(read_segments(sources, size))

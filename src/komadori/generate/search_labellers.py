@@ -1,4 +1,4 @@
-"""Searches and engines that give positions new policies and values, many positions at once."""
+"""Labellers that search: PUCT over a network, the alpha-beta search, USI engines."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from komadori import inference
-from komadori.encoding import score_from_win_rate
+from komadori.encoding import score_from_win_rate, softmax
 from komadori.generate.labellers import (
     MATE_SCORE,
     EachPosition,
@@ -29,31 +29,31 @@ from komadori.generate.labellers import (
 from komadori.records import Samples
 from komadori.rules import Board
 
-#: MiB of the tree that all positions of a search share.
+#: MiB of the tree, shared by all positions searched at once.
 TREE_MB = 512
-#: Positions searched at once for each row that may be in the network.
+#: Positions searched at once per row of the network's batches in flight.
 ROOTS_PER_ROW = 2
-#: Rows that an engine gets at a time, at least: whole games.
+#: Fewest rows per task of an engine; a task is made of whole games.
 TASK_ROWS = 64
-#: Searches of a task that an engine may fail in, each time begun anew.
+#: Attempts per task; a failed engine is restarted before the next.
 ATTEMPTS = 3
 #: Seconds without an answer after which a USI engine counts as hung.
 PATIENCE_S = 600.0
 
 
 class SearchLabeller(EachPosition):
-    """The tree search with a network: visits and the value of the root after so many playouts.
+    """Labels with the root visits and the root value of a PUCT search of `playouts` playouts.
 
-    Hundreds of positions are searched at once, their leaves share the network's batches.
+    Hundreds of positions are searched at once; their leaves share the network's batches.
     """
 
     def __init__(self, model: str, playouts: int, settings: PolicySettings, **options: Any) -> None:
-        """`options` go to `inference.load`. Raises what that raises."""
+        """`options` are passed to `inference.load`, whose errors are raised."""
         from komadori.search import PuctOptions
         from komadori.search.many import Effort, ManySearch
 
         if playouts < 1:
-            raise LabelError("playouts are at least 1")
+            raise LabelError("playouts must be at least 1")
         self._playouts = playouts
         self._coef = settings.eval_coef or model_coef(model)
         self._digest = model_digest(model)
@@ -78,18 +78,18 @@ class SearchLabeller(EachPosition):
             if found.declares:
                 yield row, ({int(samples.move16[row]): 1.0}, MATE_SCORE)
                 continue
-            shares = {line.pv[0].move16: float(line.visits) for line in found.lines if line.visits}
+            visits = {line.pv[0].move16: float(line.visits) for line in found.lines if line.visits}
             best = found.lines[0] if found.lines else None
             if best is None:
-                raise LabelError(f"nothing to search in row {row}")
+                raise LabelError(f"row {row} has no legal move to search")
             if best.mate_plies is not None:
-                # A mate found beside the tree, or proven: what else was visited says nothing.
+                # A mating move is the only label; visits of other moves carry no information.
                 won = best.mate_plies > 0
-                shares = {best.pv[0].move16: 1.0} if won or not shares else shares
+                visits = {best.pv[0].move16: 1.0} if won or not visits else visits
                 score = MATE_SCORE if won else -MATE_SCORE
             else:
                 score = float(score_from_win_rate(best.win_rate, self._coef))
-            yield row, (shares or {best.pv[0].move16: 1.0}, score)
+            yield row, (visits or {best.pv[0].move16: 1.0}, score)
 
     def close(self) -> None:
         self.evaluator.close()
@@ -97,8 +97,11 @@ class SearchLabeller(EachPosition):
 
 @dataclass(frozen=True)
 class EngineSettings:
-    """What an engine is asked for. score_temperature: centipawns by which a move's share falls to
-    1 / e; of its `multipv` best moves."""
+    """Limits of an engine's searches, and how its scores become a policy.
+
+    nodes, depth: one of them. multipv: number of moves with a score. score_temperature:
+    temperature of the softmax over their scores, in centipawns.
+    """
 
     nodes: int | None = None
     depth: int | None = None
@@ -107,22 +110,22 @@ class EngineSettings:
 
     def __post_init__(self) -> None:
         if (self.nodes is None) == (self.depth is None):
-            raise LabelError("an engine needs nodes or a depth, one of them")
+            raise LabelError("an engine needs either nodes or depth")
         if not 0 < self.score_temperature < math.inf or self.multipv < 1:
-            raise LabelError("multipv is at least 1, the temperature of scores above 0")
+            raise LabelError("multipv must be at least 1, and score_temperature above 0")
 
 
 class EngineLabeller(EachPosition):
-    """An alpha-beta engine, built in (`alphabeta`) or over USI (`usi:COMMAND`): a softmax over the
-    scores of its best moves, and the best score.
+    """Labels with an alpha-beta engine, built in (`alphabeta`) or over USI (`usi:COMMAND`): the
+    softmax over the scores of its best moves, and the best score.
 
-    Several of it work at once, each on whole games; it forgets all before each task, so that what
-    it finds depends on neither their number nor chance.
+    Several engines work in parallel, each on whole games. Their hash tables are cleared before
+    each task, so the labels don't depend on the number of engines or on timing.
     """
 
     def __init__(self, spec: str, settings: EngineSettings, count: int = 0) -> None:
-        """`count`: engines at once, processes of a USI engine; 0: as many as cores. Raises
-        LabelError and what making the engine raises."""
+        """`count`: number of engines (processes, for a USI engine); 0 for one per core. Raises
+        LabelError, and the errors of starting the engine."""
         from komadori.players import PlayerSpec, fingerprint
 
         parsed = PlayerSpec.parse(spec)
@@ -149,7 +152,7 @@ class EngineLabeller(EachPosition):
 
     def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
         ended = threading.Event()
-        width = self._settings.score_temperature
+        temperature = self._settings.score_temperature
         with ThreadPoolExecutor(self._count) as pool:
             waiting: deque[tuple[int, Future[list[dict[int, float]]]]] = deque(
                 (first, pool.submit(self._task, samples, first, end, ended))
@@ -162,9 +165,9 @@ class EngineLabeller(EachPosition):
                         if 0 in scored:
                             yield row, ({int(samples.move16[row]): 1.0}, scored[0])
                             continue
-                        best = max(scored.values())
-                        shares = {m: math.exp((s - best) / width) for m, s in scored.items()}
-                        yield row, (shares, best)
+                        policy = softmax(list(scored.values()), temperature).tolist()
+                        moves = dict(zip(scored, policy, strict=True))
+                        yield row, (moves, max(scored.values()))
             finally:
                 ended.set()
                 pool.shutdown(cancel_futures=True)
@@ -172,7 +175,7 @@ class EngineLabeller(EachPosition):
     def _task(
         self, samples: Samples, first: int, end: int, ended: threading.Event
     ) -> list[dict[int, float]]:
-        """The moves with their scores of some rows."""
+        """The scores of the moves of rows first to end - 1, restarting the engine on errors."""
         from komadori.usi.client import EngineError
 
         engine = self._free.get()
@@ -198,7 +201,7 @@ class EngineLabeller(EachPosition):
                 return []
             scored = engine(board)
             if not scored:
-                raise LabelError(f"the engine gave no move with a score in {board.sfen()}")
+                raise LabelError(f"the engine returned no move with a score in {board.sfen()}")
             found.append(scored)
         return found
 
@@ -208,7 +211,7 @@ class EngineLabeller(EachPosition):
 
 
 def _tasks(samples: Samples) -> list[tuple[int, int]]:
-    """Rows of whole games, first and end, at least `TASK_ROWS` of each but the last."""
+    """Split the rows by game into ranges (first, end) of at least `TASK_ROWS`, except the last."""
     starts = np.flatnonzero(np.diff(samples.game)) + 1
     tasks: list[tuple[int, int]] = []
     first = 0
@@ -220,14 +223,17 @@ def _tasks(samples: Samples) -> list[tuple[int, int]]:
 
 
 class _Lines(Protocol):
-    """Moves (move16) with scores in centipawns; move 0 where the engine gives up or declares."""
+    """Maps a position to the scores of its best moves: move16 to centipawns, side to move's view.
+
+    The only key is 0 if the engine resigns or declares a win.
+    """
 
     def __call__(self, board: Board) -> dict[int, float]: ...
 
     def new_game(self) -> None: ...
 
     def restart(self) -> None:
-        """After an error."""
+        """Restart the engine after an error."""
 
     def close(self) -> None: ...
 
@@ -240,7 +246,7 @@ def _builtin(spec: Any, settings: EngineSettings, count: int) -> list[_Lines]:
     evaluation = own.pop("Eval", own.pop("eval", "nnue"))
     weights = own.pop("EvalFile", own.pop("weights", None))
     if own:
-        raise LabelError(f"alphabeta: only Eval and EvalFile are known here, not {[*own]}")
+        raise LabelError(f"alphabeta: Eval and EvalFile are the only options here, not {[*own]}")
     options = AlphaBetaOptions(threads=1, multipv=settings.multipv, hash_mb=16)
     limits = core.Limits()
     limits.nodes, limits.depth = settings.nodes or 0, settings.depth or 0

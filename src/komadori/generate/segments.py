@@ -1,8 +1,8 @@
-"""Sources read in segments, and the folder that gets something new for each of them.
+"""Read record files in segments, and write one output segment per input segment to a folder.
 
-settings.json     what the segments depend on
-000000.* ...      segments, in the sources' order
-000000.json ...   a segment's counts; written last, it makes the segment count
+settings.json     everything that determines the segments
+000000.* ...      segments, in the order of the sources
+000000.json ...   counts of a segment; written last, marks the segment as complete
 """
 
 from __future__ import annotations
@@ -10,15 +10,15 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from types import TracebackType
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import numpy as np
 
 from komadori import atomic
-from komadori.generate.folder import FolderError, differences
+from komadori._core.records import HCPE3_MAX_PLIES
+from komadori.generate.folder import FolderError, settings_conflict
 from komadori.records import Game, GameReader, SampleReader, Samples, Winner
 from komadori.records.formats import guess_format
 from komadori.records.samples import samples_of
@@ -31,16 +31,25 @@ FORMAT_VERSION = 1
 #: Games read at a time.
 GAMES_AT_ONCE = 256
 
-#: Longer games don't fit into hcpe3.
-MAX_PLIES = 513
 
-#: Counts of a segment, a dataclass.
-C = TypeVar("C")
+@dataclass
+class SegmentCounts:
+    """Base class of a segment's counts: dataclasses of integers."""
+
+    def add(self, other: Self) -> None:
+        for one in fields(self):
+            setattr(self, one.name, getattr(self, one.name) + getattr(other, one.name))
+
+
+C = TypeVar("C", bound=SegmentCounts)
 
 
 @dataclass(frozen=True)
 class Chunk:
-    """Whole games on their way: rows of Samples, and how far the sources are read (0 to 1)."""
+    """Samples of whole games.
+
+    skipped: games left out before these. read: fraction of the sources read so far, 0 to 1.
+    """
 
     samples: Samples
     skipped: int
@@ -48,19 +57,20 @@ class Chunk:
 
 
 def read_chunks(sources: Sequence[Path]) -> Iterator[Chunk]:
-    """The games of all files, some at a time, every ply with the move played. `game` is distinct.
+    """Yield the games of all files, some at a time: every ply, labelled with the move played.
 
-    Raises RecordError for a file of no known format, OSError.
+    `samples.game` is unique over all files. Raises RecordError for a file of no known format,
+    OSError.
     """
     sizes = [max(1, path.stat().st_size) for path in sources]
     games = 0
     for number, path in enumerate(sources):
         done = sum(sizes[:number])
-        for samples, skipped, share in _read_file(path):
+        for samples, skipped, fraction in _read_file(path):
             if len(samples):
                 samples.game += games - int(samples.game[0])
                 games = int(samples.game[-1]) + 1
-            yield Chunk(samples, skipped, (done + share * sizes[number]) / sum(sizes))
+            yield Chunk(samples, skipped, (done + fraction * sizes[number]) / sum(sizes))
 
 
 def _read_file(path: Path) -> Iterator[tuple[Samples, int, float]]:
@@ -90,7 +100,7 @@ def _read_file(path: Path) -> Iterator[tuple[Samples, int, float]]:
         samples = Samples.concatenate([waiting, samples]) if waiting else samples
         damaged = sum(one.count for one in positions.skipped) - known
         known += damaged
-        last = int(np.searchsorted(samples.game, samples.game[-1]))  # the last game may go on
+        last = int(np.searchsorted(samples.game, samples.game[-1]))  # may continue in the next
         waiting = samples.take(slice(last, None))
         yield (*_usable(samples.take(slice(0, last)), damaged), positions.offset / positions.size)
     if waiting is not None:
@@ -98,21 +108,21 @@ def _read_file(path: Path) -> Iterator[tuple[Samples, int, float]]:
 
 
 def _usable(samples: Samples, skipped: int) -> tuple[Samples, int]:
-    """The rows of games that have a move everywhere and fit into a record."""
+    """Drop games that lack a move or are too long for hcpe3; also returns the number skipped."""
     _, first, count = np.unique(samples.game, return_index=True, return_counts=True)
     if not len(count):
         return samples, skipped
     moves = np.add.reduceat((samples.move16 == 0).astype(np.int64), first)
-    bad = (count > MAX_PLIES) | (moves > 0)
+    bad = (count > HCPE3_MAX_PLIES) | (moves > 0)
     if not bad.any():
         return samples, skipped
     return samples.take(~np.repeat(bad, count)), skipped + int(bad.sum())
 
 
 def _rows_of(games: Iterable[Game]) -> tuple[Samples, int]:
-    """All plies of the games with the moves played, and how many games had to be left out."""
+    """All plies of the games with the moves played, and the number of games left out."""
     plain = [replace(game, candidates=None) for game in games]
-    fit = [g for g in plain if g.winner != Winner.UNKNOWN and 0 < len(g) <= MAX_PLIES]
+    fit = [g for g in plain if g.winner != Winner.UNKNOWN and 0 < len(g) <= HCPE3_MAX_PLIES]
     skipped = len(plain) - len(fit)
     try:
         samples = samples_of(fit)
@@ -130,7 +140,7 @@ def _rows_of(games: Iterable[Game]) -> tuple[Samples, int]:
 
 
 def sources_card(sources: Sequence[Path]) -> list[list[Any]]:
-    """Name, size and the digest of the first MiB of each file."""
+    """Identify the sources: name, size and digest of the first MiB of each file."""
     card: list[list[Any]] = []
     for path in sources:
         with path.open("rb") as file:
@@ -140,13 +150,13 @@ def sources_card(sources: Sequence[Path]) -> list[list[Any]]:
 
 
 class SegmentFolder(Generic[C]):
-    """One run's hold on a folder of segments. A context manager: it is locked until the end."""
+    """Exclusive access to a folder of segments: a context manager that holds its lock."""
 
-    #: Makes counts of what their JSON holds.
+    #: Builds counts from the keys of their JSON object.
     counts_of: ClassVar[Callable[..., Any]]
 
     def __init__(self, path: Path, card: dict[str, Any]) -> None:
-        """Raises FolderError where the folder was begun with another card, InUseError, OSError."""
+        """Raises FolderError if the folder was begun with another card, InUseError, OSError."""
         self.path = path
         self._lock = RunLock(path).acquire()
         try:
@@ -168,25 +178,17 @@ class SegmentFolder(Generic[C]):
             old = begun["settings"]
         except (ValueError, KeyError, TypeError) as error:
             raise FolderError(f"{settings}: damaged: {error!r}") from error
-        if other := differences(old, card):
-            raise FolderError(
-                f"{self.path}: was begun with other settings: {'; '.join(other)}; "
-                "resume with those, or choose another folder"
-            )
+        if conflict := settings_conflict(self.path, old, card):
+            raise FolderError(conflict)
 
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self._lock.release()
 
     def counts(self, segment: int) -> C | None:
-        """Of a segment that is there; None where it isn't. Raises FolderError."""
+        """The counts of a segment, None if it isn't complete. Raises FolderError if damaged."""
         path = self.path / f"{segment:06}.json"
         try:
             counts: C = type(self).counts_of(**json.loads(path.read_text(encoding="utf-8")))
@@ -197,18 +199,24 @@ class SegmentFolder(Generic[C]):
         return counts
 
 
+def write_counts(folder: Path, segment: int, counts: SegmentCounts) -> None:
+    """Write the counts of a segment, which marks it as complete."""
+    atomic.write_text(folder / f"{segment:06}.json", json.dumps(asdict(counts)) + "\n")
+
+
 @dataclass(frozen=True)
 class Progress:
-    """How far a run is. read: share of the sources, the segment under way included."""
+    """Progress of a run."""
 
     positions: int
     resumed: int
-    """Positions of segments that were there."""
+    """Positions of segments written by earlier runs."""
     read: float
+    """Fraction of the sources read, including the segment in progress."""
 
 
 def read_segments(sources: Sequence[Path], size: int) -> Iterator[Chunk]:
-    """Whole games, at least `size` positions at a time but for the last."""
+    """Yield whole games, at least `size` positions at a time except in the last chunk."""
     waiting: list[Chunk] = []
     for chunk in read_chunks(sources):
         waiting.append(chunk)
@@ -219,7 +227,7 @@ def read_segments(sources: Sequence[Path], size: int) -> Iterator[Chunk]:
 
 
 def _cut(waiting: list[Chunk], size: int) -> Iterator[Chunk]:
-    """Segments of what waits; less than one stays."""
+    """Cut full segments off the chunks waiting; the remainder stays in `waiting`."""
     while True:
         whole = _joined(waiting)
         rows = whole.samples

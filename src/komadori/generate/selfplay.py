@@ -1,8 +1,7 @@
-"""Self-play: hundreds of games at once over one evaluator.
+"""Self-play: hundreds of games at once with one evaluator.
 
-Each game has a tree of its own and one leaf in a batch at most, so that no playout has to guess
-what another will find. The pipeline is that of every other search; the source of its rows is
-here.
+Each game has its own tree and at most one leaf in flight, so no virtual loss is needed. Batches
+run through `search.pipeline`, as in every tree search; `SelfPlayGames` is its source of rows.
 """
 
 from __future__ import annotations
@@ -28,14 +27,14 @@ from komadori.search.pipeline import Pipeline
 from komadori.search.puct import invalid_outputs
 from komadori.usi.models import is_fake
 
-#: Games at once for each row that may be in the network: others are collected meanwhile.
+#: Games at once per row of the batches in flight: half are evaluated while others are collected.
 GAMES_PER_ROW = 2
-#: MiB of the mate search, which all games share.
+#: MiB of the mate search, shared by all games.
 MATE_MEMORY_MB = 16
 
 
 def selfplay_card(settings: SelfPlaySettings, lines: Lines, model: str) -> dict[str, Any]:
-    """What a folder of self-play games depends on. model: the network's digest."""
+    """Everything that determines a folder of self-play games. model: digest of the network."""
     return {
         "kind": "selfplay",
         **asdict(settings),
@@ -45,14 +44,14 @@ def selfplay_card(settings: SelfPlaySettings, lines: Lines, model: str) -> dict[
 
 
 def model_digest(model: str) -> str:
-    """What tells a model from others; a fake's name is its own."""
+    """Identify a model: the SHA-256 of its file, or the name of a fake."""
     return model if is_fake(model) else str(inference.digest(Path(model)))
 
 
 class SelfPlayGames:
-    """Plays numbered games against itself (a `GameSource`, and the `Source` of its pipeline).
+    """Plays numbered self-play games (a `GameSource`, and the `Source` of its own pipeline).
 
-    Used by one thread: the games are played inside `take`.
+    Not thread-safe; the games are played inside `take`.
     """
 
     def __init__(
@@ -62,13 +61,13 @@ class SelfPlayGames:
         openings: Sequence[Opening] = (),
         games_at_once: int | None = None,
     ) -> None:
-        """`games_at_once`: twice the rows of all slots where None."""
+        """`games_at_once`: None for twice the rows of all slots."""
         rows = evaluator.slots * evaluator.max_batch
         self.games_at_once = games_at_once or GAMES_PER_ROW * rows
         self.playouts = 0
-        """Of all games so far."""
+        """Playouts of all games so far."""
         self.evaluated = 0
-        """Those of them that the network was asked about."""
+        """Playouts that were evaluated by the network; the others ended in terminal nodes."""
         self._evaluator, self._settings, self._openings = evaluator, settings, openings
         self._mates = MateSolver(MATE_MEMORY_MB)
         self._numbers: deque[int] = deque()
@@ -90,7 +89,7 @@ class SelfPlayGames:
         return len(self._numbers) + self._playing
 
     def take(self, timeout_ms: int) -> Sequence[FinishedGame]:
-        """Play for so long; the games that have ended. Raises InferenceError."""
+        """Play for `timeout_ms` and return the finished games. Raises InferenceError."""
         end = time.monotonic() + timeout_ms / 1000
         try:
             while timeout_ms and self.waiting:
@@ -105,7 +104,7 @@ class SelfPlayGames:
         return finished
 
     def pause(self) -> None:
-        """Wait for what is in the network; `take` plays on."""
+        """Wait for the batches in flight; `take` resumes."""
         while self._pipeline.take():
             pass
 
@@ -167,7 +166,7 @@ class SelfPlayGames:
 
 
 def _rows(evaluator: Evaluator, slot: int) -> list[Batch]:
-    """A batch of one row for each row of the slot's inputs."""
+    """One-row batches over the rows of the slot's inputs."""
     inputs = evaluator.inputs(slot)
     return [
         Batch([array[row : row + 1] for array in inputs], evaluator.features, evaluator.labels)

@@ -1,4 +1,4 @@
-"""One self-play game: its position, its tree, its record."""
+"""A self-play game: position, tree, record."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from komadori.rules import BLACK, DECLARATION_POINTS, Board, Move, Repetition
 from komadori.search.options import PuctOptions
 from komadori.search.puct import tree_options
 
-#: Scores of win rates are kept below those of mates.
+#: Largest score of a win rate, below the score of a mate.
 SCORE_LIMIT_CP = MATE_CP - 1
 
 
 class SelfPlayGame:
-    """A game that asks for one leaf at a time.
+    """A game that collects one leaf at a time.
 
-    It depends on the settings, its number, the openings and the network's answers alone.
+    Deterministic given the settings, its number, the openings and the network.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class SelfPlayGame:
         mates: MateSolver,
         tree: Tree | None = None,
     ) -> None:
-        """`mates`: shared with other games, one solve at a time. `tree`: one that is free."""
+        """`mates`: shared by all games. `tree`: reused from a finished game; None for a new one."""
         self.number = number
         self.playouts = 0
         self.finished: StoredGame | None = None
@@ -51,16 +51,16 @@ class SelfPlayGame:
             self.tree.add_root()
         self._board = self._opening(openings)
         self._start = len(self._board.moves)
-        self._plies_on = bool(self._rng.random() < settings.play_on_share)
+        self._plies_on = bool(self._rng.random() < settings.play_on_fraction)
         self._foreseen: Winner | None = None
-        self._low = [0, 0]  # own moves in a row below the threshold, by side
+        self._low = [0, 0]  # consecutive moves below the resign threshold, by side
         self._scores: list[int] = []
         self._choices: list[Choice | None] = []
         self._root: RootSearch | None = None
         self._next_position()
 
     def collect(self, batch: Batch) -> bool:
-        """Put a leaf into an empty batch of one row; False where the game is over instead."""
+        """Put a leaf into an empty one-row batch; False if the game ended instead."""
         tree = self.tree
         while self.finished is None:
             root = self._root
@@ -75,7 +75,7 @@ class SelfPlayGame:
                 return True
             ended = tree.playouts() - before
             self.playouts += ended
-            if not ended and not first and not tree.root_solved(0):  # no room for more
+            if not ended and not first and not tree.root_solved(0):  # the tree is full
                 self._play(root.choose())
         return False
 
@@ -83,7 +83,7 @@ class SelfPlayGame:
 
     def _opening(self, openings: Sequence[Opening]) -> Board:
         rng, settings = self._rng, self._settings
-        if not openings or rng.random() >= settings.opening_share:
+        if not openings or rng.random() >= settings.opening_fraction:
             return Board()
         opening = openings[int(rng.integers(len(openings)))]
         board = Board(opening.sfen)
@@ -96,7 +96,7 @@ class SelfPlayGame:
         return board
 
     def _next_position(self) -> None:
-        """Prepare the search of the position, or end the game where the rules or a mate do."""
+        """Set up the search of the position, or end the game by rule or by a mate found."""
         while True:
             if end := self._end():
                 self._finish(*end)
@@ -104,7 +104,7 @@ class SelfPlayGame:
             moves = self._board.legal_moves
             if len(moves) > 1:
                 break
-            # A forced move is made without a search and not learnt.
+            # A forced move is played without a search and gives no training sample.
             self._push(next(iter(moves)), None)
         if not self._settings.reuse_tree:
             self.tree.clear()
@@ -175,9 +175,9 @@ class SelfPlayGame:
         start = self._board.copy()
         while start.moves:
             start.pop()
-        learnt = [choice for choice in self._choices if choice is not None and choice.candidates]
+        scored = [choice for choice in self._choices if choice is not None and choice.candidates]
         data = b""
-        if learnt:
+        if scored:
             game = Game.from_usi(
                 usi,
                 sfen=start.sfen(),
@@ -198,9 +198,9 @@ class SelfPlayGame:
             end=end,
             foreseen=Winner.UNKNOWN if self._foreseen is None else self._foreseen,
             plies=len(usi),
-            scored=len(learnt),
-            differing=sum(choice.move16 != choice.best16 for choice in learnt),
-            with_candidates=sum(len(choice.candidates) > 1 for choice in learnt),
+            scored=len(scored),
+            differing=sum(choice.move16 != choice.best16 for choice in scored),
+            with_candidates=sum(len(choice.candidates) > 1 for choice in scored),
             nodes=self.playouts,
         )
         self.finished = StoredGame(facts, data, b"")

@@ -1,4 +1,9 @@
-"""Root policies of self-play: which move a playout begins with, what is played, what is learnt."""
+"""Root searches of self-play: choose playouts' first moves, the move to play, the policy target.
+
+`NoisyRoot`: AlphaZero (arXiv 1712.01815) with the policy target pruning of KataGo (arXiv
+1902.10565). `GumbelRoot`: Gumbel AlphaZero (Danihelka et al., "Policy improvement by planning with
+Gumbel", ICLR 2022).
+"""
 
 from __future__ import annotations
 
@@ -11,35 +16,39 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core.tree import Proof, RootMove, Tree
+from komadori.encoding import softmax
 from komadori.generate.selfplay_settings import SelfPlaySettings
 from komadori.search.options import PuctOptions
 
-#: Visits that a ply's candidates have together in hcpe3, at most about.
+#: Approximate sum of the visits of a ply's candidates in hcpe3.
 CANDIDATE_VISITS = 1000
 
 
 @dataclass(frozen=True)
 class Choice:
-    """What a search at the root came to."""
+    """The result of a root search."""
 
     move16: int
+    """The move to play."""
     best16: int
-    """The move that it likes best; `move16` may be another, for variety."""
+    """The best move; `move16` may be another one, drawn for variety."""
     win_rate: float
-    """Of the side to move."""
+    """The side to move's, in [0, 1]."""
     candidates: tuple[tuple[int, int], ...] = ()
-    """(move16, visits) to learn from, the most visited first; none where the ply isn't learnt."""
+    """The policy target as (move16, visits), most visited first; empty if the ply gives no
+    sample."""
 
 
 class RootSearch(Protocol):
-    """One search of a game's position."""
+    """The search of one position of a game."""
 
     def next_move(self) -> int | None:
-        """The move16 that the next playout begins with, 0 for any; None: the search is over."""
+        """The first move (move16) of the next playout, 0 to let PUCT choose; None if the search
+        is over."""
         ...
 
     def choose(self) -> Choice:
-        """Precondition: the root has been evaluated."""
+        """The result of the search. Precondition: the root has been evaluated."""
         ...
 
 
@@ -50,15 +59,15 @@ def make_root(
     rng: np.random.Generator,
     ply: int,
 ) -> RootSearch:
-    """The search of the position at the tree's root 0 after so many plies of the game."""
-    is_full = bool(rng.random() < settings.full_share)
+    """Start the search of the tree's root 0. ply: number of moves made in the game so far."""
+    is_full = bool(rng.random() < settings.full_fraction)
     if settings.root == "gumbel":
         return GumbelRoot(tree, settings, rng, ply, is_full)
     return NoisyRoot(tree, settings, options, rng, ply, is_full)
 
 
 class NoisyRoot:
-    """AlphaZero's: noise on the root's priors of a full search, moves drawn by visits."""
+    """AlphaZero's root: Dirichlet noise on the priors of full searches, moves drawn by visits."""
 
     def __init__(
         self,
@@ -73,7 +82,7 @@ class NoisyRoot:
         self._rng, self._ply, self._is_full = rng, ply, is_full
         self._target = settings.playouts if is_full else settings.fast_playouts
         self._priors: dict[int, float] | None = None
-        """Without noise."""
+        """The priors without noise."""
 
     def next_move(self) -> int | None:
         visits = self._tree.root_visits(0)
@@ -84,12 +93,12 @@ class NoisyRoot:
     def _add_noise(self) -> None:
         moves = self._tree.root_moves(0)
         self._priors = {m.move16: m.prior for m in moves}
-        share = self._settings.noise_share
-        if not self._is_full or not share:
+        epsilon = self._settings.noise_fraction
+        if not self._is_full or not epsilon:
             return
         alpha = self._settings.noise_alpha / len(moves)
         noise = self._rng.dirichlet(np.full(len(moves), alpha))
-        mixed = [(1 - share) * m.prior + share * x for m, x in zip(moves, noise, strict=True)]
+        mixed = [(1 - epsilon) * m.prior + epsilon * x for m, x in zip(moves, noise, strict=True)]
         self._tree.set_root_priors(0, [m.move16 for m in moves], mixed)
 
     def choose(self) -> Choice:
@@ -104,9 +113,8 @@ class NoisyRoot:
         move16 = best.move16
         temperature = self._settings.temperature_at(self._ply)
         if best.proof != Proof.WIN and temperature > 0 and len(visited) > 1:
-            weights = np.array([m.visits for m in visited], float)
-            weights = (weights / weights.max()) ** (1 / temperature)
-            move16 = visited[int(self._rng.choice(len(visited), p=weights / weights.sum()))].move16
+            p = softmax(np.log([m.visits for m in visited]), temperature)
+            move16 = visited[int(self._rng.choice(len(visited), p=p))].move16
         candidates: tuple[tuple[int, int], ...] = ()
         if self._is_full:
             visits = (
@@ -118,8 +126,8 @@ class NoisyRoot:
         return Choice(move16, best.move16, win_rate, candidates)
 
     def _pruned(self, moves: Sequence[RootMove]) -> dict[int, int]:
-        """Visits less those that the priors without noise wouldn't have brought: of every move
-        but the best one as many as its PUCT score stays below the best one's without.
+        """Subtract visits that are due to the noise (policy target pruning): from every move but
+        the best, as many as keep its PUCT score without noise below that of the best move.
         """
         assert self._priors is not None
         best, o = moves[0], self._options
@@ -140,7 +148,8 @@ class NoisyRoot:
 
 
 class GumbelRoot:
-    """Sequential halving over moves sampled by Gumbel's trick, improved policy as the target."""
+    """Gumbel AlphaZero's root: sequential halving over moves sampled with the Gumbel-top-k trick;
+    the improved policy is the target."""
 
     def __init__(
         self,
@@ -157,9 +166,9 @@ class GumbelRoot:
         self._logits: NDArray[np.float64] = np.empty(0)
         self._gumbel: NDArray[np.float64] = np.empty(0)
         self._considered: list[int] = []
-        """Numbers of the moves still in the race."""
+        """Indices of the moves not yet eliminated."""
         self._plan: list[int] = []
-        """Moves of the coming playouts, the next one last."""
+        """First moves of the coming playouts, the next one last."""
 
     def next_move(self) -> int | None:
         if not self._moves:
@@ -186,7 +195,7 @@ class GumbelRoot:
         self._is_first = True
 
     def _next_round(self) -> bool:
-        """Plan the playouts of the next round; False where nothing is left to do."""
+        """Plan the playouts of the next round; False if the search is over."""
         if self._left <= 0:
             return False
         by_move = {m.move16: m for m in self._tree.root_moves(0)}
@@ -195,7 +204,7 @@ class GumbelRoot:
             half = math.ceil(len(self._considered) / 2)
             self._considered = sorted(self._considered, key=lambda i: -scores[i])[:half]
         self._is_first = False
-        # Proven losses take no more visits; a proven win ends the search.
+        # Proven moves take no more visits; a proven win ends the search.
         open_moves = [i for i in self._considered if by_move[self._moves[i]].proof == Proof.NONE]
         if not open_moves:
             return False
@@ -205,7 +214,7 @@ class GumbelRoot:
         return True
 
     def _scores(self, by_move: dict[int, RootMove]) -> NDArray[np.float64]:
-        """g + logits + sigma(q) of every move."""
+        """g + logits + sigma(q) of every move, float64 [n]."""
         return self._gumbel + self._logits + self._sigma(by_move)
 
     def _sigma(self, by_move: dict[int, RootMove]) -> NDArray[np.float64]:
@@ -213,7 +222,7 @@ class GumbelRoot:
         visits = np.array([m.visits for m in moves], float)
         known = np.array([m.visits > 0 or m.proof != Proof.NONE for m in moves])
         q = np.array([m.value for m in moves], float)
-        # What isn't known is taken as the mixed value (appendix D of the paper).
+        # Unvisited moves get the mixed value (appendix D of the paper).
         prior = np.exp(self._logits)
         mixed = self._tree.root_value(0)
         if known.any():
@@ -235,25 +244,24 @@ class GumbelRoot:
         if ordered[0].proof == Proof.WIN:
             played = best = self._moves.index(ordered[0].move16)
         else:
-            race = self._considered
-            most = max(by_move[self._moves[i]].visits for i in race)
+            considered = self._considered
+            most = max(by_move[self._moves[i]].visits for i in considered)
             scores = self._gumbel + improved
-            finalists = [i for i in race if by_move[self._moves[i]].visits == most]
+            finalists = [i for i in considered if by_move[self._moves[i]].visits == most]
             played = max(finalists, key=lambda i: scores[i])
         found = by_move[self._moves[best]]
         known = found.visits > 0 or found.proof != Proof.NONE
         win_rate = found.value if known else self._tree.root_value(0)
         candidates: tuple[tuple[int, int], ...] = ()
         if self._is_full:
-            weights = np.exp(improved - improved.max())
-            weights = np.round(weights / weights.sum() * CANDIDATE_VISITS)
-            visits = {m: int(w) for m, w in zip(self._moves, weights, strict=True)}
+            counts = np.round(softmax(improved) * CANDIDATE_VISITS)
+            visits = {m: int(n) for m, n in zip(self._moves, counts, strict=True)}
             candidates = as_candidates(visits, self._moves[best])
         return Choice(self._moves[played], self._moves[best], win_rate, candidates)
 
 
 def as_candidates(visits: dict[int, int], best16: int) -> tuple[tuple[int, int], ...]:
-    """The moves with visits, the most visited first; the best move with one at least."""
+    """(move16, visits) of the visited moves, most visited first; at least one for the best."""
     kept = {move16: n for move16, n in visits.items() if n > 0}
     kept.setdefault(best16, 1)
     return tuple(sorted(kept.items(), key=lambda item: (-item[1], item[0])))

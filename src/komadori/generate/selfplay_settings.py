@@ -1,152 +1,131 @@
-"""How self-play games are played."""
+"""Settings of self-play games."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any
 
 from komadori.encoding.value import DLSHOGI_COEF
-from komadori.generate.settings import LONGEST_GAME
-from komadori.rules import DECLARATION_POINTS
+from komadori.generate.settings import check_game_settings, former_names
 from komadori.search.options import PuctOptions
+from komadori.typed_settings import at_least, build, fractions, one_of, positive
 
-#: How the root is searched: AlphaZero's noise, or Gumbel's sequential halving.
+#: Kinds of root search: AlphaZero's noise, or Gumbel AlphaZero's sequential halving.
 ROOTS = ("noise", "gumbel")
 
 
 @dataclass(frozen=True)
 class SelfPlaySettings:
-    """A game depends on these, its number, the openings and the network, on nothing else."""
+    """A game is determined by these, its number, the openings and the network."""
 
     seed: int = 1
     root: str = "gumbel"
     """"noise": Dirichlet noise and moves drawn by visits (AlphaZero, arXiv 1712.01815); "gumbel":
     sequential halving over sampled moves (Gumbel MuZero, ICLR 2022)."""
     playouts: int = 200
-    """Visits of the root in a full search, kept ones included; of Gumbel's, new ones."""
+    """Root visits of a full search, including those of a reused tree; with "gumbel", new playouts
+    only."""
     fast_playouts: int = 40
-    """The same in a fast search, whose ply isn't learnt (playout cap randomisation, KataGo, arXiv
-    1902.10565)."""
-    full_share: float = 0.25
-    """Plies that get a full search."""
+    """The same of a fast search, whose ply gives no sample (playout cap randomisation, KataGo,
+    arXiv 1902.10565)."""
+    full_fraction: float = 0.25
+    """Probability that a ply gets a full search."""
     noise_alpha: float = 10.0
-    """Dirichlet's parameter is this over the number of legal moves."""
-    noise_share: float = 0.25
-    """Of the root's prior that is noise."""
+    """The Dirichlet parameter times the number of legal moves."""
+    noise_fraction: float = 0.25
+    """Weight of the noise in the root's priors (AlphaZero's epsilon)."""
     prune_targets: bool = True
-    """Visits that only the noise has brought aren't learnt (policy target pruning, KataGo)."""
+    """Remove visits due to the noise from the policy target (policy target pruning, KataGo)."""
     gumbel_moves: int = 16
-    """Moves that sequential halving begins with."""
+    """Moves sampled for sequential halving."""
     gumbel_visits: float = 50.0
     gumbel_scale: float = 1.0
     """sigma(q) = (gumbel_visits + largest number of visits) * gumbel_scale * q."""
     temperature: float = 1.0
-    """Of the draw by visits, and the scale of Gumbel's noise, at the first ply."""
+    """Temperature of the draw by visits, or scale of the Gumbel noise, at the first ply."""
     temperature_halflife: float = 20.0
-    """Plies in which the temperature halves."""
+    """Plies after which the temperature halves."""
     least_temperature: float = 0.15
+    """Lower bound of the temperature."""
     policy_temperature: float = 1.0
-    """Of the network's softmax."""
-    opening_share: float = 1.0
-    """Games that begin with one of the openings, where there are any."""
+    """Softmax temperature of the network's policy."""
+    opening_fraction: float = 1.0
+    """Fraction of games that begin with an opening, if there are any; the others begin with the
+    start position."""
     opening_plies: tuple[int, int] = (0, 24)
-    """How many moves of an opening are played: drawn evenly between the two."""
+    """Moves played of an opening: uniform between the two."""
     resign_win_rate: float = 0.03
+    """Win rate below which the resignation rule counts a move."""
     resign_moves: int = 3
-    """The loser resigns after so many own moves in a row below that rate; 0: never."""
-    play_on_share: float = 0.1
-    """Games that nobody resigns: they tell how often resigning would have been wrong."""
+    """A side resigns after this many consecutive moves of its own below `resign_win_rate`; 0:
+    never."""
+    play_on_fraction: float = 0.1
+    """Fraction of games without resignation, to measure how often resigning is wrong."""
     mate_nodes: int = 1000
-    """Moves of df-pn before each search; a mate ends the game. 0: none."""
+    """Node limit of the df-pn search before each move; a mate found ends the game. 0: no search."""
     repetitions: int = 4
-    """Occurrences of a position that end the game: 4 by the rules, fewer save time."""
+    """Occurrences of a position that end the game; 4 by the rules."""
     declaration: str = "27"
+    """Rule of the winning declaration, a key of `rules.DECLARATION_POINTS`."""
     max_plies: int = 320
-    """A game is drawn after so many moves."""
+    """A game of this length is a draw."""
     reuse_tree: bool = True
-    """Keep what the last search found below the move played."""
+    """Keep the subtree of the move played for the next search."""
     eval_coef: float = DLSHOGI_COEF
     """Centipawns per unit of log odds in the scores written."""
     memory_mb: int = 4
-    """Of each game's tree."""
+    """MiB of each game's tree."""
 
     def __post_init__(self) -> None:
-        for name, least in (
-            ("seed", 0),
-            ("playouts", 2),
-            ("fast_playouts", 1),
-            ("gumbel_moves", 1),
-            ("resign_moves", 0),
-            ("mate_nodes", 0),
-            ("repetitions", 2),
-            ("max_plies", 1),
-            ("memory_mb", 1),
-        ):
-            if getattr(self, name) < least:
-                raise ValueError(f"{name} is {getattr(self, name)}, at least {least} is needed")
-        for name in (
-            "full_share",
-            "noise_share",
-            "opening_share",
+        at_least(
+            self,
+            seed=0,
+            playouts=2,
+            fast_playouts=1,
+            gumbel_moves=1,
+            resign_moves=0,
+            mate_nodes=0,
+            repetitions=2,
+            max_plies=1,
+            memory_mb=1,
+            temperature=0,
+            least_temperature=0,
+        )
+        fractions(
+            self,
+            "full_fraction",
+            "noise_fraction",
+            "opening_fraction",
             "resign_win_rate",
-            "play_on_share",
-        ):
-            if not 0 <= getattr(self, name) <= 1:
-                raise ValueError(f"{name} is {getattr(self, name)}, 0 to 1 is needed")
-        for name in (
+            "play_on_fraction",
+        )
+        positive(
+            self,
             "noise_alpha",
             "gumbel_visits",
             "gumbel_scale",
             "temperature_halflife",
             "policy_temperature",
             "eval_coef",
-        ):
-            if not getattr(self, name) > 0:
-                raise ValueError(f"{name} is {getattr(self, name)}, more than 0 is needed")
-        for name in ("temperature", "least_temperature"):
-            if not getattr(self, name) >= 0:
-                raise ValueError(f"{name} is {getattr(self, name)}, at least 0 is needed")
-        if self.root not in ROOTS:
-            raise ValueError(f"root is {self.root!r}, one of {', '.join(ROOTS)} is needed")
-        if self.full_share == 0:
-            raise ValueError("full_share is 0: no ply would be learnt")
-        least_plies, most_plies = self.opening_plies
-        if not 0 <= least_plies <= most_plies:
-            raise ValueError(
-                f"opening_plies is {least_plies} to {most_plies}: the first can't be larger"
-            )
-        if self.max_plies > LONGEST_GAME:
-            raise ValueError(f"max_plies is {self.max_plies}, hcpe3 holds at most {LONGEST_GAME}")
-        if self.declaration not in DECLARATION_POINTS:
-            rules = ", ".join(DECLARATION_POINTS)
-            raise ValueError(f"declaration is {self.declaration!r}, one of {rules} is needed")
+        )
+        one_of(self, "root", ROOTS)
+        if self.full_fraction == 0:
+            raise ValueError("full_fraction is 0: the games would have no samples")
+        check_game_settings(self)
 
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> SelfPlaySettings:
-        """From a TOML table or JSON object. Raises ValueError, which names what is wrong."""
-        known = {field.name: field.default for field in fields(cls)}
-        if unknown := sorted(set(values) - set(known)):
-            raise ValueError(f"no setting is called {', '.join(unknown)}")
-        given: dict[str, Any] = {}
-        for name, value in values.items():
-            kind = type(known[name])
-            if kind is tuple and isinstance(value, list):
-                value = tuple(value)
-            if kind is float and type(value) is int:
-                value = float(value)
-            if type(value) is not kind:
-                raise ValueError(f"{name} is {value!r}, {kind.__name__} is needed")
-            given[name] = value
-        return cls(**given)
+        """From a TOML table or JSON object. Raises ValueError that names the wrong setting."""
+        return build(cls, values, renamed=former_names(cls))
 
     def temperature_at(self, ply: int) -> float:
-        """Of the move after so many plies."""
+        """The temperature after `ply` moves of the game."""
         drop: float = 0.5 ** (ply / self.temperature_halflife)
         return max(self.temperature * drop, self.least_temperature)
 
     def search_options(self) -> PuctOptions:
-        """What the tree of a game heeds."""
+        """The options of a game's tree."""
         return PuctOptions(
             temperature=self.policy_temperature,
             declaration=self.declaration,

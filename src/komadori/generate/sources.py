@@ -24,10 +24,10 @@ class GameSource(Protocol):
 
     @property
     def waiting(self) -> int:
-        """Queued games that aren't finished."""
+        """Number of queued games that aren't finished."""
 
     def take(self, timeout_ms: int) -> Sequence[FinishedGame]:
-        """Games that have ended since the last call; waits for one so long."""
+        """Games finished since the last call; waits up to `timeout_ms` for one."""
 
     def stop(self) -> None:
         """Stop at once; games in progress are lost."""
@@ -35,7 +35,11 @@ class GameSource(Protocol):
 
 @dataclass(frozen=True)
 class Evaluation:
-    """An evaluation of the alpha-beta search. weights: None for the bundled ones."""
+    """An evaluation of the alpha-beta search.
+
+    name: a key of `search.alphabeta.EVALUATIONS`. weights: None for the bundled ones. fv_scale: of
+    an NNUE, its output units per centipawn.
+    """
 
     name: str = "nnue"
     weights: Path | None = None
@@ -67,8 +71,8 @@ class BuiltinGames:
         opponent: Evaluation | None = None,
         threads: int = 1,
     ) -> None:
-        """`opponent`: of the games that have one (`opponent_share`); None: as `evaluation`, with
-        `opponent_searches`. Raises ValueError or OSError where weights can't be read.
+        """`opponent`: evaluation of the opponent in games that have one (`opponent_fraction`); None
+        for the same as `evaluation`. Raises ValueError or OSError if weights can't be read.
         """
         options = AlphaBetaOptions(
             threads=1,
@@ -80,7 +84,7 @@ class BuiltinGames:
         def engines(of: Evaluation) -> list[Any]:
             return make_engines(of.name, of.weights, options, threads, fv_scale=of.fv_scale)
 
-        opponents = engines(opponent) if opponent and settings.opponent_share else []
+        opponents = engines(opponent) if opponent and settings.opponent_fraction else []
         self._games = _core.TeacherGames(
             engines(evaluation), opponents, settings.to_core(), lines.core
         )

@@ -22,8 +22,8 @@ SCORE_EDGES = (-3000, -2000, -1000, -500, -200, -50, 50, 200, 500, 1000, 2000, 3
 
 
 class DistinctPositions:
-    """Counts distinct positions in bounded memory: exactly up to `limit`, beyond it by sampling
-    every 2nd, 4th, ... hash (relative error about 1 / sqrt(limit))."""
+    """Counts distinct positions in bounded memory: exactly up to `limit`, beyond it from a sample
+    of every 2nd, 4th, ... hash (relative error about 1 / sqrt(limit))."""
 
     def __init__(self, limit: int = 1 << 24) -> None:
         self.limit = limit
@@ -32,7 +32,7 @@ class DistinctPositions:
         self._kept: list[NDArray[np.uint64]] = []
 
     def add(self, hcp: NDArray[np.uint8]) -> None:
-        """Positions uint8 [N, 32]."""
+        """Add positions, uint8 [N, 32]."""
         keys = position_keys(hcp)
         self._add(keys[self._is_counted(keys)])
         while len(self._set) > self.limit:
@@ -59,7 +59,7 @@ class DistinctPositions:
 
 @dataclass
 class Statistics:
-    """Of a folder: the counts kept while playing, and measures of the positions."""
+    """Statistics of a folder: the counts of its segments, and measures of its positions."""
 
     counts: Counts
     positions: int = 0
@@ -73,7 +73,7 @@ class Statistics:
     """Standard deviation of the scores without mates."""
     bytes: int = 0
     skipped: int = 0
-    """Damaged games, skipped."""
+    """Number of damaged games, which were skipped."""
     journal_games: int = 0
     """Finished games not yet in a segment."""
 
@@ -97,46 +97,46 @@ class Statistics:
         }
 
     def lines(self) -> list[str]:
-        """As text."""
+        """The statistics as text."""
         c = self.counts
         games = max(c.games, 1)
         lines = [
-            f"games      {c.games:,} of {c.plies:,} plies, {c.plies / games:.0f} each; "
-            f"{c.duplicates:,} duplicates and {c.empty:,} without a ply to learn from dropped",
-            f"results    {_shares(c.results, games)}",
-            f"ends       {_shares(c.ends, games)}",
+            f"games      {c.games:,} with {c.plies:,} plies, {c.plies / games:.0f} per game; "
+            f"dropped: {c.duplicates:,} duplicates, {c.empty:,} without samples",
+            f"results    {_percentages(c.results, games)}",
+            f"ends       {_percentages(c.ends, games)}",
             "lengths    " + _histogram(c.lengths),
         ]
         if c.failed:
-            lines.append(f"dropped    {c.failed:,} games in which an engine failed")
+            lines.append(f"failed     {c.failed:,} games dropped because an engine failed")
         if c.played_on:
             wrong = 100 * c.wrongly_resigned / c.played_on
             lines.append(
                 f"resigning  would have been wrong in {c.wrongly_resigned:,} of {c.played_on:,} "
-                f"games played on ({wrong:.1f} %)"
+                f"games without resignation ({wrong:.1f} %)"
             )
         scored = max(c.scored, 1)
         about = "" if self.is_exact else "about "
         lines += [
-            f"positions  {self.positions:,} to learn from, {about}{self.distinct:,} distinct "
+            f"positions  {self.positions:,} samples, {about}{self.distinct:,} distinct "
             f"({100 * self.distinct / max(self.positions, 1):.1f} %)",
-            f"moves      {100 * c.differing / scored:.1f} % played aren't the best; "
+            f"moves      {100 * c.differing / scored:.1f} % differ from the best move; "
             f"{100 * c.with_candidates / scored:.1f} % have several candidates",
-            f"scores     {self._score_shares()}; standard deviation "
+            f"scores     {self._score_ranges()}; standard deviation "
             f"{self.score_deviation_cp:.0f} cp without mates",
-            f"searches   {c.nodes:,} nodes, {c.nodes / scored:,.0f} a position",
-            f"storage    {self.bytes / 1e6:,.1f} MB, {self.bytes_per_ply:.2f} bytes a position",
+            f"searches   {c.nodes:,} nodes, {c.nodes / scored:,.0f} per position",
+            f"storage    {self.bytes / 1e6:,.1f} MB, {self.bytes_per_ply:.2f} bytes per position",
         ]
         if self.journal_games:
             lines.append(
-                f"journals   {self.journal_games:,} games that no segment holds yet: the run "
-                "goes on, or was killed; running it again writes them"
+                f"journals   {self.journal_games:,} games not yet in a segment: the run is in "
+                "progress or was killed; running it again writes them"
             )
         if self.skipped:
             lines.append(f"damaged    {self.skipped:,} games left out")
         return lines
 
-    def _score_shares(self) -> str:
+    def _score_ranges(self) -> str:
         total = max(int(self.scores.sum()), 1)
         near = int(self.scores[5:8].sum())  # -200 to 200
         middle = int(self.scores[3:10].sum())  # -1000 to 1000
@@ -193,7 +193,7 @@ def positions_statistics(
     return statistics
 
 
-def _shares(counter: dict[str, int], total: int) -> str:
+def _percentages(counter: dict[str, int], total: int) -> str:
     ordered = sorted(counter.items(), key=lambda item: -item[1])
     return ", ".join(f"{name.replace('_', ' ')} {100 * n / total:.1f} %" for name, n in ordered)
 
@@ -205,7 +205,7 @@ def _histogram(lengths: dict[int, int]) -> str:
     most = max(lengths.values())
     steps = range(0, max(lengths) + LENGTH_STEP, LENGTH_STEP)
     drawn = "".join(bars[lengths.get(s, 0) * (len(bars) - 1) // most] for s in steps)
-    return f"0 {drawn} {max(lengths) + LENGTH_STEP} plies, {LENGTH_STEP} a bar"
+    return f"0 {drawn} {max(lengths) + LENGTH_STEP} plies, {LENGTH_STEP} per bar"
 
 
 def write_statistics(statistics: Statistics, path: Path) -> None:

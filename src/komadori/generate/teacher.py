@@ -1,4 +1,4 @@
-"""Teacher games: a source plays numbered games, a folder stores them."""
+"""Generate games: a source plays numbered games, a folder stores them."""
 
 from __future__ import annotations
 
@@ -13,20 +13,24 @@ from komadori.generate.openings import Lines
 from komadori.generate.settings import TeacherSettings
 from komadori.generate.sources import GameSource
 
-#: How long the loop waits for a finished game before it looks around.
+#: How long the loop waits for a finished game before it checks `stop` and reports progress.
 _POLL_MS = 100
 
 
 @dataclass(frozen=True)
 class Progress:
-    """Progress of a run. games: of all requested. The other counts are of this run alone."""
+    """Progress of a run."""
 
     games: int
-    asked: int
-    """0: unlimited."""
+    """Finished games, including those of earlier runs."""
+    requested: int
+    """Games requested; 0: unlimited."""
     plies: int
+    """Plies that give a sample, in this run."""
     nodes: int
+    """Nodes searched in this run."""
     seconds: float
+    """Duration of this run."""
 
     @property
     def plies_per_s(self) -> float:
@@ -58,10 +62,10 @@ def generate_games(
     on_progress: Callable[[Progress], None] = lambda _: None,
     stop: Callable[[], bool] = bool,
 ) -> bool:
-    """Play the games below that number (0: unlimited) that the folder lacks.
+    """Play the games with numbers below `games` (0: unlimited) that are missing in the folder.
 
-    Returns whether all are there; False where `stop` said so. The source is stopped in any case,
-    and what is finished lies in segment files.
+    Returns True when all are finished, False if stopped. In both cases the source is stopped and
+    all finished games are written to segment files.
     """
     missing = iter(folder.missing(games))
     ahead = 64 * threads

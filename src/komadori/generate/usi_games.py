@@ -1,4 +1,4 @@
-"""Teacher games of USI engines: several processes, each with a game in play."""
+"""Teacher games of USI engines: several processes, each playing one game at a time."""
 
 from __future__ import annotations
 
@@ -18,20 +18,21 @@ from komadori.usi import adapters
 from komadori.usi.client import EngineError, ExternalEngine, Thought, UsiEngine
 from komadori.usi.protocol import GoCommand, InfoLine, Score, UsiSyntaxError, parse_go
 
-#: Games in a row, over all processes, that may fail before the run ends.
+#: Consecutive failed games, over all processes, after which the run ends.
 MOST_FAILURES = 10
-#: How long an engine gets to quit when the run ends.
+#: Seconds that an engine gets to quit when the run ends.
 _GRACE_S = 0.3
 
 
 @dataclass(frozen=True)
 class EngineSpec:
-    """How an engine is started and asked.
+    """How an engine is started and searched with.
 
     command  a command line, or the name of an adapter (`komadori.usi.adapters`)
-    go       the words after `go`, in place of the settings' nodes or depth: for engines that are
-             limited by an option or know neither
-    limit_s  after so long without a move the engine counts as hung
+    options  USI options
+    go       arguments of `go` that replace the settings' nodes or depth, for engines that are
+             limited by an option or support neither
+    limit_s  seconds without a move after which the engine counts as hung
     """
 
     command: str
@@ -46,7 +47,7 @@ class EngineSpec:
             raise ValueError(f"limit_s is {self.limit_s}, more than 0 is needed")
 
     def start(self) -> ExternalEngine:
-        """Raises EngineError where it can't be brought to its first `readyok`."""
+        """Start the engine. Raises EngineError if it doesn't reach its first `readyok`."""
         if self.command in adapters.ADAPTERS:
             return adapters.start(self.command, dict(self.options))
         return UsiEngine(self.command, dict(self.options))
@@ -60,27 +61,28 @@ class EngineSpec:
         }
 
     def request(self, nodes: int, depth: int) -> GoCommand:
+        """The `go` command for these limits; 0 for none."""
         if self.go is not None:
             return parse_go(self.go)
         return GoCommand(nodes=nodes or None, depth=depth or None)
 
 
 def check_engine(spec: EngineSpec, multipv: int) -> str:
-    """Start and stop the engine; its name. Raises EngineError, which says what is wrong."""
+    """Start and stop the engine; returns its name. Raises EngineError if it can't be used."""
     engine = spec.start()
     try:
         if multipv > 1 and not (isinstance(engine, UsiEngine) and "MultiPV" in engine.declared):
-            raise EngineError(f"{engine.name} has no option MultiPV: multipv has to be 1")
+            raise EngineError(f"{engine.name} has no option MultiPV: multipv must be 1")
         return engine.name
     finally:
         engine.close()
 
 
 class UsiGames:
-    """Plays with engines' processes, one a game in play (a `GameSource`).
+    """Plays games with engine processes, one game per process at a time (a `GameSource`).
 
-    An engine that crashes, hangs, says no score or makes an illegal move is started anew, and its
-    game is dropped and counted as failed.
+    An engine that crashes, hangs, reports no score or makes an illegal move is restarted; its game
+    is dropped and counted as failed.
     """
 
     def __init__(
@@ -91,10 +93,10 @@ class UsiGames:
         opponent: EngineSpec | None = None,
         processes: int = 1,
     ) -> None:
-        if settings.inner_share:
-            raise ValueError("inner_share: only the built-in search shows what it searched")
+        if settings.inner_fraction:
+            raise ValueError("inner_fraction: USI engines don't expose their search trees")
         self._settings, self._lines = settings.to_core(), lines.core
-        self._specs = (engine, opponent or engine) if settings.opponent_share else (engine,)
+        self._specs = (engine, opponent or engine) if settings.opponent_fraction else (engine,)
         self._lock = threading.Lock()
         self._changed = threading.Condition(self._lock)
         self._numbers: deque[int] = deque()
@@ -125,7 +127,7 @@ class UsiGames:
         return self._unfinished
 
     def take(self, timeout_ms: int) -> Sequence[FinishedGame]:
-        """Raises EngineError where games fail one after the other."""
+        """As `GameSource.take`. Raises EngineError after `MOST_FAILURES` failures in a row."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._finished or self._failure or not self._unfinished, timeout_ms / 1000
@@ -165,7 +167,7 @@ class UsiGames:
                     self._note_failure(number, error)
                 else:
                     self._note(game)
-        except BaseException as error:  # handed to the thread that takes
+        except BaseException as error:  # re-raised by take
             with self._changed:
                 self._failure = self._failure or error
                 self._changed.notify_all()
@@ -225,7 +227,7 @@ class UsiGames:
             go = spec.request(request.nodes, request.depth)
             thought = engine.think(game.initial_sfen, game.moves, go, spec.limit_s)
             if thought.time_ms > 1000 * spec.limit_s:
-                raise EngineError(f"{engine.name} gave no answer within {spec.limit_s:g} s")
+                raise EngineError(f"{engine.name} did not answer within {spec.limit_s:g} s")
             _answer(game, thought, engine.name, request.multi_pv)
         return game.finished()
 
@@ -237,14 +239,14 @@ def _answer(game: _core.TeacherGame, thought: Thought, name: str, ranks: int) ->
         game.answer([], nodes)
     elif move == "win":
         if not game.position.can_declare_win():
-            raise EngineError(f"{name} declared a win that the rules don't give it")
+            raise EngineError(f"{name} declared a win against the rules")
         game.answer([], nodes, True)
     else:
         lines = _lines(thought.infos, ranks)
         best = thought.last_info
         if best is None or best.score is None:
             raise EngineError(
-                f"{name} said no score for {move}; books and quick replies have to be switched off"
+                f"{name} reported no score for {move}; switch off its book and instant replies"
             )
         scored = {move: _cp(best.score)}
         for text, score in lines.items():
@@ -254,7 +256,7 @@ def _answer(game: _core.TeacherGame, thought: Thought, name: str, ranks: int) ->
 
 
 def _lines(infos: Sequence[InfoLine], ranks: int) -> dict[str, int]:
-    """Move and score of the last depth of each rank; the exact line where it has one."""
+    """First move and score of each MultiPV rank at its last depth, exact scores preferred."""
     by_rank: dict[int, InfoLine] = {}
     settled: set[int] = set()
     for info in reversed(infos):

@@ -1,4 +1,4 @@
-"""The reinforcement loop: games, learning, a match, promotion, again.
+"""The reinforcement loop: games, training, gating match, promotion, repeat.
 
 from komadori.generate.loop import Loop, load_config, run
 run(Loop(load_config("loop.toml"), Path("runs/loop")))

@@ -1,30 +1,29 @@
-"""What a loop is: one TOML file."""
+"""The configuration of a loop, one TOML file."""
 
 from __future__ import annotations
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from komadori.arena.elo import Sprt
 from komadori.generate.loop.learners import LEARNERS
 from komadori.generate.loop.plugins import GAMES, RELABELLERS
-
-T = TypeVar("T")
+from komadori.typed_settings import at_least, build
 
 
 class LoopConfigError(ValueError):
-    """A config that describes no loop. The message names the key."""
+    """An invalid config; the message names the key."""
 
 
 @dataclass(frozen=True)
 class GamesConfig:
-    """Where a generation's games come from.
+    """Source of a generation's games.
 
-    kind: one of `plugins.GAMES`. games: of each generation. settings: those of the kind, as it
-    reads them (`TeacherSettings` for teacher games).
+    kind: a key of `plugins.GAMES`. games: number per generation. settings: of the kind, for
+    example those of `TeacherSettings`.
     """
 
     kind: str = "teacher"
@@ -38,7 +37,7 @@ class GamesConfig:
 
 @dataclass(frozen=True)
 class RelabelConfig:
-    """Which relabeller gives the games new targets; none where kind is empty."""
+    """The relabeller of the games. kind: a key of `plugins.RELABELLERS`, "" for none."""
 
     kind: str = ""
     settings: Mapping[str, Any] = field(default_factory=dict)
@@ -50,12 +49,12 @@ class RelabelConfig:
 
 @dataclass(frozen=True)
 class GateConfig:
-    """The match that decides whether a candidate takes over.
+    """The gating match, which decides whether a candidate is promoted.
 
-    games: at most; 0: every candidate takes over, nothing is played. elo0, elo1: of the SPRT; a
-    candidate takes over where it accepts elo1, or where the games end undecided with at least
-    `min_score`. references: other players that whoever took over plays `reference_games` against,
-    for the record alone.
+    games: maximum; 0 promotes every candidate without a match. nodes: per move. elo0, elo1, alpha,
+    beta: of the SPRT; a candidate is promoted if it accepts elo1, or if it is undecided after all
+    games and the score is at least `min_score`. references: players against which every promoted
+    candidate plays `reference_games`, for information only.
     """
 
     games: int = 200
@@ -71,10 +70,10 @@ class GateConfig:
     reference_games: int = 20
 
     def __post_init__(self) -> None:
-        _check(self.games >= 0 and self.games % 2 == 0, "gate.games is an even number or 0")
+        _check(self.games >= 0 and self.games % 2 == 0, "gate.games must be even, or 0")
         _check(
             self.reference_games >= 2 and self.reference_games % 2 == 0,
-            "gate.reference_games is an even number above 0",
+            "gate.reference_games must be even and above 0",
         )
         _check(self.nodes >= 1, f"gate.nodes is {self.nodes}, at least 1 is needed")
         try:
@@ -88,13 +87,14 @@ class GateConfig:
 
 @dataclass(frozen=True)
 class LoopConfig:
-    """learner: what learns, one of `learners.LEARNERS`. train: its settings.
+    """The configuration of a loop.
 
-    window: generations whose games are learnt from, the latest ones. lag: games are played by
-    whoever had taken over so many generations before the last one, so that they can be played
-    while the last one still learns. begin_with: a model or weights that generation 0 plays with;
-    a model folder or run is what training starts from, too. Empty: the learner's own beginning.
-    data: records that every generation learns from too.
+    learner: a key of `learners.LEARNERS`. train: its settings. window: number of latest generations
+    whose games are trained on. lag: games are played by the best generation of `lag` generations
+    earlier, so that they can be played while later ones train. begin_with: model or weights that
+    generation 0 plays with, "" for the learner's default; training also starts from a model folder
+    or run. data: further record files to train on. test_*: held-out positions, as in
+    `training.DataConfig`.
     """
 
     learner: str = "nnue"
@@ -113,9 +113,7 @@ class LoopConfig:
 
     def __post_init__(self) -> None:
         _check(self.learner in LEARNERS, f"learner is {self.learner!r}: {_names(LEARNERS)}")
-        for name, least in (("generations", 1), ("window", 1), ("lag", 0), ("test_limit", 1)):
-            value = getattr(self, name)
-            _check(value >= least, f"{name} is {value}, at least {least} is needed")
+        at_least(self, generations=1, window=1, lag=0, test_limit=1)
         _check(
             0 < self.test_fraction < 1, f"test_fraction is {self.test_fraction}, 0 to 1 is needed"
         )
@@ -138,7 +136,7 @@ class LoopConfig:
 
 
 def load_config(path: Path | str) -> LoopConfig:
-    """Raises LoopConfigError, which names the file and the key, and OSError."""
+    """Read a TOML file. Raises LoopConfigError that names the file and the key, OSError."""
     try:
         with Path(path).open("rb") as file:
             table = tomllib.load(file)
@@ -151,37 +149,13 @@ def load_config(path: Path | str) -> LoopConfig:
 
 
 def config_from_dict(table: Mapping[str, Any]) -> LoopConfig:
-    """Raises LoopConfigError."""
-    values = dict(table)
-    if "test_share" in values:  # its name in older loops
-        values.setdefault("test_fraction", values.pop("test_share"))
-    parts: dict[str, Any] = {
-        name: _read(kind, values.pop(name, {}), f"{name}.")
-        for name, kind in (("games", GamesConfig), ("relabel", RelabelConfig), ("gate", GateConfig))
-    }
-    return _read(LoopConfig, values, "", parts)
-
-
-def _read(kind: type[T], table: Any, where: str, given: Mapping[str, Any] | None = None) -> T:
-    if not isinstance(table, Mapping):
-        raise LoopConfigError(f"{where[:-1]}: a table is needed")
-    values = dict(given or {})
-    known = {one.name: one for one in fields(kind)}  # type: ignore[arg-type]
-    for name, value in table.items():
-        if name not in known:
-            raise LoopConfigError(f"no setting is called {where}{name}")
-        default = known[name].default
-        if isinstance(default, tuple):
-            if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
-                raise LoopConfigError(f"{where}{name} is {value!r}: a list of texts is needed")
-            value = tuple(value)
-        elif isinstance(default, float) and type(value) is int:
-            value = float(value)
-        elif isinstance(default, int | float | str) and type(value) is not type(default):
-            wanted = type(default).__name__
-            raise LoopConfigError(f"{where}{name} is {value!r}: {wanted} is needed")
-        values[name] = value
-    return kind(**values)
+    """Build a config from a TOML table or JSON object. Raises LoopConfigError."""
+    try:
+        return build(LoopConfig, table, renamed={"test_share": "test_fraction"})
+    except LoopConfigError:
+        raise
+    except ValueError as error:
+        raise LoopConfigError(str(error)) from error
 
 
 def _check(holds: bool, message: str) -> None:

@@ -1,16 +1,16 @@
-"""A loop's folder: what each generation has made, in plain files.
+"""The folder of a reinforcement loop: the products of each generation, in plain files.
 
-    loop.json                the config, which a folder is gone on with
-    000/player.*             what generation 0 plays with, where it isn't the learner's own
-    001/games/               its games (a `GameFolder`), games.json once they are all there
-    001/relabelled/          the same with new labels, relabel.json once they are all there
-    001/run/                 the learner's run; player.*, train.json once it has learnt
-    001/match/               its games against who plays now; verdict.json: who plays from then on
-    001/reference-1/ ...     games against others, references.json once all are played
-    index.html               Elo over the generations
+    loop.json                the config; the folder can only be resumed with the same
+    000/player.*             the player of generation 0, if it isn't the learner's default
+    001/games/               games (a `GameFolder`); games.json when complete
+    001/relabelled/          the games with new labels; relabel.json when complete
+    001/run/                 the training run; player.* and train.json when complete
+    001/match/               gating match against the best player; verdict.json: the outcome
+    001/reference-1/ ...     matches against reference players; references.json when complete
+    index.html               Elo over generations
 
-A stage is done where its .json is there. It is written last, whole or not at all, so stages may be
-killed at any moment, and run by anybody who sees the folder.
+A stage is complete if its .json file exists. The file is written last and atomically, so a stage
+may be killed at any time, and any process with access to the folder can run the next one.
 """
 
 from __future__ import annotations
@@ -22,23 +22,25 @@ from pathlib import Path
 from typing import Any
 
 from komadori.atomic import write_text
-from komadori.generate.folder import differences, segment_files
-from komadori.generate.loop.config import LoopConfig
+from komadori.generate.folder import segment_files, settings_conflict
+from komadori.generate.loop.config import LoopConfig, config_from_dict
 from komadori.generate.loop.learners import LEARNERS, Learner
 
-#: What a loop may be gone on with differently.
+#: Settings that may change when a loop is resumed.
 MAY_DIFFER = ("generations", "gate.references", "gate.reference_games")
 
 
 class LoopError(ValueError):
-    """A loop that can't go on. The message says why."""
+    """The loop can't continue; the message says why."""
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """How a candidate did against who played before.
+    """The outcome of a gating match.
 
-    against: the generation. elo, error: of the match, 95 %; None where nothing was played.
+    promoted: whether the candidate becomes the best player. against: generation of the opponent.
+    elo, error: of the candidate relative to the opponent, with 95 % error; None without games or
+    if not finite. decision: of the SPRT, "H1", "H0" or None.
     """
 
     promoted: bool
@@ -54,7 +56,8 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Rating:
-    """Elo of a generation above generation 0 and its error (95 %), along the chain of matches."""
+    """Elo of a generation relative to generation 0 with its 95 % error, summed over the matches
+    between them."""
 
     generation: int
     elo: float
@@ -63,10 +66,10 @@ class Rating:
 
 
 class Loop:
-    """A config and a folder. Nothing is held in memory: others may write there too."""
+    """A config and a folder. State is read from disk each time: other processes may change it."""
 
     def __init__(self, config: LoopConfig, folder: Path) -> None:
-        """Raises LoopError where the folder was begun with another config, OSError."""
+        """Raises LoopError if the folder was begun with another config, OSError."""
         self.config, self.folder = config, folder
         path = folder / "loop.json"
         if not path.exists():
@@ -75,16 +78,12 @@ class Loop:
 
     def _check(self, path: Path) -> None:
         try:
-            begun = json.loads(path.read_text(encoding="utf-8"))
-            other = differences(begun, self.config.to_dict())
+            begun = config_from_dict(json.loads(path.read_text(encoding="utf-8"))).to_dict()
+            conflict = settings_conflict(self.folder, begun, self.config.to_dict(), MAY_DIFFER)
         except (ValueError, AttributeError) as error:
             raise LoopError(f"{path}: damaged: {error}") from error
-        other = [one for one in other if one.split(" ", 1)[0] not in MAY_DIFFER]
-        if other:
-            raise LoopError(
-                f"{self.folder}: was begun with other settings: {'; '.join(other)}; resume with "
-                "those, or choose another folder"
-            )
+        if conflict:
+            raise LoopError(conflict)
 
     @property
     def learner(self) -> Learner:
@@ -97,14 +96,15 @@ class Loop:
         return self.generation(number) / f"player.{self.learner.suffix}"
 
     def player(self, number: int) -> Path | None:
-        """What the generation plays with; None for the learner's own beginning."""
+        """The file of a generation's player; None for the learner's default."""
         path = self.player_path(number)
         return path if path.exists() else None
 
-    # -- what is done
+    # -- completed stages
 
-    def _fact(self, number: int, name: str) -> dict[str, Any] | None:
-        path = self.generation(number) / f"{name}.json"
+    def facts(self, number: int, stage: str) -> dict[str, Any] | None:
+        """The facts recorded by a complete stage, None if it isn't complete."""
+        path = self.generation(number) / f"{stage}.json"
         try:
             facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
         except FileNotFoundError:
@@ -113,16 +113,13 @@ class Loop:
             raise LoopError(f"{path}: damaged: {error}") from error
         return facts
 
-    def facts(self, number: int, stage: str) -> dict[str, Any] | None:
-        """What a finished stage noted; None where it isn't done."""
-        return self._fact(number, stage)
-
     def note(self, number: int, stage: str, facts: dict[str, Any]) -> None:
-        """The stage is done."""
+        """Record a stage's facts, which marks it as complete."""
         write_text(self.generation(number) / f"{stage}.json", json.dumps(facts, indent=2) + "\n")
 
     def verdict(self, number: int) -> Verdict | None:
-        facts = self._fact(number, "verdict")
+        """The outcome of a generation's gating match, None if it isn't decided."""
+        facts = self.facts(number, "verdict")
         try:
             return None if facts is None else Verdict(**facts)
         except TypeError as error:
@@ -133,7 +130,7 @@ class Loop:
         self.note(number, "verdict", asdict(verdict))
 
     def best(self, number: int) -> int | None:
-        """The generation that plays once this one is judged; None where it isn't yet."""
+        """The best generation after this one's gating match; None if that isn't decided."""
         while number > 0:
             verdict = self.verdict(number)
             if verdict is None:
@@ -144,7 +141,7 @@ class Loop:
         return 0
 
     def learnt_from(self, number: int) -> list[Path]:
-        """Files of games that the generation learns from, those given with the loop last."""
+        """Segment files of the games in a generation's training window."""
         files: list[Path] = []
         name = "relabelled" if self.config.relabel.kind else "games"
         for one in range(max(1, number - self.config.window + 1), number + 1):
@@ -152,7 +149,7 @@ class Loop:
         return files
 
     def ratings(self) -> list[Rating]:
-        """Of all generations that are judged by games, generation 0 first."""
+        """The ratings of generation 0 and of all generations that played a gating match."""
         found = {0: Rating(0, 0.0, 0.0, True)}
         for number in self.judged():
             verdict = self.verdict(number)
@@ -165,6 +162,7 @@ class Loop:
         return list(found.values())
 
     def judged(self) -> Iterable[int]:
+        """The generations whose gating match is decided, in order."""
         number = 1
         while (self.generation(number) / "verdict.json").exists():
             yield number

@@ -1,10 +1,10 @@
-"""What a loop can learn: the linear evaluations, and networks."""
+"""The learners of a loop: linear evaluations and networks."""
 
 from __future__ import annotations
 
 import shutil
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -15,6 +15,7 @@ from komadori.atomic import atomic_writer
 from komadori.generate.sources import Evaluation
 from komadori.linear import kpp, nnue, two_piece
 from komadori.linear.regression import Positions
+from komadori.typed_settings import build
 
 Show = Callable[[str], None]
 Progress = Callable[[int, int], None]
@@ -23,11 +24,12 @@ Stop = Callable[[], bool]
 
 @dataclass(frozen=True)
 class TrainTask:
-    """What a learner is to do.
+    """One generation's training.
 
-    files: games to learn from. folder: of its run, which goes on where it was ended. candidate:
-    the file to make. before: the run of the generation that took over last, None for the first.
-    progress: told what is done of how much.
+    files: games to train on. settings: the learner's. folder: of the run, which is resumed if it
+    exists. candidate: the file to write. before: run folder of the best generation, None for
+    generation 0. begin_with: initial weights of the first generation. show: prints a line.
+    progress: called with the steps done and their total.
     """
 
     files: list[Path]
@@ -46,29 +48,28 @@ class TrainTask:
 
 
 class Learner(Protocol):
-    """suffix: of the file that it makes."""
+    """Trains players. suffix: of their files."""
 
     @property
     def suffix(self) -> str: ...
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """Raises ValueError for settings that it can't read."""
+        """Raises ValueError for invalid settings."""
 
     def check_beginning(self, settings: Mapping[str, Any], weights: Path) -> None:
         """Raises ValueError where no generation can start from this folder."""
 
     def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
-        """The player of generation 0 where nothing is given: a file made at `candidate`, or None
-        for the learner's own."""
+        """Create the default player of generation 0 at `candidate`; None if it needs no file."""
 
     def learn(self, task: TrainTask) -> bool:
-        """Whether the candidate is there; False where it was stopped."""
+        """Train and write the candidate. Returns True when done, False if stopped."""
 
     def player(self, file: Path | None, nodes: int) -> str:
-        """A specification of `komadori.players`."""
+        """The specification of the player for `komadori.players`; None for the default player."""
 
     def evaluation(self, file: Path | None) -> Evaluation:
-        """What teacher games are played with. Raises ValueError where it plays none."""
+        """The evaluation that plays teacher games. Raises ValueError if the learner has none."""
 
 
 def _copy(made: Path, to: Path) -> None:
@@ -82,7 +83,7 @@ def _is_begun(folder: Path) -> bool:
 
 @dataclass(frozen=True)
 class LinearLearner:
-    """One of the linear evaluations."""
+    """Trains one of the linear evaluations."""
 
     name: str
     kind: type[Any]
@@ -90,15 +91,9 @@ class LinearLearner:
     run: Callable[[TrainTask, Any, Positions, Positions], Path | None]
 
     def settings(self, table: Mapping[str, Any]) -> Any:
-        known = {one.name for one in fields(self.kind)}
-        if unknown := sorted(set(table) - known - {"go_on"}):
-            raise ValueError(f"{self.name} has no setting called {', '.join(unknown)}")
         if "go_on" in table and self.name != "nnue":
-            raise ValueError(f"go_on: {self.name} always learns from the beginning")
-        try:
-            return self.kind(**{name: v for name, v in table.items() if name != "go_on"})
-        except TypeError as error:
-            raise ValueError(str(error)) from error
+            raise ValueError(f"go_on: {self.name} always trains from scratch")
+        return build(self.kind, {name: v for name, v in table.items() if name != "go_on"})
 
     def check(self, settings: Mapping[str, Any]) -> None:
         self.settings(settings)
@@ -119,8 +114,8 @@ class LinearLearner:
         parts = training.split_by_game(Part(samples, moved), task.test_fraction, task.seed)
         split = training.make_split(*parts, test_limit=task.test_limit, seed=task.seed)
         task.show(
-            f"{len(split.train):,} positions of {split.train_games:,} games to learn from, "
-            f"{len(split.test):,} of {split.test_games:,} games held out"
+            f"{len(split.train):,} training positions of {split.train_games:,} games, "
+            f"{len(split.test):,} held-out positions of {split.test_games:,} games"
         )
         train, test = (Positions.of(samples, part.rows) for part in (split.train, split.test))
         made = self.run(task, settings, train, test)
@@ -189,8 +184,8 @@ def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> 
 
 
 class NetworkLearner:
-    """A network; its settings are those of `komadori train`, or `config`, a file of them, and
-    `set`, a list of KEY=VALUE. `go_on`: begin with the weights that took over last."""
+    """Trains a network. Settings are those of `komadori train`, or `config`, a file of them, and
+    `set`, a list of KEY=VALUE. `go_on`: start from the weights of the best generation."""
 
     suffix = "onnx"
 
@@ -204,7 +199,7 @@ class NetworkLearner:
         overrides = settings.get("set", [])
         if "config" in settings:
             if table:
-                raise ValueError(f"give config or {', '.join(table)}, not both")
+                raise ValueError(f"config excludes {', '.join(table)}")
             try:
                 return training.load_config(Path(settings["config"]), overrides)
             except OSError as error:
@@ -251,8 +246,8 @@ class NetworkLearner:
             task.progress(round(1000 * found.progress), 1000)
             if found.entry.get("kind") == "test":
                 policy, value = (
-                    "not measured" if share is None else f"{100 * share:.1f} %"
-                    for share in map(found.entry.get, ("policy_top1", "value_accuracy"))
+                    "not measured" if accuracy is None else f"{100 * accuracy:.1f} %"
+                    for accuracy in map(found.entry.get, ("policy_top1", "value_accuracy"))
                 )
                 task.show(f"step {found.step}: policy {policy}, value {value}")
 
@@ -275,7 +270,7 @@ class NetworkLearner:
 
     def evaluation(self, file: Path | None) -> Evaluation:
         raise ValueError(
-            "games.settings: a network plays no teacher games: name an evaluation, or play selfplay"
+            "games.settings: teacher games need an evaluation; networks play games.kind = selfplay"
         )
 
 

@@ -1,4 +1,4 @@
-"""A loop as one page: Elo over the generations with its error, and what each of them did."""
+"""The page of a loop: Elo over generations with errors, and a table of the generations."""
 
 from __future__ import annotations
 
@@ -42,17 +42,17 @@ def page(loop: Loop) -> str:
     ratings = loop.ratings()
     drawing = (
         f'<div class="wide">{chart(ratings)}</div>'
-        "<p>Elo above generation 0, along the chain of matches that decided who takes over; bars "
-        "are 95 % errors, which add up along it. Filled: took over. Hollow: dropped.</p>"
+        "<p>Elo relative to generation 0, summed over the gating matches; bars are 95 % errors, "
+        "which accumulate. Filled: promoted. Hollow: rejected.</p>"
         if len(ratings) > 1
-        else "<p>No match has been decided yet.</p>"
+        else "<p>No gating match has been decided yet.</p>"
     )
     return (
         '<!doctype html><html lang="en"><head><meta charset="utf-8">'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
         f"<title>Loop of {escape(config.learner)}</title><style>{_STYLE}</style></head><body>"
         f"<h1>Loop: {escape(config.learner)}, {escape(config.games.kind)} games, "
-        f"{config.games.games:,} a generation</h1><h2>Elo over generations</h2>{drawing}"
+        f"{config.games.games:,} per generation</h1><h2>Elo over generations</h2>{drawing}"
         f'<h2>Generations</h2><div class="wide">{_table(loop, ratings)}</div></body></html>\n'
     )
 
@@ -60,8 +60,8 @@ def page(loop: Loop) -> str:
 def _table(loop: Loop, ratings: list[Rating]) -> str:
     by_number = {rating.generation: rating for rating in ratings}
     references = loop.config.gate.references
-    heads = ["generation", "games", "positions", "by", "match", "Elo of the match", "verdict"]
-    heads += ["Elo above 0", *(f"against {name}" for name in references)]
+    heads = ["generation", "games", "positions", "played by", "match", "Elo of match", "verdict"]
+    heads += ["Elo vs. 0", *(f"against {name}" for name in references)]
     rows = []
     number = 1
     while (loop.generation(number)).exists():
@@ -86,7 +86,7 @@ def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, 
         cells += [
             match,
             _with_error(verdict.elo, verdict.error),
-            "took over" if verdict.promoted else "dropped",
+            "promoted" if verdict.promoted else "rejected",
             _with_error(rating.elo, rating.error) if rating else "",
         ]
     played = loop.facts(number, "references") or {}
@@ -97,7 +97,11 @@ def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, 
 
 
 def _doing(loop: Loop, number: int) -> str:
-    for stage, word in (("train", "in a match"), ("relabel", "learning"), ("games", "relabelling")):
+    for stage, word in (
+        ("train", "gating match"),
+        ("relabel", "training"),
+        ("games", "relabelling"),
+    ):
         if loop.facts(number, stage) is not None:
             return word
     return "playing"

@@ -1,4 +1,4 @@
-"""Where a loop's games and new labels come from, by name; loaded when a loop needs them."""
+"""Registry of the sources of a loop's games and of its relabellers, imported on first use."""
 
 from __future__ import annotations
 
@@ -11,10 +11,11 @@ from typing import Any
 
 @dataclass(frozen=True)
 class GamesTask:
-    """A generation's games to be played.
+    """The games of one generation.
 
-    folder: theirs, a `GameFolder`'s. player: the file that the learner made, None for the
-    learner's own beginning. learner: which one, by name. progress: told how many games there are.
+    folder: of the games, a `GameFolder`. games: how many. player: file of the player, None for the
+    learner's default. learner: a key of `learners.LEARNERS`. progress: called with the number of
+    finished games.
     """
 
     folder: Path
@@ -30,7 +31,11 @@ class GamesTask:
 
 @dataclass(frozen=True)
 class RelabelTask:
-    """Files of games that get new labels in `folder`, in files of the same names."""
+    """The relabelling of one generation's games.
+
+    files: of the games. folder: for the relabelled games. player, learner: as in `GamesTask`.
+    progress: called with the number of files done.
+    """
 
     files: list[Path]
     folder: Path
@@ -44,9 +49,9 @@ class RelabelTask:
 
 @dataclass(frozen=True)
 class Plugin:
-    """A module with `check(settings)`, which raises ValueError for settings that it can't read,
-    and `run(task) -> bool`: whether everything is there, False where `task.stop` said so. A run
-    goes on where the one before was ended."""
+    """A module with two functions: `check(settings)`, which raises ValueError for invalid
+    settings, and `run(task) -> bool`, which resumes earlier work and returns True when complete,
+    False if `task.stop` stopped it."""
 
     module: str
 
@@ -63,7 +68,7 @@ class Plugin:
         return bool(self._load().run(task))
 
 
-#: A module of another package can be added here before a loop is made.
+#: Other packages can add modules here before a loop is created.
 GAMES: dict[str, Plugin] = {
     "teacher": Plugin("komadori.generate.loop.teacher_games"),
     "selfplay": Plugin("komadori.generate.loop.selfplay_games"),

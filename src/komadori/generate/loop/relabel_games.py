@@ -1,9 +1,8 @@
-"""New soft policies and values for a loop's games, by the network that plays now or another."""
+"""Relabels a loop's games with the best network of the loop, or with another one."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import fields
 from typing import Any
 
 from komadori.generate.labellers import Labeller, NetworkLabeller, PolicySettings
@@ -11,23 +10,21 @@ from komadori.generate.loop.plugins import RelabelTask
 from komadori.generate.relabel import LabelFolder, relabel
 from komadori.generate.search_labellers import SearchLabeller
 from komadori.generate.segments import Progress, sources_card
+from komadori.typed_settings import build
 
-#: Settings besides those of `PolicySettings`: a model in place of the loop's own; playouts of its
-#: search, one visit where left out.
+#: Settings besides those of `PolicySettings`: the model, by default the loop's; playouts of its
+#: search, by default none (raw policy and value).
 _OWN = ("model", "playouts")
 
 
 def check(settings: Mapping[str, Any]) -> None:
-    known = {one.name for one in fields(PolicySettings)}
-    if unknown := sorted(set(settings) - known - set(_OWN)):
-        raise ValueError(f"no setting is called {', '.join(unknown)}")
     _policy(settings)
 
 
 def run(task: RelabelTask) -> bool:
     model = task.settings.get("model") or (None if task.player is None else str(task.player))
     if model is None:
-        raise ValueError(f"relabel: {task.learner} has no network yet: name a model")
+        raise ValueError(f"relabel: {task.learner} has no network yet: set model")
     playouts = int(task.settings.get("playouts", 0))
     labeller: Labeller
     if playouts:
@@ -53,4 +50,4 @@ def run(task: RelabelTask) -> bool:
 
 
 def _policy(settings: Mapping[str, Any]) -> PolicySettings:
-    return PolicySettings(**{name: v for name, v in settings.items() if name not in _OWN})
+    return build(PolicySettings, {name: v for name, v in settings.items() if name not in _OWN})

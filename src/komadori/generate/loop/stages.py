@@ -1,4 +1,4 @@
-"""The loop's stages. Each looks in the folder what there is to do, does it and notes that."""
+"""The stages of a loop. Each reads its state from the folder, works, and records the result."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from komadori.arena import MatchResult
     from komadori.arena.openings import Opening
 
-#: Seconds between looks for what another process is to do first.
+#: Seconds between polls for the results of other processes.
 WAIT_S = 2.0
 
 
 @dataclass(frozen=True)
 class Event:
-    """What a stage of a generation says: how far it is (done of total), or a line of text."""
+    """A report of a stage of a generation: progress (done of total), or a line of text."""
 
     generation: int
     stage: str
@@ -56,7 +56,7 @@ class _Work:
 
 
 class _Clock:
-    """What a stage took: of the clock and of processors, by this process and its children."""
+    """Wall time and CPU time of a stage; CPU time includes child processes."""
 
     def __init__(self) -> None:
         self._wall, self._cpu = time.monotonic(), _cpu_seconds()
@@ -75,7 +75,7 @@ def _cpu_seconds() -> float:
 
 @dataclass(frozen=True)
 class Stage:
-    """ready: whether what it needs is there. run: does the rest of it; whether it is done."""
+    """ready: whether its inputs are complete. run: completes it; False if stopped."""
 
     name: str
     ready: Callable[[Loop, int], bool]
@@ -123,7 +123,7 @@ def _play(work: _Work) -> bool:
 
 
 def _begin(loop: Loop) -> None:
-    """Generation 0: its player, where the learner has none of its own."""
+    """Create the player of generation 0, unless the learner's default needs no file."""
     folder = loop.generation(0)
     with RunLock(folder):
         if loop.facts(0, "begun") is not None:
@@ -228,7 +228,7 @@ def _gate(work: _Work) -> bool:
     assert best is not None
     if not gate.games:
         loop.note_verdict(number, Verdict(True, best))
-        work.say("takes over; no games were asked for")
+        work.say("promoted without a match (gate.games is 0)")
         return True
     result = _match(work, best, "match", gate.games, is_gate=True)
     if result is None:
@@ -248,7 +248,7 @@ def _gate(work: _Work) -> bool:
         decision,
     )
     loop.note_verdict(number, verdict)
-    work.say(f"{'takes over' if promoted else 'is dropped'}: {result}")
+    work.say(f"{'promoted' if promoted else 'rejected'}: {result}")
     return True
 
 
@@ -317,7 +317,7 @@ def _references(work: _Work) -> bool:
     return True
 
 
-#: By name, in their order.
+#: The stages by name, in order of execution.
 STAGES: dict[str, Stage] = {
     stage.name: stage
     for stage in (
@@ -352,18 +352,18 @@ def run_stage(
     stop: Stop = bool,
     wait: bool = False,
 ) -> bool:
-    """One stage of all generations, as soon as what it needs is there.
+    """Run one stage of all generations.
 
-    Returns whether all are done. Without `wait` it ends where something is missing, which LoopError
-    names; with it, it waits for whoever makes that.
+    Returns True when all are complete, False if stopped. If the inputs of a generation are missing,
+    waits for other processes to make them with `wait`, raises LoopError without it.
     """
     stage = STAGES[name]
     for number in range(1, loop.config.generations + 1):
         while not stage.is_done(loop, number) and not stage.ready(loop, number):
             if not wait:
                 raise LoopError(
-                    f"{loop.folder}: {name} of generation {number} needs what other stages "
-                    "haven't made yet; run those, or wait for them (--wait)"
+                    f"{loop.folder}: {name} of generation {number}: earlier stages are incomplete; "
+                    "run them, or wait for them with --wait"
                 )
             if stop():
                 return False
@@ -373,7 +373,7 @@ def run_stage(
                 if not _do(loop, number, stage, threads, observer, stop):
                     return False
                 break
-            except InUseError:  # another process does it
+            except InUseError:  # another process is running it
                 if not wait:
                     raise
                 if stop():
@@ -385,7 +385,7 @@ def run_stage(
 def run(
     loop: Loop, *, threads: int = 1, observer: Observer = lambda _: None, stop: Stop = bool
 ) -> bool:
-    """Every stage of every generation that isn't done. Returns False where `stop` said so."""
+    """Run every incomplete stage of every generation. Returns False if stopped."""
     for number in range(1, loop.config.generations + 1):
         for stage in STAGES.values():
             if stop() or not _do(loop, number, stage, threads, observer, stop):

@@ -1,33 +1,34 @@
-"""A loop's teacher games: the built-in search with the loop's own evaluation, or a fixed one."""
+"""A loop's teacher games: the alpha-beta search with the loop's best evaluation, or a fixed one."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import contextlib
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from komadori.generate.folder import GameFolder
+from komadori.generate.loop.games import fill
 from komadori.generate.loop.learners import LEARNERS
 from komadori.generate.loop.plugins import GamesTask
 from komadori.generate.openings import Lines
 from komadori.generate.settings import TeacherSettings
-from komadori.generate.sources import BuiltinGames, Evaluation
-from komadori.generate.teacher import Progress, generate_games, teacher_card
+from komadori.generate.sources import BuiltinGames, Evaluation, GameSource
+from komadori.generate.teacher import teacher_card
 
-#: Settings besides those of `TeacherSettings`: files of openings; an evaluation and its weights
-#: that play all games (a teacher), in place of the loop's own.
+#: Settings besides those of `TeacherSettings`: opening files; a fixed evaluation and its weights
+#: instead of the loop's; games per segment.
 _OWN = ("openings", "evaluation", "weights", "segment_games")
 
 
 def check(settings: Mapping[str, Any]) -> None:
     _teacher(settings)
     if "weights" in settings and "evaluation" not in settings:
-        raise ValueError("weights: name their evaluation")
+        raise ValueError("weights: evaluation is needed too")
 
 
 def run(task: GamesTask) -> bool:
-    # Generations play different games even where the weights are the same.
+    # Generations play different games even if the weights are the same.
     settings = replace(
         _teacher(task.settings), seed=_teacher(task.settings).seed * 1_000_003 + task.seed
     )
@@ -39,23 +40,11 @@ def run(task: GamesTask) -> bool:
     lines = Lines(task.settings.get("openings", ()))
     card = teacher_card(settings, lines, {"player": evaluation.card()})
 
-    def report(at: Progress) -> None:
-        task.progress(at.games)
+    @contextlib.contextmanager
+    def source() -> Iterator[tuple[GameSource, int]]:
+        yield BuiltinGames(settings, lines, evaluation, threads=task.threads), task.threads
 
-    with GameFolder(task.folder, card, int(task.settings.get("segment_games", 1000))) as folder:
-        if folder.games >= task.games:
-            folder.write_partial()
-            return True
-        task.progress(folder.games)
-        source = BuiltinGames(settings, lines, evaluation, threads=task.threads)
-        return generate_games(
-            folder,
-            source,
-            task.games,
-            threads=task.threads,
-            on_progress=report,
-            stop=task.stop,
-        )
+    return fill(task, card, source)
 
 
 def _teacher(settings: Mapping[str, Any]) -> TeacherSettings:

@@ -1,0 +1,37 @@
+"""Fills the folder of a generation's games, whatever plays them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from typing import Any
+
+from komadori.generate.folder import GameFolder
+from komadori.generate.loop.plugins import GamesTask
+from komadori.generate.sources import GameSource
+from komadori.generate.teacher import generate_games
+
+#: Opens a source of games; the number scales how many games are queued.
+OpenSource = Callable[[], AbstractContextManager[tuple[GameSource, int]]]
+
+
+def fill(task: GamesTask, card: Mapping[str, Any], open_source: OpenSource) -> bool:
+    """Play the games that are missing in the task's folder; False if stopped.
+
+    card: everything that determines the games. Raises FolderError, InUseError, OSError.
+    """
+    segment_games = int(task.settings.get("segment_games", 1000))
+    with GameFolder(task.folder, card, segment_games) as folder:
+        if folder.games >= task.games:
+            folder.write_partial()
+            return True
+        task.progress(folder.games)
+        with open_source() as (source, threads):
+            return generate_games(
+                folder,
+                source,
+                task.games,
+                threads=threads,
+                on_progress=lambda at: task.progress(at.games),
+                stop=task.stop,
+            )
