@@ -231,8 +231,8 @@ def test_commands(tmp_path, monkeypatch):
     ("change", "text"),
     [
         (("batch = 100", "bach = 60"), "toy/both: unknown key 'bach'"),
-        (("batch = 100", 'batch = "many"'), "toy/both: batch = 'many': int is needed"),
-        (("batch = 100", "rate = true"), "toy/both: rate = True: float is needed"),
+        (("batch = 100", 'batch = "many"'), "toy/both: batch must be int, not 'many'"),
+        (("batch = 100", "rate = true"), "toy/both: rate must be float, not True"),
         (('loss = "squared"', 'loss = "cubed"'), "toy/squared: loss is 'cubed'"),
         (('"kpp"', '"kppt"'), "learner = 'kppt'; there are network, kpp"),
         (('"elo_first"]', '"elo"]'), "extras: unknown 'elo'; there are elo_first"),

@@ -16,7 +16,8 @@ from komadori.cli.lab import command
 from komadori.cli.train import command as train_command
 from komadori.lab import claims, experiment, measures, pages, runner, speed, student
 from komadori.lab.experiment import Claim, LabError, Size
-from komadori.lab.pages import format_measure, write_pages
+from komadori.lab.measures import measure_of
+from komadori.lab.pages import write_pages
 from komadori.lab.results import Record, Store
 from komadori.lab.runner import Laboratory, Observer, Task
 
@@ -348,7 +349,7 @@ def sizes(at: float, *values: float) -> list[Record]:
     ],
 )
 def test_a_network_stands_beside_one_of_equal_time(at, value, gap):
-    assert claims.beside_sizes(SIZES, sizes(at, value)).mean == pytest.approx(gap, abs=1e-12)
+    assert claims.gap_to_sizes(SIZES, sizes(at, value)).mean == pytest.approx(gap, abs=1e-12)
 
 
 def test_the_one_beside_sizes_may_be_lower():
@@ -576,7 +577,7 @@ def test_a_wrong_file_is_told(change, text, tmp_path):
     ],
 )
 def test_measures_as_text(name, value, text):
-    assert format_measure(name, value) == text
+    assert measure_of(name).format(value) == text
 
 
 def test_divergence_at_step_0_is_a_step():

@@ -1,32 +1,26 @@
-"""The comparisons that an experiment's claims are about: paired gaps, tested together."""
+"""Tests of an experiment's claims: paired gaps over seeds, corrected for multiple testing."""
 
 from __future__ import annotations
 
 import math
+import operator
 import statistics
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
-from komadori import training
 from komadori.lab import student
 from komadori.lab.experiment import Claim
 from komadori.lab.results import Record
 from komadori.lab.size import Size
 
-#: Seeds that every variant runs with.
+#: Seeds of every variant.
 SEEDS = (1, 2, 3)
-#: Measures that are fractions, training's and the laboratory's own.
-FRACTIONS = training.FRACTIONS | {
-    "root_share",
-    "score_first",
-    *(f"agreement_{k}" for k in (1, 2, 4, 8)),
-}
-#: Top-1 accuracy of a policy that has learned nothing: one that gives the commonest labels has
-#: 0.02 in the diary's article on optimizers and 0.035 on the teacher's games.
+#: Top-1 accuracy below which a policy has learned nothing: the most frequent labels reach 0.02 in
+#: the diary's article on optimizers and 0.035 on the teacher games.
 UNLEARNED = 0.04
-#: How far a line through sizes may be extended, as a factor.
+#: Largest extrapolation beyond the sizes of a network, as a factor.
 BEYOND = 1.2
-#: Significance level, of all comparisons of a page together.
+#: Family-wise significance level of a page's claims.
 LEVEL = 0.05
 
 HOLDS, FAILS, OPEN = "holds", "does not hold", "not decided"
@@ -46,17 +40,17 @@ class Value:
 
     @property
     def spread(self) -> float:
-        """The standard deviation over the seeds; NaN of fewer than two."""
+        """The standard deviation over the seeds; NaN for fewer than two."""
         values = list(self.by_seed.values())
         return statistics.stdev(values) if len(values) > 1 else math.nan
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """One gap that a claim is about.
+    """One comparison of a claim.
 
-    label: what is compared. gap: paired by seed. low, high: where it lies if the claim holds.
-    text: what happened, where that is no gap.
+    label: the variants compared. gap: paired by seed. low, high: bounds of the gap if the claim
+    holds. text: the result, if it isn't a gap.
     """
 
     label: str
@@ -67,17 +61,17 @@ class Comparison:
 
     @property
     def interval(self) -> student.Interval:
-        """The 95 % interval of this gap by itself."""
-        return student.Interval.of(list(self.gap.by_seed.values()))
+        """The 95 % confidence interval of the gap, without correction."""
+        return student.interval(list(self.gap.by_seed.values()))
 
     @property
     def supports(self) -> bool:
-        """Whether the mean is where the claim has it."""
+        """Whether the mean gap is within the claim's bounds."""
         return self.low < self.gap.mean < self.high
 
     @property
     def p(self) -> float:
-        """Of the bound nearest to the mean; NaN without two seeds."""
+        """The p value against the bound nearest to the mean; NaN with fewer than two seeds."""
         values = list(self.gap.by_seed.values())
         if len(values) < 2 or not math.isfinite(self.gap.mean):
             return math.nan
@@ -86,9 +80,9 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Finding:
-    """A claim, what it compares, p corrected for the claims of the page (Holm), the verdict.
+    """A tested claim. p: corrected for the claims of the page (Holm).
 
-    An exploratory verdict is one by the uncorrected p only: a lead to test anew.
+    An exploratory verdict is significant only without the correction: a lead for a new test.
     """
 
     claim: Claim
@@ -98,15 +92,15 @@ class Finding:
 
     @property
     def side(self) -> str:
-        """The verdict if the means were exact: a claim holds where every comparison supports it."""
+        """The verdict if the means were exact: a claim holds if every comparison supports it."""
         return HOLDS if all(one.supports for one in self.comparisons) else FAILS
 
     @property
     def own_p(self) -> float:
-        """Not corrected for the other claims; NaN where a comparison lacks two seeds.
+        """p without correction; NaN if a comparison has fewer than two seeds.
 
-        To hold, each comparison has to pass by itself (an intersection-union test); to fail, any
-        against it (Bonferroni).
+        The claim holds if every comparison passes (an intersection-union test), and fails if any
+        comparison contradicts it (Bonferroni).
         """
         if any(math.isnan(one.p) for one in self.comparisons):
             return math.nan
@@ -117,7 +111,7 @@ class Finding:
 
 
 def judge(claims: Sequence[Claim], records: Sequence[Record]) -> list[Finding]:
-    """What the records say of a page's claims, tested together."""
+    """Test a page's claims on the records."""
     found = [_finding(claim, records) for claim in claims]
     tested = [i for i, one in enumerate(found) if not math.isnan(one.own_p)]
     corrected = student.holm([found[i].own_p for i in tested])
@@ -129,13 +123,13 @@ def judge(claims: Sequence[Claim], records: Sequence[Record]) -> list[Finding]:
 
 
 def value_of(records: Sequence[Record], variant: str, measure: str) -> Value:
-    """The measure of a variant, by seed; a diverged run has none."""
+    """The measure of a variant by seed; diverged runs are left out."""
     found = {r.seed: r.measure(measure) for r in records if r.variant == variant}
     return Value({seed: v for seed, v in sorted(found.items()) if math.isfinite(v)})
 
 
 def at_size(records: Sequence[Record], size: Size) -> list[Record]:
-    """Those of one size."""
+    """The records of one size."""
     return [record for record in records if record.size == size]
 
 
@@ -147,10 +141,10 @@ def _finding(claim: Claim, records: Sequence[Record]) -> Finding:
 
 def _comparisons(claim: Claim, records: Sequence[Record]) -> list[Comparison]:
     if claim.at_equal:
-        gap, what = beside_sizes(claim, records), f"{claim.beside} - {claim.sizes_of}"
-        if claim.beside in claim.lower:
+        gap, what = gap_to_sizes(claim, records), f"{claim.network} - {claim.sizes_of}"
+        if claim.network in claim.lower:
             gap = Value({seed: -value for seed, value in gap.by_seed.items()})
-            what = f"{claim.sizes_of} - {claim.beside}"
+            what = f"{claim.sizes_of} - {claim.network}"
         return [Comparison(what, gap)]
     if claim.equal:
         pairs = [(a, b) for i, a in enumerate(claim.equal) for b in claim.equal[i + 1 :]]
@@ -158,25 +152,35 @@ def _comparisons(claim: Claim, records: Sequence[Record]) -> list[Comparison]:
     else:
         pairs = [(a, b) for a in claim.higher for b in claim.lower]
         low, high = 0.0, math.inf
+    sign, compare = "-", operator.sub
     if claim.ratio:
         low, high = claim.ratio - claim.within, claim.ratio + claim.within
-        return [Comparison(f"{a} / {b}", _ratio(records, a, b, claim), low, high) for a, b in pairs]
-    return [Comparison(f"{a} - {b}", _gap(records, a, b, claim), low, high) for a, b in pairs]
+        sign, compare = "/", _ratio
+    return [
+        Comparison(f"{a} {sign} {b}", _paired(records, a, b, claim, compare), low, high)
+        for a, b in pairs
+    ]
 
 
-def _gap(records: Sequence[Record], first: str, second: str, claim: Claim) -> Value:
-    """first - second at each seed of both, which learned from the same data in the same order."""
+def _paired(
+    records: Sequence[Record],
+    first: str,
+    second: str,
+    claim: Claim,
+    compare: Callable[[float, float], float],
+) -> Value:
+    """compare(first, second) by seed; runs of a seed trained on the same data in the same order."""
     a, b = (value_of(records, name, claim.measure).by_seed for name in (first, second))
-    return Value({seed: a[seed] - b[seed] for seed in a if seed in b})
+    found = {seed: compare(a[seed], b[seed]) for seed in a if seed in b}
+    return Value({seed: gap for seed, gap in found.items() if math.isfinite(gap)})
 
 
-def _ratio(records: Sequence[Record], first: str, second: str, claim: Claim) -> Value:
-    a, b = (value_of(records, name, claim.measure).by_seed for name in (first, second))
-    return Value({seed: a[seed] / b[seed] for seed in a if b.get(seed)})
+def _ratio(a: float, b: float) -> float:
+    return a / b if b else math.nan
 
 
 def _failures(claim: Claim, records: Sequence[Record]) -> Finding:
-    """Whether the variants diverged, or learned nothing, with every seed."""
+    """Whether the variants diverged or learned nothing, with every seed."""
     comparisons, failed, is_decided = [], [], True
     for name in claim.fails:
         runs = sorted((r for r in records if r.variant == name), key=lambda r: r.seed)
@@ -185,20 +189,20 @@ def _failures(claim: Claim, records: Sequence[Record]) -> Finding:
             r.diverged is not None or a < UNLEARNED for r, a in zip(runs, accuracy, strict=True)
         ]
         is_decided = is_decided and len(runs) >= len(SEEDS)
-        told = (
+        texts = (
             f"{100 * a:.1f} %" if r.diverged is None else f"diverged at step {r.diverged:,}"
             for r, a in zip(runs, accuracy, strict=True)
         )
         seeds = Value({r.seed: math.nan for r in runs})
-        comparisons.append(Comparison(name, seeds, text=", ".join(told)))
+        comparisons.append(Comparison(name, seeds, text=", ".join(texts)))
     side = HOLDS if all(failed) else FAILS
     return Finding(claim, tuple(comparisons), verdict=side if is_decided else OPEN)
 
 
-def beside_sizes(claim: Claim, records: Sequence[Record]) -> Value:
-    """What the claim's one network measures above the line through the sizes of the other, at
-    its own `at_equal`, on a logarithmic axis; the line is extended by `BEYOND` at most."""
-    name = claim.beside
+def gap_to_sizes(claim: Claim, records: Sequence[Record]) -> Value:
+    """The gap by seed between the claim's network and the other network's sizes, interpolated at
+    the first one's `at_equal` on a logarithmic axis and extrapolated by up to `BEYOND`."""
+    name = claim.network
     at = value_of(records, name, claim.at_equal).mean
     gaps: dict[int, float] = {}
     for seed, value in value_of(records, name, claim.measure).by_seed.items():
@@ -214,8 +218,7 @@ def beside_sizes(claim: Claim, records: Sequence[Record]) -> Value:
 
 
 def _on_line(line: Sequence[tuple[float, float]], at: float) -> float:
-    """The line's height at `at`; NaN beyond its reach, where a point is missing, and where two
-    share an x or one has no logarithm."""
+    """Interpolate the points (x, y) at `at`; NaN out of range or for unusable points."""
     if not all(math.isfinite(x) for point in line for x in point):
         return math.nan
     if line[0][0] <= 0 or len({x for x, _ in line}) < len(line):

@@ -32,18 +32,22 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from komadori.lab.kpp_learner import KppLearner
 from komadori.lab.learner import Learner
-from komadori.lab.learners import LEARNERS
+from komadori.lab.network_learner import NetworkLearner
 from komadori.lab.size import LabError, Size
 from komadori.training import Config
+from komadori.typed_settings import build
 
+#: The learners by the name in an experiment's `learner`.
+LEARNERS: Mapping[str, Learner] = {"network": NetworkLearner(), "kpp": KppLearner()}
 #: Where `komadori lab` looks for experiments.
 FOLDER = Path("experiments") / "lab"
 
 
 @dataclass(frozen=True)
 class Variant:
-    """One row: the settings that differ from the base. diary: its figures, by measure."""
+    """One row: settings that differ from the base. diary: the diary's figures by measure."""
 
     name: str
     title: str
@@ -53,13 +57,13 @@ class Variant:
 
 @dataclass(frozen=True)
 class Claim:
-    """A statement about variants (`lab.claims`).
+    """A statement about the measure of some variants (`lab.claims`).
 
-    higher, lower: every variant of `higher` measures more than every one of `lower`. equal,
-    within: no two differ by more than `within`. ratio, within: that of `higher` measures `ratio`
-    times that of `lower`. fails: these learn nothing. is_open: a question the diary leaves open.
-    sizes_of, at_equal: one side are sizes of this one network; the other side's network is
-    compared with the size that has the same `at_equal`, by interpolation.
+    higher, lower: every variant of `higher` is above every one of `lower`. equal, within: no two
+    differ by more than `within`. ratio, within: `higher` is `ratio` times `lower`. fails: these
+    variants learn nothing. is_open: a question that the diary leaves open. sizes_of, at_equal: one
+    side lists sizes of this network; the other side's network is compared with the size of equal
+    `at_equal`, by interpolation.
     """
 
     text: str
@@ -85,18 +89,18 @@ class Claim:
         return max(self.higher, self.lower, key=len)
 
     @property
-    def beside(self) -> str:
-        """The network compared with `sizes`."""
+    def network(self) -> str:
+        """The network compared with `sizes`, of an `at_equal` claim."""
         return min(self.higher, self.lower, key=len)[0]
 
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment file.
+    """An experiment file.
 
-    learner: a key of `lab.learners`. scale: channels are the diary's and follow the run's width.
-    columns: measures of the table, its learner's by default. extras: further measures that its
-    learner knows. order: in `lab run --all`.
+    learner: a key of `LEARNERS`. scale: channels are the diary's, scaled to the run's width.
+    columns: measures of the table, by default the learner's. extras: further measures of the
+    learner. order: position in `lab run --all`.
     """
 
     name: str
@@ -114,7 +118,7 @@ class Experiment:
     order: int = 100
 
     def variant(self, name: str) -> Variant:
-        """The variant of that name; LabError names those there are."""
+        """The variant of that name. Raises LabError that lists the known names."""
         for variant in self.variants:
             if variant.name == name:
                 return variant
@@ -128,11 +132,11 @@ class Experiment:
 
     @property
     def against_first(self) -> bool:
-        """Whether the variants play against the first one's run."""
+        """Whether the variants play against the first variant."""
         return not set(self.extras).isdisjoint(self.kind.against_first)
 
     def with_first(self, names: set[str]) -> set[str]:
-        """The names, and the first variant's if their runs need it."""
+        """The names, and the first variant's if the others play against it."""
         return names | {self.variants[0].name} if names and self.against_first else names
 
     def only(self, names: Collection[str]) -> Experiment:
@@ -169,21 +173,17 @@ def load(path: Path) -> Experiment:
         raise LabError(f"{path}: {error.strerror or error}") from error
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise LabError(f"{path}: {error}") from error
-    variants = tuple(
-        _make(Variant, {_renamed(k): v for k, v in one.items()}, path)
-        for one in table.pop("variants", [])
-    )
-    claims = tuple(
-        _make(Claim, {k: tuple(v) if isinstance(v, list) else v for k, v in one.items()}, path)
-        for one in table.pop("claims", [])
-    )
-    lists = {k: tuple(v) if isinstance(v, list) else v for k, v in table.items()}
-    known = {"name": path.stem, "variants": variants, "claims": claims}
-    experiment: Experiment = _make(Experiment, {**lists, **known}, path)
-    names = [variant.name for variant in variants]
+    for one in table.get("variants", []):
+        if "set" in one:
+            one["settings"] = one.pop("set")
+    try:
+        experiment = build(Experiment, {**table, "name": path.stem})
+    except ValueError as error:
+        raise LabError(f"{path}: {error}") from error
+    names = [variant.name for variant in experiment.variants]
     if not names or len(set(names)) < len(names):
         raise LabError(f"{path}: each variant needs a name of its own")
-    for claim in claims:
+    for claim in experiment.claims:
         for name in (*claim.variants, *claim.fails):
             experiment.variant(name)
         sides = sorted((len(claim.higher), len(claim.lower)))
@@ -199,7 +199,7 @@ def load(path: Path) -> Experiment:
         if name not in experiment.kind.extras:
             known_extras = ", ".join(experiment.kind.extras)
             raise LabError(f"{path}: extras: unknown {name!r}; there are {known_extras}")
-    for variant in variants:
+    for variant in experiment.variants:
         try:
             experiment.config(variant, Size())
         except LabError as error:
@@ -224,8 +224,8 @@ def is_experiment(path: Path) -> bool:
 
 
 def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """The base with the change's keys, merged by section. A network with a family, or a short
-    name, replaces the base's network as a whole."""
+    """Merge the change into the base, section by section. A network with a family, or a short name,
+    replaces the base's network as a whole."""
     merged: dict[str, Any] = json.loads(json.dumps(base))
     for key, value in change.items():
         old = merged.get(key)
@@ -235,18 +235,3 @@ def merge(base: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
         else:
             merged[key] = json.loads(json.dumps(value))
     return merged
-
-
-def _renamed(key: str) -> str:
-    return "settings" if key == "set" else key
-
-
-def _make(cls: Any, values: Mapping[str, Any], path: Path) -> Any:
-    known = [f.name for f in dataclasses.fields(cls)]
-    for key in values:
-        if key not in known:
-            raise LabError(f"{path}: unknown key {key!r}; known: {', '.join(known)}")
-    try:
-        return cls(**values)
-    except TypeError as error:
-        raise LabError(f"{path}: {error}") from error

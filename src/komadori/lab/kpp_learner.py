@@ -30,6 +30,7 @@ from komadori.linear import KppWeights
 from komadori.linear.kpp import Learner, Settings, State
 from komadori.linear.regression import LossSettings, Positions, measure
 from komadori.training import Part, Split
+from komadori.typed_settings import build
 
 #: The match against the first variant.
 GAMES, NODES = 100, 5000
@@ -82,7 +83,11 @@ class KppLearner:
         self, table: Mapping[str, Any], size: Size, seed: int, *, scale: bool, name: str
     ) -> KppConfig:
         whole = {"threads": os.cpu_count() or 1, **table, "seed": seed}
-        return KppConfig(_settings(whole, name), size.positions, size.test_positions)
+        try:
+            settings = build(Settings, whole)
+        except ValueError as error:
+            raise LabError(f"{name}: {error}") from error
+        return KppConfig(settings, size.positions, size.test_positions)
 
     def against(self, config: KppConfig, first: KppConfig) -> KppConfig:
         return replace(config, against=self.digest(first))
@@ -98,10 +103,8 @@ class KppLearner:
     def same(self, saved: Mapping[str, Any], config: KppConfig) -> bool:
         try:
             given = {key: value for key, value in saved.items() if key != "learner"}
-            if "test_share" in given:  # its name in older records
-                given["test_fraction"] = given.pop("test_share")
-            other = KppConfig(**{**given, "settings": Settings(**given["settings"])})
-        except (TypeError, ValueError, KeyError):
+            other = build(KppConfig, given, renamed={"test_share": "test_fraction"})
+        except ValueError:
             return False
         return _essence(other) == _essence(config)
 
@@ -152,33 +155,16 @@ class KppLearner:
         match = ""
         if "games" in facts:
             match = (
-                f" Elo is of {facts['games']} games of alpha-beta with these weights against the "
-                f"first variant's, {facts['nodes']:,} nodes a move, each opening of "
-                f"{arena.match.DEFAULT_OPENING_PLIES} random plies with both colours."
+                f" Elo is from {facts['games']} games of alpha-beta with these weights against the "
+                f"first variant's, {facts['nodes']:,} nodes per move, each opening of "
+                f"{arena.match.DEFAULT_OPENING_PLIES} random plies played with both colours."
             )
         return (
-            f"{machine}. Drawn games are left out. Losses are cross entropies with the game's "
-            "result and with the teacher's win rate, less the entropy of the target; a best move "
-            f"is the teacher's, among those valued highest by one ply and quiescence.{match} Times "
-            "are of training, taken on a busy machine."
+            f"{machine}. Drawn games are left out. Losses are cross entropies against the game's "
+            "result and the teacher's win rate, minus the entropy of the target; best move in the "
+            "first k: the teacher's move is among the k best by one ply and quiescence."
+            f"{match} Times are of training, on a busy machine."
         )
-
-
-def _settings(table: Mapping[str, Any], name: str) -> Settings:
-    kinds: dict[str, type] = {name: type(value) for name, value in asdict(Settings()).items()}
-    values: dict[str, Any] = {}
-    for key, value in table.items():
-        if key not in kinds:
-            raise LabError(f"{name}: unknown key {key!r}; known: {', '.join(kinds)}")
-        kind = kinds[key]
-        fits = (int, float) if kind is float else kind
-        if not isinstance(value, fits) or isinstance(value, bool):
-            raise LabError(f"{name}: {key} = {value!r}: {kind.__name__} is needed")
-        values[key] = kind(value)
-    try:
-        return Settings(**values)
-    except ValueError as error:
-        raise LabError(f"{name}: {error}") from error
 
 
 def _essence(config: KppConfig) -> KppConfig:
@@ -300,7 +286,7 @@ class _Watch:
         )
 
 
-class _Stopped(Exception):  # noqa: N818 (no error: someone asked for it)
+class _Stopped(Exception):  # noqa: N818 (not an error)
     """The match was stopped; it resumes with the next call."""
 
 

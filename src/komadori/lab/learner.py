@@ -14,7 +14,8 @@ from komadori.training import Part, Samples
 
 @dataclass(frozen=True)
 class Progress:
-    """step: updates or games done. progress: 0 to 1 of the current stage. text: further figures."""
+    """Progress of a run. step: updates or games done. progress: of the current stage, 0 to 1.
+    text: further figures."""
 
     step: int
     progress: float
@@ -24,11 +25,11 @@ class Progress:
 
 @dataclass(frozen=True)
 class Job:
-    """One run to make.
+    """A run to execute.
 
-    name: for messages. config: of the learner's type. folder: the run's, new or resumed.
-    extras: further measures, by name. first: folder of the first variant's run of the same seed,
-    where this one plays against it.
+    name: for messages. config: of the learner's type. folder: of the run, new or resumed. extras:
+    names of further measures. first: folder of the first variant's run with the same seed, if
+    this one plays against it.
     """
 
     name: str
@@ -43,7 +44,7 @@ class Job:
 
 @dataclass(frozen=True)
 class Outcome:
-    """A run's results; the fields are those of `results.Record`.
+    """The results of a run; fields as in `results.Record`.
 
     facts: at least train_positions, test_positions and `data`, a fingerprint of the training
     positions in their order.
@@ -61,10 +62,10 @@ class Outcome:
 class Learner(Protocol):
     """A kind of learner, with a config type of its own.
 
-    columns: measures of a page's table by default. picture: the measure, a fraction, of its
-    picture. headline: (heading, measure) pairs of a finished run's line. extras: further measures
-    that it knows. against_first: those of them that need the first variant's run. guess_s: seconds
-    per sample before any was timed.
+    columns: default measures of a page's table. picture: measure of its picture, a fraction.
+    headline: (heading, measure) pairs of the line printed for a finished run. extras: further
+    measures. against_first: those of the extras that need the first variant's run. guess_s:
+    assumed seconds per sample before any run was timed.
     """
 
     columns: tuple[str, ...]
@@ -75,55 +76,55 @@ class Learner(Protocol):
     guess_s: float
 
     def size(self, size: Size) -> Size:
-        """The size without the fields that this learner ignores."""
+        """The size with the fields that this learner ignores set to 0."""
 
     def config(
         self, table: Mapping[str, Any], size: Size, seed: int, *, scale: bool, name: str
     ) -> Any:
         """The complete config of a variant from its table; `scale` as in `Experiment`.
 
-        Raises LabError that names `name` and the wrong key.
+        Raises LabError that names the variant (`name`) and the wrong key.
         """
 
     def against(self, config: Any, first: Any) -> Any:
-        """The config of a run that plays against one of the config `first`."""
+        """The config of a run that plays against a run with the config `first`."""
 
     def on_device(self, config: Any, device: str, threads: int) -> Any:
-        """The config on another device ("": its own) and with so many CPU threads (0: its own)."""
+        """The config with another device ("" to keep it) and number of CPU threads (0 to keep)."""
 
     def to_table(self, config: Any) -> dict[str, Any]:
-        """Plain values, for a record."""
+        """The config as plain JSON values."""
 
     def same(self, saved: Mapping[str, Any], config: Any) -> bool:
-        """Whether a saved config trains the same; device, logging and checkpoints don't count."""
+        """Whether a saved config trains the same, ignoring device, logging and checkpoints."""
 
     def digest(self, config: Any) -> str:
-        """Eight hexadecimal digits of what `same` compares."""
+        """A digest of the settings that `same` compares, 8 hexadecimal digits."""
 
     def make(self, job: Job) -> Outcome | None:
-        """Make the run, resuming what `job.folder` holds; None if `job.stop` ended it early.
-        Writes config.json there, as `to_table` makes it."""
+        """Execute the run, resuming from `job.folder`; None if `job.stop` stopped it.
+        Writes the table of `to_table` to config.json there."""
 
     def options(self, size: Size) -> str:
-        """Options of `komadori lab run` for the fields of the size that only this learner has."""
+        """Options of `komadori lab run` for the fields of the size that only this learner uses."""
 
     def budget_text(self, config: Mapping[str, Any]) -> str:
-        """How many epochs a recorded run made, in words."""
+        """The number of epochs of a recorded run, as text."""
 
     def how(self, size: Size, facts: Mapping[str, Any], *, scale: bool, machine: str) -> str:
-        """How the figures were made, beyond the positions, for a page."""
+        """The conditions of the measurements, for a page."""
 
 
 @dataclass
 class Stopwatch:
-    """CPU time between the first and the last step of this process."""
+    """Measures the CPU time between the first and the last step of this process."""
 
     seconds: float = 0.0
     samples: int = 0
     _first: tuple[float, int] | None = field(default=None, repr=False)
 
     def step(self, samples: int) -> None:
-        """Count `samples` processed in all."""
+        """Record a step, after `samples` samples in total."""
         now = time.process_time()
         if self._first is None:
             self._first = now, samples

@@ -1,4 +1,4 @@
-"""The machine, as records name it."""
+"""A description of the machine for records."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ import os
 import platform
 from pathlib import Path
 
-#: CPU features that make networks fast, of the probe's names.
+#: Names of CPU features that matter for the speed of networks.
 _TELLING = ("avx2", "avx512", "vnni", "bf16", "amx", "neon", "dotprod")
 
 
 def describe() -> str:
-    """The CPU, its cores and its features, in words."""
+    """The CPU with its cores and features, as text."""
     count = os.cpu_count() or 1
     probe = importlib.import_module("komadori._core._cpu_probe")
     known = {part for name in probe.features() for part in _TELLING if part in name}

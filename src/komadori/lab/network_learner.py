@@ -135,9 +135,9 @@ class NetworkLearner:
     def how(self, size: Size, facts: Mapping[str, Any], *, scale: bool, machine: str) -> str:
         width = ""
         if scale and size.width != FULL_WIDTH:
-            width = f"{size.width} channels where the diary has {FULL_WIDTH}. "
+            width = f"{size.width} channels instead of the diary's {FULL_WIDTH}. "
         return (
-            f"{width}{machine}, {facts['dtype']}, torch {facts['torch']}. Times were taken on a "
+            f"{width}{machine}, {facts['dtype']}, torch {facts['torch']}. Times were measured on a "
             "busy machine; µs per sample is CPU time. Train loss is the policy's; training losses "
             "are means over the last tenth of the steps."
         )

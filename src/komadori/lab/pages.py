@@ -1,8 +1,8 @@
-"""The laboratory's pages: for each experiment the diary's figures beside those measured.
+"""The laboratory's pages: the diary's figures of each experiment next to those measured.
 
 OUT/index.md           every experiment, its claims and their verdicts
 OUT/NAME.md, NAME.svg  one experiment
-OUT/data/NAME.json     the records that the page was made from
+OUT/data/NAME.json     the records of the page
 """
 
 from __future__ import annotations
@@ -14,84 +14,26 @@ from pathlib import Path
 from komadori.atomic import write_text
 from komadori.lab.claims import (
     FAILS,
-    FRACTIONS,
     HOLDS,
     LEVEL,
     SEEDS,
     Comparison,
     Finding,
-    Value,
     at_size,
     judge,
     value_of,
 )
 from komadori.lab.experiment import Claim, Experiment, Variant
-from komadori.lab.pictures import DotRow, Mark, dots_svg, trade_svg
+from komadori.lab.measures import MEASURES, PERCENT, measure_of
+from komadori.lab.pictures import picture
 from komadori.lab.results import Record, Store
 from komadori.lab.size import LabError, Size
-
-#: Heading of each measure; the diary's column has the same name.
-TITLES = {
-    "train_loss": "train loss",
-    "train_result_loss": "train result loss",
-    "train_score_loss": "train score loss",
-    "train_total_loss": "total train loss",
-    "loss": "total test loss",
-    "policy_top1": "policy accuracy",
-    "policy_top3": "top 3",
-    "policy_loss": "policy test loss",
-    "weighted_loss": "total test loss",
-    "weighted_policy_loss": "weighted policy test loss",
-    "value_accuracy": "value accuracy",
-    "value_result_loss": "result loss",
-    "value_score_loss": "score loss",
-    "best_is_legal": "best label legal",
-    "policy_entropy": "policy entropy",
-    "policy_top1_mass": "largest probability",
-    "root_moves": "root moves",
-    "root_share": "visits of the most visited move",
-    "channels": "channels",
-    "cpu_us": "µs per sample",
-    "time": "time",
-    "int8_per_s": "int8 positions/s",
-    "int8_time": "int8 time",
-    "int8_top1_lost": "int8: points lost",
-    "parameters": "parameters",
-    "result_loss": "result loss above floor (nats)",
-    "teacher_loss": "teacher loss above floor (nats)",
-    "agreement_1": "best move in the first 1",
-    "agreement_2": "2",
-    "agreement_4": "4",
-    "agreement_8": "8",
-    "weights_touched": "weights touched",
-    "elo_first": "Elo against the first",
-    "elo_first_error": "± (95 %)",
-    "score_first": "score against the first",
-    "strength": "strength",
-    "positions": "positions",
-}
-
-
-#: Units of measures that are neither fractions nor losses.
-_UNITS = {
-    "cpu_us": " µs",
-    "int8_top1_lost": " points",
-    "elo_first": " Elo",
-    "result_loss": " nats",
-    "teacher_loss": " nats",
-    "policy_entropy": " nats",
-    "policy_loss": " nats",
-    "root_moves": " moves",
-}
-#: Measures shown as whole numbers, and those whose spread isn't shown.
-_WHOLE = {"channels", "cpu_us", "int8_per_s", "parameters", "weights_touched", "elo_first_error"}
-_SPREADLESS = {"channels", "parameters", "time"}
 
 
 def write_pages(
     experiments: Sequence[Experiment], store: Store, out: Path, command: str, machine: str
 ) -> list[Path]:
-    """Write every experiment that has records, the newest size of each; the pages' paths."""
+    """Write a page per experiment with records, of its newest size; returns their paths."""
     pages, rows = [], []
     for experiment in experiments:
         records = store.current(experiment)
@@ -128,7 +70,7 @@ def page(
     """The Markdown page of one experiment from records of one size."""
     parts = [
         f"# {experiment.title}",
-        f"{experiment.question} ({experiment.source}; `experiments/lab/{experiment.name}.toml`)",
+        f"{experiment.question} ({_source(experiment)}; `experiments/lab/{experiment.name}.toml`)",
         experiment.note,
         variants_table(experiment, records),
         f"![{experiment.title}]({experiment.name}.svg)",
@@ -140,17 +82,27 @@ def page(
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def variants_table(experiment: Experiment, records: Sequence[Record]) -> str:
-    """One row per variant: its measures, each beside the diary's figure, and its seeds."""
-    diary = [key for key in TITLES if any(key in variant.diary for variant in experiment.variants)]
-    columns = experiment.columns or experiment.kind.columns
-    ours = [c for c in columns if any(_has(r, c) for r in records)]
+def _source(experiment: Experiment) -> str:
+    """The source; the diary is linked to the titles and dates of its articles."""
+    return experiment.source.replace("diary,", "[diary](../../sources.md#the-diary),")
+
+
+def variants_table(
+    experiment: Experiment, records: Sequence[Record], chosen: Sequence[str] = ()
+) -> str:
+    """One row per variant: its measures, each beside the diary's figure, and its seeds.
+
+    chosen: measures shown; by default all of the diary's, and the experiment's columns.
+    """
+    diary = [key for key in chosen or MEASURES if any(key in v.diary for v in experiment.variants)]
+    columns = chosen or experiment.columns or experiment.kind.columns
+    ours = [c for c in columns if any(math.isfinite(r.measure(c)) for r in records)]
     cells: list[tuple[str, bool]] = [(key, True) for key in diary if key not in ours]
     for key in ours:
         cells += [(key, True)] * (key in diary) + [(key, False)]
     heads = [
         "variant",
-        *(f"diary: {TITLES[key]}" if is_diary else TITLES.get(key, key) for key, is_diary in cells),
+        *("diary: " * is_diary + measure_of(key).title for key, is_diary in cells),
         "seeds",
     ]
     rows = []
@@ -196,16 +148,16 @@ def _comparison_cells(claim: Claim, one: Comparison) -> list[str]:
     seeds = str(len(one.gap.by_seed))
     if one.text:
         return [one.label, one.text, "", seeds]
-    what = f"{one.label}: {TITLES.get(claim.measure, claim.measure)}"
+    measure = measure_of(claim.measure)
+    what = f"{one.label}: {measure.title}"
     if claim.at_equal:
-        what += f", at equal {TITLES.get(claim.at_equal, claim.at_equal)}"
+        what += f", at equal {measure_of(claim.at_equal).title}"
     if not one.gap.by_seed:
         return [what, "", "", seeds]
-    unit, form = _UNITS.get(claim.measure, ""), "{:+.3g}"
-    scale = 1.0
+    scale, unit, form = 1.0, measure.unit, "{:+.3g}"
     if claim.ratio:
         unit, form = " times", "{:.3g}"
-    elif claim.measure in FRACTIONS:
+    elif measure.form == PERCENT:
         scale, unit, form = 100.0, " points", "{:+.2f}"
     interval = one.interval
     shown = " to ".join(form.format(scale * end) for end in (interval.low, interval.high))
@@ -218,35 +170,14 @@ def _claims_text(findings: Sequence[Finding]) -> str:
     return (
         f"{claims_table(findings)}\n\n"
         "Gaps are means of differences between runs of one seed; intervals are Student's t over "
-        f"the seeds, of each gap by itself. p is corrected for the {tested} claims tested on this "
-        f"page (Holm); a verdict needs p < {LEVEL:g}. *Exploratory*: p is below that before the "
-        "correction only; a lead to test anew, not a finding. A single seed decides nothing."
+        f"the seeds, uncorrected. p is corrected for the {tested} claims tested on this page "
+        f"(Holm); a verdict needs p < {LEVEL:g}. *Exploratory*: significant only without the "
+        "correction; a lead for a new test, not a finding. One seed is never decisive."
     )
 
 
 def _table(heads: Sequence[str], rules: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join("| " + " | ".join(row) + " |" for row in (heads, rules, *rows))
-
-
-def format_measure(name: str, value: float) -> str:
-    """A measure as text: fractions in per cent, times as h:mm:ss."""
-    if not math.isfinite(value):
-        return ""
-    if name == "time":
-        minutes, seconds = divmod(round(value), 60)
-        hours, minutes = divmod(minutes, 60)
-        return f"{hours}:{minutes:02}:{seconds:02}"
-    if name in FRACTIONS:
-        return f"{100 * value:.1f} %"
-    if name in _WHOLE:
-        return f"{value:,.0f}"
-    if name == "int8_top1_lost":  # in points
-        return f"{value:+.2f}"
-    if name == "elo_first":
-        return f"{value:+.0f}" if value else "0"
-    if name in ("result_loss", "teacher_loss"):
-        return f"{value:.4f}"
-    return f"{value:.1f}" if name == "root_moves" else f"{value:.3f}"
 
 
 def _cell(records: Sequence[Record], variant: Variant, key: str) -> str:
@@ -257,26 +188,23 @@ def _cell(records: Sequence[Record], variant: Variant, key: str) -> str:
     value = value_of(records, variant.name, key)
     if not value.by_seed:
         return f"diverged at step {diverged[0]:,}" if diverged else ""
-    text = format_measure(key, value.mean)
-    return text + _spread(key, value) if math.isfinite(value.spread) else text
-
-
-def _spread(key: str, value: Value) -> str:
-    if key in _SPREADLESS:
-        return ""
-    if key in FRACTIONS:
-        return f" ± {100 * value.spread:.1f}"
-    return f" ± {value.spread:.3g}" if value.spread < 10 else f" ± {value.spread:,.0f}"
+    measure, spread = measure_of(key), value.spread
+    text = measure.format(value.mean)
+    if not (measure.has_spread and math.isfinite(spread)):
+        return text
+    if measure.form == PERCENT:
+        return f"{text} ± {100 * spread:.1f}"
+    return text + (f" ± {spread:.3g}" if spread < 10 else f" ± {spread:,.0f}")
 
 
 def _diary_cell(variant: Variant, key: str) -> str:
     value = variant.diary.get(key, "")
     if isinstance(value, str) or key.startswith("train_"):
         return str(value)
-    if key in FRACTIONS:  # in the diary's digits
+    if measure_of(key).form == PERCENT:  # in the diary's digits
         digits = max(0, len(repr(value).partition(".")[2]) - 2)
         return f"{100 * value:.{digits}f} %"
-    return format_measure(key, float(value))
+    return measure_of(key).format(float(value))
 
 
 def _how(experiment: Experiment, records: Sequence[Record], command: str, machine: str) -> str:
@@ -291,8 +219,8 @@ def _how(experiment: Experiment, records: Sequence[Record], command: str, machin
     return (
         f"`{chosen.replace('NAME', experiment.name)}`\n\n"
         f"{last.facts['train_positions']:,} training positions, {kind.budget_text(last.config)}, "
-        f"the same ones in the same order for all variants of a seed{_proof(records)}; "
-        f"{last.facts['test_positions']:,} test positions, of other games. "
+        f"the same in the same order for all variants of a seed{_proof(records)}; "
+        f"{last.facts['test_positions']:,} test positions from other games. "
         f"{kind.how(size, last.facts, scale=experiment.scale, machine=where)} "
         "± is the standard deviation over the seeds."
     )
@@ -314,47 +242,11 @@ def _index(rows: Sequence[Sequence[str]], command: str, machine: str) -> str:
     how = f" `{command}`, {machine}." if command else ""
     return (
         "# The laboratory\n\n"
-        "The diary's questions as experiments that can be run again (`komadori lab list`), its "
-        f"figures beside ours.{how} Commands name the games' files without their folder. "
-        "`komadori lab report` makes these pages from the records of the runs. Runs: one per "
-        f"variant and seed, {len(SEEDS)} seeds each; what a verdict means is "
-        "[explained here](../../concepts/laboratory.md#a-verdict).\n\n"
+        "The diary's experiments, repeated with `komadori lab`: the diary's figures next to those "
+        f"measured here.{how} Commands name the game files without their folder. "
+        "`komadori lab report` writes these pages from the records of the runs. Runs: one per "
+        f"variant and seed, {len(SEEDS)} seeds each. "
+        "[Verdicts](../../concepts/laboratory.md#a-verdict) are explained with the method.\n\n"
         + _table(["experiment", "runs", "claim", "verdict"], ["---"] * 4, rows)
         + "\n"
     )
-
-
-def picture(experiment: Experiment, records: Sequence[Record]) -> str:
-    """The SVG of one experiment: a dot per seed, or accuracy over cost for `at_equal` claims."""
-    traded = [claim for claim in experiment.claims if claim.at_equal]
-    if traded:
-        return _trade(experiment, records, traded[0])
-    measure = experiment.kind.picture
-    rows = []
-    for variant in experiment.variants:
-        value = value_of(records, variant.name, measure)
-        diary = variant.diary.get(measure)
-        rows.append(
-            DotRow(
-                variant.title,
-                list(value.by_seed.values()),
-                diary if isinstance(diary, float) else None,
-            )
-        )
-    return dots_svg(rows, f"{TITLES[measure]}, held-out games")
-
-
-def _trade(experiment: Experiment, records: Sequence[Record], claim: Claim) -> str:
-    """Every variant over the claim's `at_equal`, the sizes as a line."""
-    marks = []
-    for variant in experiment.variants:
-        x = value_of(records, variant.name, claim.at_equal).mean
-        values = list(value_of(records, variant.name, claim.measure).by_seed.values())
-        if math.isfinite(x) and values:
-            marks.append(Mark(variant.name, x, values, variant.name in claim.sizes))
-    at, measure = TITLES.get(claim.at_equal, claim.at_equal), TITLES[claim.measure]
-    return trade_svg(marks, f"{measure} by {at}", at, claim.sizes_of, claim.measure in FRACTIONS)
-
-
-def _has(record: Record, key: str) -> bool:
-    return math.isfinite(record.measure(key))

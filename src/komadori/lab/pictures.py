@@ -2,103 +2,98 @@
 
 from __future__ import annotations
 
-import statistics
+import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
+from komadori.lab.claims import Value, value_of
+from komadori.lab.experiment import Claim, Experiment
+from komadori.lab.measures import PERCENT, measure_of
+from komadori.lab.results import Record
 from komadori.report.figures import COLOURS, figure_svg
 
 
-@dataclass(frozen=True)
-class DotRow:
-    """One row of a dot plot: a dot per seed, and the diary's figure."""
-
-    label: str
-    measured: Sequence[float]
-    diary: float | None
-
-
-@dataclass(frozen=True)
-class Mark:
-    """One network of a trade-off plot: its x, and a value per seed."""
-
-    label: str
-    x: float
-    values: Sequence[float]
-    on_line: bool
-
-    @property
-    def mean(self) -> float:
-        return statistics.fmean(self.values)
-
-
-def dots_svg(rows: Sequence[DotRow], title: str) -> str:
-    """One row per variant; a standalone SVG."""
+def picture(experiment: Experiment, records: Sequence[Record]) -> str:
+    """The SVG of one experiment: a dot per seed, or accuracy over cost for `at_equal` claims."""
+    traded = next((claim for claim in experiment.claims if claim.at_equal), None)
+    measure = traded.measure if traded else experiment.kind.picture
+    title = measure_of(measure).title
+    title += f" by {measure_of(traded.at_equal).title}" if traded else ", held-out games"
 
     def draw() -> Any:
         from matplotlib.figure import Figure
-        from matplotlib.ticker import PercentFormatter
 
-        figure = Figure(figsize=(7.2, 0.9 + 0.34 * len(rows)), layout="constrained")
+        height = 4.6 if traded else 0.9 + 0.34 * len(experiment.variants)
+        figure = Figure(figsize=(7.2, height), layout="constrained")
         axes = figure.subplots()
-        for place, row in enumerate(rows):
-            here = [place] * len(row.measured)
-            axes.plot(row.measured, here, "o", color=COLOURS[0], alpha=0.8, markersize=7)
-            if row.diary is not None:
-                axes.plot([row.diary], [place], "D", color=COLOURS[1], fillstyle="none")
-        axes.plot([], [], "o", color=COLOURS[0], label="measured")
-        if any(row.diary is not None for row in rows):
-            axes.plot([], [], "D", color=COLOURS[1], fillstyle="none", label="diary")
-        axes.set_yticks(range(len(rows)), [row.label for row in rows])
-        axes.set_ylim(len(rows) - 0.5, -0.5)
+        values = {v.name: value_of(records, v.name, measure) for v in experiment.variants}
+        if traded:
+            _trade(axes, traded, records, values)
+        else:
+            _dots(axes, experiment, values, measure)
         axes.set_title(title, loc="left", fontsize=11)
-        axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
         axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(axis="x", alpha=0.25)
+        axes.grid(axis="both" if traded else "x", alpha=0.25)
         figure.legend(frameon=False, fontsize=9, loc="outside lower right", ncols=2)
+        if traded:
+            figure.draw_without_rendering()  # labels are placed in pixels
+            _name(axes, _places(traded, records, values))
         return figure
 
     return figure_svg(draw, title, transparent=False)
 
 
-def trade_svg(
-    marks: Sequence[Mark], title: str, x_label: str, line_label: str, percent: bool
-) -> str:
-    """A measure (y) over a cost (x, logarithmic): networks as named dots, the sizes of one network
-    as a line; a standalone SVG."""
+def _dots(axes: Any, experiment: Experiment, values: Mapping[str, Value], measure: str) -> None:
+    """A row per variant: a dot per seed, and the diary's figure."""
+    from matplotlib.ticker import PercentFormatter
 
-    def draw() -> Any:
-        from matplotlib.figure import Figure
-        from matplotlib.ticker import FixedLocator, NullFormatter, PercentFormatter
+    for place, variant in enumerate(experiment.variants):
+        found = list(values[variant.name].by_seed.values())
+        axes.plot(found, [place] * len(found), "o", color=COLOURS[0], alpha=0.8, markersize=7)
+        diary = variant.diary.get(measure)
+        if isinstance(diary, float):
+            axes.plot([diary], [place], "D", color=COLOURS[1], fillstyle="none")
+    axes.plot([], [], "o", color=COLOURS[0], label="measured")
+    if any(isinstance(v.diary.get(measure), float) for v in experiment.variants):
+        axes.plot([], [], "D", color=COLOURS[1], fillstyle="none", label="diary")
+    axes.set_yticks(range(len(values)), [variant.title for variant in experiment.variants])
+    axes.set_ylim(len(values) - 0.5, -0.5)
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
 
-        figure = Figure(figsize=(7.2, 4.6), layout="constrained")
-        axes = figure.subplots()
-        for mark in marks:
-            colour = COLOURS[1 if mark.on_line else 0]
-            axes.plot([mark.x] * len(mark.values), mark.values, "o", color=colour, alpha=0.3, ms=4)
-            axes.plot([mark.x], [mark.mean], "o", color=colour, ms=7)
-        line = sorted((mark.x, mark.mean) for mark in marks if mark.on_line)
-        axes.plot([x for x, _ in line], [y for _, y in line], "-", color=COLOURS[1], lw=2)
-        axes.plot([], [], "-o", color=COLOURS[1], label=f"sizes of the {line_label}")
-        axes.plot([], [], "o", color=COLOURS[0], label="others")
-        axes.set_xscale("log")
-        axes.xaxis.set_major_locator(FixedLocator([0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 3, 4]))
-        axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
-        axes.xaxis.set_minor_formatter(NullFormatter())
-        axes.margins(x=0.14, y=0.12)
-        if percent:
-            axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
-        axes.set_title(title, loc="left", fontsize=11)
-        axes.set_xlabel(x_label)
-        axes.spines[["top", "right"]].set_visible(False)
-        axes.grid(alpha=0.25)
-        figure.legend(frameon=False, fontsize=9, loc="outside lower right", ncols=2)
-        figure.draw_without_rendering()  # places are known from here on
-        _name(axes, {mark.label: (mark.x, mark.mean) for mark in marks})
-        return figure
 
-    return figure_svg(draw, title, transparent=False)
+def _places(
+    claim: Claim, records: Sequence[Record], values: Mapping[str, Value]
+) -> dict[str, tuple[float, float]]:
+    """(cost, mean) of the variants that have both."""
+    costs = {name: value_of(records, name, claim.at_equal).mean for name in values}
+    return {
+        name: (costs[name], value.mean)
+        for name, value in values.items()
+        if value.by_seed and math.isfinite(costs[name])
+    }
+
+
+def _trade(axes: Any, claim: Claim, records: Sequence[Record], values: Mapping[str, Value]) -> None:
+    """The claim's measure over its cost, logarithmic: the sizes of one network as a line."""
+    from matplotlib.ticker import FixedLocator, NullFormatter, PercentFormatter
+
+    places = _places(claim, records, values)
+    for name, (x, mean) in places.items():
+        colour, found = COLOURS[name in claim.sizes], list(values[name].by_seed.values())
+        axes.plot([x] * len(found), found, "o", color=colour, alpha=0.3, ms=4)
+        axes.plot([x], [mean], "o", color=colour, ms=7)
+    line = sorted(place for name, place in places.items() if name in claim.sizes)
+    axes.plot([x for x, _ in line], [y for _, y in line], "-", color=COLOURS[1], lw=2)
+    axes.plot([], [], "-o", color=COLOURS[1], label=f"sizes of the {claim.sizes_of}")
+    axes.plot([], [], "o", color=COLOURS[0], label="others")
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(FixedLocator([0.25, 0.35, 0.5, 0.7, 1, 1.4, 2, 3, 4]))
+    axes.xaxis.set_major_formatter(lambda x, _: f"{x:g}")
+    axes.xaxis.set_minor_formatter(NullFormatter())
+    axes.margins(x=0.14, y=0.12)
+    if measure_of(claim.measure).form == PERCENT:
+        axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=1))
+    axes.set_xlabel(measure_of(claim.at_equal).title)
 
 
 def _name(axes: Any, places: Mapping[str, tuple[float, float]]) -> None:

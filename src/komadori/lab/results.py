@@ -21,13 +21,12 @@ FORMAT_VERSION = 1
 
 @dataclass(frozen=True)
 class Record:
-    """One finished run.
+    """A finished run.
 
-    size: as its learner sees it. config: as its learner's `to_table` makes it. measures: of the
-    test part, NaN left out; of networks `train_loss` is the mean policy loss of the last tenth of
-    the steps. diverged: the step whose loss was NaN or infinite, or None. cpu_seconds: CPU time of
-    the steps of the last process, in which it processed `cpu_samples` samples. facts: network,
-    data, machine and versions.
+    size: normalized by the learner. config: the learner's `to_table`. measures: on the test part,
+    without NaN; for networks `train_loss` is the mean policy loss of the last tenth of the steps.
+    diverged: step whose loss was NaN or infinite, or None. cpu_seconds: CPU time of the last
+    process for `cpu_samples` samples. facts: network, data, machine and versions.
     """
 
     variant: str
@@ -44,7 +43,7 @@ class Record:
 
     def measure(self, name: str) -> float:
         """A measure, or a derived one: `cpu_us`, CPU time per sample in microseconds; `channels`,
-        the network's width. NaN where there is none."""
+        the network's width. NaN if missing."""
         if name == "cpu_us":
             return 1e6 * self.cpu_seconds / self.cpu_samples if self.cpu_samples else math.nan
         if name == "time":
@@ -77,7 +76,7 @@ class Store:
             raise LabError(f"{path}: not a file of results: {error!r}") from error
 
     def add(self, experiment: str, record: Record) -> None:
-        """Append a record in place of one of the same variant, seed and size."""
+        """Add a record; replaces one of the same variant, seed and size."""
         self.folder.mkdir(parents=True, exist_ok=True)
         with FileLock(self.folder / ".lock"):
             kept = [
@@ -89,34 +88,35 @@ class Store:
             head = f'"format_version": {FORMAT_VERSION},\n"experiment": {json.dumps(experiment)}'
             write_text(self.path(experiment), f'{{\n{head},\n"records": [\n{lines}\n]\n}}\n')
 
-    def current(self, experiment: Experiment) -> list[Record]:
-        """The records made with the present settings of the experiment's file."""
-        names = {variant.name: variant for variant in experiment.variants}
-        return [
-            record
-            for record in self.records(experiment.name)
-            if (variant := names.get(record.variant)) is not None
-            and experiment.kind.same(
-                record.config, experiment.config(variant, record.size, record.seed)
-            )
-        ]
+    def current(
+        self, experiment: Experiment, run: tuple[str, int, Size] | None = None
+    ) -> list[Record]:
+        """The records made with the present settings of the experiment's file.
+
+        run: variant, seed and size, for the record of one run.
+        """
+        variants = {variant.name: variant for variant in experiment.variants}
+        found = []
+        for record in self.records(experiment.name):
+            variant = variants.get(record.variant)
+            if variant and run in (None, (record.variant, record.seed, record.size)):
+                config = experiment.config(variant, record.size, record.seed)
+                if experiment.kind.same(record.config, config):
+                    found.append(record)
+        return found
 
     def find(
         self, experiment: Experiment, variant: Variant, size: Size, seed: int
     ) -> Record | None:
         """The record of this run, if made with the present settings of the experiment's file."""
-        config, size = experiment.config(variant, size, seed), experiment.kind.size(size)
-        for record in self.records(experiment.name):
-            same = (record.variant, record.seed, record.size) == (variant.name, seed, size)
-            if same and experiment.kind.same(record.config, config):
-                return record
-        return None
+        found = self.current(experiment, (variant.name, seed, experiment.kind.size(size)))
+        return found[0] if found else None
 
     def twin(
         self, experiment: Experiment, variant: Variant, size: Size, seed: int, samples: str = ""
     ) -> Record | None:
-        """The record of another experiment or variant that is of the same run. samples: digest of
-        the training samples."""
+        """The record of an equal run of another experiment or variant. samples: digest of the
+        training samples."""
         config, size = experiment.config(variant, size, seed), experiment.kind.size(size)
         for path in sorted(self.folder.glob("*.json")):
             for record in self.records(path.stem):

@@ -1,7 +1,7 @@
-"""Runs experiments: one run per variant and seed, each resumable, none made twice.
+"""Runs experiments: one run per variant and seed, each resumable, none repeated.
 
-Several processes, also on several machines with a common folder, share the work: the process that
-makes a run holds its lock.
+Several processes, also on several machines with a common folder, divide the runs: the process that
+executes a run holds its lock.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from komadori.lab.results import Record, Store
 from komadori.lab.size import LabError, Size
 from komadori.training import Part, Samples
 
-#: Seconds between looks for runs that other processes have ended.
+#: Seconds between polls for runs finished by other processes.
 WAIT_S = 2.0
 
 
 @dataclass(frozen=True)
 class Task:
-    """One run to make."""
+    """One run of an experiment."""
 
     experiment: Experiment
     variant: Variant
@@ -45,7 +45,7 @@ class Task:
 
     @property
     def kind(self) -> Learner:
-        """What its learner does."""
+        """The learner of the run."""
         return self.experiment.kind
 
 
@@ -53,7 +53,7 @@ class Observer:
     """Receives progress; silent by default."""
 
     def begin(self, task: Task, done: int, left: int, seconds_left: float) -> None:
-        """A run begins. left: runs to make, this one included."""
+        """A run begins. done: runs finished. left: runs left, including this one."""
 
     def progress(self, progress: Progress) -> None:
         """The current run's progress."""
@@ -62,16 +62,15 @@ class Observer:
         """A run has ended and its record is stored."""
 
     def wait(self, left: int) -> None:
-        """Other processes make all runs that are left, or those that these need."""
+        """All runs that are left wait for other processes."""
 
 
 @dataclass
 class Laboratory:
-    """Makes the runs that have no record yet.
+    """Executes the runs that have no record yet.
 
-    runs: folder of the runs' checkpoints. device: of networks, as `training.DeviceConfig`'s, ""
-    for the experiment's own. threads: CPU threads, 0 for all. files: names of the games' files,
-    for the report.
+    runs: folder of the runs. device: of networks, as in `training.DeviceConfig`; "" for the
+    experiment's. threads: CPU threads, 0 for all. files: names of the game files, for the report.
     """
 
     store: Store
@@ -86,7 +85,7 @@ class Laboratory:
 
     @cached_property
     def digest(self) -> str:
-        """Digest of the samples: runs of other samples are no comparison."""
+        """A digest of the samples; runs on other samples can't be compared."""
         samples = self.samples.samples if isinstance(self.samples, Part) else self.samples
         found = hashlib.sha256()
         for column in (samples.hcp, samples.move16, samples.score_cp, samples.result):
@@ -94,7 +93,7 @@ class Laboratory:
         return found.hexdigest()[:16]
 
     def _check_data(self, experiments: Sequence[Experiment]) -> None:
-        """LabError where an experiment has runs of this size on other samples."""
+        """Raises LabError if an experiment has runs of this size on other samples."""
         for experiment in experiments:
             size = experiment.kind.size(self.size)
             for record in claims.at_size(self.store.current(experiment), size):
@@ -107,10 +106,10 @@ class Laboratory:
                     )
 
     def run(self, experiments: Sequence[Experiment], seeds: Sequence[int] | None = None) -> bool:
-        """Make every run that has no record yet, by `claims.SEEDS` unless given; True when all
+        """Execute every run without a record, with `claims.SEEDS` by default; returns whether all
         have one.
 
-        Raises LabError where runs of the same size have learned from other samples.
+        Raises LabError if there are records of the same size from other samples.
         """
         self._check_data(experiments)
         pace = _Pace()
@@ -123,7 +122,7 @@ class Laboratory:
                 continue
             task, claim = claimed
             try:
-                if self._has_record(task):  # ended by another process just now
+                if self._has_record(task):  # just finished by another process
                     continue
                 left = sum(pace.expect(self._samples(t), t) for t in tasks)
                 record = self._take_or_make(task, pace, done, len(tasks), left)
@@ -138,9 +137,9 @@ class Laboratory:
     def _take_or_make(
         self, task: Task, pace: _Pace, done: int, left: int, seconds_left: float
     ) -> Record | None:
-        """The task's record, stored; None if `stop` ended it early."""
+        """Execute the task, or copy the record of an equal run; None if stopped."""
         twin = self.store.twin(task.experiment, task.variant, self.size, task.seed, self.digest)
-        if twin is not None:  # another experiment has made this very run
+        if twin is not None:  # another experiment has the same run
             self.store.add(task.experiment.name, twin)
             return twin
         self.observer.begin(task, done, left, seconds_left)
@@ -152,7 +151,7 @@ class Laboratory:
         return record
 
     def _claim(self, tasks: Sequence[Task]) -> tuple[Task, FileLock] | None:
-        """The first task that is ready and that no other process makes, and its lock."""
+        """The first task that is ready and not being executed elsewhere, and its lock."""
         for task in tasks:
             first = self._first_task(task)
             if first is not None and not self._has_record(first):
@@ -166,7 +165,7 @@ class Laboratory:
         return None
 
     def _claim_file(self, task: Task) -> Path:
-        """The lock of the task's run, the same for every task of that run."""
+        """The lock file of the task's run, the same for all tasks with equal runs."""
         experiment, digest = task.experiment, task.kind.digest(self.config(task))
         own = experiment.name if experiment.extras else "any"
         folder = self.runs / ".claims"
@@ -178,7 +177,7 @@ class Laboratory:
         return found is not None
 
     def tasks(self, experiments: Sequence[Experiment], seeds: Sequence[int] | None) -> list[Task]:
-        """The runs without a record: all variants with the first seed, then with the next."""
+        """The runs without a record: all variants with the first seed, then the next seed."""
         wanted = (
             Task(experiment, variant, seed)
             for seed in seeds or claims.SEEDS
@@ -192,7 +191,7 @@ class Laboratory:
         return min(self.size.positions or count, count)
 
     def config(self, task: Task) -> Any:
-        """The task's config on this laboratory's device, of its learner's own type."""
+        """The task's config on this laboratory's device, of its learner's type."""
         config = task.experiment.config(task.variant, self.size, task.seed)
         return task.kind.on_device(config, self.device, self.threads)
 
@@ -201,19 +200,19 @@ class Laboratory:
         config, parent = self.config(task), self.runs / task.experiment.name
         name = _file_name(task).partition("/")[2]
         for begun in sorted(parent.glob(f"{name}-*")):
-            if _has_config(begun, task.kind, config):  # the digest may be an older version's
+            if _has_config(begun, task.kind, config):  # its digest may be of an older version
                 return begun
         return parent / f"{name}-{task.kind.digest(config)}"
 
     def _first_task(self, task: Task) -> Task | None:
-        """The first variant's task, where this one plays against it."""
+        """The first variant's task, if this one plays against it."""
         first = task.experiment.variants[0]
         if not task.experiment.against_first or task.variant.name == first.name:
             return None
         return replace(task, variant=first)
 
     def _make(self, task: Task) -> Record | None:
-        """Train and measure; None if `stop` ended it early."""
+        """Train and measure; None if stopped."""
         first = self._first_task(task)
         job = Job(
             name=task.name,
@@ -250,7 +249,7 @@ class Laboratory:
 
 
 def _file_name(task: Task) -> str:
-    """EXPERIMENT/VARIANT-seedN, in characters that every file system takes."""
+    """EXPERIMENT/VARIANT-seedN, in characters allowed on every file system."""
     variant = re.sub(r"[^\w.+-]", "_", task.variant.name)
     return f"{task.experiment.name}/{variant}-seed{task.seed}"
 
@@ -264,21 +263,20 @@ def _has_config(folder: Path, kind: Learner, config: Any) -> bool:
 
 
 class _Pace:
-    """Seconds per sample by experiment; a new one is assumed to take its learner's mean."""
+    """Seconds per sample, by experiment and by learner."""
 
     def __init__(self) -> None:
-        self._spent: dict[tuple[str, str], tuple[float, int]] = {}
+        self._spent: dict[str, tuple[float, int]] = {}
 
     def took(self, task: Task, samples: int, seconds: float) -> None:
-        key = task.experiment.learner, task.experiment.name
-        before = self._spent.get(key, (0.0, 0))
-        self._spent[key] = before[0] + seconds, before[1] + samples
+        for key in (task.experiment.name, task.experiment.learner):
+            before = self._spent.get(key, (0.0, 0))
+            self._spent[key] = before[0] + seconds, before[1] + samples
 
     def expect(self, samples: int, task: Task) -> float:
-        learner = task.experiment.learner
-        own = self._spent.get((learner, task.experiment.name))
-        if own is None:
-            alike = [spent for (kind, _), spent in self._spent.items() if kind == learner]
-            seconds, counted = sum(s for s, _ in alike), sum(n for _, n in alike)
-            own = (seconds, counted) if counted else (task.kind.guess_s, 1)
-        return samples * own[0] / max(own[1], 1)
+        """By runs of the experiment, else by those of its learner, else a guess."""
+        for key in (task.experiment.name, task.experiment.learner):
+            seconds, counted = self._spent.get(key, (0.0, 0))
+            if counted:
+                return samples * seconds / counted
+        return samples * task.kind.guess_s

@@ -4,18 +4,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-#: The diary's width, for which experiments give their channels.
+#: The diary's width; experiments give their channels for it.
 FULL_WIDTH = 192
 
 
 class LabError(ValueError):
-    """An experiment or a result is invalid; the text names file and key."""
+    """An invalid experiment or record; the text names file and key."""
 
 
 @dataclass(frozen=True)
 class Size:
-    """positions: for training, 0 for all. width: of networks that have `FULL_WIDTH` channels in
-    the diary, 0 without a network. test_positions: for the test."""
+    """The size of a run.
+
+    positions: for training, 0 for all. width: of networks with `FULL_WIDTH` channels in the diary;
+    0 without a network. test_positions: for the test.
+    """
 
     positions: int = 300_000
     width: int = 64

@@ -1,4 +1,4 @@
-"""Speed of an experiment's variants as int8 networks, measured in turns."""
+"""Speed of an experiment's networks in int8, measured in turns."""
 
 from __future__ import annotations
 
@@ -72,9 +72,12 @@ def measure_int8(
     held_out: int = 4096,
     on_step: Callable[[str], None] = lambda text: None,
 ) -> dict[str, float]:
-    """Add to the records of an experiment's finished runs: int8_us, CPU time per position;
-    int8_per_s, positions per second of two such cores; int8_time, relative to the first variant;
-    int8_top1_lost, points of top-1 accuracy. Returns the microseconds of each."""
+    """Quantise the networks of finished runs and add int8 measures to their records.
+
+    int8_us: CPU time per position in microseconds. int8_per_s: positions per second on two cores.
+    int8_time: CPU time relative to the first variant. int8_top1_lost: points of top-1 accuracy.
+    Returns int8_us by variant. Raises LabError for a run that isn't finished here.
+    """
     if not isinstance(laboratory.samples, records.Samples):
         raise LabError("int8 needs samples of records")
     checkpoints, records_before = {}, {}

@@ -1,12 +1,12 @@
-"""Student's t distribution, and Holm's correction for many tests."""
+"""Student's t distribution, and Holm's correction for multiple tests."""
 
 from __future__ import annotations
 
 import math
 import statistics
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 
 def p_value(t: float, freedom: int) -> float:
@@ -27,7 +27,7 @@ def p_value(t: float, freedom: int) -> float:
 
 @cache
 def quantile(freedom: int, level: float = 0.95) -> float:
-    """The t that |T| stays below with probability `level`."""
+    """The two-sided quantile: t with P(|T| < t) = level."""
     low, high = 0.0, 1e4
     for _ in range(100):
         middle = (low + high) / 2
@@ -35,19 +35,19 @@ def quantile(freedom: int, level: float = 0.95) -> float:
     return (low + high) / 2
 
 
-@dataclass(frozen=True)
-class Interval:
-    """The 95 % interval of a mean; NaN of fewer than two values."""
+class Interval(NamedTuple):
+    """The 95 % confidence interval of a mean."""
 
     low: float
     high: float
 
-    @classmethod
-    def of(cls, values: Sequence[float]) -> Interval:
-        if len(values) < 2:
-            return cls(math.nan, math.nan)
-        mean, half = statistics.fmean(values), quantile(len(values) - 1) * error(values)
-        return cls(mean - half, mean + half)
+
+def interval(values: Sequence[float]) -> Interval:
+    """The interval of the mean of the values; NaN for fewer than two."""
+    if len(values) < 2:
+        return Interval(math.nan, math.nan)
+    mean, half = statistics.fmean(values), quantile(len(values) - 1) * error(values)
+    return Interval(mean - half, mean + half)
 
 
 def error(values: Sequence[float]) -> float:
@@ -56,9 +56,9 @@ def error(values: Sequence[float]) -> float:
 
 
 def p_of_bounds(values: Sequence[float], low: float, high: float) -> float:
-    """p of the nearest bound: that the true mean is on its other side than the mean of `values`.
+    """The p value of the hypothesis that the true mean is at the nearest bound or beyond it.
 
-    Two-sided, so p < 0.05 exactly where the 95 % interval excludes the bound.
+    Two-sided, so p < 0.05 exactly if the 95 % interval excludes the bound.
     """
     mean, spread = statistics.fmean(values), error(values)
     distance = min(abs(mean - low), abs(high - mean))
@@ -68,7 +68,7 @@ def p_of_bounds(values: Sequence[float], low: float, high: float) -> float:
 
 
 def holm(p_values: Sequence[float]) -> list[float]:
-    """Adjusted p values: rejecting those below 0.05 errs anywhere with probability 0.05.
+    """Adjusted p values, which control the family-wise error rate.
 
     S. Holm, "A simple sequentially rejective multiple test procedure" (1979).
     """
