@@ -31,7 +31,7 @@ _SUBPACKAGES = (
 
 
 def __getattr__(name: str) -> ModuleType:
-    """Subpackages are imported when they are first asked for."""
+    """Import subpackages on first access."""
     if name in _SUBPACKAGES:
         return importlib.import_module(f"komadori.{name}")
     raise AttributeError(f"module 'komadori' has no attribute {name!r}")

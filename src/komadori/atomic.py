@@ -1,9 +1,9 @@
-"""Files that appear whole or not at all, whatever kills the process.
+"""Atomic file writes: a file appears complete or not at all, even if the process is killed.
 
-What is written goes to `.NAME.tmp` beside the file and takes its name at the end. The temporary
-file is locked while it is written, so one that a killed process left is known as such and used
-again by the next who writes NAME. Pipes, devices and standard output are written through; of a
-link the file it points to is replaced, the link stays.
+Data is written to `.NAME.tmp` beside the file, which is renamed at the end. The temporary file is
+locked while it is written, so that one left by a killed process is recognized and reused by the
+next writer of NAME. Pipes, devices and standard output are written directly; for a symbolic link,
+the file it points to is replaced.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any, BinaryIO
 
-#: Temporary files tried before giving up: more than that many writers of one file at a time.
+#: Temporary names tried before giving up, the largest number of concurrent writers of a file.
 _MOST_WRITERS = 100
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
@@ -28,11 +28,11 @@ _unfinished: set[str] = set()
 
 @contextlib.contextmanager
 def atomic_writer(path: Path) -> Iterator[BinaryIO]:
-    """A binary file that takes the place of `path` when the block ends without an error.
+    """A binary file that replaces `path` when the block ends without an error.
 
-    The data is fsynced before the name changes, and the folder after it. An error, a full disk
-    for one, leaves the old file as it was and no temporary one behind; OSError names `path`.
-    A file that is replaced keeps its permissions.
+    The data is fsynced before the rename, and the folder after it. On an error, such as a full
+    disk, the old file is unchanged and the temporary file is removed; OSError names `path`. A
+    replaced file keeps its permissions.
     """
     if is_stream(path):
         with _named(path), _open_stream(path) as stream:
@@ -49,7 +49,7 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
             file.flush()
             _copy_mode(target, file)
             os.fsync(file.fileno())
-            if sys.platform == "win32":  # which renames no open file
+            if sys.platform == "win32":  # open files can't be renamed there
                 file.close()
             os.replace(temporary, target)  # noqa: PTH105
             _unfinished.discard(temporary)
@@ -66,7 +66,7 @@ def write_text(path: Path, text: str) -> None:
 
 
 def is_stream(path: Path | str) -> bool:
-    """Whether the path names a pipe, a device or an open descriptor, which can't be replaced."""
+    """Whether the path names a pipe, a device or a file descriptor, which can't be replaced."""
     if _descriptor(path) is not None:
         return True
     try:
@@ -77,7 +77,7 @@ def is_stream(path: Path | str) -> bool:
 
 
 def sync_folder(folder: Path) -> None:
-    """Fsync the folder, so that its names survive a power failure, where the system can."""
+    """Fsync the folder, so that its entries survive a power failure, if the system supports it."""
     with contextlib.suppress(OSError):
         handle = os.open(folder, os.O_RDONLY)
         try:
@@ -87,7 +87,7 @@ def sync_folder(folder: Path) -> None:
 
 
 def discard_unfinished() -> None:
-    """Remove the temporary files of this process, which is about to end without unwinding."""
+    """Remove the temporary files of this process, for exits without unwinding."""
     for temporary in list(_unfinished):
         _discard(temporary)
 
@@ -109,13 +109,13 @@ def _open_stream(path: Path) -> BinaryIO:
     descriptor = _descriptor(path)
     if descriptor is None:
         return path.open("wb")
-    # Opened anew, a file that standard output was sent to would lose what is in it.
+    # Reopening would truncate a file that standard output is redirected to.
     return os.fdopen(os.dup(descriptor), "wb")
 
 
 @contextlib.contextmanager
 def _named(path: Path) -> Iterator[None]:
-    """Let errors of the file or its temporary one name the path that the caller knows."""
+    """Make errors of the file or its temporary file name the path known to the caller."""
     try:
         yield
     except OSError as error:
@@ -125,8 +125,8 @@ def _named(path: Path) -> Iterator[None]:
 
 
 def _is_of(name: object, path: Path) -> bool:
-    """Whether an error's file name is that of a temporary file of the path; errors of reading and
-    writing have none."""
+    """Whether an error's file name is that of a temporary file of `path`; errors of reads and
+    writes have none."""
     if name is None:
         return True
     last = Path(os.fsdecode(name) if isinstance(name, bytes) else str(name)).name
@@ -134,7 +134,7 @@ def _is_of(name: object, path: Path) -> bool:
 
 
 def _make_folder(folder: Path) -> None:
-    """Create the folder and those above it, each brought to the disk."""
+    """Create the folder and its parents, each fsynced."""
     if folder.is_dir():
         return
     _make_folder(folder.parent)
@@ -143,18 +143,18 @@ def _make_folder(folder: Path) -> None:
 
 
 def _open_temporary(target: Path) -> tuple[BinaryIO, str]:
-    """A new file beside the target, with the permissions that the umask leaves, and its path."""
+    """Open a temporary file beside the target with the umask's permissions; return its path too."""
     for number in range(_MOST_WRITERS):
         name = f".{target.name}{f'.{number}' * bool(number)}.tmp"
         temporary = str(target.with_name(name))
         file = _claim(temporary)
         if file is not None:
             return file, temporary
-    raise OSError(f"{target}: written by {_MOST_WRITERS} others at once")
+    raise OSError(f"{target}: {_MOST_WRITERS} other processes are writing it")
 
 
 def _claim(temporary: str) -> BinaryIO | None:
-    """The file, new or left by a process that died; None where another process writes it."""
+    """Open a temporary file, new or left by a dead process; None if one is being written."""
     if sys.platform == "win32":
         with contextlib.suppress(FileNotFoundError):
             try:
@@ -178,7 +178,7 @@ def _claim(temporary: str) -> BinaryIO | None:
         if not os.path.samestat(os.fstat(handle), os.stat(temporary)):  # noqa: PTH116
             raise FileNotFoundError
         os.ftruncate(handle, 0)
-    except (BlockingIOError, FileNotFoundError):  # it is written, or was renamed just now
+    except (BlockingIOError, FileNotFoundError):  # being written, or just renamed
         os.close(handle)
         return None
     except BaseException:
@@ -188,7 +188,8 @@ def _claim(temporary: str) -> BinaryIO | None:
 
 
 def _lock(handle: int, fcntl: Any) -> bool:
-    """False on file systems without locks. Raises BlockingIOError where another has the lock."""
+    """Lock the file; False on file systems without locks. Raises BlockingIOError if another process
+    holds the lock."""
     try:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -1,4 +1,4 @@
-"""Optional packages: a pip line that works wherever komadori itself came from."""
+"""Optional dependencies: a pip command that works for any kind of installation."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from importlib import metadata
 
 
 def install_line(extra: str) -> str:
-    """`pip install ...` of the packages of an extra, by their own names and versions.
+    """The `pip install` command for the packages of an extra, by name and version.
 
-    komadori[extra] would ask an index for komadori, which need not be on one.
+    Unlike komadori[extra] it doesn't need komadori on a package index.
     """
     try:
         required = metadata.requires("komadori") or []

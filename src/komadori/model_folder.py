@@ -1,4 +1,4 @@
-"""Where models lie on disk, known without torch.
+"""Paths of models and checkpoints, without importing torch.
 
 MODEL/model.json  MODEL/model.safetensors          a model folder
 RUN/checkpoints/step-00001000/                     model folders of a training run
@@ -29,11 +29,11 @@ def checkpoints(run: Path) -> list[Path]:
 
 
 def newest_checkpoint(run: Path) -> Path | None:
-    """The checkpoint of the most steps; None without one."""
+    """The checkpoint with the most steps, None without one."""
     return next(reversed(checkpoints(run)), None)
 
 
 def find_model(path: Path) -> Path | None:
     """The model folder at `path`: itself, or the newest checkpoint of a run; None without one."""
-    # Not by the card: an ONNX file called model.onnx has one of the same name.
+    # By the weights, not the card: the card of a model.onnx has the same name.
     return path if (path / WEIGHTS_FILE).is_file() else newest_checkpoint(path)

@@ -1,8 +1,8 @@
-"""One writer per run folder: every command that writes into a folder over time holds its lock.
+"""Run locks: every long-running command that writes to a folder holds its lock.
 
-The operating system drops the lock when the process ends, however it ends, so a killed run
-leaves nothing to clean up. Waiting is never useful here (a run lasts hours): whoever comes second
-gets an error that names the first.
+The operating system releases the lock when the process ends in any way, so a killed run leaves
+nothing to clean up. Waiting for a lock is never useful (a run lasts hours): a second process gets
+an error that names the first.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ import socket
 import sys
 import time
 from pathlib import Path
-from types import TracebackType
 from typing import Self
 
 from filelock import FileLock, Timeout
@@ -26,7 +25,7 @@ _COMMAND_LENGTH = 120
 
 
 class InUseError(OSError):
-    """Another process writes there. The message says which, and since when."""
+    """Another process holds the lock. The message names it and the time since when."""
 
 
 class RunLock:
@@ -44,7 +43,7 @@ class RunLock:
 
     @classmethod
     def of_file(cls, path: Path | str) -> Self:
-        """The lock of a single file that several runs may keep in one folder."""
+        """The lock of a single file, for several runs in one folder."""
         lock = cls.__new__(cls)
         lock.place = Path(path)
         lock._is_file = True
@@ -56,10 +55,10 @@ class RunLock:
         return self._lock.is_locked
 
     def acquire(self) -> Self:
-        """Take the lock, creating the folder where it is missing; does nothing when held.
+        """Acquire the lock and create the folder if missing; no-op if held.
 
-        Raises InUseError when another process, or another RunLock of this one, holds it, and
-        OSError when the folder can't be written.
+        Raises InUseError if another process, or another RunLock of this one, holds it, and OSError
+        if the folder can't be written.
         """
         if self.is_held:
             return self
@@ -69,18 +68,18 @@ class RunLock:
             self._lock.acquire(timeout=0)
         except Timeout:
             raise InUseError(f"{self.place}: in use by {self._holder()}") from None
-        with contextlib.suppress(OSError):  # a full disk: the lock holds without it
+        with contextlib.suppress(OSError):  # optional: the disk may be full
             self._holder_path.write_text(json.dumps(_this_process()), encoding="utf-8")
         return self
 
     def release(self) -> None:
-        """Give the lock back; does nothing when it isn't held."""
+        """Release the lock; no-op if it isn't held."""
         if not self.is_held:
             return
         with contextlib.suppress(OSError):
             self._holder_path.unlink()
         if self._is_file:
-            # Safe while held: whoever opened the old file sees that it has no name any more.
+            # Safe while held: a process that opened the old file detects that it was unlinked.
             with contextlib.suppress(OSError):
                 Path(self._lock.lock_file).unlink()
         self._lock.release(force=True)
@@ -88,12 +87,7 @@ class RunLock:
     def __enter__(self) -> Self:
         return self.acquire()
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.release()
 
     @property
@@ -110,7 +104,7 @@ class RunLock:
 
 
 def _file_lock(path: Path) -> FileLock:
-    # Not per thread: a run may be closed by another thread than the one that began it.
+    # Not per thread: a run may be closed by another thread than the one that opened it.
     return FileLock(path, thread_local=False)
 
 

@@ -1,4 +1,4 @@
-"""Files that come with the package: the experiments of a checkout or of an installed wheel."""
+"""Experiments shipped with the package, in a checkout or in an installed wheel."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ def _package_experiments() -> Path:
 
 
 def experiment_path(path: Path) -> Path:
-    """`path` where it exists, else the package's file or folder of that name.
+    """`path` if it exists, else the shipped file or folder of that name.
 
-    Names are those of a checkout, `experiments/resnet5x64.toml`, or short: `resnet5x64`. A name
-    that is neither comes back as it is.
+    Names are paths in a checkout, `experiments/resnet5x64.toml`, or short: `resnet5x64`. Any other
+    path is returned unchanged.
     """
     if path.exists():
         return path

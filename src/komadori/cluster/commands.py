@@ -1,4 +1,5 @@
-"""A worker that runs command lines, so many at once: for work that leaves its files by itself."""
+"""A worker that runs command lines, several at once, for commands that write their results to
+files."""
 
 from __future__ import annotations
 
@@ -11,14 +12,15 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-#: Characters of a command's last words that its result keeps.
+#: Characters of the end of the output that a result keeps.
 _WORDS = 2000
 
 
 class CommandWorker:
-    """Items are lists of words; a result is {"code": exit status, "words": the end of the output}.
+    """Runs command lines. Items are argument lists; a result is {"code": exit status, "words": the
+    end of the output}.
 
-    job: "folder" to run them in; "threads_each": cores that one takes.
+    job: "folder": working directory; "threads_each": cores per command.
     """
 
     def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:

@@ -1,4 +1,4 @@
-"""One command on every machine: for commands that share their work out by claims in a folder."""
+"""Runs one command on every machine, for commands that divide their work by locks in a folder."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def run_everywhere(
     on_change: Callable[[str], None] = lambda _: None,
     stop: Callable[[], bool] = bool,
 ) -> bool:
-    """Run the command once for each machine that the cluster has now, in the same folder.
+    """Run the command once per machine of the cluster, in the same folder.
 
-    A machine that is lost leaves its share to the others. Returns False where `stop` said so.
-    Raises ClusterError where the command fails on a machine; its message has the last words.
+    The work of a lost machine is left to the others. Returns False if stopped. Raises ClusterError
+    with the end of the output if the command fails on a machine.
     """
     job = {"folder": str((folder or Path.cwd()).absolute()), "threads_each": 1 << 16}
     worker = "komadori.cluster.commands:CommandWorker"

@@ -1,4 +1,4 @@
-"""One worker on every machine of a Ray cluster; machines may join and leave meanwhile."""
+"""One worker per machine of a Ray cluster; machines may join and leave at any time."""
 
 from __future__ import annotations
 
@@ -9,45 +9,44 @@ import threading
 import time
 from collections import deque
 from collections.abc import Iterable, Mapping
-from types import TracebackType
 from typing import Any, Protocol, Self
 
 from komadori.extras import install_line
 
-#: Seconds between looks for machines that have joined.
+#: Seconds between polls for machines that have joined.
 LOOK_S = 2.0
-#: Items that a worker holds for each of its threads, where nobody says: enough for minutes of work.
+#: Default number of items queued per worker thread.
 AHEAD = 4
 
 
 class ClusterError(RuntimeError):
-    """A cluster that can't be reached, or work that fails on every machine."""
+    """The cluster can't be reached, or the work fails."""
 
 
 class Worker(Protocol):
-    """Does items, on one machine. Items and results are JSON: numbers, names, paths, no arrays.
+    """Processes items on one machine. Items and results are JSON: numbers, names, paths, no arrays.
 
-    Made as `Worker(job, name, threads)`; `job` is JSON, `name` tells it from all other workers.
+    Created as `Worker(job, name, threads)`; `job` is JSON, `name` is unique among all workers.
     """
 
     def add(self, items: list[Any]) -> None:
-        """Items to be done, in this order."""
+        """Queue items."""
 
     def take(self) -> list[tuple[Any, Any]]:
-        """Items that are done since the last call, with their results; waits a short while."""
+        """The items finished since the last call, with their results; waits briefly for one."""
 
     def stop(self) -> None:
-        """End at once; items under way are lost."""
+        """Stop at once; items in progress are lost."""
 
 
 def load(path: str) -> Any:
-    """The class of "module:Class"."""
+    """Import the class "module:Class"."""
     module, _, name = path.partition(":")
     return getattr(importlib.import_module(module), name)
 
 
 def _check_reachable(address: str) -> None:
-    """Raises ClusterError where nobody listens: Ray itself would try for minutes."""
+    """Raises ClusterError if nothing listens at the address; Ray itself would retry for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdigit():
         return
@@ -58,7 +57,7 @@ def _check_reachable(address: str) -> None:
 
 
 class _Hull:
-    """The Ray actor: a worker and the thread that takes what it has done."""
+    """The Ray actor: a worker, and a thread that collects its results."""
 
     def __init__(self, worker: str, job: Mapping[str, Any], name: str, threads: int) -> None:
         self._done: list[tuple[Any, Any]] = []
@@ -68,7 +67,7 @@ class _Hull:
         self._worker: Worker | None = None
         try:
             self._worker = load(worker)(job, name, threads)
-        except Exception as error:  # an actor that raises here would be made again without end
+        except Exception as error:  # Ray would restart an actor that raises here endlessly
             self._error = f"{type(error).__name__}: {error}"
             return
         self._thread = threading.Thread(target=self._collect, daemon=True)
@@ -81,7 +80,7 @@ class _Hull:
                 found = self._worker.take()
                 with self._lock:
                     self._done += found
-        except Exception as error:  # told to the head, which raises it
+        except Exception as error:  # reported to the head, which raises it
             self._error = f"{type(error).__name__}: {error}"
 
     def add(self, items: list[Any]) -> None:
@@ -100,19 +99,19 @@ class _Hull:
 
 
 class _Machine:
-    """What the head knows of one machine's worker."""
+    """The head's state of one machine's worker."""
 
     def __init__(self, actor: Any, name: str, threads: int) -> None:
         self.actor, self.name, self.threads = actor, name, threads
         self.items: list[Any] = []
-        self.asked: Any = None
+        self.request: Any = None
 
 
 class Fleet:
-    """Gives items to the workers of all machines and takes their results.
+    """Distributes items to the workers of all machines and collects the results.
 
-    An item whose machine is lost goes to another one; results may then come twice where the machine
-    was lost after the work, so work has to be such that doing it again does no harm.
+    Items of a lost machine are reassigned. A result may arrive twice if the machine was lost after
+    finishing it, so processing an item twice must be harmless.
     """
 
     def __init__(
@@ -126,12 +125,10 @@ class Fleet:
         at_once: int | None = None,
         on_change: Any = None,
     ) -> None:
-        """`address`: as `ray.init` takes it ("auto", "HOST:PORT"). `worker`: "module:Class".
-        `threads`: of each worker; all of its machine's cores where None. `ahead`: items that a
-        worker holds for each of its threads, so that it has work until the head looks again;
-        `at_once`: however many threads it has.
-        `on_change`: told in words which machines join and are lost. Raises ClusterError.
-        """
+        """address: as for `ray.init` ("auto", "HOST:PORT"). worker: "module:Class". threads: per
+        worker; None for all cores of its machine. ahead: items queued per worker thread, so that it
+        stays busy between polls; at_once: items queued per worker, instead. on_change: called with
+        a text when a machine joins or is lost. Raises ClusterError."""
         try:
             import ray
         except ModuleNotFoundError as error:
@@ -162,12 +159,7 @@ class Fleet:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         self.close()
 
     @property
@@ -176,23 +168,23 @@ class Fleet:
 
     @property
     def threads(self) -> int:
-        """Of all workers together."""
+        """Number of threads of all workers."""
         return sum(machine.threads for machine in self._machines.values())
 
     @property
     def waiting(self) -> int:
-        """Items that aren't done."""
+        """Number of unfinished items."""
         held = sum(len(machine.items) for machine in self._machines.values())
         return len(self._waiting) + held
 
     def add(self, items: Iterable[Any]) -> None:
-        """Items to be done, in about this order."""
+        """Queue items, which are processed roughly in order."""
         self._waiting.extend(items)
         self._hand_out()
 
     def take(self, timeout_s: float) -> list[tuple[Any, Any]]:
-        """What is done since the last call; waits for something so long. Raises ClusterError where
-        a worker says that its work can't be done."""
+        """The items finished since the last call, with their results; waits up to `timeout_s` for
+        one. Raises ClusterError if a worker fails."""
         ends = time.monotonic() + timeout_s
         while True:
             if time.monotonic() - self._looked > LOOK_S:
@@ -204,17 +196,17 @@ class Fleet:
             time.sleep(min(0.05, max(0.0, ends - time.monotonic())))
 
     def _ask(self, machine: _Machine) -> list[tuple[Any, Any]]:
-        """Without waiting: what the last question was answered, and the next question."""
+        """Poll without blocking: the answer to the last request, and the next request."""
         ray = self._ray
         try:
-            if machine.asked is None:
-                machine.asked = machine.actor.done.remote()
+            if machine.request is None:
+                machine.request = machine.actor.done.remote()
                 return []
-            ready, _ = ray.wait([machine.asked], timeout=0)
+            ready, _ = ray.wait([machine.request], timeout=0)
             if not ready:
                 return []
-            found, error = ray.get(machine.asked)
-            machine.asked = None
+            found, error = ray.get(machine.request)
+            machine.request = None
         except ray.exceptions.RayError:
             self._lose(machine)
             return []
@@ -231,11 +223,11 @@ class Fleet:
                 del self._machines[node]
         self.lost += 1
         self._waiting.extendleft(reversed(machine.items))
-        self._say(f"{machine.name} is lost; its {len(machine.items)} items go to others")
+        self._say(f"{machine.name} is lost; its {len(machine.items)} items are reassigned")
         machine.items = []
 
     def _look(self) -> None:
-        """Put a worker on every machine that has none."""
+        """Start a worker on every new machine."""
         ray = self._ray
         self._looked = time.monotonic()
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
@@ -269,7 +261,7 @@ class Fleet:
                 machine.actor.add.remote(items)
 
     def close(self) -> None:
-        """End the workers; what they were doing is lost."""
+        """Stop the workers; items in progress are lost."""
         ray = self._ray
         with contextlib.suppress(Exception):
             ray.wait([m.actor.stop.remote() for m in self._machines.values()], timeout=1)

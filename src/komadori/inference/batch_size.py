@@ -1,8 +1,8 @@
-"""How many rows a batch should have.
+"""The default batch size.
 
-Large batches amortise the cost of a request. Small ones keep a search narrow, return soon after
-`stop`, and fill up early. The size depends on the network and the precision only, so that a search
-is reproducible on machines of one kind.
+Large batches amortize the overhead of a request. Small ones keep a search narrow, return soon after
+`stop`, and fill up early. The default depends only on the network and the precision, so that
+searches are reproducible across machines of one kind.
 """
 
 from __future__ import annotations
@@ -12,26 +12,26 @@ from typing import Any
 
 SMALLEST = 8
 LARGEST = 64
-#: For backends that don't report the size of a network: on the CPU, and on a GPU.
+#: Batch sizes for backends that don't report the size of a network.
 ON_CPU = 16
 ON_GPU = 128
 
-#: Million multiply-adds that a batch should be, by precision: measured with 10x128 (250 a
-#: position) and 5x64 (36) on a CPU with AMX, where larger batches gained under 2 %.
+#: Million multiply-adds per batch by precision: measured with 10x128 (250 per position) and 5x64
+#: (36) on a CPU with AMX, where larger batches gained less than 2 %.
 _TARGET = {"float32": 4000.0, "bfloat16": 16000.0, "float16": 16000.0, "int8": 16000.0}
 
-#: Sizes that a backend compiles kernels for beforehand: a new size costs OpenVINO some 15 ms per
-#: stream.
+#: Batch sizes for which a backend compiles kernels in advance: a new size costs OpenVINO about
+#: 15 ms per stream.
 _SIZES = (1, 2, 3, 4, *(n << k for k in range(10) for n in (6, 8)))
 
 
 def batch_sizes(max_batch: int) -> tuple[int, ...]:
-    """The sizes of batches worth using up to `max_batch`, itself the last."""
+    """The batch sizes worth using, up to and including `max_batch`."""
     return (*(size for size in _SIZES if size < max_batch), max_batch)
 
 
 def suited_batch(multiply_adds: float, precision: str) -> int:
-    """Rows per batch for a network with this many multiply-adds per position: a power of two."""
+    """The batch size for a network with this many multiply-adds per position: a power of two."""
     rows = _TARGET[precision] * 1e6 / max(multiply_adds, 1.0)
     power = round(math.log2(max(rows, 1.0)))
     return min(max(1 << power, SMALLEST), LARGEST)

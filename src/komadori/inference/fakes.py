@@ -1,4 +1,4 @@
-"""Evaluators without a network, for tests and for measuring everything but the network."""
+"""Evaluators without a network: for tests, and for measuring everything else."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from komadori.inference.protocol import Described, Floats
 if TYPE_CHECKING:
     from komadori.rules import Board
 
-#: Planes of the second input that dlshogi and dlshogi-119 share: only these count, so that a
-#: position has the same key under both tables.
+#: Planes of the second input that dlshogi and dlshogi-119 have in common. Only these are hashed, so
+#: a position has the same key under both tables.
 _SHARED_PLANES = len(FEATURES["dlshogi"].inputs[1].planes)
 _WORDS = max(
     sum(math.prod(one.shape) for one in table.inputs) // 64 + 1 for table in FEATURES.values()
@@ -27,9 +27,7 @@ _MIX = np.random.default_rng(0x6B6F6D61).integers(1, 2**63, _WORDS, dtype=np.uin
 
 
 def row_keys(inputs: Sequence[Floats], features: str = "dlshogi") -> NDArray[np.uint64]:
-    """A 64-bit key of each row's set planes: uint64 [N]; the same for "dlshogi" and
-    "dlshogi-119".
-    """
+    """Hash the set planes of each row: uint64 [N]; the same for "dlshogi" and "dlshogi-119"."""
     n = len(inputs[0])
     parts = [array.reshape(n, -1) > 0 for array in inputs]
     if features == "dlshogi-119":
@@ -47,7 +45,7 @@ def row_keys(inputs: Sequence[Floats], features: str = "dlshogi") -> NDArray[np.
 
 
 class _Fake(Described):
-    """Slots of plain arrays; a subclass fills the outputs in `_evaluate`."""
+    """Base class: slots of plain arrays; subclasses fill the outputs in `_evaluate`."""
 
     name = "fake"
 
@@ -92,7 +90,7 @@ class _Fake(Described):
 
 
 class UniformEvaluator(_Fake):
-    """Uniform policy, every position even: zero logits, value 0.5."""
+    """Uniform policy and a value of 0.5 for every position."""
 
     name = "uniform"
 
@@ -101,7 +99,7 @@ class UniformEvaluator(_Fake):
 
 
 class RandomEvaluator(_Fake):
-    """Noise that is a function of the seed and the position alone.
+    """Noise, determined by the seed and the position.
 
     Logits are spread about evenly over [-spread, spread], values over [0.05, 0.95].
     """
@@ -135,7 +133,7 @@ class RandomEvaluator(_Fake):
 
 
 class FixedEvaluator(_Fake):
-    """Outputs from a table of positions, `default_value` and zero logits for all others.
+    """Outputs from a table of positions; `default_value` and zero logits for all others.
 
     The label scheme has one head.
     """
@@ -152,14 +150,14 @@ class FixedEvaluator(_Fake):
     ) -> None:
         super().__init__(max_batch, slots, features, labels)
         if len(LABELS[labels].heads) > 1:
-            raise ValueError(f"{labels} has several heads: no logits give each move its own share")
+            raise ValueError(f"{labels} has several heads: probabilities by move need one")
         self._default = np.float32(default_value)
         self._table: dict[int, tuple[Floats, np.float32]] = {}
 
     def add(self, board: Board, policy: Mapping[str, float], value: float) -> None:
-        """Set the answer for a position: probabilities by USI move, at temperature 1 (moves left
-        out share the rest of 1, at least a millionth each), and the side to move's value.
-        """
+        """Set the outputs for a position: probabilities by USI move at temperature 1, and the side
+        to move's value. Moves left out divide the rest of the probability, at least a millionth
+        each."""
         legal = list(board.legal_moves)
         unnamed = max(len(legal) - len(policy), 1)
         rest = max((1.0 - sum(policy.values())) / unnamed, 1e-6)

@@ -1,4 +1,4 @@
-"""Slots whose batches are futures: the base of evaluators that run in threads of their own."""
+"""Base class of evaluators that run batches in threads of their own."""
 
 from __future__ import annotations
 
@@ -16,13 +16,14 @@ from komadori.inference.protocol import Described, Floats, InferenceError
 
 
 class FutureSlots(Described, ABC):
-    """`Evaluator`'s start, wait and close and `Polled`'s methods, for one batch per slot.
+    """Implements start, wait and close of `Evaluator` and the methods of `Polled`, one batch per
+    slot.
 
-    A subclass says in `_run` how a batch is evaluated, in one of `workers` threads.
+    Subclasses evaluate a batch in `_run`, called in one of `workers` threads.
     """
 
     def __init__(self, name: str, max_batch: int, slots: int, workers: int) -> None:
-        """`name`: the threads'."""
+        """name: prefix of the thread names."""
         self.max_batch = max_batch
         self.slots = slots
         self._pool = ThreadPoolExecutor(workers, name)
@@ -30,7 +31,7 @@ class FutureSlots(Described, ABC):
 
     @abstractmethod
     def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
-        """The outputs of the slot's first n rows; raises InferenceError where it fails."""
+        """Evaluate the first n rows of the slot. Raises InferenceError."""
 
     def start(self, slot: int, n: int) -> None:
         if not 0 < n <= self.max_batch:

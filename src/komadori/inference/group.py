@@ -1,4 +1,4 @@
-"""Several devices as one evaluator, for one tree."""
+"""Several devices as one evaluator, for one search tree."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from komadori.inference.protocol import Evaluator, Floats, ModelError, Planes, P
 
 
 class EvaluatorGroup(FutureSlots):
-    """Evaluators of the same network, each on a device of its own; it closes them.
+    """Evaluators of one network on several devices; closing the group closes them.
 
-    Its slots are theirs, taken in turns. Batches come back in the order in which the devices
-    finish them: `first_done` returns the next one. Raises ModelError where they differ in
-    inputs or labels.
+    Its slots are those of the evaluators, interleaved. `first_done` returns batches in the order in
+    which the devices finish them. Raises ModelError if the evaluators differ in feature tables or
+    label schemes.
     """
 
     name = "group"

@@ -1,4 +1,4 @@
-"""From a name or a file to an evaluator."""
+"""Loads evaluators by name or file."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FAKES = ("uniform", "fixed", "random")
 #: The name of the bundled network.
 DEFAULT = "default"
 
-#: The precision that is fastest on this machine without a noticeable loss of strength.
+#: Selects the fastest precision on this machine without a noticeable loss of strength.
 AUTO = "auto"
 
 
@@ -71,15 +71,15 @@ BACKENDS: dict[str, Callable[[Path, dict[str, Any]], Evaluator]] = {
 
 
 def load(model: Path | str, backend: str = "auto", **options: Any) -> Evaluator:
-    """The evaluator of a model file, of a model folder (a checkpoint, a training run), or of a
-    fake: "uniform", "fixed" or "random:SEED". "default" is the bundled network.
+    """Load a model file, a model folder (a checkpoint, a training run), or a fake: "uniform",
+    "fixed" or "random:SEED". "default" is the network shipped with the package.
 
-    `backend` is a key of BACKENDS; "auto" takes torch for folders, else OpenVINO. `options` go
-    to the backend: `max_batch`, `slots`, `device` (auto, cpu, cuda:1, a provider of ONNX
-    Runtime's), and what its class names (`precision`, `streams`,
-    `threads`, ...). Networks run in float32 by default; the precision "auto" takes
-    the int8 form that lies beside an ONNX file (NAME-int8.xml, made of this very file), else
-    bfloat16 on CPUs that multiply in it, and float16 on a GPU.
+    backend: a key of BACKENDS; "auto" takes torch for folders, else OpenVINO.
+    options: for the backend: `max_batch`, `slots`, `device` (auto, cpu, cuda:1, or a provider of
+    ONNX Runtime), and those of its class (`precision`, `streams`, `threads`, ...). The default
+    precision is float32; "auto" takes the int8 form beside an ONNX file (NAME-int8.xml, if made
+    from this file), else bfloat16 on CPUs with bfloat16 instructions and float16 on a GPU.
+
     Raises ModelError that names the file and what is wrong with it.
     """
     name, _, argument = str(model).partition(":")

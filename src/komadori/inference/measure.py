@@ -1,4 +1,4 @@
-"""Raw inference speed: the network alone."""
+"""Inference speed of a network, without search."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ DENSITY = 0.12
 
 
 def fill_inputs(evaluator: Evaluator, seed: int = 0) -> None:
-    """Random 0/1 planes in every slot."""
+    """Fill every slot with random 0/1 planes."""
     random = np.random.default_rng(seed)
     for slot in range(evaluator.slots):
         for rows in evaluator.inputs(slot):
@@ -30,9 +30,9 @@ def fill_inputs(evaluator: Evaluator, seed: int = 0) -> None:
 def positions_per_second(
     evaluator: Evaluator, seconds: float = 1.0, rows: int | None = None, warm_up: float = 0.1
 ) -> float:
-    """Positions evaluated per second with every slot in flight, `rows` (all) per batch.
+    """Measure positions per second with every slot in flight and `rows` per batch (default: all).
 
-    The inputs are left as they are; `fill_inputs` first gives them sensible contents.
+    The inputs are left unchanged; call `fill_inputs` first for realistic contents.
     """
     n = rows or evaluator.max_batch
     waiting = deque(range(evaluator.slots))
@@ -61,10 +61,9 @@ def positions_per_second(
 
 @dataclass(frozen=True)
 class Setting:
-    """A way to run a model. `batch` 0 is what the backend takes by itself. `streams` is
-    OpenVINO's, 0 elsewhere; the precision "int8" is that of an int8 model, whose other layers
-    run in the best that there is.
-    """
+    """A way to run a model. batch: 0 for the backend's default. streams: of OpenVINO, 0 for other
+    backends. precision: "int8" for an int8 model, whose remaining layers run in the best precision
+    available."""
 
     backend: str
     precision: str
@@ -72,7 +71,7 @@ class Setting:
     streams: int = 0
 
     def load(self, model: Path) -> Evaluator:
-        """The model run this way. Raises what `inference.load` raises."""
+        """Load the model with this setting. Raises the errors of `inference.load`."""
         precision = AUTO if self.precision == "int8" else self.precision
         options: dict[str, Any] = {"precision": precision}
         if self.batch:
@@ -89,9 +88,8 @@ class Setting:
 def compare(
     evaluators: Mapping[Setting, Evaluator], seconds: float, rounds: int = 3
 ) -> dict[Setting, float]:
-    """Positions per second of each, the median of `rounds` turns of `seconds / rounds` each: what
-    else the machine does meanwhile falls on all alike.
-    """
+    """Positions per second of each, the median of `rounds` turns of `seconds / rounds` each. The
+    turns alternate, so that other load on the machine affects all alike."""
     speeds: dict[Setting, list[float]] = {setting: [] for setting in evaluators}
     for evaluator in evaluators.values():
         fill_inputs(evaluator)
@@ -102,9 +100,8 @@ def compare(
 
 
 def recommend(speeds: Mapping[Setting, float], tolerance: float = 0.05) -> Setting:
-    """The smallest batch that is nearly (within `tolerance`) as fast as the fastest: a search
-    plays better on small batches.
-    """
+    """The smallest batch size within `tolerance` of the fastest: searches play better with small
+    batches."""
     enough = max(speeds.values()) * (1 - tolerance)
     return min(
         (setting for setting, speed in speeds.items() if speed >= enough),

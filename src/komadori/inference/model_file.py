@@ -1,11 +1,11 @@
-"""What a model file holds, read from its card and its shapes.
+"""Model files: their card, feature table and label scheme.
 
-A model is an ONNX file (or an OpenVINO IR) with dlshogi's names: `input1`, `input2`, ... one per
-input of its feature table, `output_policy` [N, labels] logits, `output_value` [N, 1] after the
-sigmoid. The card names the feature table and the label scheme. It lies in the ONNX file's
-metadata under `komadori`; else in a JSON file of the same name (`model.onnx`, `model.json`).
-Without a card the shapes are dlshogi's: `input1` [N, 62, 9, 9], `input2` [N, 57 or 119, 9, 9],
-2187 labels.
+A model is an ONNX file (or an OpenVINO IR) with dlshogi's names: `input1`, `input2`, ..., one per
+input of its feature table; `output_policy` [N, labels], logits; `output_value` [N, 1], after the
+sigmoid. The card names the feature table and the label scheme. It is stored in the ONNX file's
+metadata under `komadori`, or in a JSON file of the same name (`model.onnx`, `model.json`). Without
+a card the shapes must be dlshogi's: `input1` [N, 62, 9, 9], `input2` [N, 57 or 119, 9, 9], 2187
+labels.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _DEFAULT_LABELS = "2187"
 
 @dataclass(frozen=True)
 class Signature:
-    """What a network's inputs and outputs stand for: keys of `encoding.FEATURES` and `LABELS`."""
+    """The feature table and label scheme of a model: keys of `encoding.FEATURES` and `LABELS`."""
 
     features: str
     labels: str
@@ -58,7 +58,7 @@ class Signature:
 
     @property
     def is_binary(self) -> bool:
-        """Whether every input value is 0 or 1, so that inputs can be bytes."""
+        """Whether every input value is 0 or 1, so that inputs can be uint8."""
         return FEATURES[self.features].is_binary
 
 
@@ -68,7 +68,7 @@ def input_names(features: str) -> tuple[str, ...]:
 
 
 def check_tables(features: str, labels: str) -> Signature:
-    """The two names as a signature. Raises ModelError where there is no such table or scheme."""
+    """Check the two names. Raises ModelError for an unknown table or scheme."""
     if features not in FEATURES:
         raise ModelError(f"no feature table {features!r} (known: {', '.join(FEATURES)})")
     if labels not in LABELS:
@@ -77,9 +77,8 @@ def check_tables(features: str, labels: str) -> Signature:
 
 
 def read_card(path: Path) -> dict[str, Any]:
-    """The card of a model file: the one in an ONNX file's metadata, else the JSON file beside it,
-    else {}. Raises ModelError if it is damaged.
-    """
+    """Read the card of a model file: from an ONNX file's metadata, else from the JSON file beside
+    it, else {}. Raises ModelError if it is damaged."""
     if path.suffix == ".onnx" and (text := read_metadata(path).get(METADATA_KEY)):
         return _parse_card(text, f"{path}: metadata {METADATA_KEY!r}")
     card_path = path.with_suffix(".json")
@@ -103,9 +102,8 @@ def _parse_card(text: str, where: str) -> dict[str, Any]:
 
 
 def card_of(model: Path | str) -> dict[str, Any]:
-    """The card of a model by a name that `inference.load` knows, a file or a folder; {} where
-    there is none. Raises ModelError if it is damaged.
-    """
+    """Read the card of a model, by any name that `inference.load` accepts; {} if it has none.
+    Raises ModelError if it is damaged."""
     path = default_model() if model == "default" else Path(model)
     if path.is_dir():
         folder = find_model(path)
@@ -114,20 +112,22 @@ def card_of(model: Path | str) -> dict[str, Any]:
 
 
 def digest(path: Path) -> str:
-    """SHA-256 of a file, in hexadecimal."""
+    """SHA-256 of a model, in hexadecimal: of a file, or of the files of a model folder."""
+    if path.is_dir():
+        files = sorted(file for file in path.glob("*") if file.is_file())
+        return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def default_model() -> Path:
-    """The network that the package brings; a card beside it says how it was trained."""
+    """The path of the shipped network; the card beside it describes its training."""
     return Path(__file__).resolve().parent.parent / "data" / "models" / "default.onnx"
 
 
 def int8_form(path: Path) -> Path | None:
-    """The int8 form that `komadori export --int8` made of this model file and that lies beside it
-    (NAME-int8.xml); None where there is none, or where it was made of another file.
-    """
+    """The path of the model's int8 form, NAME-int8.xml beside it as written by `komadori export
+    --int8`; None if there is none or if it was made from another file."""
     form = path.with_name(f"{path.stem}-int8.xml")
     if not (form.is_file() and form.with_suffix(".bin").is_file() and path.is_file()):
         return None
@@ -142,9 +142,10 @@ def check_signature(
     outputs: Mapping[str, tuple[int | None, ...]],
     card: Mapping[str, Any],
 ) -> Signature:
-    """What a network's inputs and outputs (name -> shape, None where dynamic) stand for.
+    """The signature of a model with these inputs and outputs (name to shape, None for dynamic
+    sizes).
 
-    Raises ModelError that names the input or output that isn't as expected.
+    Raises ModelError that names the input or output with an unexpected shape.
     """
     features = card.get("features") or _features_by_shapes(path, inputs)
     try:
@@ -187,7 +188,7 @@ def _features_by_shapes(path: Path, inputs: Mapping[str, tuple[int | None, ...]]
                 f"{path}: {name} is {_show(inputs[name])}, not {wanted}; models of other feature "
                 "tables need a card that names them"
             )
-    raise AssertionError("shapes that are known one by one make a known table")
+    raise AssertionError("every combination of known shapes is a known table")
 
 
 def _require(path: Path, kind: str, names: tuple[str, ...], found: Mapping[str, Any]) -> None:

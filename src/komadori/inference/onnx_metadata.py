@@ -1,7 +1,7 @@
-"""The metadata of an ONNX file, read without the onnx package.
+"""Reads the metadata of an ONNX file without the onnx package.
 
-Only the top level of the protobuf message is walked: the graph, which is nearly all of the file,
-is skipped over. Format: onnx.proto, ModelProto.metadata_props (field 14).
+Only the top level of the protobuf message is parsed; the graph, nearly all of the file, is skipped.
+Format: onnx.proto, ModelProto.metadata_props (field 14).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _LARGEST_ENTRY = 16 << 20
 
 
 def read_metadata(path: Path) -> dict[str, str]:
-    """The metadata_props of an ONNX file; {} where it isn't one or is damaged."""
+    """Read metadata_props; {} if the file is no ONNX file or damaged."""
     found: dict[str, str] = {}
     try:
         with path.open("rb") as file:
@@ -36,7 +36,7 @@ def read_metadata(path: Path) -> dict[str, str]:
 
 
 def _next_field(file: BinaryIO, size: int, wanted: int) -> tuple[int, bytes]:
-    """The next field's number and, where it is the wanted one, its bytes."""
+    """The next field's number, and its bytes if it is the wanted one."""
     tag = _varint(file)
     field, kind = tag >> 3, tag & 7
     if kind == _BYTES:

@@ -1,4 +1,4 @@
-"""ONNX Runtime: the backend whose providers reach other devices."""
+"""The ONNX Runtime backend, for devices supported by its providers."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PROVIDERS = {
 
 
 class OnnxRuntimeEvaluator(FutureSlots):
-    """A network through ONNX Runtime; batches run one after another in a thread of their own."""
+    """Runs a network with ONNX Runtime; batches run one at a time in a thread."""
 
     name = "onnxruntime"
 
@@ -95,7 +95,7 @@ class OnnxRuntimeEvaluator(FutureSlots):
 
 
 def _check_inputs(path: Path, ports: list[Any]) -> None:
-    """ModelError where the inputs aren't float32 of any number of rows."""
+    """Raises ModelError unless the inputs are float32 with a dynamic batch axis."""
     for port in ports:
         if port.type != "tensor(float)":
             raise ModelError(f"{path}: {port.name} is a {port.type}, not tensor(float)")

@@ -1,4 +1,4 @@
-"""OpenVINO: the backend for CPUs."""
+"""The OpenVINO backend, for CPUs."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from komadori.inference.model_file import OUTPUTS, Signature, check_signature, r
 from komadori.inference.openvino_import import import_openvino
 from komadori.inference.protocol import Described, Floats, InferenceError, ModelError, Planes
 
-#: The precisions a network can be run at; of an int8 model what was left in float is meant.
+#: Precisions of a network; for an int8 model, of the layers left in float.
 PRECISIONS = ("float32", "bfloat16")
 _HINTS = {"float32": "f32", "bfloat16": "bf16"}
 
 
 def best_precision() -> str:
-    """bfloat16 if the CPU multiplies in it, else float32."""
+    """bfloat16 if the CPU has instructions for it, else float32."""
     ov = import_openvino()
 
     able = ov.Core().get_property("CPU", "OPTIMIZATION_CAPABILITIES")
@@ -30,12 +30,12 @@ def best_precision() -> str:
 
 
 class OpenVinoEvaluator(Described):
-    """A network on the CPU, one stream a thread, reading the slots' arrays in place.
+    """Runs a network on the CPU, one thread per stream, reading the slots' arrays in place.
 
-    `slots`: for each stream a batch that it works on and one that waits its turn, so that a
-    searcher held up for a moment doesn't hold up the network, and one that is collected. A batch
-    costs what the next larger one of `batch_sizes(max_batch)` costs, for which kernels are made
-    beforehand. `max_batch` None: what suits the network's size (`inference.batch_size`).
+    slots: default three per stream: a batch being computed, one queued, so that a briefly delayed
+    searcher doesn't stall the network, and one being collected. Batches are rounded up to the next
+    of `batch_sizes(max_batch)`, for which kernels are compiled in advance. max_batch: None for the
+    default of the network's size (`inference.batch_size`).
     """
 
     name = "openvino"
@@ -80,7 +80,7 @@ class OpenVinoEvaluator(Described):
                     "NUM_STREAMS": str(streams),
                     "INFERENCE_NUM_THREADS": str(threads),
                     "INFERENCE_PRECISION_HINT": _HINTS[precision],
-                    # Or its first thread sits on the first core, in every process.
+                    # Without it the first thread is pinned to the first core in every process.
                     "ENABLE_CPU_PINNING": "NO",
                 },
             )
@@ -108,7 +108,7 @@ class OpenVinoEvaluator(Described):
             )
             for _ in range(self.slots)
         ]
-        # What a slot's request reads and writes for each size, so that no start() makes a tensor.
+        # Tensors of each slot's request by batch size, so that start() allocates none.
         self._sizes = batch_sizes(max_batch)
         self._tensors: list[dict[int, list[Any]]] = [{} for _ in range(self.slots)]
         self._size = [-1] * self.slots
@@ -150,7 +150,7 @@ class OpenVinoEvaluator(Described):
         self._size[slot] = size
 
     def _warm_up(self) -> None:
-        """Have each stream make its kernels for each size."""
+        """Let each stream compile its kernels for each batch size."""
         for size in self._sizes:
             slots = range(min(self.streams, self.slots))
             for slot in slots:
@@ -189,7 +189,7 @@ class OpenVinoEvaluator(Described):
 
 
 def _set_batch(model: Any, rows: int, signature: Signature) -> None:
-    """Let the model take 1 to `rows` rows."""
+    """Make the model accept 1 to `rows` rows."""
     ov = import_openvino()
 
     batch = ov.Dimension(1, rows)
@@ -202,9 +202,8 @@ def _set_batch(model: Any, rows: int, signature: Signature) -> None:
 
 
 def _with_types(model: Any, signature: Signature) -> Any:
-    """The model with outputs in float32, and with inputs as bytes (a quarter of the memory to
-    write per position) where the feature table is binary.
-    """
+    """Convert the outputs to float32, and the inputs to uint8 (a quarter of the memory traffic) if
+    the feature table is binary."""
     ov = import_openvino()
 
     changed = ov.preprocess.PrePostProcessor(model)
@@ -223,7 +222,7 @@ def _read_model(core: Any, path: Path) -> Any:
     frontends = import_openvino().frontend.FrontEndManager()
     kinds = [frontends.load_by_framework(name) for name in ("ir", "onnx")]
     try:
-        # Asked before all others, which log what they can't parse.
+        # Checked first, because the other readers log files that they can't parse.
         if not any(kind.supported(str(path)) for kind in kinds):
             raise ModelError(f"{path}: neither an ONNX model nor one of OpenVINO's")
         return core.read_model(path)
@@ -247,6 +246,6 @@ def _shapes(ports: list[Any]) -> dict[str, tuple[int | None, ...]]:
 
 
 def _brief(error: Exception) -> str:
-    """The last line that says something: OpenVINO's messages begin with source locations."""
+    """The last informative line: OpenVINO's messages begin with source locations."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
     return lines[-1] if lines else type(error).__name__

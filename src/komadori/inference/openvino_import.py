@@ -8,19 +8,19 @@ from typing import Any, cast
 
 
 def import_openvino() -> Any:
-    """The module `openvino`, imported without its telemetry.
+    """Import `openvino` without its telemetry.
 
     Its first import otherwise forks a process that sends an event. In an engine, where another
-    thread waits for input, that process hangs, and keeps the engine's output open after its end.
-    Without the package `openvino_telemetry` OpenVINO does without.
+    thread waits for input, that process hangs and keeps the engine's output open after the engine
+    exits. Without the package `openvino_telemetry` OpenVINO sends nothing.
     """
     return _import_silently("openvino")
 
 
 def import_nncf() -> Any:
-    """The module `nncf`, imported without its telemetry.
+    """Import `nncf` without its telemetry.
 
-    It would otherwise take consent as given, write files with an id of the user, and send events.
+    It otherwise assumes consent, writes files with a user id, and sends events.
     """
     import_openvino()
     return _import_silently("nncf")

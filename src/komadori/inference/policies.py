@@ -1,4 +1,4 @@
-"""What a network says of one position, in one call."""
+"""Evaluate a single position with one call."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from komadori.rules import Board, Move
 
 
 def policy(position: Board | str, model: Evaluator | Path | str = DEFAULT) -> dict[Move, float]:
-    """A probability for each legal move, the likeliest first.
+    """The probability of each legal move, most probable first.
 
-    `position` and `model` as for `policy_and_value`.
+    `position` and `model` as in `policy_and_value`.
     """
     return policy_and_value(position, model)[0]
 
@@ -21,11 +21,11 @@ def policy(position: Board | str, model: Evaluator | Path | str = DEFAULT) -> di
 def policy_and_value(
     position: Board | str, model: Evaluator | Path | str = DEFAULT
 ) -> tuple[dict[Move, float], float]:
-    """The policy, and the win rate of the side to move, in [0, 1].
+    """The policy of a position, and the side to move's win rate in [0, 1].
 
-    `position`: a board, an SFEN or what follows USI's `position`. `model`: an evaluator, or what
-    `load` takes, by default the network of the package, which is loaded for this call alone.
-    Raises ModelError, or InferenceError where an output isn't a number.
+    position: a board, an SFEN, or the arguments of USI's `position`. model: an evaluator or an
+    argument of `load`; by default the network shipped with the package, loaded for this call only.
+    Raises ModelError, or InferenceError if an output isn't finite.
     """
     board = Board(position) if isinstance(position, str) else position
     if isinstance(model, str | Path):

@@ -1,4 +1,4 @@
-"""What a searcher needs of a network."""
+"""The interface between searchers and networks."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Planes: TypeAlias = NDArray[np.float32] | NDArray[np.uint8]
 
 
 class InferenceError(RuntimeError):
-    """A network that failed while evaluating, or whose outputs aren't numbers."""
+    """The evaluation failed, or its outputs aren't finite."""
 
 
 class ModelError(ValueError):
-    """A model that can't be loaded: missing, damaged, or not of a known shape."""
+    """A model can't be loaded: missing, damaged, or of unknown shape."""
 
 
 class Described:
-    """Evaluators that say in their repr what they run, and in which batches."""
+    """Mixin: a repr with the backend, the tables and the batch size."""
 
     def __repr__(self) -> str:
         own: Any = self
@@ -42,41 +42,39 @@ class Described:
 class Evaluator(Protocol):
     """A network with several batches in flight.
 
-    A slot is a set of input arrays with a request of its own. The caller fills rows
-    0..n-1 of `inputs(slot)`, calls `start(slot, n)`, leaves the arrays alone until
-    `wait(slot)` returns, and reads the outputs before the slot's next `start`.
-    Slots may be used by different threads, one slot by one thread at a time.
+    A slot is a set of input arrays with its own request. Fill rows 0..n-1 of `inputs(slot)`, call
+    `start(slot, n)`, leave the arrays unchanged until `wait(slot)` returns, and read the outputs
+    before the slot's next `start`. Different threads may use different slots; a slot is used by one
+    thread at a time.
     """
 
     name: str
-    """Which backend answers: "openvino", "uniform", ..."""
+    """The backend: "openvino", "uniform", ..."""
     features: str
-    """The inputs, a key of `encoding.FEATURES`."""
+    """The feature table, a key of `encoding.FEATURES`."""
     labels: str
-    """The policy's outputs, a key of `encoding.LABELS`."""
+    """The label scheme, a key of `encoding.LABELS`."""
     max_batch: int
-    """Rows in a slot."""
+    """Rows per slot."""
     slots: int
-    """How many slots there are; all of them may be in flight at once."""
+    """Number of slots; all of them may be in flight at once."""
 
     def inputs(self, slot: int) -> tuple[Planes, ...]:
-        """The slot's arrays, one [max_batch, *shape] for each input of the feature table: all
-        float32, or all uint8 where the backend reads zeros and ones as bytes.
-        """
+        """The slot's arrays, [max_batch, *shape] for each input of the feature table: all float32,
+        or all uint8 if the backend reads binary planes as bytes."""
         ...
 
     def start(self, slot: int, n: int) -> None:
-        """Begin to evaluate the first n rows; returns at once where the backend can."""
+        """Start to evaluate the first n rows; asynchronous if the backend is."""
         ...
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
-        """The outputs of the rows started: policy logits [n, labels], and value [n], the side to
-        move's win probability in [0, 1]. Valid until the slot's next `start`.
-        """
+        """Wait for the outputs of the rows started: policy logits [n, labels], and values [n], the
+        side to move's win probability in [0, 1]. Valid until the slot's next `start`."""
         ...
 
     def close(self) -> None:
-        """Wait for what is in flight and give the network's memory back."""
+        """Wait for the batches in flight and free the network's memory."""
         ...
 
 
@@ -85,25 +83,22 @@ class Polled(Protocol):
     """An evaluator that can be polled for finished batches."""
 
     def first_done(self, slots: Sequence[int], timeout_s: float | None = None) -> int | None:
-        """A slot, of these that were started, whose outputs are there: the first to finish where
-        the slots' devices differ. None if there is none within the time.
-        """
+        """The first of these started slots to finish; None if none does within the timeout."""
         ...
 
     def drop(self, slot: int) -> None:
-        """Forget a batch that was started; returns at once. The slot may be filled and started
-        again, which waits until nothing works on it any more.
-        """
+        """Discard a started batch; returns at once. The slot may be filled and started again, which
+        waits until the backend no longer uses it."""
         ...
 
 
 def evaluate(
     evaluator: Evaluator, *inputs: NDArray[np.float32] | NDArray[np.uint8]
 ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-    """Evaluate any number of positions: policy logits [N, labels] and value [N].
+    """Evaluate any number of positions: policy logits [N, labels] and values [N].
 
-    inputs: [N, *shape], one for each input of the feature table, as `encode_planes` gives them.
-    Keeps all slots busy. Raises InferenceError where an output isn't a number.
+    inputs: [N, *shape] for each input of the feature table, as returned by `encode_planes`. Keeps
+    all slots busy. Raises InferenceError if an output isn't finite.
     """
     expected = len(evaluator.inputs(0))
     if len(inputs) != expected:

@@ -1,8 +1,8 @@
-"""int8 by post-training quantization, and its loss of accuracy.
+"""Post-training quantization to int8, and its loss of accuracy.
 
-nncf runs positions of games through the network to find the range of every activation, and
-rounds weights and activations to 8 bits where OpenVINO has an int8 kernel. The positions that
-measure the loss come from other games than those that calibrate.
+nncf runs positions through the network to find the range of every activation, and quantizes weights
+and activations to 8 bits where OpenVINO has an int8 kernel. The loss is measured on positions of
+other games than those used for calibration.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ from komadori.rules import Board
 #: Points of top-1 that int8 may lose before layers are left in float.
 TOP1_TOLERANCE = 0.5
 
-#: What int8 must keep of float32's top-1 accuracy, as a ratio; less is an error, where it is less
-#: by this many standard errors (a chance of 5 %).
+#: Fraction of float32's top-1 accuracy that int8 must keep; less is an error if it is less by DOUBT
+#: standard errors (5 % level, one-sided).
 GATE, DOUBT = 0.99, 1.645
 
-#: Parts left in float, attempt after attempt.
+#: Parts left in float, by attempt.
 _ATTEMPTS = ((), ("stem",), ("stem", "heads"))
 
-#: Rows run through the network at once while measuring.
+#: Batch size for measuring.
 _ROWS = 512
 
 
@@ -50,15 +50,15 @@ class QuantizationError(RuntimeError):
 
 @dataclass(frozen=True)
 class Accuracy:
-    """Two networks on the same positions; moves are compared among the legal ones."""
+    """The agreement of two networks on the same positions, over legal moves."""
 
     positions: int
     agreement: float
-    """Fraction of positions in which both prefer the same move."""
+    """Fraction of positions in which both networks prefer the same move."""
     top1_before: float
     """Fraction of positions in which the first network prefers the record's move."""
     top1_after: float
-    """The second network's."""
+    """The same of the second network."""
     top1_lost_error: float
     """Standard error of the points of top-1 lost."""
     value_error: float
@@ -67,7 +67,7 @@ class Accuracy:
 
     @property
     def top1_lost(self) -> float:
-        """Points of top-1 (hundredths) that the second network loses; negative where it gains."""
+        """Percentage points of top-1 accuracy lost by the second network; negative for a gain."""
         return 100 * (self.top1_before - self.top1_after)
 
     def __str__(self) -> str:
@@ -81,7 +81,7 @@ class Accuracy:
 
 @dataclass(frozen=True)
 class Quantized:
-    """The result of a quantization. `kept` names the parts left in float."""
+    """The result of a quantization. kept: the parts left in float."""
 
     path: Path
     accuracy: Accuracy
@@ -102,14 +102,14 @@ def quantize(
     threads: int = 1,
     on_step: Callable[[str], None] | None = None,
 ) -> Quantized:
-    """Write the int8 form of `model`, a model file, to `output` (an OpenVINO IR: .xml, and .bin
-    beside it; the card as .json), measured on held-out positions of `samples`.
+    """Write the int8 form of a model file to `output` (an OpenVINO IR: .xml and .bin, and the card
+    as .json), and measure it on held-out positions of `samples`.
 
-    Where more than `tolerance` points of top-1 are lost, first the stem and then the heads too
-    are left in float; the best of the attempts is written. `on_step` gets a line per step.
-    Raises QuantizationError where the best keeps less than `gate` of float32's top-1 accuracy (it
-    names the layer whose output suffers most; nothing is written), without nncf, and for too few
-    games; ModelError for what is no model.
+    If more than `tolerance` points of top-1 are lost, first the stem and then also the heads are
+    left in float; the best attempt is written. `on_step` is called with a line of text per step.
+    Raises QuantizationError if the best attempt keeps less than `gate` of float32's top-1 accuracy
+    (naming the layer with the largest error; nothing is written), without nncf, and for too few
+    games; ModelError for an invalid model.
     """
     model, output = Path(model), Path(output)
     if output.suffix != ".xml":
@@ -163,9 +163,8 @@ LAYER_ROWS = 64
 
 
 def layer_errors(model: Path, other: Path, planes: Sequence[NDArray[Any]]) -> dict[str, float]:
-    """By how much the outputs of the layers with weights differ between two forms of a network:
-    the norm of the difference over that of the first's output, in the order of the layers.
-    """
+    """The relative error of each layer with weights between two forms of a network, in order of the
+    layers: the norm of the difference of outputs over the norm of the first's output."""
     ov = import_openvino()
     outputs = []
     for path in (model, other):
@@ -199,10 +198,10 @@ def _refusal(accuracy: Accuracy, gate: float, errors: dict[str, float]) -> str:
 
 
 def split(samples: Samples, first: int, second: int, seed: int) -> tuple[Samples, Samples]:
-    """Up to `first` positions of one half of the games and up to `second` of the other, drawn at
-    random; those without a move to compare with are left out of both.
+    """Draw up to `first` positions from one half of the games and up to `second` from the other;
+    positions without a move are left out.
 
-    Raises QuantizationError where a half has none.
+    Raises QuantizationError if a half has none.
     """
     random = np.random.default_rng(seed)
     games = random.permutation(np.unique(samples.game))
@@ -230,7 +229,7 @@ class Answers:
 def compare(
     before: Answers, after: Answers, samples: Samples, labels: str = "2187", threads: int = 1
 ) -> Accuracy:
-    """The second network against the first on the positions that both answered."""
+    """Compare the second network with the first on positions evaluated by both."""
     preferred = [_preferred(answers, samples, labels, threads) for answers in (before, after)]
     played = encoding.encode_labels(samples.hcp, samples.move16, labels).reshape(len(samples), -1)
     hits = [(moves == played).all(1).astype(np.float64) for moves in preferred]
@@ -248,9 +247,9 @@ def compare(
 
 
 def _preferred(answers: Answers, samples: Samples, labels: str, threads: int) -> NDArray[np.int64]:
-    """The labels [N, heads] of the legal moves that the policy gives the most."""
+    """The labels [N, heads] of the legal move that the policy prefers."""
     if len(encoding.LABELS[labels].heads) > 1:
-        # Labels that are each legal may belong to different moves: ask for a move that has all.
+        # Labels that are legal one by one may belong to different moves: find a move that has all.
         found = [
             _preferred_move(Board.from_hcp(hcp.tobytes()), row, labels)
             for hcp, row in zip(samples.hcp, answers.policy, strict=True)
@@ -274,7 +273,7 @@ def _preferred_move(board: Board, row: NDArray[np.float32], labels: str) -> NDAr
 
 
 def _encode(samples: Samples, features: str, threads: int) -> tuple[NDArray[Any], ...]:
-    """The samples' input arrays. Raises QuantizationError where a ply that is needed is unknown."""
+    """Encode the samples. Raises QuantizationError if the network needs unknown plies."""
     plies = None
     if encoding.FEATURES[features].needs_plies:
         if samples.ply.min(initial=1) < 1:
@@ -333,8 +332,8 @@ def _write_int8(
     ]
     parts = {"stem": _stem_layers, "heads": _head_layers}
     names = sorted({name for part in kept for name in parts[part](network)} | _products(network))
-    # The largest and smallest activation seen, not their mean over the positions: pieces in
-    # hand make rare, large activations, and cutting them off costs points of top-1.
+    # The extreme activations, not their mean over positions: pieces in hand cause rare, large
+    # activations, and clipping them costs points of top-1.
     ranges = nncf.quantization.range_estimator.RangeEstimatorParametersSet.MINMAX
     quantized = nncf.quantize(
         network,
@@ -354,9 +353,8 @@ _HEAVY = ("Convolution", "MatMul")
 
 
 def _products(network: Any) -> set[str]:
-    """The layers that multiply activations with each other, as attention does: OpenVINO 2026.4
-    multiplies them in float all the same, so that rounding to int8 would only take time.
-    """
+    """The layers that multiply activations with each other, as attention does. OpenVINO 2026.4
+    multiplies them in float anyway, so quantizing them would only cost time."""
     return {
         node.get_friendly_name()
         for node in network.get_ops()
@@ -365,7 +363,7 @@ def _products(network: Any) -> set[str]:
 
 
 def _is_constant(port: Any) -> bool:
-    """Whether nothing but constants, compressed ones too, come in."""
+    """Whether all inputs are constants, including compressed ones."""
     node = port.get_source_output().get_node()
     if node.get_type_name() == "Convert":
         return _is_constant(node.input(0))
@@ -389,13 +387,13 @@ def _stem_layers(network: Any) -> set[str]:
 
 
 def _head_layers(network: Any) -> set[str]:
-    """The layers of the policy and value heads: those that only one of the outputs needs."""
+    """The layers of the policy and value heads: those on which only one output depends."""
     policy, value = (_ancestors(network.output(name).get_node()) for name in OUTPUTS)
     return policy ^ value
 
 
 def _ancestors(node: Any) -> set[str]:
-    """The layers that a node's value is computed from."""
+    """The ancestors of a node."""
     names: set[str] = set()
     waiting = [node]
     seen = {node.get_friendly_name()}
@@ -431,8 +429,8 @@ def _card(
 
 
 def _publish(source: Path, output: Path, card: dict[str, Any]) -> None:
-    """Write .bin, .json and .xml. An error leaves the old files; a kill leaves those of one model,
-    or no .xml: never weights beside a graph that isn't theirs."""
+    """Write .bin, .json and .xml. An error leaves the old files; a killed process leaves the files
+    of one model, or no .xml, so a graph never gets another model's weights."""
     text = json.dumps(card, indent=2) + "\n"
     with contextlib.ExitStack() as files:  # closed in reverse: the .xml is last
         for suffix in (".xml", ".json", ".bin"):

@@ -1,4 +1,4 @@
-"""One network for many searchers: batches that wait at the same time become one."""
+"""One network for many searchers: requests that wait at the same time are batched together."""
 
 from __future__ import annotations
 
@@ -14,26 +14,25 @@ from komadori.encoding import LABELS
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.protocol import Evaluator, Floats, InferenceError, Planes, Polled
 
-#: How long the others wait after an urgent request for the next one of the same short search,
+#: Seconds that other lanes pause after an urgent request, for the next one of the same search.
 HOLD_S = 0.015
-#: but never longer than this for their turn.
+#: Longest total pause of the other lanes.
 MOST_HOLD_S = 0.1
 #: How long closing waits for batches in the threads of lanes.
 CLOSING_S = 1.0
 
 
 class SharedEvaluator:
-    """Serves any number of lanes, each an `Evaluator` for one searcher, from one evaluator.
+    """Serves any number of lanes, each an `Evaluator` for one searcher, with one evaluator.
 
-    Where a slot of the evaluator is free and nobody waits, a lane's batch begins at once, in the
-    lane's own thread, which takes the outputs too: a lone lane runs as it would on the evaluator
-    itself, but for a copy of its rows. All else waits in a queue, and a free slot takes as many
-    requests off its front as fit into a batch: many small requests cost about as much as the
-    batches they fill.
+    If a slot of the evaluator is free and nothing is queued, a lane's batch starts at once, in the
+    lane's own thread, which also takes the outputs: a single lane runs as on the evaluator itself,
+    apart from copying its rows. Other requests wait in a queue, and a free slot takes as many from
+    the front as fit into a batch: many small requests cost about as much as the batches they fill.
 
-    Lanes are urgent or not. A short search that someone waits for asks for few rows at a time,
-    many times: were each request to queue behind the full batches of long searches, it would take
-    seconds. Urgent requests go first, and between two of them the others pause.
+    Urgent lanes are for short searches that a user waits for. These make many small requests; if
+    each had to queue behind full batches of long searches, they would take seconds. Urgent requests
+    go first, and other lanes pause between two of them.
     """
 
     def __init__(self, evaluator: Evaluator) -> None:
@@ -41,7 +40,7 @@ class SharedEvaluator:
         self._urgent: deque[_Request] = deque()
         self._others: deque[_Request] = deque()
         self._others_flying = 0
-        # One batch beyond those that are computed is enough to keep the network busy.
+        # One batch more than those being computed keeps the network busy.
         self._most_flying = min(
             int(getattr(evaluator, "streams", evaluator.slots)) + 1, evaluator.slots
         )
@@ -61,9 +60,8 @@ class SharedEvaluator:
     def lane(
         self, slots: int | None = None, max_batch: int | None = None, *, urgent: bool = False
     ) -> Lane:
-        """A new evaluator for one searcher, with the network's slots and rows where none are
-        given; close it when the searcher is closed. `urgent`: for short searches only.
-        """
+        """Create an evaluator for one searcher; slots and rows default to those of the network.
+        Close it with the searcher. urgent: for short searches only."""
         return Lane(self, slots, max_batch, urgent=urgent)
 
     def begin(self, request: _Request) -> int | None:
@@ -144,7 +142,7 @@ class SharedEvaluator:
                 self._changed.notify()
 
     def close(self) -> None:
-        """Evaluate what waits, then give the evaluator back. Lanes fail from now on."""
+        """Finish the queued requests, then close the evaluator. Lanes fail from now on."""
         with self._changed:
             if self._is_closed:
                 return
@@ -207,7 +205,7 @@ class SharedEvaluator:
                 self._changed.wait(held_s if waits else None if not self._is_closed else 0.001)
 
     def _fill(self, waiting: deque[_Request]) -> list[_Request]:
-        """As many requests off the front as fit into a batch, those that were dropped aside."""
+        """Take requests from the front that fit into a batch, skipping dropped ones."""
         taken: list[_Request] = []
         room = self.evaluator.max_batch
         while waiting and waiting[0].n <= room:
@@ -219,7 +217,7 @@ class SharedEvaluator:
 
 
 class _Request:
-    """Rows that a lane wants evaluated, and where the outputs go."""
+    """A request of a lane: its rows, and where the outputs go."""
 
     __slots__ = ("future", "inputs", "is_urgent", "n", "policy", "value")
 
@@ -239,7 +237,7 @@ class _Request:
 
 
 class Lane(FutureSlots):
-    """A searcher's share of a `SharedEvaluator`."""
+    """A searcher's access to a `SharedEvaluator`."""
 
     def __init__(
         self,

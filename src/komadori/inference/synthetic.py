@@ -1,4 +1,4 @@
-"""Networks with random weights as ONNX files: for tests and speed measurements."""
+"""ONNX files of networks with random weights, for tests and speed measurements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ VALUE_HIDDEN = 256
 
 
 class _Graph:
-    """Nodes and weights of an ONNX graph in the making."""
+    """Builds an ONNX graph."""
 
     def __init__(self, seed: int) -> None:
         self.random = np.random.default_rng(seed)

@@ -1,4 +1,4 @@
-"""PyTorch: evaluates a network in this process, on a CPU or a GPU."""
+"""The PyTorch backend: runs a network in this process on a CPU or a GPU."""
 
 from __future__ import annotations
 
@@ -33,9 +33,9 @@ def best_device() -> str:
 
 
 def load_folder(path: Path, **options: Any) -> TorchEvaluator:
-    """The evaluator of a model folder, a checkpoint or a training run; `options` as the class's.
+    """Load a model folder, a checkpoint or a training run; `options` are those of the class.
 
-    Raises ModelError where there is no model or its card names an unknown table.
+    Raises ModelError if there is no model or its card names an unknown table.
     """
     try:
         from komadori.nets import ModelFileError, load_model
@@ -61,14 +61,15 @@ def load_folder(path: Path, **options: Any) -> TorchEvaluator:
 
 
 class TorchEvaluator(FutureSlots):
-    """A network given as a callable: one tensor per input -> (policy logits, value).
+    """Runs a network given as a callable: one tensor per input to (policy logits, value).
 
-    `value` is [n] or [n, 1]: a win probability, or, with `value_logits`, its logit.
-    `precision` other than float32 runs it under autocast. Batches run one after another
-    in a thread of their own; a module must already be on `device` and in evaluation mode.
-    `threads` on the CPU is torch's own setting, which holds for the whole process.
-    `cuda_graphs` records the network once for `max_batch` rows and replays it, whatever n is:
-    for small networks on a GPU, whose kernels are shorter than their launches (untested).
+    value_logits: the value is a logit; else a win probability; [n] or [n, 1]. precision: other than
+    float32 runs under autocast. threads: of torch on the CPU, a process-wide setting. cuda_graphs:
+    record the network once for `max_batch` rows and replay it for any n, for small networks on a
+    GPU whose kernels are shorter than their launches (untested).
+
+    Batches run one at a time in a thread. A module must already be on `device` and in evaluation
+    mode.
     """
 
     name = "torch"
@@ -154,7 +155,7 @@ class TorchEvaluator(FutureSlots):
 
 
 class _Recorded:
-    """A CUDA graph of a network for one size of batch."""
+    """A CUDA graph of a network for one batch size."""
 
     #: Runs before the recording, in which libraries choose and allocate.
     WARM_UP = 3
@@ -179,7 +180,7 @@ class _Recorded:
             self._outputs = outputs(*self._inputs)
 
     def replay(self, inputs: Sequence[torch.Tensor]) -> tuple[torch.Tensor, torch.Tensor]:
-        """The outputs of whole batches; valid until the next replay."""
+        """Replay the graph; the outputs, of whole batches, are valid until the next replay."""
         for own, given in zip(self._inputs, inputs, strict=True):
             own.copy_(given, non_blocking=True)
         self._graph.replay()

@@ -1,4 +1,4 @@
-"""Mate search: whether the side to move mates by checks alone, and how."""
+"""Mate search (tsume): finds mates by consecutive checks."""
 
 from komadori._core.mate import MateStatus, StopFlag
 from komadori.mate.solver import MateResult, MateSolver, checking_moves, mate_within, solve

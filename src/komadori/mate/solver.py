@@ -1,4 +1,4 @@
-"""The df-pn solver on boards."""
+"""The df-pn mate solver."""
 
 from __future__ import annotations
 
@@ -12,17 +12,16 @@ from komadori.rules import Board, Move
 
 @dataclass(frozen=True, slots=True)
 class MateResult:
-    """What a solve found."""
+    """The result of a mate search."""
 
     status: MateStatus
-    #: Of a mate: the checks and, between them, the answers that hold out longest in what was
-    #: searched, up to the mate itself. Legal throughout. Interpositions that only delay are moves
-    #: like any other. Empty otherwise.
+    #: The mating line: checks and the longest defences found, up to mate, all legal; futile
+    #: interpositions count as moves. Empty without a mate.
     moves: tuple[Move, ...]
-    #: Moves made by the search, in this call.
+    #: Nodes (moves made) of this call.
     nodes: int
     seconds: float
-    #: Proven that no mate is shorter (looked for only with `shortest`).
+    #: Whether the mate is proven to be the shortest (only with `shortest`).
     is_shortest: bool
 
     @property
@@ -37,10 +36,10 @@ class MateResult:
 
 
 class MateSolver:
-    """A solver with its own table of at most `hash_mb` MiB (rounded down to a power of two).
+    """A solver with a transposition table of up to `hash_mb` MiB (rounded down to a power of two).
 
-    A full table makes the search slower, never wrong. The memory is taken from the system as the
-    search fills it. One solve at a time (RuntimeError otherwise); solvers share nothing.
+    A full table slows the search down but never makes it wrong. Memory is committed as the search
+    fills the table. Not reentrant (RuntimeError); solvers share nothing.
     """
 
     def __init__(self, hash_mb: float = 64) -> None:
@@ -57,17 +56,17 @@ class MateSolver:
         share: float = 1.0,
         stop: StopFlag | None = None,
     ) -> MateResult:
-        """Search for a mate by the side to move; a limit of 0 is none.
+        """Search for a mate by the side to move. max_nodes, max_ply, time_ms: 0 for no limit.
 
-        NO_MATE is exact: no sequence of checks mates, or with `max_ply` none that short. UNKNOWN
-        means that a limit or `stop` came first. With `shortest` the mate found is shortened until
-        none shorter exists or a limit is met. `share` (0.01 to 1) of a CPU's time is taken
-        after the first 100,000 moves, for a solve beside other work. The same call gives the same
-        result and nodes, whatever was solved before, unless `time_ms` or `stop` cut it off.
+        NO_MATE is exact: no sequence of checks mates, or none of at most `max_ply` plies. UNKNOWN:
+        a limit or `stop` ended the search. shortest: shorten the mate found until no shorter one
+        exists or a limit is reached. share: fraction of a CPU (0.01 to 1) used after the first
+        100,000 nodes, for a solver in the background.
 
-        The side to move may be without a king; PositionError if the other one is. Positions that
-        the board's path holds three times already count as failed for the attacker. Runs
-        without the GIL, on a copy of the board.
+        Deterministic, independent of earlier calls, unless ended by `time_ms` or `stop`. The side
+        to move may lack a king; PositionError if the other side does. Positions that occurred three
+        times in the board's history count as failures of the attacker. Releases the GIL; works on a
+        copy of the board.
         """
         start = time.perf_counter()
         found = self._solver.solve(board, max_nodes, max_ply, time_ms, shortest, share, stop)
@@ -81,7 +80,7 @@ class MateSolver:
 
     @property
     def hashfull(self) -> int:
-        """Thousandths of the table in use after the last solve."""
+        """Permille of the table used by the last search."""
         return self._solver.permille_used
 
 
@@ -95,16 +94,16 @@ def solve(
     stop: StopFlag | None = None,
     hash_mb: float = 64,
 ) -> MateResult:
-    """`MateSolver.solve` with a solver of its own."""
+    """As `MateSolver.solve`, with a new solver."""
     return MateSolver(hash_mb).solve(
         board, max_nodes, max_ply, time_ms=time_ms, shortest=shortest, stop=stop
     )
 
 
 def mate_within(board: Board, plies: int) -> Move | None:
-    """The first move of a mate by checks in at most `plies` plies, or None: exact.
+    """The first move of a mate by checks within `plies` plies, None if there is none; exact.
 
-    Plain depth-first search: meant for 1, 3 and 5 plies.
+    Plain depth-first search, for 1, 3 and 5 plies.
     """
     bits = _core.mate_within(board, plies)
     return Move.from_move16(bits) if bits else None

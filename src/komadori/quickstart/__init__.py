@@ -1,4 +1,4 @@
-"""The whole path once: games in, a trained network out, its strength measured, one page."""
+"""The quickstart: from games to a trained network, its strength, and a page."""
 
 from komadori.quickstart.run import (
     Observer,

@@ -1,5 +1,6 @@
-"""`run` trains on the bundled sample, exports, plays two matches and writes everything into
-one folder. A run that was interrupted while training resumes from its last checkpoint.
+"""The quickstart: train on the bundled sample, export, play two matches, write a page.
+
+Everything is written to one folder. An interrupted training resumes from its last checkpoint.
 """
 
 from __future__ import annotations
@@ -19,21 +20,23 @@ from komadori.atomic import write_text
 from komadori.encoding import encode_planes, move_probabilities
 from komadori.nets import short_name
 from komadori.quickstart.page import Candidate, MatchView, Page, PositionView, render
-from komadori.report.figures import Curve, Plot
+from komadori.report.run_page import curves
 from komadori.rules import Board
 from komadori.run_lock import RunLock
 from komadori.training import Config, Metrics, Part, Report, RunResult
 
 _SUMMARY = "summary.json"
 
-#: Level of the matches' p values (`arena`).
+#: Significance level of the matches (`arena`).
 SIGNIFICANCE = 0.05
+#: Plots of the page, of those of a run's report.
+PLOTS = ("policy-loss", "policy-accuracy", "value-accuracy")
 
 
 @dataclass(frozen=True)
 class Settings:
-    """train_seconds: training time. games: per match, an even number. nodes: of the search per
-    move. concurrency: games at once. seed: of the split, the training and the matches."""
+    """train_seconds: training time. games: per match, even. nodes: per move. concurrency: games at
+    once. seed: of the split, the training and the matches."""
 
     train_seconds: float = 180.0
     games: int = 60
@@ -44,7 +47,7 @@ class Settings:
 
 @dataclass(frozen=True)
 class Outcome:
-    """The results; `passed` if both matches were won with p < SIGNIFICANCE."""
+    """The results of a quickstart."""
 
     folder: Path
     model: Path
@@ -54,12 +57,12 @@ class Outcome:
 
     @property
     def passed(self) -> bool:
-        """Whether the trained network beat every opponent."""
+        """Whether the trained network beat every opponent with p < SIGNIFICANCE."""
         return not self.unbeaten
 
     @property
     def unbeaten(self) -> list[str]:
-        """The opponents that the trained network did not beat with p < SIGNIFICANCE."""
+        """The opponents that the trained network didn't beat."""
         return [name for name, m in self.matches.items() if m.p_value >= SIGNIFICANCE]
 
     @property
@@ -123,7 +126,7 @@ def run(
 ) -> Outcome:
     """Train, export, play and write the page, all in `folder`.
 
-    run_config: the bundled one by default. Raises InUseError while another process works there.
+    run_config: the bundled one by default. Raises InUseError if another process uses the folder.
     """
     with RunLock(folder):
         return _run(folder, settings, observer or Observer(), run_config)
@@ -170,14 +173,14 @@ def _run(
 
 
 def _clear_finished(folder: Path) -> None:
-    """Begin again where the last quickstart has ended; an interrupted one is resumed."""
+    """Remove the results of a finished quickstart; an interrupted one is kept and resumed."""
     summary = folder / _SUMMARY
     if not summary.exists():
         return
     for place in (folder / "training", *folder.glob("match-*")):
         if place.is_dir():
             shutil.rmtree(place)
-    summary.unlink()  # last: interrupted here, it begins again
+    summary.unlink()  # last, so that an interrupted removal is repeated
 
 
 def _train(
@@ -268,17 +271,17 @@ def _views(model: Path, held_out: Part, seed: int, candidates: int = 5) -> list[
         moves = list(board.legal_moves)
         planes = encode_planes(samples.hcp[row : row + 1])
         policy, value = inference.evaluate(evaluator, *planes)
-        shares = move_probabilities(board, policy[0])
-        best = np.argsort(-shares)[:candidates]
+        p = move_probabilities(board, policy[0])
+        best = np.argsort(-p)[:candidates]
         side = "Black" if board.turn == 0 else "White"
         views.append(
             PositionView(
                 caption=f"Held-out game, move {samples.ply[row]}, {side} to move",
-                board_svg=board.svg(arrows=[(moves[i], float(shares[i])) for i in best]),
+                board_svg=board.svg(arrows=[(moves[i], float(p[i])) for i in best]),
                 candidates=[
                     Candidate(
                         board.kif(moves[i]),
-                        float(shares[i]),
+                        float(p[i]),
                         is_teacher=moves[i].move16 == int(samples.move16[row]),
                     )
                     for i in best
@@ -298,12 +301,7 @@ def _page(
     positions: list[PositionView],
 ) -> Page:
     metrics = outcome.metrics
-    train = [entry for entry in result.history if entry["kind"] == "train"]
-    test = [entry for entry in result.history if entry["kind"] == "test"]
-
-    def curve(label: str, entries: list[dict[str, float]], key: str) -> Curve:
-        return Curve(label, [e["samples"] for e in entries], [e[key] for e in entries])
-
+    plots = curves(result.history)
     lost = outcome.unbeaten
     beaten = [name for name in outcome.matches if name not in lost]
     verdict = f"beats {' and '.join(beaten)} (p < {SIGNIFICANCE} each)" if beaten else ""
@@ -323,25 +321,7 @@ def _page(
             "training samples": f"{result.samples:,}",
             "total time": f"{minutes} min {seconds} s",
         },
-        plots=[
-            Plot(
-                "Policy loss (cross entropy)",
-                "positions",
-                [
-                    curve("training", train, "policy_loss"),
-                    curve("held out", test, "policy_loss"),
-                ],
-            ),
-            Plot(
-                "Accuracy on held-out games",
-                "positions",
-                [
-                    curve("policy, top-1", test, "policy_top1"),
-                    curve("value", test, "value_accuracy"),
-                ],
-                percent=True,
-            ),
-        ],
+        plots=[plots[name] for name in PLOTS if name in plots],
         positions=positions,
         matches=[
             MatchView(

@@ -1,4 +1,5 @@
-"""The page of a training run: curves, accuracy by phase, calibration, positions of largest loss.
+"""The report of a training run: curves, accuracy by phase, calibration, positions with the largest
+loss.
 
     write_run_report("runs/first", samples, None, "runs/first/report")
 

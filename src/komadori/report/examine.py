@@ -1,4 +1,4 @@
-"""A network's answers for each test position, for the report of a run."""
+"""Evaluates a network on each test position, for the report of a run."""
 
 from __future__ import annotations
 

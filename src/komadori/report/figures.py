@@ -1,4 +1,4 @@
-"""Plots of a page, as SVG text that follows the page's colours, or as PNG."""
+"""Plots as SVG in the colours of the page, or as PNG."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Curve:
 
 @dataclass(frozen=True)
 class Plot:
-    """One set of axes. percent: format of the y axis. kind: line, bar, or calibration, with x in
-    per cent too and the diagonal. ticks: names of the bars."""
+    """A plot with one set of axes. percent: format of the y axis. kind: line, bar, or calibration
+    (x in per cent, with the diagonal). ticks: names of the bars."""
 
     title: str
     x_label: str
@@ -34,12 +34,12 @@ class Plot:
 
 
 def plot_svg(plot: Plot, *, alone: bool = False) -> str:
-    """A plot as an SVG element that takes its text colour from the page, or as a file."""
+    """A plot as an SVG element in the page's text colour, or (alone) as an SVG file."""
     return figure_svg(lambda: _figure(plot), plot.title, transparent=not alone)
 
 
 def plot_png(plot: Plot) -> bytes:
-    """The same as a PNG on white."""
+    """A plot as PNG on white."""
     buffer = io.BytesIO()
     _figure(plot).savefig(buffer, format="png", dpi=160)
     return buffer.getvalue()
@@ -74,7 +74,7 @@ def _figure(plot: Plot) -> Any:
     axes.grid(axis="y", alpha=0.25)
     if plot.percent:
         axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    if plot.kind == "bar":  # above the bars, which leave no room beside them
+    if plot.kind == "bar":  # room for the legend above the bars
         highest = max((y for c in plot.curves for y in c.y if y == y), default=1.0)
         axes.set_ylim(0, 1.25 * highest)
         if plot.percent:
@@ -86,8 +86,8 @@ def _figure(plot: Plot) -> Any:
 
 
 def figure_svg(draw: Callable[[], Any], salt: str, *, transparent: bool = True) -> str:
-    """A matplotlib figure as SVG text, the same for the same figure and `salt`; transparent: an
-    element for a page, in the page's text colour, instead of a file."""
+    """Render a matplotlib figure as SVG text, reproducible for the same `salt`. transparent: an
+    element in the page's text colour, instead of a file."""
     import matplotlib as mpl
 
     with mpl.rc_context({"svg.fonttype": "none", "font.size": 11, "svg.hashsalt": salt}):

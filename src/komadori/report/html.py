@@ -1,4 +1,4 @@
-"""Pages as self-contained HTML: styles and pictures inside, nothing loaded."""
+"""Self-contained HTML pages: styles and pictures are embedded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 
 def render_template(name: str, **values: object) -> str:
-    """The template `report/templates/NAME` as HTML text; values are escaped."""
+    """Render the template `report/templates/NAME`; values are escaped."""
     from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
     environment = Environment(

@@ -1,4 +1,4 @@
-"""The report of a training run: one HTML page, and each plot as SVG and PNG."""
+"""The report of a training run: an HTML page, and each plot as SVG and PNG."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ BOARDS = 8
 
 @dataclass(frozen=True)
 class PhaseRow:
-    """Fractions in [0, 1] of the positions of one phase."""
+    """Metrics of one phase, fractions in [0, 1] of its positions."""
 
     name: str
     positions: int
@@ -60,7 +60,7 @@ class WorstPosition:
 
 @dataclass(frozen=True)
 class RunPage:
-    """The page's content; `plots` by file name."""
+    """The content of the page; `plots` by file name."""
 
     title: str
     figures: dict[str, str]
@@ -78,10 +78,10 @@ def write_run_report(
     out: Path,
     device: str = "auto",
 ) -> Path:
-    """Examine the run's newest checkpoint on its test part and write OUT/index.html.
+    """Evaluate the run's newest checkpoint on its test part and write OUT/index.html.
 
-    Needs the run's own samples, to repeat its split. Raises TrainingError for others, and as
-    loading a checkpoint does.
+    Needs the run's own samples, to repeat its split. Raises TrainingError for others, and the
+    errors of loading a checkpoint.
     """
     folder = training.resolve(run_dir)
     network, card = nets.load_model(folder)
@@ -91,7 +91,7 @@ def write_run_report(
     expected = card.training.get("data", {}).get("train_fingerprint", split.fingerprint)
     if split.fingerprint != expected:
         raise training.TrainingError(
-            f"{run_dir}: these are not the run's games, so its test could hold positions it was "
+            f"{run_dir}: these are not the run's games, so the test could contain positions it was "
             "trained on; give the run's own --data and --test"
         )
     if not len(part):
@@ -133,7 +133,7 @@ def write_run_report(
 
 
 def curves(history: Sequence[dict[str, Any]]) -> dict[str, Plot]:
-    """Plots of a log's entries over the training positions."""
+    """The learning curves of a log, over training positions."""
     train = [e for e in history if e["kind"] == "train"]
     test = [e for e in history if e["kind"] == "test"]
 
@@ -145,14 +145,14 @@ def curves(history: Sequence[dict[str, Any]]) -> dict[str, Plot]:
         return [curve("training", _thinned(train, key), key), curve("held out", test, key)]
 
     at = "training positions"
-    shares = [("top 1", "policy_top1"), ("top 3", "policy_top3"), ("top 5", "policy_top5")]
+    tops = [("top 1", "policy_top1"), ("top 3", "policy_top3"), ("top 5", "policy_top5")]
     plots = {
         "policy-loss": Plot("Policy loss", at, both("policy_loss")),
         "value-loss": Plot("Value loss against the result", at, both("value_result_loss")),
         "policy-accuracy": Plot(
             "Policy accuracy on held-out games",
             at,
-            [curve(name, test, key) for name, key in shares],
+            [curve(name, test, key) for name, key in tops],
             percent=True,
         ),
         "value-accuracy": Plot(
@@ -171,7 +171,7 @@ def curves(history: Sequence[dict[str, Any]]) -> dict[str, Plot]:
 
 
 def plots_of(seen: Examination) -> dict[str, Plot]:
-    """Calibration, and accuracy by ply and by phase."""
+    """Plots of the calibration and of the accuracy by ply and by phase."""
     rows = phase_rows(seen)
     places = [float(i) for i in range(len(rows))]
     return {
@@ -315,7 +315,7 @@ def _facts(
 
 
 def _thinned(entries: list[dict[str, Any]], key: str, most: int = 300) -> list[dict[str, Any]]:
-    """At most `most` points, each the mean of its neighbours."""
+    """Reduce to at most `most` points, each the mean of its neighbours."""
     known = [e for e in entries if e.get(key) is not None]
     step = math.ceil(len(known) / most) if known else 1
     groups = [known[i : i + step] for i in range(0, len(known), step)]

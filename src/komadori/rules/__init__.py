@@ -1,7 +1,7 @@
-"""The rules of shogi: boards, moves, legality, and how they are written.
+"""The rules of shogi: boards, moves, legality, notation.
 
 Squares are ints, `9*(file-1) + (rank-1)`; colours are `BLACK` (0, moves first) and `WHITE` (1).
-Every error about input is a ValueError: `RulesError` and its subclasses.
+Errors in input are ValueErrors: `RulesError` and its subclasses.
 """
 
 from komadori._core.rules import (

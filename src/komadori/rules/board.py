@@ -1,4 +1,4 @@
-"""The board: a position with the moves that led to it."""
+"""The board: a position and the moves that led to it."""
 
 from __future__ import annotations
 
@@ -25,21 +25,21 @@ _NUMBERS = ("", "", *"二三四五六七八九十", *(f"十{n}" for n in "一二
 
 
 class Board(Position):
-    """A position and its path, changed by `push` and `pop`.
+    """A position and its move history, changed by `push` and `pop`.
 
-    Two boards are equal if pieces, hands and side to move are; a board can change and so has no
-    hash: use `key`. A board may be used from several threads only while none of them changes it.
+    Two boards are equal if pieces, hands and side to move are. A board is mutable and not hashable;
+    use `key`. Several threads may read a board while none changes it.
 
-    Most of the methods are those of the core's `Position`.
+    Most methods are inherited from the core's `Position`.
     """
 
     def __init__(self, sfen: str | None = None) -> None:
-        """The start position, or that of an SFEN, or what follows USI's `position`, as in
+        """The start position, the position of an SFEN, or the arguments of USI's `position`, as in
         `startpos moves 7g7f`.
 
-        Raises SfenError, which names the character, or PositionError for a position that the
-        rules exclude. Kings and other pieces may be missing (mate problems, handicaps). MoveError
-        or IllegalMoveError, with the move's number, for moves.
+        Raises SfenError that names the character, PositionError for an impossible position, and
+        MoveError or IllegalMoveError with the number of the move. Kings and other pieces may be
+        missing (mate problems, handicaps).
         """
         super().__init__()
         if sfen is None or sfen == "startpos":
@@ -55,23 +55,24 @@ class Board(Position):
 
     @classmethod
     def from_hcp(cls, hcp: bytes, ply: int = 1) -> Self:
-        """From the 32 bytes of Apery's and dlshogi's code. Raises HcpError or PositionError."""
+        """Decode a HuffmanCodedPos (hcp), the 32 bytes of Apery and dlshogi. Raises HcpError or
+        PositionError."""
         board = cls()
         board.set_hcp(hcp, ply)
         return board
 
     @classmethod
     def from_packed_sfen(cls, packed: bytes, ply: int = 1) -> Self:
-        """From the 32 bytes of YaneuraOu's code. Raises HcpError or PositionError."""
+        """Decode a PackedSfen, the 32 bytes of YaneuraOu. Raises HcpError or PositionError."""
         board = cls()
         board.set_packed_sfen(packed, ply)
         return board
 
     @classmethod
     def from_usi(cls, position: str) -> Self:
-        """From what follows USI's `position`: `startpos moves 7g7f`, `sfen ... moves ...`.
+        """Parse the arguments of USI's `position`: `startpos moves 7g7f`, `sfen ... moves ...`.
 
-        Raises SfenError, MoveError or IllegalMoveError, the latter two with the move's number.
+        Raises SfenError, MoveError or IllegalMoveError, the latter two with the number of the move.
         """
         words = position.removeprefix("position ").split()
         if words[:1] != ["sfen"] and words[:2] not in (["startpos"], ["startpos", "moves"]):
@@ -79,7 +80,7 @@ class Board(Position):
         return cls(position)
 
     def copy(self) -> Self:
-        """An independent board with the same path."""
+        """An independent copy with the same move history."""
         board = type(self).__new__(type(self))
         Position.__init__(board, self)
         return board
@@ -90,7 +91,7 @@ class Board(Position):
         return self.copy()
 
     def root(self) -> Self:
-        """The board as it was before the first move of the path."""
+        """The board before the first move of the history."""
         board = self.copy()
         for _ in range(len(self.moves)):
             board.pop()
@@ -108,7 +109,7 @@ class Board(Position):
     __hash__ = None  # type: ignore[assignment]
 
     def piece_at(self, square: int) -> Piece | None:
-        """The piece on a square (0 to 80), None where it is empty."""
+        """The piece on a square (0 to 80), None if it is empty."""
         return PIECES.get(self.piece_code(square))
 
     def has_legal_moves(self) -> bool:
@@ -123,7 +124,8 @@ class Board(Position):
         return self.outcome() is not None
 
     def outcome(self) -> Outcome | None:
-        """How the game has ended: no legal move, or the fourth occurrence within the path."""
+        """The end of the game by the rules, None if it continues: no legal move, or the fourth
+        occurrence of the position in the history."""
         if not self.legal_moves:
             reason = Termination.CHECKMATE if self.is_check() else Termination.NO_LEGAL_MOVES
             return Outcome(reason, 1 - self.turn)
@@ -137,7 +139,7 @@ class Board(Position):
         return None
 
     def declaration(self, rule: int = 27) -> Declaration:
-        """What declaring now would bring under the 27-point or the 24-point rule."""
+        """The result of an entering-king declaration now, by the 27-point or the 24-point rule."""
         if rule not in (24, 27):
             raise ValueError(f"the rule is 24 or 27, not {rule}")
         points = self.declaration_points()
@@ -148,7 +150,7 @@ class Board(Position):
         return Declaration.DRAW if rule == 24 and points >= 24 else Declaration.NONE
 
     def push_all(self, moves: Iterable[Move | str]) -> None:
-        """Push moves in order; strings are USI. At an illegal one, those before it stay pushed."""
+        """Push moves in order; strings are USI. Moves before an illegal one stay pushed."""
         for move in moves:
             if isinstance(move, str):
                 self.push_usi(move)
@@ -156,11 +158,10 @@ class Board(Position):
                 self.push(move)
 
     def western(self, move: Move | str) -> str:
-        """A legal move as Western players write it: `P-7f`, `Bx2b+`, `S*5e`, `G6i-5h`, `N-7c=`.
+        """A legal move in Western notation (Hodges): `P-7f`, `Bx2b+`, `S*5e`, `G6i-5h`, `N-7c=`.
 
-        George Hodges's notation with files as digits and ranks as letters. `=`: could have
-        promoted and didn't. The origin is given where another piece of the kind could go there.
-        Raises MoveError or IllegalMoveError.
+        Files are digits and ranks letters; `=` declines a promotion. The origin is added if another
+        piece of the same type could move there. Raises MoveError or IllegalMoveError.
         """
         move = self.parse_usi(move if isinstance(move, str) else move.usi())
         to = square_name(move.to_square)
@@ -186,7 +187,7 @@ class Board(Position):
         return text + "=" * could
 
     def bod(self) -> str:
-        """The diagram that KIF files and GUIs exchange."""
+        """The position as a BOD diagram, as used by KIF files and GUIs."""
         lines = [f"後手の持駒：{self._hand_text(WHITE)}"]
         lines.append("  " + " ".join(reversed(_FILES)))
         lines.append("+" + "-" * 27 + "+")
@@ -222,12 +223,12 @@ class Board(Position):
         labels: bool = True,
         pieces: PieceStyle = "kanji",
     ) -> str:
-        """A picture of the board with hands, as SVG text.
+        """Draw the board with hands as SVG text.
 
-        `arrows`: moves (Move or USI) with a weight from 0 to 1, drawn the stronger the heavier
-        and, with `labels`, marked with the weight in per cent. `lastmove` is marked on its
-        squares; without it, the last move of the path. `flipped` shows White at the bottom.
-        `pieces` is "kanji", or "western": letters with each piece's moves.
+        arrows: moves (Move or USI) with a weight from 0 to 1, which sets their thickness; with
+        `labels`, the weight is printed in per cent. lastmove: highlighted; by default the last move
+        of the history. flipped: White at the bottom. pieces: "kanji", or "western" for letters with
+        each piece's moves.
         """
         drawn = [(_as_move(move), float(weight)) for move, weight in arrows]
         if lastmove is None:
@@ -260,7 +261,7 @@ def _as_move(move: Move | str) -> Move:
 
 
 def _split_usi(position: str) -> tuple[str, list[str]]:
-    """(SFEN or `startpos`, moves) of an SFEN or of what follows USI's `position`."""
+    """Split an SFEN, or the arguments of USI's `position`, into (SFEN or `startpos`, moves)."""
     if not any(word in position for word in ("moves", "sfen", "startpos", "position")):
         return position, []
     words = position.split()

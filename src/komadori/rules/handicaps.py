@@ -1,4 +1,4 @@
-"""The customary starts: even, and handicaps, where White gives pieces and moves first."""
+"""Start positions: even games and handicaps, in which White gives pieces and moves first."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ class Handicap(NamedTuple):
     """A named start position."""
 
     name: str
-    kif: str  #: what KIF files write after 手合割
+    kif: str  #: name in KIF files, after 手合割
     sfen: str
 
 
@@ -18,7 +18,7 @@ def _handicap(name: str, kif: str, first_ranks: str) -> Handicap:
     return Handicap(name, kif, f"{first_ranks}/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1")
 
 
-#: By name, from even to ten pieces. The sides are White's own: its left lance stands on 1a.
+#: By name, from even to ten pieces. Left and right are from White's view: its left lance is on 1a.
 HANDICAPS: Final = MappingProxyType(
     {
         handicap.name: handicap

@@ -1,4 +1,4 @@
-"""How a game ends by the rules alone."""
+"""The end of a game by the rules."""
 
 from __future__ import annotations
 
@@ -15,25 +15,26 @@ DECLARATION_POINTS: Final[Mapping[str, tuple[int, int]]] = MappingProxyType(decl
 
 
 class Termination(Enum):
-    """What ended the game. Resignation, time and declaration are the players' acts, not here."""
+    """The reason why a game ended. Resignation, time and declaration are acts of the players and
+    not included."""
 
     CHECKMATE = "checkmate"
-    NO_LEGAL_MOVES = "no legal moves"  #: not in check, and loses all the same
+    NO_LEGAL_MOVES = "no legal moves"  #: not in check; a loss in shogi
     SENNICHITE = "sennichite"  #: the fourth occurrence: a draw
-    PERPETUAL_CHECK = "perpetual check"  #: the fourth occurrence, one side always giving check
+    PERPETUAL_CHECK = "perpetual check"  #: the fourth occurrence by checks of one side only
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """The end of a game: `winner` is a colour, None for a draw."""
+    """The end of a game. winner: a colour, None for a draw."""
 
     termination: Termination
     winner: int | None
 
 
 class Declaration(Enum):
-    """What an entering-king declaration would bring the side to move."""
+    """The result of an entering-king declaration by the side to move."""
 
-    NONE = "none"  #: the conditions aren't met; declaring loses
+    NONE = "none"  #: the conditions aren't met; a declaration loses
     DRAW = "draw"  #: 24-point rule only: 24 to 30 points
     WIN = "win"

@@ -1,4 +1,4 @@
-"""Colours, piece types, pieces and squares, and how they are written.
+"""Colours, piece types, pieces and squares, and their notation.
 
 A square is an int, `9*(file-1) + (rank-1)`: 1a is 0, 9i is 80.
 """
@@ -39,7 +39,7 @@ class PieceType(IntEnum):
 
     @property
     def base(self) -> PieceType:
-        """The type before promotion."""
+        """The unpromoted type."""
         return PieceType(self - 8) if self.is_promoted else self
 
     @property

@@ -1,7 +1,7 @@
-"""Pictures of boards as SVG, drawn with outlines: no font has to be installed.
+"""Board pictures as SVG, with glyphs as outlines: no font has to be installed.
 
-A picture has no style sheet of its own, so that several can stand in one page without disturbing
-each other or the page.
+A picture has no style sheet of its own, so several can be embedded in one page without side
+effects.
 """
 
 from __future__ import annotations
@@ -71,7 +71,7 @@ def _glyphs() -> dict[str, Any]:
 
 
 def written(text: str, x: float, y: float, size: float, **attributes: str) -> str:
-    """Text as outlines, its middle at x and its baseline at y."""
+    """Text as outlines, centred at x with its baseline at y."""
     scale = size / 1000
     start = x - sum(_glyphs()[char]["width"] for char in text) * scale / 2
     parts = []
@@ -171,7 +171,7 @@ def board_grid(style: PieceStyle = "kanji", *, flipped: bool = False) -> str:
 
 
 class _Frame:
-    """Where things lie, for one way of looking at the board."""
+    """Coordinates of the board and the piece stands, normal or flipped."""
 
     def __init__(self, flipped: bool) -> None:
         self.flipped = flipped
@@ -303,10 +303,10 @@ def board_svg(
         out.append(_placed(piece, x, y, frame, style, f"{square_name(square)} {piece.symbol}"))
     for color in COLORS:
         out += _stand(frame, color, hands[color], color == turn, style)
-    shares = []
+    texts = []
     lines_on: dict[int, int] = {}  # labels already on a square: further ones go above
     for move, weight in sorted(arrows, key=lambda pair: pair[1]):
-        share = min(1.0, max(0.0, weight))
+        weight = min(1.0, max(0.0, weight))
         end = frame.center(move.to_square)
         if move.from_square is not None:
             start = frame.center(move.from_square)
@@ -314,13 +314,13 @@ def board_svg(
             held = [kind for kind, _ in hands[turn]]
             index = held.index(PieceType(move.drop)) if move.drop in held else 0
             start = frame.hand_slot(turn, index)
-        out.append(_arrow(start, end, share))
+        out.append(_arrow(start, end, weight))
         if labels:
             line = lines_on.get(move.to_square, 0)
             lines_on[move.to_square] = line + 1
-            shares.append((end[0], end[1] + 20 - 13 * line, f"{100 * share:.0f}%"))
+            texts.append((end[0], end[1] + 20 - 13 * line, f"{100 * weight:.0f}%"))
     halo = {"fill": "#fff", "stroke": "#0b3d68", "stroke_width": "220", "paint_order": "stroke"}
-    for x, y, text in shares:
+    for x, y, text in texts:
         out.append(written(text, x, y, 12.5, **halo, stroke_linejoin="round", data_label=text))
     out.append("</svg>")
     return "\n".join(out)
