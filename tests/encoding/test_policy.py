@@ -82,7 +82,7 @@ def test_softmax() -> None:
         weights = np.exp((logits - logits.max()) / temperature)
         np.testing.assert_allclose(softmax(logits, temperature), weights / weights.sum(), rtol=2e-5)
     np.testing.assert_array_equal(softmax([0.0, np.inf]), [0.5, 0.5])
-    with pytest.raises(ValueError, match="temperature above 0"):
+    with pytest.raises(ValueError, match="temperature must be greater than 0"):
         softmax([1.0, 2.0], 0.0)
-    with pytest.raises(ValueError, match="softmax: logits"):
+    with pytest.raises(ValueError, match="softmax needs logits"):
         softmax([])

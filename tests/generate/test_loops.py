@@ -125,7 +125,7 @@ def test_killed_at_any_moment_it_comes_to_the_same(tmp_path) -> None:
 
 def test_stages_run_by_themselves_and_wait_for_each_other(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr("komadori.generate.loop.stages.WAIT_S", 0.05)
-    with pytest.raises(LoopError, match="train of generation 1 needs"):
+    with pytest.raises(LoopError, match="train of generation 1: earlier stages are incomplete"):
         run_stage(Loop(config(), tmp_path), "train")
     ends = time.monotonic() + 100
 
@@ -344,7 +344,7 @@ def test_the_commands(tmp_path) -> None:
     folder = str(tmp_path / "loop")
     refused = CliRunner().invoke(command, ["stage", "gate", str(path), "-o", folder])
     assert refused.exit_code == 1
-    assert "gate of generation 1 needs" in refused.output
+    assert "gate of generation 1: earlier stages are incomplete" in refused.output
     result = CliRunner().invoke(command, ["run", str(path), "-o", folder, "--threads", "1"])
     assert result.exit_code == 0, result.output
     assert "generation 1, games: 6 games" in result.output

@@ -258,7 +258,7 @@ def test_the_command_fills_a_folder_and_resumes(tmp_path: Path) -> None:
     folder = tmp_path / "games"
     done = run(folder, "--games", "5", "--segment-games", "4")
     assert done.exit_code == 0, done.output
-    assert "games      5 of" in done.output
+    assert "games      5 with" in done.output
     more = run(folder, "--games", "8", "--segment-games", "4")
     assert more.exit_code == 0, more.output
     whole = tmp_path / "whole"
