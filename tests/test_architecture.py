@@ -16,7 +16,7 @@ MAY_INCLUDE = {
     "rules": {"base"},
     "encoding": {"rules", "threads"},
     "records": {"base", "rules"},
-    "tree": {"base", "rules", "encoding", "mate"},
+    "tree": {"base", "rules", "encoding", "mate", "alphabeta"},
     "mate": {"base", "rules"},
     "alphabeta": {"base", "rules"},
     "threads": set(),

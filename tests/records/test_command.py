@@ -217,7 +217,7 @@ def test_dedupe_by_game(csa: Path, tmp_path: Path, even_games: list[Game]) -> No
     out = tmp_path / "out.csa"
     result = run("dedupe", csa, csa, "-o", out)
     assert result.exit_code == 0
-    assert f"{len(even_games)} repeated games dropped" in result.stdout
+    assert f"{len(even_games)} duplicate games dropped" in result.stdout
     assert list(read_games(out)) == even_games
 
 
@@ -228,7 +228,7 @@ def test_dedupe_by_position(csa: Path, tmp_path: Path, even_games: list[Game]) -
         out = tmp_path / f"out.{suffix}"
         result = run("dedupe", csa, csa, "-o", out, "--by", "position")
         assert result.exit_code == 0
-        assert f"{2 * len(every) - distinct:,} repeated positions dropped" in result.stdout
+        assert f"{2 * len(every) - distinct:,} duplicate positions dropped" in result.stdout
         hcp = load_samples(out).hcp
         assert len(hcp) == distinct == len({row.tobytes() for row in hcp})
     assert len(read_games(tmp_path / "out.hcpe3")) == 2 * len(even_games)
