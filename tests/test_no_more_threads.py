@@ -112,7 +112,7 @@ def play():
     source = BuiltinGames(settings, Lines(), Evaluation("material"), threads=3)
     source.add(range(4))
     games = []
-    while source.waiting:
+    while len(games) < 4:
         games += source.take(1000)
     source.stop()
     return sorted(game.hcpe3 for game in games)
