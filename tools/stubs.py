@@ -1,6 +1,7 @@
 """Write the type stubs of the compiled core, or with --check report outdated ones."""
 
 import argparse
+import re
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -8,6 +9,13 @@ from types import ModuleType
 from nanobind.stubgen import StubGen
 
 import komadori._core as core
+
+#: Two overloads that differ in the type of their one parameter.
+OVERLOADS = re.compile(
+    r'( +)@overload\n\1def (\w+)\(self, (\w+): (\w+)\) -> (\w+):\n\1    """(.*)"""\n\n'
+    r'\1@overload\n\1def \2\(self, \3: (\w+)\) -> \5:\n\1    """(.*)"""\n'
+)
+MERGED = r'\1def \2(self, \3: \4 | \7) -> \5:\n\1    """\6\n\n\1    \8\n\1    """\n'
 
 FOLDER = Path(__file__).resolve().parent.parent / "src" / "komadori" / "_core"
 
@@ -23,7 +31,8 @@ def stubs() -> dict[Path, str]:
         ):
             generator = StubGen(member)
             generator.put(member)
-            texts[FOLDER / f"{name}.pyi"] = generator.get()
+            # The documentation's generator skips methods that have overloads only.
+            texts[FOLDER / f"{name}.pyi"] = OVERLOADS.sub(MERGED, generator.get())
     return texts
 
 

@@ -175,13 +175,11 @@ class Position:
     def gives_check(self, move: Move) -> bool:
         """Whether a legal move gives check. Raises IllegalMoveError."""
 
-    @overload
-    def push(self, move: Move) -> None:
-        """Make a move. On IllegalMoveError, the board is unchanged."""
+    def push(self, move: Move | str) -> None:
+        """Make a move. On IllegalMoveError, the board is unchanged.
 
-    @overload
-    def push(self, move: str) -> None:
-        """Make a move given as USI text. Raises MoveError, IllegalMoveError."""
+        Make a move given as USI text. Raises MoveError, IllegalMoveError.
+        """
 
     def push_usi(self, text: str) -> Move:
         """

@@ -201,7 +201,8 @@ class UsiGames:
             self._finished.append(game)
             self._unfinished -= 1
             failed = self._failed_in_row
-            if failed >= MOST_FAILURES or (failed and not (self._has_played or self._unfinished)):
+            is_over = failed >= MOST_FAILURES or not (self._has_played or self._unfinished)
+            if failed and is_over and self._failure is None:
                 self._failure = EngineError(f"{failed} games in a row failed, the last: {failure}")
             self._changed.notify_all()
 
