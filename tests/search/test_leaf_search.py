@@ -7,11 +7,12 @@ import math
 import pytest
 
 from komadori._core import alphabeta as core
+from komadori.encoding.value import ELMO_COEF
 from komadori.inference.fakes import RandomEvaluator, UniformEvaluator
 from komadori.rules import Board
 from komadori.search import Limits, PuctOptions, PuctSearcher
 from komadori.search.alphabeta import AlphaBetaOptions, make_engines
-from komadori.search.leaf_search import HASH_MB, SCALE_CP
+from komadori.search.leaf_search import HASH_MB
 
 #: A rook and a knight in hand: the search sees what they are worth, an even network does not.
 SHARP = "4k4/9/4r4/9/9/9/4P4/9/4K4 b RN 1"
@@ -25,7 +26,7 @@ def searched(board: Board, nodes: int = NODES) -> float:
     limits = core.Limits()
     limits.nodes = nodes
     score = engine.search(board, limits).lines[0].score_cp
-    return 1 / (1 + math.exp(-score / SCALE_CP))
+    return 1 / (1 + math.exp(-score / ELMO_COEF))
 
 
 def root_value(weight: float, board: Board, **options) -> float:

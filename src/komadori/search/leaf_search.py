@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from komadori._core.alphabeta import Engine
 from komadori._core.tree import Tree
+from komadori.encoding.value import ELMO_COEF
 from komadori.search.options import PuctOptions
 
-#: Centipawns per unit of log odds of the NNUE's scores (`linear.regression.LossSettings.scale_cp`).
-SCALE_CP = 600.0
 #: Transposition table of the searches, in MiB.
 HASH_MB = 16
 
@@ -17,11 +16,10 @@ class LeafSearch:
 
     def __init__(self) -> None:
         self._built: tuple[object, ...] = ()
-        self._file: str | None = None
         self._engine: Engine | None = None
 
     def apply(self, tree: Tree, options: PuctOptions) -> None:
-        """Give the tree the search of these options, if it hasn't it; this clears the tree.
+        """Give the tree the search that these options ask for. A change clears the tree.
 
         Raises ValueError or OSError where the NNUE can't be read.
         """
@@ -43,7 +41,7 @@ class LeafSearch:
                 declaration=options.declaration,
             )
             (engine,) = make_engines("nnue", options.leaf_file or None, settings, 1)
-            tree.set_leaf_search(engine, options.leaf_nodes, options.leaf_weight, SCALE_CP)
+            tree.set_leaf_search(engine, options.leaf_nodes, options.leaf_weight, ELMO_COEF)
             self._engine = engine
         self._built = wanted
 
@@ -51,3 +49,7 @@ class LeafSearch:
         """Forget what earlier searches left in the table."""
         if self._built and self._engine is not None:
             self._engine.new_game()
+
+    def close(self) -> None:
+        """Let go of the tree and the engine."""
+        self._built, self._engine = (), None

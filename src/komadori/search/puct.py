@@ -118,6 +118,7 @@ class PuctSearcher:
     def close(self) -> None:
         self.reclaimer.wait()
         self._mate.forget()
+        self._leaf_search.close()
         self._tree = Tree(1 << 20)
         self._root = self._tree.add_root()
         self._placed = False
