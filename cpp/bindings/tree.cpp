@@ -74,7 +74,7 @@ struct BoundBatch {
     }
 };
 
-void expand_batch(Tree& tree, BoundBatch& bound, const Policy& policy, const Values& value) {
+int expand_batch(Tree& tree, BoundBatch& bound, const Policy& policy, const Values& value) {
     const auto rows = std::size_t(bound.batch.rows());
     if (policy.shape(0) < rows || value.shape(0) < rows) {
         throw nb::value_error("fewer outputs than rows in the batch");
@@ -83,7 +83,7 @@ void expand_batch(Tree& tree, BoundBatch& bound, const Policy& policy, const Val
         throw nb::value_error(("policy is not [N, " + std::to_string(labels) + "]").c_str());
     }
     const nb::gil_scoped_release release;
-    tree.expand(bound.batch, policy.data(), value.data());
+    return tree.expand(bound.batch, policy.data(), value.data());
 }
 
 void bind_options(nb::module_& m) {
@@ -135,7 +135,6 @@ void bind_reports(nb::module_& m) {
         .def_ro("repeated", &TreeStats::repeated)
         .def_ro("transposed", &TreeStats::transposed)
         .def_ro("dropped", &TreeStats::dropped)
-        .def_ro("invalid", &TreeStats::invalid)
         .def_ro("reclaims", &TreeStats::reclaims)
         .def_ro("depth", &TreeStats::depth);
     nb::class_<NodeView>(m, "NodeView", "A node of the graph, for tests and inspection.")
@@ -230,7 +229,9 @@ void bind_tree(nb::module_& m) {
             nb::arg("root"), nb::arg("moves"), nb::arg("priors"),
             "Replace the priors of moves (move16) of an evaluated root, for example by noise.")
         .def("expand", &expand_batch, nb::arg("batch"), nb::arg("policy"), nb::arg("value"),
-             "Expand a batch's leaves. policy: logits [rows, labels]. value: win rate [rows].")
+             "Expand a batch's leaves. policy: logits [rows, labels]. value: win rate [rows]. "
+             "Returns "
+             "the number of rows with NaN or a value outside [0, 1].")
         .def(
             "cancel", [](Tree& t, BoundBatch& b) { t.cancel(b.batch); }, nb::arg("batch"), free,
             "Undo the collection of a batch.")

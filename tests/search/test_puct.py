@@ -226,8 +226,8 @@ def test_stop_ends_an_infinite_search() -> None:
 def test_an_infinite_search_of_a_solved_position_waits_for_stop() -> None:
     for sfen in (MATE_IN_1, MATE_IN_3):
         s, stop = searcher(sfen=sfen), threading.Event()
-        threading.Timer(1.0, stop.set).start()
         begun = time.perf_counter()
+        threading.Timer(1.0, stop.set).start()
         result = s.search(Limits(infinite=True), stop=stop)
         assert time.perf_counter() - begun > 0.99
         assert result.infos[0].mate_plies in (1, 3)

@@ -123,8 +123,7 @@ def test_outputs_that_are_not_numbers_count_as_even() -> None:
     driver.collect(0, 1)
     policy, value = uniform_outputs(1)
     policy[:], value[:] = np.nan, np.nan
-    driver.tree.expand(driver.batches[0], policy, value)
-    assert driver.tree.stats.invalid == 1
+    assert driver.tree.expand(driver.batches[0], policy, value) == 1
     assert driver.tree.root_value(driver.root) == 0.5
     assert {round(edge[3], 4) for edge in driver.tree.view(driver.root).edges} == {0.0333}
 

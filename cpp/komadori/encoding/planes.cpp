@@ -72,6 +72,20 @@ __m256i bytes_of(std::uint32_t bits) {
     const __m256i copies = _mm256_shuffle_epi8(_mm256_set1_epi32(int(bits)), spread);
     return _mm256_min_epu8(_mm256_and_si256(copies, each), _mm256_set1_epi8(1));
 }
+
+void store_bits(std::uint32_t bits, std::uint8_t* out) {
+    _mm256_storeu_si256(reinterpret_cast<__m256i*>(out), bytes_of(bits));
+}
+
+void store_bits(std::uint32_t bits, float* out) {
+    const __m256i copies = _mm256_set1_epi32(int(bits));
+    const __m256i one = _mm256_castps_si256(_mm256_set1_ps(1.0f));
+    __m256i each = _mm256_setr_epi32(1, 2, 4, 8, 16, 32, 64, 128);
+    for (int i = 0; i < 32; i += 8, each = _mm256_slli_epi32(each, 8)) {
+        const __m256i set = _mm256_cmpeq_epi32(_mm256_and_si256(copies, each), each);
+        _mm256_storeu_ps(out + i, _mm256_castsi256_ps(_mm256_and_si256(set, one)));
+    }
+}
 #endif
 
 // Writes n values from bit `first` on. Reads no byte past the last bit.
@@ -80,14 +94,11 @@ T* expand_bits(const std::uint8_t* packed, int first, int n, T* out) {
     const std::uint8_t* p = packed + (first >> 3);
     const int shift = first & 7;
 #if defined(__AVX2__)
-    if constexpr (sizeof(T) == 1) {
-        // Each step loads eight bytes for 32 bits, so the last 63 bits take the slow path.
-        for (; n >= 64; n -= 32, first += 32, p += 4, out += 32) {
-            std::uint64_t bits;
-            std::memcpy(&bits, p, sizeof bits);
-            _mm256_storeu_si256(reinterpret_cast<__m256i*>(out),
-                                bytes_of(std::uint32_t(bits >> shift)));
-        }
+    // Each step loads eight bytes for 32 bits, so the last 63 bits take the slow path.
+    for (; n >= 64; n -= 32, first += 32, p += 4, out += 32) {
+        std::uint64_t bits;
+        std::memcpy(&bits, p, sizeof bits);
+        store_bits(std::uint32_t(bits >> shift), out);
     }
 #endif
     const int bytes = n >> 3;

@@ -12,11 +12,12 @@ constexpr float VALUE_SLACK = 1e-3f;  // values of half-precision networks may e
 
 }  // namespace
 
-void Tree::expand(Batch& batch, const float* policy, const float* value) {
+int Tree::expand(Batch& batch, const float* policy, const float* value) {
     const std::lock_guard guard(lock_);
     const Flight& flight = *batch.flight;
     const std::size_t rows = batch.generation == generation_ ? flight.leaves.size() : 0;
     const auto labels = std::size_t(batch.labels.size());
+    int invalid = 0;
     for (std::size_t row = 0; row < rows; ++row) {
         const Flight::Leaf& leaf = flight.leaves[row];
         Node& node = store_[leaf.node];
@@ -24,7 +25,7 @@ void Tree::expand(Batch& batch, const float* policy, const float* value) {
         node.value = valid ? std::clamp(value[row], 0.0f, 1.0f) : 0.5f;
         if (leaf_search_) node.value = leaf_search_->mixed(node.value, leaf.searched);
         valid &= write_priors(node, batch, leaf, policy + row * labels);
-        if (!valid) ++stats_.invalid;
+        invalid += !valid;
         node.state = NodeState::EXPANDED;
         node.collisions = 0;
         const int own = int(std::lround(node.value * VALUE_ONE));
@@ -35,6 +36,7 @@ void Tree::expand(Batch& batch, const float* policy, const float* value) {
     }
     stats_.evaluated += rows;
     finish_batch(batch);
+    return invalid;
 }
 
 void Tree::cancel(Batch& batch) {

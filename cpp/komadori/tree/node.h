@@ -93,7 +93,7 @@ struct alignas(64) Node {
 
     std::uint32_t finished() const { return visits - in_flight; }
     // Precondition: finished() > 0.
-    float mean() const { return float(value_sum) / (float(finished()) * VALUE_ONE); }
+    float mean() const { return float(std::int64_t(value_sum)) / (float(finished()) * VALUE_ONE); }
 };
 static_assert(sizeof(Node) == 64);
 

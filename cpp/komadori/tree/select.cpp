@@ -79,7 +79,7 @@ Tree::Selected Tree::select(Node& node, std::span<const std::uint16_t> allowed, 
         const float prior = decode_prior(edge.prior);
         visited_prior += prior;
         if (is_barred(edge)) continue;
-        const float q = float(edge.value_sum()) * (1.0f / VALUE_ONE) / float(visits);
+        const float q = float(std::int64_t(edge.value_sum())) * (1.0f / VALUE_ONE) / float(visits);
         const float score = q + exploration * prior / float(1 + visits);
         if (score > best.score) best = {int(i), score, q};
     }

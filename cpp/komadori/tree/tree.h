@@ -33,7 +33,6 @@ struct TreeStats {
     std::uint64_t repeated = 0;    // part of `terminal`: ended by a repetition
     std::uint64_t transposed = 0;  // reached a transposition and backed up its mean
     std::uint64_t dropped = 0;     // reached a leaf in flight and were undone
-    std::uint64_t invalid = 0;     // rows with NaN or values outside [0, 1] (taken as 0.5)
     std::uint64_t reclaims = 0;    // times that memory ran short
     std::uint64_t depth = 0;       // plies of the longest playout since set_root
 };
@@ -94,8 +93,9 @@ class Tree {
     void set_root_priors(int root, std::span<const std::uint16_t> moves,
                          std::span<const float> priors);
     // Expands the batch's leaves with the network's outputs and empties the batch. policy: [rows,
-    // labels.size()] logits. value: [rows], in [0, 1], the side to move's view.
-    void expand(Batch& batch, const float* policy, const float* value);
+    // labels.size()] logits. value: [rows], in [0, 1], the side to move's view. Returns the number
+    // of rows with NaN or a value outside [0, 1], which count as 0.5 with uniform priors.
+    int expand(Batch& batch, const float* policy, const float* value);
     void cancel(Batch& batch);  // undoes the collection of the batch
 
     std::uint64_t playouts() const;             // completed: evaluated, terminal, transposed

@@ -199,9 +199,6 @@ class TreeStats:
     def dropped(self) -> int: ...
 
     @property
-    def invalid(self) -> int: ...
-
-    @property
     def reclaims(self) -> int: ...
 
     @property
@@ -293,9 +290,9 @@ class Tree:
         Replace the priors of moves (move16) of an evaluated root, for example by noise.
         """
 
-    def expand(self, batch: Batch, policy: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> None:
+    def expand(self, batch: Batch, policy: Annotated[NDArray[numpy.float32], dict(shape=(None, None), order='C', device='cpu', writable=False)], value: Annotated[NDArray[numpy.float32], dict(shape=(None,), order='C', device='cpu', writable=False)]) -> int:
         """
-        Expand a batch's leaves. policy: logits [rows, labels]. value: win rate [rows].
+        Expand a batch's leaves. policy: logits [rows, labels]. value: win rate [rows]. Returns the number of rows with NaN or a value outside [0, 1].
         """
 
     def cancel(self, batch: Batch) -> None:

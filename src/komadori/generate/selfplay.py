@@ -23,8 +23,7 @@ from komadori.generate.selfplay_settings import SelfPlaySettings
 from komadori.inference import Evaluator
 from komadori.inference.protocol import Floats
 from komadori.mate import MateSolver
-from komadori.search.pipeline import Pipeline
-from komadori.search.puct import invalid_outputs
+from komadori.search.pipeline import Pipeline, invalid_outputs
 from komadori.usi.models import is_fake
 
 #: Games at once per row of the batches in flight: half are evaluated while others are collected.
@@ -133,15 +132,15 @@ class SelfPlayGames:
         return len(games)
 
     def expand(self, slot: int, policy: Floats, value: Floats) -> None:
-        rows, ready = self._rows[slot], self._ready
-        for row, game in enumerate(self._in_flight[slot]):
-            game.tree.expand(rows[row], policy[row : row + 1], value[row : row + 1])
-            ready.append(game)
-        games = self._in_flight[slot]
+        rows, games = self._rows[slot], self._in_flight[slot]
+        invalid = 0
+        for row, game in enumerate(games):
+            invalid += game.tree.expand(rows[row], policy[row : row + 1], value[row : row + 1])
+        self._ready += games
         self.evaluated += len(games)
-        if games and games[0].tree.stats.invalid:
-            raise invalid_outputs(self._evaluator)
         games.clear()
+        if invalid:
+            raise invalid_outputs(self._evaluator)
 
     def cancel(self, slot: int) -> None:
         for row, game in enumerate(self._in_flight[slot]):

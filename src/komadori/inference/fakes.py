@@ -66,24 +66,32 @@ class _Fake(Described):
         ]
         self._policy = np.zeros((slots, max_batch, signature.label_count), np.float32)
         self._value = np.full((slots, max_batch), 0.5, np.float32)
-        self._rows = [0] * slots
+        self._rows = [-1] * slots
+        self._views = [self._first_rows(slot, 0) for slot in range(slots)]
 
     def inputs(self, slot: int) -> tuple[Floats, ...]:
         return self._inputs[slot]
 
     def start(self, slot: int, n: int) -> None:
+        if n == self._rows[slot]:
+            return
         if not 0 < n <= self.max_batch:
             raise ValueError(f"{n} rows in a batch of at most {self.max_batch}")
         self._rows[slot] = n
+        self._views[slot] = self._first_rows(slot, n)
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
-        n = self._rows[slot]
-        policy, value = self._policy[slot, :n], self._value[slot, :n]
-        self._evaluate(tuple(array[:n] for array in self._inputs[slot]), policy, value)
+        inputs, policy, value = self._views[slot]
+        self._evaluate(inputs, policy, value)
         return policy, value
 
     def close(self) -> None:
         pass
+
+    def _first_rows(self, slot: int, n: int) -> tuple[tuple[Floats, ...], Floats, Floats]:
+        """The first n rows of the slot's inputs, policy and value."""
+        inputs = tuple(array[:n] for array in self._inputs[slot])
+        return inputs, self._policy[slot, :n], self._value[slot, :n]
 
     def _evaluate(self, inputs: Sequence[Floats], policy: Floats, value: Floats) -> None:
         raise NotImplementedError

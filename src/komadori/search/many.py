@@ -17,8 +17,8 @@ from komadori.mate import MateSolver
 from komadori.rules import DECLARATION_POINTS, Board, Move, PositionError
 from komadori.search.lines import RootLine, root_lines
 from komadori.search.options import PuctOptions, batch_rows
-from komadori.search.pipeline import Pipeline, slot_batches
-from komadori.search.puct import invalid_outputs, tree_options
+from komadori.search.pipeline import Pipeline, invalid_outputs, slot_batches
+from komadori.search.puct import tree_options
 from komadori.search.stopping import Condition, Conditions, Hints, MateFound, Progress, VisitCount
 
 Key = TypeVar("Key")
@@ -155,7 +155,6 @@ class ManySearch(Generic[Key]):
         self._tree.clear()
         source = iter(positions)
         pipeline = Pipeline(self._evaluator, self)
-        invalid = self._tree.stats.invalid
         try:
             while True:
                 while self._free_roots and (task := next(source, None)) is not None:
@@ -169,8 +168,6 @@ class ManySearch(Generic[Key]):
                 pipeline.fill()
                 if not pipeline.take() and not self._active:
                     return
-                if self._tree.stats.invalid > invalid:
-                    raise invalid_outputs(self._evaluator)
                 seconds = (time.perf_counter() - began) / max(len(self._active), 1)
                 for position in self._active:
                     if position.share is not None:
@@ -234,8 +231,10 @@ class ManySearch(Generic[Key]):
         return batch.rows
 
     def expand(self, slot: int, policy: Floats, value: Floats) -> None:
-        self._tree.expand(self._batches[slot], policy, value)
+        invalid = self._tree.expand(self._batches[slot], policy, value)
         self._return_rows(slot)
+        if invalid:
+            raise invalid_outputs(self._evaluator)
 
     def cancel(self, slot: int) -> None:
         self._tree.cancel(self._batches[slot])

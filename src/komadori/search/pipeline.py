@@ -37,7 +37,7 @@ class Source(Protocol):
         ...
 
     def expand(self, slot: int, policy: Floats, value: Floats) -> None:
-        """Receive the outputs of the slot's rows."""
+        """Receive the outputs of the slot's rows. Raises InferenceError if any is invalid."""
         ...
 
     def cancel(self, slot: int) -> None:
@@ -53,21 +53,14 @@ class Pipeline:
         self._polled = evaluator if isinstance(evaluator, Polled) else None
         self._source = source
         self._free = deque(range(evaluator.slots))
-        self._flying: list[int] = []
+        self.in_flight: list[int] = []
+        """Slots of the batches in flight, oldest first."""
+        self.can_drop = self._polled is not None
+        """Whether batches in flight can be dropped without waiting for them."""
         self._started = [0.0] * evaluator.slots
         self._has_news = True
         self.batch_ms = 0.0
         """Moving average of the time from a batch's start to its outputs."""
-
-    @property
-    def is_busy(self) -> bool:
-        """Whether a batch is in flight."""
-        return bool(self._flying)
-
-    @property
-    def can_drop(self) -> bool:
-        """Whether batches in flight can be dropped without waiting for them."""
-        return self._polled is not None
 
     def fill(self) -> None:
         """Start batches while slots and rows are available.
@@ -75,7 +68,7 @@ class Pipeline:
         Nothing is collected between two polls of a slow network: only the outputs of a batch
         change the tree, and the result must not depend on how often the network is polled.
         """
-        if not self._has_news and self._flying:
+        if not self._has_news and self.in_flight:
             return
         while self._free:
             slot = self._free[0]
@@ -88,19 +81,19 @@ class Pipeline:
                 self._source.cancel(slot)
                 raise
             self._started[slot] = time.perf_counter()
-            self._flying.append(self._free.popleft())
-        self._has_news = not self._flying
+            self.in_flight.append(self._free.popleft())
+        self._has_news = not self.in_flight
 
     def take(self, patience_s: float | None = None) -> bool:
         """Take the outputs of one batch; return False if none arrived in time or none is in flight.
 
         `patience_s` applies to evaluators that can be polled (`inference.Polled`).
         """
-        if not self._flying:
+        if not self.in_flight:
             return False
-        slot = self._flying[0]
+        slot = self.in_flight[0]
         if self._polled is not None:
-            done = self._polled.first_done(self._flying, patience_s)
+            done = self._polled.first_done(self.in_flight, patience_s)
             if done is None:
                 return False
             slot = done
@@ -108,14 +101,14 @@ class Pipeline:
         took_ms = (time.perf_counter() - self._started[slot]) * 1000
         self.batch_ms += BATCH_TIME_RATE * (took_ms - self.batch_ms)
         self._has_news = True
-        self._source.expand(slot, policy, value)
-        self._flying.remove(slot)
+        self.in_flight.remove(slot)
         self._free.append(slot)
+        self._source.expand(slot, policy, value)
         return True
 
     def drop(self) -> None:
         """Drop the batches in flight: at once if the evaluator can, else when they are done."""
-        for slot in self._flying:
+        for slot in self.in_flight:
             if self._polled is not None:
                 self._polled.drop(slot)
             else:
@@ -126,16 +119,24 @@ class Pipeline:
 
     def abandon(self) -> None:
         """After an error: wait for the batches in flight and undo them."""
-        for slot in self._flying:
+        for slot in self.in_flight:
             with contextlib.suppress(InferenceError):
                 self._evaluator.wait(slot)
             self._source.cancel(slot)
         self._forget()
 
     def _forget(self) -> None:
-        self._free.extend(self._flying)
-        self._flying.clear()
+        self._free.extend(self.in_flight)
+        self.in_flight.clear()
         self._has_news = True
+
+
+def invalid_outputs(evaluator: Evaluator) -> InferenceError:
+    """Return the error for a network with invalid outputs."""
+    return InferenceError(
+        f"{evaluator.name}: the network's outputs aren't numbers, or its values aren't between "
+        "0 and 1"
+    )
 
 
 def slot_batches(evaluator: Evaluator) -> list[Batch]:
@@ -161,6 +162,7 @@ class RootSource:
     ) -> None:
         """`usual_speed`: playouts per millisecond to assume before any has finished."""
         self._tree, self._root, self._batches = tree, root, batches
+        self._evaluator = evaluator
         self._sizes = batch_sizes(evaluator.max_batch)
         self._options = options
         self._progress = progress
@@ -191,7 +193,8 @@ class RootSource:
     def expand(self, slot: int, policy: Floats, value: Floats) -> None:
         batch = self._batches[slot]
         self._rows -= batch.rows
-        self._tree.expand(batch, policy, value)
+        if self._tree.expand(batch, policy, value):
+            raise invalid_outputs(self._evaluator)
 
     def cancel(self, slot: int) -> None:
         self._rows -= self._batches[slot].rows

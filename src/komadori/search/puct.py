@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 import threading
 import time
@@ -10,7 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from komadori._core.tree import Tree, TreeOptions
-from komadori.inference import Evaluator, InferenceError, available_threads
+from komadori.inference import Evaluator, available_threads
 from komadori.rules import DECLARATION_POINTS, Board, Move
 from komadori.search.clock import TimeBudget, budget
 from komadori.search.drawing import draw_move
@@ -240,10 +241,11 @@ class _Run:
             searcher.usual_speed,
         )
         self._pipeline = Pipeline(searcher.evaluator, self._source)
-        self._invalid = tree.stats.invalid
         self._infos: list[Info] = []
         self._reported: tuple[int, tuple[Move, ...], int | None] | None = None
         self._interval_s = self._options.pv_interval_ms / 1000
+        if not self._interval_s or not on_info:
+            self._interval_s = math.inf
         self._next_info = time.perf_counter() + self._interval_s
         self._conditions = self._agreed_conditions()
 
@@ -265,29 +267,30 @@ class _Run:
         seen = -1
         met: Condition | None = None
         while True:
-            self._apply_ponderhit()
+            if self.limits.ponder:
+                self._apply_ponderhit()
             progress.update()
             met = self._conditions.first_met(progress) or met
             # Even without time, at least the policy chooses the move.
             if met and progress.visits == 0 and not self.mate:
                 pipeline.fill()
-                if pipeline.take():
-                    self._check_outputs()
+                pipeline.take()
                 progress.update()
             if met and not met.drains and pipeline.can_drop:
                 break
             # Start no batch that can't return in time, except for the first.
             is_late = self._conditions.hints.deadline_ms < pipeline.batch_ms
-            if not met and not (is_late and (progress.has_begun or pipeline.is_busy)):
+            if not met and not (is_late and (progress.has_begun or pipeline.in_flight)):
                 pipeline.fill()
-            if not pipeline.is_busy:
+            if not pipeline.in_flight:
                 playouts = self._tree.playouts()
                 if met or self._tree.root_solved(self._root) or playouts == seen:
                     break
                 seen = playouts
-            elif pipeline.take(self._patience_s()):
-                self._check_outputs()
-            if self._wants_info():
+            else:
+                pipeline.take(self._patience_s() if pipeline.can_drop else None)
+            if progress.now >= self._next_info:
+                self._next_info = progress.now + self._interval_s
                 self.report()
         pipeline.drop()
         progress.update()
@@ -371,17 +374,8 @@ class _Run:
             "hashfull": min(1000, round(self._tree.fullness * 1000)),
         }
 
-    def _wants_info(self) -> bool:
-        if not self._on_info or not self._interval_s:
-            return False
-        now = time.perf_counter()
-        if now < self._next_info:
-            return False
-        self._next_info = now + self._interval_s
-        return True
-
     def _apply_ponderhit(self) -> None:
-        if self.limits.ponder and (limits := self._searcher.take_ponderhit()) is not None:
+        if (limits := self._searcher.take_ponderhit()) is not None:
             self.limits = limits
             self.progress.restart_clock()
             self._conditions = self._agreed_conditions()
@@ -416,10 +410,6 @@ class _Run:
         """Return how long to wait for the network before checking the clock and `stop` again."""
         return min(max(self._conditions.hints.deadline_ms / 1000, 0.001), PATIENCE_S)
 
-    def _check_outputs(self) -> None:
-        if self._tree.stats.invalid > self._invalid:
-            raise invalid_outputs(self._searcher.evaluator)
-
     def _start_mate(self) -> None:
         """Start df-pn: beside the search under a clock, before it if only nodes are limited, so
         that the result is deterministic.
@@ -435,6 +425,8 @@ class _Run:
             self._mate.start(self._board, plies, self._searcher.mate_share)
 
     def _ends_by_mate(self) -> bool:
+        if not self._mate.moves:  # checked for every batch
+            return False
         return self._find_mate() and not (self.limits.waits and self._options.multipv > 1)
 
     def _find_mate(self) -> bool:
@@ -445,14 +437,6 @@ class _Run:
             if (not allowed or moves[0] in allowed) and not (draw_ply and last_ply > draw_ply):
                 self.mate = moves
         return bool(self.mate)
-
-
-def invalid_outputs(evaluator: Evaluator) -> InferenceError:
-    """Return the error for a network with invalid outputs."""
-    return InferenceError(
-        f"{evaluator.name}: the network's outputs aren't numbers, or its values aren't between "
-        "0 and 1"
-    )
 
 
 def tree_options(options: PuctOptions) -> TreeOptions:

@@ -34,6 +34,8 @@ class RootMate:
         self._stop = StopFlag()
         self._thread: threading.Thread | None = None
         self._result: MateResult | None = None
+        self.moves: tuple[Move, ...] = ()
+        """The mating line found; () if none."""
 
     def start(self, board: Board, plies: int, share: float) -> None:
         """Start searching for a mate in the background; no-op without a free thread."""
@@ -60,7 +62,7 @@ class RootMate:
         self.stop()
         self.wait()
         self._stop = StopFlag()
-        self._result = None
+        self._result, self.moves = None, ()
         thread = threading.Thread(
             target=self._solve,
             args=(board.copy(), moves, plies, share, self._stop),
@@ -74,12 +76,7 @@ class RootMate:
         # No mate is found without an opposing king or enough memory.
         with contextlib.suppress(PositionError, MemoryError):
             self._result = self._solver.solve(board, moves, _max_ply(plies), share=share, stop=stop)
-
-    @property
-    def moves(self) -> tuple[Move, ...]:
-        """The mating line found so far; () if none."""
-        result = self._result
-        return result.moves if result is not None else ()
+            self.moves = self._result.moves
 
     @property
     def nodes(self) -> int:
@@ -91,7 +88,7 @@ class RootMate:
         """Stop the search and discard its result."""
         self.stop()
         self.wait()
-        self._result = None
+        self._result, self.moves = None, ()
 
     def stop(self) -> None:
         """Stop the search without waiting."""

@@ -37,7 +37,8 @@ class Progress:
         """Finished visits of the root, including kept ones."""
         self.may_look = True
         """Whether expensive checks are allowed now."""
-        self._started = self._clock_started = time.perf_counter()
+        self.now = self._started = self._clock_started = time.perf_counter()
+        """Time of the last update."""
         self._next_look = self._started
         self._moves: list[RootMove] | None = None
 
@@ -46,10 +47,10 @@ class Progress:
         self.playouts = self.tree.playouts()
         self.visits = self.tree.root_visits(self.root)
         self._moves = None
-        now = time.perf_counter()
-        self.may_look = now >= self._next_look
+        self.now = time.perf_counter()
+        self.may_look = self.now >= self._next_look
         if self.may_look:
-            self._next_look = now + LOOK_S
+            self._next_look = self.now + LOOK_S
 
     def restart_clock(self) -> None:
         """Restart the count of nodes and time, as after `ponderhit`."""
@@ -240,15 +241,15 @@ class Conditions:
     """Ends a search when any condition is met; those that drain come last."""
 
     def __init__(self, conditions: Sequence[Condition]) -> None:
-        self._conditions = conditions
+        self._checks = [(condition, condition.is_met) for condition in conditions]
         self.hints = Hints()
 
     def first_met(self, progress: Progress) -> Condition | None:
         """Return the first condition that is met; if None, `hints` are up to date."""
         hints = self.hints
         hints.reset()
-        for condition in self._conditions:
-            if condition.is_met(progress, hints):
+        for condition, is_met in self._checks:
+            if is_met(progress, hints):
                 return condition
         return None
 
