@@ -12,8 +12,11 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
 pytest.importorskip("resource")
 
+from tools.torture.__main__ import HEAD, classes_table
 from tools.torture.attacks import CLASSES
 from tools.torture.commands import COMMANDS, arguments, registered
+
+ROOT = Path(__file__).resolve().parent.parent
 
 
 def test_every_command_is_attacked() -> None:
@@ -37,3 +40,11 @@ def test_its_line_is_understood(name: str, tmp_path: Path) -> None:
     assert all(
         part.partition("/")[0] in outputs or part == "runs" for part in COMMANDS[name].writes
     )
+
+
+def test_the_page_uses_the_tools_words() -> None:
+    """The classes are its `--list`; the counts are what it prints, one row per class."""
+    page = (ROOT / "docs" / "results" / "torture.md").read_text(encoding="utf-8")
+    assert classes_table() in page
+    counts = page.split(HEAD)[1].split("\n\n")[0]
+    assert [line.split("|")[1].strip() for line in counts.strip().splitlines()] == list(CLASSES)

@@ -1,10 +1,11 @@
-"""Attack the commands as they are installed, and print how often each promise held.
+"""Inject faults into the installed commands and count violated guarantees.
 
     python -m tools.torture [--seconds 60] [--rounds 1] [--command C] [CLASS ...]
+    python -m tools.torture --list
 
-Ends with 1 where a promise was broken, and prints what broke it at once; Ctrl-C or SIGTERM ends it
-with what has been counted so far. Every command that is registered
-must stand in `tools/torture/commands.py`.
+Prints each violation at once, with its seed, and exits with status 1 if there is one. Ctrl-C or
+SIGTERM ends it with what has been counted so far. `tools/torture/commands.py` must have an entry
+for every command. --list prints what each class injects and what must hold.
 """
 
 from __future__ import annotations
@@ -22,8 +23,18 @@ from tools.torture.attacks import CLASSES, Attack, bring
 from tools.torture.commands import COMMANDS, open_shop, registered
 
 
+def classes_table() -> str:
+    """What each class injects, and what must hold."""
+    rows = (f"| {name} | {attack.guarantee} |\n" for name, attack in CLASSES.items())
+    return "| class | fault: what must hold |\n|---|---|\n" + "".join(rows)
+
+
+#: The columns of the counts.
+HEAD = "| class | commands | tried | violated |\n|---|---:|---:|---:|"
+
+
 def attempt(attack: Attack, target: str, shop: Path, seed: str) -> str:
-    """Attack a command once, in a folder of its own; what was broken, or ""."""
+    """Attack a command once, in a folder of its own; the violation, or ""."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             if target:
@@ -35,7 +46,9 @@ def attempt(attack: Attack, target: str, shop: Path, seed: str) -> str:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("classes", nargs="*", choices=[[], *CLASSES], metavar="CLASS")
     parser.add_argument("--seconds", type=float, default=60.0, help="for each class")
     parser.add_argument(
@@ -44,14 +57,18 @@ def main() -> int:
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--command", action="append", choices=COMMANDS, metavar="COMMAND",
                         help="only these; repeatable")  # fmt: skip
+    parser.add_argument("--list", action="store_true", help="print the classes and exit")
     arguments = parser.parse_args()
+    if arguments.list:
+        print(classes_table(), end="")
+        return 0
     if missing := set(registered()) ^ set(COMMANDS):
         print(f"not in tools/torture/commands.py, or no command: {', '.join(sorted(missing))}")
         return 1
     signal.signal(signal.SIGTERM, signal.default_int_handler)
-    broken = 0
+    violations = 0
     tried_commands: set[str] = set()
-    print("| class | promise | commands | tried | broken |\n|---|---|---:|---:|---:|")
+    print(HEAD)
     with tempfile.TemporaryDirectory() as made, contextlib.suppress(KeyboardInterrupt):
         shop = open_shop(Path(made))
         for name in arguments.classes or CLASSES:
@@ -78,11 +95,10 @@ def main() -> int:
             finally:
                 seen.discard("")
                 tried_commands |= seen
-                promise = " ".join((attack.run.__doc__ or "").split())
-                print(f"| {name} | {promise} | {len(seen)} | {tried} | {faults} |", flush=True)
-                broken += faults
+                print(f"| {name} | {len(seen) or ''} | {tried} | {faults} |", flush=True)
+                violations += faults
     print(f"\n{len(tried_commands)} of {len(COMMANDS)} commands were attacked.")
-    return 1 if broken else 0
+    return 1 if violations else 0
 
 
 if __name__ == "__main__":

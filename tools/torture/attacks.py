@@ -1,4 +1,4 @@
-"""The classes of attacks: each breaks in at a random moment or with random material."""
+"""The classes of faults: each is injected at a random moment or with random material."""
 
 from __future__ import annotations
 
@@ -52,15 +52,22 @@ _NAMES = [text for text in FOREIGN if b"/" not in text and b"\n" not in text and
 
 
 class BrokenError(Exception):
-    """A promise that did not hold."""
+    """A violation of what a class guarantees."""
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A class: what is done once, and to which commands in turn."""
+    """A class of faults: `run` injects one; its docstring says which, and what must hold.
+
+    targets: the commands it takes in turn.
+    """
 
     run: Callable[[Path, Path, random.Random, str], None]
     targets: Sequence[str] = ()
+
+    @property
+    def guarantee(self) -> str:
+        return " ".join((self.run.__doc__ or "").split())
 
 
 def start(words: Sequence[str | Path], folder: Path, **options: object) -> subprocess.Popen[str]:
@@ -172,7 +179,7 @@ ENDING = [name for name, command in COMMANDS.items() if command.ends]
 
 
 def plain(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
-    """Left alone, a command does its work and says no more than it should."""
+    """No fault: the command completes its work and prints no error."""
     if COMMANDS[target].ends:
         complete(target, shop, folder)
         return
@@ -183,7 +190,8 @@ def plain(shop: Path, folder: Path, _chance: random.Random, target: str) -> None
 
 
 def races(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
-    """Of two runs at once in one folder each ends well or is told who is there."""
+    """Two runs at once in one folder or on one ladder: each
+    completes, or names the run that holds it."""
     both = [start_target(target, shop, folder) for _ in range(2)]
     ends = [end(process, target) for process in both]
     codes = [process.returncode for process in both]
@@ -199,8 +207,8 @@ def races(shop: Path, folder: Path, _chance: random.Random, target: str) -> None
 
 
 def kills(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """After a SIGKILL the same command (with --resume) completes the work and cleans up; a file
-    that was there before is the old or the new one, whole."""
+    """SIGKILL at random moments: run again (or with --resume), the command completes and cleans up;
+    a file that existed before is the whole old one or the whole new one."""
     command = COMMANDS[target]
     old = b""
     if target in FILES:
@@ -217,7 +225,7 @@ def kills(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
 
 
 def disks(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """A full disk is told in one line; with room the command completes its work."""
+    """A full disk, from a few bytes to a megabyte: one line; with room, the command completes."""
     limit = int(10 ** chance.uniform(0.5, 6))
 
     def full() -> None:
@@ -234,7 +242,7 @@ def disks(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
 
 
 def readonly(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
-    """A folder that can't be written is told in one line, before long work."""
+    """A folder that can't be written: one line, before long work."""
     # Root may write anywhere but under a file.
     words = arguments(target, shop)
     names = (*COMMANDS[target].writes, *COMMANDS[target].brings)
@@ -252,8 +260,8 @@ def readonly(shop: Path, folder: Path, _chance: random.Random, target: str) -> N
 
 
 def kept(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
-    """A file of another kind that is in the way, and an input named as output, are kept and told
-    in one line."""
+    """A file of another kind in the place of an output, an input named as output: kept, and one
+    line."""
     command = COMMANDS[target]
     words = [word for word in arguments(target, shop) if word != "--force"]
     _refused(words, folder, [folder / name for name in command.writes], b"a diary\n")
@@ -303,7 +311,8 @@ def handles_signals(process: subprocess.Popen[str]) -> bool:
 
 
 def signals(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """SIGINT or SIGTERM ends a command soon, with 130 or 143; then it completes its work."""
+    """SIGINT or SIGTERM at random moments: it ends soon with 130 or 143; run again, it
+    completes."""
     command = COMMANDS[target]
     number = chance.choice([signal.SIGINT, signal.SIGTERM])
     process = start_target(target, shop, folder)
@@ -331,7 +340,8 @@ def signals(shop: Path, folder: Path, chance: random.Random, target: str) -> Non
 
 
 def junk(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """Files that hold anything, under names of others, are told in one line; none is changed."""
+    """Bytes of input files changed, cut, inserted, under foreign names: one line; no input
+    changes."""
     own = folder / os.fsdecode(chance.choice(_NAMES))
     own.mkdir()
     words = []
@@ -397,7 +407,7 @@ def mutated(data: bytes, chance: random.Random) -> bytes:
 
 
 def files(_shop: Path, folder: Path, chance: random.Random, _target: str) -> None:
-    """Mutated records of every format of games, read in this process."""
+    """Mutated records of every format: their games, or an error that names the place."""
     name = chance.choice(["csa", "kif", "ki2", "usi", "jkf", "hcpe3"])
     path = folder / f"a.{name}{chance.choice(['', '.gz', '.xz'])}"
     write_games(path, chance.sample(_games(), 3))
@@ -420,8 +430,8 @@ _sample: list = []  # type: ignore[type-arg]
 
 
 def texts(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """Players, events and comments of others go through every format and command, and no terminal
-    or page obeys them."""
+    """Markup, escape sequences, line breaks, scripts as players, events and comments: every format
+    keeps the moves; no terminal and no page obeys the text."""
     games = read_games(shop / "few.csa")
     game = games[0]
     foreign = [text.decode("utf-8", "replace") for text in FOREIGN]
@@ -462,8 +472,7 @@ def texts(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
 
 
 def usi(_shop: Path, _folder: Path, chance: random.Random, _target: str) -> None:
-    """The USI engine under races of commands, tables too large, garbage, Ctrl-C: one answer to
-    each go, no traceback."""
+    """Races of commands, tables too large, garbage, Ctrl-C: one answer per `go`, no traceback."""
     tool = Path(__file__).with_name("usi.py")
     seed = str(chance.randrange(10**6))
     done = subprocess.run(
@@ -471,7 +480,8 @@ def usi(_shop: Path, _folder: Path, chance: random.Random, _target: str) -> None
         capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     if done.returncode:
-        raise BrokenError(f"seed {seed}: {done.stdout[:600]}")
+        wrong = " | ".join([*done.stdout.splitlines(), *done.stderr.splitlines()[-3:]])
+        raise BrokenError(f"seed {seed}: {wrong}")
 
 
 CLASSES: dict[str, Attack] = {

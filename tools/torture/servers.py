@@ -68,8 +68,8 @@ LINES = (
 
 
 def csa_servers(_shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """`komadori csa` against a server that sends anything: no traceback, no escape sequence, the
-    password nowhere, also where the server echoes it."""
+    """A CSA server that sends anything: no traceback, no escape sequence, the password nowhere,
+    even where the server echoes it."""
     from tools.torture.attacks import BrokenError, end, start
 
     listener = socket.create_server(("127.0.0.1", 0))
@@ -178,8 +178,8 @@ for line in sys.stdin:
 
 
 def usi_engines(_shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """A match with a USI engine that says anything: every game ends with a reason, no traceback,
-    no escape sequence."""
+    """A USI engine that says anything: every game of the match ends with a reason; no traceback, no
+    escape sequence."""
     from tools.torture.attacks import FOREIGN, BrokenError, end, start
 
     engine = folder / "engine.py"

@@ -3,8 +3,8 @@
     python tools/torture/usi.py [--rounds 20] [--seed 1] [--player alphabeta ...]
 
 Every `go` must get exactly one answer, no engine may die or print a traceback, Ctrl-C must end it
-within a second and a half with status 130. Prints what was tried and what went wrong; the exit
-status is 1 where anything did. Part of `make torture`.
+within a second and a half with status 130. Prints what was tried and each violation; the exit
+status is 1 if there is one. Part of `make torture`.
 """
 
 from __future__ import annotations
@@ -154,17 +154,17 @@ class Engine:
 
 
 class Report:
-    """What was tried and what went wrong."""
+    """What was tried and what was violated."""
 
     def __init__(self) -> None:
         self.tried: dict[str, int] = {}
-        self.wrong: list[str] = []
+        self.violated: list[str] = []
 
     def add(self, what: str, count: int, problem: str) -> None:
         self.tried[what] = self.tried.get(what, 0) + count
         if problem:
-            self.wrong.append(f"{what}: {problem}")
-            print(self.wrong[-1], flush=True)
+            self.violated.append(f"{what}: {problem}")
+            print(self.violated[-1], flush=True)
 
 
 def interrupts(player: str, rounds: int, rng: random.Random, report: Report) -> None:
@@ -306,8 +306,8 @@ def main() -> int:
         garbage(player, arguments.rounds, rng, report)
     for what, count in report.tried.items():
         print(f"{what:<32}{count:>8,} tried")
-    print(f"usi: {sum(report.tried.values()):,} tried, {len(report.wrong)} wrong")
-    return int(bool(report.wrong))
+    print(f"usi: {sum(report.tried.values()):,} tried, {len(report.violated)} violated")
+    return int(bool(report.violated))
 
 
 if __name__ == "__main__":

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import queue
 import threading
 from collections.abc import Iterator, Mapping
@@ -14,6 +13,7 @@ from komadori.arena.openings import Opening
 from komadori.arena.workers import Job, PlayerSource, ProcessTable
 from komadori.cluster import Fleet
 from komadori.cluster.fleet import AHEAD
+from komadori.cpus import available_threads
 
 
 class MatchWorker:
@@ -29,7 +29,7 @@ class MatchWorker:
         self._items: queue.Queue[Any] = queue.Queue()
         self._done: queue.Queue[tuple[Any, Any]] = queue.Queue()
         self._tables: list[ProcessTable] = []
-        self._each = max(1, (os.cpu_count() or 1) // threads)
+        self._each = max(1, available_threads() // threads)
         for i in range(threads):
             threading.Thread(target=self._play, name=f"table {i}", daemon=True).start()
 

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from komadori.arena.game import Conditions, GameRecord, play_game
 from komadori.arena.openings import Opening
+from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
     from komadori.players import Player
@@ -62,7 +63,7 @@ def run_jobs(
                 yield table.play(job, conditions)
         return
     if all(isinstance(source, str) for source in sources):
-        threads = max(1, (os.cpu_count() or 1) // concurrency)
+        threads = max(1, available_threads() // concurrency)
         seat: Callable[[], Any] = lambda: ProcessTable(sources, conditions, threads)  # noqa: E731
     else:
         seat = lambda: Table(sources)  # noqa: E731

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.generate_teacher import Bounds, Plies
+from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
     from komadori.generate.settings import SearchBounds
@@ -123,7 +124,7 @@ def command(
     try:
         settings = work.NearbySettings(seed, plies, tactical, per_position, search, limit_cp)
         player = Evaluation(evaluation, weights, fv_scale)
-        nearby = work.Nearby(settings, player, threads or os.cpu_count() or 1)
+        nearby = work.Nearby(settings, player, threads or available_threads())
         card = work.nearby_card(settings, sources_card(sources), player, size)
         with (
             work.NearbyFolder(folder, card) as held,

@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from komadori.cpus import available_threads
+
 if TYPE_CHECKING:
     from komadori.generate.settings import SearchBounds
 
@@ -279,7 +281,7 @@ def command(
             "--opponent-engine or --opponent-search"
         )
     given |= {"searches": searches or None, "opponent_searches": opponent_searches or None}
-    cores = threads or os.cpu_count() or 1
+    cores = threads or available_threads()
     try:
         settings = TeacherSettings.from_mapping(
             {name: value for name, value in given.items() if value is not None}

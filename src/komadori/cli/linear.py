@@ -11,6 +11,7 @@ from komadori.cli import linear_loop, linear_nnue
 from komadori.cli.console import console
 from komadori.cli.linear_data import data_options, load_split, progress_bar
 from komadori.cli.linear_kpp import kpp
+from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
     from komadori.linear.two_piece import Report
@@ -66,7 +67,7 @@ def two_piece(
         {
             "iterations": iterations,
             "positions": positions,
-            "threads": threads or os.cpu_count() or 1,
+            "threads": threads or available_threads(),
         },
         overrides,
     )

@@ -15,6 +15,7 @@ from komadori.cli.linear_data import (
     megabytes,
     progress_bar,
 )
+from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
     from komadori.linear.kpp import Report, State
@@ -60,7 +61,7 @@ def kpp(
             "batch": batch,
             "teacher_weight": teacher_weight,
             "loss": loss,
-            "threads": threads or os.cpu_count() or 1,
+            "threads": threads or available_threads(),
         },
         overrides,
     )

@@ -16,6 +16,7 @@ from komadori.cli.linear_data import (
     megabytes,
     progress_bar,
 )
+from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
     from komadori.linear.nnue import Report
@@ -79,7 +80,7 @@ def command(
             "architecture": architecture,
             "epochs": epochs,
             "teacher_weight": teacher_weight,
-            "threads": threads or os.cpu_count() or 1,
+            "threads": threads or available_threads(),
         },
         overrides,
     )

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import os
 import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +12,7 @@ import click
 
 from komadori.cli.console import console, say
 from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
+from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
@@ -94,7 +94,7 @@ def work(loop: Loop, threads: int | None, do: Callable[..., bool]) -> None:
     with interrupt_sets(stop, PATIENCE_S), _display(console(err=True), loop) as observer:
         is_done = do(
             loop,
-            threads=threads or os.cpu_count() or 1,
+            threads=threads or available_threads(),
             observer=observer,
             stop=stop.is_set,
         )

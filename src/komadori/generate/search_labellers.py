@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
 import threading
 from collections import deque
 from collections.abc import Generator
@@ -15,6 +14,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from komadori import inference
+from komadori.cpus import available_threads
 from komadori.encoding import score_from_win_rate, softmax
 from komadori.generate.labellers import (
     MATE_SCORE,
@@ -133,7 +133,7 @@ class EngineLabeller(EachPosition):
             raise LabelError(f"{spec}: expected alphabeta or usi:COMMAND")
         self._settings = settings
         self._card = {"kind": "engine", "player": spec, "files": sorted(fingerprint(spec).values())}
-        self._count = count or os.cpu_count() or 1
+        self._count = count or available_threads()
         self._free: SimpleQueue[_Lines] = SimpleQueue()
         self._engines: list[_Lines] = (
             _builtin(parsed, settings, self._count) if parsed.kind == "alphabeta" else []

@@ -14,7 +14,6 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-import os
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
@@ -24,6 +23,7 @@ from urllib.parse import quote
 
 from komadori import arena, players, records, training
 from komadori.atomic import write_text
+from komadori.cpus import available_threads
 from komadori.lab.learner import Job, Outcome, Progress, Stopwatch
 from komadori.lab.size import LabError, Size
 from komadori.linear import KppWeights
@@ -82,7 +82,7 @@ class KppLearner:
     def config(
         self, table: Mapping[str, Any], size: Size, seed: int, *, scale: bool, name: str
     ) -> KppConfig:
-        whole = {"threads": os.cpu_count() or 1, **table, "seed": seed}
+        whole = {"threads": available_threads(), **table, "seed": seed}
         try:
             settings = build(Settings, whole)
         except ValueError as error:
@@ -318,7 +318,7 @@ def _play(job: Job, first: Path) -> dict[str, float] | None:
             _source(first),
             games=GAMES,
             conditions=arena.Conditions(nodes=NODES),
-            concurrency=min(_MOST_TABLES, os.cpu_count() or 1),
+            concurrency=min(_MOST_TABLES, available_threads()),
             names=(job.folder.name, first.name),
             out=job.folder / f"against-{first.name}",
             on_game=on_game,

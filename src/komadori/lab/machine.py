@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import importlib
-import os
 import platform
 from pathlib import Path
+
+from komadori.cpus import available_threads
 
 #: Names of CPU features that matter for the speed of networks.
 _TELLING = ("avx2", "avx512", "vnni", "bf16", "amx", "neon", "dotprod")
@@ -13,7 +14,7 @@ _TELLING = ("avx2", "avx512", "vnni", "bf16", "amx", "neon", "dotprod")
 
 def describe() -> str:
     """The CPU with its cores and features, as text."""
-    count = os.cpu_count() or 1
+    count = available_threads()
     probe = importlib.import_module("komadori._core._cpu_probe")
     known = {part for name in probe.features() for part in _TELLING if part in name}
     able = ", ".join(name for name in _TELLING if name in known)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -10,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import linear as _core
+from komadori.cpus import available_threads
 from komadori.linear.weights_file import WeightsError, WeightsFormat
 from komadori.rules import Board
 
@@ -58,7 +58,7 @@ class KppWeights:
         """The weights for the C++ core. Raises WeightsError if they break a symmetry."""
         weights = _core.KppWeights()
         try:
-            weights.assign(self.kpp, self.kkp, self.kk, os.cpu_count() or 1)
+            weights.assign(self.kpp, self.kkp, self.kk, available_threads())
         except (ValueError, TypeError) as error:
             raise WeightsError(str(error)) from error
         return weights

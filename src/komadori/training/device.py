@@ -12,6 +12,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from komadori.cpus import available_threads
 from komadori.nets import Network
 from komadori.training.config import PRECISIONS, ConfigError, DeviceConfig
 from komadori.training.loader import Batch
@@ -42,8 +43,9 @@ class Compute:
     @classmethod
     def of(cls, config: DeviceConfig) -> Compute:
         """The configured device and precision, or the best available. Raises ConfigError."""
-        if config.threads:
-            torch.set_num_threads(config.threads)
+        threads = config.threads or available_threads()
+        if config.threads or threads < torch.get_num_threads():
+            torch.set_num_threads(threads)
         name = _best_device() if config.device == "auto" else config.device
         try:
             device = torch.device(name)
