@@ -106,7 +106,6 @@ def command(
     in any format. The output depends on the options and the sources, not on the threads; the same
     command resumes.
     """
-    import os
     import threading
 
     from komadori.cli.console import console, say

@@ -249,7 +249,6 @@ def command(
     The same command resumes a folder; finished games are never lost. Ctrl-C ends it within a
     second.
     """
-    import os
     from functools import partial
 
     from komadori.arena.openings import OpeningError

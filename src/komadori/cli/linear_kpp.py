@@ -46,7 +46,6 @@ def kpp(
 
     Ctrl-C saves and ends the run; --resume continues it.
     """
-    import os
     import threading
 
     from komadori.cli.interrupt import InterruptError, interrupt_sets

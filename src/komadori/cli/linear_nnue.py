@@ -64,7 +64,6 @@ def command(
     Targets are game results and the teacher's scores, at quiescence leaves. Ctrl-C ends the run
     after the last full epoch; --resume continues it.
     """
-    import os
     import threading
 
     from komadori.cli.interrupt import InterruptError, interrupt_sets

@@ -279,8 +279,9 @@ class DeviceConfig:
     with loss scaling.
 
     compile: mode of torch.compile for the forward pass: none, default, reduce-overhead,
-    max-autotune. threads: torch threads on the CPU; 0 for torch's default, at most the CPUs of this process. replicas: data-parallel
-    shards of a batch on the CPU; 0 for one per thread, at most four.
+    max-autotune. threads: torch threads on the CPU; 0 for torch's default, at most the CPUs of this
+    process. replicas: data-parallel shards of a batch on the CPU; 0 for one per thread, at most
+    four.
     """
 
     device: str = "auto"
