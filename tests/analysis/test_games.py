@@ -48,6 +48,17 @@ def test_mistakes_are_what_a_move_gave_away(analysed: AnalysedGame) -> None:
     assert first.reply.pv[0] == "2g2f"
 
 
+def test_phases_begin_with_exchanges() -> None:
+    def phases(usi: str) -> list[Phase]:
+        return AnalysedGame(Game.from_usi(usi.split()), [None] * (len(usi.split()) + 1)).phases
+
+    exchanged = "7g7f 3c3d 8h2b+ 3a2b"
+    assert set(phases(f"{exchanged} B*4e B*5e 4e3d 5e4d 2h3h")) == {Phase.OPENING}
+    # A rook promotes and is captured.
+    middle = phases("2g2f 4a3b 2f2e 1c1d 2e2d 2c2d 2h2d 9c9d 2d3d 9d9e 3d3c+ 3b3c 9g9f")
+    assert middle == [Phase.OPENING] * 11 + [Phase.MIDDLEGAME] * 2
+
+
 def test_the_rules_judge_an_end_by_repetition() -> None:
     shuffle = ["2h3h", "8b7b", "3h2h", "7b8b"] * 3
     lost = Found(0.8, 10, (line(0.8),))

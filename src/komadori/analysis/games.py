@@ -42,9 +42,9 @@ class Phase(IntEnum):
     ENDGAME = 2
 
 
-#: Number of pieces in hand (without pawns) and promoted pieces from which a phase begins. A bishop
-#: exchange (two) belongs to the opening.
-_PHASE_BEGINS = {Phase.MIDDLEGAME: 3, Phase.ENDGAME: 6}
+#: Number of pieces out (in hand, without pawns, or promoted) from which the endgame begins.
+_ENDGAME_BEGINS = 6
+_BISHOPS = (PieceType.BISHOP, PieceType.HORSE)
 
 #: Value to the side to move of a position where the game ended by repetition.
 _REPEATED = {
@@ -151,14 +151,19 @@ class AnalysedGame:
 
     @cached_property
     def phases(self) -> list[Phase]:
-        """Return the phase of each move, by captured and promoted pieces; phases never go back."""
+        """Return the phase of each move, by captured and promoted pieces; phases never go back.
+
+        The middlegame begins when a piece other than a pawn or a bishop is out: a bishop exchange
+        belongs to the opening.
+        """
         phases = []
         phase = Phase.OPENING
         for board in self.boards[:-1]:
-            count = _pieces_out(board)
-            for later, least in _PHASE_BEGINS.items():
-                if later > phase and count >= least:
-                    phase = later
+            out = _pieces_out(board)
+            if len(out) >= _ENDGAME_BEGINS:
+                phase = Phase.ENDGAME
+            elif any(kind not in _BISHOPS for kind in out):
+                phase = max(phase, Phase.MIDDLEGAME)
             phases.append(phase)
         return phases
 
@@ -256,16 +261,17 @@ def _by_grade(losses: Sequence[float]) -> tuple[int, ...]:
     return tuple(sum(grade == wanted for grade in grades) for wanted in GRADES)
 
 
-def _pieces_out(board: Board) -> int:
-    """Count pieces in hand other than pawns, and promoted pieces on the board."""
-    held = sum(
-        board.hand(color, kind)
+def _pieces_out(board: Board) -> list[PieceType]:
+    """Pieces in hand other than pawns, and promoted pieces on the board."""
+    held = [
+        kind
         for color in COLORS
         for kind in HAND_TYPES
         if kind is not PieceType.PAWN
-    )
+        for _ in range(board.hand(color, kind))
+    ]
     pieces = (board.piece_at(square) for square in range(81))
-    return held + sum(piece is not None and piece.type.is_promoted for piece in pieces)
+    return held + [piece.type for piece in pieces if piece is not None and piece.type.is_promoted]
 
 
 def in_japanese(board: Board, pv: Sequence[str]) -> str:

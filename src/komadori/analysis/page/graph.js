@@ -2,7 +2,7 @@ import { h, s } from "./dom.js";
 
 // Black's win rate over the moves. `rates` holds null where nothing is known.
 
-const HEIGHT = 210, LEFT = 40, RIGHT = 10, TOP = 12, BOTTOM = 24;
+const HEIGHT = 210, LEFT = 40, RIGHT = 10, TOP = 12, BOTTOM = 24, ROW = 14;
 
 /**
  * The graph of a game: {element, show(ply)}. `onPly` is called with the ply clicked or dragged to.
@@ -30,13 +30,30 @@ export function createGraph(game, labels, onPly) {
     return found;
   }
 
+  // Beside its line, right of it if there is room, or above the names that are in the way.
+  function placeOf(at, label, named) {
+    const wide = [...label].reduce((sum, letter) => sum + (letter > "\u2e80" ? 11 : 6.5), 0);
+    for (let row = 0; ; row++) {
+      for (const left of [at + 4, at - 4 - wide]) {
+        const right = left + wide;
+        if (left < LEFT || right > width - RIGHT) continue;
+        if (named.some((one) => one.row === row && left < one.right + 4 && one.left - 4 < right)) continue;
+        named.push({ row, left, right });
+        return { row, left };
+      }
+      if (row > named.length) return { row, left: LEFT };
+    }
+  }
+
   function draw() {
     const view = s("svg", { class: "graph", viewBox: `0 0 ${width} ${HEIGHT}`, role: "slider", tabindex: 0, "aria-label": labels.title, "aria-valuemin": 0, "aria-valuemax": last });
     const middle = y(0.5), bottom = HEIGHT - BOTTOM;
+    const named = [];
     game.phases.forEach((phase, ply) => {
       if (ply && phase !== game.phases[ply - 1]) {
+        const label = labels.phases[phase], place = placeOf(x(ply), label, named);
         view.append(s("path", { class: "phase", d: `M${x(ply)} ${TOP}V${bottom}` }));
-        view.append(s("text", { class: "phase-name", x: x(ply) + 4, y: bottom - 5 }, labels.phases[phase]));
+        view.append(s("text", { class: "phase-name", x: place.left, y: bottom - 5 - place.row * ROW }, label));
       }
     });
     for (const part of [0, 25, 50, 75, 100]) {
