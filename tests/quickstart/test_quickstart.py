@@ -1,6 +1,7 @@
 """The whole quickstart on a tiny network: every output exists."""
 
 import json
+import shlex
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -9,9 +10,11 @@ import pytest
 
 pytest.importorskip("torch")
 
+import click
 from click.testing import CliRunner
 
 from komadori import arena, quickstart
+from komadori.cli._group import group
 from komadori.cli.quickstart import command
 from komadori.cli.report import command as report_command
 from komadori.nets import parse
@@ -153,3 +156,24 @@ def test_report_finds_the_run_inside(outcome: quickstart.Outcome) -> None:
     wrong = CliRunner().invoke(report_command, [str(outcome.folder), "--device", "foo"])
     assert wrong.exit_code == 2
     assert "foo" in wrong.output.splitlines()[-1]
+
+
+def test_the_next_commands_work_as_printed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the environment on the path, and with names that a shell would expand."""
+    program = tmp_path / "bin" / "komadori"
+    program.parent.mkdir()
+    program.touch(mode=0o755)
+    monkeypatch.setattr("sys.argv", [str(program), "quickstart"])
+    monkeypatch.setenv("PATH", "/nowhere")
+    lines = dict(quickstart.next_commands(Path("a run/model.onnx")))
+    for line in lines.values():
+        words = shlex.split(line)
+        assert words[0] == str(program)
+        command = group.get_command(click.Context(group), words[1])
+        assert command is not None
+    played = lines["Measure it against an engine"]
+    assert "'model:a run/model.onnx?nodes=200'" in played
+    assert "'alphabeta?depth=1'" in played
+    assert "--model 'a run/model.onnx'" in lines["Play against it in a GUI, or over USI"]
+    monkeypatch.setenv("PATH", str(program.parent))
+    assert quickstart.next_commands(Path("m"))[-1][1] == "komadori doctor"

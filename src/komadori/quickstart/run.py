@@ -7,7 +7,9 @@ from __future__ import annotations
 
 import json
 import platform
+import shlex
 import shutil
+import sys
 import time
 from dataclasses import asdict, dataclass, replace
 from importlib import resources
@@ -348,13 +350,30 @@ def _page(
 
 
 def next_commands(model: Path) -> list[tuple[str, str]]:
-    """Next steps with the model, as (purpose, command) pairs."""
+    """Next steps with the model, as (purpose, command) pairs; the commands work as they are, in
+    any shell."""
+    program = _program()
+    engine = "gnushogi" if shutil.which("gnushogi") else "alphabeta?depth=1"
+
+    def command(*words: str) -> str:
+        return shlex.join([program, *words])
+
     return [
-        ("Play against it in a GUI, or over USI", f"komadori usi --model {model}"),
-        ("Measure it against an engine", f"komadori match model:{model}?nodes=200 gnushogi:"),
-        (
-            "Train a larger network on games of your own",
-            "komadori train experiments/resnet5x64.toml --data games.hcpe3",
-        ),
-        ("See what else works on this machine", "komadori doctor"),
-    ]
+        ("Play against it in a GUI, or over USI", command("usi", "--model", str(model))),
+        ("Measure it against an engine",
+         command("match", f"model:{model}?nodes=200", engine, "--games", "20")),
+        ("Write the bundled games to a file: training data",
+         command("records", "sample", "games.hcpe3")),
+        ("Train a larger network, on these games or your own",
+         command("train", "resnet5x64", "--data", "games.hcpe3")),
+        ("See what else works on this machine", command("doctor")),
+    ]  # fmt: skip
+
+
+def _program() -> str:
+    """How to call komadori here: by its name if the path has it, else as it was called."""
+    called = Path(sys.argv[0])
+    if called.stem != "komadori" or not called.is_file():
+        return "komadori"
+    found = shutil.which("komadori")
+    return "komadori" if found and Path(found).samefile(called) else str(called)
