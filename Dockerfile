@@ -6,13 +6,15 @@ FROM python:3.11-slim-bookworm AS build
 RUN apt-get update && apt-get install -y --no-install-recommends g++ make && rm -rf /var/lib/apt/lists/*
 WORKDIR /src
 COPY . .
-RUN pip wheel --no-cache-dir --no-deps -w /wheels .
+RUN pip install --no-cache-dir "pip>=25.3" \
+    && pip wheel --no-cache-dir --no-deps --build-constraint constraints.txt -w /wheels .
 
 FROM python:3.11-slim-bookworm
-# torch without CUDA; the rest of the training extra comes with the package.
+# torch without CUDA, from its own index (its dependencies are on PyPI); the rest of the training extra
+# comes with the package.
 COPY --from=build /src/constraints.txt /wheels/
-RUN pip install --no-cache-dir -c /wheels/constraints.txt torch==2.13.0 \
-    --index-url https://download.pytorch.org/whl/cpu
+RUN pip install --no-cache-dir -c /wheels/constraints.txt torch==2.13.0+cpu \
+    --extra-index-url https://download.pytorch.org/whl/cpu
 COPY --from=build /wheels /wheels
 RUN pip install --no-cache-dir -c /wheels/constraints.txt "$(ls /wheels/komadori-*.whl)[train,web]" && rm -r /wheels \
     && useradd --create-home komadori && mkdir /data && chown komadori /data
