@@ -173,15 +173,19 @@ def test_the_command_with_an_engine(tmp_path, engine) -> None:
 @pytest.mark.parametrize(
     ("name", "arguments"),
     [
-        ("fairy-stockfish", ["--nodes", "200", "--multipv", "3", "--candidates", "0.5"]),
-        ("gpsusi", ["--go", "", "--option", "LimitDepth=4"]),
+        (
+            "fairy-stockfish",
+            ["--threads", "2", "--nodes", "200", "--multipv", "3", "--candidates", "0.5"],
+        ),
+        # It takes four seconds of CPU time to start.
+        ("gpsusi", ["--threads", "1", "--go", "", "--option", "LimitDepth=2"]),
     ],
 )
 def test_real_engines(tmp_path, name, arguments) -> None:
     if adapters.program(name) is None:
         pytest.skip(f"{name} isn't installed")
     folder = tmp_path / "games"
-    base = ["teacher", "-o", str(folder), "--engine", name, "--games", "2", "--threads", "2"]
+    base = ["teacher", "-o", str(folder), "--engine", name, "--games", "2"]
     result = CliRunner().invoke(command, [*base, "--max-plies", "40", *arguments])
     assert result.exit_code == 0, result.output
     samples = records.load_samples(segment_files(folder))

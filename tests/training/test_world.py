@@ -8,9 +8,11 @@ import sys
 import numpy as np
 import pytest
 import torch
+from click.testing import CliRunner
 from training_toys import ToyEncoder, make_samples
 
 from komadori import nets, training
+from komadori.cli._group import group
 from komadori.training import Loader, Part
 from komadori.training.guard import NanGuard
 from komadori.training.loss import Losses, Size
@@ -46,16 +48,24 @@ def command(folder, games, name, *, processes, resume=False, steps=0):
     config = folder / f"{name}.toml"
     threads, replicas = (2, 2) if processes == 1 else (1, 1)
     config.write_text(TOML.format(threads=threads, replicas=replicas))
+    words = ["train", str(config), "--data", str(games), "-o", str(folder / name)]
+    words += ["--resume"] if resume else []
+    words += ["--set", f"loop.max_steps={steps}"] if steps else []
+    if processes == 1:
+        threads = torch.get_num_threads()
+        try:
+            result = CliRunner().invoke(group, words)
+        finally:
+            torch.set_num_threads(threads)
+        assert result.exit_code == 0, result.output
+        return result.output
     launch = ["-m", "torch.distributed.run", "--standalone", "--nproc-per-node", str(processes)]
     done = subprocess.run(
-        [sys.executable, *(launch if processes > 1 else []), "-m", "komadori", "train"]
-        + [str(config), "--data", str(games), "-o", str(folder / name)]
-        + (["--resume"] if resume else [])
-        + (["--set", f"loop.max_steps={steps}"] if steps else []),
+        [sys.executable, *launch, "-m", "komadori", *words],
         capture_output=True,
         text=True,
         timeout=300,
-        env={**os.environ, "OMP_NUM_THREADS": "2" if processes == 1 else "1"},
+        env={**os.environ, "OMP_NUM_THREADS": "1"},
     )
     assert done.returncode == 0, done.stdout + done.stderr
     return done.stdout

@@ -23,7 +23,7 @@ QUICK = {
     "sjaakii": GoCommand(movetime_ms=50),
     "fairy-stockfish": GoCommand(movetime_ms=50),
 }
-OPTIONS = {"gpsusi": {"LimitDepth": "4"}}
+OPTIONS = {"gpsusi": {"LimitDepth": "2"}}
 MOVES = ["7g7f", "3c3d", "8h2b+", "3a2b", "B*4e", "5c5d"]
 
 
