@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
 import threading
 import time
+import weakref
 from collections.abc import Sequence
 from typing import Any
 
@@ -721,3 +723,16 @@ def test_a_ponder_that_missed_frees_nothing() -> None:
 )
 def test_a_batch_is_a_small_part_of_the_search(visits: int, expected: float, rows: int) -> None:
     assert batch_rows(PuctOptions(), visits, expected) == rows
+
+
+def test_a_searcher_is_freed_without_a_garbage_collection() -> None:
+    """Trees and buffers are big, and collections of the oldest generation are rare."""
+    used = searcher()
+    used.search(Limits(nodes=20))
+    alive = weakref.ref(used)
+    gc.disable()
+    try:
+        del used
+        assert alive() is None
+    finally:
+        gc.enable()

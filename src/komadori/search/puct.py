@@ -148,6 +148,7 @@ class PuctSearcher:
             # The thread must have ended before the interpreter exits.
             self._mate.stop()
             self._mate.wait()
+            run.end()
             # Not cleared at the start: ponderhit may arrive before this thread gets there.
             self._ponderhit = None
 
@@ -260,6 +261,12 @@ class _Run:
                 raise
             if not isinstance(met, Depth) or met.holds(self.progress):
                 return
+
+    def end(self) -> None:
+        """Let go of the conditions, which refer to this run: nothing else frees the searcher's tree
+        and buffers before the next full garbage collection.
+        """
+        self._conditions.forget()
 
     def _loop(self) -> Condition | None:
         """Run until a condition is met and return it; None if nothing is left to search."""

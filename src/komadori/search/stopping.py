@@ -253,6 +253,10 @@ class Conditions:
                 return condition
         return None
 
+    def forget(self) -> None:
+        """Drop the conditions; the hints stay."""
+        self._checks = []
+
 
 def conditions_of(
     limits: Limits,
