@@ -35,6 +35,10 @@ from komadori.search.measure import POSITIONS
 
 WEB = Path(__file__).parent.parent / "web"
 
+#: Positions after which caches are full, and what the server may grow by from there on: the
+#: allocator's noise, one page of memory per position.
+WARM_POSITIONS, LIMIT_KB = 300, 4.0
+
 #: Measurements of each side of a comparison, taken in turns.
 TURNS = 3
 
@@ -307,11 +311,14 @@ async def measure_memory(model: str, positions: int) -> None:
                     done += 1
             await asyncio.sleep(1.5)  # memory of closed pages is freed after a second
             marks.append(server.rss_mb())
-        early = marks[len(marks) // 4]
+        warm = min(WARM_POSITIONS // 50, len(marks) - 2)
+        settled = marks[warm - 1 :]
+        growth = 1024 / 50 * statistics.linear_regression(range(len(settled)), settled).slope
         print(
-            f"{done} positions: {marks[0]:.0f} MB after 50, {early:.0f} MB after "
-            f"{50 * (len(marks) // 4 + 1)}, {marks[-1]:.0f} MB at the end "
-            f"({1024 * (marks[-1] - early) / (0.75 * done):+.1f} kB per position)"
+            f"{done} positions: server {marks[0]:.0f} MB after 50, {settled[0]:.0f} MB after "
+            f"{50 * warm}, {settled[-1]:.0f} MB at the end; after the first {50 * warm} "
+            f"{growth:+.1f} kB per position (limit {LIMIT_KB:g}): "
+            f"{'holds' if growth <= LIMIT_KB else 'GROWS'}"
         )
     finally:
         server.close()

@@ -10,7 +10,9 @@ import { App } from './app';
 import { listenForKeys } from './keys';
 import { keepSettings } from './settings';
 import { connection } from './socket';
+import { releaseReplaced } from './ui/release';
 
+releaseReplaced();
 keepSettings();
 listenForKeys();
 connection.connect();

@@ -1,7 +1,7 @@
 // How fast and how steady the page is, measured in headless Chromium against a running server:
 // node tools/measure.mjs http://127.0.0.1:8624
-// First paint; updates a second and long tasks during ten seconds of analysis; memory over 1,000
-// positions visited while the search runs.
+// First paint; updates per second and long tasks during ten seconds of analysis; the heap while the
+// search follows through 1,300 positions.
 import { chromium } from 'playwright-core';
 
 const [base] = process.argv.slice(2);
@@ -77,18 +77,33 @@ await page.evaluate(text => {
   document.body.dispatchEvent(new ClipboardEvent('paste', { clipboardData: data, bubbles: true }));
 }, `position startpos moves ${moves}`);
 await page.waitForTimeout(800);
+const MARK = 100;
+const WARM = 300;
+const LIMIT_KB = 1;
 const seen = [];
-for (let walk = 0; walk <= 5; walk++) {
-  const walkOnce = async () => {
-    for (let i = 0; i < 200; i++) {
-      await page.keyboard.press(walk % 2 ? 'ArrowLeft' : 'ArrowRight');
+for (let visited = 0; visited < WARM + 1_000; visited += MARK) {
+  const walk = async () => {
+    for (let i = visited; i < visited + MARK; i++) {
+      await page.keyboard.press(Math.floor(i / 200) % 2 ? 'ArrowLeft' : 'ArrowRight');
       await page.waitForTimeout(25);
     }
   };
-  await (walk === 5 ? traced(walkOnce) : walkOnce());
-  const now = await heap();
-  seen.push(now);
-  console.log(`${200 * (walk + 1)} positions visited: ${now.mb.toFixed(1)} MB of heap, ${now.nodes} nodes, ${now.listeners} listeners`);
+  await (visited === WARM ? traced(walk) : walk());
+  seen.push({ visited: visited + MARK, ...(await heap()) });
 }
-console.log(`growth over the last 1,000 positions: ${(seen[5].mb - seen[0].mb).toFixed(1)} MB, ${seen[5].nodes - seen[0].nodes} nodes`);
+for (const { visited, mb, nodes, listeners } of seen.filter(s => s.visited % 200 === 100))
+  console.log(`${visited} positions visited: ${mb.toFixed(1)} MB of heap, ${nodes} nodes, ${listeners} listeners`);
+
+/** The slope of the line through points, by least squares. */
+function slope(points) {
+  const mean = axis => points.reduce((sum, p) => sum + p[axis], 0) / points.length;
+  const [x, y] = [mean(0), mean(1)];
+  return points.reduce((sum, p) => sum + (p[0] - x) * (p[1] - y), 0) / points.reduce((sum, p) => sum + (p[0] - x) ** 2, 0);
+}
+const settled = seen.filter(s => s.visited >= WARM);
+const growth = slope(settled.map(s => [s.visited, 1024 * s.mb]));
+console.log(
+  `heap of the page after the first ${WARM} positions: ${growth >= 0 ? '+' : ''}${growth.toFixed(2)} kB per position ` +
+    `(limit ${LIMIT_KB}): ${growth <= LIMIT_KB ? 'holds' : 'GROWS'}; ${settled.at(-1).nodes - settled[0].nodes} DOM nodes more`,
+);
 await browser.close();

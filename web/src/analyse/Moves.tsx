@@ -7,10 +7,9 @@ import { blackWinRate, type Node } from '../shogi/tree';
 import { memo } from '../ui/memo';
 import { Button, Menu } from '../ui/parts';
 import { back, changed, forward, game, go, isBlind, node, orientation, promote, remove, scored, toEnd, toStart, version } from './state';
-import { nodeText } from './words';
+import { endingText, nodeText } from './words';
 
 interface MoveProps {
-  id: number;
   ply: number;
   text: string;
   isCurrent: boolean;
@@ -22,15 +21,15 @@ interface MoveProps {
   onGo: () => void;
 }
 
-const sameMove = (p: MoveProps) => [p.id, p.ply, p.text, p.isCurrent, p.rate, p.grade, p.time, p.comment].join('|');
-const drawn = new Map<number, { key: string; props: MoveProps }>();
+const sameMove = (p: MoveProps) => [p.ply, p.text, p.isCurrent, p.rate, p.grade, p.time, p.comment].join('|');
+const drawn = new WeakMap<Node, { key: string; props: MoveProps }>();
 
 /** Keeps the identity of unchanged properties. */
-function steady(props: MoveProps): MoveProps {
+function steady(at: Node, props: MoveProps): MoveProps {
   const key = sameMove(props);
-  const known = drawn.get(props.id);
+  const known = drawn.get(at);
   if (known?.key === key) return known.props;
-  drawn.set(props.id, { key, props });
+  drawn.set(at, { key, props });
   return props;
 }
 
@@ -63,8 +62,7 @@ const Move = memo(function Move({ move }: { move: MoveProps }) {
 function moveProps(at: Node): MoveProps {
   const rate = isBlind.value ? undefined : blackWinRate(at);
   const loss = isBlind.value ? undefined : lossOf(at);
-  return steady({
-    id: at.id,
+  return steady(at, {
     ply: at.ply,
     text: nodeText(at),
     isCurrent: at === node.value,
@@ -126,7 +124,7 @@ export function MoveList() {
         </div>,
       );
   }
-  if (game.value.ending) rows.push(<p key="end" class="ending">{game.value.ending}</p>);
+  if (game.value.ending) rows.push(<p key="end" class="ending">{endingText(game.value.ending)}</p>);
   return (
     <div class="move-list" role="region" aria-label={t('moves')} tabIndex={-1}>
       {rows}

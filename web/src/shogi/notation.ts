@@ -40,7 +40,7 @@ export function lastSquare(usi: string | undefined): number | undefined {
 }
 
 const lines = new Map<string, LineMove[]>();
-const MOST_LINES = 2_000;
+const MOST_LINES = 200;
 
 /** A line of moves in words, cut at the first that isn't legal. Remembered, so that updates of a
  * search several times a second cost nothing where lines stay the same. */
@@ -59,7 +59,7 @@ export function lineOf(sfen: string, usis: readonly string[], style: Notation, l
     last = move.to;
     found.push({ usi, text, sfen: makeSfen(pos) });
   }
-  if (lines.size >= MOST_LINES) lines.clear();
+  if (lines.size >= MOST_LINES) lines.delete(lines.keys().next().value!);
   lines.set(key, found);
   return found;
 }
