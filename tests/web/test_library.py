@@ -143,3 +143,28 @@ def test_a_killed_process_loses_no_move(tmp_path: Path) -> None:
     assert total == 1
     assert games[0].plies >= told
     library.close()
+
+
+BEGINNER = """
+import sys
+from pathlib import Path
+from komadori.web.library import Entry, Library
+sys.stdin.readline()
+library = Library(Path(sys.argv[1]))
+for ply in range(20):
+    library.add(Entry("startpos", ["7g7f"]))
+library.close()
+"""
+
+
+def test_servers_that_begin_at_once_share_a_library(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", BEGINNER, str(tmp_path)]
+    servers = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(3)]
+    for one in servers:
+        assert one.stdin is not None
+        one.stdin.write(b"\n")
+        one.stdin.flush()
+    assert [one.wait(60) for one in servers] == [0, 0, 0]
+    library = Library(tmp_path)
+    assert library.search()[1] == 60
+    library.close()

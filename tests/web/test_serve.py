@@ -7,6 +7,7 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
 import sys
 import time
@@ -22,6 +23,7 @@ pytest.importorskip("uvicorn")
 from websockets.sync.client import ClientConnection, connect
 
 from komadori.rules import Board
+from komadori.web.connections import HEADERS_S, MOST_PER_ADDRESS, most_connections
 
 
 def long_game(plies: int = 80) -> str:
@@ -150,3 +152,42 @@ def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert "nothing.onnx" in done.stderr
+
+
+def silent(host: str, from_address: str = "127.0.0.1") -> socket.socket:
+    """A connection that begins a request and never ends it."""
+    address, port = host.split(":")
+    made = socket.create_connection((address, int(port)), 20, (from_address, 0))
+    made.sendall(b"GET / HTTP/1.1\r\nHost: ")
+    return made
+
+
+def is_closed(connection: socket.socket, timeout_s: float) -> bool:
+    connection.settimeout(timeout_s)
+    try:
+        return connection.recv(1) == b""
+    except ConnectionError:
+        return True
+    except TimeoutError:
+        return False
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="127.0.0.2 is an address on Linux alone")
+def test_silent_connections_lock_nobody_out(tmp_path: Path) -> None:
+    with running(tmp_path) as server:
+        most = min(MOST_PER_ADDRESS, most_connections() - 8)
+        made = [silent(server.host) for _ in range(most + 10)]
+        try:
+            assert is_closed(made[-1], 5)
+            other = silent(server.host, "127.0.0.2")
+            other.sendall(f"{server.host}\r\n\r\n".encode())
+            assert other.recv(15) == b"HTTP/1.1 200 OK"
+            other.close()
+            assert is_closed(made[0], HEADERS_S + 5)
+        finally:
+            for one in made:
+                one.close()
+        page = server.page()
+        send(page, id=1, type="ping")
+        until(page, "ok")

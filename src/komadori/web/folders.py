@@ -80,34 +80,49 @@ class Folders:
                     entries = sorted(os.scandir(folder), key=lambda e: e.name)
                 except OSError:
                     continue
-                files = {e.name for e in entries if e.is_file()}
+                files = {e.name for e in entries if _is_file(e)}
                 _classify(found, folder, name or folder.name, files)
-                if "index.md" in files and any(e.name == "data" and e.is_dir() for e in entries):
-                    _take_pages(found, folder, name or folder.name, files)
+                own = {e.name for e in entries if e.name in files and not e.is_symlink()}
+                if "index.md" in own and any(
+                    e.name == "data" and e.is_dir(follow_symlinks=False) for e in entries
+                ):
+                    _take_pages(found, folder, name or folder.name, own)
                 prefix = f"{name}/" if name else ""
                 for entry in entries:
                     if entry.name.startswith(".") or entry.name in _SKIPPED:
                         continue
-                    if entry.name.endswith(".onnx") and entry.is_file():
+                    if entry.name.endswith(".onnx") and entry.name in files:
                         found.model_files[prefix + entry.name] = Path(entry.path)
-                    if entry.name.endswith(LADDER_SUFFIXES) and _is_database(entry):
+                    if (
+                        entry.name.endswith(LADDER_SUFFIXES)
+                        and entry.name in files
+                        and _is_database(entry)
+                    ):
                         found.ladders[prefix + entry.name] = Path(entry.path)
                     if depth < DEPTH and entry.is_dir(follow_symlinks=False):
                         stack.append((Path(entry.path), prefix + entry.name, depth + 1))
         return found
 
 
+def _is_file(entry: os.DirEntry[str]) -> bool:
+    """Return whether an entry is a file or a link to one; links in circles aren't."""
+    try:
+        return entry.is_file()
+    except OSError:
+        return False
+
+
 def _is_database(entry: os.DirEntry[str]) -> bool:
     """Return whether a file is an SQLite file, by its first bytes."""
     try:
         with Path(entry.path).open("rb") as file:
-            return entry.is_file() and file.read(16) == b"SQLite format 3\0"
+            return file.read(16) == b"SQLite format 3\0"
     except OSError:
         return False
 
 
 def _take_pages(found: Scan, folder: Path, name: str, files: set[str]) -> None:
-    """A laboratory report: pages and images."""
+    """A laboratory report: pages and images, which are sent whole and so may not be links."""
     for file in sorted(files):
         stem, _, suffix = file.rpartition(".")
         if suffix == "md":

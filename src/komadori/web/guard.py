@@ -6,6 +6,7 @@ Host) and, on the LAN, clients without the token.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -19,6 +20,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 #: Maximum bytes of a request's body, including uploads.
 MOST_BYTES = 8 << 20
+#: Seconds to wait for more of a body.
+BODY_S = 20.0
 COOKIE = "komadori_token"
 
 _CSP = (
@@ -45,6 +48,13 @@ class Access:
     @classmethod
     def on_lan(cls, addresses: Iterable[str], token: str) -> Access:
         return cls(_LOCAL | frozenset(addresses), token)
+
+
+class TooSlowError(HTTPException):
+    """The body of a request doesn't arrive."""
+
+    def __init__(self) -> None:
+        super().__init__(408, f"no data for {BODY_S:.0f} s")
 
 
 class TooLargeError(HTTPException):
@@ -110,11 +120,15 @@ class Guard:
 
     async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
         got = 0
-        has_begun = False
+        has_begun = has_all = False
 
         async def counted() -> Message:
-            nonlocal got
-            message = await receive()
+            nonlocal got, has_all
+            try:
+                message = await asyncio.wait_for(receive(), None if has_all else BODY_S)
+            except TimeoutError:
+                raise TooSlowError from None
+            has_all = not message.get("more_body", False)
             got += len(message.get("body", b""))
             if got > MOST_BYTES:
                 raise TooLargeError
@@ -137,9 +151,10 @@ class Guard:
             return
         try:
             await self._app(scope, counted, secured)
-        except TooLargeError:
+        except (TooLargeError, TooSlowError) as error:
             if not has_begun:
-                await too_large(scope, receive, secured)
+                answer = PlainTextResponse(error.detail, error.status_code)
+                await answer(scope, receive, secured)
 
 
 def _name(host: str) -> str:

@@ -142,12 +142,12 @@ class Library:
         )
         self._database.row_factory = sqlite3.Row
         with self._lock:
+            self._database.execute("PRAGMA busy_timeout=5000")
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=FULL")
             self._database.execute("PRAGMA foreign_keys=ON")
-            self._database.execute("PRAGMA busy_timeout=5000")
-            if not self._database.execute("PRAGMA user_version").fetchone()[0]:
-                with self._writing():
+            with self._writing():  # another server may begin at the same time
+                if not self._database.execute("PRAGMA user_version").fetchone()[0]:
                     for statement in _CREATE.split(";\n"):
                         self._database.execute(statement)
                     self._database.execute(f"PRAGMA user_version={SCHEMA}")

@@ -19,11 +19,14 @@ from types import FrameType
 import uvicorn
 
 from komadori.web.app import make_app
+from komadori.web.connections import Connection
 from komadori.web.guard import Access
 from komadori.web.session import MOST_MESSAGE_BYTES, Hub
 
 #: Ports to try if none is given.
 PORTS = range(8624, 8634)
+#: Connections that wait, and that asyncio accepts before it looks at any of them.
+BACKLOG = 32
 #: Maximum shutdown time after Ctrl-C.
 PATIENCE_S = 0.9
 
@@ -101,6 +104,8 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
         make_app(hub, address.access),
         log_level="warning",
         access_log=False,
+        http=Connection,
+        backlog=BACKLOG,
         ws="websockets-sansio",
         ws_max_size=MOST_MESSAGE_BYTES,
         ws_ping_interval=20.0,
