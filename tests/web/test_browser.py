@@ -218,6 +218,18 @@ def words_of_data(site: Process) -> set[str]:
     return set(re.findall("[A-Za-z]{3,}", text))
 
 
+def test_a_mate_is_searched_for(visit: Open) -> None:
+    page = visit("analyse", language="ja")
+    paste(page, "4k4/9/4P4/9/9/9/9/9/4K4 b R2S 1")
+    expect(page.locator("main")).to_contain_text("開始局面")
+    page.keyboard.press("t")
+    expect(page.locator(".mate-box")).to_contain_text("3手の詰みがあります")
+    expect(page.locator(".mate-box .line-moves button")).to_have_count(3)
+    picture(page, "mate-ja")
+    page.locator(".mate-box .line-moves button").first.click()
+    expect(page.locator(".mate-box")).to_have_count(0)
+
+
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_position_is_analysed_live(visit: Open, language: str) -> None:
     page = visit("analyse", language=language)
@@ -303,6 +315,9 @@ def test_the_phone_plays(visit: Open) -> None:
     page = visit("play", "phone", "ja", "dark")
     page.locator(".new-game .primary").click()
     expect(page.locator(".seat").first).to_be_visible()
+    buttons = page.locator(".play .toolbar .button")
+    expect(buttons).to_have_count(4)
+    assert len({button.bounding_box()["y"] for button in buttons.all()}) == 1  # type: ignore[index]
     page.wait_for_timeout(500)
     picture(page, "play-phone-ja-dark")
 
@@ -313,6 +328,13 @@ def test_phone_analysis(visit: Open) -> None:
     page.get_by_role("switch").first.click()
     expect(page.locator(".line-rate").first).to_be_visible()
     page.wait_for_timeout(3_000 if PICTURES else 200)
+    numbers = page.locator(".numbers > span")
+    expect(numbers.first).to_be_visible()
+    for width in (390, 320):  # how much was searched fits into one line
+        page.set_viewport_size({"width": width, "height": 844})
+        assert page.locator(".numbers").evaluate("e => e.scrollWidth <= e.clientWidth")
+        assert len({one.bounding_box()["y"] for one in numbers.all()}) == 1  # type: ignore[index]
+    page.set_viewport_size({"width": 390, "height": 844})
     picture(page, "analyse-phone-ja")
 
 
@@ -322,6 +344,10 @@ def test_the_library_finds_what_was_played(visit: Open, site: Process) -> None:
     if games:
         expect(page.locator("main")).to_contain_text(games[0]["black"] or games[0]["white"])
     picture(page, "library")
+    page = visit("library", "phone", "ja")
+    if games:
+        expect(page.locator(".table.library tbody tr").first).to_be_visible()
+    picture(page, "library-phone-ja")
 
 
 def test_trainings_and_matches_are_shown(visit: Open) -> None:

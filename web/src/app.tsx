@@ -9,12 +9,12 @@ import { followPosition } from './analyse/state';
 import { t, type Key } from './i18n';
 import { isHelpOpen, KeyHelp } from './keys';
 import { href, screen, SCREENS, type Screen } from './router';
-import { arrows, language, notationChoice, pieceSet, theme, type Language, type PieceSet, type Theme } from './settings';
+import { arrows, isSounding, language, notationChoice, pieceSet, theme, type Language, type PieceSet, type Theme } from './settings';
 import { connection } from './socket';
 import { EngineChoice } from './ui/EngineChoice';
 import { isPrinting } from './ui/media';
 import { Notices } from './ui/notices';
-import { Button, Choice, Dialog, Segments } from './ui/parts';
+import { Button, Choice, Dialog, Segments, Switch } from './ui/parts';
 import type { Notation } from './shogi/notation';
 
 const isSettingsOpen = signal(false);
@@ -59,6 +59,7 @@ function SettingsDialog() {
         />
         <Choice label={t('arrows')} value={arrows.value} options={[0, 1, 2, 3].map(n => [n, n ? String(n) : t('off')] as const)} onChange={n => (arrows.value = n)} />
         <EngineChoice />
+        <Switch label={t('sound')} checked={isSounding.value} onChange={on => (isSounding.value = on)} />
       </div>
       <p class="credits">{t('credits')}</p>
     </Dialog>

@@ -1,6 +1,7 @@
 // Keyboard shortcuts: lishogi's, and those of ShogiHome that browsers don't use.
 import { signal } from '@preact/signals';
 import { copyText, recordText, saveRecord } from './analyse/save';
+import { toggleMate } from './analyse/mate';
 import * as analysis from './analyse/state';
 import { dialog } from './analyse/Analyse';
 import { t, type Key } from './i18n';
@@ -41,6 +42,7 @@ const ANALYSIS: readonly Binding[] = [
     },
   },
   { keys: ['x'], text: 'threats', run: () => (showThreats.value = !showThreats.value) },
+  { keys: ['t'], text: 'mate', run: toggleMate },
   { keys: ['a'], text: 'key.arrows', run: () => (arrows.value = arrows.value ? 0 : 3) },
   { keys: ['z'], text: 'key.blind', run: () => (analysis.isBlind.value = !analysis.isBlind.value) },
   { keys: ['v'], text: 'key.evalBar', run: () => (showEvalBar.value = !showEvalBar.value) },

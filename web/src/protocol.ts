@@ -61,6 +61,14 @@ export interface AskHint {
   nodes?: number | null;
 }
 
+export interface AskMate {
+  id: number;
+  type: 'mate';
+  position: string;
+  after_pass?: boolean;
+  nodes?: number;
+}
+
 export interface AskNetwork {
   id: number;
   type: 'network';
@@ -386,6 +394,18 @@ export interface MatchInfo {
   updated: number;
 }
 
+export interface MateFound {
+  type: 'mate';
+  id: number;
+  position: string;
+  after_pass: boolean;
+  status: 'mate' | 'none' | 'unknown' | 'not_possible';
+  moves: string[];
+  nodes: number;
+  time_ms: number;
+  is_shortest: boolean;
+}
+
 export interface Mistake {
   game: number;
   ply: number;
@@ -557,7 +577,7 @@ export interface StartGame {
 export interface Stop {
   id: number;
   type: 'stop';
-  what?: 'analysis' | 'threats' | 'all';
+  what?: 'analysis' | 'threats' | 'mate' | 'all';
 }
 
 export interface StopStudy {
@@ -722,6 +742,7 @@ export interface Welcome {
 export type ClientMessage =
   | Analyse
   | Threats
+  | AskMate
   | Stop
   | TreeWalk
   | AskNetwork
@@ -746,6 +767,7 @@ export type ServerMessage =
   | Error
   | Analysis
   | ThreatsFound
+  | MateFound
   | TreeNode
   | NetworkAnswer
   | Planes

@@ -41,6 +41,8 @@ export const notationChoice = setting<Notation | 'auto'>('notation', 'auto', amo
 export const arrows = setting('arrows', 3, among(0, 1, 2, 3));
 export const multipv = setting('multipv', 3, v => Number.isInteger(v) && (v as number) >= 1 && (v as number) <= 10);
 export const showThreats = setting('threats', false);
+/** Whether pieces and clocks are heard. */
+export const isSounding = setting('sound', true);
 export const showEvalBar = setting('evalBar', true);
 export const modelId = setting('model', '');
 /** What searches on the analysis screen; empty: what the server says. */

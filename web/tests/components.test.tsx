@@ -51,6 +51,23 @@ const found = (position: string): Partial<Analysis> => ({
 });
 
 describe('analysis', () => {
+  test('a mate is searched for, then the threat of one; another position takes both away', async () => {
+    const place = await mount(Lines);
+    const result = { type: 'mate', position: 'startpos', nodes: 40, time_ms: 1, is_shortest: true };
+    await click(button(place, 'Mate search'));
+    expect(sent.at(-1)).toMatchObject({ type: 'mate', position: 'startpos' });
+    await answer('mate', { ...result, after_pass: false, status: 'none', moves: [] });
+    await vi.waitFor(() => expect(sent.at(-1)).toMatchObject({ type: 'mate', after_pass: true }));
+    expect(place.textContent).toContain('has no mate by checks');
+    await answer('mate', { ...result, after_pass: true, status: 'mate', moves: ['3c3d'] });
+    await vi.waitFor(() => expect(place.textContent).toContain('threatens mate in 1 (tsumero)'));
+    expect(place.querySelector('.mate-box .line')!.textContent).toContain('P-3d');
+    const game = new GameTree();
+    game.addLine(game.root, ['7g7f']);
+    await act(() => openGames([game]));
+    expect(place.querySelector('.mate-box')).toBeNull();
+  });
+
   test('a search is asked for, its line shown, previewed and played up to the move clicked', async () => {
     const end = followPosition();
     const place = await mount(Lines);

@@ -76,11 +76,24 @@ class Threats(Request):
     model: ModelId | None = None
 
 
+class AskMate(Request):
+    """Search for a mate by checks: by the side to move or, after a pass, by its opponent. Runs
+    beside the analysis, one after another. Answered by `mate`.
+    """
+
+    type: Literal["mate"]
+    position: PositionText
+    after_pass: bool = False
+    nodes: Annotated[int, Field(ge=1, le=100_000_000)] = 3_000_000
+
+
 class Stop(Request):
-    """Stop the page's search (`analysis`), its threats, or both (`all`). Answered by `ok`."""
+    """Stop the page's search (`analysis`), its threats, its mate searches, or everything (`all`).
+    Answered by `ok`.
+    """
 
     type: Literal["stop"]
-    what: Literal["analysis", "threats", "all"] = "analysis"
+    what: Literal["analysis", "threats", "mate", "all"] = "analysis"
 
 
 class TreeWalk(Request):
@@ -258,6 +271,7 @@ class Ping(Request):
 ClientMessage = Annotated[
     Analyse
     | Threats
+    | AskMate
     | Stop
     | TreeWalk
     | AskNetwork
@@ -378,6 +392,24 @@ class ThreatsFound(Shape):
     reason: Literal["", "check", "over"]
     """Why there are no lines: the side to move is in check and can't pass, or the game is over."""
     lines: list[Line]
+
+
+class MateFound(Shape):
+    """The result of a mate search."""
+
+    type: Literal["mate"] = "mate"
+    id: int
+    position: str
+    after_pass: bool
+    status: Literal["mate", "none", "unknown", "not_possible"]
+    """`none`: proven that there is no mate; `unknown`: ended by `nodes` or `stop`; `not_possible`:
+    no pass, in check or after the end of the game."""
+    moves: list[str]
+    """Up to mate, with the longest defences found."""
+    nodes: int
+    time_ms: int
+    is_shortest: bool
+    """Whether no shorter mate exists."""
 
 
 class TreeNode(Shape):
@@ -550,6 +582,7 @@ ServerMessage = Annotated[
     | Error
     | Analysis
     | ThreatsFound
+    | MateFound
     | TreeNode
     | NetworkAnswer
     | Planes

@@ -27,6 +27,7 @@ from komadori.web.ladders import Ladders
 from komadori.web.library import Library
 from komadori.web.live import Analysis
 from komadori.web.loops import Loops
+from komadori.web.mates import Mates
 from komadori.web.models import Models
 from komadori.web.network import Network
 from komadori.web.opponents import Opponents
@@ -98,6 +99,7 @@ class Session:
         self.left_at: float | None = None
         self._watches: dict[int, asyncio.Task[None]] = {}
         self.analysis = Analysis(hub.models, hub.pool, hub.background, hub.crowd, self.send)
+        self.mates = Mates(hub.background)
 
     def send(self, message: Shape, key: str | None = None) -> None:
         self._outbox.put(message, key)
@@ -188,6 +190,7 @@ class Session:
         if self._socket is not None and self._socket.client_state == WebSocketState.CONNECTED:
             with contextlib.suppress(RuntimeError):
                 await self._socket.close(1001)
+        self.mates.stop()
         await self.analysis.close()
 
     # -- the requests
@@ -198,10 +201,15 @@ class Session:
     async def _threats(self, request: protocol.Threats) -> None:
         self.send(await self.analysis.threats(request))
 
+    async def _mate(self, request: protocol.AskMate) -> None:
+        self.send(await self.mates.search(request))
+
     async def _stop(self, request: protocol.Stop) -> None:
-        if request.what != "analysis":
+        if request.what in ("threats", "all"):
             self.analysis.stop_short()
-        if request.what != "threats":
+        if request.what in ("mate", "all"):
+            self.mates.stop()
+        if request.what in ("analysis", "all"):
             await self.analysis.stop()
         self._ok(request)
 
@@ -320,6 +328,7 @@ class Session:
     _handlers: ClassVar[dict[type, Callable[[Session, Any], Awaitable[None]]]] = {
         protocol.Analyse: _analyse,
         protocol.Threats: _threats,
+        protocol.AskMate: _mate,
         protocol.Stop: _stop,
         protocol.TreeWalk: _tree,
         protocol.AskNetwork: _network,

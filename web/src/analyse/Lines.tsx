@@ -1,9 +1,9 @@
 // The lines of the search: hover shows the position after a move, a click plays up to it.
-import { useState } from 'preact/hooks';
+import { useCallback, useState } from 'preact/hooks';
 import { MiniBoard } from '../board/MiniBoard';
 import { count, duration, percent, t, word } from '../i18n';
 import { chosenModel } from '../models';
-import type { Line } from '../protocol';
+import type { Line, MateFound } from '../protocol';
 import { searchEngine } from '../engines';
 import { arrows, multipv, notation, showThreats } from '../settings';
 import { lineOf, type LineMove } from '../shogi/notation';
@@ -12,8 +12,9 @@ import { connection } from '../socket';
 import { memo } from '../ui/memo';
 import { EngineChoice } from '../ui/EngineChoice';
 import { Button, Choice, Icon } from '../ui/parts';
+import { mateSearch, toggleMate } from './mate';
 import { isBlind, isSearching, node, orientation, playLine, preview, searched, shownLines, threats } from './state';
-import { scoreText } from './words';
+import { mateText, scoreText } from './words';
 
 const MOST_MOVES = 30;
 
@@ -127,6 +128,7 @@ export function Lines() {
   const problem = !isAlphaBeta && noNetwork;
   const end = isAlphaBeta ? 'depth' : 'visits';
   const style = notation();
+  const onPlay = useCallback((usis: string[]) => playLine(at, usis), [at]);
   const threatened = showThreats.value ? threats.value : undefined;
   const black = best && (turnOf(at.sfen) === 'sente' ? best.win_rate : 1 - best.win_rate);
   return (
@@ -156,6 +158,7 @@ export function Lines() {
           )}
         </span>
         <Button icon="threat" label={t('threats')} keys="x" pressed={showThreats.value} onClick={() => (showThreats.value = !showThreats.value)} />
+        <Button icon="mate" label={t('mate')} keys="t" pressed={!!mateSearch.value} onClick={toggleMate} />
         <Button icon="gear" label={t('search.settings')} pressed={isSet} onClick={() => setOpen(!isSet)} />
       </header>
       {isSet && (
@@ -169,7 +172,7 @@ export function Lines() {
       {!isBlind.value && (
         <ol class="line-list">
           {lines.map(line => (
-            <Row key={line.multipv} line={line} end={end} sfen={at.sfen} lastUsi={at.usi} notationName={style} onPlay={usis => playLine(at, usis)} />
+            <Row key={line.multipv} line={line} end={end} sfen={at.sfen} lastUsi={at.usi} notationName={style} onPlay={onPlay} />
           ))}
           {!lines.length && isSearching.value && !found?.outcome && <li class="line waiting">{t('search.begins')}</li>}
           {!lines.length && !isSearching.value && !problem && <li class="line waiting">{t('search.hint')}</li>}
@@ -189,8 +192,39 @@ export function Lines() {
           )}
         </div>
       )}
+      <MateBox />
       <Preview />
     </section>
+  );
+}
+
+/** The line of a mate, like those of the search. */
+function mateLine(found: MateFound): Line {
+  return { multipv: 1, win_rate: 1, score_cp: null, mate_plies: found.moves.length, visits: found.nodes, depth: found.moves.length, pv: found.moves };
+}
+
+function MateBox() {
+  const search = mateSearch.value;
+  if (!search || isBlind.value) return null;
+  const { at, own, threat, isRunning } = search;
+  const style = notation();
+  return (
+    <div class="threat-box mate-box" aria-live="polite">
+      <h3>{t('mate')}</h3>
+      {own && <p>{mateText('own', own)}</p>}
+      {own?.status === 'mate' && (
+        <ol class="line-list">
+          <Row line={mateLine(own)} end="visits" sfen={at.sfen} lastUsi={at.usi} notationName={style} onPlay={usis => playLine(at, usis)} />
+        </ol>
+      )}
+      {threat && <p>{mateText('threat', threat)}</p>}
+      {threat?.status === 'mate' && (
+        <ol class="line-list">
+          <Row line={mateLine(threat)} end="visits" sfen={passed(at.sfen)} lastUsi="" notationName={style} isThreat />
+        </ol>
+      )}
+      {isRunning && <p>{t('mate.running')}</p>}
+    </div>
   );
 }
 

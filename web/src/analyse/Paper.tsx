@@ -10,7 +10,7 @@ import { isPrinting } from '../ui/media';
 import { titleOf } from './Games';
 import { insteadText, Summary } from './Mistakes';
 import { game, gameMistakes, line, orientation } from './state';
-import { lineText, nodeText } from './words';
+import { endingText, lineText, nodeText } from './words';
 
 const [WIDTH, HEIGHT, LEFT, BOTTOM] = [720, 130, 34, 16];
 
@@ -81,7 +81,7 @@ export function Paper() {
   return (
     <article class="paper">
       <h1>{titleOf(tree)}</h1>
-      <p>{[event, date, place, timeControl, t('plies.n', { n: nodes.length - 1 }), tree.ending].filter(Boolean).join(' · ')}</p>
+      <p>{[event, date, place, timeControl, t('plies.n', { n: nodes.length - 1 }), endingText(tree.ending)].filter(Boolean).join(' · ')}</p>
       <PaperGraph nodes={nodes} />
       <Summary />
       {mistakes.length > 0 && <h2>{t('mistakes')}</h2>}

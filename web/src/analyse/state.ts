@@ -10,6 +10,7 @@ import { GameTree, lineThrough, movesTo, pathTo, type Node } from '../shogi/tree
 import { screen } from '../router';
 import { connection } from '../socket';
 import { tell } from '../ui/notices';
+import { knock } from '../ui/sound';
 
 export const games = signal<GameTree[]>([new GameTree()]);
 export const gameIndex = signal(0);
@@ -106,6 +107,7 @@ export function changed(): void {
 export function play(usi: string): void {
   const next = game.value.add(node.value, usi);
   if (!next) return;
+  knock();
   changed();
   go(next);
 }

@@ -1,6 +1,7 @@
 // Formatting of values.
-import { t } from '../i18n';
-import { notation } from '../settings';
+import { count, t, word } from '../i18n';
+import { language, notation } from '../settings';
+import type { MateFound } from '../protocol';
 import { lineOf, moveText, type Notation } from '../shogi/notation';
 import { parsePosition } from '../shogi/position';
 import { lastSquare } from '../shogi/notation';
@@ -32,4 +33,26 @@ export function scoreText(cp: number | null | undefined, mate: number | null | u
   if (cp === null || cp === undefined) return '';
   const value = sign * cp;
   return value > 0 ? `+${value}` : String(value);
+}
+
+const ENDINGS: Record<string, string> = {
+  投了: 'resign',
+  詰み: 'checkmate',
+  千日手: 'repetition',
+  中断: 'interrupted',
+  切れ負け: 'time',
+  入玉勝ち: 'declaration',
+  反則勝ち: 'illegal_move',
+  反則負け: 'illegal_move',
+  最大手数: 'max_plies',
+};
+
+/** How a game ended, of which records tell in Japanese. */
+export const endingText = (ending: string): string => (language.value !== 'ja' && ENDINGS[ending] ? word('reason', ENDINGS[ending]) : ending);
+
+/** What a mate search found, of the side to move or of its opponent after a pass. */
+export function mateText(whose: 'own' | 'threat', { status, moves, nodes, is_shortest }: MateFound): string {
+  if (status === 'not_possible') return t('mate.check');
+  if (status === 'mate') return t(`mate.${whose}.mate`, { n: moves.length }) + (is_shortest ? t('mate.shortest') : '');
+  return t(`mate.${whose}.${status}`, { nodes: count(nodes) });
 }

@@ -14,6 +14,7 @@ import { connection } from '../socket';
 import { treeOf } from '../shogi/played';
 import { memo } from '../ui/memo';
 import { Button } from '../ui/parts';
+import { tick } from '../ui/sound';
 import { Typed } from '../ui/Typed';
 import { NewGame } from './NewGame';
 import { act, askHint, current, hints, human, isAsking, join, lookedAt, mayMove, move, orientation, positions, shown, timeLeft } from './state';
@@ -34,6 +35,10 @@ function Seat({ game, side }: { game: GameState; side: 'black' | 'white' }) {
     return () => clearInterval(timer);
   }, [isRunning, game]);
   const left = timeLeft(game, side, now);
+  const second = isRunning && game[side].kind === 'human' && left && left.ms > 0 ? Math.ceil(left.ms / 1000) : 0;
+  useEffect(() => {
+    if (second && second <= 10) tick(second);
+  }, [second]);
   const isTurn = game.turn === side && game.phase === 'playing';
   return (
     <div class={`seat ${isTurn ? 'turn' : ''} ${left && left.ms < 10_000 && isRunning ? 'hurry' : ''}`}>

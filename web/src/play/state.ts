@@ -5,6 +5,7 @@ import type { GameState, Line, StartGame } from '../protocol';
 import { parsePosition, play as playSfen, START, type Color } from '../shogi/position';
 import { connection } from '../socket';
 import { tell } from '../ui/notices';
+import { knock } from '../ui/sound';
 
 export const current = signal<GameState | undefined>(undefined);
 /** When the state arrived; clocks continue from there. */
@@ -58,6 +59,7 @@ function receive(game: GameState): void {
   batch(() => {
     const last = current.peek();
     const isNew = last?.game !== game.game;
+    if (!isNew && game.moves.length > positions.peek().length - 1) knock();
     if (isNew || last.moves.length !== game.moves.length) hints.value = [];
     pending.value = undefined;
     current.value = game;
@@ -90,6 +92,7 @@ export function move(usi: string): void {
   const game = current.value;
   if (!game || !mayMove.value) return;
   pending.value = usi;
+  knock();
   connection.ask({ type: 'game_move', game: game.game, move: usi }, 'ok').catch((e: Error) => {
     pending.value = undefined;
     tell(explain(e), 'bad');

@@ -1,0 +1,87 @@
+"""Mate searches of a page: by the side to move, or by its opponent after a pass."""
+
+from __future__ import annotations
+
+import asyncio
+from concurrent.futures import ThreadPoolExecutor
+from typing import Literal
+
+from komadori.mate import MateSolver, MateStatus, StopFlag
+from komadori.rules import Board, PositionError
+from komadori.web import protocol
+from komadori.web.errors import RefusedError
+from komadori.web.positions import after_pass, read_position
+
+#: Maximum size of a search's table in MiB; it is freed after the search.
+MEMORY_MB = 64
+
+_WORDS: dict[MateStatus, Literal["mate", "none", "unknown"]] = {
+    MateStatus.MATE: "mate",
+    MateStatus.NO_MATE: "none",
+    MateStatus.UNKNOWN: "unknown",
+}
+
+
+class Mates:
+    """Searches for mates, one at a time."""
+
+    def __init__(self, pool: ThreadPoolExecutor) -> None:
+        self._pool = pool
+        self._one = asyncio.Lock()
+        self._stop = StopFlag()
+
+    async def search(self, request: protocol.AskMate) -> protocol.MateFound:
+        """Raises RefusedError."""
+        board: Board | None = read_position(request.position)
+        if request.after_pass:
+            board = after_pass(board) if board is not None and board.legal_moves else None
+        if board is None:
+            return _answer(request, "not_possible")
+        stop = self._stop
+        async with self._one:
+            if stop.is_set():
+                return _answer(request, "unknown")
+            return await asyncio.get_running_loop().run_in_executor(
+                self._pool, _solve, request, board, stop
+            )
+
+    def stop(self) -> None:
+        """End the search that runs and those that wait."""
+        self._stop.set()
+        self._stop = StopFlag()
+
+
+def _solve(request: protocol.AskMate, board: Board, stop: StopFlag) -> protocol.MateFound:
+    try:
+        found = MateSolver(MEMORY_MB).solve(board, request.nodes, shortest=True, stop=stop)
+    except PositionError as error:
+        raise RefusedError("bad_position", str(error)) from error
+    return _answer(
+        request,
+        _WORDS[found.status],
+        moves=[move.usi() for move in found.moves],
+        nodes=found.nodes,
+        time_ms=round(1000 * found.seconds),
+        is_shortest=found.is_shortest,
+    )
+
+
+def _answer(
+    request: protocol.AskMate,
+    status: Literal["mate", "none", "unknown", "not_possible"],
+    *,
+    moves: list[str] | None = None,
+    nodes: int = 0,
+    time_ms: int = 0,
+    is_shortest: bool = False,
+) -> protocol.MateFound:
+    return protocol.MateFound(
+        id=request.id,
+        position=request.position,
+        after_pass=request.after_pass,
+        status=status,
+        moves=moves or [],
+        nodes=nodes,
+        time_ms=time_ms,
+        is_shortest=is_shortest,
+    )
