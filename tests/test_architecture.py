@@ -22,7 +22,7 @@ MAY_INCLUDE = {
     "threads": set(),
     "linear": {"base", "rules", "alphabeta", "threads"},
     "attention": {"base", "threads"},
-    "generate": {"base", "rules", "records", "alphabeta", "threads"},
+    "generate": {"base", "rules", "encoding", "records", "alphabeta", "threads"},
 }
 
 

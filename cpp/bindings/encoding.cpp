@@ -9,6 +9,7 @@
 
 #include "arrays.h"
 #include "komadori/base/hash.h"
+#include "komadori/base/win_rate.h"
 #include "komadori/encoding/batch.h"
 #include "komadori/encoding/errors.h"
 #include "komadori/encoding/features.h"
@@ -225,6 +226,8 @@ void bind_tables(nb::module_& m) {
         .def_ro("is_invertible", &LabelScheme::is_invertible);
     m.attr("TOKEN_SIZE") = TOKEN_SIZE;
     m.attr("GOLDEN_64") = GOLDEN_64;
+    m.attr("ELMO_COEF") = ELMO_COEF;
+    m.attr("DLSHOGI_COEF") = DLSHOGI_COEF;
     m.def(
         "mix64",
         [](const Out<std::uint64_t, nb::ndim<1>>& numbers) {

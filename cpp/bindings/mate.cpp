@@ -31,9 +31,11 @@ class GuardedSolver {
     explicit GuardedSolver(double hash_mb) : solver_(checked_bytes(hash_mb)) {}
 
     MateResult solve(const Position& position, std::uint64_t max_nodes, int max_ply,
-                     std::int64_t time_ms, bool shortest, double share, const StopFlag* stop) {
+                     std::int64_t time_ms, bool shortest, double cpu_fraction,
+                     const StopFlag* stop) {
         if (max_ply < 0 || time_ms < 0) throw nb::value_error("a limit is negative");
-        if (!(share >= 0.01 && share <= 1.0)) throw nb::value_error("share must be 0.01 to 1");
+        if (!(cpu_fraction >= 0.01 && cpu_fraction <= 1.0))
+            throw nb::value_error("cpu_fraction must be 0.01 to 1");
         if (busy_.exchange(true)) throw std::runtime_error("the solver is already running");
         Position copy = position;  // Python may change the board during the solve
         struct Release {
@@ -41,8 +43,8 @@ class GuardedSolver {
             ~Release() { busy = false; }
         } release{busy_};
         nb::gil_scoped_release unlocked;
-        return solver_.solve(
-            copy, {max_nodes, max_ply, time_ms, shortest, share, stop ? &stop->raised : nullptr});
+        return solver_.solve(copy, {max_nodes, max_ply, time_ms, shortest, cpu_fraction,
+                                    stop ? &stop->raised : nullptr});
     }
     int permille_used() const { return solver_.permille_used(); }
     std::size_t table_bytes() const { return solver_.table_bytes(); }
@@ -82,7 +84,7 @@ void bind_mate(nb::module_& m) {
     nb::class_<GuardedSolver>(m, "Solver")
         .def(nb::init<double>(), nb::arg("hash_mb"))
         .def("solve", &GuardedSolver::solve, nb::arg("position"), nb::arg("max_nodes"),
-             nb::arg("max_ply"), nb::arg("time_ms"), nb::arg("shortest"), nb::arg("share"),
+             nb::arg("max_ply"), nb::arg("time_ms"), nb::arg("shortest"), nb::arg("cpu_fraction"),
              nb::arg("stop").none())
         .def_prop_ro("permille_used", &GuardedSolver::permille_used)
         .def_prop_ro("table_bytes", &GuardedSolver::table_bytes);

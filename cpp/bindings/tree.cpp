@@ -190,13 +190,13 @@ void bind_tree(nb::module_& m) {
         .def(
             "set_leaf_search",
             [](Tree& t, alphabeta::Engine* engine, std::uint64_t nodes, float weight,
-               float scale_cp) {
+               double scale_cp) {
                 t.set_leaf_search(
                     engine ? std::make_unique<LeafSearch>(*engine, nodes, weight, scale_cp)
                            : nullptr);
             },
             nb::arg("engine").none(), nb::arg("nodes") = 0, nb::arg("weight") = 0.0f,
-            nb::arg("scale_cp") = 600.0f, nb::keep_alive<1, 2>(), free,
+            nb::arg("scale_cp") = ELMO_COEF, nb::keep_alive<1, 2>(), free,
             "Mix the value of an alpha-beta search of each leaf into the network's, with this "
             "weight in [0, 1]; None: the network's alone. Clears the tree.")
         .def("clear", &Tree::clear, free)

@@ -199,7 +199,7 @@ def test_ratings_add_up_along_the_chain(tmp_path) -> None:
     ("learner", "train", "load", "generations"),
     [
         ("kpp", {"epochs": 1, "batch": 200, "draws": "half"}, KppWeights.load, 1),
-        ("nnue", {"epochs": 1, "batch": 100, "go_on": True}, NnueWeights.load, 2),
+        ("nnue", {"epochs": 1, "batch": 100, "warm_start": True}, NnueWeights.load, 2),
     ],
 )
 def test_other_evaluations_go_through_the_same_loop(
@@ -269,13 +269,20 @@ def small_network_table(**changes) -> dict:
 
 def test_training_starts_from_the_model_that_the_loop_was_given(tmp_path) -> None:
     table = small_network_table()
-    table["train"] |= {"go_on": True}
-    model = {name: v for name, v in table["train"].items() if name != "go_on"}
+    table["train"] |= {"warm_start": True}
+    model = {name: v for name, v in table["train"].items() if name != "warm_start"}
     given = training.save_untrained(training.config_from_dict(model), tmp_path / "given")
-    loop = Loop(config_from_dict({**table, "begin_with": str(given)}), tmp_path / "loop")
+    loop = Loop(config_from_dict({**table, "init_from": str(given)}), tmp_path / "loop")
     assert run(loop)
     _, begun = read_progress(training.newest_checkpoint(loop.generation(1) / "run"))
-    assert begun.model.begin_with == str(given)
+    assert begun.model.init_from == str(given)
+
+
+def test_settings_of_older_loops_have_their_present_names() -> None:
+    table = small_network_table()
+    old = {**table, "train": {**table["train"], "go_on": True}, "begin_with": "runs/a"}
+    new = {**table, "train": {**table["train"], "warm_start": True}, "init_from": "runs/a"}
+    assert config_from_dict(old) == config_from_dict(new)
 
 
 def test_a_model_of_another_network_is_refused_before_any_game(tmp_path) -> None:
@@ -285,12 +292,12 @@ def test_a_model_of_another_network_is_refused_before_any_game(tmp_path) -> None
         {"model": {"net": net, "features": "diary", "labels": "1134"}}
     )
     given = training.save_untrained(wrong, tmp_path / "given")
-    loop = Loop(config_from_dict({**table, "begin_with": str(given)}), tmp_path / "loop")
-    with pytest.raises(ValueError, match=r"begin_with.*its net is resnet2x8, not resnet1x8"):
+    loop = Loop(config_from_dict({**table, "init_from": str(given)}), tmp_path / "loop")
+    with pytest.raises(ValueError, match=r"init_from.*its net is resnet2x8, not resnet1x8"):
         run(loop)
     table["train"]["model"] = {"net": net, "features": "diary"}
-    loop = Loop(config_from_dict({**table, "begin_with": str(given)}), tmp_path / "tables")
-    with pytest.raises(ValueError, match=r"begin_with.*its labels is 1134, not"):
+    loop = Loop(config_from_dict({**table, "init_from": str(given)}), tmp_path / "tables")
+    with pytest.raises(ValueError, match=r"init_from.*its labels is 1134, not"):
         run(loop)
     assert not (tmp_path / "loop" / "001" / "games").exists()
 

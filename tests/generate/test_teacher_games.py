@@ -259,6 +259,9 @@ def test_positions_inside_the_search(tmp_path) -> None:
     outside = sum(game.board().hcp() not in in_games for game in inner)
     assert outside > 0.8 * len(inner)
     assert all(len(game) == 1 for game in inner)
+    winners = {game.winner for game in inner}
+    assert winners <= {game.winner for game in games_of(files)}
+    assert winners & {Winner.BLACK, Winner.WHITE}
 
 
 def test_duplicates_are_dropped_and_counted(tmp_path) -> None:
@@ -293,6 +296,176 @@ def test_a_repetition_ends_the_game(tmp_path, rook, cycle, end, winner) -> None:
         game.answer([(move, 0)], 1)
     facts = game.finished().facts
     assert (facts.end, facts.winner, facts.plies) == (end, winner, 1 + len(cycle))
+
+
+CHECKS = "1i1a 5a5b 1a1b 5b5a 1b1a 5a5b"
+
+
+@pytest.mark.parametrize(
+    ("moves", "plies", "changes"),
+    [
+        (CHECKS, 6, {}),  # the side to move loses by its perpetual check
+        (CHECKS, 5, {}),  # the side to move wins by the other side's
+        ("1i1h 5a5b 1h1i 5b5a", 4, {}),
+        ("1i1h 5a5b 1h1i", 3, {"max_plies": 3}),
+    ],
+)
+def test_no_game_starts_where_it_would_be_over(tmp_path, moves, plies, changes) -> None:
+    path = tmp_path / "rook.sfen"
+    path.write_text(f"sfen 4k4/9/9/9/9/9/9/9/4K3R b r2b4g4s4n4l18p 1 moves {moves}\n")
+    settings = replace(SETTINGS, random_moves=0, repetitions=2, **changes)
+    whole = replace(settings, opening_plies=(plies, plies)).to_core()
+    with pytest.raises(ValueError, match="every opening ends the game"):
+        core.TeacherGame(whole, Lines([path]).core, 0)
+    shorter = replace(settings, opening_plies=(plies - 1, plies - 1)).to_core()
+    if plies != 6:  # whose first five moves end the game, too
+        assert len(core.TeacherGame(shorter, Lines([path]).core, 0).moves) == plies - 1
+
+
+def test_the_checked_side_wins_a_perpetual_check_that_it_completes(tmp_path) -> None:
+    path = tmp_path / "rook.sfen"
+    path.write_text("sfen 4k4/8R/9/9/9/9/9/9/4K4 b r2b4g4s4n4l18p 1\n")
+    settings = replace(SETTINGS, random_moves=0, repetitions=2)
+    game = core.TeacherGame(settings.to_core(), Lines([path]).core, 0)
+    for move in ("1b1a", "5a5b", "1a1b", "5b5a"):
+        assert not game.is_over
+        game.request()
+        game.answer([(move, 0)], 1)
+    facts = game.finished().facts  # with Black, who gave the checks, to move
+    assert (facts.end, facts.winner, facts.plies) == (End.PERPETUAL_CHECK, Winner.WHITE, 4)
+
+
+def lengths(settings, count=300, lines=None) -> set[int]:
+    made = lines or Lines()
+    return {
+        len(core.TeacherGame(settings.to_core(), made.core, number).moves)
+        for number in range(count)
+    }
+
+
+def test_drawn_lengths_reach_both_ends(tmp_path) -> None:
+    path = tmp_path / "line.sfen"
+    path.write_text("startpos moves 7g7f 3c3d 2g2f 8c8d\n")
+    still = replace(SETTINGS, random_moves=0)
+    assert lengths(replace(SETTINGS, random_moves=3)) == {0, 1, 2, 3}
+    assert lengths(replace(still, opening_plies=(2, 3)), lines=Lines([path])) == {2, 3}
+    sampled = set()
+    for number in range(100):
+        settings = replace(still, multipv=2, sampled_plies=2, max_plies=5)
+        game = core.TeacherGame(settings.to_core(), Lines().core, number)
+        wide = []
+        for move in ("7g7f", "3c3d", "2g2f"):
+            wide.append(game.request().multi_pv == 2)
+            game.answer([(move, 0)], 1)
+        assert wide == sorted(wide, reverse=True), "at the start"
+        sampled.add(sum(wide))
+    assert sampled == {0, 1, 2}
+
+
+def test_the_opponent_searches_by_its_own_bounds() -> None:
+    settings = replace(
+        SETTINGS, random_moves=0, opponent_fraction=1.0, opponent_searches=(SearchBounds(depth=1),)
+    )
+    sides = set()
+    for number in range(20):
+        game = core.TeacherGame(settings.to_core(), Lines().core, number)
+        for ply, move in enumerate(("7g7f", "3c3d")):
+            request = game.request()
+            assert (request.depth, request.nodes) == ((1, 0) if request.by_opponent else (0, 120))
+            if request.by_opponent:
+                sides.add(ply)
+            game.answer([(move, 0)], 1)
+    assert sides == {0, 1}
+
+
+SHUFFLE = ("2h3h", "8b7b", "3h2h", "7b8b")
+
+
+def played_out(scores_for_black, **changes):
+    """A game of rook moves with these scores from Black's view; None where it isn't over."""
+    settings = replace(
+        SETTINGS, random_moves=0, resign_cp=500, repetitions=9, **{"play_on_fraction": 0, **changes}
+    )
+    game = core.TeacherGame(settings.to_core(), Lines().core, 0)
+    for ply, score in enumerate(scores_for_black):
+        assert not game.is_over, f"over after {ply} plies"
+        game.request()
+        game.answer([(SHUFFLE[ply % 4], score if ply % 2 == 0 else -score)], 1)
+    return game.finished().facts if game.is_over else None
+
+
+def test_the_loser_resigns_when_both_sides_agree_for_long_enough() -> None:
+    plies = SETTINGS.resign_plies
+    whole = [500] * plies + [500] * (plies % 2)  # White, to move at odd plies, resigns
+    facts = played_out(whole)
+    assert (facts.winner, facts.end) == (Winner.BLACK, End.RESIGN)
+    assert facts.plies == len(whole) - 1, "the loser's last move isn't played"
+    assert played_out(whole[:-1]) is None
+    assert played_out([499] * len(whole)) is None
+    assert played_out([-500, *whole[1:]]) is None, "the sides must agree"
+    # A score for the other side starts the count anew.
+    facts = played_out([0, -500, *whole])
+    assert (facts.winner, facts.plies) == (Winner.BLACK, len(whole) + 1)
+    facts = played_out([0] + [-500] * (plies + plies % 2))
+    assert (facts.winner, facts.end) == (Winner.WHITE, End.RESIGN)
+
+
+def test_a_game_that_is_played_on_keeps_the_first_winner_foreseen() -> None:
+    plies = SETTINGS.resign_plies + 2
+    scores = [500] * plies + [-500] * plies
+    facts = played_out(scores + [0] * (20 - len(scores)), play_on_fraction=1, max_plies=20)
+    assert (facts.end, facts.winner) == (End.MAX_MOVES, Winner.DRAW)
+    assert facts.foreseen == Winner.BLACK
+
+
+def test_no_move_is_a_resignation() -> None:
+    game = core.TeacherGame(replace(SETTINGS, random_moves=0).to_core(), Lines().core, 0)
+    game.request()
+    game.answer([("7g7f", 0)], 1)
+    game.request()
+    game.answer([], 1)
+    facts = game.finished().facts
+    assert (facts.winner, facts.end, facts.plies) == (Winner.BLACK, End.RESIGN, 1)
+
+
+def test_sampling_follows_the_softmax_up_to_the_window() -> None:
+    settings = replace(
+        SETTINGS,
+        multipv=3,
+        sampled_plies=60,
+        sample_window_cp=100,
+        sample_temperature_cp=50.0,
+        random_moves=0,
+        max_plies=1,
+    )
+    played: dict[str, int] = {}
+    for number in range(2000):
+        game = core.TeacherGame(settings.to_core(), Lines().core, number)
+        if game.request().multi_pv == 1:
+            continue
+        game.answer([("7g7f", 100), ("2g2f", 50), ("9g9f", 0), ("1g1f", -1)], 1)
+        played[game.moves[0]] = played.get(game.moves[0], 0) + 1
+    assert set(played) == {"7g7f", "2g2f", "9g9f"}, "a move as far behind as the window is drawn"
+    total = sum(played.values())
+    expected = np.exp([0, -1, -2]) / np.exp([0, -1, -2]).sum()
+    for move, p in zip(("7g7f", "2g2f", "9g9f"), expected, strict=True):
+        assert played[move] / total == pytest.approx(p, abs=0.04)
+
+
+def test_digests_tell_games_with_the_same_moves_apart(tmp_path) -> None:
+    digests = set()
+    for name, sfen in (("a", Board().sfen()), ("b", HANDICAP)):
+        path = tmp_path / f"{name}.sfen"
+        path.write_text(f"sfen {sfen}\n")
+        settings = replace(SETTINGS, random_moves=0, max_plies=1)
+        game = core.TeacherGame(settings.to_core(), Lines([path]).core, 0)
+        game.request()
+        game.answer([("7g7f", 0)], 1)
+        digests.add(game.finished().facts.digest)
+    assert len(digests) == 2
+
+
+HANDICAP = "lnsgkgsn1/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b l 1"
 
 
 def test_a_declaration_wins(tmp_path) -> None:

@@ -474,7 +474,8 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     assert diary == {"train loss": "3.0", "policy accuracy": "25 %", "time": "0:01:00"}
     assert re.fullmatch(r"\d\.\d{3}", slow["train loss"])
     assert "| Diary: A usual rate learns more. | slow - fast: train loss |" in page
-    assert "| 1 |  | **not decided** |" in page  # of one seed
+    assert "train loss |  |  | 1 |  | **not decided** |" in page  # no gap of one seed
+    assert "| 1 run (seed 1) |" in page
     assert "A machine" in page
     assert (tmp_path / "pages" / "toy.svg").read_text().startswith("<?xml")
     index = (tmp_path / "pages" / "index.md").read_text()

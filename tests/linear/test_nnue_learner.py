@@ -240,7 +240,7 @@ def test_a_run_begins_with_anothers_weights(tmp_path: Path) -> None:
     first = run(tmp_path / "first")
     parts = examples(400, 1), examples(80, 2)
     second = Learner(
-        Settings(rate=1e-4), *parts, tmp_path / "second", resume=False, begin_with=first.folder
+        Settings(rate=1e-4), *parts, tmp_path / "second", resume=False, init_from=first.folder
     )
     assert second.epoch == 0
     assert np.array_equal(second.model.parameters, first.model.parameters)
@@ -251,7 +251,7 @@ def test_a_run_begins_with_anothers_weights(tmp_path: Path) -> None:
         (Settings(), tmp_path / "broken"),
     ):
         with pytest.raises(ValueError, match="no state of a"):
-            Learner(settings, *parts, tmp_path / "third", resume=False, begin_with=folder)
+            Learner(settings, *parts, tmp_path / "third", resume=False, init_from=folder)
 
 
 def test_it_stops_where_nothing_gets_better(tmp_path: Path) -> None:

@@ -210,13 +210,13 @@ def test_answers_of_go_mate() -> None:
 def test_a_share_of_the_processor_is_kept_to() -> None:
     board = Board("9/9/9/9/4k4/9/9/9/4K4 b 2RBG2S2N5P 1")  # unsolved for seconds
     worked = time.thread_time()
-    paced = MateSolver(16).solve(board, time_ms=400, share=0.05)
+    paced = MateSolver(16).solve(board, time_ms=400, cpu_fraction=0.05)
     worked = time.thread_time() - worked
     assert paced.status == MateStatus.UNKNOWN
     assert paced.nodes > 100_000
     assert worked < 0.3
-    with pytest.raises(ValueError, match="share"):
-        MateSolver(16).solve(board, share=0.0)
+    with pytest.raises(ValueError, match="cpu_fraction"):
+        MateSolver(16).solve(board, cpu_fraction=0.0)
     # Pauses don't change the result.
-    same = [MateSolver(16).solve(board, 150_000, share=share).nodes for share in (1.0, 0.5)]
+    same = [MateSolver(16).solve(board, 150_000, cpu_fraction=f).nodes for f in (1.0, 0.5)]
     assert same[0] == same[1]

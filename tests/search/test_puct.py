@@ -21,9 +21,9 @@ from komadori.rules import Board, Move
 from komadori.search import Info, Limits, OnePlySearcher, PuctOptions, PuctSearcher, Searcher
 from komadori.search.alphabeta import AlphaBetaSearcher
 from komadori.search.options import batch_rows
-from komadori.search.puct import mate_share
+from komadori.search.puct import mate_fraction
 from komadori.search.reclaiming import FULLNESS
-from komadori.search.root_mate import CROWDED_SHARE, MOST_MOVES, MOVES_PER_NODE
+from komadori.search.root_mate import CROWDED_FRACTION, MOST_MOVES, MOVES_PER_NODE
 
 MIDDLE = "l2g1k1nl/1r1s1gs2/p1nppp1pp/2p3p2/1p7/2PP2P2/PPSSPP1PP/3R1G3/LN2KG1NL b Bb 25"
 MATE_IN_1 = "4k4/9/4GS3/9/9/9/9/9/4K4 b - 1"
@@ -618,20 +618,20 @@ def test_a_mate_beyond_the_ply_limit_is_none() -> None:
     assert result.infos[0].mate_plies is None
 
 
-@pytest.mark.parametrize(("threads", "share"), [(0, 1.0), (2, 1.0), (3, CROWDED_SHARE)])
+@pytest.mark.parametrize(("threads", "share"), [(0, 1.0), (2, 1.0), (3, CROWDED_FRACTION)])
 def test_where_the_network_needs_every_cpu_the_mate_search_takes_little(
     threads: int, share: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("komadori.search.puct.available_threads", lambda: 4)
     evaluator = UniformEvaluator()
     evaluator.threads = threads  # type: ignore[attr-defined]
-    assert mate_share(evaluator) == share
+    assert mate_fraction(evaluator) == share
 
 
 def test_no_thread_is_left_behind() -> None:
     # A position that df-pn doesn't solve, so that its thread runs until stopped.
     s = searcher("uniform", "9/9/9/9/4k4/9/9/9/4K4 b 2RBG2S2N5P 1")
-    s.mate_share = CROWDED_SHARE
+    s.mate_fraction = CROWDED_FRACTION
     began = time.perf_counter()
     s.search(Limits(movetime_ms=300))
     assert time.perf_counter() - began < 1.0

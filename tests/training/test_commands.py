@@ -77,7 +77,7 @@ def test_another_run_begins_with_its_weights(run, folder):
     done = invoke(train, folder / "tiny.toml", *arguments, "--from", folder / "run")
     assert done.exit_code == 0, done.output
     saved = json.loads((folder / "second" / "config.json").read_text())
-    assert saved["model"]["begin_with"] == str(folder / "run")
+    assert saved["model"]["init_from"] == str(folder / "run")
     done = invoke(train, folder / "tiny.toml", *arguments, "--from", folder / "missing")
     assert done.exit_code == 2
     assert "missing" in done.output

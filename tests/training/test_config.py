@@ -141,8 +141,10 @@ def test_missing_file(tmp_path):
 
 def test_settings_of_older_files_have_their_present_names(path):
     path.write_text(
-        "[data]\ntest_share = 0.25\n[loss]\npolicy_target = 'visits'\nhard_share = 0.5\n"
+        "[model]\nbegin_with = 'runs/a'\n[data]\ntest_share = 0.25\n"
+        "[loss]\npolicy_target = 'visits'\nhard_share = 0.5\n"
     )
     config = load_config(path)
+    assert config.model.init_from == "runs/a"
     assert config.data.test_fraction == 0.25
     assert config.loss.hard_fraction == 0.5

@@ -67,9 +67,9 @@ def test_untrained_is_what_a_run_starts_from(tmp_path, encoder, samples):
     assert all(torch.equal(found[name], expected[name]) for name in expected)
 
 
-def test_a_run_may_begin_with_the_weights_of_another(tmp_path, encoder, samples):
+def test_a_run_may_start_from_the_weights_of_another(tmp_path, encoder, samples):
     first = run(tmp_path / "first", make_config(), encoder, samples)
-    model = {"net": "resnet1x8", "begin_with": str(tmp_path / "first")}
+    model = {"net": "resnet1x8", "init_from": str(tmp_path / "first")}
     config = make_config(model=model, schedule={"rate": 1e-9}, loop={"max_steps": 1})
     second = run(tmp_path / "second", config, encoder, samples)
     weights = dict(nets.load_model(first.checkpoint)[0].named_parameters())
@@ -80,9 +80,9 @@ def test_a_run_may_begin_with_the_weights_of_another(tmp_path, encoder, samples)
     assert run(tmp_path / "second", more, encoder, samples, resume=True).step == 2
     with pytest.raises(training.CheckpointError, match="first"):
         run(tmp_path / "third", config, encoder, samples)
-    other = make_config(model={"net": "resnet2x8", "begin_with": str(tmp_path / "away")})
+    other = make_config(model={"net": "resnet2x8", "init_from": str(tmp_path / "away")})
     with pytest.raises(
-        training.ConfigError, match=r"begin_with.*its net is resnet1x8, not resnet2x8"
+        training.ConfigError, match=r"init_from.*its net is resnet1x8, not resnet2x8"
     ):
         run(tmp_path / "third", other, encoder, samples)
 

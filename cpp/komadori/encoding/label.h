@@ -14,8 +14,6 @@
 
 namespace komadori {
 
-constexpr int LABELS_2187 = 27 * SQUARES;
-
 // dlshogi's label: 81*plane + to. Planes 0-9: directions; 10-19: directions with promotion; 20-26:
 // drops of P L N S B R G (dlshogi's cppshogi; the order of every published dlshogi model).
 // m must be a drop or have a direction, as every legal move of `turn` does.

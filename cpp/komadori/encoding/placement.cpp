@@ -37,8 +37,6 @@ Placement::Placement(const PieceList& list) : Placement(list.turn) {
     std::copy_n(list.hand[opponent(turn)].begin(), 8, hand[OPPONENT]);
 }
 
-Placement::Placement(PackedView hcp) : Placement(list_hcp(hcp)) {}
-
 Piece Placement::piece_on(Square s) const {
     const Bitboard at = Bitboard::of(turn == BLACK ? s : rotate(s));
     if ((occupied() & at).none()) return NO_PIECE;

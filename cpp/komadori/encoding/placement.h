@@ -24,10 +24,9 @@ struct Placement {
     Bitboard occupied() const { return of_side[OWN] | of_side[OPPONENT]; }
 
     explicit Placement(const Position& position);
+    // Doesn't check whether the rules allow the position (two pawns on a file, a check on the side
+    // not to move, ...).
     explicit Placement(const PieceList& list);
-    // Throws HcpError for invalid bytes. Doesn't check whether the rules allow the position (two
-    // pawns on a file, a check on the side not to move, ...).
-    explicit Placement(PackedView hcp);
 
     // The piece on a square of the actual, unrotated board.
     Piece piece_on(Square s) const;

@@ -5,6 +5,7 @@
 #include <cstring>
 #include <stdexcept>
 
+#include "komadori/encoding/policy.h"
 #include "komadori/records/hcpe3.h"
 #include "komadori/rules/notation.h"
 
@@ -23,6 +24,14 @@ std::size_t draw_index(const std::vector<double>& weights, Random& random, std::
         point -= weights[i];
     }
     return fallback;
+}
+
+// The softmax of the scores, divided by the temperature.
+std::vector<double> probabilities(const std::vector<ScoredMove>& lines, double temperature_cp) {
+    std::vector<float> scores;
+    for (const ScoredMove& line : lines) scores.push_back(float(line.score_cp));
+    softmax(scores, float(temperature_cp));
+    return {scores.begin(), scores.end()};
 }
 
 SearchBounds draw(const std::vector<SearchBounds>& choices, Random& random) {
@@ -135,12 +144,10 @@ void TeacherGame::check_resignation(int score_cp) {
 Move TeacherGame::choose(const std::vector<ScoredMove>& lines) {
     if (sampled_left_ == 0) return lines.front().move;
     --sampled_left_;
-    std::vector<double> weights;
-    for (const ScoredMove& line : lines) {
-        const int behind = lines.front().score_cp - line.score_cp;
-        weights.push_back(behind > settings_.sample_window_cp
-                              ? 0.0
-                              : std::exp(-behind / settings_.sample_temperature_cp));
+    std::vector<double> weights = probabilities(lines, settings_.sample_temperature_cp);
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+        const int behind = lines.front().score_cp - lines[i].score_cp;
+        if (behind > settings_.sample_window_cp) weights[i] = 0;
     }
     return lines[draw_index(weights, random_, 0)].move;
 }
@@ -153,16 +160,10 @@ void TeacherGame::add_candidates(const std::vector<ScoredMove>& lines) {
         return;
     }
     ++with_candidates_;
-    std::vector<double> weights;
-    double total = 0;
-    for (const ScoredMove& line : lines) {
-        const int behind = lines.front().score_cp - line.score_cp;
-        weights.push_back(std::exp(-behind / settings_.candidate_temperature_cp));
-        total += weights.back();
-    }
+    const std::vector<double> policy = probabilities(lines, settings_.candidate_temperature_cp);
     std::uint16_t kept = 0;
     for (std::size_t i = 0; i < lines.size(); ++i) {
-        const long visits = std::lround(CANDIDATE_VISITS * weights[i] / total);
+        const long visits = std::lround(CANDIDATE_VISITS * policy[i]);
         if (visits == 0) continue;
         candidates_.push_back(lines[i].move.move16());
         visits_.push_back(std::uint16_t(visits));

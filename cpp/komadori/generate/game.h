@@ -48,7 +48,7 @@ class TeacherGame {
     // Takes the search's lines, best first. No lines: the side to move resigns.
     void answer(std::vector<ScoredMove> lines, std::uint64_t nodes, bool declares_win);
 
-    // With probability inner_share, a position visited by this ply's search. It is searched with
+    // With probability inner_fraction, a position visited by this ply's search. It is searched with
     // the same bounds and stored as a game of one ply with this game's result.
     std::optional<Position> inner_position(auto&& was_searched);
     void add_inner(const Position& position, const ScoredMove& best, std::uint64_t nodes);

@@ -13,12 +13,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "komadori/base/win_rate.h"
+
 namespace komadori::linear {
 
-constexpr double ELMO_SCALE_CP = 600;  // centipawns per logit
-
 struct LossSettings {
-    double scale_cp = ELMO_SCALE_CP;
+    double scale_cp = ELMO_COEF;
     double result_weight = 1;
     double lambda = 0.5;  // the teacher's weight
     bool is_squared = false;
@@ -43,8 +43,8 @@ inline double entropy(double a) {
 inline LossTerms loss_terms(double value_cp, double teacher_cp, double result,
                             const LossSettings& settings) {
     const double logit = value_cp / settings.scale_cp;
-    const double q = 1 / (1 + std::exp(-logit));
-    const double p = 1 / (1 + std::exp(-teacher_cp / settings.scale_cp));
+    const double q = win_rate(logit);
+    const double p = win_rate(teacher_cp / settings.scale_cp);
     const double slope = settings.result_weight * (q - result) + settings.lambda * (q - p);
     if (settings.is_squared) {
         return {(q - result) * (q - result), (q - p) * (q - p), 0, 0, 2 * q * (1 - q) * slope};

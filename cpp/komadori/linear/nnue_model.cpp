@@ -28,7 +28,7 @@ constexpr int FIRST_SHARED = BONA_PIECES * SQUARES, FIRST_KING = FIRST_SHARED + 
 constexpr float KING_WEIGHT = 0.125f;
 
 // Integer output units per logit.
-constexpr double OUTPUT_SCALE = ELMO_SCALE_CP * NNUE_FV_SCALE;
+constexpr double OUTPUT_SCALE = ELMO_COEF * NNUE_FV_SCALE;
 constexpr double HIDDEN_SCALE = 1 << NNUE_SHIFT;
 constexpr float HIDDEN_LIMIT = float(127 / HIDDEN_SCALE);
 constexpr float OUTPUT_LIMIT = float(127.0 * NNUE_ONE / OUTPUT_SCALE);

@@ -12,7 +12,7 @@
 //   weights1 [512][32], biases1 [32], weights2 [32][32], biases2 [32], weights3 [32], bias3 [1]
 //            ([input][output])
 //
-// The output is a logit; 1 is ELMO_SCALE_CP centipawns.
+// The output is a logit; 1 is ELMO_COEF centipawns.
 #pragma once
 
 #include <cstdint>

@@ -86,16 +86,17 @@ bool Search::out_of_budget() {
         next_look_at_clock_ = nodes_ + NODES_BETWEEN_CLOCKS;
         const auto now = std::chrono::steady_clock::now();
         if (now >= budget_.deadline) return aborted_ = true;
-        if (budget_.share < 1.0) pause(now);
+        if (budget_.cpu_fraction < 1.0) pause(now);
     }
     return false;
 }
 
-// Sleeps so that the search uses the fraction budget_.share of the time since the last pause.
+// Sleeps so that the search uses the fraction budget_.cpu_fraction of the time since the last
+// pause.
 void Search::pause(std::chrono::steady_clock::time_point now) {
     if (nodes_ > UNPACED_NODES) {
         const std::chrono::duration<double, std::nano> idle =
-            (now - paused_) * (1.0 / budget_.share - 1.0);
+            (now - paused_) * (1.0 / budget_.cpu_fraction - 1.0);
         const auto end = now + std::chrono::nanoseconds(std::int64_t(idle.count()));
         while (now < end && !(budget_.stop && budget_.stop->load(std::memory_order_relaxed))) {
             std::this_thread::sleep_for(std::min<std::chrono::nanoseconds>(end - now, NAP));

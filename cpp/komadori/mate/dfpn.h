@@ -45,7 +45,7 @@ struct Budget {
     std::chrono::steady_clock::time_point deadline = std::chrono::steady_clock::time_point::max();
     const std::atomic<bool>* stop = nullptr;
     // Fraction of a CPU's time that the search may use after its first UNPACED_NODES moves.
-    double share = 1.0;
+    double cpu_fraction = 1.0;
 };
 
 class Search {

@@ -97,7 +97,7 @@ MateResult MateSolver::solve(const Position& root, const MateLimits& limits) {
         budget.deadline = Clock::now() + std::chrono::milliseconds(limits.time_ms);
     }
     budget.stop = limits.stop;
-    budget.share = limits.share;
+    budget.cpu_fraction = limits.cpu_fraction;
     std::vector<std::uint64_t> forbidden = nearly_repeated(root);
 
     MateResult result;

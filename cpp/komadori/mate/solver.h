@@ -21,7 +21,7 @@ struct MateLimits {
     bool shortest = false;
     // Fraction of a CPU's time after the first 100,000 moves, 0.01 to 1; for solving in the
     // background of a search.
-    double share = 1.0;
+    double cpu_fraction = 1.0;
     const std::atomic<bool>* stop = nullptr;  // when set, the solve returns within 10 ms
 };
 

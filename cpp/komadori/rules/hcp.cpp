@@ -305,10 +305,8 @@ Setup to_setup(const PieceList& list) {
 }
 
 PieceList list_hcp(PackedView bytes) { return decode(HCP_CODEC, bytes); }
-Setup decode_hcp(PackedView bytes) { return to_setup(decode(HCP_CODEC, bytes)); }
 PackedBytes encode_hcp(const Setup& setup) { return encode(HCP_CODEC, setup); }
 PieceList list_packed_sfen(PackedView bytes) { return decode(PACKED_CODEC, bytes); }
-Setup decode_packed_sfen(PackedView bytes) { return to_setup(decode(PACKED_CODEC, bytes)); }
 PackedBytes encode_packed_sfen(const Setup& setup) { return encode(PACKED_CODEC, setup); }
 
 }  // namespace komadori

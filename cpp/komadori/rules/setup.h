@@ -59,10 +59,8 @@ using PackedView = std::span<const std::uint8_t, 32>;
 // The 256-bit codes. Decoding throws HcpError for bits that aren't a full set of pieces on the
 // board and in hand; encoding throws it if a king is missing or a piece is in the box.
 PieceList list_hcp(PackedView bytes);
-Setup decode_hcp(PackedView bytes);
 PackedBytes encode_hcp(const Setup& setup);
 PieceList list_packed_sfen(PackedView bytes);
-Setup decode_packed_sfen(PackedView bytes);
 PackedBytes encode_packed_sfen(const Setup& setup);
 
 }  // namespace komadori

@@ -3,10 +3,10 @@
 #pragma once
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 #include "komadori/alphabeta/engine.h"
+#include "komadori/base/win_rate.h"
 
 namespace komadori {
 
@@ -14,7 +14,7 @@ class LeafSearch {
   public:
     // nodes: of each search. weight: of its value, in [0, 1]; the network's has the rest.
     // scale_cp: centipawns per unit of log odds. The engine must outlive this.
-    LeafSearch(alphabeta::Engine& engine, std::uint64_t nodes, float weight, float scale_cp)
+    LeafSearch(alphabeta::Engine& engine, std::uint64_t nodes, float weight, double scale_cp)
         : engine_(engine), weight_(weight), scale_cp_(scale_cp) {
         limits_.nodes = nodes;
     }
@@ -24,7 +24,7 @@ class LeafSearch {
         const alphabeta::Result& found = engine_.search(position, limits_);
         const alphabeta::Score score =
             found.lines.empty() ? engine_.evaluate(position) : found.lines.front().score;
-        return std::clamp(1.0f / (1.0f + std::exp(-float(score) / scale_cp_)), SURE, 1.0f - SURE);
+        return std::clamp(float(win_rate(score / scale_cp_)), SURE, 1.0f - SURE);
     }
     float mixed(float networks, float searched) const {
         return networks + weight_ * (searched - networks);
@@ -35,7 +35,8 @@ class LeafSearch {
 
     alphabeta::Engine& engine_;
     alphabeta::Limits limits_;
-    float weight_, scale_cp_;
+    float weight_;
+    double scale_cp_;
 };
 
 }  // namespace komadori

@@ -24,7 +24,7 @@ namespace komadori {
 namespace {
 
 // A lower bound of an edge's contribution to its node's square_sum: that of its mean.
-std::uint64_t square_share(std::uint64_t value_sum, std::uint32_t visits) {
+std::uint64_t square_part(std::uint64_t value_sum, std::uint32_t visits) {
     return visits ? value_sum / visits * value_sum : 0;
 }
 
@@ -138,7 +138,7 @@ void Tree::restrict_root(Root& root) {
             if (is_allowed(root, edge.move16())) continue;
             node.visits -= edge.visits();
             node.value_sum -= edge.value_sum();
-            node.square_sum -= square_share(edge.value_sum(), edge.visits());
+            node.square_sum -= square_part(edge.value_sum(), edge.visits());
             edge.stat = 0;
         }
     }
@@ -176,7 +176,7 @@ void Tree::mark_repeats(NodeIndex index, int ordinal) {
     node.visits -= edge.visits() - in_flight.visits();
     node.value_sum -= edge.value_sum() - in_flight.value_sum();
     node.square_sum -=
-        square_share(edge.value_sum() - in_flight.value_sum(), edge.visits() - in_flight.visits());
+        square_part(edge.value_sum() - in_flight.value_sum(), edge.visits() - in_flight.visits());
     edge.stat = in_flight.stat;
     edge.child = REPEATS;
     if (edge.is_lost()) {

@@ -138,6 +138,10 @@ TOKEN_SIZE: int = 64
 
 GOLDEN_64: int = 11400714819323198485
 
+ELMO_COEF: float = 600.0
+
+DLSHOGI_COEF: float = 756.0864962951762
+
 def mix64(numbers: numpy.typing.NDArray[numpy.uint64]) -> None:
     """Applies splitmix64's finalizer to each number in place."""
 

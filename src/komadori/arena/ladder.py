@@ -329,10 +329,10 @@ class Ladder:
                 if not _is_wanted(a, b, among, against) and not _is_wanted(b, a, among, against):
                     continue
                 gap = (fitted.of(a).elo - fitted.of(b).elo) / LOGIT
-                open_share = 1.0 / (2.0 + math.exp(gap) + math.exp(-gap))  # p (1 - p)
+                open_fraction = 1.0 / (2.0 + math.exp(gap) + math.exp(-gap))  # p (1 - p)
                 spread = (fitted.difference_error(a, b) / LOGIT) ** 2
                 games = played.get((a, b), 0) + played.get((b, a), 0)
-                gain = math.log1p(open_share * spread)
+                gain = math.log1p(open_fraction * spread)
                 if best is None or (gain, -games) > best[:2]:
                     best = (gain, -games, (a, b))
         if best is None:

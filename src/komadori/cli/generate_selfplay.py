@@ -11,7 +11,7 @@ from komadori.cli.generate_teacher import Plies
 from komadori.cli.network_options import BACKEND
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_SHARE = click.FloatRange(0, 1)
+_FRACTION = click.FloatRange(0, 1)
 #: Default number of concurrent games per machine of a cluster.
 CLUSTER_AT_ONCE = 256
 _POSITIVE = click.FloatRange(min=0, min_open=True)
@@ -58,9 +58,9 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     type=click.IntRange(min=1),
     help="Playouts of a fast search, whose ply isn't trained on.",
 )
-@click.option("--full-fraction", type=_SHARE, help="Fraction of plies with a full search.")
+@click.option("--full-fraction", type=_FRACTION, help="Fraction of plies with a full search.")
 @click.option("--noise-alpha", type=_POSITIVE, help="Total Dirichlet concentration over all moves.")
-@click.option("--noise-fraction", type=_SHARE, help="Fraction of noise in the root's prior.")
+@click.option("--noise-fraction", type=_FRACTION, help="Fraction of noise in the root's prior.")
 @click.option(
     "--prune-targets/--keep-targets", default=None, help="Remove visits due to noise from targets."
 )
@@ -82,13 +82,13 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     help="Openings: USI or SFEN lines, or games in any format.",
 )
 @click.option(
-    "--opening-fraction", type=_SHARE, help="Fraction of games that start from an opening."
+    "--opening-fraction", type=_FRACTION, help="Fraction of games that start from an opening."
 )
 @click.option(
     "--opening-plies", type=Plies(), help="Moves of the opening that are played, drawn from N to M."
 )
 # ends
-@click.option("--resign", "resign_win_rate", type=_SHARE, help="Resign below this win rate.")
+@click.option("--resign", "resign_win_rate", type=_FRACTION, help="Resign below this win rate.")
 @click.option(
     "--resign-moves",
     type=click.IntRange(min=0),
@@ -97,7 +97,7 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option(
     "--play-on",
     "play_on_fraction",
-    type=_SHARE,
+    type=_FRACTION,
     help="Fraction of games played without resignation.",
 )
 @click.option(

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from komadori.generate.settings import SearchBounds
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
-_SHARE = click.FloatRange(0, 1)
+_FRACTION = click.FloatRange(0, 1)
 
 
 class Plies(click.ParamType[tuple[int, int]]):
@@ -129,7 +129,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     help="Openings: USI or SFEN lines, or games in any format.",
 )
 @click.option(
-    "--opening-fraction", type=_SHARE, help="Fraction of games that start from an opening."
+    "--opening-fraction", type=_FRACTION, help="Fraction of games that start from an opening."
 )
 @click.option(
     "--opening-plies",
@@ -157,7 +157,7 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option(
     "--candidates",
     "candidate_fraction",
-    type=_SHARE,
+    type=_FRACTION,
     help="Fraction of the other plies that store all lines as candidates.",
 )
 @click.option(
@@ -166,7 +166,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     type=click.FloatRange(min=0, min_open=True),
 )
 @click.option(
-    "--opponent-fraction", type=_SHARE, help="Fraction of games with the opponent on one side."
+    "--opponent-fraction", type=_FRACTION, help="Fraction of games with the opponent on one side."
 )
 @click.option(
     "--opponent-eval",
@@ -182,7 +182,7 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option(
     "--inner",
     "inner_fraction",
-    type=_SHARE,
+    type=_FRACTION,
     help="Fraction of plies that add a position from inside their search.",
 )
 @click.option(
@@ -205,7 +205,7 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option(
     "--play-on",
     "play_on_fraction",
-    type=_SHARE,
+    type=_FRACTION,
     help="Fraction of games played to the end without resignation.",
 )
 @click.option(

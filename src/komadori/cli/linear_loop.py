@@ -94,7 +94,7 @@ def command(
             learner=evaluation,
             generations=rounds,
             window=window,
-            begin_with=str(weights or ""),
+            init_from=str(weights or ""),
             data=tuple(str(path) for path in find_files(data)),
             games=GamesConfig("teacher", games, {"searches": [bounds]}),
             train={name: value for name, value in asked.items() if value != usual[name]},

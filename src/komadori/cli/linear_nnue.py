@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 @click.option("--architecture", help="k-p (0.9 MB) or halfkp (64 MB).")
 @click.option(
     "--from",
-    "begin_with",
+    "init_from",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Run with the initial weights.",
 )
@@ -52,7 +52,7 @@ def command(
     test_limit: int,
     folder: Path,
     resume: bool,
-    begin_with: Path | None,
+    init_from: Path | None,
     epochs: int | None,
     window: int | None,
     teacher_weight: float | None,
@@ -93,7 +93,7 @@ def command(
     held = min(window or len(train), len(train))
     terminal.print(f"memory: {megabytes(bytes_needed(settings, held))}")
     try:
-        learner = Learner(settings, train, test, folder, resume=resume, begin_with=begin_with)
+        learner = Learner(settings, train, test, folder, resume=resume, init_from=init_from)
         with interrupt_sets(stop), progress_bar(terminal) as bar:
             size = held if learner.train is None else len(learner.train)
             task = bar.add_task(

@@ -51,7 +51,7 @@ class ConfigPath(click.Path):
 @click.option("--resume", is_flag=True, help="Resume from the run's newest checkpoint.")
 @click.option(
     "--from",
-    "begin_with",
+    "init_from",
     type=click.Path(exists=True, file_okay=False, path_type=Path),
     help="Run, checkpoint or imported model with the initial weights.",
 )
@@ -63,7 +63,7 @@ def command(
     variant: str | None,
     run_dir: Path | None,
     resume: bool,
-    begin_with: Path | None,
+    init_from: Path | None,
 ) -> None:
     """Train the network of CONFIG: a file, or the name of a bundled configuration such as
     resnet5x64. For an experiment of the laboratory, give --variant; it has the size of
@@ -99,8 +99,8 @@ def command(
             raise click.ClickException(f"{config}: no games: give --data or set data.train")
         files = replace(settings.data, train=tuple(train_files), test=tuple(test_files))
         settings = replace(settings, data=files)
-        if begin_with is not None:
-            settings = replace(settings, model=replace(settings.model, begin_with=str(begin_with)))
+        if init_from is not None:
+            settings = replace(settings, model=replace(settings.model, init_from=str(init_from)))
         wants_visits = settings.loss.policy_target == "visits"
         samples: training.Samples | training.Part | training.Files
         if files.window:

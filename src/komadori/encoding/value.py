@@ -9,22 +9,13 @@ from typing import Final, overload
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from komadori._core import encoding as _core
 from komadori._core.records import MATE_CP
 
 #: dlshogi's training data (dlshogi, hcpe_decoder and --eval_coef).
-DLSHOGI_COEF: Final = 756.0864962951762
+DLSHOGI_COEF: Final = _core.DLSHOGI_COEF
 #: elmo, Apery and pydlshogi.
-ELMO_COEF: Final = 600.0
-#: The default of the engine FukauraOu (Eval_Coef).
-FUKAURAOU_COEF: Final = 285.0
-
-COEFS: Final = {
-    "dlshogi": DLSHOGI_COEF,
-    "elmo": ELMO_COEF,
-    "apery": ELMO_COEF,
-    "pydlshogi": ELMO_COEF,
-    "fukauraou": FUKAURAOU_COEF,
-}
+ELMO_COEF: Final = _core.ELMO_COEF
 
 
 @overload

@@ -126,10 +126,6 @@ class TeacherSettings:
             raise ValueError("multipv is 1: sampling and candidates need at least 2 lines")
         check_game_settings(self)
 
-    @property
-    def needs_multipv(self) -> bool:
-        return self.sampled_plies > 0 or self.candidate_fraction > 0
-
     @classmethod
     def from_mapping(cls, values: Mapping[str, Any]) -> TeacherSettings:
         """From a TOML table or JSON object. Raises ValueError that names the wrong setting."""

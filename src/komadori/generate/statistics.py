@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -206,9 +205,3 @@ def _histogram(lengths: dict[int, int]) -> str:
     steps = range(0, max(lengths) + LENGTH_STEP, LENGTH_STEP)
     drawn = "".join(bars[lengths.get(s, 0) * (len(bars) - 1) // most] for s in steps)
     return f"0 {drawn} {max(lengths) + LENGTH_STEP} plies, {LENGTH_STEP} per bar"
-
-
-def write_statistics(statistics: Statistics, path: Path) -> None:
-    from komadori.atomic import write_text
-
-    write_text(path, json.dumps(statistics.to_json(), indent=2) + "\n")

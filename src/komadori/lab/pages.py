@@ -112,7 +112,8 @@ def variants_table(
         for key, is_diary in cells:
             row.append(_diary_cell(variant, key) if is_diary else _cell(records, variant, key))
         seeds = sorted({r.seed for r in records if r.variant == variant.name})
-        rows.append([*row, ", ".join(map(str, seeds))])
+        runs = f"1 run (seed {seeds[0]})" if len(seeds) == 1 else ", ".join(map(str, seeds))
+        rows.append([*row, runs])
     return _table(heads, ["---", *("---" if d else "--:" for _, d in cells), "---"], rows)
 
 
@@ -152,7 +153,7 @@ def _comparison_cells(claim: Claim, one: Comparison) -> list[str]:
     what = f"{one.label}: {measure.title}"
     if claim.at_equal:
         what += f", at equal {measure_of(claim.at_equal).title}"
-    if not one.gap.by_seed:
+    if len(one.gap.by_seed) < len(SEEDS):
         return [what, "", "", seeds]
     scale, unit, form = 1.0, measure.unit, "{:+.3g}"
     if claim.ratio:
@@ -172,7 +173,8 @@ def _claims_text(findings: Sequence[Finding]) -> str:
         "Gaps are means of differences between runs of one seed; intervals are Student's t over "
         f"the seeds, uncorrected. p is corrected for the {tested} claims tested on this page "
         f"(Holm); a verdict needs p < {LEVEL:g}. *Exploratory*: significant only without the "
-        "correction; a lead for a new test, not a finding. One seed is never decisive."
+        "correction; a lead for a new test, not a finding. Comparisons of fewer than "
+        f"{len(SEEDS)} seeds have no gap."
     )
 
 
@@ -245,7 +247,8 @@ def _index(rows: Sequence[Sequence[str]], command: str, machine: str) -> str:
         "The diary's experiments, repeated with `komadori lab`: the diary's figures next to those "
         f"measured here.{how} Commands name the game files without their folder. "
         "`komadori lab report` writes these pages from the records of the runs. Runs: one per "
-        f"variant and seed, {len(SEEDS)} seeds each. "
+        f'variant and seed, with {len(SEEDS)} seeds; where a page\'s row says "1 run", the other '
+        "seeds haven't been run, and nothing is claimed of it. "
         "[Verdicts](../../concepts/laboratory.md#a-verdict) are explained with the method.\n\n"
         + _table(["experiment", "runs", "claim", "verdict"], ["---"] * 4, rows)
         + "\n"

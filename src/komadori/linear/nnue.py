@@ -128,9 +128,9 @@ class Learner:
         folder: Path,
         *,
         resume: bool,
-        begin_with: Path | None = None,
+        init_from: Path | None = None,
     ) -> None:
-        """train: if given as windows, each counts as an epoch. begin_with: folder of a run whose
+        """train: if given as windows, each counts as an epoch. init_from: folder of a run whose
         weights initialize a new one. Raises ValueError as `RunFolder`, and without training or
         held-out positions.
         """
@@ -142,7 +142,7 @@ class Learner:
         self.epochs = settings.epochs * (self.windows.per_epoch if self.windows else 1)
         self.model = _core.NnueModel(settings.architecture, settings.seed, settings.threads)
         self.epoch, self.best, self.best_epoch = 0, math.inf, 0
-        self._has_weights = begin_with is not None
+        self._has_weights = init_from is not None
         #: nn.bin that found the current leaves, so that a resumed run finds the same ones.
         self._leaf_weights = b""
         data = {"train": (self.train or train).fingerprint(), "test": self.test.fingerprint()}
@@ -151,8 +151,8 @@ class Learner:
         )
         if resume:
             self._load()
-        elif begin_with is not None:
-            self._begin_with(begin_with / "state.npz")
+        elif init_from is not None:
+            self._init_from(init_from / "state.npz")
 
     @property
     def is_done(self) -> bool:
@@ -323,7 +323,7 @@ class Learner:
             }
         )
 
-    def _begin_with(self, path: Path) -> None:
+    def _init_from(self, path: Path) -> None:
         try:
             with np.load(path, allow_pickle=False) as file:
                 self.model.parameters[:] = file["parameters"]

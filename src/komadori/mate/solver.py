@@ -53,15 +53,15 @@ class MateSolver:
         *,
         time_ms: int = 0,
         shortest: bool = False,
-        share: float = 1.0,
+        cpu_fraction: float = 1.0,
         stop: StopFlag | None = None,
     ) -> MateResult:
         """Search for a mate by the side to move. max_nodes, max_ply, time_ms: 0 for no limit.
 
         NO_MATE is exact: no sequence of checks mates, or none of at most `max_ply` plies. UNKNOWN:
         a limit or `stop` ended the search. shortest: shorten the mate found until no shorter one
-        exists or a limit is reached. share: fraction of a CPU (0.01 to 1) used after the first
-        100,000 nodes, for a solver in the background.
+        exists or a limit is reached. cpu_fraction: fraction of a CPU (0.01 to 1) used after the
+        first 100,000 nodes, for a solver in the background.
 
         Deterministic, independent of earlier calls, unless ended by `time_ms` or `stop`. The side
         to move may lack a king; PositionError if the other side does. Positions that occurred three
@@ -69,7 +69,7 @@ class MateSolver:
         copy of the board.
         """
         start = time.perf_counter()
-        found = self._solver.solve(board, max_nodes, max_ply, time_ms, shortest, share, stop)
+        found = self._solver.solve(board, max_nodes, max_ply, time_ms, shortest, cpu_fraction, stop)
         return MateResult(
             found.status,
             tuple(Move.from_move16(bits) for bits in found.moves),

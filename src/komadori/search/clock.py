@@ -8,7 +8,7 @@ from komadori.rules import BLACK
 from komadori.search.protocol import Limits
 
 #: Safety margin per move: a fraction of the available time, within these bounds (ms).
-MARGIN_SHARE, LEAST_MARGIN_MS, MOST_MARGIN_MS = 0.1, 35, 500
+MARGIN_FRACTION, LEAST_MARGIN_MS, MOST_MARGIN_MS = 0.1, 35, 500
 #: Bounds on the margin of the watchdog, which stops a search that exceeds its own plan (ms).
 HARD_MARGIN_MS = (20.0, 400.0)
 #: Margin of `go mate` (ms).
@@ -32,7 +32,7 @@ def margin_ms(available_ms: float, setting_ms: int | None) -> float:
     """
     if setting_ms is not None:
         return setting_ms
-    return min(max(available_ms * MARGIN_SHARE, LEAST_MARGIN_MS), MOST_MARGIN_MS)
+    return min(max(available_ms * MARGIN_FRACTION, LEAST_MARGIN_MS), MOST_MARGIN_MS)
 
 
 def own_clock(limits: Limits, turn: int) -> tuple[int, int, int]:
@@ -134,7 +134,7 @@ def hard_limit_ms(limits: Limits, turn: int) -> float | None:
     # The remaining time may include the increment already: don't count it twice.
     time_ms = max(remaining, increment) + byoyomi
     least, most = HARD_MARGIN_MS
-    return max(1.0, time_ms - min(max(time_ms * MARGIN_SHARE, least), most))
+    return max(1.0, time_ms - min(max(time_ms * MARGIN_FRACTION, least), most))
 
 
 def delayed(limits: Limits, delay_ms: int) -> Limits:

@@ -99,7 +99,7 @@ class PuctOptions:
     """The entering-king rule: "27" points, "24" points or "none"."""
     memory_mb: int = 512
     """Memory limit of the tree; when it is full, the least visited positions are reclaimed."""
-    batch_share: int = 256
+    visits_per_row: int = 256
     """A batch has at most one row per this many visits expected at the root at the end of the
     search, so that visits in flight have little effect."""
     reuse_subtree: bool = True
@@ -150,7 +150,7 @@ class PuctOptions:
         if self.declaration not in DECLARATION_POINTS:
             rules = ", ".join(DECLARATION_POINTS)
             raise ValueError(f"declaration is {self.declaration!r}, one of {rules} is needed")
-        for name in ("memory_mb", "mate_memory_mb", "batch_share", "multipv", "leaf_nodes"):
+        for name in ("memory_mb", "mate_memory_mb", "visits_per_row", "multipv", "leaf_nodes"):
             if getattr(self, name) < 1:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
         if self.stdev_prior <= 0:
@@ -175,5 +175,5 @@ def batch_rows(options: PuctOptions, visits: int, expected: float) -> int:
 
     `visits` are those of the root so far, `expected` those expected at the end of the search.
     """
-    rows = int(expected) // options.batch_share
+    rows = int(expected) // options.visits_per_row
     return max(1, min(rows, visits // EARLY_GROWTH + 1))

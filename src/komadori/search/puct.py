@@ -23,7 +23,7 @@ from komadori.search.pipeline import Pipeline, RootSource, slot_batches
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
 from komadori.search.reclaiming import Reclaimer
 from komadori.search.resigning import Resigning, ResignRule
-from komadori.search.root_mate import CROWDED_SHARE, MOST_MOVES, MOVES_PER_NODE, RootMate
+from komadori.search.root_mate import CROWDED_FRACTION, MOST_MOVES, MOVES_PER_NODE, RootMate
 from komadori.search.stopping import Condition, Conditions, Depth, Progress, conditions_of
 
 #: Maximum wait for the network before checking `stop` again.
@@ -41,7 +41,7 @@ class PuctSearcher:
     def __init__(self, evaluator: Evaluator, options: PuctOptions | None = None) -> None:
         self.evaluator = evaluator
         self.batches = slot_batches(evaluator)
-        self.mate_share = mate_share(evaluator)
+        self.mate_fraction = mate_fraction(evaluator)
         self.usual_speed = 0.0
         """Playouts per millisecond of the last search under a clock."""
         self.reclaimer = Reclaimer()
@@ -429,7 +429,7 @@ class _Run:
             moves = min(MOVES_PER_NODE * count, MOST_MOVES)
             self._mate.solve(self._board, plies, moves, self.stop)
         else:
-            self._mate.start(self._board, plies, self._searcher.mate_share)
+            self._mate.start(self._board, plies, self._searcher.mate_fraction)
 
     def _ends_by_mate(self) -> bool:
         if not self._mate.moves:  # checked for every batch
@@ -456,9 +456,9 @@ def tree_options(options: PuctOptions) -> TreeOptions:
     return tree
 
 
-def mate_share(evaluator: Evaluator) -> float:
+def mate_fraction(evaluator: Evaluator) -> float:
     """Return the fraction of a CPU for the mate search: all of it if the network and the
     collecting thread leave one free.
     """
     used = int(getattr(evaluator, "threads", 0)) + 1
-    return 1.0 if used < available_threads() else CROWDED_SHARE
+    return 1.0 if used < available_threads() else CROWDED_FRACTION

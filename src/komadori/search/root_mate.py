@@ -22,7 +22,7 @@ MOST_MOVES = 500_000
 PATIENCE_S = 0.01
 
 #: Fraction of a CPU for the mate search if the network uses all CPUs.
-CROWDED_SHARE = 0.02
+CROWDED_FRACTION = 0.02
 
 
 class RootMate:
@@ -37,10 +37,10 @@ class RootMate:
         self.moves: tuple[Move, ...] = ()
         """The mating line found; () if none."""
 
-    def start(self, board: Board, plies: int, share: float) -> None:
+    def start(self, board: Board, plies: int, cpu_fraction: float) -> None:
         """Start searching for a mate in the background; no-op without a free thread."""
         with contextlib.suppress(RuntimeError):
-            self._begin(board, plies, 0, share)
+            self._begin(board, plies, 0, cpu_fraction)
 
     def solve(self, board: Board, plies: int, moves: int, stop: threading.Event) -> None:
         """Search for a mate with a budget of `moves`, and return. Deterministic unless `stop`
@@ -58,24 +58,28 @@ class RootMate:
         self.stop()
         self.wait()
 
-    def _begin(self, board: Board, plies: int, moves: int, share: float) -> None:
+    def _begin(self, board: Board, plies: int, moves: int, cpu_fraction: float) -> None:
         self.stop()
         self.wait()
         self._stop = StopFlag()
         self._result, self.moves = None, ()
         thread = threading.Thread(
             target=self._solve,
-            args=(board.copy(), moves, plies, share, self._stop),
+            args=(board.copy(), moves, plies, cpu_fraction, self._stop),
             name="root mate",
             daemon=True,
         )
         thread.start()
         self._thread = thread
 
-    def _solve(self, board: Board, moves: int, plies: int, share: float, stop: StopFlag) -> None:
+    def _solve(
+        self, board: Board, moves: int, plies: int, cpu_fraction: float, stop: StopFlag
+    ) -> None:
         # No mate is found without an opposing king or enough memory.
         with contextlib.suppress(PositionError, MemoryError):
-            self._result = self._solver.solve(board, moves, _max_ply(plies), share=share, stop=stop)
+            self._result = self._solver.solve(
+                board, moves, _max_ply(plies), cpu_fraction=cpu_fraction, stop=stop
+            )
             self.moves = self._result.moves
 
     @property

@@ -30,10 +30,12 @@ from komadori.nets.registry import family_of
 from komadori.typed_settings import convert
 
 #: Settings of older files by their present names.
-_RENAMED = {"data.test_share": "test_fraction", "loss.hard_share": "hard_fraction"}
+_RENAMED = {
+    "model.begin_with": "init_from",
+    "data.test_share": "test_fraction",
+    "loss.hard_share": "hard_fraction",
+}
 PRECISIONS = ("float32", "bfloat16", "float16")
-#: Version of the saved form; incremented when an older reader would misread it.
-CONFIG_VERSION = 1
 
 
 class ConfigError(ValueError):
@@ -48,14 +50,14 @@ def _default_net() -> NetConfig:
 class ModelConfig:
     """features, labels: keys of `encoding.FEATURES` and `encoding.LABELS`.
 
-    begin_with: a run, checkpoint or model folder with the same network, for initial weights;
+    init_from: a run, checkpoint or model folder with the same network, for initial weights;
     empty for random ones.
     """
 
     net: NetConfig = field(default_factory=_default_net)
     features: str = "dlshogi"
     labels: str = "2187"
-    begin_with: str = ""
+    init_from: str = ""
 
 
 @dataclass(frozen=True)

@@ -92,7 +92,7 @@ def _without_folders(card: ModelCard) -> ModelCard:
     for key in ("train", "test"):
         if key in data:
             data[key] = [Path(name).name for name in data[key]]
-    for table, key in ((data, "cache"), (model, "begin_with")):
+    for table, key in ((data, "cache"), (model, "init_from")):
         if table.get(key):
             table[key] = Path(table[key]).name
     return ModelCard(**{**vars(card), "training": facts})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from komadori.encoding import win_rate_from_score
 from komadori.records import MATE_CP
 from komadori.training.config import ConfigError
 from komadori.training.data import Part
@@ -23,7 +24,7 @@ def fit_eval_coef(part: Part) -> float:
     x, won = score[known] / 1000, part.samples.result[part.rows][known].astype(np.float64)
     slope = 0.0
     for _ in range(_STEPS):
-        p = 1 / (1 + np.exp(-slope * x))
+        p = win_rate_from_score(slope * x, 1.0)
         curvature = float((p * (1 - p) * x * x).sum())
         step = float(((won - p) * x).sum()) / curvature if curvature > 1e-9 else np.inf
         if not np.isfinite(step) or slope > 1e3:

@@ -57,7 +57,7 @@ class Setup:
         *,
         is_new: bool = True,
     ) -> Setup:
-        """Build the set-up. is_new: load the weights of `model.begin_with`; a resumed run restores
+        """Build the set-up. is_new: load the weights of `model.init_from`; a resumed run restores
         its own.
 
         Raises ConfigError if settings contradict each other, the data or the machine.
@@ -121,28 +121,28 @@ def encoder_of(config: Config) -> Encoder:
 
 
 def new_network(config: Config, encoder: Encoder, *, begin: bool = True) -> Network:
-    """A network with random weights, or with `begin` those of `model.begin_with`."""
+    """A network with random weights, or with `begin` those of `model.init_from`."""
     model = config.model
     try:
         network = nets.build(model.net, encoder.interface)
     except (ValueError, RuntimeError, OverflowError) as error:  # RuntimeError: out of memory
         reason = str(error).splitlines()[0]
         raise ConfigError(f"model.net = {nets.short_name(model.net)}: {reason}") from error
-    if not (model.begin_with and begin):
+    if not (model.init_from and begin):
         return network
-    check_begin_with(config)
-    begun, _ = nets.load_model(checkpoint.resolve(Path(model.begin_with)))
+    check_init_from(config)
+    begun, _ = nets.load_model(checkpoint.resolve(Path(model.init_from)))
     network.load_state_dict(begun.state_dict())
     return network
 
 
-def check_begin_with(config: Config) -> None:
-    """Compare the card of `model.begin_with` with the config's network and tables.
+def check_init_from(config: Config) -> None:
+    """Compare the card of `model.init_from` with the config's network and tables.
 
     Raises ConfigError for a model of another network, CheckpointError where there is none.
     """
     model = config.model
-    card = nets.load_card(checkpoint.resolve(Path(model.begin_with)))
+    card = nets.load_card(checkpoint.resolve(Path(model.init_from)))
     for what, own, other in (
         ("net", _description(model.net, card.net), _description(card.net, model.net)),
         ("features", model.features, card.features),
@@ -150,7 +150,7 @@ def check_begin_with(config: Config) -> None:
     ):
         if own != other:
             raise ConfigError(
-                f"model.begin_with = {model.begin_with!r}: its {what} is {other}, not {own}"
+                f"model.init_from = {model.init_from!r}: its {what} is {other}, not {own}"
             )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from komadori._core.encoding import DLSHOGI_COEF
 from komadori._core.tree import TreeOptions
 from komadori.usi.options import EngineOption, Scope, check, combo, filename, spin, string
 
@@ -67,8 +68,8 @@ MODEL_OPTIONS = (
 )  # fmt: skip
 
 EVAL_COEF_OPTION = spin(
-    "Eval_Coef", 756, 1, 10_000, "centipawns per unit of log odds; a model's card may set it",
-    Scope.SEARCHER, "eval_coef",
+    "Eval_Coef", round(DLSHOGI_COEF), 1, 10_000,
+    "centipawns per unit of log odds; a model's card may set it", Scope.SEARCHER, "eval_coef",
 )  # fmt: skip
 
 RESIGN_OPTIONS = (

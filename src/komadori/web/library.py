@@ -10,7 +10,7 @@ import hashlib
 import json
 import sqlite3
 import threading
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -403,7 +403,3 @@ def _signed(key: int) -> int:
 
 def _escaped(text: str) -> str:
     return "".join(f"~{c}" if c in "%_~" else c for c in text)
-
-
-def add_all(library: Library, entries: Iterable[Entry]) -> list[int]:
-    return [library.add_once(entry) for entry in entries]

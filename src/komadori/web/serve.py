@@ -7,7 +7,6 @@ import contextlib
 import io
 import os
 import secrets
-import signal
 import socket
 import sys
 import threading
@@ -136,9 +135,3 @@ class _Server(uvicorn.Server):
             watchdog.daemon = True
             watchdog.start()
         super().handle_exit(sig, frame)
-
-
-def end_by(sig: int) -> None:
-    """Return a shell's exit status for a process ended by a signal."""
-    signal.signal(sig, signal.SIG_DFL)
-    os.kill(os.getpid(), sig)

@@ -162,7 +162,6 @@ class Studies:
         self._tasks: set[asyncio.Task[None]] = set()
         self._turns = asyncio.Semaphore(AT_ONCE)
         self._numbers = count(1)
-        self._busy: set[int] = set()
 
     def running(self) -> list[str]:
         return [key for key, study in self._studies.items() if study.state == "running"]

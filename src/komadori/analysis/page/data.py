@@ -19,7 +19,6 @@ from komadori.analysis.games import (
 )
 from komadori.analysis.positions import Found, Line
 from komadori.analysis.strength import stronger_players
-from komadori.records import Game
 from komadori.records.game import NO_TIME
 from komadori.records.kif import write_kif
 from komadori.rules import COLORS, HANDICAPS, Board
@@ -172,8 +171,3 @@ def _over(found: Found | None) -> str | None:
 
 def _rounded(rate: float | None) -> float | None:
     return None if rate is None else round(rate, 4)
-
-
-def players_of(game: Game) -> str:
-    """Both players in one line, for titles."""
-    return f"{game.black or '?'} – {game.white or '?'}"

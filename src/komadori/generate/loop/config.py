@@ -91,7 +91,7 @@ class LoopConfig:
 
     learner: a key of `learners.LEARNERS`. train: its settings. window: number of latest generations
     whose games are trained on. lag: games are played by the best generation of `lag` generations
-    earlier, so that they can be played while later ones train. begin_with: model or weights that
+    earlier, so that they can be played while later ones train. init_from: model or weights that
     generation 0 plays with, "" for the learner's default; training also starts from a model folder
     or run. data: further record files to train on. test_*: held-out positions, as in
     `training.DataConfig`.
@@ -101,7 +101,7 @@ class LoopConfig:
     generations: int = 10
     window: int = 3
     lag: int = 0
-    begin_with: str = ""
+    init_from: str = ""
     data: tuple[str, ...] = ()
     test_fraction: float = 0.02
     test_limit: int = 5000
@@ -148,10 +148,22 @@ def load_config(path: Path | str) -> LoopConfig:
         raise LoopConfigError(f"{path}: {error}") from error
 
 
+#: Settings of older files by their present names.
+_RENAMED = {"begin_with": "init_from", "test_share": "test_fraction"}
+
+
+def _with_present_names(table: Mapping[str, Any]) -> Mapping[str, Any]:
+    train = table.get("train")
+    if not isinstance(train, Mapping) or "go_on" not in train:
+        return table
+    named = {"warm_start" if name == "go_on" else name: value for name, value in train.items()}
+    return {**table, "train": named}
+
+
 def config_from_dict(table: Mapping[str, Any]) -> LoopConfig:
     """Build a config from a TOML table or JSON object. Raises LoopConfigError."""
     try:
-        return build(LoopConfig, table, renamed={"test_share": "test_fraction"})
+        return build(LoopConfig, _with_present_names(table), renamed=_RENAMED)
     except LoopConfigError:
         raise
     except ValueError as error:

@@ -28,7 +28,7 @@ class TrainTask:
 
     files: games to train on. settings: the learner's. folder: of the run, which is resumed if it
     exists. candidate: the file to write. before: run folder of the best generation, None for
-    generation 0. begin_with: initial weights of the first generation. show: prints a line.
+    generation 0. init_from: initial weights of the first generation. show: prints a line.
     progress: called with the steps done and their total.
     """
 
@@ -37,7 +37,7 @@ class TrainTask:
     folder: Path
     candidate: Path
     before: Path | None
-    begin_with: Path | None
+    init_from: Path | None
     test_fraction: float
     test_limit: int
     seed: int
@@ -91,15 +91,15 @@ class LinearLearner:
     run: Callable[[TrainTask, Any, Positions, Positions], Path | None]
 
     def settings(self, table: Mapping[str, Any]) -> Any:
-        if "go_on" in table and self.name != "nnue":
-            raise ValueError(f"go_on: {self.name} always trains from scratch")
-        return build(self.kind, {name: v for name, v in table.items() if name != "go_on"})
+        if "warm_start" in table and self.name != "nnue":
+            raise ValueError(f"warm_start: {self.name} always trains from scratch")
+        return build(self.kind, {name: v for name, v in table.items() if name != "warm_start"})
 
     def check(self, settings: Mapping[str, Any]) -> None:
         self.settings(settings)
 
     def check_beginning(self, settings: Mapping[str, Any], weights: Path) -> None:
-        raise ValueError(f"begin_with: {weights} is not a file of weights")
+        raise ValueError(f"init_from: {weights} is not a file of weights")
 
     def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
         return None
@@ -172,8 +172,8 @@ def _kpp(task: TrainTask, settings: Any, train: Positions, test: Positions) -> P
 
 def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> Path | None:
     begun = _is_begun(task.folder)
-    before = task.before if task.settings.get("go_on") and not begun else None
-    learner = nnue.Learner(settings, train, test, task.folder, resume=begun, begin_with=before)
+    before = task.before if task.settings.get("warm_start") and not begun else None
+    learner = nnue.Learner(settings, train, test, task.folder, resume=begun, init_from=before)
 
     def report(found: nnue.Report) -> None:
         task.progress(found.epoch, settings.epochs)
@@ -185,7 +185,7 @@ def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> 
 
 class NetworkLearner:
     """Trains a network. Settings are those of `komadori train`, or `config`, a file of them, and
-    `set`, a list of KEY=VALUE. `go_on`: start from the weights of the best generation."""
+    `set`, a list of KEY=VALUE. `warm_start`: start from the weights of the best generation."""
 
     suffix = "onnx"
 
@@ -195,7 +195,8 @@ class NetworkLearner:
     def _config(self, settings: Mapping[str, Any]) -> Any:
         from komadori import training
 
-        table = {name: v for name, v in settings.items() if name not in ("config", "set", "go_on")}
+        own = ("config", "set", "warm_start")
+        table = {name: v for name, v in settings.items() if name not in own}
         overrides = settings.get("set", [])
         if "config" in settings:
             if table:
@@ -209,11 +210,11 @@ class NetworkLearner:
     def check_beginning(self, settings: Mapping[str, Any], weights: Path) -> None:
         from komadori import training
 
-        training.check_begin_with(self._begun_with(self._config(settings), weights))
+        training.check_init_from(self._begun_with(self._config(settings), weights))
 
     @staticmethod
     def _begun_with(config: Any, weights: Path) -> Any:
-        return replace(config, model=replace(config.model, begin_with=str(weights)))
+        return replace(config, model=replace(config.model, init_from=str(weights)))
 
     def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
         from komadori import training
@@ -231,9 +232,9 @@ class NetworkLearner:
             seed=config.seed + task.seed,
             data=replace(config.data, test_fraction=task.test_fraction, test_limit=task.test_limit),
         )
-        begin = task.before if task.settings.get("go_on") else None
-        if begin is None and task.begin_with is not None and task.begin_with.is_dir():
-            begin = task.begin_with
+        begin = task.before if task.settings.get("warm_start") else None
+        if begin is None and task.init_from is not None and task.init_from.is_dir():
+            begin = task.init_from
         if begin is not None:
             config = self._begun_with(config, begin)
         samples: Any

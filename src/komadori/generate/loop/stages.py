@@ -128,7 +128,7 @@ def _begin(loop: Loop) -> None:
     with RunLock(folder):
         if loop.facts(0, "begun") is not None:
             return
-        given = loop.config.begin_with
+        given = loop.config.init_from
         if given:
             from komadori.generate.loop.learners import _copy
 
@@ -195,7 +195,7 @@ def _train(work: _Work) -> bool:
         folder=loop.generation(number) / "run",
         candidate=loop.player_path(number),
         before=loop.generation(best) / "run" if best else None,
-        begin_with=Path(config.begin_with) if config.begin_with else None,
+        init_from=Path(config.init_from) if config.init_from else None,
         test_fraction=config.test_fraction,
         test_limit=config.test_limit,
         seed=config.seed,
