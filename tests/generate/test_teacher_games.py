@@ -163,6 +163,15 @@ def _games_in(hcpe3: bytes) -> list[records.Game]:
         return list(records.read_games(path))
 
 
+def test_more_lines_than_requested_are_not_stored() -> None:
+    settings = replace(SETTINGS, random_moves=0, max_plies=1)
+    game = core.TeacherGame(settings.to_core(), Lines().core, 0)
+    assert game.request().multi_pv == 1
+    game.answer([("7g7f", 20), ("2g2f", 10)], 1)
+    (read,) = _games_in(game.finished().hcpe3)
+    assert [move for move, _ in read.candidates.of_ply(0)] == ["7g7f"]
+
+
 def test_sampling_stays_within_the_window() -> None:
     settings = replace(
         SETTINGS, multipv=3, sampled_plies=60, sample_window_cp=100, random_moves=0, max_plies=1
