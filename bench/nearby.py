@@ -43,16 +43,16 @@ def main() -> None:
             records.write_games(source, games)
             for number in range(arguments.rounds):
                 searched, before = nearby.search.search_seconds, nearby.search.nodes
-                wall, processor = time.perf_counter(), time.process_time()
+                wall, cpu_s = time.perf_counter(), time.process_time()
                 with NearbyFolder(Path(folder) / str(number), {"round": number}) as held:
                     counts = generate_nearby([source], held, nearby)
                 assert counts is not None
-                wall, processor = time.perf_counter() - wall, time.process_time() - processor
+                wall, cpu_s = time.perf_counter() - wall, time.process_time() - cpu_s
                 searched = nearby.search.search_seconds - searched
                 # Wall time for both: search_seconds includes waiting for a CPU.
                 ratios.append(searched / (wall * arguments.threads))
-                speeds.append(counts.positions / processor)
-                rates.append((nearby.search.nodes - before) / processor)
+                speeds.append(counts.positions / cpu_s)
+                rates.append((nearby.search.nodes - before) / cpu_s)
         print(
             f"{nodes:>6} nodes: {statistics.median(speeds):,.0f} positions/s per second of a core; "
             f"in searches {statistics.median(ratios):.3f} of the time of {arguments.threads} "

@@ -47,7 +47,7 @@ def run(variant: str) -> list[str]:
     return done.stdout.split()
 
 
-@pytest.mark.skipif(core.VARIANT != "x86_64_v3", reason="this processor runs one variant only")
+@pytest.mark.skipif(core.VARIANT != "x86_64_v3", reason="this CPU runs one variant only")
 def test_the_baseline_equals_the_fast_path() -> None:
     baseline, fast = run("x86_64_v2"), run("x86_64_v3")
     assert (baseline[0], fast[0]) == ("x86_64_v2", "x86_64_v3")

@@ -207,7 +207,7 @@ def test_answers_of_go_mate() -> None:
     assert solve(Board(ENDLESS), max_nodes=1).usi() == "checkmate timeout"
 
 
-def test_a_share_of_the_processor_is_kept_to() -> None:
+def test_a_fraction_of_the_cpu_is_kept_to() -> None:
     board = Board("9/9/9/9/4k4/9/9/9/4K4 b 2RBG2S2N5P 1")  # unsolved for seconds
     worked = time.thread_time()
     paced = MateSolver(16).solve(board, time_ms=400, cpu_fraction=0.05)

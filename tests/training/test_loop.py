@@ -211,12 +211,12 @@ def test_lower_precisions_learn_and_resume(tmp_path, encoder, samples, precision
 
 
 def test_the_precision_suits_the_device(monkeypatch):
-    gpu, processor = torch.device("cuda"), torch.device("cpu")
+    gpu, cpu = torch.device("cuda"), torch.device("cpu")
     monkeypatch.setattr(device, "_has_fast_bfloat16", lambda _: False)  # such as a T4
     assert device._best_dtype(gpu) is torch.float16
-    assert device._best_dtype(processor) is torch.float32
+    assert device._best_dtype(cpu) is torch.float32
     monkeypatch.setattr(device, "_has_fast_bfloat16", lambda _: True)
-    assert device._best_dtype(gpu) is device._best_dtype(processor) is torch.bfloat16
+    assert device._best_dtype(gpu) is device._best_dtype(cpu) is torch.bfloat16
 
 
 def test_gradients_that_overflow_halve_the_scale_and_step_nowhere(tmp_path, encoder, samples):

@@ -1,4 +1,4 @@
-"""The compiled core: the build variant that suits this processor.
+"""The compiled core: the build variant that suits this CPU.
 
 Submodules (`rules`, `encoding`, ...) are those of the chosen extension module.
 `KOMADORI_CORE` in the environment forces a variant (`x86_64_v2`, `x86_64_v3`,
