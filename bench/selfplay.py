@@ -30,12 +30,14 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=10.0, help="of each turn")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--mate-nodes", type=int, default=1000)
+    parser.add_argument("--leaf-weight", type=float, default=0.0)
     arguments = parser.parse_args()
     settings = SelfPlaySettings(
         root=arguments.root,
         playouts=arguments.playouts,
         fast_playouts=arguments.fast_playouts,
         mate_nodes=arguments.mate_nodes,
+        leaf_weight=arguments.leaf_weight,
     )
     options = {"max_batch": arguments.batch} if arguments.batch else {}
     evaluator = inference.load(arguments.model, precision="auto", **options)

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from komadori import records, training
+from komadori import nets, records, training
 from komadori.cli import linear
 from komadori.cli.loop import command
 from komadori.generate import segment_files
@@ -283,6 +283,24 @@ def test_settings_of_older_loops_have_their_present_names() -> None:
     old = {**table, "train": {**table["train"], "go_on": True}, "begin_with": "runs/a"}
     new = {**table, "train": {**table["train"], "warm_start": True}, "init_from": "runs/a"}
     assert config_from_dict(old) == config_from_dict(new)
+
+
+def test_training_starts_from_an_exported_model(tmp_path) -> None:
+    table = small_network_table()
+    table["train"] |= {"warm_start": True}
+    model = {name: v for name, v in table["train"].items() if name != "warm_start"}
+    given = training.save_untrained(training.config_from_dict(model), tmp_path / "given")
+    training.export(given, tmp_path / "given.onnx")
+    loop = Loop(
+        config_from_dict({**table, "init_from": str(tmp_path / "given.onnx")}), tmp_path / "loop"
+    )
+    assert run(loop)
+    _, begun = read_progress(training.newest_checkpoint(loop.generation(1) / "run"))
+    assert begun.model.init_from == str(loop.generation(0) / "player")
+    before, _ = nets.load_model(given)
+    after, _ = nets.load_model(loop.generation(0) / "player")
+    weights, imported = before.folded().state_dict(), after.folded().state_dict()
+    assert all((imported[name] - weights[name]).abs().max() < 1e-4 for name in weights)
 
 
 def test_a_model_of_another_network_is_refused_before_any_game(tmp_path) -> None:

@@ -127,3 +127,11 @@ def test_bad_input_is_one_line(source, tmp_path) -> None:
         assert result.exit_code in (1, 2)
         assert words in result.output
         assert "Traceback" not in result.output
+
+
+def test_a_file_without_a_usable_game_is_an_error(tmp_path) -> None:
+    cut = tmp_path / "cut.hcpe3.xz"
+    cut.write_bytes(records.sample_path().read_bytes()[:200])
+    result = run(cut, "-o", tmp_path / "out", "--search", "nodes=10")
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-1] == "Error: no usable game in the files"

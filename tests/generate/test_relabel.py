@@ -380,3 +380,11 @@ def test_hard_share_is_checked() -> None:
     with pytest.raises(ValueError, match=r"in \[0, 1\]"):
         LossConfig(hard_fraction=1.5, policy_target="visits")
     assert issubclass(ConfigError, ValueError)
+
+
+def test_a_file_without_a_usable_game_is_an_error(tmp_path: Path) -> None:
+    cut = tmp_path / "cut.hcpe3.xz"
+    cut.write_bytes(records.sample_path().read_bytes()[:200])
+    result = run(cut, "--by", "uniform", "-o", tmp_path / "out")
+    assert result.exit_code == 1
+    assert result.output.splitlines()[-1] == "Error: no usable game in the files"

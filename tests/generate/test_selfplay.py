@@ -14,7 +14,8 @@ from komadori._core.tree import Tree
 from komadori.arena.openings import Opening
 from komadori.cli.generate_selfplay import command
 from komadori.generate.folder import StoredGame
-from komadori.generate.selfplay import SelfPlayGames
+from komadori.generate.openings import Lines
+from komadori.generate.selfplay import SelfPlayGames, selfplay_card
 from komadori.generate.selfplay_root import GumbelRoot, NoisyRoot
 from komadori.generate.selfplay_settings import SelfPlaySettings
 from komadori.inference import Evaluator, InferenceError, evaluate, load
@@ -92,6 +93,47 @@ def test_a_mate_found_by_df_pn_ends_the_game(tmp_path: Path) -> None:
     assert (game.facts.plies, game.hcpe3) == (0, b"")
     without = SelfPlaySettings(**{**FAST, "opening_plies": (0, 0), "mate_nodes": 0})
     assert play(without, range(1), opening)[0].facts.plies > 0
+
+
+LEAVES: dict[str, Any] = {**FAST, "leaf_weight": 0.7, "leaf_nodes": 30, "max_plies": 12}
+
+
+def test_leaf_searches_change_the_games_which_still_depend_on_their_number_alone() -> None:
+    settings = SelfPlaySettings(**LEAVES)
+    together = play(settings)
+    assert [together[0], together[3]] == [
+        play(settings, range(n, n + 1), at_once=1)[0] for n in (0, 3)
+    ]
+    without = SelfPlaySettings(**{**LEAVES, "leaf_weight": 0.0})
+    assert [g.hcpe3 for g in together] != [g.hcpe3 for g in play(without)]
+
+
+def test_a_search_of_the_leaves_alone_sees_who_has_the_rook(tmp_path: Path) -> None:
+    settings = {**LEAVES, "leaf_weight": 1.0, "opening_plies": (0, 0), "full_fraction": 1.0}
+    (stored,) = play(SelfPlaySettings(**settings), range(1), (ROOK_UP,), load("uniform"))
+    scores = as_game(stored, tmp_path).scores_cp
+    assert scores is not None
+    assert scores[0] < -300 < 300 < scores[1]  # White, to move, has no rook
+
+
+def test_the_card_names_the_leaf_searches_only_where_there_are_any(tmp_path: Path) -> None:
+    def card(**changes: Any) -> dict[str, Any]:
+        return selfplay_card(SelfPlaySettings(**changes), Lines(()), "model")
+
+    assert not [name for name in card() if name.startswith("leaf")]
+    assert card(leaf_weight=0.5)["leaf_nodes"] == 100
+    other = tmp_path / "nn.bin"
+    other.write_bytes(b"other")
+    assert card(leaf_weight=0.5) != card(leaf_weight=0.5, leaf_file=str(other))
+
+
+def test_a_missing_nnue_for_the_leaves_is_one_message(tmp_path: Path) -> None:
+    options = ["--model", "uniform", "--leaf-weight", "0.5", "--leaf-file", "missing.bin"]
+    result = CliRunner().invoke(command, ["-o", str(tmp_path / "games"), *options])
+    assert result.exit_code == 1
+    assert "missing.bin" in result.output
+    assert result.output.startswith("Error: ")
+    assert len(result.output.splitlines()) == 1
 
 
 class OneSided(UniformEvaluator):

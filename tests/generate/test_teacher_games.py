@@ -130,7 +130,8 @@ def test_candidates_are_a_softmax_of_scores_and_the_best_is_learnt(tmp_path) -> 
         for ply in np.flatnonzero(game.candidates.count):
             visits = game.candidates.visits[first[ply] : first[ply + 1]].astype(int)
             assert (np.diff(visits) <= 0).all(), "the best comes first"
-            assert visits.sum() == 1 or abs(visits.sum() - core.CANDIDATE_VISITS) <= 2
+            assert visits[0] == (64 if len(visits) > 1 else visits[0])
+            assert set(visits) <= {1, 2, 3, 4, 6, 8, 11, 16, 23, 32, 45, 64}
             differing += game.candidates.move16[first[ply]] != game.moves[ply]
     assert differing > 10
     statistics = folder_statistics(tmp_path)
@@ -138,19 +139,53 @@ def test_candidates_are_a_softmax_of_scores_and_the_best_is_learnt(tmp_path) -> 
     assert any("several candidates" in line for line in statistics.lines())
 
 
-def test_visits_are_the_scores_softmax() -> None:
-    settings = replace(
-        SETTINGS, multipv=3, candidate_fraction=1.0, random_moves=0, play_on_fraction=1
-    )
+def first_ply(lines: list[tuple[str, int]], **changes) -> tuple[list[tuple[str, int]], int]:
+    """The candidates and the score stored for a search with these lines."""
+    base = {"multipv": 6, "candidate_fraction": 1.0, "random_moves": 0, "play_on_fraction": 1}
+    settings = replace(SETTINGS, **{**base, **changes})
     game = core.TeacherGame(settings.to_core(), Lines().core, 0)
     game.request()
-    game.answer([("7g7f", 100), ("2g2f", 0), ("9g9f", -5000)], 10)
+    game.answer(lines, 10)
     while not game.is_over:
         game.request()
         game.answer([], 0)
     (read,) = _games_in(game.finished().hcpe3)
-    assert read.candidates.of_ply(0) == [("7g7f", 731), ("2g2f", 269)]
-    assert read.scores_cp[0] == 100
+    return read.candidates.of_ply(0), int(read.scores_cp[0])
+
+
+def test_visits_are_the_scores_softmax() -> None:
+    lines = [("7g7f", 100), ("2g2f", 0), ("9g9f", -5000)]
+    exact = first_ply(lines, candidate_steps=0, candidate_minimum=0.0)
+    assert exact == ([("7g7f", 731), ("2g2f", 269)], 100)
+    # 100 cp at a temperature of 100 cp are a factor of e, 2.9 half steps of a factor of two.
+    assert first_ply(lines) == ([("7g7f", 64), ("2g2f", 23)], 100)
+
+
+def test_unlikely_candidates_are_left_out_and_the_rest_is_rounded() -> None:
+    lines = [("7g7f", 60), ("2g2f", 60), ("5g5f", 20), ("9g9f", -300), ("1g1f", -340)]
+    probabilities = np.exp(np.array([0, 0, -40, -360, -400]) / 100)
+    probabilities /= probabilities.sum()
+    kept, _ = first_ply(lines, candidate_minimum=0.009)
+    assert [move for move, _ in kept] == ["7g7f", "2g2f", "5g5f", "9g9f"]
+    visits = np.array([count for _, count in kept])
+    true = probabilities[:4] / probabilities[:4].sum()
+    stored = visits / visits.sum()
+    assert (true * np.log(true / stored)).sum() < 0.01
+    assert np.abs(np.log(stored / true)).max() < 0.5 * np.log(2)
+
+
+@pytest.mark.parametrize(
+    ("score", "stored"),
+    [(3, 0), (4, 8), (-100, -104), (1057, 1056), (1058, 1056), (-1590, -1600), (2480, 2432)],
+)
+def test_scores_can_be_rounded(score: int, stored: int) -> None:
+    assert first_ply([("7g7f", score)], score_step_cp=8)[1] == stored
+    assert first_ply([("7g7f", score)])[1] == score
+
+
+def test_mates_are_not_rounded() -> None:
+    assert first_ply([("7g7f", 30000)], score_step_cp=7)[1] == 30000
+    assert first_ply([("7g7f", -29999)], score_step_cp=7)[1] > -30000
 
 
 def _games_in(hcpe3: bytes) -> list[records.Game]:

@@ -11,7 +11,7 @@ import torch
 from click.testing import CliRunner
 from training_toys import ToyEncoder, make_samples
 
-from komadori import nets, training
+from komadori import nets, records, training
 from komadori.cli._group import group
 from komadori.training import Loader, Part
 from komadori.training.guard import NanGuard
@@ -44,13 +44,14 @@ replicas = {replicas}
 """
 
 
-def command(folder, games, name, *, processes, resume=False, steps=0):
+def command(folder, games, name, *, processes, resume=False, steps=0, changes=()):
     config = folder / f"{name}.toml"
     threads, replicas = (2, 2) if processes == 1 else (1, 1)
     config.write_text(TOML.format(threads=threads, replicas=replicas))
     words = ["train", str(config), "--data", str(games), "-o", str(folder / name)]
     words += ["--resume"] if resume else []
     words += ["--set", f"loop.max_steps={steps}"] if steps else []
+    words += [part for change in changes for part in ("--set", change)]
     if processes == 1:
         threads = torch.get_num_threads()
         try:
@@ -88,6 +89,41 @@ def test_two_processes_equal_one(tmp_path, games):
         assert len(one) == len(two) >= 3
         for key in keys:
             assert [e[key] for e in two] == pytest.approx([e[key] for e in one], rel=1e-5)
+    first, second = (
+        nets.read_tensors(training.newest_checkpoint(tmp_path / name) / "model.safetensors")
+        for name in ("one", "two")
+    )
+    for name in first:
+        torch.testing.assert_close(second[name], first[name], atol=1e-5, rtol=1e-4)
+
+
+def test_two_processes_equal_one_while_streaming(tmp_path, games):
+    """Windows of compressed files, which every process reads and takes its rows of."""
+    folder = tmp_path / "files"
+    folder.mkdir()
+    known = records.read_games(games)
+    for number in range(4):
+        records.write_games(folder / f"{number}.hcpe3.xz", known[number::4])
+    changes = ("data.window=111", "data.test_fraction=0.25", "loss.policy_target=visits")
+    # More steps than an epoch has, so that windows of two orders of the files are read.
+    for name, processes in (("one", 1), ("two", 2)):
+        pattern = folder / "*.hcpe3.xz"
+        command(
+            tmp_path,
+            pattern,
+            name,
+            processes=processes,
+            steps=12,
+            changes=(*changes, "loop.epochs=0"),
+        )
+    one, two = (
+        [e for e in training.read_log(tmp_path / name) if e["kind"] == "train"]
+        for name in ("one", "two")
+    )
+    assert len(one) == len(two) == 12
+    for key in ("loss", "gradient_norm", "samples", "epoch"):
+        assert [e[key] for e in two] == pytest.approx([e[key] for e in one], rel=1e-5), key
+    assert one[-1]["epoch"] > 1
     first, second = (
         nets.read_tensors(training.newest_checkpoint(tmp_path / name) / "model.safetensors")
         for name in ("one", "two")

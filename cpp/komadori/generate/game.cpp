@@ -1,6 +1,7 @@
 #include "komadori/generate/game.h"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstring>
 #include <stdexcept>
@@ -116,7 +117,7 @@ void TeacherGame::answer(std::vector<ScoredMove> lines, std::uint64_t nodes, boo
         scores_.push_back(NO_SCORE);
         counts_.push_back(0);
     } else {
-        scores_.push_back(lines.front().score_cp);
+        scores_.push_back(rounded_score(lines.front().score_cp, settings_.score_step_cp));
         ++scored_;
         differing_ += !(chosen == lines.front().move);
         if (!keeps_candidates_) lines.resize(1);
@@ -163,13 +164,32 @@ void TeacherGame::add_candidates(const std::vector<ScoredMove>& lines) {
     const std::vector<double> policy = probabilities(lines, settings_.candidate_temperature_cp);
     std::uint16_t kept = 0;
     for (std::size_t i = 0; i < lines.size(); ++i) {
-        const long visits = std::lround(CANDIDATE_VISITS * policy[i]);
+        if (i > 0 && policy[i] < settings_.candidate_minimum) continue;
+        const long visits = visits_of(policy[i], policy.front());
         if (visits == 0) continue;
         candidates_.push_back(lines[i].move.move16());
         visits_.push_back(std::uint16_t(visits));
         ++kept;
     }
     counts_.push_back(kept);
+}
+
+// Visits for a probability, where the best line's is `best`.
+long TeacherGame::visits_of(double probability, double best) const {
+    const int each = settings_.candidate_steps;
+    if (each == 0) return std::lround(CANDIDATE_VISITS * probability);
+    const double steps = std::round(std::log2(best / probability) * each);
+    return std::lround(BEST_VISITS * std::exp2(-steps / each));
+}
+
+int rounded_score(int score_cp, int step_cp) {
+    constexpr std::array SLOPE_HALVES{1058, 1580, 2067, 2476};  // 1200 acosh(sqrt(2^n))
+    const int size = std::abs(score_cp);
+    if (step_cp == 0 || size >= MATE_CP) return score_cp;
+    for (const int limit : SLOPE_HALVES)
+        if (size >= limit) step_cp *= 2;
+    const int rounded = std::min((size + step_cp / 2) / step_cp * step_cp, MATE_CP - 1);
+    return score_cp < 0 ? -rounded : rounded;
 }
 
 void TeacherGame::play(Move move) {

@@ -65,6 +65,7 @@ class TeacherGame {
     void end_by_rules();
     Move choose(const std::vector<ScoredMove>& lines);
     void add_candidates(const std::vector<ScoredMove>& lines);
+    long visits_of(double probability, double best) const;
     void check_resignation(int score_cp);
 
     const Settings& settings_;

@@ -33,6 +33,13 @@ struct Settings {
     int sample_window_cp = 150;
     double candidate_fraction = 0;          // fraction of the other plies that keep candidates
     double candidate_temperature_cp = 100;  // of the softmax that converts scores to visits
+    double candidate_minimum = 0.02;        // lines with a smaller probability are left out
+    // Visits are rounded to this many steps per factor of two below the best's, BEST_VISITS, which
+    // compresses better; 0: to thousandths of the softmax.
+    int candidate_steps = 2;
+    // Scores are rounded to multiples of this, coarser where the win rate is flatter (0: exact):
+    // see rounded_score().
+    int score_step_cp = 0;
 
     double opponent_fraction = 0;                 // fraction of games against the opponent
     std::vector<SearchBounds> opponent_searches;  // empty: same as `searches`
@@ -46,8 +53,14 @@ struct Settings {
     int inner_depth = 8;        // its maximum distance from the ply
 };
 
-// Candidates' scores are stored as visits that sum to about this.
+// Candidates' probabilities are stored as visits that sum to about this, or of which the best has
+// BEST_VISITS.
 constexpr int CANDIDATE_VISITS = 1000;
+constexpr int BEST_VISITS = 64;
+
+// The score rounded to a multiple of step_cp, which doubles whenever the slope of the win rate
+// halves, up to four times: 1 / (1 + exp(-score / 600)) is then rounded by at most step / 4800.
+int rounded_score(int score_cp, int step_cp);
 
 // Opening lines: line i has the moves (move16) moves[first[i]] .. moves[first[i + 1] - 1].
 struct Openings {

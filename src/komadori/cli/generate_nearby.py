@@ -142,5 +142,7 @@ def command(
         raise click.ClickException(str(error)) from error
     if counts is None:
         raise InterruptError(f"finished work is kept in {folder}; the same command resumes")
+    if not counts.drawn:
+        raise click.ClickException("no usable game in the files")
     for line in counts.lines():
         say(line)

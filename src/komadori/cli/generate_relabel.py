@@ -185,5 +185,7 @@ def command(
         raise click.ClickException(str(error)) from error
     if counts is None:
         raise InterruptError(f"finished work is kept in {out}; the same command resumes")
+    if not counts.positions:
+        raise click.ClickException("no usable game in the files")
     for line in counts.lines():
         say(line)

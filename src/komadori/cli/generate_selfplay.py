@@ -70,6 +70,13 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--gumbel-scale", type=_POSITIVE, help="c_scale in sigma(q).")
 @click.option("--temperature", type=click.FloatRange(min=0), help="Temperature at the first ply.")
 @click.option("--temperature-halflife", type=_POSITIVE, help="Plies until the temperature halves.")
+@click.option(
+    "--leaf-weight",
+    type=_FRACTION,
+    help="Weight of an alpha-beta search's value at each leaf beside the network's; 0: off.",
+)
+@click.option("--leaf-nodes", type=click.IntRange(min=1), help="Nodes of that search.")
+@click.option("--leaf-file", help="NNUE of that search. [default: the bundled one]")
 @click.option("--mate-nodes", type=click.IntRange(min=0), help="df-pn moves per ply; 0: off.")
 @click.option(
     "--memory", "memory_mb", type=click.IntRange(min=1), help="Size of each game's tree, MiB."

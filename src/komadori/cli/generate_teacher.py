@@ -166,6 +166,20 @@ class Bounds(click.ParamType["SearchBounds"]):
     type=click.FloatRange(min=0, min_open=True),
 )
 @click.option(
+    "--candidate-minimum", type=_FRACTION, help="Least probability of a candidate that is stored."
+)
+@click.option(
+    "--candidate-steps",
+    type=click.IntRange(min=0),
+    help="Steps per factor of two that candidates' visits are rounded to; 0: thousandths.",
+)
+@click.option(
+    "--score-step",
+    "score_step_cp",
+    type=click.IntRange(min=0),
+    help="Round scores to multiples of this, coarser beyond 1,058 cp; 0: exact.",
+)
+@click.option(
     "--opponent-fraction", type=_FRACTION, help="Fraction of games with the opponent on one side."
 )
 @click.option(

@@ -1,4 +1,4 @@
-"""`komadori import`: converts dlshogi's weights to a model folder."""
+"""`komadori import`: converts dlshogi's weights and exported models to a model folder."""
 
 from __future__ import annotations
 
@@ -9,9 +9,12 @@ import click
 from komadori.cli.console import say
 from komadori.model_folder import CARD_FILE
 
+#: Suffixes of models of `komadori export`.
+EXPORTED = (".onnx", ".xml")
+
 
 @click.command()
-@click.argument("source", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@click.argument("source", type=click.Path(path_type=Path))
 @click.option(
     "-o",
     "--out",
@@ -29,7 +32,17 @@ from komadori.model_folder import CARD_FILE
     type=click.Choice(["relu", "swish"]),
     help="Activation of a resnetBxC network, which the file doesn't contain. [default: relu]",
 )
-@click.option("--eval-coef", type=click.FloatRange(min=0, min_open=True), help="For the card.")
+@click.option(
+    "--eval-coef",
+    type=click.FloatRange(min=0, min_open=True),
+    help="For the card of dlshogi's weights; exported models have one.",
+)
+@click.option(
+    "--data",
+    multiple=True,
+    type=click.Path(exists=True, dir_okay=False, path_type=Path),
+    help="Records to measure batch norms on (exported models). [default: the bundled games]",
+)
 @click.option("--force", is_flag=True, help="Replace an existing model.")
 def command(
     source: Path,
@@ -37,17 +50,29 @@ def command(
     part: str | None,
     activation: str | None,
     eval_coef: float | None,
+    data: tuple[Path, ...],
     force: bool,
 ) -> None:
-    """Convert SOURCE, a checkpoint (.pth) or published model (.npz) of dlshogi, to a model folder.
+    """Convert SOURCE to a model folder, which can be trained further.
 
-    Only tensors and plain values are read; no code in the file is executed.
+    SOURCE: a checkpoint (.pth) or published model (.npz) of dlshogi; a model of `komadori export`
+    (.onnx, or .xml of --int8, whose weights are dequantized); or `default`, the bundled network.
+    Exported models have batch norms folded into their weights; new ones are measured on some
+    positions, and the outputs compared. No code in the file is executed.
     """
     folder = output or Path(source.stem)
     if folder.exists() and not folder.is_dir():
         raise click.UsageError(f"{folder} is a file; name a folder with --out")
     if (folder / CARD_FILE).exists() and not force:
         raise click.UsageError(f"{folder} holds a model already; --force replaces it")
+    source = _find(source)
+    if source.suffix in EXPORTED:
+        if part or activation or eval_coef:
+            raise click.UsageError("--part, --activation and --eval-coef are for dlshogi's weights")
+        _import_exported(source, folder, data)
+        return
+    if data:
+        raise click.UsageError("--data is for exported models")
     _check_source(source)
     from komadori import nets
     from komadori.encoding.value import DLSHOGI_COEF
@@ -68,6 +93,38 @@ def command(
         f"{card.features} planes: {folder}"
     )
     say(f"next: komadori export {folder} -o {source.stem}.onnx")
+
+
+def _find(source: Path) -> Path:
+    """The file, or the bundled network for "default"."""
+    if str(source) == "default" and not source.exists():
+        from komadori.usi.models import find_model
+
+        return Path(find_model("default"))
+    if not source.is_file():
+        raise click.UsageError(f"{source}: no such file")
+    return source
+
+
+def _import_exported(source: Path, folder: Path, data: tuple[Path, ...]) -> None:
+    from komadori import nets, records
+    from komadori.training.importing import import_exported
+
+    try:
+        found = import_exported(source, records.load_samples(data or [records.sample_path()]))
+        folder.mkdir(parents=True, exist_ok=True)
+        nets.save_model(folder, found.network, found.card)
+    except (ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    say(
+        f"{nets.short_name(found.card.net)}, {nets.parameter_count(found.network):,} parameters"
+        f"{', dequantized from int8' if found.is_int8 else ''}: {folder}"
+    )
+    say(
+        f"largest difference from the file: policy {found.policy_difference:.2g}, value "
+        f"{found.value_difference:.2g}; the same label first in {found.agreement:.1%}"
+    )
+    say(f"next: komadori train CONFIG --init-from {folder}")
 
 
 def _check_source(source: Path) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -140,6 +140,8 @@ def selfplay_job(
 ) -> dict[str, Any]:
     """Configuration of a `SelfPlayWorker`, as JSON. at_once: games at once per worker; options:
     for `inference.load`."""
+    if settings.leaf_file:
+        settings = replace(settings, leaf_file=str(Path(settings.leaf_file).absolute()))
     return _job(folder, settings, lines) | {
         "model": str(Path(model).absolute()) if Path(model).exists() else model,
         "digest": digest,

@@ -14,32 +14,45 @@ from pathlib import Path
 from typing import Any
 
 from komadori import inference
-from komadori._core.tree import Batch, Tree
+from komadori._core.tree import Batch
 from komadori.arena.openings import Opening
 from komadori.generate.folder import FinishedGame, StoredGame
 from komadori.generate.openings import Lines
-from komadori.generate.selfplay_game import SelfPlayGame
+from komadori.generate.selfplay_game import GameTree, SelfPlayGame
 from komadori.generate.selfplay_settings import SelfPlaySettings
+from komadori.generate.sources import Evaluation
 from komadori.inference import Evaluator
 from komadori.inference.protocol import Floats
 from komadori.mate import MateSolver
+from komadori.search.leaf_search import leaf_engines
 from komadori.search.pipeline import Pipeline, invalid_outputs
 from komadori.usi.models import is_fake
 
 #: Games at once per row of the batches in flight: half are evaluated while others are collected.
 GAMES_PER_ROW = 2
+#: MiB of each game's table for the searches of its leaves.
+LEAF_HASH_MB = 1
 #: MiB of the mate search, shared by all games.
 MATE_MEMORY_MB = 16
 
 
 def selfplay_card(settings: SelfPlaySettings, lines: Lines, model: str) -> dict[str, Any]:
     """Everything that determines a folder of self-play games. model: digest of the network."""
+    own = asdict(settings)
+    leaf = {name: own.pop(name) for name in list(own) if name.startswith("leaf_")}
+    if settings.leaf_weight:
+        leaf["leaf_file"] = Evaluation("nnue", _leaf_file(settings)).card()["weights"]
+        own |= leaf
     return {
         "kind": "selfplay",
-        **asdict(settings),
+        **own,
         "openings": lines.fingerprint,
         "model": model,
     }
+
+
+def _leaf_file(settings: SelfPlaySettings) -> Path | None:
+    return Path(settings.leaf_file) if settings.leaf_file else None
 
 
 def model_digest(model: str) -> str:
@@ -73,7 +86,8 @@ class SelfPlayGames:
         self._ready: deque[SelfPlayGame] = deque()
         self._in_flight: list[list[SelfPlayGame]] = [[] for _ in range(evaluator.slots)]
         self._playing = 0
-        self._free_trees: list[Tree] = []
+        self._free_trees: list[GameTree] = []
+        self._new_engine = leaf_engines(settings.search_options(), LEAF_HASH_MB)
         self._finished: list[StoredGame] = []
         self._rows = [_rows(evaluator, slot) for slot in range(evaluator.slots)]
         self._pipeline = Pipeline(evaluator, self)
@@ -150,17 +164,20 @@ class SelfPlayGames:
 
     def _next_game(self) -> SelfPlayGame | None:
         if self._numbers and self._playing < self.games_at_once:
-            tree = self._free_trees.pop() if self._free_trees else None
+            tree = self._free_trees.pop() if self._free_trees else self._new_tree()
             self._playing += 1
             return SelfPlayGame(
                 self._numbers.popleft(), self._settings, self._openings, self._mates, tree
             )
         return self._ready.popleft() if self._ready else None
 
+    def _new_tree(self) -> GameTree:
+        return GameTree.of(self._settings, self._new_engine() if self._new_engine else None)
+
     def _end(self, game: SelfPlayGame) -> None:
         assert game.finished is not None
         self._finished.append(game.finished)
-        self._free_trees.append(game.tree)
+        self._free_trees.append(game.game_tree)
         self._playing -= 1
 
 

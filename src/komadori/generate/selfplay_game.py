@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
+from komadori._core.alphabeta import Engine
 from komadori._core.tree import Batch, Proof, Tree
 from komadori.arena.openings import Opening
 from komadori.encoding import score_from_win_rate
+from komadori.encoding.value import ELMO_COEF
 from komadori.generate.folder import StoredFacts, StoredGame
 from komadori.generate.selfplay_root import Choice, RootSearch, make_root
 from komadori.generate.selfplay_settings import SelfPlaySettings
@@ -24,6 +27,29 @@ from komadori.search.puct import tree_options
 SCORE_LIMIT_CP = MATE_CP - 1
 
 
+@dataclass(frozen=True)
+class GameTree:
+    """A tree for one game at a time. leaves: the engine that searches its leaves, if any."""
+
+    tree: Tree
+    leaves: Engine | None = None
+
+    @classmethod
+    def of(cls, settings: SelfPlaySettings, leaves: Engine | None = None) -> GameTree:
+        options = settings.search_options()
+        tree = Tree(options.memory_mb << 20, tree_options(options))
+        tree.add_root()
+        if leaves is not None:
+            tree.set_leaf_search(leaves, options.leaf_nodes, options.leaf_weight, ELMO_COEF)
+        return cls(tree, leaves)
+
+    def new_game(self) -> None:
+        """Forget earlier games."""
+        self.tree.clear()
+        if self.leaves is not None:
+            self.leaves.new_game()
+
+
 class SelfPlayGame:
     """A game that collects one leaf at a time.
 
@@ -36,19 +62,17 @@ class SelfPlayGame:
         settings: SelfPlaySettings,
         openings: Sequence[Opening],
         mates: MateSolver,
-        tree: Tree | None = None,
+        game_tree: GameTree,
     ) -> None:
-        """`mates`: shared by all games. `tree`: reused from a finished game; None for a new one."""
+        """`mates`: shared by all games. `game_tree`: new, or of a finished game."""
         self.number = number
         self.playouts = 0
         self.finished: StoredGame | None = None
         self._settings, self._mates = settings, mates
         self._options: PuctOptions = settings.search_options()
         self._rng = np.random.default_rng([settings.seed, number])
-        self.tree = tree or Tree(settings.memory_mb << 20, tree_options(self._options))
-        self.tree.clear()
-        if tree is None:
-            self.tree.add_root()
+        game_tree.new_game()
+        self.game_tree, self.tree = game_tree, game_tree.tree
         self._board = self._opening(openings)
         self._start = len(self._board.moves)
         self._plies_on = bool(self._rng.random() < settings.play_on_fraction)

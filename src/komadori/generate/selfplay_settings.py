@@ -72,6 +72,12 @@ class SelfPlaySettings:
     """A game of this length is a draw."""
     reuse_tree: bool = True
     """Keep the subtree of the move played for the next search."""
+    leaf_weight: float = 0.0
+    """Weight of an alpha-beta search's value at each leaf beside the network's; 0: off."""
+    leaf_nodes: int = 100
+    """Nodes of that search."""
+    leaf_file: str = ""
+    """NNUE of that search; empty: the bundled one."""
     eval_coef: float = DLSHOGI_COEF
     """Centipawns per unit of log odds in the scores written."""
     memory_mb: int = 4
@@ -89,6 +95,7 @@ class SelfPlaySettings:
             repetitions=2,
             max_plies=1,
             memory_mb=1,
+            leaf_nodes=1,
             temperature=0,
             least_temperature=0,
         )
@@ -99,6 +106,7 @@ class SelfPlaySettings:
             "opening_fraction",
             "resign_win_rate",
             "play_on_fraction",
+            "leaf_weight",
         )
         positive(
             self,
@@ -131,4 +139,7 @@ class SelfPlaySettings:
             declaration=self.declaration,
             draw_ply=self.max_plies,
             memory_mb=self.memory_mb,
+            leaf_weight=self.leaf_weight,
+            leaf_nodes=self.leaf_nodes,
+            leaf_file=self.leaf_file,
         )

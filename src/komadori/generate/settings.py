@@ -73,7 +73,15 @@ class TeacherSettings:
     candidate_fraction: float = 0.0
     """Fraction of the other plies that keep all lines as candidates."""
     candidate_temperature_cp: float = 100.0
-    """Visits of candidates are 1,000 x softmax(score / temperature)."""
+    """Probabilities of candidates are softmax(score / temperature)."""
+    candidate_minimum: float = 0.02
+    """Candidates with a smaller probability are left out."""
+    candidate_steps: int = 2
+    """Visits of candidates are 64 for the best, rounded to so many steps per factor of two below
+    it, which compresses better; 0: 1,000 x the probability."""
+    score_step_cp: int = 0
+    """Scores are rounded to multiples of this, and of 2, 4, 8 and 16 times as much from 1,058,
+    1,580, 2,067 and 2,476 cp, where the win rate is flatter; 0: exact."""
     opponent_fraction: float = 0.0
     """Fraction of games with the opponent's evaluation on one side, whose plies give no samples."""
     opponent_searches: tuple[SearchBounds, ...] = ()
@@ -110,11 +118,14 @@ class TeacherSettings:
             max_plies=1,
             inner_depth=1,
             hash_mb=1,
+            candidate_steps=0,
+            score_step_cp=0,
         )
         fractions(
             self,
             "opening_fraction",
             "candidate_fraction",
+            "candidate_minimum",
             "opponent_fraction",
             "play_on_fraction",
             "inner_fraction",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections import deque
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -146,8 +147,9 @@ class UsiGames:
         closing = [threading.Thread(target=_close, args=(engine,)) for engine in engines]
         for thread in closing:
             thread.start()
+        end = time.monotonic() + 3 * _GRACE_S
         for thread in closing + self._threads:
-            thread.join(3 * _GRACE_S)
+            thread.join(max(0.0, end - time.monotonic()))
 
     # -- a thread
 
@@ -185,7 +187,12 @@ class UsiGames:
             engine = spec.start()
             engines.append(engine)
             with self._lock:
-                self._engines.add(engine)
+                is_late = self._stopping
+                if not is_late:
+                    self._engines.add(engine)
+            if is_late:  # stop() didn't see it
+                self._discard(engines)
+                raise EngineError(f"{engine.name} started after the stop")
         return engines
 
     def _discard(self, engines: list[ExternalEngine]) -> None:

@@ -25,6 +25,11 @@ BUFFER_BYTES = 1 << 20
 #: Largest decompressed content held in memory; larger content goes to a temporary file.
 SPOOLED_BYTES = 1 << 26
 _COMPRESSED = {".xz": lzma, ".gz": gzip}
+#: Formats whose fields all have 16 bits (or a multiple), and xz's settings for them: contexts of
+#: literals by the parity of the offset, and matches of two bytes (`bench/storage.py`).
+_WORDS = (".hcpe", ".hcpe2", ".hcpe3", ".psv")
+_WORD_CONTEXTS = {"lc": 3, "lp": 1, "pb": 1}
+_PRESET = lzma.PRESET_DEFAULT | lzma.PRESET_EXTREME
 
 
 def plain_suffix(path: Path) -> str:
@@ -100,7 +105,7 @@ def atomic_writer(path: Path, xz_preset: int | None = None) -> Iterator[IO[bytes
     """
     suffix = path.suffix.lower()
     packer = _COMPRESSED.get(suffix)
-    options = {} if xz_preset is None or suffix != ".xz" else {"preset": xz_preset}
+    options = _xz_options(path, xz_preset) if suffix == ".xz" else {}
     with atomic.atomic_writer(path) as raw:
         if packer is None:
             yield raw
@@ -110,6 +115,17 @@ def atomic_writer(path: Path, xz_preset: int | None = None) -> Iterator[IO[bytes
                 io.BufferedWriter(cast(io.RawIOBase, packed), BUFFER_BYTES) as buffered,
             ):
                 yield buffered
+
+
+def _xz_options(path: Path, preset: int | None) -> dict[str, Any]:
+    """Keyword arguments of `lzma.open` for a file of this name."""
+    if plain_suffix(path) not in _WORDS:
+        return {"preset": lzma.PRESET_DEFAULT if preset is None else preset}
+    finder = {"mf": lzma.MF_BT2} if preset is None else {}
+    preset = _PRESET if preset is None else preset
+    return {
+        "filters": [{"id": lzma.FILTER_LZMA2, "preset": preset, **_WORD_CONTEXTS, **finder}],
+    }
 
 
 class AtomicFile:

@@ -344,19 +344,22 @@ def make_engines(
 
     Raises like `AlphaBetaSearcher`.
     """
-    make = _engine_factory(evaluation, weights, fv_scale)
+    make = engine_factory(evaluation, weights, fv_scale)
     return [make(options.to_core()) for _ in range(count)]
 
 
 def _engine(
     evaluation: str, weights: Path | str | None, fv_scale: int, options: core.Options
 ) -> core.Engine:
-    return _engine_factory(evaluation, weights, fv_scale)(options)
+    return engine_factory(evaluation, weights, fv_scale)(options)
 
 
-def _engine_factory(
-    evaluation: str, weights: Path | str | None, fv_scale: int
+def engine_factory(
+    evaluation: str, weights: Path | str | None, fv_scale: int = 16
 ) -> Callable[[core.Options], core.Engine]:
+    """A maker of core engines that share one copy of the weights. Raises like
+    `AlphaBetaSearcher`.
+    """
     if evaluation not in EVALUATIONS:
         names = ", ".join(EVALUATIONS)
         raise ValueError(f"evaluation is {evaluation!r}, one of {names} is needed")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from komadori._core.alphabeta import Engine
 from komadori._core.tree import Tree
 from komadori.encoding.value import ELMO_COEF
@@ -9,6 +11,24 @@ from komadori.search.options import PuctOptions
 
 #: Transposition table of the searches, in MiB.
 HASH_MB = 16
+
+
+def leaf_engines(options: PuctOptions, hash_mb: int) -> Callable[[], Engine] | None:
+    """A maker of engines for the searches that the options `leaf_*` ask for, which share the
+    weights; None without a weight. Raises ValueError or OSError where the NNUE can't be read.
+    """
+    if not options.leaf_weight:
+        return None
+    from komadori.search.alphabeta import AlphaBetaOptions, engine_factory
+
+    settings = AlphaBetaOptions(
+        threads=1,
+        hash_mb=hash_mb,
+        draw_ply=options.draw_ply,
+        declaration=options.declaration,
+    )
+    make = engine_factory("nnue", options.leaf_file or None)
+    return lambda: make(settings.to_core())
 
 
 class LeafSearch:
@@ -32,15 +52,9 @@ class LeafSearch:
         if not wanted:
             tree.set_leaf_search(None)
         else:
-            from komadori.search.alphabeta import AlphaBetaOptions, make_engines
-
-            settings = AlphaBetaOptions(
-                threads=1,
-                hash_mb=HASH_MB,
-                draw_ply=options.draw_ply,
-                declaration=options.declaration,
-            )
-            (engine,) = make_engines("nnue", options.leaf_file or None, settings, 1)
+            new_engine = leaf_engines(options, HASH_MB)
+            assert new_engine is not None
+            engine = new_engine()
             tree.set_leaf_search(engine, options.leaf_nodes, options.leaf_weight, ELMO_COEF)
             self._engine = engine
         self._built = wanted

@@ -95,6 +95,14 @@ class Loop:
     def player_path(self, number: int) -> Path:
         return self.generation(number) / f"player.{self.learner.suffix}"
 
+    @property
+    def beginning(self) -> Path | None:
+        """The model folder or run that training starts from in the first generation, if any."""
+        imported = self.generation(0) / "player"
+        if imported.is_dir():
+            return imported
+        return Path(self.config.init_from) if self.config.init_from else None
+
     def player(self, number: int) -> Path | None:
         """The file of a generation's player; None for the learner's default."""
         path = self.player_path(number)

@@ -16,6 +16,7 @@ from komadori.generate.sources import Evaluation
 from komadori.linear import kpp, nnue, two_piece
 from komadori.linear.regression import Positions
 from komadori.typed_settings import build
+from komadori.usi.models import find_model
 
 Show = Callable[[str], None]
 Progress = Callable[[int, int], None]
@@ -56,8 +57,8 @@ class Learner(Protocol):
     def check(self, settings: Mapping[str, Any]) -> None:
         """Raises ValueError for invalid settings."""
 
-    def check_beginning(self, settings: Mapping[str, Any], weights: Path) -> None:
-        """Raises ValueError where no generation can start from this folder."""
+    def begin_from(self, settings: Mapping[str, Any], weights: str, candidate: Path) -> None:
+        """Create the player of generation 0 from given weights. Raises ValueError, OSError."""
 
     def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
         """Create the default player of generation 0 at `candidate`; None if it needs no file."""
@@ -98,8 +99,10 @@ class LinearLearner:
     def check(self, settings: Mapping[str, Any]) -> None:
         self.settings(settings)
 
-    def check_beginning(self, settings: Mapping[str, Any], weights: Path) -> None:
-        raise ValueError(f"init_from: {weights} is not a file of weights")
+    def begin_from(self, settings: Mapping[str, Any], weights: str, candidate: Path) -> None:
+        if not Path(weights).is_file():
+            raise ValueError(f"init_from: {weights} is not a file of weights")
+        _copy(Path(weights), candidate)
 
     def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
         return None
@@ -207,10 +210,24 @@ class NetworkLearner:
                 raise ValueError(str(error)) from error
         return training.config_from_dict(table, "train", overrides)
 
-    def check_beginning(self, settings: Mapping[str, Any], weights: Path) -> None:
-        from komadori import training
+    def begin_from(self, settings: Mapping[str, Any], weights: str, candidate: Path) -> None:
+        """From a model folder or run, or an exported model (`default`: the bundled one), which is
+        imported to the folder PLAYER beside the candidate PLAYER.onnx."""
+        from komadori import nets, training
+        from komadori.training.importing import import_exported
 
-        training.check_init_from(self._begun_with(self._config(settings), weights))
+        config = self._config(settings)
+        source = Path(find_model(weights)) if weights == "default" else Path(weights)
+        if not source.is_file():
+            training.check_init_from(self._begun_with(config, source))
+            training.export(source, candidate)
+            return
+        found = import_exported(source, records.load_samples(records.sample_path()))
+        folder = candidate.with_suffix("")
+        folder.mkdir(parents=True, exist_ok=True)
+        nets.save_model(folder, found.network, found.card)
+        training.check_init_from(self._begun_with(config, folder))
+        training.export(folder, candidate)
 
     @staticmethod
     def _begun_with(config: Any, weights: Path) -> Any:

@@ -130,26 +130,10 @@ def _begin(loop: Loop) -> None:
             return
         given = loop.config.init_from
         if given:
-            from komadori.generate.loop.learners import _copy
-
-            source = Path(given)
-            if source.is_file():
-                _copy(source, loop.player_path(0))
-                card = source.with_suffix(".json")
-                if card.is_file():  # a network's
-                    _copy(card, loop.player_path(0).with_suffix(".json"))
-            else:
-                loop.learner.check_beginning(loop.config.train, source)
-                _export(source, loop.player_path(0))
+            loop.learner.begin_from(loop.config.train, given, loop.player_path(0))
         else:
             loop.learner.begin(loop.config.train, loop.player_path(0))
         loop.note(0, "begun", {"with": given})
-
-
-def _export(source: Path, to: Path) -> None:
-    from komadori import training
-
-    training.export(source, to)
 
 
 # ---- new labels
@@ -195,7 +179,7 @@ def _train(work: _Work) -> bool:
         folder=loop.generation(number) / "run",
         candidate=loop.player_path(number),
         before=loop.generation(best) / "run" if best else None,
-        init_from=Path(config.init_from) if config.init_from else None,
+        init_from=loop.beginning,
         test_fraction=config.test_fraction,
         test_limit=config.test_limit,
         seed=config.seed,
