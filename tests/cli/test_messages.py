@@ -51,7 +51,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("perft 99999999999", "99999999999 is not in the range"),
         ("perft --sfen startpos 1 2", "unexpected extra argument (2)"),
         ("perft --sfen nonsense 1", "SFEN, character 2"),
-        ("import junk.onnx", "junk.onnx: neither a torch checkpoint (.pth) nor an .npz file"),
+        ("import junk.onnx", "junk.onnx: has no model card: `komadori export` didn't write it"),
         ("train junk.toml", "junk.toml"),
         ("train resnet0x0", "resnet0x0"),
         (f"train resnet5x64 --set seed={10**30}", "seed must be below 2^63"),
