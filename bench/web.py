@@ -39,6 +39,9 @@ WEB = Path(__file__).parent.parent / "web"
 #: allocator's noise, one page of memory per position.
 WARM_POSITIONS, LIMIT_KB = 300, 4.0
 
+#: Nodes per move of the alpha-beta opponent.
+ALPHABETA_NODES = 10_000
+
 #: Measurements of each side of a comparison, taken in turns.
 TURNS = 3
 
@@ -200,14 +203,13 @@ async def measure_speed(model: str, seconds: float) -> None:
 
 
 async def play(
-    server: Server, number: int, seconds: float, playouts: int, pause_s: float
+    server: Server, number: int, seconds: float, opponent: dict[str, Any], pause_s: float
 ) -> list[float]:
-    """A page that plays against the network, with pauses between moves: response times in ms."""
+    """A page that plays against an engine, with pauses between moves: response times in ms."""
     rng = random.Random(number)
     answers = []
     async with server.page() as page:
-        engine = {"kind": "engine", "player": "model:default", "playouts": playouts}
-        request = await page.send(type="game_start", black={"kind": "human"}, white=engine)
+        request = await page.send(type="game_start", black={"kind": "human"}, white=opponent)
         game = (await page.until("game", request))["game"]
         end = time.perf_counter() + seconds
         while time.perf_counter() < end and game["phase"] == "playing":
@@ -258,19 +260,26 @@ async def look(
 
 
 async def measure_pages(model: str, pages: int, seconds: float, playouts: int) -> None:
-    """Concurrent pages: all playing; then half playing, half analysing."""
+    """Concurrent pages: all playing; half playing, half analysing; all against alpha-beta."""
+    network = {"kind": "engine", "player": "model:default", "playouts": playouts}
+    alphabeta = {"kind": "engine", "player": "alphabeta", "playouts": ALPHABETA_NODES}
     server = Server(model)
     try:
         async with server.page() as page:
             request = await page.send(type="analyse", position="startpos", nodes=1)
             await page.until("analysis", request)
-        for players in (pages, pages // 2):
-            tasks = [play(server, n, seconds, playouts, 3.0) for n in range(players)]
+        sides = [
+            (pages, network, f"{playouts} playouts"),
+            (pages // 2, network, f"{playouts} playouts"),
+            (pages, alphabeta, f"alpha-beta, {ALPHABETA_NODES:,} nodes"),
+        ]
+        for players, opponent, name in sides:
+            tasks = [play(server, n, seconds, opponent, 3.0) for n in range(players)]
             lookers = [look(server, n, seconds, 3.0) for n in range(players, pages)]
             played, looked = await asyncio.gather(asyncio.gather(*tasks), asyncio.gather(*lookers))
             answers = sorted(ms for one in played for ms in one)
             print(
-                f"{players} pages play ({playouts} playouts), {pages - players} analyse: "
+                f"{players} pages play ({name}), {pages - players} analyse: "
                 f"{len(answers)} moves, median answer {statistics.median(answers):.0f} ms "
                 f"(limit 200), 90 % {answers[int(0.9 * len(answers))]:.0f} ms"
             )
