@@ -119,9 +119,10 @@ def main() -> None:
             arms[folder.name] = learn(folder, [pattern], positions, 1.0, options.samples)
     else:
         positions = sum(len(records.load_samples([path])) for path in sources)
+        data = [str(path) for path in sources]
         for weight in options.lambdas:
             folder = options.folder / f"lambda-{weight:g}"
-            arms[folder.name] = learn(folder, [options.sources], positions, weight, options.samples)
+            arms[folder.name] = learn(folder, data, positions, weight, options.samples)
     play(arms, options)
 
 
