@@ -221,7 +221,7 @@ def words_of_data(site: Process) -> set[str]:
 def test_a_mate_is_searched_for(visit: Open) -> None:
     page = visit("analyse", language="ja")
     paste(page, "4k4/9/4P4/9/9/9/9/9/4K4 b R2S 1")
-    expect(page.locator("main")).to_contain_text("開始局面")
+    expect(page.locator(".hand-bottom [data-nb='2']")).to_be_visible()  # two silvers
     page.keyboard.press("t")
     expect(page.locator(".mate-box")).to_contain_text("3手の詰みがあります")
     expect(page.locator(".mate-box .line-moves button")).to_have_count(3)
