@@ -261,7 +261,7 @@ test('two engines play while one looks on; the game goes to the analysis', async
   await page.waitForSelector('.strength option', { state: 'attached' });
   await page.getByRole('radio', { name: 'Watch engines' }).click();
   for (const n of [0, 1]) await page.locator('.strength select').nth(n).selectOption('random');
-  await page.getByLabel('Start').selectOption({ label: 'Six pieces' });
+  await page.getByLabel('Starting position').selectOption({ label: 'Six pieces' });
   await page.locator('.new-game .primary').click();
   await page.waitForFunction(() => document.querySelectorAll('.play-moves li').length >= 2);
   await page.getByRole('button', { name: 'Pause' }).click();
