@@ -85,10 +85,11 @@ def test_an_exported_card_names_files_without_their_folders(model, tmp_path):
     path = model / "model.json"
     card = json.loads(path.read_text())
     data = {"train": ["/home/me/games/a-*.hcpe3"], "test": ["b.csa"], "cache": "/home/me/cache"}
-    begun = {"model": {"init_from": "/home/me/runs/one"}, "data": data}
+    model_facts = {"init_from": "/home/me/runs/one", "begin_with": "/home/me/runs/two"}
+    begun = {"model": model_facts, "data": data}
     path.write_text(json.dumps(card | {"training": {"config": begun}}))
     training.export(model, tmp_path / "m.onnx")
     found = json.loads((tmp_path / "m.json").read_text())["training"]["config"]
     assert found["data"] == {"train": ["a-*.hcpe3"], "test": ["b.csa"], "cache": "cache"}
-    assert found["model"] == {"init_from": "one"}
+    assert found["model"] == {"init_from": "one", "begin_with": "two"}
     assert b"/home/me" not in (tmp_path / "m.onnx").read_bytes()

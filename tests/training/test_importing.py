@@ -146,6 +146,8 @@ def test_the_command_writes_a_model_that_can_be_exported_again(tmp_path: Path) -
     result = run.invoke(group, ["import", source, "-o", out])
     assert result.exit_code == 0, result.output
     assert "the same label first in 100.0%" in result.output
+    command, option = result.output.split("next: komadori ")[1].split()[:3:2]
+    assert f" {option} " in run.invoke(group, [command, "--help"]).output
     again = training.export(Path(out), tmp_path / "again.onnx")
     assert again.policy_difference < 1e-3
     for wrong in (["--part", "model"], ["--eval-coef", "600"]):

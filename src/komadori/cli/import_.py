@@ -124,7 +124,7 @@ def _import_exported(source: Path, folder: Path, data: tuple[Path, ...]) -> None
         f"largest difference from the file: policy {found.policy_difference:.2g}, value "
         f"{found.value_difference:.2g}; the same label first in {found.agreement:.1%}"
     )
-    say(f"next: komadori train CONFIG --init-from {folder}")
+    say(f"next: komadori train CONFIG --from {folder}")
 
 
 def _check_source(source: Path) -> None:

@@ -56,7 +56,6 @@ def two_piece(
     Each iteration searches the moves of positions drawn from the records and trains the
     evaluation to prefer the moves played. Ctrl-C loses the current iteration; --resume continues.
     """
-
     from komadori.cli.linear_settings import read_settings
     from komadori.linear.two_piece import Learner, Records, Settings
 

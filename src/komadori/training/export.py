@@ -92,7 +92,8 @@ def _without_folders(card: ModelCard) -> ModelCard:
     for key in ("train", "test"):
         if key in data:
             data[key] = [Path(name).name for name in data[key]]
-    for table, key in ((data, "cache"), (model, "init_from")):
+    # begin_with: the name of init_from in older runs.
+    for table, key in ((data, "cache"), (model, "init_from"), (model, "begin_with")):
         if table.get(key):
             table[key] = Path(table[key]).name
     return ModelCard(**{**vars(card), "training": facts})

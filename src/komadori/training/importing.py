@@ -21,7 +21,7 @@ from komadori.training.export import TOLERANCE
 
 #: Positions that batch norms are measured on, and on which the outputs are compared.
 POSITIONS = 1024
-#: Share of positions in which an int8 model must prefer the same label as the imported network.
+#: Fraction of positions in which an int8 model must prefer the same label as the imported network.
 INT8_AGREEMENT = 0.75
 _ROWS = 256
 #: Module of the exporter around the network.
