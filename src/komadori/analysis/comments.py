@@ -19,7 +19,7 @@ from komadori.analysis.games import AnalysedGame, grade_of, in_japanese
 from komadori.analysis.positions import Found, Line
 from komadori.encoding import value
 from komadori.records import Game
-from komadori.records.game import MATE_CP, NO_SCORE
+from komadori.records.game import MATE_CP, NO_SCORE, score_to_record
 from komadori.rules import BLACK, Board, Move, RulesError
 
 #: Comment formats that can be written.
@@ -277,9 +277,6 @@ def _black_view(found: Found, turn: int, line: Line | None = None) -> tuple[int,
 def _centipawns(found: Found) -> int:
     """Return the score from the side to move's view; a mate is MATE_CP."""
     best = found.best
-    if best is not None and best.mate_plies is None:
-        assert best.score_cp is not None
-        return max(-MATE_CP, min(MATE_CP, best.score_cp))
-    if best is None and found.win_rate == 0.5:
-        return 0
-    return MATE_CP if found.win_rate > 0.5 else -MATE_CP
+    if best is not None:
+        return score_to_record(best.score_cp, best.mate_plies)
+    return 0 if found.win_rate == 0.5 else score_to_record(None, 1 if found.win_rate > 0.5 else -1)

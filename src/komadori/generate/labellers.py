@@ -23,7 +23,7 @@ from komadori.encoding import FEATURES, encode_planes, score_from_win_rate
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.inference import Evaluator
 from komadori.inference.protocol import Floats
-from komadori.records import MATE_CP, Samples
+from komadori.records import MATE_CP, Samples, score_to_record
 from komadori.rules import Board
 
 #: Sum of the visits of a position, up to rounding.
@@ -260,7 +260,7 @@ class EachPosition:
         kept = {m: max(1, round(TOTAL_VISITS * w / total)) for m, w in weights.items()}
         if played := int(samples.move16[row]):
             kept.setdefault(played, 1)
-        return kept, round(max(-MATE_SCORE, min(MATE_SCORE, score)))
+        return kept, score_to_record(score)
 
     def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
         """Yield (row, opinion) for every row, in any order."""

@@ -26,7 +26,7 @@ from komadori.generate.labellers import (
     model_coef,
     model_digest,
 )
-from komadori.records import Samples
+from komadori.records import Samples, score_to_record
 from komadori.rules import Board
 
 #: MiB of the tree, shared by all positions searched at once.
@@ -264,7 +264,7 @@ class _BuiltinLines:
             return {0: MATE_SCORE}
         for line in result.lines:
             if line.pv:
-                found[line.pv[0]] = _centipawns(line.score_cp, line.mate_plies)
+                found[line.pv[0]] = score_to_record(line.score_cp, line.mate_plies)
         return found
 
     def new_game(self) -> None:
@@ -312,7 +312,7 @@ class _UsiLines:
             mate = info.score.mate_plies
             if mate is None and info.score.mate_sign:
                 mate = info.score.mate_sign
-            lines[info.multipv or 1] = (move.move16, _centipawns(info.score.cp, mate))
+            lines[info.multipv or 1] = (move.move16, score_to_record(info.score.cp, mate))
         if not lines and thought.best.move in ("resign", "win"):
             return {0: MATE_SCORE if thought.best.move == "win" else -MATE_SCORE}
         return dict(lines.values())
@@ -326,9 +326,3 @@ class _UsiLines:
 
     def close(self) -> None:
         self._engine.close()
-
-
-def _centipawns(score_cp: int | None, mate_plies: int | None) -> float:
-    if mate_plies is not None:
-        return MATE_SCORE if mate_plies > 0 else -MATE_SCORE
-    return float(score_cp or 0)

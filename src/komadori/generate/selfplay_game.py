@@ -12,7 +12,6 @@ from komadori._core.alphabeta import Engine
 from komadori._core.tree import Batch, Proof, Tree
 from komadori.arena.openings import Opening
 from komadori.encoding import score_from_win_rate
-from komadori.encoding.value import ELMO_COEF
 from komadori.generate.folder import StoredFacts, StoredGame
 from komadori.generate.selfplay_root import Choice, RootSearch, make_root
 from komadori.generate.selfplay_settings import SelfPlaySettings
@@ -20,6 +19,7 @@ from komadori.mate import MateSolver
 from komadori.records import MATE_CP, Candidates, End, Game, Winner
 from komadori.records.formats import find_format
 from komadori.rules import BLACK, DECLARATION_POINTS, Board, Move, Repetition
+from komadori.search.leaf_search import search_leaves
 from komadori.search.options import PuctOptions
 from komadori.search.puct import tree_options
 
@@ -40,7 +40,7 @@ class GameTree:
         tree = Tree(options.memory_mb << 20, tree_options(options))
         tree.add_root()
         if leaves is not None:
-            tree.set_leaf_search(leaves, options.leaf_nodes, options.leaf_weight, ELMO_COEF)
+            search_leaves(tree, options, leaves)
         return cls(tree, leaves)
 
     def new_game(self) -> None:

@@ -13,7 +13,7 @@ from komadori._core import generate as _core
 from komadori.generate.folder import FinishedGame, StoredFacts, StoredGame
 from komadori.generate.openings import Lines
 from komadori.generate.settings import TeacherSettings
-from komadori.records import MATE_CP, End, Winner
+from komadori.records import End, Winner, score_to_record
 from komadori.rules import RulesError
 from komadori.usi import adapters
 from komadori.usi.client import EngineError, ExternalEngine, Thought, UsiEngine
@@ -288,12 +288,8 @@ def _lines(infos: Sequence[InfoLine], ranks: int) -> dict[str, int]:
 
 
 def _cp(score: Score) -> int:
-    if score.mate_plies is not None:
-        return MATE_CP if score.mate_plies > 0 else -MATE_CP
-    if score.mate_sign:
-        return MATE_CP * score.mate_sign
-    cp = score.cp or 0
-    return max(-MATE_CP, min(MATE_CP, cp))
+    mate = score.mate_plies
+    return score_to_record(score.cp, (score.mate_sign or None) if mate is None else mate)
 
 
 def _close(engine: ExternalEngine) -> None:

@@ -35,12 +35,12 @@ class Decision:
 
     @property
     def recorded_cp(self) -> int | None:
-        """The score to record: centipawns, `records.MATE_CP` for a mate."""
-        from komadori.records import MATE_CP
+        """The score to record (`records.score_to_record`), None without one."""
+        from komadori.records import score_to_record
 
-        if self.mate_plies is not None:
-            return MATE_CP if self.mate_plies > 0 else -MATE_CP
-        return self.score_cp
+        if self.mate_plies is None and self.score_cp is None:
+            return None
+        return score_to_record(self.score_cp, self.mate_plies)
 
 
 class Named:

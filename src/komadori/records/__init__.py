@@ -12,6 +12,7 @@ from komadori.records.game import (
     Game,
     Source,
     Winner,
+    score_to_record,
 )
 from komadori.records.games import GameReader, Games, GameWriter, read_games, write_games
 from komadori.records.mapped import map_sample_moves, map_samples
@@ -59,5 +60,6 @@ __all__ = [
     "sample_path",
     "samples_by_game",
     "samples_of",
+    "score_to_record",
     "write_games",
 ]

@@ -24,6 +24,7 @@ __all__ = [
     "Game",
     "Source",
     "Winner",
+    "score_to_record",
 ]
 
 STARTPOS = "lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL b - 1"
@@ -33,6 +34,16 @@ NO_TIME: int = _core.NO_TIME
 NO_CANDIDATES: int = _core.NO_CANDIDATES
 #: The score of a mate, for the side that mates.
 MATE_CP: int = _core.MATE_CP
+
+
+def score_to_record(cp: float | None, mate: int | None = None) -> int:
+    """Return a score as records store it: centipawns within those of a mate, from the same view.
+
+    mate: plies to the mate, or only their sign; 0 or negative: being mated.
+    """
+    if mate is not None:
+        return MATE_CP if mate > 0 else -MATE_CP
+    return round(max(-MATE_CP, min(MATE_CP, cp or 0)))
 
 
 class Winner(IntEnum):

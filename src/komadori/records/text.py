@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori.records.errors import RecordError
-from komadori.records.game import MATE_CP, NO_SCORE, Game
+from komadori.records.game import NO_SCORE, Game, score_to_record
 from komadori.rules import BLACK
 
 __all__ = ["Line", "decode", "decode_exactly", "lines_of", "score_comment", "take_scores"]
@@ -164,5 +164,5 @@ def _sign(game: Game, ply: int) -> int:
 
 def _centipawns(text: str) -> int:
     if "詰" in text:
-        return -MATE_CP if text.startswith("-") else MATE_CP
+        return score_to_record(None, -1 if text.startswith("-") else 1)
     return round(min(max(float(text), -1e6), 1e6))

@@ -31,6 +31,11 @@ def leaf_engines(options: PuctOptions, hash_mb: int) -> Callable[[], Engine] | N
     return lambda: make(settings.to_core())
 
 
+def search_leaves(tree: Tree, options: PuctOptions, engine: Engine) -> None:
+    """Let `engine` search the leaves of a tree, as the options `leaf_*` say."""
+    tree.set_leaf_search(engine, options.leaf_nodes, options.leaf_weight, ELMO_COEF)
+
+
 class LeafSearch:
     """What a tree needs to search its leaves by the options `leaf_*`."""
 
@@ -55,7 +60,7 @@ class LeafSearch:
             new_engine = leaf_engines(options, HASH_MB)
             assert new_engine is not None
             engine = new_engine()
-            tree.set_leaf_search(engine, options.leaf_nodes, options.leaf_weight, ELMO_COEF)
+            search_leaves(tree, options, engine)
             self._engine = engine
         self._built = wanted
 

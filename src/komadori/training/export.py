@@ -45,7 +45,9 @@ class ExportResult:
     checked_with: str
 
 
-class _ForPlay(nn.Module):
+class ForPlay(nn.Module):
+    """A network with the outputs of an exported model: policy logits, win probability [N, 1]."""
+
     def __init__(self, network: Network) -> None:
         super().__init__()
         self.network = network
@@ -68,8 +70,8 @@ def export(source: Path | str, path: Path | str, *, name: str = "") -> ExportRes
     card = _without_folders(card)
     inputs = _probe(card)
     with torch.inference_mode():
-        expected = [t.numpy() for t in _ForPlay(network)(*inputs)]
-    data = _to_onnx(_ForPlay(network.folded()), inputs, card)
+        expected = [t.numpy() for t in ForPlay(network)(*inputs)]
+    data = _to_onnx(ForPlay(network.folded()), inputs, card)
     outputs, checked_with = _run(data, inputs)
     policy, value = (float(np.abs(a - b).max()) for a, b in zip(expected, outputs, strict=True))
     if not max(policy, value) <= TOLERANCE:

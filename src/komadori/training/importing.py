@@ -17,7 +17,7 @@ from komadori import encoding, nets
 from komadori.nets import ModelCard, ModelFileError, Network
 from komadori.nets.unfolding import unfold
 from komadori.records import Samples
-from komadori.training.export import TOLERANCE
+from komadori.training.export import TOLERANCE, ForPlay
 
 #: Positions that batch norms are measured on, and on which the outputs are compared.
 POSITIONS = 1024
@@ -196,13 +196,14 @@ def _compare(
     from komadori.inference.openvino_import import import_openvino
 
     compiled = import_openvino().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
+    for_play = ForPlay(network)
     policy_difference = value_difference = 0.0
     agreed = 0
     for batch in _batches(planes):
         found = compiled([part.numpy() for part in batch])
-        policy, value = network(*batch)
+        policy, value = for_play(*batch)
         own, theirs = policy.numpy(), found["output_policy"]
-        values = torch.sigmoid(value).numpy() - found["output_value"].reshape(-1)
+        values = value.numpy() - found["output_value"].reshape(-1, 1)
         policy_difference = max(policy_difference, float(np.abs(own - theirs).max()))
         value_difference = max(value_difference, float(np.abs(values).max()))
         agreed += int((own.argmax(1) == theirs.argmax(1)).sum())
