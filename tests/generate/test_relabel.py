@@ -334,6 +334,13 @@ def test_a_function_labels(source: Path, tmp_path: Path, monkeypatch: pytest.Mon
         PolicySettings(temperature=0)
 
 
+def test_an_unknown_labeller_is_named_with_the_choices(source: Path, tmp_path: Path) -> None:
+    failed = run(source, "--by", "material", "-o", tmp_path / "out")
+    assert failed.exit_code == 1
+    assert "material: no such model; --by also takes default, alphabeta" in failed.output
+    assert not (tmp_path / "out").exists()
+
+
 def test_games_that_cannot_be_labelled_are_counted(tmp_path: Path) -> None:
     path = tmp_path / "g.csa"
     good, other = some_games(1, 5)[0], some_games(2, 5)[1]

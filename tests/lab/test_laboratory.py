@@ -431,7 +431,7 @@ def test_search_shows_how_sharp_the_policy_is(samples, tmp_path, monkeypatch):
     result = training.train(config, samples, None, tmp_path / "run")
     found = measures.root_moves(result, training.split_of(config, samples, None).test)
     assert 1 < found["root_moves"] <= 64
-    assert 0 < found["root_share"] < 1
+    assert 0 < found["root_fraction"] < 1
 
 
 def test_int8_speed_is_added_to_the_records(toy, samples, tmp_path, monkeypatch):

@@ -30,6 +30,8 @@ def test_resolve(finished):
     assert training.resolve(finished.checkpoint) == finished.checkpoint
     with pytest.raises(CheckpointError, match="neither a model folder nor a run"):
         training.resolve(finished.run_dir.parent)
+    with pytest.raises(CheckpointError, match="nowhere: no such model folder or run"):
+        training.resolve(finished.run_dir / "nowhere")
 
 
 def test_a_newer_version_says_why_not(finished):

@@ -17,6 +17,7 @@ from typing import Any
 from komadori.cluster import Fleet
 from komadori.generate.labellers import (
     FunctionLabeller,
+    LabelError,
     Labeller,
     NetworkLabeller,
     PolicySettings,
@@ -24,6 +25,7 @@ from komadori.generate.labellers import (
 from komadori.generate.relabel import LabelCounts, LabelFolder, write_segment
 from komadori.generate.search_labellers import EngineLabeller, EngineSettings, SearchLabeller
 from komadori.generate.segments import Chunk, Progress, read_segments, sources_card
+from komadori.inference.loading import DEFAULT
 from komadori.records import Samples
 from komadori.usi.models import is_fake
 
@@ -60,6 +62,11 @@ class LabellerSpec:
             return FunctionLabeller(rest, self.policy)
         if kind in ("alphabeta", "usi") or self.by.startswith("alphabeta?"):
             return EngineLabeller(self.by, EngineSettings(**self.engine), self.threads)
+        if self.by != DEFAULT and not is_fake(self.by) and not Path(self.by).exists():
+            raise LabelError(
+                f"{self.by}: no such model; --by also takes {DEFAULT}, alphabeta, "
+                "usi:COMMAND and python:MODULE:NAME"
+            )
         options = dict(self.network)
         if self.threads and not is_fake(self.by):
             options["threads"] = self.threads

@@ -59,7 +59,7 @@ MEASURES = {
     "policy_entropy": Measure("policy entropy", unit=" nats"),
     "policy_top1_mass": Measure("largest probability", PERCENT),
     "root_moves": Measure("root moves", ".1f", " moves"),
-    "root_share": Measure("visits of the most visited move", PERCENT),
+    "root_fraction": Measure("visits of the most visited move", PERCENT),
     "channels": Measure("channels", ",.0f", has_spread=False),
     "cpu_us": Measure("µs per sample", ",.0f", " µs"),
     "time": Measure("time", CLOCK, has_spread=False),
@@ -97,7 +97,7 @@ def root_moves(result: RunResult, test: Part) -> dict[str, float]:
 
     root_moves: mean number of moves visited by `PLAYOUTS` playouts, over `SEARCHED` held-out
     positions of plies 20 to 100, the same for every run of a seed; root_moves_error: its 95 %
-    error by their spread. root_share: mean fraction of the visits at the most visited move.
+    error by their spread. root_fraction: mean fraction of the visits at the most visited move.
     """
     samples = test.samples
     ply = samples.ply[test.rows]
@@ -126,7 +126,7 @@ def root_moves(result: RunResult, test: Part) -> dict[str, float]:
     return {
         "root_moves": float(np.mean(visited)),
         "root_moves_error": 1.96 * float(np.std(visited, ddof=1)) / len(visited) ** 0.5,
-        "root_share": float(np.mean(fractions)),
+        "root_fraction": float(np.mean(fractions)),
     }
 
 

@@ -122,6 +122,8 @@ def resolve(path: Path) -> Path:
     """The model folder of a run (its newest checkpoint), of a checkpoint or of itself."""
     found = find_model(path)
     if found is None:
+        if not path.exists():
+            raise CheckpointError(f"{path}: no such model folder or run")
         raise CheckpointError(f"{path}: neither a model folder nor a run with checkpoints")
     return found
 
