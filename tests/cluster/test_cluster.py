@@ -65,7 +65,7 @@ def test_the_command(cluster, nodes, tmp_path) -> None:
     arguments = ["teacher", "-o", str(tmp_path / "games"), "--games", "6", *TEACHER]
     result = CliRunner().invoke(command, [*arguments, "--ray", cluster.address])
     assert result.exit_code == 0, result.output
-    assert "games      6 of" in result.output
+    assert "games      6 with" in result.output
     assert not (tmp_path / "games/workers").exists()
 
 
@@ -198,7 +198,7 @@ def test_self_play_goes_on_without_a_node(cluster, mortal, tmp_path) -> None:
     result = invoke("selfplay", *options, tmp_path / "cluster", "--ray", cluster.address)
     thread.join()
     assert result.exit_code == 0, result.output
-    assert "games      30 of" in result.output
+    assert "games      30 with" in result.output
     assert invoke("selfplay", *options, tmp_path / "here").exit_code == 0
     ours, theirs = (
         [
