@@ -6,6 +6,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "gil.h"
 #include "komadori/alphabeta/engines.h"
 #include "komadori/alphabeta/exchange.h"
 #include "komadori/alphabeta/material.h"
@@ -38,7 +39,7 @@ std::unique_ptr<Engine> make_engine(std::string_view evaluator, const Options& o
     if (evaluator != "material") {
         throw nb::value_error(("unknown evaluator " + std::string(evaluator)).c_str());
     }
-    nb::gil_scoped_release release;  // clearing a large table is slow
+    ReleaseGil release;  // clearing a large table is slow
     return std::make_unique<Engine>(material_workers(), options);
 }
 
@@ -137,19 +138,16 @@ void bind_alphabeta(nb::module_& m) {
                        "stop and ponderhit may be called from any.")
         .def(nb::new_(&make_engine), nb::arg("evaluator"), nb::arg("options"))
         .def_prop_ro("options", &Engine::options, nb::rv_policy::copy)
-        .def("set_options", &Engine::set_options, nb::arg("options"),
-             nb::call_guard<nb::gil_scoped_release>())
-        .def("new_game", &Engine::new_game, nb::call_guard<nb::gil_scoped_release>())
-        .def("evaluate", &Engine::evaluate, nb::arg("position"),
-             nb::call_guard<nb::gil_scoped_release>())
+        .def("set_options", &Engine::set_options, nb::arg("options"), nb::call_guard<ReleaseGil>())
+        .def("new_game", &Engine::new_game, nb::call_guard<ReleaseGil>())
+        .def("evaluate", &Engine::evaluate, nb::arg("position"), nb::call_guard<ReleaseGil>())
         .def("evaluator_mismatches", &Engine::evaluator_mismatches, nb::arg("start"),
-             nb::arg("steps"), nb::arg("seed"), nb::call_guard<nb::gil_scoped_release>())
+             nb::arg("steps"), nb::arg("seed"), nb::call_guard<ReleaseGil>())
         .def("start", &Engine::start, nb::arg("position"), nb::arg("limits"),
-             nb::call_guard<nb::gil_scoped_release>())
+             nb::call_guard<ReleaseGil>())
         .def("search", &Engine::search, nb::arg("position"), nb::arg("limits"), nb::rv_policy::copy,
-             nb::call_guard<nb::gil_scoped_release>(),
-             "Searches on the calling thread and returns the result.")
-        .def("wait", &Engine::wait, nb::arg("timeout_ms"), nb::call_guard<nb::gil_scoped_release>())
+             nb::call_guard<ReleaseGil>(), "Searches on the calling thread and returns the result.")
+        .def("wait", &Engine::wait, nb::arg("timeout_ms"), nb::call_guard<ReleaseGil>())
         .def(
             "step",
             [](Engine& engine) {
@@ -180,8 +178,7 @@ void bind_alphabeta(nb::module_& m) {
         .def_prop_ro("is_searching", &Engine::is_searching)
         .def("stop", &Engine::stop)
         .def("ponderhit", &Engine::ponderhit, nb::arg("limits"))
-        .def("result", &Engine::result, nb::rv_policy::copy,
-             nb::call_guard<nb::gil_scoped_release>())
+        .def("result", &Engine::result, nb::rv_policy::copy, nb::call_guard<ReleaseGil>())
         .def_prop_ro("nodes", &Engine::nodes)
         .def_prop_ro("table_bytes", &Engine::table_bytes);
 

@@ -10,8 +10,10 @@
 #include <optional>
 #include <string>
 
+#include "gil.h"
 #include "module.h"
 
+using komadori::ReleaseGil;
 using namespace komadori::attention;
 using namespace nb::literals;
 
@@ -73,7 +75,7 @@ void bind_attention(nb::module_& m) {
             const Inputs in = inputs_of(shape, query, key, value, bias, {dropout, seed});
             check(out, {shape.positions, shape.tokens, shape.heads, shape.size}, "out");
             check(log_sum, {shape.positions, shape.heads, shape.tokens}, "log_sum");
-            nb::gil_scoped_release release;
+            ReleaseGil release;
             attend(shape, in, out.data(), log_sum.data(), threads);
         },
         "query"_a, "key"_a, "value"_a, "bias"_a.none(), "out"_a, "log_sum"_a, "dropout"_a = 0.0f,
@@ -102,7 +104,7 @@ void bind_attention(nb::module_& m) {
             if (bool(bias) != bool(by_bias))
                 throw nb::value_error("bias and by_bias must be given together");
             if (by_bias) check(*by_bias, {shape.heads, shape.tokens, shape.tokens}, "by_bias");
-            nb::gil_scoped_release release;
+            ReleaseGil release;
             attend_gradient(shape, in, out.data(), log_sum.data(), from,
                             {by_query.data(), by_key.data(), by_value.data(),
                              by_bias ? by_bias->data() : nullptr},

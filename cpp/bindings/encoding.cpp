@@ -8,6 +8,7 @@
 #include <span>
 
 #include "arrays.h"
+#include "gil.h"
 #include "komadori/base/hash.h"
 #include "komadori/base/win_rate.h"
 #include "komadori/encoding/batch.h"
@@ -58,7 +59,7 @@ void encode_planes_into(const std::string& name, const HcpArray& hcps,
     require(plies || !table.needs_plies(), "this feature table needs plies");
     require(!plies || plies->shape(0) == hcps.shape(0), "plies and hcps differ in length");
     const std::vector<void*> at = output_rows(table, type, outs, hcps.shape(0));
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     encode_planes(table, rows(hcps), plies ? plies->data() : nullptr, type, at, threads);
 }
 
@@ -78,7 +79,7 @@ void unpack_planes_into(const std::string& name, std::size_t input,
     require(packed.shape(1) == std::size_t(one.packed_bytes()), "packed rows have the wrong size");
     require(out.size() == packed.shape(0) * std::size_t(one.planes() * one.cells()),
             "the array has the wrong size");
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     unpack_planes(one, packed.data(), packed.shape(0), out.data(), threads);
 }
 
@@ -89,7 +90,7 @@ void encode_labels_into(const std::string& name, const HcpArray& hcps,
     const LabelScheme& scheme = scheme_named(name);
     require(moves.shape(0) == hcps.shape(0), "moves and hcps differ in length");
     require(out.size() == hcps.shape(0) * scheme.heads.size(), "the array has the wrong size");
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     encode_labels(scheme, rows(hcps), moves.data(), {check_legal, missing, threads}, out.data());
 }
 
@@ -98,7 +99,7 @@ void legal_mask_into(const std::string& name, const HcpArray& hcps, const Out<bo
     const LabelScheme& scheme = scheme_named(name);
     require(out.size() == hcps.shape(0) * std::size_t(scheme.size()),
             "the array has the wrong size");
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     legal_mask(scheme, rows(hcps), reinterpret_cast<std::uint8_t*>(out.data()), threads);
 }
 
@@ -121,7 +122,7 @@ std::tuple<Column, Column, Column> candidates_of(const std::string& name, const 
     require(total > 0 && total <= 0xffff, "total must be 1 to 65535");
     PolicyCandidates found;
     {
-        nb::gil_scoped_release release;
+        ReleaseGil release;
         policy_candidates(scheme, rows(hcps), logits.data(), keep.data(),
                           {temperature, least, total}, found);
     }
@@ -136,7 +137,7 @@ void mirror_into(const HcpArray& hcps, std::optional<In<std::uint16_t, nb::ndim<
         mirrored_hcps.size() == hcps.size() && moves.has_value() == mirrored_moves.has_value() &&
             (!moves || (moves->size() == hcps.shape(0) && mirrored_moves->size() == hcps.shape(0))),
         "arrays differ in length");
-    nb::gil_scoped_release release;
+    ReleaseGil release;
     mirror_rows(rows(hcps), moves ? moves->data() : nullptr, mirrored_hcps.data(),
                 moves ? mirrored_moves->data() : nullptr, threads);
 }

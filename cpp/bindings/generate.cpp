@@ -9,6 +9,7 @@
 #include <stdexcept>
 #include <tuple>
 
+#include "gil.h"
 #include "komadori/generate/games.h"
 #include "komadori/generate/nearby.h"
 #include "komadori/rules/errors.h"
@@ -179,9 +180,9 @@ void bind_generate(nb::module_& m) {
              nb::keep_alive<1, 3>())
         .def("add", &TeacherGames::add, "numbers"_a, "Queues games, to be played in this order.")
         .def_prop_ro("waiting", &TeacherGames::waiting, "The number of unfinished games.")
-        .def("take", &TeacherGames::take, "timeout_ms"_a, nb::call_guard<nb::gil_scoped_release>(),
+        .def("take", &TeacherGames::take, "timeout_ms"_a, nb::call_guard<ReleaseGil>(),
              "The games finished since the last call; waits up to the timeout for one.")
-        .def("stop", &TeacherGames::stop, nb::call_guard<nb::gil_scoped_release>(),
+        .def("stop", &TeacherGames::stop, nb::call_guard<ReleaseGil>(),
              "Stops the threads; running games are lost.")
         .def_prop_ro("nodes", &TeacherGames::nodes, "Nodes searched for the finished games.");
 
@@ -217,7 +218,7 @@ void bind_generate(nb::module_& m) {
                 }
                 SampleTable found;
                 {
-                    nb::gil_scoped_release release;
+                    ReleaseGil release;
                     found =
                         search.run({hcp.data(), hcp.size()}, {result.data(), result.size()}, first);
                 }

@@ -6,6 +6,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "gil.h"
 #include "komadori/linear/comparison.h"
 #include "komadori/linear/engines.h"
 #include "komadori/linear/two_piece.h"
@@ -79,7 +80,7 @@ void bind_linear(nb::module_& m) {
             return std::make_unique<alphabeta::Engine>(two_piece_workers(std::move(weights)),
                                                        options);
         },
-        "weights"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
+        "weights"_a, "options"_a, nb::call_guard<ReleaseGil>());
 
     nb::class_<Lines>(m, "Lines", "Leaves of the record's moves and of moves with a close value.")
         .def_prop_ro("comparisons", [](const Lines& l) { return l.comparisons.size(); })
@@ -92,7 +93,7 @@ void bind_linear(nb::module_& m) {
         [](const TwoPieceWeights& weights, const Hcps& hcps, const Move16s& moves,
            std::uint64_t seed, int threads) {
             const std::vector<Choice> choices = choices_of(hcps, moves);
-            nb::gil_scoped_release release;
+            ReleaseGil release;
             return find_lines(weights, choices, seed, threads);
         },
         "weights"_a, "hcps"_a, "moves"_a, "seed"_a, "threads"_a);
@@ -101,7 +102,7 @@ void bind_linear(nb::module_& m) {
         [](const TwoPieceWeights& weights, const Lines& lines, int threads) {
             Gradient g;
             {
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 g = gradient(weights, lines, threads);
             }
             return std::make_tuple(

@@ -6,6 +6,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "gil.h"
 #include "komadori/linear/engines.h"
 #include "komadori/linear/kpp.h"
 #include "komadori/linear/kpp_update.h"
@@ -125,7 +126,7 @@ void bind_linear_kpp(nb::module_& m) {
             [](KppWeights& weights, const Flat<const std::int16_t>& kpp,
                const Flat<const std::int16_t>& kkp, const Flat<const std::int32_t>& kk,
                int threads) {
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 weights.assign(span_of(kpp), span_of(kkp), span_of(kk), threads);
             },
             "kpp"_a, "kkp"_a, "kk"_a, "threads"_a)
@@ -142,7 +143,7 @@ void bind_linear_kpp(nb::module_& m) {
         [](std::shared_ptr<const KppWeights> weights, const alphabeta::Options& options) {
             return std::make_unique<alphabeta::Engine>(kpp_workers(std::move(weights)), options);
         },
-        "weights"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
+        "weights"_a, "options"_a, nb::call_guard<ReleaseGil>());
     def_learning<KppEvaluator>(m);
 
     m.def(
@@ -154,7 +155,7 @@ void bind_linear_kpp(nb::module_& m) {
                 throw nb::value_error("kpp, kkp or kk has the wrong size");
             }
             const auto from = parameters_of(parameters);
-            nb::gil_scoped_release release;
+            ReleaseGil release;
             quantise(from, {span_of(kpp), span_of(kkp), span_of(kk)}, threads);
         },
         "parameters"_a, "kpp"_a, "kkp"_a, "kk"_a, "threads"_a,
@@ -176,7 +177,7 @@ void bind_linear_kpp(nb::module_& m) {
             }
             const KppState state{parameters_of(weights), parameters_of(squares),
                                  parameters_of(average)};
-            nb::gil_scoped_release release;
+            ReleaseGil release;
             update(state, linear::span_of(leaves), span_of(slope), span_of(same_turn),
                    {rates, epsilon, decay}, threads);
         },

@@ -6,6 +6,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include "gil.h"
 #include "komadori/linear/engines.h"
 #include "linear_arrays.h"
 
@@ -103,7 +104,7 @@ void bind_linear_nnue(nb::module_& m) {
                 std::vector<Score> scores(hcps.shape(0));
                 const std::size_t n = scores.size();
                 {
-                    nb::gil_scoped_release release;
+                    ReleaseGil release;
                     parallel_for(n, threads, [&](std::size_t, std::size_t begin, std::size_t end) {
                         Position position;
                         for (std::size_t i = begin; i < end; ++i) {
@@ -120,6 +121,6 @@ void bind_linear_nnue(nb::module_& m) {
         [](std::shared_ptr<const NnueWeights> weights, const alphabeta::Options& options) {
             return std::make_unique<alphabeta::Engine>(nnue_workers(std::move(weights)), options);
         },
-        "weights"_a, "options"_a, nb::call_guard<nb::gil_scoped_release>());
+        "weights"_a, "options"_a, nb::call_guard<ReleaseGil>());
     def_learning<NnueEvaluator>(m);
 }

@@ -3,6 +3,7 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/tuple.h>
 
+#include "gil.h"
 #include "komadori/linear/nnue_model.h"
 #include "linear_arrays.h"
 #include "linear_nnue.h"
@@ -49,7 +50,7 @@ void bind_linear_nnue_model(nb::module_& m) {
             "__init__",
             [](NnueData* self, const Hcps& hcps, const Floats& teacher_cp, const Floats& result,
                int threads) {
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 new (self) NnueData(span_of(hcps), {teacher_cp.data(), teacher_cp.shape(0)},
                                     {result.data(), result.shape(0)}, threads);
             },
@@ -95,7 +96,7 @@ void bind_linear_nnue_model(nb::module_& m) {
                 const NnueBatch batch = batch_of(data, numbers);
                 std::vector<float> found;
                 {
-                    nb::gil_scoped_release release;
+                    ReleaseGil release;
                     found = model.logits(data, batch);
                 }
                 return array_of(std::move(found), {batch.size()});
@@ -106,7 +107,7 @@ void bind_linear_nnue_model(nb::module_& m) {
             [](NnueModel& model, const NnueData& data, const Numbers& numbers, double result_weight,
                double teacher_weight, bool squared) {
                 const NnueBatch batch = batch_of(data, numbers);
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 return sums_of(
                     model.loss(data, batch, loss_settings(result_weight, teacher_weight, squared)));
             },
@@ -121,7 +122,7 @@ void bind_linear_nnue_model(nb::module_& m) {
                 NnueLoss loss;
                 std::vector<float> g;
                 {
-                    nb::gil_scoped_release release;
+                    ReleaseGil release;
                     g = model.gradient(data, batch,
                                        loss_settings(result_weight, teacher_weight, squared), loss);
                 }
@@ -135,7 +136,7 @@ void bind_linear_nnue_model(nb::module_& m) {
             [](NnueModel& model, const NnueData& data, const Numbers& numbers, double result_weight,
                double teacher_weight, bool squared, double rate, double decay) {
                 const NnueBatch batch = batch_of(data, numbers);
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 return sums_of(model.step(data, batch,
                                           loss_settings(result_weight, teacher_weight, squared),
                                           {.rate = rate, .decay = decay}));

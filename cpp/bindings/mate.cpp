@@ -7,6 +7,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "gil.h"
 #include "komadori/mate/checks.h"
 #include "komadori/mate/leaf.h"
 #include "komadori/mate/solver.h"
@@ -42,7 +43,7 @@ class GuardedSolver {
             std::atomic<bool>& busy;
             ~Release() { busy = false; }
         } release{busy_};
-        nb::gil_scoped_release unlocked;
+        ReleaseGil unlocked;
         return solver_.solve(copy, {max_nodes, max_ply, time_ms, shortest, cpu_fraction,
                                     stop ? &stop->raised : nullptr});
     }

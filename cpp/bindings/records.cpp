@@ -11,6 +11,7 @@
 #include <memory>
 #include <tuple>
 
+#include "gil.h"
 #include "komadori/records/csa.h"
 #include "komadori/records/fixed_size.h"
 #include "komadori/records/hcpe3.h"
@@ -28,6 +29,7 @@ using komadori::GameTable;
 using komadori::GameText;
 using komadori::PositionSet;
 using komadori::RecordError;
+using komadori::ReleaseGil;
 using komadori::SampleMoveTable;
 using komadori::SampleTable;
 using komadori::Winner;
@@ -164,7 +166,7 @@ template <Reader reader>
 nb::tuple read(const Column<std::uint8_t>& data, std::size_t begin, std::size_t max_games) {
     GameTable table;
     {
-        nb::gil_scoped_release release;
+        ReleaseGil release;
         table = reader(view(data), begin, max_games);
     }
     const std::uint64_t next = table.next;
@@ -250,7 +252,7 @@ void bind_records(nb::module_& m) {
             SampleTable samples;
             std::vector<Fault> faults;
             {
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 GameTable table = komadori::read_hcpe3(view(data));
                 samples = komadori::to_samples(table);
                 faults = std::move(table.faults);
@@ -265,7 +267,7 @@ void bind_records(nb::module_& m) {
             SampleMoveTable moves;
             std::vector<Fault> faults;
             {
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 GameTable table = komadori::read_hcpe3(view(data));
                 samples = komadori::to_samples(table, &moves);
                 faults = std::move(table.faults);
@@ -283,7 +285,7 @@ void bind_records(nb::module_& m) {
             const FixedFormat fixed = fixed_format(format);
             komadori::FixedRead out;
             {
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 out = komadori::read_fixed(fixed, view(data), begin, max_records);
             }
             return nb::make_tuple(to_dict(std::move(out.samples)), to_list(out.faults), out.next);
@@ -345,7 +347,7 @@ void bind_records(nb::module_& m) {
                 throw RecordError("columns of samples differ in length");
             std::string out;
             {
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 komadori::write_hcpe3(table, moves, out);
             }
             return to_bytes(out);
@@ -366,7 +368,7 @@ void bind_records(nb::module_& m) {
             [](const GameTable& table) {
                 SampleTable samples;
                 {
-                    nb::gil_scoped_release release;
+                    ReleaseGil release;
                     samples = komadori::to_samples(table);
                 }
                 return to_dict(std::move(samples));
@@ -378,7 +380,7 @@ void bind_records(nb::module_& m) {
         [](const Rows& hcp) {
             std::vector<std::uint64_t> keys(hcp.shape(0));
             {
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 for (std::size_t i = 0; i < keys.size(); ++i) {
                     keys[i] = komadori::position_key(hcp.data() + 32 * i);
                 }

@@ -9,6 +9,7 @@
 #include <map>
 #include <optional>
 
+#include "gil.h"
 #include "komadori/rules/declaration.h"
 #include "komadori/rules/errors.h"
 #include "komadori/rules/notation.h"
@@ -401,7 +402,7 @@ void bind_position(nb::module_& m) {
             "perft",
             [](const Position& p, int depth) {
                 Position copy = p;
-                nb::gil_scoped_release release;
+                ReleaseGil release;
                 return perft(copy, depth);
             },
             nb::arg("depth"),

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 
+#include "gil.h"
 #include "module.h"
 #include "named_tables.h"
 
@@ -82,7 +83,7 @@ int expand_batch(Tree& tree, BoundBatch& bound, const Policy& policy, const Valu
     if (const int labels = bound.batch.labels.size(); policy.shape(1) != std::size_t(labels)) {
         throw nb::value_error(("policy is not [N, " + std::to_string(labels) + "]").c_str());
     }
-    const nb::gil_scoped_release release;
+    const ReleaseGil release;
     return tree.expand(bound.batch, policy.data(), value.data());
 }
 
@@ -166,7 +167,7 @@ void bind_reports(nb::module_& m) {
 
 void bind_tree(nb::module_& m) {
     using namespace komadori;
-    const auto free = nb::call_guard<nb::gil_scoped_release>();
+    const auto free = nb::call_guard<ReleaseGil>();
     bind_options(m);
     bind_reports(m);
 

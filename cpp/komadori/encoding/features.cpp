@@ -232,9 +232,10 @@ void check_sizes(const FeatureTable& table) {
 }
 
 const std::vector<FeatureTable>& feature_tables() {
-    static const std::vector<FeatureTable> tables = [] {
-        std::vector<FeatureTable> made = make_tables();
-        std::ranges::for_each(made, check_sizes);
+    // Never destroyed: a thread may still use it while the process exits.
+    static const auto& tables = *[] {
+        auto* made = new std::vector<FeatureTable>(make_tables());
+        std::ranges::for_each(*made, check_sizes);
         return made;
     }();
     return tables;

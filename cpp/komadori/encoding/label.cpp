@@ -211,7 +211,8 @@ int LabelScheme::label(Move m, Color turn, std::size_t h) const {
 }
 
 const std::vector<LabelScheme>& label_schemes() {
-    static const std::vector<LabelScheme> schemes = make_schemes();
+    // Never destroyed: a thread may still use it while the process exits.
+    static const auto& schemes = *new std::vector<LabelScheme>(make_schemes());
     return schemes;
 }
 

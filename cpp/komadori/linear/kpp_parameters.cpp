@@ -45,7 +45,8 @@ struct Places {
 };
 
 const Places& places() {
-    static const Places PLACES_OF_PAIRS;
+    // Never destroyed: a thread may still use it while the process exits.
+    static const Places& PLACES_OF_PAIRS = *new Places;
     return PLACES_OF_PAIRS;
 }
 

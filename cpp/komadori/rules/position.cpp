@@ -16,9 +16,10 @@ constexpr std::uint64_t side_key(Color turn) { return turn == WHITE ? ZOBRIST.wh
 }  // namespace
 
 Position::Position() {
-    static const Position start = [] {
-        Position position{std::vector<State>()};
-        position.set_sfen(START);
+    // Never destroyed: a thread may still use it while the process exits.
+    static const Position& start = *[] {
+        auto* position = new Position(std::vector<State>());
+        position->set_sfen(START);
         return position;
     }();
     *this = start;
