@@ -46,11 +46,12 @@ def check_outputs(
     for path, (name, is_kind) in outputs.items():
         if is_stream(path):
             continue
-        if path.is_dir():
+        target = _target(path)
+        if target.is_dir():
             raise click.UsageError(f"{path} is a folder; name a file for the output")
         if _identity(path) in read:
             raise click.UsageError(f"{path} is an input; writing there would destroy it")
-        if force or not path.exists() or not path.stat().st_size or is_kind(path):
+        if force or not target.exists() or not target.stat().st_size or is_kind(target):
             continue
         raise click.UsageError(f"{path} exists and holds no {name}; --force replaces it")
 
@@ -66,12 +67,21 @@ def check_distinct(*outputs: Path) -> None:
             raise click.UsageError(f"{path} is named for two outputs; each needs its own file")
 
 
+def _target(path: Path) -> Path:
+    """The file that a writer replaces. It follows links, and `x/../y` also where there is no x."""
+    try:
+        return Path(os.path.realpath(path))
+    except ValueError:
+        return path
+
+
 def _identity(path: Path) -> Any:
     """Equal for two names of one file, whether it exists or not; None for what can't be told."""
+    target = _target(path)
     try:
-        found = path.stat()
+        found = target.stat()
     except FileNotFoundError:
-        return os.path.realpath(path)
+        return str(target)
     except (OSError, ValueError):
         return None
     return found.st_dev, found.st_ino
