@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from komadori import arena
 from komadori.arena.ladder import Ladder, LadderError, make_settings
-from komadori.cli._group import group
+from komadori.cli._group import BUG, group
 from komadori.records import read_games
 from komadori.rules import Board
 
@@ -149,7 +149,7 @@ def test_a_damaged_ladder_is_told_in_one_line(played: Path, tmp_path: Path, seed
         ("play", played, "-g", 2),
     ):
         result = run(*words)
-        assert "fault of komadori" not in result.output
+        assert BUG not in result.output
         assert result.output.count("Error") == (1 if result.exit_code else 0), result.output
 
 
@@ -182,7 +182,7 @@ def test_a_full_disk_loses_no_game(played: Path) -> None:
     for result in new:
         assert result.exit_code == 1
         assert result.output.startswith("Error: ")
-        assert "fault of komadori" not in result.output
+        assert BUG not in result.output
     assert results[-1].exit_code == 1
     assert results[-1].output.startswith(f"Error: {played}: ")
     with Ladder(played) as ladder:

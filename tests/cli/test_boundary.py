@@ -160,6 +160,24 @@ def test_times_are_seconds() -> None:
     assert run("match", "random", "random", "--movetime", "3", "--time", "1").exit_code == 2
 
 
+def test_numbers_are_finite_and_of_64_bits() -> None:
+    """Every number of every command; none is passed on to code that would fail on it."""
+    tried = 0
+    for words, command in commands():
+        context = click.Context(command)
+        for option in command.params:
+            kind = type(option.type)
+            if not issubclass(kind, (type(click.INT), type(click.FLOAT))):
+                continue
+            is_integer = issubclass(kind, type(click.INT))
+            for text in ["1" + "0" * 30] if is_integer else ["nan", "inf", "-inf", "1e400"]:
+                value = text if option.nargs == 1 else (text,) * option.nargs
+                with pytest.raises(click.BadParameter):
+                    print(words, option.name, option.process_value(context, value))
+                tried += 1
+    assert tried > 300
+
+
 def test_devices_and_backends_are_checked_before_anything_is_read(tmp_path: Path) -> None:
     """Every option of these names, of every command."""
     games, out = tmp_path / "a.csa", tmp_path / "o"

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner, Result
 
-from komadori.cli._group import group
+from komadori.cli._group import BUG, group
 from komadori.inference.synthetic import write_random_resnet
 from komadori.records import Game, write_games
 
@@ -73,7 +73,7 @@ def test_one_line_says_what_is_wrong(line: str, message: str, here: Path) -> Non
     assert len(told) == 1, result.output
     assert message in told[0]
     assert result.exit_code in (1, 2)
-    assert "fault of komadori" not in result.output
+    assert BUG not in result.output
     assert ".tmp" not in result.output
     assert sorted(path.name for path in here.iterdir()) == before
 

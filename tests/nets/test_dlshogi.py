@@ -9,7 +9,7 @@ from click.testing import CliRunner
 from torch.nn import functional as F
 
 from komadori import nets
-from komadori.cli._group import group
+from komadori.cli._group import BUG, group
 
 CHANNELS, HIDDEN = 6, 5
 
@@ -259,5 +259,5 @@ def test_the_command_tells_in_one_line_what_is_no_model(tmp_path, name, data):
     assert done.exit_code == 1
     assert done.output.startswith(f"Error: {tmp_path / name}: ")
     assert done.output.count("\n") == 1
-    assert "fault of komadori" not in done.output
+    assert BUG not in done.output
     assert not (tmp_path / "m").exists()

@@ -17,9 +17,12 @@ from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
+import click
 from tools.torture.commands import COMMANDS, KOMADORI, arguments
+from tools.torture.program import STATUS
 from tools.torture.servers import csa_servers, usi_engines
 
+from komadori.cli._group import BUG, group
 from komadori.records import GameReader, RecordError, read_games, sample_path, write_games
 
 #: Seconds after a signal within which a command has to end, on a machine that does other work.
@@ -29,9 +32,15 @@ BUSY_S = 3.0
 #: Seconds within which a command that ends by itself has to.
 MOST_S = 400.0
 #: Of a command that did its work and says that something is lacking: games, a proof.
-ELSE_TOLD = (" skipped:", "No win with p <")
+ELSE_TOLD = (" skipped:", "No win with p <", "nothing was written")
 #: What would have a terminal do something.
 ESCAPES = ("\x1b", "\x07", "\x9b")
+#: Numbers that no option needs, and memory for the commands that are given them.
+EXTREMES = [
+    *("0", "-1", "1", "3", "255", "65536", "2147483648", "1099511627776", "4611686018427387904"),
+    *("9223372036854775807", "1000000000000000000000", "0.5", "1e-300", "1e300", "nan", "inf"),
+]
+MEMORY_BYTES = 4 << 30
 #: Names and texts of others: markup, escapes, not UTF-8, parts of formats.
 FOREIGN = (
     b"[red]A[/]",
@@ -98,12 +107,18 @@ def end(process: subprocess.Popen[str], target: str = "", most_s: float = MOST_S
         process.communicate()
         raise BrokenError(f"still there after {most_s:.0f} s") from None
     for said in (out, err):
-        if "Traceback" in said or "fault of komadori" in said:
+        if "Traceback" in said or BUG in said:
             raise BrokenError(said.strip()[-600:])
         # A GUI gets the paths of options as they are.
         if target != "usi" and any(sign in said for sign in ESCAPES):
             raise BrokenError(f"an escape sequence: {said[-300:]!r}")
     return err
+
+
+def is_told(messages: str) -> bool:
+    """Whether what went wrong is said, in one line if it is an error."""
+    told = sum("Error" in line for line in messages.splitlines())
+    return told == 1 or (told == 0 and any(sign in messages for sign in ELSE_TOLD))
 
 
 def leftovers(folder: Path) -> list[str]:
@@ -339,6 +354,27 @@ def signals(shop: Path, folder: Path, chance: random.Random, target: str) -> Non
         complete(target, shop, folder)
 
 
+def exits(shop: Path, folder: Path, chance: random.Random, _target: str) -> None:
+    """SIGINT at random moments in a program that trains, while its daemon threads search, solve,
+    read and play: it ends with its own status, never by a signal."""
+    tool = Path(__file__).with_name("program.py")
+    words = [sys.executable, "-X", "faulthandler", tool, shop / "games.hcpe3", str(chance.random())]
+    with subprocess.Popen(
+        words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdout is not None
+        process.stdout.readline()
+        time.sleep(chance.uniform(0.0, 2.0))
+        process.send_signal(signal.SIGINT)
+        try:
+            _, messages = process.communicate(timeout=120)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            raise BrokenError("still there after 120 s") from None
+    if process.returncode != STATUS:
+        raise BrokenError(f"{process.returncode}: {messages[-600:]}")
+
+
 def junk(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
     """Bytes of input files changed, cut, inserted, under foreign names: one line; no input
     changes."""
@@ -375,13 +411,47 @@ def junk(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
         raise
     if process.returncode not in (0, 1, 2):
         raise BrokenError(f"{process.returncode}: {messages[-400:]}")
-    told = sum("Error" in line for line in messages.splitlines())
-    is_told = told == 1 or (told == 0 and any(sign in messages for sign in ELSE_TOLD))
-    if process.returncode and not is_told and target != "usi":  # which says it to the GUI
+    if process.returncode and not is_told(messages) and target != "usi":  # which says it to the GUI
         raise BrokenError(f"not one line: {messages[-400:]}")
     changed = [name for name, digest in before.items() if state(own).get(name) != digest]
     if changed and not target.startswith(("ladder", "loop")):
         raise BrokenError(f"changed: {', '.join(changed)}")
+
+
+def numeric_options(target: str) -> list[tuple[str, int]]:
+    """The options of a command that take numbers, and how many each takes."""
+    command: click.Command = group
+    for word in target.split():
+        assert isinstance(command, click.Group)
+        found = command.get_command(click.Context(command), word)
+        assert found is not None
+        command = found
+    return [
+        (option.opts[0], option.nargs)
+        for option in command.params
+        if isinstance(option, click.Option)
+        and isinstance(option.type, (type(click.INT), type(click.FLOAT)))
+    ]
+
+
+def numbers(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
+    """Extreme numbers for an option: it works, in whatever time, or says in one line why not."""
+    option, count = chance.choice(numeric_options(target))
+    values = [chance.choice(EXTREMES) for _ in range(count)]
+
+    def limited() -> None:
+        resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
+
+    words = [*arguments(target, shop), option, *values]
+    process = start(words, folder, preexec_fn=limited)
+    try:
+        messages = end(process, target, chance.uniform(5, 20))
+    except BrokenError as error:
+        if "still there" in str(error):
+            return
+        raise BrokenError(f"{' '.join(words[-3:])}: {error}") from None
+    if process.returncode not in (0, 1, 2) or (process.returncode and not is_told(messages)):
+        raise BrokenError(f"{' '.join(words[-3:])}: {process.returncode}: {messages[-400:]}")
 
 
 def mutated(data: bytes, chance: random.Random) -> bytes:
@@ -492,7 +562,9 @@ CLASSES: dict[str, Attack] = {
     "readonly": Attack(readonly, WRITERS),
     "kept": Attack(kept, [n for n, c in COMMANDS.items() if c.writes and not c.brings]),
     "signals": Attack(signals, LASTING),
+    "exits": Attack(exits),
     "junk": Attack(junk, list(COMMANDS)),
+    "numbers": Attack(numbers, [n for n in ENDING if n != "usi" and numeric_options(n)]),
     "texts": Attack(
         texts, ["analyse", "records stats", "records head", "records convert", "match"]
     ),

@@ -15,6 +15,7 @@ import click
 
 from komadori.cli import SUBCOMMANDS, interrupt
 from komadori.cli.console import say
+from komadori.cli.numbers import check_numbers
 from komadori.extras import install_line
 
 #: Aliases of subcommands.
@@ -34,6 +35,8 @@ _EXTRAS = {
     "fastapi": "web",
     "uvicorn": "web",
 }
+#: Said of exceptions that no command foresees.
+BUG = "a bug in komadori"
 #: Maximum width of help texts, in characters.
 _HELP_WIDTH = 100
 
@@ -49,6 +52,7 @@ class _LazyGroup(click.Group):
         name = cmd_name.replace("-", "_") + "_" * keyword.iskeyword(cmd_name)
         module = importlib.import_module(f"komadori.cli.{name}")
         command: click.Command = module.command
+        check_numbers(command)
         return command
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -101,7 +105,7 @@ def describe(error: BaseException) -> str:
         return text
     return (
         f"unexpected {type(error).__name__}{': ' + text if text else ''} "
-        "(a bug in komadori; KOMADORI_DEBUG=1 shows the traceback)"
+        f"({BUG}; KOMADORI_DEBUG=1 shows the traceback)"
     )
 
 

@@ -21,6 +21,7 @@ from komadori.cli.analysis_engines import (
     start,
 )
 from komadori.cli.console import clean, console, counted, progress, say
+from komadori.cli.numbers import THREADS_OR_AUTO
 from komadori.cli.outputs import IsKind, check_outputs, force_option, holds, is_page
 from komadori.rules import BLACK, Board
 from komadori.search.defaults import ANALYSIS_LINES, ANALYSIS_NODES
@@ -103,7 +104,7 @@ class _Output:
     + "]",
 )
 @click.option("--time", "seconds", type=float, help="Seconds per position, instead of nodes.")
-@click.option("--threads", default=0, type=click.IntRange(min=0), help="[default: all CPUs]")
+@click.option("--threads", default=0, type=THREADS_OR_AUTO, help="[default: all CPUs]")
 @click.option(
     "-o",
     "--out",

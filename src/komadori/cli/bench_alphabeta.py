@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.console import say
+from komadori.cli.numbers import THREADS
 
 if TYPE_CHECKING:
     from komadori.usi.client import ExternalEngine
@@ -25,7 +26,7 @@ _YARDSTICK_LIMIT_S = 600.0
 @click.option(
     "--weights", type=click.Path(exists=True, path_type=Path), help="Weights of the evaluation."
 )
-@click.option("--threads", default=1, show_default=True, type=click.IntRange(1, 512))
+@click.option("--threads", default=1, show_default=True, type=THREADS)
 @click.option(
     "--yardstick/--no-yardstick",
     default=True,

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     multiple=True,
     help="File of games or quoted pattern; repeatable.",
 )
-@click.option("--batch-size", default=1024, show_default=True, type=click.IntRange(min=1))
+@click.option("--batch-size", default=1024, show_default=True, type=click.IntRange(1, 1 << 16))
 @click.option(
     "--device",
     default="auto",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from komadori.cli.generate_teacher import Bounds, Plies
+from komadori.cli.numbers import THREADS
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
@@ -78,7 +79,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     show_default=True,
     help="FV_SCALE of an NNUE file.",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@click.option("--threads", type=THREADS, help="[default: all cores]")
 @click.option("--seed", type=click.IntRange(min=0), default=1, show_default=True)
 @click.option(
     "--segment",

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from komadori.cli.network_options import BACKEND, DEVICE
+from komadori.cli.numbers import BATCH, THREADS
 
 if TYPE_CHECKING:
     pass
@@ -56,10 +57,10 @@ if TYPE_CHECKING:
 )
 @click.option("--device", type=DEVICE, help="Device of a network: cpu, cuda, ...")
 @click.option("--backend", default="auto", show_default=True, type=BACKEND, help="A network's.")
-@click.option("--batch", type=click.IntRange(1), help="A network's.")
+@click.option("--batch", type=BATCH, help="A network's.")
 @click.option(
     "--threads",
-    type=click.IntRange(1),
+    type=THREADS,
     help="Concurrent engines or engine processes; threads of a network. [default: all cores]",
 )
 @click.option("--ray", "address", metavar="ADDRESS", help="Label on all machines of a Ray cluster.")

@@ -9,6 +9,7 @@ import click
 
 from komadori.cli.generate_teacher import Plies
 from komadori.cli.network_options import BACKEND
+from komadori.cli.numbers import BATCH, THREADS
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 _FRACTION = click.FloatRange(0, 1)
@@ -41,10 +42,8 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
     "--backend", default="auto", show_default=True, type=BACKEND, help="As in `komadori bench`."
 )
 @click.option("--precision", default="auto", show_default=True)
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Threads of the network. [default: all CPUs]"
-)
-@click.option("--batch", type=click.IntRange(min=1), help="Batch size. [default: by the network]")
+@click.option("--threads", type=THREADS, help="Threads of the network. [default: all CPUs]")
+@click.option("--batch", type=BATCH, help="Batch size. [default: by the network]")
 @click.option(
     "--at-once",
     type=click.IntRange(min=1),

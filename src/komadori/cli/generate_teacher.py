@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from komadori.cli.numbers import THREADS
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
@@ -63,9 +64,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     show_default=True,
     help="Number of games; 0: no limit.",
 )
-@click.option(
-    "--threads", type=click.IntRange(min=1), help="Concurrent games. [default: all cores]"
-)
+@click.option("--threads", type=THREADS, help="Concurrent games. [default: all cores]")
 @click.option("--seed", type=click.IntRange(min=0))
 @click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
 # who plays

@@ -11,6 +11,7 @@ import click
 from komadori.cli.console import say
 from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.network_options import DEVICE
+from komadori.cli.numbers import THREADS
 from komadori.shipped import experiment_path
 
 if TYPE_CHECKING:
@@ -111,7 +112,7 @@ def list_(folder: Path, results: Path) -> None:
     type=DEVICE,
     help="Device of networks: cpu, cuda, cuda:1, mps. [default: the best available]",
 )
-@click.option("--threads", type=click.IntRange(min=1), help="CPU threads. [default: all cores]")
+@click.option("--threads", type=THREADS, help="CPU threads. [default: all cores]")
 @click.option(
     "--seeds",
     default="",

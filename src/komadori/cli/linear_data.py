@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, TypeVar
 import click
 
 from komadori.cli.console import progress
+from komadori.cli.numbers import THREADS
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -44,7 +45,7 @@ def data_options(
             type=click.Path(file_okay=False, path_type=Path),
         ),
         click.option("--resume", is_flag=True, help="Resume the run."),
-        click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]"),
+        click.option("--threads", type=THREADS, help="[default: all cores]"),
         click.option(
             "--set",
             "overrides",

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.cli.numbers import THREADS
 
 
 @click.command("loop")
@@ -43,7 +44,7 @@ from komadori.cli.console import say
     show_default=True,
     type=click.Path(file_okay=False, path_type=Path),
 )
-@click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+@click.option("--threads", type=THREADS, help="[default: all cores]")
 @click.option(
     "--window",
     type=click.IntRange(min=1),

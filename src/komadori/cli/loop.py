@@ -12,6 +12,7 @@ import click
 
 from komadori.cli.console import console, say
 from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
+from komadori.cli.numbers import THREADS
 from komadori.cpus import available_threads
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ _FOLDER = click.option(
 )
 #: Seconds that a stage gets after a signal; it may be killed at any time.
 PATIENCE_S = 4.0
-_THREADS = click.option("--threads", type=click.IntRange(min=1), help="[default: all cores]")
+_THREADS = click.option("--threads", type=THREADS, help="[default: all cores]")
 
 
 @click.group()

@@ -8,6 +8,7 @@ from pathlib import Path
 import click
 
 from komadori.cli.console import say
+from komadori.cli.numbers import THREADS_OR_AUTO
 from komadori.extras import install_line
 
 
@@ -25,7 +26,7 @@ from komadori.extras import install_line
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the game library. [default: the user's]",
 )
-@click.option("--threads", default=0, type=click.IntRange(min=0), help="Of the network.")
+@click.option("--threads", default=0, type=THREADS_OR_AUTO, help="Of the network.")
 def command(
     folders: tuple[Path, ...],
     model: str,

@@ -1,0 +1,40 @@
+"""One rule for the numbers of all commands: finite, and integers of at most 64 bits."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import click
+
+#: Types of `--threads`.
+THREADS, THREADS_OR_AUTO = click.IntRange(1, 512), click.IntRange(0, 512)
+#: The largest batch of an evaluator, as of the engine's option DNN_Batch_Size, and its types.
+MAX_BATCH = 4096
+BATCH, BATCH_OR_AUTO = click.IntRange(1, MAX_BATCH), click.IntRange(0, MAX_BATCH)
+
+
+def check_numbers(command: click.Command) -> None:
+    """Make the command, or every command of the group, refuse other numbers as it reads them."""
+    for parameter in command.params:
+        number = isinstance(parameter.type, (type(click.INT), type(click.FLOAT)))
+        if number and not isinstance(parameter.callback, _Checked):
+            parameter.callback = _Checked(parameter.callback)
+    if isinstance(command, click.Group):
+        for below in command.commands.values():
+            check_numbers(below)
+
+
+class _Checked:
+    """A parameter's callback, preceded by the check."""
+
+    def __init__(self, callback: Any) -> None:
+        self._callback = callback
+
+    def __call__(self, ctx: click.Context, param: click.Parameter, value: Any) -> Any:
+        for number in value if isinstance(value, tuple) else (value,):
+            if isinstance(number, float) and not math.isfinite(number):
+                raise click.BadParameter(f"{number} is not a finite number")
+            if isinstance(number, int) and not -(2**63) <= number < 2**63:
+                raise click.BadParameter("the number has more than 64 bits")
+        return self._callback(ctx, param, value) if self._callback else value
