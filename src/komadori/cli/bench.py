@@ -15,6 +15,7 @@ import click
 from komadori.cli.bench_alphabeta import command as alphabeta
 from komadori.cli.console import say
 from komadori.cli.network_options import BACKEND
+from komadori.cli.numbers import BATCH_OR_AUTO, MAX_BATCH
 from komadori.inference import Evaluator
 from komadori.inference.measure import Setting, compare, recommend
 
@@ -193,9 +194,7 @@ def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, E
     type=click.Choice(["auto", "float32", "bfloat16", "float16", "int8"]),
     help="auto: the engine's default; int8: an int8 version, made now.",
 )
-@click.option(
-    "--batch", default=0, type=click.IntRange(min=0), help="Batch size. [default: the engine's]"
-)
+@click.option("--batch", default=0, type=BATCH_OR_AUTO, help="Batch size. [default: the engine's]")
 @click.option(
     "--time",
     "seconds",
@@ -240,7 +239,7 @@ def search(
         evaluator = files.enter_context(_loaded(path, [setting]))[setting]
         found = str(getattr(evaluator, "precision", precision))
         batch = evaluator.max_batch
-        best = _best_raw(path, replace(setting, batch=batch))
+        best = _best_raw(path, replace(setting, batch=batch), min(0.6, seconds))
         raw = files.enter_context(_loaded(path, [best]))[best]
         say(
             f"{path.name}, {found}: search by {backend}, batch {batch}, {evaluator.slots} slots; "
@@ -269,8 +268,9 @@ def search(
             _beside_onnxruntime(original, nodes, seconds)
 
 
-def _best_raw(path: Path, setting: Setting) -> Setting:
-    """Find the batch size and streams with which the network alone is fastest."""
+def _best_raw(path: Path, setting: Setting, seconds: float) -> Setting:
+    """Find the batch size and streams with which the network alone is fastest, by `seconds` of
+    each."""
     from komadori.inference import available_threads
 
     streams = sorted({1, available_threads()}) if setting.backend == "openvino" else [0]
@@ -280,7 +280,7 @@ def _best_raw(path: Path, setting: Setting) -> Setting:
         for count in streams
     ]
     with _loaded(path, settings) as evaluators:
-        speeds = compare(evaluators, seconds=0.6, rounds=5)
+        speeds = compare(evaluators, seconds, rounds=5)
     return max(speeds, key=lambda s: speeds[s])
 
 
@@ -300,6 +300,8 @@ def _numbers(text: str, option: str) -> list[int]:
         numbers = [int(part) for part in text.split(",")]
     except ValueError:
         numbers = [0]
-    if min(numbers) < 1:
-        raise click.BadParameter(f"{text!r} is not a list of positive numbers", param_hint=option)
+    if not 1 <= min(numbers) <= max(numbers) <= MAX_BATCH:
+        raise click.BadParameter(
+            f"{text!r} is not a list of numbers from 1 to {MAX_BATCH:,}", param_hint=option
+        )
     return numbers

@@ -181,7 +181,7 @@ class Learner:
         self.state = State.of_arrays(self.folder.load_state()) if resume else State.fresh()
         self._quantised = KppWeights.material()
         self._core = _core.KppWeights()
-        self._refresh()
+        self._is_stale = True  # `_core` lacks the last update
 
     @staticmethod
     def memory_bytes() -> tuple[int, int]:
@@ -242,6 +242,8 @@ class Learner:
     def learn(self, batch: Positions) -> None:
         """Update the weights with a batch."""
         settings, state = self.settings, self.state
+        if self._is_stale:
+            self._refresh()
         leaves = Leaves.of(self._core, batch, settings.threads)
         terms = settings.terms(leaves.value_cp, leaves.roots)
         _core.kpp_update(
@@ -258,7 +260,7 @@ class Learner:
         )
         state.loss += Loss.of(terms)
         state.update += 1
-        self._refresh()
+        self._is_stale = True
 
     def save(self) -> None:
         """Write a checkpoint."""
@@ -287,3 +289,4 @@ class Learner:
             self.settings.threads,
         )
         self._core.assign(quantised.kpp, quantised.kkp, quantised.kk, self.settings.threads)
+        self._is_stale = False

@@ -17,7 +17,7 @@ import hashlib
 import time
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
-from functools import cached_property
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -262,6 +262,12 @@ class Report:
     seconds: float
 
 
+@cache
+def geometry() -> Geometry:
+    """The geometry, which is the same for all learners."""
+    return Geometry()
+
+
 class Learner:
     """Trains on records, in a folder: `weights.npz`, `state.npz`, `log.jsonl`."""
 
@@ -270,7 +276,7 @@ class Learner:
     ) -> None:
         """Raises ValueError as `RunFolder`."""
         self.settings, self.train, self.test = settings, train, test
-        self.geometry = Geometry()
+        self.geometry = geometry()
         self.folder = RunFolder(
             folder,
             "two-piece",
