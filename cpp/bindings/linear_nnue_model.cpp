@@ -76,6 +76,8 @@ void bind_linear_nnue_model(nb::module_& m) {
         .def_rw("steps", &NnueModel::steps)
         .def_rw("rounds", &NnueModel::rounds,
                 "Whether to train with weights and activations rounded as in the engine.")
+        .def_rw("leak", &NnueModel::leak,
+                "Fraction of the gradient that clipped hidden units get towards their open range.")
         .def_prop_ro(
             "parameters",
             [](nb::handle_t<NnueModel> self) {

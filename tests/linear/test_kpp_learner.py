@@ -145,6 +145,7 @@ def test_draws_are_left_out_or_half(positions) -> None:
     with pytest.raises(ValueError, match="every game is drawn"):
         with_draws(drawn, LossSettings())
     assert len(with_draws(drawn, LossSettings(draws="half"))) == len(positions)
+    assert len(with_draws(drawn, LossSettings(result_weight=0))) == len(positions)
 
 
 def test_batches_cover_an_epoch_once() -> None:

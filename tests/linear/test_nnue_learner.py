@@ -159,6 +159,37 @@ def test_rounded_it_is_the_engines_network(architecture: str) -> None:
     assert exact.std() > 100
 
 
+def test_clipped_hidden_units_open_again_with_a_leak() -> None:
+    model = core.NnueModel("k-p", 3, 2)
+    data, every = data_of(examples(256, 4)), numbers(256)
+    biases1 = len(model.parameters) - (1 + 32 + 32 + 32 * 32 + 32)
+    off, full = slice(biases1, biases1 + 8), slice(biases1 + 8, biases1 + 16)
+    model.parameters[off] = -9
+    model.parameters[full] = 9
+    gradient, _ = model.gradient(data, every, **LOSS)
+    assert not gradient[off].any()
+    assert not gradient[full].any()
+    model.leak = 0.1
+    gradient, _ = model.gradient(data, every, **LOSS)
+    assert (gradient[off] < 0).all()  # a step raises the biases
+    assert (gradient[full] > 0).all()
+    model.leak = 0.2
+    twice, _ = model.gradient(data, every, **LOSS)
+    np.testing.assert_allclose(twice[off], 2 * gradient[off], rtol=0.2)
+
+
+def test_a_run_from_before_the_leak_resumes_without_one(tmp_path: Path) -> None:
+    some = examples(300, 5)
+    settings = Settings(epochs=1, batch=100, leaves="root", threads=1, leak=0.0)
+    Learner(settings, some, some, tmp_path, resume=False).run()
+    card = json.loads((tmp_path / "run.json").read_text())
+    del card["settings"]["leak"]
+    (tmp_path / "run.json").write_text(json.dumps(card))
+    assert Learner(settings, some, some, tmp_path, resume=True).is_done
+    with pytest.raises(ValueError, match=r"leak was 0.0, is 0.01"):
+        Learner(Settings(**{**vars(settings), "leak": 0.01}), some, some, tmp_path, resume=True)
+
+
 def test_mirrored_data_is_the_mirrored_board() -> None:
     boards = positions(20, 8)
     turned = [mirrored(b) for b in boards]

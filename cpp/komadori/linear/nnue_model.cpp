@@ -280,6 +280,14 @@ void NnueModel::forward(const Found& found, Activations& a) const {
     a.logit = p[BIAS3] + dot_hidden(a.h2, p + WEIGHTS3);
 }
 
+// The derivative by a hidden unit's sum, from that by its clipped value. A clipped unit gets a
+// fraction of it (`leak`) if a step would open the unit: without any, units that are clipped for
+// all positions never learn again.
+float NnueModel::through(float clipped, float derivative) const {
+    if (is_open(clipped)) return derivative;
+    return (clipped > 0) == (derivative > 0) ? leak * derivative : 0;
+}
+
 // slope: d loss / d logit.
 void NnueModel::backward(const Found& found, Activations& a, float slope,
                          ThreadGradient& gradient) const {
@@ -289,12 +297,12 @@ void NnueModel::backward(const Found& found, Activations& a, float slope,
     add_scaled(g + WEIGHTS3, a.h2, slope, HIDDEN);
     float d2[HIDDEN], d1[HIDDEN];
     for (int i = 0; i < HIDDEN; ++i) {
-        d2[i] = is_open(a.h2[i]) ? slope * p[WEIGHTS3 + std::size_t(i)] : 0;
+        d2[i] = through(a.h2[i], slope * p[WEIGHTS3 + std::size_t(i)]);
     }
     add_scaled(g + BIASES2, d2, 1, HIDDEN);
     for (int i = 0; i < HIDDEN; ++i) {
         if (a.h1[i] > 0) add_scaled(g + WEIGHTS2 + i * HIDDEN, d2, a.h1[i], HIDDEN);
-        d1[i] = is_open(a.h1[i]) ? dot_hidden(p + WEIGHTS2 + i * HIDDEN, d2) : 0;
+        d1[i] = through(a.h1[i], dot_hidden(p + WEIGHTS2 + i * HIDDEN, d2));
     }
     add_scaled(g + BIASES1, d1, 1, HIDDEN);
     for (int i = 0; i < BOTH; ++i) {

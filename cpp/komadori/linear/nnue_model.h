@@ -80,6 +80,8 @@ class NnueModel {
     // Quantisation-aware training: weights and activations are rounded as in the engine, gradients
     // pass straight through.
     bool rounds = false;
+    // Fraction of the gradient that clipped hidden units get towards their open range.
+    float leak = 0;
 
     std::vector<float> logits(const NnueData& data, NnueBatch batch);
     NnueLoss loss(const NnueData& data, NnueBatch batch, const LossSettings& settings);
@@ -117,6 +119,7 @@ class NnueModel {
     void add_effective_row(int input, float* to) const;
     Found find(const NnueData::Sample& sample, bool is_mirrored) const;
     void forward(const Found& found, Activations& a) const;
+    float through(float clipped, float derivative) const;
     void backward(const Found& found, Activations& a, float slope, ThreadGradient& gradient) const;
     // Collects the inputs of a batch and computes their effective rows.
     void prepare(const NnueData& data, NnueBatch batch);

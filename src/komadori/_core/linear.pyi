@@ -232,6 +232,15 @@ class NnueModel:
     def rounds(self, arg: bool, /) -> None: ...
 
     @property
+    def leak(self) -> float:
+        """
+        Fraction of the gradient that clipped hidden units get towards their open range.
+        """
+
+    @leak.setter
+    def leak(self, arg: float, /) -> None: ...
+
+    @property
     def parameters(self) -> NDArray[numpy.float32]:
         """float32 [n], writable: all parameters, in the order of nnue_model.h."""
 

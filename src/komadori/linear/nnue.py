@@ -66,6 +66,9 @@ class Settings(LossSettings):
     """Mirror a random half of the positions left to right in each epoch."""
     round_from: int = 1
     """Epochs before quantisation-aware training starts."""
+    leak: float = 0.01
+    """Fraction of the gradient that passes through a clipped hidden unit if it opens the unit;
+    with 0, most hidden units die in the first epochs."""
     patience: int = 5
     """Early stopping: epochs without improvement of the held-out loss; 0 disables it."""
     seed: int = 1
@@ -79,6 +82,8 @@ class Settings(LossSettings):
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed is {self.seed}, 0 to 2^63 - 1 is needed")
         positive(self, "rate", "last_rate")
+        if not 0 <= self.leak <= 1:
+            raise ValueError(f"leak is {self.leak}, 0 to 1 is needed")
 
     def rate_at(self, part: float) -> float:
         """The learning rate at progress `part`, 0 to 1."""
@@ -247,6 +252,7 @@ class Learner:
         settings, model = self.settings, self.model
         began = time.monotonic()
         model.rounds = self.epoch >= settings.round_from
+        model.leak = settings.leak
         sums = np.zeros(4)
         steps = math.ceil(len(train) / settings.batch)
         rate = settings.rate

@@ -210,9 +210,9 @@ class HeldOut:
 
 
 def measure(weights: Any, positions: Positions, settings: LossSettings, threads: int) -> HeldOut:
-    """Measure an evaluation of the C++ core on held-out positions. The loss skips draws if
-    `settings.draws` is "skip"; the agreement is over positions with a move."""
-    judged = positions.without_draws() if settings.draws == "skip" else positions
+    """Measure an evaluation of the C++ core on held-out positions. The loss is over those that
+    `with_draws` keeps, the agreement over positions with a move."""
+    judged = with_draws(positions, settings) if len(positions) else positions
     loss = NO_LOSS
     for part in chunks(judged, 1 << 16):
         leaves = Leaves.of(weights, part, threads)
@@ -242,8 +242,10 @@ def batches(count: int, size: int, seed: int, epoch: int) -> list[NDArray[np.int
 
 
 def with_draws(positions: Positions, settings: LossSettings) -> Positions:
-    """The positions that `settings.draws` keeps. Raises ValueError if none is left."""
-    kept = positions.without_draws() if settings.draws == "skip" else positions
+    """The positions that `settings.draws` keeps: all if the result has no weight. Raises ValueError
+    if none is left."""
+    skips = settings.draws == "skip" and settings.result_weight > 0
+    kept = positions.without_draws() if skips else positions
     if not len(kept):
         raise ValueError("no training positions: every game is drawn")
     return kept

@@ -22,6 +22,8 @@ _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
 #: Settings of older runs by their present names.
 _RENAMED = {"hand_share": "hand_weight"}
+#: Settings that older runs of a learner don't have, with what they did.
+_ADDED = {"nnue": {"leak": 0.0}}
 
 
 class RunFolder:
@@ -72,9 +74,11 @@ class RunFolder:
     def _check(self, may_differ: Collection[str]) -> None:
         try:
             begun = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-            begun_with = {_RENAMED.get(k, k): v for k, v in dict(begun["settings"]).items()}
-            begun_on = dict(begun["data"])
             kind = begun["kind"]
+            begun_with = _ADDED.get(kind, {}) | {
+                _RENAMED.get(k, k): v for k, v in dict(begun["settings"]).items()
+            }
+            begun_on = dict(begun["data"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{self.path}: run.json can't be read ({error})") from error
         if kind != self.card["kind"]:
