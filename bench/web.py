@@ -1,7 +1,7 @@
 """`komadori web` under load: search speed of a page compared to the searcher's, response times with
 twenty pages, the page in a browser, and memory after a thousand positions.
 
-    python bench/web.py                     # all parts, about four minutes
+    python bench/web.py                     # all parts, about seven minutes
     python bench/web.py --pages 50 speed
 
 Limits: nodes/s of a page's search at least 0.95 of the searcher's; with twenty pages, the median
@@ -35,9 +35,10 @@ from komadori.search.measure import POSITIONS
 
 WEB = Path(__file__).parent.parent / "web"
 
-#: Positions after which caches are full, and what the server may grow by from there on: the
-#: allocator's noise, one page of memory per position.
-WARM_POSITIONS, LIMIT_KB = 300, 4.0
+#: Positions after which caches are full, and what the server may grow by from there on.
+WARM_POSITIONS, LIMIT_KB = 300, 1.0
+#: Games of this many moves, of which no two have a position in common, for the page.
+GAMES, GAME_PLIES = 13, 100
 
 #: Nodes per move of the alpha-beta opponent.
 ALPHABETA_NODES = 10_000
@@ -98,11 +99,18 @@ class Server:
             await page.receive()
             yield page
 
-    def rss_mb(self) -> float:
-        text = Path(f"/proc/{self.process.pid}/status").read_text()
-        found = re.search(r"VmRSS:\s+(\d+)", text)
-        assert found
-        return int(found[1]) / 1024
+    async def settled_mb(self) -> float:
+        """Resident memory after the last page has closed: the least that is seen within 3 s,
+        in which the server returns what was freed, on a busy machine late.
+        """
+        seen = []
+        for _ in range(12):
+            await asyncio.sleep(0.25)
+            text = Path(f"/proc/{self.process.pid}/status").read_text()
+            found = re.search(r"VmRSS:\s+(\d+)", text)
+            assert found
+            seen.append(int(found[1]) / 1024)
+        return min(seen)
 
     def close(self) -> None:
         self.process.terminate()
@@ -295,42 +303,55 @@ async def measure_pages(model: str, pages: int, seconds: float, playouts: int) -
         server.close()
 
 
-async def measure_memory(model: str, positions: int) -> None:
-    """Memory of the server over many positions and sessions."""
-    server = Server(model)
+def distinct_games(games: int, plies: int) -> list[str]:
+    """Random games, as arguments of USI's `position`; only the starting position is common."""
     rng = random.Random(1)
+    seen: set[int] = set()
+    made: list[str] = []
+    while len(made) < games:
+        board, keys = Board(), set()
+        while len(keys) < plies and board.legal_moves:
+            board.push(rng.choice(list(board.legal_moves)))
+            if board.key in seen or board.key in keys:
+                board.pop()
+                if rng.random() < 0.05:
+                    break
+                continue
+            keys.add(board.key)
+        if len(keys) == plies:
+            seen |= keys
+            made.append("startpos moves " + " ".join(move.usi() for move in board.moves))
+    return made
+
+
+async def measure_memory(model: str, positions: int) -> None:
+    """Memory of the server over many positions, no two the same, in sessions of 50."""
+    games = distinct_games(-(-(positions + WARM_POSITIONS) // GAME_PLIES), GAME_PLIES)
+    server = Server(model)
+    marks: list[tuple[int, float]] = []
     try:
-        marks = []
-        board = Board()
-        done = 0
-        while done < positions:
+        for number in range(2 * len(games)):
+            words = games[number // 2].split()[2:]
+            first = GAME_PLIES // 2 * (number % 2)
             async with server.page() as page:
-                for _ in range(50):
-                    if len(board.moves) > 120 or not board.legal_moves:
-                        board = Board()
-                    moves = " ".join(move.usi() for move in board.moves)
-                    position = f"startpos moves {moves}" if moves else "startpos"
+                for ply in range(first + 1, first + GAME_PLIES // 2 + 1):
+                    position = "startpos moves " + " ".join(words[:ply])
                     request = await page.send(
                         type="analyse", position=position, nodes=60, multipv=3
                     )
                     while (await page.until("analysis", request))["state"] != "done":
                         pass
-                    if board.legal_moves:
-                        board.push(rng.choice(list(board.legal_moves)))
-                    done += 1
-            await asyncio.sleep(1.5)  # memory of closed pages is freed after a second
-            marks.append(server.rss_mb())
-        warm = min(WARM_POSITIONS // 50, len(marks) - 2)
-        settled = marks[warm - 1 :]
-        growth = 1024 / 50 * statistics.linear_regression(range(len(settled)), settled).slope
-        print(
-            f"{done} positions: server {marks[0]:.0f} MB after 50, {settled[0]:.0f} MB after "
-            f"{50 * warm}, {settled[-1]:.0f} MB at the end; after the first {50 * warm} "
-            f"{growth:+.1f} kB per position (limit {LIMIT_KB:g}): "
-            f"{'holds' if growth <= LIMIT_KB else 'GROWS'}"
-        )
+            marks.append((GAME_PLIES // 2 * (number + 1), await server.settled_mb()))
     finally:
         server.close()
+    settled = [mark for mark in marks if mark[0] >= min(WARM_POSITIONS, marks[-2][0])]
+    growth = 1024 * statistics.linear_regression(*zip(*settled, strict=True)).slope
+    print(
+        f"{marks[-1][0]} positions: server {marks[0][1]:.1f} MB after {marks[0][0]}, "
+        f"{settled[0][1]:.1f} MB after {settled[0][0]}, {settled[-1][1]:.1f} MB at the end; "
+        f"from there {growth:+.2f} kB per position (limit {LIMIT_KB:g}): "
+        f"{'holds' if growth <= LIMIT_KB else 'GROWS'}"
+    )
 
 
 def measure_browser(model: str) -> None:
@@ -341,8 +362,11 @@ def measure_browser(model: str) -> None:
         return
     server = Server(model)
     try:
-        command = [node, "tools/measure.mjs", f"http://{server.host}"]
-        subprocess.run(command, cwd=WEB, check=True)
+        with tempfile.NamedTemporaryFile("w", suffix=".usi") as games:
+            games.writelines(f"position {game}\n" for game in distinct_games(GAMES, GAME_PLIES))
+            games.flush()
+            command = [node, "tools/measure.mjs", f"http://{server.host}", games.name]
+            subprocess.run(command, cwd=WEB, check=True)
         print()
     finally:
         server.close()

@@ -164,7 +164,7 @@ def test_an_index(analysed: AnalysedGame) -> None:
     assert "kif" not in rows[0]
 
 
-def dom(path: Path, *flags: str) -> str:
+def dom(path: Path | str, *flags: str) -> str:
     done = subprocess.run(
         [str(CHROMIUM), "--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=2000",
          "--disable-background-networking", *flags, "--dump-dom", f"file://{path}"],
@@ -200,6 +200,16 @@ def test_a_browser_shows_the_list(analysed: AnalysedGame, tmp_path: Path) -> Non
     path = tmp_path / "page.html"
     path.write_text(html_report([analysed] * 2, "t", options=PageOptions("en")), "utf-8")
     assert dom(path).count('href="#g') == 2
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_address_names_a_move(analysed: AnalysedGame, tmp_path: Path) -> None:
+    path = tmp_path / "page.html"
+    for games, addresses in ((1, ("#2", "#p2", "#g1p2")), (2, ("#g2p2",))):
+        path.write_text(html_report([analysed] * games, "t", options=PageOptions("en")), "utf-8")
+        for address in addresses:
+            shown = dom(f"{path}{address}")
+            assert re.search('data-ply="2"[^>]* aria-current="step"', shown), address
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")

@@ -50,7 +50,7 @@ def make_demo(folder: Path, steps: int = STEPS) -> None:
         names=("resnet2x32, policy", "material"),
     )
     make_ladder(folder / "strength.db", str(checkpoint))
-    make_loop(folder / "loop")
+    make_loop(folder / "loop", str(checkpoint), steps)
 
 
 def make_ladder(path: Path, network: str) -> None:
@@ -64,17 +64,42 @@ def make_ladder(path: Path, network: str) -> None:
         ladder.play(60, block=4)
 
 
-def make_loop(folder: Path) -> None:
+def make_loop(folder: Path, network: str, steps: int) -> None:
+    """The network goes on learning, from teacher games."""
+    is_short = steps < STEPS
+    teacher = {"evaluation": "nnue", "hash_mb": 1, "random_moves": 4, "resign_cp": 1500}
     config = LoopConfig(
-        learner="two-piece",
-        generations=3,
-        test_fraction=0.2,
+        learner="network",
+        generations=3 if is_short else 5,
+        init_from=network,
+        test_fraction=0.2 if is_short else 0.05,
         games=GamesConfig(
-            games=40,
-            settings={"searches": ["nodes=100"], "hash_mb": 1, "max_plies": 100, "resign_cp": 300},
+            games=12 if is_short else 100,
+            settings={
+                **teacher,
+                "searches": ["nodes=50" if is_short else "nodes=400"],
+                "max_plies": 40 if is_short else 160,
+            },
         ),
-        train={"iterations": 4, "positions": 100, "updates": 4},
-        gate=GateConfig(games=8, nodes=100, references=("material",), reference_games=4),
+        train={
+            "model": {"net": "resnet2x32"},
+            "schedule": {"rate": 0.05, "warmup_steps": 5},
+            "loop": {
+                "batch_size": 64,
+                "epochs": 0 if is_short else 3,
+                **({"max_steps": steps} if is_short else {}),
+                "evaluate_every": 50,
+                "log_every": 10,
+                "tensorboard": False,
+            },
+        },
+        gate=GateConfig(
+            games=2 if is_short else 24,
+            nodes=16,
+            elo1=50.0,
+            references=("random",),
+            reference_games=2 if is_short else 8,
+        ),
     )
     run(Loop(config, folder), threads=1, observer=lambda event: None, stop=lambda: False)
 

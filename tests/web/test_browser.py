@@ -11,6 +11,7 @@ import json
 import os
 import re
 import shutil
+import urllib.request
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -80,7 +81,22 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
     options = [str(REPOSITORY / "docs" / "results"), "--library", str(library)]
     model = ["--model", ""] if PICTURES else []  # the package's own engine
     with running(folder, *options, *model) as server:
+        keep_ladder_games(server)
         yield server
+
+
+def keep_ladder_games(site: Process) -> None:
+    """Puts the ladder's games into the library."""
+    for one in site.get("/api/ladders/strength.db/games"):
+        start = one["sfen"] if one["sfen"] == "startpos" else f"sfen {one['sfen']}"
+        game = {"position": f"{start} moves {' '.join(one['moves'])}"}
+        game |= {name: one[name] for name in ("black", "white", "winner")} | {"end": one["reason"]}
+        request = urllib.request.Request(
+            f"http://{site.host}/api/games",
+            json.dumps(game).encode(),
+            {"content-type": "application/json", "origin": f"http://{site.host}"},
+        )
+        urllib.request.urlopen(request).close()
 
 
 @pytest.fixture(scope="module")
@@ -274,6 +290,77 @@ def test_a_whole_game_is_analysed_and_its_report_kept(visit: Open) -> None:
     expect(page.locator(".paper")).to_have_count(0)
 
 
+#: Black gives a bishop away.
+BLUNDER = "position startpos moves 7g7f 3c3d 8h3c+ 2b3c 2g2f 8c8d"
+
+
+def test_the_mistakes_of_a_game_are_exercises_and_the_address_names_its_moves(visit: Open) -> None:
+    page = visit("analyse")
+    settings = {"engine": "alphabeta", "studyAlphaBetaNodes": 20_000}
+    page.evaluate("s => localStorage.setItem('komadori', JSON.stringify(s))", settings)
+    page.reload()
+    expect(page.locator(".status.open")).to_be_attached()
+    paste(page, BLUNDER)
+    expect(page.get_by_role("button", name=re.compile("^5 "))).to_be_visible()
+    page.get_by_role("button", name="Analyse the game").click()
+    first = page.locator(".mistake-list .mistake").first
+    expect(first).to_contain_text("3 B-3c+", timeout=120_000)
+    page.keyboard.press("r")
+    retry = page.locator(".retry")
+    expect(retry).to_contain_text("Black played B-3c+ and lost")
+    expect(page.locator(".line, .rate")).to_have_count(0)  # nothing tells the answer
+    page.wait_for_url(re.compile(r"#/analyse/\d+/2$"))
+    page.keyboard.press("i")
+    expect(retry.locator(".hint")).to_be_visible()
+    page.keyboard.press("/")
+    page.keyboard.type("8h5e")  # the bishop hangs there as well
+    page.keyboard.press("Enter")
+    expect(retry.locator(".verdict.wrong")).to_contain_text("B-5e")
+    expect(page.get_by_role("button", name=re.compile("^2 P-3d"))).to_have_attribute(
+        "aria-current", "step"
+    )
+    page.locator("#typed-move").blur()
+    page.keyboard.press(" ")
+    expect(retry).to_contain_text("The answer is")
+    picture(page, "retry")
+    page.keyboard.press(".")
+    expect(retry).to_contain_text("0 of 1")
+    page.keyboard.press("r")
+    expect(retry).to_have_count(0)
+
+    page.evaluate("location.hash = '#4'")
+    page.wait_for_url(re.compile(r"#/analyse/\d+/4$"))
+    page.get_by_role("radio", name="Moves").click()
+    expect(page.locator(".move.current")).to_contain_text("Bx3c")
+    address = page.url.split("#/")[1]
+    other = visit(address)  # of a page that knows nothing of the game
+    expect(other.locator(".move.current")).to_contain_text("Bx3c")
+    expect(other.locator(".move.mistake, .move.blunder, .move.disaster")).to_have_count(1)
+    other.get_by_role("link", name="Library").click()
+    other.locator(".table.library .move-link").nth(1).click()
+    other.wait_for_url(re.compile(r"#/analyse/\d+/0$"))
+    other.keyboard.press("ArrowRight")
+    other.wait_for_url(re.compile(r"#/analyse/\d+/1$"))
+    other.go_back()
+    other.wait_for_url("**/#/library")
+    other.go_back()
+    other.wait_for_url(f"**/#/{address}")
+    expect(other.locator(".move.current")).to_contain_text("Bx3c")
+
+
+def test_the_moves_of_the_library_are_shown_and_played(visit: Open) -> None:
+    page = visit("analyse", language="ja")
+    rows = page.locator(".openings tbody tr")
+    expect(rows.first).to_be_visible()
+    picture(page, "openings-ja")
+    rows.first.locator("button").click()
+    expect(page.locator(".move.current .ply")).to_have_text("1")
+    page.locator("[data-panel=openings] h2 button").click()
+    expect(rows).to_have_count(0)  # hidden, and kept so
+    page.reload()
+    expect(page.locator("[data-panel=openings].shut")).to_be_visible()
+
+
 def test_the_inside_of_the_network_is_shown(visit: Open) -> None:
     page = visit("network")
     page.locator(".candidates").first.wait_for()
@@ -285,7 +372,7 @@ def test_the_inside_of_the_network_is_shown(visit: Open) -> None:
     expect(page.locator("[data-panel=checkpoints] .uplot").first).to_be_visible(timeout=120_000)
     expect(page.locator("[data-panel=attention] [aria-busy=true]")).to_have_count(0)
     if PICTURES:
-        page.set_viewport_size({"width": 1440, "height": 1500})
+        page.set_viewport_size({"width": 1760, "height": 1100})
     page.wait_for_timeout(6_000 if PICTURES else 300)
     picture(page, "network")
 
@@ -365,7 +452,7 @@ def test_trainings_and_matches_are_shown(visit: Open) -> None:
     page.locator(".cross .move-link").first.click()
     expect(page.locator("#ladder-games select").nth(1)).not_to_have_value("")
     page = visit("train/loop/loop")
-    expect(page.locator(".loop tbody tr")).to_have_count(3)
+    expect(page.locator(".loop tbody tr").nth(2)).to_be_visible()
     picture(page, "loop")
     page = visit("lab")
     expect(page.locator("main")).to_contain_text("laboratory")

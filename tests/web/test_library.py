@@ -81,6 +81,40 @@ def test_a_kept_game_is_found_by_player_result_and_position(server: Server) -> N
     assert found(position="startpos moves 9g9f") == set()
 
 
+def test_the_moves_of_the_games_are_counted_with_their_results(server: Server) -> None:
+    games = [
+        ("7g7f 3c3d 2g2f", "投了"),  # White to move resigned
+        ("7g7f 8c8d", "投了"),
+        ("7g7f", "千日手"),
+        ("2g2f 3c3d 7g7f", ""),
+        ("2g2f", "no such word"),
+    ]
+    for moves, end in games:
+        game = {"position": f"startpos moves {moves}", "end": end, "black": moves}
+        assert server.http.post("/api/games", json=game).status_code == 201
+
+    def openings(position: str) -> tuple[int, list[tuple[str, int, int, int, int]]]:
+        found = server.http.get("/api/openings", params={"position": position}).json()
+        rows = found["moves"]
+        names = ("move", "games", "black", "draws", "white")
+        return found["games"], [tuple(row[name] for name in names) for row in rows]  # type: ignore[misc]
+
+    assert openings("startpos") == (5, [("7g7f", 3, 1, 1, 1), ("2g2f", 2, 0, 0, 0)])
+    # Both orders of moves.
+    assert openings("startpos moves 7g7f 3c3d") == (1, [("2g2f", 1, 1, 0, 0)])
+    assert openings("startpos moves 7g7f 3c3d 2g2f") == (2, [])
+    assert openings("startpos moves 9g9f") == (0, [])
+    assert server.http.get("/api/openings", params={"position": "x"}).status_code == 422
+    rows = server.http.get("/api/games").json()["games"]
+    assert [(row["winner"], row["end"]) for row in rows] == [
+        ("none", "no such word"),
+        ("none", ""),
+        ("draw", "sennichite"),
+        ("white", "resign"),
+        ("black", "resign"),
+    ]
+
+
 def test_a_game_is_changed_and_removed(server: Server) -> None:
     made = {"position": "startpos moves 7g7f", "title": "a", "comments": {"1": "角道"}}
     number = server.http.post("/api/games", json=made).json()["game"]

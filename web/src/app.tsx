@@ -5,6 +5,7 @@ import { useEffect, useState } from 'preact/hooks';
 import { Analyse } from './analyse/Analyse';
 import { listenForRecords } from './analyse/Open';
 import { listenForPrinting, Paper } from './analyse/Paper';
+import { followAddress } from './analyse/address';
 import { followPosition } from './analyse/state';
 import { t, type Key } from './i18n';
 import { isHelpOpen, KeyHelp } from './keys';
@@ -101,6 +102,7 @@ function Header() {
 export function App() {
   useEffect(() => listenForRecords(), []);
   useEffect(() => listenForPrinting(), []);
+  useEffect(() => followAddress(), []);
   const current = screen();
   const needsSearch = current === 'analyse' || current === 'network';
   useEffect(() => (needsSearch ? followPosition() : undefined), [needsSearch]);

@@ -4,6 +4,7 @@ import { copyText, recordText, saveRecord } from './analyse/save';
 import { toggleMate } from './analyse/mate';
 import * as analysis from './analyse/state';
 import { dialog } from './analyse/Analyse';
+import * as exercises from './analyse/retry';
 import { t, type Key } from './i18n';
 import { open, screen } from './router';
 import { arrows, showEvalBar, showThreats } from './settings';
@@ -29,18 +30,24 @@ const ANALYSIS: readonly Binding[] = [
   { keys: ['Shift+ArrowRight', 'Shift+K'], text: 'go.enterVariation', run: analysis.enterVariation },
   { keys: ['Shift+ArrowUp'], text: 'go.previousVariation', run: () => analysis.toSibling(-1) },
   { keys: ['Shift+ArrowDown'], text: 'go.nextVariation', run: () => analysis.toSibling(1) },
-  { keys: ['.', 'Shift+N'], text: 'mistake.next', run: () => analysis.toMistake(1) },
-  { keys: [',', 'Shift+P'], text: 'mistake.previous', run: () => analysis.toMistake(-1) },
+  { keys: ['.', 'Shift+N'], text: 'mistake.next', run: () => (exercises.retry.value ? exercises.nextExercise() : analysis.toMistake(1)) },
+  { keys: [',', 'Shift+P'], text: 'mistake.previous', run: () => (exercises.retry.value ? exercises.previousExercise() : analysis.toMistake(-1)) },
   { keys: ['l', 'Ctrl+e'], text: 'key.search', run: () => (analysis.isSearching.value = !analysis.isSearching.value) },
   {
     keys: [' '],
     text: 'key.best',
     run: () => {
+      if (exercises.retry.value) {
+        exercises.showAnswer();
+        return;
+      }
       const best = analysis.shownLines.value[0]?.pv[0];
       if (best) analysis.play(best);
       else analysis.isSearching.value = true;
     },
   },
+  { keys: ['r'], text: 'retry', run: exercises.toggleRetry },
+  { keys: ['i'], text: 'retry.hint', run: exercises.giveHint },
   { keys: ['x'], text: 'threats', run: () => (showThreats.value = !showThreats.value) },
   { keys: ['t'], text: 'mate', run: toggleMate },
   { keys: ['a'], text: 'key.arrows', run: () => (arrows.value = arrows.value ? 0 : 3) },

@@ -451,6 +451,19 @@ export interface Ok {
   id: number;
 }
 
+export interface OpeningMove {
+  move: string;
+  games: number;
+  black: number;
+  white: number;
+  draws: number;
+}
+
+export interface Openings {
+  games: number;
+  moves: OpeningMove[];
+}
+
 export interface Opponent {
   kind: 'engine';
   player: string;
@@ -624,6 +637,7 @@ export interface StudyGame {
   position?: string | null;
   black?: string;
   white?: string;
+  end?: string;
 }
 
 export interface StudyProgress {

@@ -4,7 +4,11 @@ import { signal } from '@preact/signals';
 export const SCREENS = ['analyse', 'network', 'play', 'library', 'train', 'matches', 'lab'] as const;
 export type Screen = (typeof SCREENS)[number];
 
-const read = (): string[] => location.hash.replace(/^#\/?/, '').split('/').map(decodeURIComponent);
+/** `#60` is short for move 60 of the open game. */
+function read(): string[] {
+  const path = location.hash.replace(/^#\/?/, '');
+  return /^\d+$/.test(path) ? ['analyse', '', path] : path.split('/').map(decodeURIComponent);
+}
 
 export const route = signal<string[]>(read());
 
@@ -17,6 +21,12 @@ export const href = (...parts: (string | number)[]): string => `#/${parts.map(en
 
 export function open(...parts: (string | number)[]): void {
   location.hash = href(...parts);
+}
+
+/** Changes the address without a step of the browser's history, and tells no one. */
+export function rename(...parts: (string | number)[]): void {
+  const wanted = href(...parts);
+  if (location.hash !== wanted) history.replaceState(history.state, '', wanted);
 }
 
 addEventListener('hashchange', () => (route.value = read()));

@@ -17,7 +17,7 @@ from komadori.web import http_shapes as shapes
 from komadori.web import protocol
 from komadori.web.errors import RefusedError
 from komadori.web.lab_pages import Theme
-from komadori.web.library import Entry, entry_of, now
+from komadori.web.library import Entry, entry_of, now, result_of
 from komadori.web.positions import read_move, read_position
 from komadori.web.session import Hub
 from komadori.web.shapes import GameResult, ModelInfo
@@ -149,6 +149,12 @@ def _library(api: APIRouter, hub: Hub) -> None:
         )
         return shapes.GameList(games=found, total=total)
 
+    @api.get("/openings", summary="Moves that the library's games continued a position with")
+    def openings(
+        position: Annotated[str, Query(max_length=20_000)] = "startpos",
+    ) -> shapes.Openings:
+        return library.openings(read_position(position))
+
     @api.post("/games", summary="Keep a game", status_code=201)
     def save(game: shapes.SaveGame) -> shapes.Saved:
         return shapes.Saved(game=library.add(_saved(game)))
@@ -262,6 +268,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
 
 def _saved(game: shapes.SaveGame) -> Entry:
     board = read_position(game.position)
+    winner, end = result_of(game.end, board)
     return Entry(
         sfen=board.root().sfen(),
         moves=[move.usi() for move in board.moves],
@@ -269,8 +276,8 @@ def _saved(game: shapes.SaveGame) -> Entry:
         title=game.title,
         black=game.black,
         white=game.white,
-        winner=game.winner,
-        end=game.end,
+        winner=game.winner if game.winner != "none" else winner,
+        end=end,
         started=now(),
         comments=game.comments,
         headers=game.headers,

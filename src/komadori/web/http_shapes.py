@@ -77,6 +77,25 @@ class GameList(Shape):
     total: int
 
 
+class OpeningMove(Shape):
+    """A move played in the library's games."""
+
+    move: str
+    games: int
+    black: int
+    """Games won by Black."""
+    white: int
+    draws: int
+
+
+class Openings(Shape):
+    """The library's games that contain a position."""
+
+    games: int
+    moves: list[OpeningMove]
+    """Most played first. A game counts that contains the positions before and after the move."""
+
+
 class StoredGame(Shape):
     """A complete game of the library."""
 
@@ -104,6 +123,7 @@ class SaveGame(Shape):
     title: Annotated[str, Field(max_length=200)] = ""
     winner: Literal["black", "white", "draw", "none"] = "none"
     end: Annotated[str, Field(max_length=40)] = ""
+    """As in `GameSummary`, or a record's word such as 投了, which also names the winner."""
     comments: Annotated[dict[int, str], Field(max_length=2000, default_factory=dict)]
     headers: Annotated[dict[str, str], Field(max_length=100, default_factory=dict)]
     record: Annotated[str, Field(max_length=2_000_000)] = ""

@@ -18,10 +18,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from komadori.records import NO_SCORE, NO_TIME, End, Game, Winner
+from komadori.records.ends import KIF_WORDS, winner_for
 from komadori.rules import Board
 from komadori.usi.models import user_folder
 from komadori.web.errors import RefusedError
-from komadori.web.http_shapes import GameSummary
+from komadori.web.http_shapes import GameSummary, OpeningMove, Openings
 
 Source = Literal["played", "imported", "saved", "studied"]
 
@@ -122,6 +123,17 @@ def entry_of(game: Game, source: Source) -> Entry:
         comments=dict(game.comments),
         headers=headers,
     )
+
+
+def result_of(word: str, last: Board) -> tuple[str, str]:
+    """Return the winner and the end that a record's word stands for, such as 投了 in the last
+    position; no winner and the word itself if it isn't known.
+    """
+    for row in KIF_WORDS:
+        if row.word == word:
+            winner = winner_for(row.outcome, last.turn)
+            return _WINNER_NAMES.get(winner, "none"), row.end.name.lower()
+    return "none", word
 
 
 def now() -> str:
@@ -290,6 +302,43 @@ class Library:
                 [*values, limit, offset],
             ).fetchall()
             return [self._summary(row) for row in rows], int(total)
+
+    def openings(self, position: Board) -> Openings:
+        """Return the moves played from a position, with their results."""
+        children = {}
+        for move in position.legal_moves:
+            position.push(move)
+            children[_signed(position.key)] = move.usi()
+            position.pop()
+        key = _signed(position.key)
+        marks = ",".join("?" * len(children))
+        with self._lock:
+            games = self._database.execute(
+                "SELECT COUNT(*) FROM positions WHERE key=?", (key,)
+            ).fetchone()[0]
+            # The order of a CROSS JOIN is kept: by the few games of each child.
+            rows = self._database.execute(
+                "SELECT child.key AS key, games.winner AS winner, COUNT(*) AS n "
+                "FROM positions AS child CROSS JOIN positions AS parent "
+                "ON parent.key=? AND parent.game=child.game "
+                f"JOIN games ON games.id=child.game WHERE child.key IN ({marks}) "
+                "GROUP BY child.key, games.winner",
+                (key, *children),
+            ).fetchall()
+        moves: dict[str, OpeningMove] = {}
+        for row in rows:
+            usi = children[row["key"]]
+            one = moves.setdefault(usi, OpeningMove(move=usi, games=0, black=0, white=0, draws=0))
+            one.games += row["n"]
+            match row["winner"]:
+                case "black":
+                    one.black += row["n"]
+                case "white":
+                    one.white += row["n"]
+                case "draw":
+                    one.draws += row["n"]
+        ranked = sorted(moves.values(), key=lambda one: (-one.games, one.move))
+        return Openings(games=int(games), moves=ranked)
 
     def _summary(self, row: sqlite3.Row) -> GameSummary:
         studied = self._database.execute(

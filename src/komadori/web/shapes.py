@@ -235,3 +235,5 @@ class StudyGame(Shape):
     position: PositionText | None = None
     black: Annotated[str, Field(max_length=200)] = ""
     white: Annotated[str, Field(max_length=200)] = ""
+    end: Annotated[str, Field(max_length=40)] = ""
+    """The record's word for the end, such as 投了, which also names the winner."""

@@ -27,7 +27,7 @@ from komadori.run_lock import InUseError
 from komadori.search.defaults import ANALYSIS_NODES
 from komadori.web import protocol, shapes
 from komadori.web.errors import RefusedError
-from komadori.web.library import Entry, Library
+from komadori.web.library import Entry, Library, result_of
 from komadori.web.models import Models
 from komadori.web.positions import COLOR_NAMES, read_position
 from komadori.web.protocol import GameProgress
@@ -350,12 +350,15 @@ class Studies:
                 number, entry = one.game, self._library.get(one.game)
             else:
                 board = read_position(one.position or "startpos")
+                winner, end = result_of(one.end, board)
                 entry = Entry(
                     sfen=board.root().sfen(),
                     moves=[move.usi() for move in board.moves],
                     source="studied",
                     black=one.black,
                     white=one.white,
+                    winner=winner,
+                    end=end,
                 )
                 number = self._library.add_once(entry)
             if number not in seen:

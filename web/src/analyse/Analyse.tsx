@@ -1,16 +1,17 @@
 // The analysis screen.
-import { effect, signal } from '@preact/signals';
+import { computed, effect, signal } from '@preact/signals';
 import { useMemo } from 'preact/hooks';
 import { Board } from '../board/Board';
 import { explain, t } from '../i18n';
 import { send } from '../http';
 import { arrows, showEvalBar, showThreats } from '../settings';
+import type { Saved } from '../protocol';
 import { GameTree } from '../shogi/tree';
 import { Typed } from '../ui/Typed';
 import { tell } from '../ui/notices';
 import { isShared } from '../ui/media';
 import { Button, Menu, Panel, Segments } from '../ui/parts';
-import { lineArrows } from './arrows';
+import { lineArrows, origin } from './arrows';
 import { EvalBar } from './EvalBar';
 import { GameTabs, HeadersDialog, PlayerName } from './Games';
 import { Graph } from './Graph';
@@ -18,9 +19,12 @@ import { Lines } from './Lines';
 import { Mistakes, StudyBar } from './Mistakes';
 import { CommentBox, Controls, MoveList } from './Moves';
 import { OpenDialog } from './Open';
+import { Openings } from './Openings';
+import { Retry } from './Retry';
+import { exercise, isAtExercise, retry } from './retry';
 import { copyText, gifProgress, recordText, saveGif, savePng, saveRecord } from './save';
 import { SetupDialog } from './Setup';
-import { addGames, game, heat, isBlind, line, node, orientation, play, positionText, preview, shownLines, threats } from './state';
+import { addGames, changed, game, heat, hidesEngine, isBlind, line, node, orientation, play, positionText, preview, shownLines, threats } from './state';
 import { saveReport } from './report';
 import { study } from './study';
 
@@ -31,7 +35,7 @@ export const dialog = signal<DialogName | undefined>(undefined);
 export async function keepGame(): Promise<void> {
   const tree = game.value;
   try {
-    await send('POST', 'games', {
+    const { game: number } = await send<Saved>('POST', 'games', {
       position: positionText(tree.mainLine().at(-1)!),
       black: tree.headers.black ?? '',
       white: tree.headers.white ?? '',
@@ -39,6 +43,8 @@ export async function keepGame(): Promise<void> {
       end: tree.ending.slice(0, 40),
       record: await recordText('kif'),
     });
+    tree.number = number;
+    changed();
     tell(t('library.kept'));
   } catch (e) {
     tell(explain(e as Error), 'bad');
@@ -92,13 +98,17 @@ function GameMenu() {
 export function Stage() {
   const at = node.value;
   const lines = shownLines.value;
-  const first = isBlind.value ? '' : lines.slice(0, arrows.value).map(l => l.pv[0] ?? '').join(' ');
-  const threat = showThreats.value && threats.value?.available && !isBlind.value ? (threats.value.lines[0]?.pv[0] ?? '') : '';
-  const shapes = useMemo(() => lineArrows(at.sfen, first.split(' ').filter(Boolean), threat || undefined), [at.sfen, first, threat]);
+  const first = hidesEngine.value ? '' : lines.slice(0, arrows.value).map(l => l.pv[0] ?? '').join(' ');
+  const threat = showThreats.value && threats.value?.available && !hidesEngine.value ? (threats.value.lines[0]?.pv[0] ?? '') : '';
+  const hinted = retry.value?.isHinted && retry.value.phase === 'looking' && isAtExercise.value ? (exercise.value!.parent!.score!.pv[0] ?? '') : '';
+  const shapes = useMemo(
+    () => (hinted ? origin(at.sfen, hinted) : lineArrows(at.sfen, first.split(' ').filter(Boolean), threat || undefined)),
+    [at.sfen, first, threat, hinted],
+  );
   const isFlipped = orientation.value === 'gote';
   return (
     <div class={`stage ${showEvalBar.value ? '' : 'no-eval'}`}>
-      {showEvalBar.value && !isBlind.value && <EvalBar />}
+      {showEvalBar.value && <EvalBar />}
       <div class="names">
         <PlayerName side={isFlipped ? 'sente' : 'gote'} />
         <PlayerName side={isFlipped ? 'gote' : 'sente'} />
@@ -127,6 +137,15 @@ const tab = signal<'moves' | 'mistakes'>('moves');
 
 effect(() => {
   if (study.value?.state === 'running') tab.value = 'mistakes';
+});
+
+const isRetrying = computed(() => !!retry.value);
+let hasRetried = false;
+
+// The exercise stands above the moves, where one may be typed.
+effect(() => {
+  if (isRetrying.value || hasRetried) tab.value = isRetrying.value ? 'moves' : 'mistakes';
+  hasRetried = isRetrying.value;
 });
 
 function SharedColumn() {
@@ -173,7 +192,8 @@ export function Analyse() {
       <div class="side">
         <GameMenu />
         <GameTabs />
-        <Lines />
+        {retry.value ? <Retry /> : <Lines />}
+        {!(isShared.value && tab.value === 'mistakes' && line.value.length > 1) && <Openings />}
         {isShared.value ? <SharedColumn /> : <Moves />}
       </div>
       {!isShared.value && (

@@ -1,8 +1,8 @@
 import { percent, t } from '../i18n';
-import { orientation, senteRate } from './state';
+import { hidesEngine, orientation, senteRate } from './state';
 
 export function EvalBar() {
-  const rate = senteRate.value;
+  const rate = hidesEngine.value ? undefined : senteRate.value;
   const share = rate ?? 0.5;
   const below = orientation.value === 'sente' ? share : 1 - share;
   return (

@@ -13,7 +13,7 @@ import { memo } from '../ui/memo';
 import { EngineChoice } from '../ui/EngineChoice';
 import { Button, Choice, Icon } from '../ui/parts';
 import { mateSearch, toggleMate } from './mate';
-import { isBlind, isSearching, node, orientation, playLine, preview, searched, shownLines, threats } from './state';
+import { hidesEngine, isSearching, node, orientation, playLine, preview, searched, shownLines, threats } from './state';
 import { mateText, scoreText } from './words';
 
 const MOST_MOVES = 30;
@@ -136,7 +136,7 @@ export function Lines() {
       <header>
         <SearchToggle />
         <span class="big-rate" aria-live="off">
-          {!isBlind.value && black !== undefined ? percent(black, 1) : '—'}
+          {!hidesEngine.value && black !== undefined ? percent(black, 1) : '—'}
           <small>{t('color.sente')}</small>
         </span>
         <span class="numbers">
@@ -169,7 +169,7 @@ export function Lines() {
       )}
       {problem && <p class="problem">{t('noNetwork')}</p>}
       {found?.outcome && <p class="outcome">{word('outcome', found.outcome)}</p>}
-      {!isBlind.value && (
+      {!hidesEngine.value && (
         <ol class="line-list">
           {lines.map(line => (
             <Row key={line.multipv} line={line} end={end} sfen={at.sfen} lastUsi={at.usi} notationName={style} onPlay={onPlay} />
@@ -205,7 +205,7 @@ function mateLine(found: MateFound): Line {
 
 function MateBox() {
   const search = mateSearch.value;
-  if (!search || isBlind.value) return null;
+  if (!search || hidesEngine.value) return null;
   const { at, own, threat, isRunning } = search;
   const style = notation();
   return (

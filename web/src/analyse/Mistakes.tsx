@@ -10,6 +10,7 @@ import { moverOf, type Node } from '../shogi/tree';
 import { isShared } from '../ui/media';
 import { Button, Choice, Progress } from '../ui/parts';
 import { game, gameMistakes, go, line, node, orientation, playLine, scored, toMistake } from './state';
+import { exercisesOf, retry, startRetry } from './retry';
 import { isStudying, startStudy, stopStudy, study } from './study';
 import { lineText, nodeText, scoreText } from './words';
 
@@ -170,7 +171,7 @@ export function Mistakes() {
     <div class="mistakes">
       {!isShared.value && <StudyBar />}
       <Summary />
-      {found.length > 0 && (
+      {!retry.value && found.length > 0 && (
         <>
           <div class="mistake-list" role="group" aria-label={t('mistakes')}>
             {found.map(n => {
@@ -183,11 +184,14 @@ export function Mistakes() {
               );
             })}
           </div>
-          {(lossOf(at) ?? 0) < 0.05 && <Button icon="forward" isWide label={t('mistake.next')} keys="." onClick={() => toMistake(1)} />}
+          <div class="row">
+            {(exercisesOf('sente').length > 0 || exercisesOf('gote').length > 0) && <Button icon="bulb" isWide class="primary" label={t('retry')} keys="r" onClick={() => startRetry()} />}
+            {(lossOf(at) ?? 0) < 0.05 && <Button icon="forward" isWide label={t('mistake.next')} keys="." onClick={() => toMistake(1)} />}
+          </div>
         </>
       )}
       {!found.length && study.value?.state === 'done' && !isStudying() && <p class="empty">{t('mistakes.none')}</p>}
-      <Instead at={at} />
+      {!retry.value && <Instead at={at} />}
     </div>
   );
 }

@@ -6,7 +6,7 @@ import { gradeOf, lossOf, MARKS, type Grade } from '../shogi/grades';
 import { blackWinRate, type Node } from '../shogi/tree';
 import { memo } from '../ui/memo';
 import { Button, Menu } from '../ui/parts';
-import { back, changed, forward, game, go, isBlind, node, orientation, promote, remove, scored, toEnd, toStart, version } from './state';
+import { back, changed, forward, game, go, hidesEngine, node, orientation, promote, remove, scored, toEnd, toStart, version } from './state';
 import { endingText, nodeText } from './words';
 
 interface MoveProps {
@@ -60,8 +60,8 @@ const Move = memo(function Move({ move }: { move: MoveProps }) {
 });
 
 function moveProps(at: Node): MoveProps {
-  const rate = isBlind.value ? undefined : blackWinRate(at);
-  const loss = isBlind.value ? undefined : lossOf(at);
+  const rate = hidesEngine.value ? undefined : blackWinRate(at);
+  const loss = hidesEngine.value ? undefined : lossOf(at);
   return steady(at, {
     ply: at.ply,
     text: nodeText(at),

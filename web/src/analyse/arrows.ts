@@ -11,6 +11,12 @@ export function arrow(usi: string, turn: Color, brush: string): DrawShape | unde
   return { orig, dest, brush } as DrawShape;
 }
 
+/** A circle around the piece that a move moves or drops. */
+export function origin(sfen: string, usi: string): DrawShape[] {
+  const shape = arrow(usi, turnOf(sfen), 'best');
+  return shape ? [{ ...shape, dest: shape.orig }] : [];
+}
+
 const BRUSHES = ['best', 'second', 'third'];
 
 /** Arrows for the first moves of the lines and for threats. */

@@ -24,15 +24,21 @@ export const orientation = signal<Color>('sente');
 export const isSearching = signal(false);
 /** Hides engine output, to find the move without help. */
 export const isBlind = signal(false);
+/** Takes the user's moves while a better move than the game's is looked for. */
+export const guess = signal<((usi: string) => void) | undefined>(undefined);
+export const hidesEngine = computed(() => isBlind.value || guess.value !== undefined);
 export const live = signal<Analysis | undefined>(undefined);
 export const threats = signal<ThreatsFound | undefined>(undefined);
 export const preview = signal<{ sfen: string; usi: string } | undefined>(undefined);
 /** The heat map on the board; set by the network's panels. */
 export const heat = signal<readonly number[] | undefined>(undefined);
 
+/** Whether graph and mistakes stay those of the game while its variations are looked at. */
+export const keepsMainLine = signal(false);
+
 export const line = computed(() => {
   void version.value;
-  return lineThrough(node.value);
+  return lineThrough(keepsMainLine.value ? game.value.root : node.value);
 });
 
 export const searched = computed(() => {
@@ -105,6 +111,10 @@ export function changed(): void {
 
 /** Makes a move in the current position. */
 export function play(usi: string): void {
+  if (guess.value) {
+    guess.value(usi);
+    return;
+  }
   const next = game.value.add(node.value, usi);
   if (!next) return;
   knock();

@@ -41,6 +41,7 @@ export function startStudy(trees: GameTree[]): void {
         position: positionText(tree.mainLine().at(-1)!),
         black: tree.headers.black ?? '',
         white: tree.headers.white ?? '',
+        end: tree.ending.slice(0, 40),
       })),
       nodes: (engine === 'alphabeta' ? studyAlphaBetaNodes : studyNodes).value,
       ...named(engine),
@@ -72,6 +73,7 @@ export function receive(progress: StudyProgress): void {
     ...statuses.value,
     ...progress.games.flatMap((g): [GameTree, GameStatus][] => {
       const tree = studied[numbers.indexOf(g.game)];
+      if (tree) tree.number ??= g.game;
       return tree ? [[tree, { done: g.done, total: g.plies + 1, number: g.game }]] : [];
     }),
   ]);

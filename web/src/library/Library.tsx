@@ -1,68 +1,24 @@
 // The library of played, imported, saved and analysed games.
-import { signal } from '@preact/signals';
 import { useEffect, useRef, useState } from 'preact/hooks';
-import { addGames, node, noteScore, positionText, scored } from '../analyse/state';
+import { node, positionText } from '../analyse/state';
 import { ENDINGS } from '../analyse/Open';
 import { address, get, send } from '../http';
 import { explain, t, word } from '../i18n';
-import type { Found, GameList, GameSummary, ReadGames, StoredGame, StoredStudy } from '../protocol';
+import type { GameList, GameSummary, ReadGames } from '../protocol';
 import { open } from '../router';
-import type { GameTree } from '../shogi/tree';
-import { treeOf } from '../shogi/played';
+import { query } from './query';
 import { tell } from '../ui/notices';
 import { Button, Choice, Switch } from '../ui/parts';
 
 const PAGE = 50;
 
-const query = signal({ q: '', player: '', winner: '', source: '', here: false });
-
-/** A game of the library with its variations, comments, scores and analysis. */
-export async function loadGame(number: number): Promise<GameTree> {
-  const stored = await get<StoredGame>(`games/${number}`);
-  const { summary } = stored;
-  let tree: GameTree | undefined;
-  if (stored.record) {
-    const { readGames } = await import('../shogi/records');
-    try {
-      [tree] = readGames(stored.record, summary.title);
-    } catch {
-      // The moves are still usable.
-    }
-  }
-  tree ??= treeOf({ ...stored, black: summary.black, white: summary.white });
-  const line = tree.mainLine();
-  for (const [ply, comment] of Object.entries(stored.comments)) {
-    const at = line[Number(ply)];
-    if (at && !at.comment) at.comment = comment;
-  }
-  tree.headers = { black: summary.black, white: summary.white, date: summary.started, ...tree.headers };
-  tree.name = summary.title || `${summary.black}-${summary.white}`;
-  tree.ending ||= summary.end && summary.end !== 'interrupted' ? word('reason', summary.end) : '';
-  if (summary.is_studied) {
-    const study = await get<StoredStudy>(`games/${number}/study`).catch(() => undefined);
-    for (const found of (study?.found ?? []) as unknown as Found[]) {
-      const at = line[found.ply];
-      if (at) noteScore(at, found.lines[0], found.win_rate, found.visits, study!.model);
-    }
-    scored.value++;
-  }
-  return tree;
-}
-
-async function show(number: number): Promise<void> {
-  try {
-    addGames([await loadGame(number)]);
-    open('analyse');
-  } catch (e) {
-    tell(explain(e as Error), 'bad');
-  }
-}
+const show = (number: number): void => open('analyse', number);
 
 function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
   return (
-    <tr class="link" onClick={e => !(e.target as HTMLElement).closest('button, a') && void show(g.game)}>
+    <tr class="link" onClick={e => !(e.target as HTMLElement).closest('button, a') && show(g.game)}>
       <th scope="row">
-        <button type="button" class="move-link" onClick={() => void show(g.game)}>
+        <button type="button" class="move-link" onClick={() => show(g.game)}>
           <span class={g.winner === 'black' ? 'won' : ''}>▲ {g.black || '?'}</span> <span class={g.winner === 'white' ? 'won' : ''}>△ {g.white || '?'}</span>
         </button>
         {g.title && <small> {g.title}</small>}

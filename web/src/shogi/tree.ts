@@ -44,6 +44,8 @@ export class GameTree {
   ending = '';
   /** Name of the file it came from. */
   name = '';
+  /** Its number in the library. */
+  number?: number;
 
   constructor(readonly initialSfen = START) {
     this.root = { id: nextId++, usi: '', ply: 0, sfen: initialSfen, children: [], comment: '' };

@@ -46,8 +46,12 @@ function Standings({ ladder }: { ladder: LadderInfo }) {
               <td class="n">{i + 1}</td>
               <th scope="row">
                 {p.name} {p.is_anchor && <em class="tag">{t('ladder.anchor')}</em>}
-                <br />
-                <small>{p.note || p.spec}</small>
+                {(p.note || p.spec) !== p.name && (
+                  <>
+                    <br />
+                    <small>{p.note || p.spec}</small>
+                  </>
+                )}
               </th>
               <td class="n">{eloText(p.elo, p.is_anchor ? null : p.elo_error)}</td>
               <td>

@@ -14,7 +14,8 @@ const ENDS = { DRAW: 0, BLACK: 1, WHITE: 2 };
  * data: what komadori.analysis.page.page_data (or an index) gives.
  * options: assets {texts, symbols, grids}; language "auto", "ja" or "en"; pieces "kanji",
  * "western" or null; onPosition(game, ply, sfen), called when the board changes.
- * Returns {go(ply), openGame(index, ply), update(data)}. The address #g2p31 opens game 2 after 31 moves.
+ * Returns {go(ply), openGame(index, ply), update(data)}. The address #60 goes to the position after 60
+ * moves, #g2p31 opens game 2 after 31 moves; it follows the board.
  */
 export function mount(element, data, options) {
   const { assets } = options;
@@ -22,7 +23,7 @@ export function mount(element, data, options) {
     ? (navigator.language || "").toLowerCase().startsWith("ja") ? "ja" : "en"
     : options.language;
   let pieces = options.pieces;
-  let number = 0, ply = 0, flipped = false, preview = null, parts = {};
+  let number = 0, ply = 0, flipped = false, preview = null, parts = {}, noting = 0;
 
   defineSymbols(assets);
   const t = () => assets.texts[language];
@@ -210,6 +211,20 @@ export function mount(element, data, options) {
     ply = Math.min(game().moves.length, Math.max(0, to));
     preview = null;
     drawCurrent();
+    noteAddress();
+  }
+
+  /** Puts the move into the address, without a step of the browser's history. */
+  function noteAddress() {
+    clearTimeout(noting);
+    noting = setTimeout(() => {
+      if (!parts.inGame && data.games.length > 1) return;
+      try {
+        history.replaceState(null, "", data.games.length > 1 ? `#g${number + 1}p${ply}` : `#${ply}`);
+      } catch {
+        // An embedded page has no address of its own.
+      }
+    }, 200);
   }
 
   /** To the position before the next mistake, or the one before. */
@@ -319,10 +334,11 @@ export function mount(element, data, options) {
   }
 
   function fromHash() {
-    const match = /^#(?:g(\d+))?(?:p(\d+))?$/.exec(location.hash);
-    if (!match || !data.games || !(match[1] || match[2])) return;
-    const index = Number(match[1] || 1) - 1;
-    if (data.games[index]) openGame(index, Number(match[2] || 0));
+    const match = /^#(?:(\d+)|g(\d+)(?:p(\d+))?|p(\d+))$/.exec(location.hash);
+    if (!location.hash && parts.inGame && data.games.length > 1) return showList();
+    if (!match || !data.games) return;
+    const index = match[2] ? Number(match[2]) - 1 : parts.inGame ? number : 0;
+    if (data.games[index]) openGame(index, Number(match[1] || match[3] || match[4] || 0));
   }
 
   element.addEventListener("click", (event) => {

@@ -1,0 +1,41 @@
+// Games of the library as trees.
+import { noteScore, scored } from '../analyse/state';
+import { get } from '../http';
+import { word } from '../i18n';
+import type { Found, StoredGame, StoredStudy } from '../protocol';
+import { treeOf } from '../shogi/played';
+import type { GameTree } from '../shogi/tree';
+
+/** A game of the library with its variations, comments, scores and analysis. */
+export async function loadGame(number: number): Promise<GameTree> {
+  const stored = await get<StoredGame>(`games/${number}`);
+  const { summary } = stored;
+  let tree: GameTree | undefined;
+  if (stored.record) {
+    const { readGames } = await import('../shogi/records');
+    try {
+      [tree] = readGames(stored.record, summary.title);
+    } catch {
+      // The moves are still usable.
+    }
+  }
+  tree ??= treeOf({ ...stored, black: summary.black, white: summary.white });
+  tree.number = number;
+  const line = tree.mainLine();
+  for (const [ply, comment] of Object.entries(stored.comments)) {
+    const at = line[Number(ply)];
+    if (at && !at.comment) at.comment = comment;
+  }
+  tree.headers = { black: summary.black, white: summary.white, date: summary.started, ...tree.headers };
+  tree.name = summary.title || [summary.black, summary.white].filter(Boolean).join('-');
+  tree.ending ||= summary.end && summary.end !== 'interrupted' ? word('reason', summary.end) : '';
+  if (summary.is_studied) {
+    const study = await get<StoredStudy>(`games/${number}/study`).catch(() => undefined);
+    for (const found of (study?.found ?? []) as unknown as Found[]) {
+      const at = line[found.ply];
+      if (at) noteScore(at, found.lines[0], found.win_rate, found.visits, study!.model);
+    }
+    scored.value++;
+  }
+  return tree;
+}

@@ -1,0 +1,5 @@
+// What the library's screen shows.
+import { signal } from '@preact/signals';
+
+export const NO_QUERY = { q: '', player: '', winner: '', source: '', here: false };
+export const query = signal(NO_QUERY);

@@ -1,0 +1,131 @@
+// @vitest-environment happy-dom
+import { act } from 'preact/test-utils';
+import { beforeEach, expect, test, vi } from 'vitest';
+import { answer, button, click, mount, sent, serve, WELCOME } from './page';
+import { followAddress } from '../src/analyse/address';
+import { Openings } from '../src/analyse/Openings';
+import { Retry } from '../src/analyse/Retry';
+import { exercise, retry, startRetry, toggleRetry } from '../src/analyse/retry';
+import { game, games, hidesEngine, isSearching, node, openGames, orientation, play, scored } from '../src/analyse/state';
+import { route } from '../src/router';
+import { language } from '../src/settings';
+import { GameTree } from '../src/shogi/tree';
+import { connection } from '../src/socket';
+
+/** Black's 1st and 3rd move lost 15 and 25 points, White's 2nd 8. */
+function analysed(): GameTree {
+  const tree = new GameTree();
+  tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f', '8c8d']);
+  const rates = [0.6, 0.55, 0.53, 0.72, 0.28];
+  const best = ['2g2f', '8c8d', '6g6f', '8c8d', ''];
+  tree.mainLine().forEach((n, i) => (n.score = { winRate: rates[i], pv: best[i] ? [best[i]] : [], nodes: 100, by: 'alphabeta' }));
+  return tree;
+}
+
+beforeEach(() => {
+  vi.useRealTimers();
+  sent.length = 0;
+  language.value = 'en';
+  orientation.value = 'sente';
+  connection.welcome.value = WELCOME;
+  route.value = ['analyse'];
+  if (retry.value) toggleRetry();
+  openGames([analysed()]);
+  scored.value++;
+});
+
+const text = (place: HTMLElement) => place.textContent ?? '';
+
+test("the mistakes of one's side are exercises; the engine's output is hidden in them", async () => {
+  isSearching.value = true;
+  startRetry();
+  const place = await mount(Retry);
+  expect(retry.value!.mistakes.map(n => n.ply)).toEqual([1, 3]);
+  expect(node.value.ply).toBe(0);
+  expect(hidesEngine.value).toBe(true);
+  expect(isSearching.value).toBe(false);
+  expect(text(place)).toContain('Black played P-7f and lost 15 points.');
+  await act(() => play('2g2f'));
+  expect(text(place)).toContain("P-2f is the engine's move");
+  expect(hidesEngine.value).toBe(false);
+  expect(sent).toEqual([]);
+  await click(button(place, 'Next'));
+  expect(node.value.ply).toBe(2);
+  await click(button(place, 'Show the answer'));
+  expect(text(place)).toContain('The answer is P-6f');
+  expect(node.value.usi).toBe('6g6f');
+  await click(button(place, 'Next'));
+  expect(text(place)).toContain('a better move in 1 of 2 positions');
+});
+
+test('a move that was not analysed is searched; a wrong one leaves the board and the tree', async () => {
+  startRetry();
+  const place = await mount(Retry);
+  await act(() => play('9g9f'));
+  expect(text(place)).toContain('Checking P-9f');
+  expect(sent.at(-1)).toMatchObject({ type: 'analyse', position: 'startpos moves 9g9f', engine: 'alphabeta', nodes: 200_000 });
+  vi.useFakeTimers();
+  const result = { type: 'analysis', state: 'done', engine: 'alphabeta', model: '', root_visits: 9, lines: [] };
+  await answer('analyse', { ...result, win_rate: 0.5 });
+  expect(text(place)).toContain('better than the move of the game but still loses 10 points');
+  await act(() => void play('5g5f')); // not yet
+  await act(() => void vi.runAllTimers());
+  expect(node.value).toBe(game.value.root);
+  expect(game.value.root.children.map(n => n.usi)).toEqual(['7g7f']);
+  await act(() => play('7g7f'));
+  expect(text(place)).toContain('P-7f is the move of the game');
+  await act(() => void vi.runAllTimers());
+  await act(() => play('5g5f'));
+  await answer('analyse', { ...result, win_rate: 0.42 });
+  expect(text(place)).toContain('P-5f is only 2 points below P-2f');
+  expect(game.value.root.children.map(n => n.usi)).toEqual(['7g7f', '5g5f']); // stays as a variation
+});
+
+test('a hint names the piece, another side has its own exercises, another game ends them', async () => {
+  startRetry('gote');
+  const place = await mount(Retry);
+  expect(retry.value!.mistakes.map(n => n.ply)).toEqual([2]);
+  expect(orientation.value).toBe('gote');
+  await click(button(place, 'Hint'));
+  expect(text(place)).toContain('The pawn moves');
+  await click(button(place, '▲ 2'));
+  expect(exercise.value!.ply).toBe(1);
+  await act(() => play('9g9f'));
+  await act(() => openGames([new GameTree()]));
+  expect(retry.value).toBeUndefined();
+  expect(sent.at(-1)).toMatchObject({ type: 'stop' });
+});
+
+test('the address names the game of the library and the move', async () => {
+  const stored = { summary: { game: 13, black: 'a', white: 'b', started: '', title: '', end: '', is_studied: false }, sfen: 'startpos', moves: ['7g7f', '3c3d', '2g2f'], times_ms: [], scores_cp: [], comments: {}, headers: {}, result: null, record: '' };
+  serve({ 'api/games/13': stored });
+  openGames([new GameTree()]);
+  const end = followAddress();
+  route.value = ['analyse', '13', '2'];
+  await vi.waitFor(() => expect(node.value.usi).toBe('3c3d'));
+  expect(games.value).toHaveLength(1);
+  await vi.waitFor(() => expect(location.hash).toBe('#/analyse/13/2'));
+  const steps = history.length;
+  play('8g8f'); // a variation: its place in the game
+  await new Promise(done => setTimeout(done, 300));
+  expect(location.hash).toBe('#/analyse/13/2');
+  route.value = ['analyse', '', '1'];
+  await vi.waitFor(() => expect(location.hash).toBe('#/analyse/13/1'));
+  expect(node.value.usi).toBe('7g7f');
+  route.value = ['analyse', '13', '99'];
+  expect(node.value.usi).toBe('2g2f');
+  expect(history.length).toBe(steps);
+  end();
+});
+
+test("the library's moves are listed with their results and played by a click", async () => {
+  openGames([new GameTree()]);
+  serve({ 'api/openings': { games: 4, moves: [{ move: '7g7f', games: 3, black: 2, white: 1, draws: 0 }, { move: '2g2f', games: 1, black: 0, white: 0, draws: 0 }] } });
+  const place = await mount(Openings);
+  await vi.waitFor(() => expect(place.querySelectorAll('tbody tr')).toHaveLength(2));
+  const row = place.querySelector('tbody tr')!;
+  expect(row.textContent).toContain('P-7f3 75%');
+  expect(row.querySelector('.results')!.getAttribute('aria-label')).toBe('Black 67%, draws 0%, White 33%');
+  await click(row.querySelector('button'));
+  expect(node.value.usi).toBe('7g7f');
+});
