@@ -113,6 +113,16 @@ def test_another_network_of_the_same_name_starts_over(tmp_path: Path) -> None:
     assert pages[1] == pages[2]
 
 
+def test_results_are_named_as_the_files_were(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("a.csa", "b.csa"):
+        write(tmp_path / name, ["7g7f"])
+    said = run("a.csa", "b.csa").output
+    assert said.splitlines()[-1] == "wrote analysis-index.html"
+
+
 def test_a_folder_for_the_results(tmp_path: Path) -> None:
     path = write(tmp_path / "one.kif", FIRST)
     done = run(path, "-o", tmp_path / "results")

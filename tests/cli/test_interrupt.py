@@ -127,7 +127,7 @@ def test_training_ends_with_a_checkpoint_and_the_command_that_resumes(
     while not (run / "log.jsonl").exists():
         assert process.poll() is None, process.communicate()
         time.sleep(0.05)
-    status, messages, _ = stop(process, number, after=1)
+    status, messages, _ = stop(process, number, after=0.2)
     expected, word = NUMBERS[number]
     assert status == expected, messages
     assert f"{word}; resume with: komadori train {config} --data" in messages

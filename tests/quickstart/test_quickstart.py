@@ -2,6 +2,7 @@
 
 import json
 import shlex
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -49,6 +50,8 @@ def test_it_resumes_in_its_matches_and_begins_again_once_ended(
             raise KeyboardInterrupt
         return play(player, opponent, **settings)
 
+    # The fixture's run shows that the page can be drawn.
+    monkeypatch.setattr(sys.modules["komadori.quickstart.run"], "render", lambda page: "")
     with monkeypatch.context() as patched:
         patched.setattr(arena, "play_match", killed)
         with pytest.raises(KeyboardInterrupt):
@@ -149,7 +152,11 @@ def test_page_escapes_text() -> None:
     assert "a &amp; b" in text
 
 
-def test_report_finds_the_run_inside(outcome: quickstart.Outcome) -> None:
+def test_report_finds_the_run_inside(
+    outcome: quickstart.Outcome, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("komadori.report.run_page.plot_svg", lambda plot, **_: "<svg/>")
+    monkeypatch.setattr("komadori.report.run_page.plot_png", lambda plot: b"")
     made = CliRunner().invoke(report_command, [str(outcome.folder), "--device", "cpu"])
     assert made.exit_code == 0, made.output
     assert (outcome.folder / "training" / "report" / "index.html").is_file()

@@ -20,12 +20,13 @@ STEPS = 60
 
 def make_demo(folder: Path, steps: int = STEPS) -> None:
     """Really train and really play, as short as it goes."""
+    is_short = steps < STEPS
     samples = records.load_samples([records.sample_path()])
     for name, net in (("resnet", "resnet2x32"), ("attention", "resnet1x32+attention1")):
         config = config_from_dict(
             {
                 "model": {"net": net},
-                "data": {"test_limit": 2000},
+                "data": {"test_limit": 200 if is_short else 2000},
                 "schedule": {"rate": 0.05, "warmup_steps": 5},
                 "loop": {
                     "batch_size": 64,
@@ -49,24 +50,24 @@ def make_demo(folder: Path, steps: int = STEPS) -> None:
         seed=1,
         names=("resnet2x32, policy", "material"),
     )
-    make_ladder(folder / "strength.db", str(checkpoint))
-    make_loop(folder / "loop", str(checkpoint), steps)
+    make_ladder(folder / "strength.db", str(checkpoint), is_short)
+    make_loop(folder / "loop", str(checkpoint), is_short)
 
 
-def make_ladder(path: Path, network: str) -> None:
-    conditions = arena.Conditions(nodes=200, max_plies=200)
+def make_ladder(path: Path, network: str, is_short: bool) -> None:
+    conditions = arena.Conditions(nodes=200, max_plies=100 if is_short else 200)
     with Ladder.create(path, make_settings(conditions)) as ladder:
         ladder.add("random", "random", anchor_elo=0.0)
         ladder.add("material", "material")
         ladder.add("policy", f"policy:{network}", note="resnet2x32, no search")
         for nodes in (200, 1000, 5000):
             ladder.add(f"alpha-beta, {nodes} nodes", f"alphabeta?nodes={nodes}")
-        ladder.play(60, block=4)
+        games, block = (30, 2) if is_short else (60, 4)
+        ladder.play(games, block=block)
 
 
-def make_loop(folder: Path, network: str, steps: int) -> None:
+def make_loop(folder: Path, network: str, is_short: bool) -> None:
     """The network goes on learning, from teacher games."""
-    is_short = steps < STEPS
     teacher = {"evaluation": "nnue", "hash_mb": 1, "random_moves": 4, "resign_cp": 1500}
     config = LoopConfig(
         learner="network",

@@ -425,7 +425,7 @@ def _write_index(
         # File names may not be UTF-8; links contain their bytes.
         entries.append(IndexEntry(quote(os.fsencode(path)), clean(record.path.name), games))
     write_text(index, html_index(entries, "komadori", note, options=_page_options(settings)))
-    say(f"wrote {index}")
+    say(f"wrote {index if chosen[0].page.is_absolute() else os.path.relpath(index)}")
 
 
 def _index_path(chosen: Sequence[_Record]) -> Path:
