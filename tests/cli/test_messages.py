@@ -58,6 +58,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("loop run junk.toml", "junk.toml"),
         ("tune random junk.toml --out t", "junk.toml"),
         ("records convert a.kif -o a.xyz", "a.xyz"),
+        ("records convert a.kif -o /dev/null", ".bin; --to names one"),
         ("mate --file nosuch.sfen", "nosuch.sfen"),
         ("book show junk.onnx", "junk.onnx"),
         ("ladder show junk.onnx", "junk.onnx: not a ladder"),

@@ -51,7 +51,7 @@ def make_demo(folder: Path, steps: int = STEPS) -> None:
         names=("resnet2x32, policy", "material"),
     )
     make_ladder(folder / "strength.db", str(checkpoint), is_short)
-    make_loop(folder / "loop", str(checkpoint), is_short)
+    make_loop(folder / "loop", str(checkpoint), steps)
 
 
 def make_ladder(path: Path, network: str, is_short: bool) -> None:
@@ -66,8 +66,9 @@ def make_ladder(path: Path, network: str, is_short: bool) -> None:
         ladder.play(games, block=block)
 
 
-def make_loop(folder: Path, network: str, is_short: bool) -> None:
+def make_loop(folder: Path, network: str, steps: int) -> None:
     """The network goes on learning, from teacher games."""
+    is_short = steps < STEPS
     teacher = {"evaluation": "nnue", "hash_mb": 1, "random_moves": 4, "resign_cp": 1500}
     config = LoopConfig(
         learner="network",

@@ -122,4 +122,4 @@ def _difference(key: str, found: Any, wanted: Any) -> str:
                 if a.get(name) != b.get(name):
                     return f"{name} (player {side}) has changed since it began"
         return ""
-    return f"its {key} is {found!r}, not {wanted!r}" if found != wanted else ""
+    return f"{key}: {found!r} there, {wanted!r} here" if found != wanted else ""

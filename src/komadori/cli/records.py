@@ -111,7 +111,12 @@ class Output:
 
 
 def _format_of(path: Path, name: str | None) -> Format:
-    return find_format(name) if name else guess_format(path)
+    if name:
+        return find_format(name)
+    try:
+        return guess_format(path)
+    except RecordError as error:
+        raise RecordError(f"{error}; --to names one") from error
 
 
 @contextlib.contextmanager
