@@ -143,7 +143,7 @@ def test_files_that_cannot_be_analysed_are_named(tmp_path: Path) -> None:
     assert "nowhere.onnx" in missing.output
     nan = CliRunner().invoke(group, ["analyse", str(path), "--time", "nan"])
     assert nan.exit_code == 2
-    assert "must be positive" in nan.output
+    assert "nan is not a finite number" in nan.output
     both = run(path, "--time", "1")
     assert "not both" in both.output
     twice = run(path, write(tmp_path / "one.csa", SECOND))
