@@ -28,7 +28,7 @@ question = "What is the teacher worth?"
 learner = "kpp"
 extras = ["elo_first"]
 [base]
-batch = 150
+batch = 100
 epochs = 1
 [[variants]]
 name = "both"
@@ -230,9 +230,9 @@ def test_commands(tmp_path, monkeypatch):
 @pytest.mark.parametrize(
     ("change", "text"),
     [
-        (("batch = 150", "bach = 150"), "toy/both: unknown key 'bach'"),
-        (("batch = 150", 'batch = "many"'), "toy/both: batch must be int, not 'many'"),
-        (("batch = 150", "rate = true"), "toy/both: rate must be float, not True"),
+        (("batch = 100", "bach = 60"), "toy/both: unknown key 'bach'"),
+        (("batch = 100", 'batch = "many"'), "toy/both: batch must be int, not 'many'"),
+        (("batch = 100", "rate = true"), "toy/both: rate must be float, not True"),
         (('loss = "squared"', 'loss = "cubed"'), "toy/squared: loss is 'cubed'"),
         (('"kpp"', '"kppt"'), "learner = 'kppt'; there are network, kpp"),
         (('"elo_first"]', '"elo"]'), "extras: unknown 'elo'; there are elo_first"),
