@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import ctypes
 import io
 import os
 import secrets
@@ -28,6 +29,8 @@ PORTS = range(8624, 8634)
 BACKLOG = 32
 #: Maximum shutdown time after Ctrl-C.
 PATIENCE_S = 0.9
+#: Of malloc.h.
+_M_ARENA_MAX = -8
 
 
 @dataclass(frozen=True)
@@ -97,8 +100,18 @@ def qr_code(url: str) -> str:
     return out.getvalue()
 
 
+def _keep_memory_together() -> None:
+    """Limit glibc to two arenas. With its eight per CPU, what closed pages free is scattered
+    among what others use, and the process grows by 2 kB per analysed position.
+    """
+    if sys.platform == "linux":
+        with contextlib.suppress(OSError, AttributeError):
+            ctypes.CDLL(None).mallopt(_M_ARENA_MAX, 2)
+
+
 def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM."""
+    _keep_memory_together()
     config = uvicorn.Config(
         make_app(hub, address.access),
         log_level="warning",
