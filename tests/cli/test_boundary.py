@@ -12,6 +12,8 @@ from pathlib import Path
 import click
 import pytest
 from click.testing import CliRunner, Result
+from rich.table import Table
+from rich.text import Text
 
 from komadori import cli
 from komadori.cli import _group
@@ -100,6 +102,13 @@ def test_foreign_text_is_neither_markup_nor_a_terminal_command() -> None:
     with terminal.capture() as shown:
         terminal.print("[red]A[/] [/x] :smile: \x1b[1m")
     assert shown.get() == "[red]A[/] [/x] :smile: ␛[1m\n"
+    table = Table(title=Text("\x1b[31m"))
+    table.add_row(Text("\x1b]0;x\x07"))
+    with terminal.capture() as shown:
+        terminal.print(table)
+    assert "␛[31m" in shown.get()
+    assert "\x1b" not in shown.get()
+    assert "\x07" not in shown.get()
     bar = progress(terminal, "{task.description}", "{task.fields[state]}")
     bar.add_task("[/b]", state="[red]x\x1b")
     with terminal.capture() as shown:

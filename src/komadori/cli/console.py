@@ -12,8 +12,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 if TYPE_CHECKING:
-    from rich.console import Console
+    from collections.abc import Iterable
+
+    from rich.console import Console, ConsoleOptions
     from rich.progress import Progress
+    from rich.segment import Segment
 
 #: Control characters but tab and newline, overrides of the writing direction, lone surrogates.
 _UNPRINTABLE = re.compile(
@@ -43,12 +46,20 @@ def counted(number: int, noun: str, plural: str = "") -> str:
 
 def console(*, err: bool = False, quiet: bool = False) -> Console:
     """Create a rich console without markup, emoji codes and highlighting."""
+
     from rich.console import Console
     from rich.text import Text
 
     class PlainConsole(Console):
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(clean(text), **options)
+
+        def render(
+            self, renderable: Any, options: ConsoleOptions | None = None
+        ) -> Iterable[Segment]:
+            for segment in super().render(renderable, options):
+                is_text = not segment.control
+                yield segment._replace(text=clean(segment.text)) if is_text else segment
 
     return PlainConsole(stderr=err, quiet=quiet, markup=False, emoji=False, highlight=False)
 
