@@ -52,7 +52,7 @@ def test_errors_cover_the_truth_as_often_as_they_say() -> None:
     for seed in range(60):
         fitted = fit(list(truth), simulate(truth, 20, 40.0, 0.15, seed))
         firsts.append(fitted.first_move_elo)
-        draws.append(fitted.draw_share)
+        draws.append(fitted.draw_fraction)
         for a, b in (("a", "b"), ("b", "c"), ("a", "d")):
             gap = fitted.of(a).elo - fitted.of(b).elo
             inside += abs(gap - truth[a] + truth[b]) < Z95 * fitted.difference_error(a, b)

@@ -265,7 +265,7 @@ export interface LadderInfo {
   players: LadderPlayerInfo[];
   pairings: LadderPairing[];
   first_move_elo: number;
-  draw_share: number;
+  draw_fraction: number;
   is_running: boolean;
   updated: number;
 }

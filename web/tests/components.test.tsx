@@ -294,7 +294,7 @@ const ladder: LadderInfo = {
   ],
   pairings: [{ player: 'A', against: 'B', wins: 7, draws: 0, losses: 3 }],
   first_move_elo: 12,
-  draw_share: 0.01,
+  draw_fraction: 0.01,
   is_running: false,
   updated: 0,
 };

@@ -78,7 +78,7 @@ class Fit:
     ratings: tuple[Rating, ...]
     first_move_elo: float
     """Advantage of playing Black, in Elo."""
-    draw_share: float
+    draw_fraction: float
     """Fraction of draws between equal players."""
     covariance: Mapping[tuple[str, str], float]
     """Covariance of the ratings, in Elo squared; both orders of a pair are keys."""

@@ -280,7 +280,7 @@ def _show(terminal: Console, ladder: Ladder) -> None:
     if math.isfinite(fit.first_move_elo) and ladder.conditions():
         lines.append(
             f"Black is worth {fit.first_move_elo:+.0f} Elo; equals draw "
-            f"{100 * fit.draw_share:.1f} % of their games"
+            f"{100 * fit.draw_fraction:.1f} % of their games"
         )
     for line in lines:
         terminal.print(line, soft_wrap=True)

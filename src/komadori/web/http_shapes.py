@@ -357,7 +357,7 @@ class LadderInfo(Shape):
     """The strongest first."""
     pairings: list[LadderPairing]
     first_move_elo: float
-    draw_share: float
+    draw_fraction: float
     is_running: bool
     updated: float
 

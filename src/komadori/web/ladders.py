@@ -115,7 +115,7 @@ def _read(name: str, path: Path) -> _Known | None:
         players=[_player(by_name[rating.name], rating) for rating in fit.ratings],
         pairings=_pairings(tallies, fit),
         first_move_elo=fit.first_move_elo,
-        draw_share=fit.draw_share,
+        draw_fraction=fit.draw_fraction,
         is_running=False,
         updated=changed(path),
     )

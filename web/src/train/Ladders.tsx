@@ -141,7 +141,7 @@ export function LadderPage({ ladder }: { ladder: LadderInfo }) {
           </h2>
         </header>
         <p class="note">
-          {t('games.n', { n: ladder.games })} · {termsText(ladder.terms)} · {t('ladder.firstMove', { elo: signed(ladder.first_move_elo) })} · {t('ladder.draws', { p: percent(ladder.draw_share, 1) })}
+          {t('games.n', { n: ladder.games })} · {termsText(ladder.terms)} · {t('ladder.firstMove', { elo: signed(ladder.first_move_elo) })} · {t('ladder.draws', { p: percent(ladder.draw_fraction, 1) })}
         </p>
         <Standings ladder={ladder} />
         <h3>{t('ladder.cross')}</h3>
