@@ -199,7 +199,15 @@ def test_a_browser_shows_it(
 def test_a_browser_shows_the_list(analysed: AnalysedGame, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(html_report([analysed] * 2, "t", options=PageOptions("en")), "utf-8")
-    assert dom(path).count('href="#g') == 2
+    shown = dom(path)
+    assert shown.count('href="#g') == 2
+    assert ">Event</th>" in shown
+    unnamed = AnalysedGame(Game.from_usi(MOVES, winner=Winner.BLACK), analysed.found)
+    path.write_text(html_report([unnamed] * 2, "t", options=PageOptions("en")), "utf-8")
+    shown = dom(path)
+    assert shown.count("☗Black ☖White") == 2
+    assert ">Event</th>" not in shown
+    assert ">Date</th>" not in shown
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")

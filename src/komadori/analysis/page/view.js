@@ -100,28 +100,32 @@ export function mount(element, data, options) {
     return h("h2", { class: "players" }, [0, 1].map((turn) => h("span", {}, h("span", { class: "side-name" }, `${"☗☖"[turn]}${sideNames(one)[turn]} `), one[turn ? "white" : "black"] || "?", rating(turn))));
   }
 
-  function listRow(one, link) {
-    const total = (turn) => h("td", {}, one.sides[turn].mistakes.map((count, i) => count ? h("span", { class: `tag grade${i}`, title: gradeName(i) }, `×${count}`) : null));
-    const accuracy = (turn) => h("td", { class: "n" }, one.sides[turn].accuracy === null ? "–" : `${one.sides[turn].accuracy.toFixed(0)}%`);
-    return h("tr", {},
-      h("td", {}, link), h("td", {}, one.event), h("td", { class: "nowrap" }, one.date), h("td", {}, resultText(one)),
-      h("td", { class: "n" }, String(one.plies)), accuracy(0), total(0), accuracy(1), total(1));
-  }
-
-  function list(rows) {
-    const head = [t().players, t().event, t().date, t().result, t().plies, `☗ ${t().accuracy}`, `☗ ${t().mistakesOf}`, `☖ ${t().accuracy}`, `☖ ${t().mistakesOf}`];
-    const numeric = new Set([4, 5, 7]);
+  /** A table of games: columns without any content are left out. linkOf(game, number): its first cell. */
+  function list(games, linkOf) {
+    const side = (turn) => [
+      [`${"☗☖"[turn]} ${t().accuracy}`, "n", (one) => one.sides[turn].accuracy === null ? "–" : `${one.sides[turn].accuracy.toFixed(0)}%`],
+      [`${"☗☖"[turn]} ${t().mistakesOf}`, "", (one) => one.sides[turn].mistakes.map((count, i) => count ? h("span", { class: `tag grade${i}`, title: gradeName(i) }, `×${count}`) : null)],
+    ];
+    const columns = [
+      [t().players, "", linkOf],
+      games.some((one) => one.event) && [t().event, "detail", (one) => one.event],
+      games.some((one) => one.date) && [t().date, "nowrap detail", (one) => one.date],
+      [t().result, "", resultText],
+      [t().plies, "n", (one) => String(one.plies)],
+      ...side(0), ...side(1),
+    ].filter(Boolean);
     return h("div", { class: "scroll" }, h("table", { class: "index" },
-      h("thead", {}, h("tr", {}, head.map((name, i) => h("th", { class: numeric.has(i) ? "n" : "" }, name)))), h("tbody", {}, rows)));
+      h("thead", {}, h("tr", {}, columns.map(([name, kind]) => h("th", { class: kind }, name)))),
+      h("tbody", {}, games.map((one, i) => h("tr", {}, columns.map(([, kind, cell]) => h("td", { class: kind }, cell(one, i))))))));
   }
 
-  const names = (one) => `☗${one.black || "?"} ☖${one.white || "?"}`;
+  const names = (one) => [0, 1].map((turn) => `${"☗☖"[turn]}${one[turn ? "white" : "black"] || sideNames(one)[turn]}`).join(" ");
 
   function renderList() {
-    const rows = data.index
-      ? data.index.map((one) => listRow(one, [h("a", { href: one.href }, names(one)), h("div", { class: "soft" }, one.file)]))
-      : data.games.map((one, i) => listRow(one, h("a", { href: `#g${i + 1}` }, names(one))));
-    element.replaceChildren(bar(), ...heading().filter(Boolean), h("h2", {}, t().games), list(rows));
+    const games = data.index
+      ? list(data.index, (one) => [h("a", { href: one.href }, names(one)), h("div", { class: "soft" }, one.file)])
+      : list(data.games, (one, i) => h("a", { href: `#g${i + 1}` }, names(one)));
+    element.replaceChildren(bar(), ...heading().filter(Boolean), h("h2", {}, t().games), games);
   }
 
   function moveButton(i) {
