@@ -13,7 +13,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 pytest.importorskip("resource")
 
 from tools.torture.__main__ import HEAD, classes_table
-from tools.torture.attacks import CLASSES
+from tools.torture.attacks import CLASSES, command_named
 from tools.torture.commands import COMMANDS, arguments, registered
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -26,14 +26,7 @@ def test_every_command_is_attacked() -> None:
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "usi"])
 def test_its_line_is_understood(name: str, tmp_path: Path) -> None:
-    from komadori.cli._group import group
-
-    command: click.Command = group
-    for word in name.split():
-        assert isinstance(command, click.Group)
-        found = command.get_command(click.Context(command), word)
-        assert found is not None
-        command = found
+    command = command_named(name)
     given = arguments(name, tmp_path)[len(name.split()) :]
     command.make_parser(click.Context(command)).parse_args(list(given))  # raises NoSuchOption
     outputs = " ".join(given)

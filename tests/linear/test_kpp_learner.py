@@ -22,6 +22,7 @@ from komadori.linear.regression import (
     measure,
     with_draws,
 )
+from komadori.linear.weights import TwoPieceWeights
 from komadori.rules import Board
 from komadori.search import Limits
 from komadori.search.alphabeta import AlphaBetaSearcher
@@ -146,6 +147,8 @@ def test_draws_are_left_out_or_half(positions) -> None:
         with_draws(drawn, LossSettings())
     assert len(with_draws(drawn, LossSettings(draws="half"))) == len(positions)
     assert len(with_draws(drawn, LossSettings(result_weight=0))) == len(positions)
+    held_out = measure(TwoPieceWeights.material().core(), drawn, LossSettings(), 1)
+    assert held_out.loss.positions == 0  # not an error after the training
 
 
 def test_batches_cover_an_epoch_once() -> None:

@@ -421,17 +421,22 @@ def junk(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
         raise BrokenError(f"changed: {', '.join(changed)}")
 
 
-def numeric_options(target: str) -> list[tuple[str, int]]:
-    """The options of a command that take numbers, and how many each takes."""
+def command_named(name: str) -> click.Command:
+    """The command, such as `records convert`."""
     command: click.Command = group
-    for word in target.split():
+    for word in name.split():
         assert isinstance(command, click.Group)
         found = command.get_command(click.Context(command), word)
         assert found is not None
         command = found
+    return command
+
+
+def numeric_options(target: str) -> list[tuple[str, int]]:
+    """The options of a command that take numbers, and how many each takes."""
     return [
         (option.opts[0], option.nargs)
-        for option in command.params
+        for option in command_named(target).params
         if isinstance(option, click.Option)
         and isinstance(option.type, (type(click.INT), type(click.FLOAT)))
     ]

@@ -211,8 +211,8 @@ class HeldOut:
 
 def measure(weights: Any, positions: Positions, settings: LossSettings, threads: int) -> HeldOut:
     """Measure an evaluation of the C++ core on held-out positions. The loss is over those that
-    `with_draws` keeps, the agreement over positions with a move."""
-    judged = with_draws(positions, settings) if len(positions) else positions
+    count for training (see `with_draws`), the agreement over positions with a move."""
+    judged = _counted(positions, settings)
     loss = NO_LOSS
     for part in chunks(judged, 1 << 16):
         leaves = Leaves.of(weights, part, threads)
@@ -244,8 +244,12 @@ def batches(count: int, size: int, seed: int, epoch: int) -> list[NDArray[np.int
 def with_draws(positions: Positions, settings: LossSettings) -> Positions:
     """The positions that `settings.draws` keeps: all if the result has no weight. Raises ValueError
     if none is left."""
-    skips = settings.draws == "skip" and settings.result_weight > 0
-    kept = positions.without_draws() if skips else positions
+    kept = _counted(positions, settings)
     if not len(kept):
         raise ValueError("no training positions: every game is drawn")
     return kept
+
+
+def _counted(positions: Positions, settings: LossSettings) -> Positions:
+    skips = settings.draws == "skip" and settings.result_weight > 0
+    return positions.without_draws() if skips else positions
