@@ -224,7 +224,7 @@ def test_options_that_limit_the_search() -> None:
     with Gui().ready() as gui:
         gui.send("setoption name Threads value 2", "isready")
         gui.expect("readyok")
-        assert gui.server._options.number("UCT_Threads") == 2
+        assert gui.server._options.values()["UCT_Threads"] == "2"
         gui.send("setoption name UCT_NodeLimit value 5000", "position startpos", "go nodes 10")
         gui.expect("bestmove")
         gui.send("setoption name Const_Playout value 20", "go btime 1000 wtime 1000")

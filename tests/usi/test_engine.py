@@ -453,7 +453,7 @@ def test_nothing_is_played_by_an_older_model_where_the_new_one_cannot_be_loaded(
 def test_settings_that_cannot_be_taken_over_leave_those_before() -> None:
     class Stubborn(FakeSource):
         def configure(self, searcher: Any, options: OptionTable) -> FakeSearcher:
-            if options.number("USI_Hash") > 10_000:
+            if int(options.values()["USI_Hash"]) > 10_000:
                 raise MemoryError("too much")
             return super().configure(searcher, options)
 
@@ -505,7 +505,7 @@ def test_usi_s_own_names_do_what_they_say_or_are_unknown(name: str) -> None:
     table = option_table("model")
     value, own = {"USI_OwnBook": ("true", "OwnBook"), "USI_MultiPV": ("3", "MultiPV")}[name]
     assert table.set(name, value) == ""
-    assert table.value(own) == value
+    assert table.values()[own] == value
     with Gui(options=option_table("random")).ready() as gui:
         gui.send("setoption name USI_MultiPV value 3")
         assert gui.expect("info string") == "info string no option 'USI_MultiPV'"

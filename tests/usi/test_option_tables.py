@@ -20,7 +20,13 @@ from komadori.usi.option_tables import (
     SERVER_OPTIONS,
     markdown,
 )
-from komadori.usi.options import Scope, ServerOptions, option_table
+from komadori.usi.options import (
+    EvaluationOptions,
+    NetworkOptions,
+    Scope,
+    ServerOptions,
+    option_table,
+)
 
 
 @pytest.mark.parametrize(
@@ -52,8 +58,11 @@ def test_every_kind_has_options_a_searcher_and_help() -> None:
     assert OPTIONS_BY_KIND.keys() == SEARCHERS.keys()
     for kind in OPTIONS_BY_KIND:
         table = option_table(kind)
-        assert table.server_options() == ServerOptions()
+        assert table.group(ServerOptions) == ServerOptions()
         assert table.settings() == {}
+        if table.has("DNN_Model"):
+            assert table.group(NetworkOptions) == NetworkOptions(eval_coef=756)
+        assert table.group(EvaluationOptions) == EvaluationOptions()
     page = markdown()
     for options in (SERVER_OPTIONS, *OPTIONS_BY_KIND.values()):
         for option in options:
@@ -71,7 +80,7 @@ def test_the_server_reads_its_options_typed() -> None:
         "DfPn_Hash": "128",
     }.items():
         assert table.set(name, value) == ""
-    assert table.server_options() == ServerOptions(
+    assert table.group(ServerOptions) == ServerOptions(
         nodes_limit=7, visit_limit=9, own_book=True, book_file="b.db", mate_memory_mb=128
     )
     assert table.settings() == {"mate_memory_mb": 128}
@@ -79,4 +88,4 @@ def test_the_server_reads_its_options_typed() -> None:
 
 def test_the_coefficient_is_dlshogis() -> None:
     """A number in the table, since the USI server loads no numpy before `usiok`."""
-    assert option_table("model").number("Eval_Coef") == round(DLSHOGI_COEF)
+    assert int(option_table("model").values()["Eval_Coef"]) == round(DLSHOGI_COEF)

@@ -14,7 +14,7 @@ from komadori.usi.models import (
     is_fake,
     read_defaults,
 )
-from komadori.usi.options import OptionTable
+from komadori.usi.options import EvaluationOptions, NetworkOptions, OptionTable
 
 if TYPE_CHECKING:
     from komadori.inference import Evaluator
@@ -44,29 +44,33 @@ def load_evaluator(options: OptionTable) -> Evaluator:
     `inference.load`, and `usi.models.ModelDefaultsError`.
     """
 
-    model = find_model(options.value("DNN_Model"))
+    model = find_model(options.group(NetworkOptions).model)
     undo = _take_model_defaults(model, options)
     try:
-        return _load_evaluator(model, options)
+        return _load_evaluator(model, options.group(NetworkOptions))
     except BaseException:
         undo()
         raise
 
 
-def _load_evaluator(model: str, options: OptionTable) -> Evaluator:
+def _load_evaluator(model: str, options: NetworkOptions) -> Evaluator:
     from komadori import inference
 
-    settings: dict[str, Any] = {"precision": options.value("DNN_Precision")}
-    if batch := options.number("DNN_Batch_Size"):
-        settings["max_batch"] = batch
-    threads = options.number("UCT_Threads") or int(os.environ.get(THREADS_VARIABLE) or 0)
-    backend = options.value("DNN_Backend")
-    devices = [name.strip() for name in options.value("DNN_Device").split(",") if name.strip()]
+    settings: dict[str, Any] = {"precision": options.precision}
+    if options.max_batch:
+        settings["max_batch"] = options.max_batch
+    threads = options.threads or _default_threads()
+    devices = [name.strip() for name in options.device.split(",") if name.strip()]
     if is_fake(model) or devices in ([], ["auto"]):
         if threads and not is_fake(model):
             settings["threads"] = threads
-        return inference.load(model, backend=backend, **settings)
-    return _on_devices(model, backend, devices, threads, settings)
+        return inference.load(model, backend=options.backend, **settings)
+    return _on_devices(model, options.backend, devices, threads, settings)
+
+
+def _default_threads() -> int:
+    """The threads that the environment gives a network; 0: all CPUs."""
+    return int(os.environ.get(THREADS_VARIABLE) or 0)
 
 
 def _on_devices(
@@ -93,11 +97,11 @@ def _on_devices(
 
 def load_policy(options: OptionTable) -> Evaluator | None:
     """Load the network that orders alpha-beta's moves, if the options name one."""
-    if not (name := options.value("PolicyModel")):
+    if not (name := options.group(EvaluationOptions).policy_model):
         return None
     from komadori import inference
 
     model = find_model(name)
-    threads = int(os.environ.get(THREADS_VARIABLE) or 0)
+    threads = _default_threads()
     settings: dict[str, Any] = {"threads": threads} if threads and not is_fake(model) else {}
     return inference.load(model, max_batch=1, **settings)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from komadori.players.evaluators import load_evaluator, load_policy
-from komadori.usi.options import OptionTable
+from komadori.usi.options import EvaluationOptions, NetworkOptions, OptionTable
 
 if TYPE_CHECKING:
     from komadori.inference import Evaluator
@@ -52,23 +52,24 @@ def _make_look(kind: str) -> Callable[[Evaluator | None, OptionTable], Searcher]
 
         assert evaluator is not None
         searcher = search.PolicySearcher if kind == "policy" else search.OnePlySearcher
-        return searcher(evaluator, eval_coef=options.number("Eval_Coef"))
+        return searcher(evaluator, eval_coef=options.group(NetworkOptions).eval_coef)
 
     return make
 
 
 def _configure_look(searcher: Any, options: OptionTable) -> None:
-    searcher.eval_coef = options.number("Eval_Coef")
+    searcher.eval_coef = options.group(NetworkOptions).eval_coef
 
 
 def _make_alphabeta(policy: Evaluator | None, options: OptionTable) -> Searcher:
     from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
 
+    built = options.group(EvaluationOptions)
     return AlphaBetaSearcher(
-        options.value("Eval"),
-        options.value("EvalFile") or None,
+        built.evaluation,
+        built.weights or None,
         AlphaBetaOptions(**options.settings()),  # type: ignore[arg-type]
-        fv_scale=options.number("FV_SCALE"),
+        fv_scale=built.fv_scale,
         policy=policy,
     )
 

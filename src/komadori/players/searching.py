@@ -14,7 +14,7 @@ from komadori.players.searchers import SEARCHERS
 from komadori.players.spec import PlayerSpec, PlayerSpecError
 from komadori.search.protocol import Info, Limits, Searcher, SearchResult
 from komadori.usi.limits import search_limits
-from komadori.usi.options import OptionTable, Scope, option_table
+from komadori.usi.options import NetworkOptions, OptionTable, Scope, option_table
 from komadori.usi.protocol import GoCommand
 
 if TYPE_CHECKING:
@@ -248,7 +248,7 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
 
     from komadori import search
 
-    coef = options.number("Eval_Coef")
+    coef = options.group(NetworkOptions).eval_coef
 
     def make(seed: int | None) -> Searcher:
         if spec.kind == "policy":

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, BinaryIO
 
 from komadori.usi import protocol
 from komadori.usi.loading import LoadedSearcher, SearcherSource
-from komadori.usi.options import OptionTable
+from komadori.usi.options import OptionTable, ServerOptions
 from komadori.usi.protocol import GoCommand, InfoLine, UsiSyntaxError
 
 if TYPE_CHECKING:
@@ -289,7 +289,7 @@ class UsiServer:
         except Exception as error:
             self._refuse(job, f"{error}; nothing is played without it")
             return
-        options = self._options.server_options()
+        options = self._options.group(ServerOptions)
         self._book = self._book or BookAnswers()
         lines, chosen = self._book.find(job, options)
         for line in lines:
@@ -349,7 +349,7 @@ class UsiServer:
         legal = legal_searchmoves(job.go, job.board)
         if len(legal) < len(job.go.searchmoves):
             self._say("go searchmoves: the moves that aren't legal here are left out")
-        return search_limits(job.go, self._options.server_options(), legal)
+        return search_limits(job.go, self._options.group(ServerOptions), legal)
 
     def _search_mate(self, job: Job) -> None:
         """Answer `go mate` with the df-pn solver, which needs no network."""
@@ -364,7 +364,7 @@ class UsiServer:
 
         threading.Thread(target=pass_on, name="usi mate stop", daemon=True).start()
         try:
-            solver = MateSolver(self._options.server_options().mate_memory_mb)
+            solver = MateSolver(self._options.group(ServerOptions).mate_memory_mb)
             limit_ms = mate_time_ms(job.go.mate_ms)
             self._answer(job, solver.solve(job.board, time_ms=limit_ms, stop=flag).usi())
         finally:

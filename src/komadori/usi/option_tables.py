@@ -41,7 +41,7 @@ SERVER_OPTIONS = (
     spin("DfPn_Hash", 64, 1, MOST_MB, "size of the mate search's table, MiB",
          field="mate_memory_mb"),
     check("OwnBook", False, "play from the opening book; alias `USI_OwnBook`", field="own_book"),
-    filename("Book_File", "", "opening book in YaneuraOu's text format; looked up like models",
+    filename("Book_File", "opening book in YaneuraOu's text format; looked up like models",
              field="book_file"),
     check("Best_Book_Move", False, "play the book's most played move; otherwise draw by counts",
           field="best_book_move"),
@@ -50,21 +50,21 @@ SERVER_OPTIONS = (
 
 #: Options of every searcher with a network.
 MODEL_OPTIONS = (
-    filename("DNN_Model", "", "ONNX file of the network; empty: `$KOMADORI_MODEL`, else "
+    filename("DNN_Model", "ONNX file of the network; empty: `$KOMADORI_MODEL`, else "
              "`default.onnx` in the folders above, else the bundled network, also called "
-             "`default`; `uniform` and `random:SEED` are fakes for testing"),
+             "`default`; `uniform` and `random:SEED` are fakes for testing", Scope.BUILD, "model"),
     spin("DNN_Batch_Size", 0, 0, 4096, "maximum batch size; 0: by the network's size, 8 to 64 on "
-         "a CPU", Scope.BUILD),
+         "a CPU", Scope.BUILD, "max_batch"),
     combo("DNN_Backend", "auto", ("auto", "openvino", "onnxruntime", "torch"), "inference "
-          "backend", Scope.BUILD),
+          "backend", Scope.BUILD, "backend"),
     combo("DNN_Precision", "auto", ("auto", "float32", "bfloat16", "float16", "int8"),
           "auto: int8 if the model has an int8 version, else the fastest on this machine",
-          Scope.BUILD),
+          Scope.BUILD, "precision"),
     string("DNN_Device", "auto", "device of the network, `cpu` or `cuda:1`, or several: "
            "`cuda:0,cuda:1` work on one tree, `cpu,cpu` divide the CPUs (GPUs are untested)",
-           Scope.BUILD),
+           Scope.BUILD, "device"),
     spin("UCT_Threads", 0, 0, 512, "threads of the network; 0: all CPUs; alias `Threads`",
-         Scope.BUILD),
+         Scope.BUILD, "threads"),
 )  # fmt: skip
 
 EVAL_COEF_OPTION = spin(
@@ -160,15 +160,17 @@ SEARCH_OPTIONS = (
 #: Settings of the alpha-beta search (`komadori.search.alphabeta.AlphaBetaOptions`).
 ALPHABETA_OPTIONS = (
     combo("Eval", "nnue", ("material", "two-piece", "kpp", "nnue"), "evaluation function",
-          Scope.BUILD),
-    filename("EvalFile", "", "weights of the evaluation; empty: the bundled ones"),
-    filename("PolicyModel", "", "network that [orders the moves]"
-             "(alphabeta.md#ordered-by-a-policy-network)"),
+          Scope.BUILD, "evaluation"),
+    filename("EvalFile", "weights of the evaluation; empty: the bundled ones", Scope.BUILD,
+             "weights"),
+    filename("PolicyModel", "network that [orders the moves]"
+             "(alphabeta.md#ordered-by-a-policy-network)", Scope.BUILD, "policy_model"),
     spin("Policy_Depth", 8, 1, 200, "minimum remaining depth for evaluating the policy network",
          Scope.SEARCHER, "policy_depth"),
     spin("Policy_Nodes", 20_000, 0, MANY, "minimum number of nodes between policy evaluations",
          Scope.SEARCHER, "policy_nodes"),
-    spin("FV_SCALE", 16, 1, 128, "divisor of an NNUE network's output", Scope.BUILD),
+    spin("FV_SCALE", 16, 1, 128, "divisor of an NNUE network's output", Scope.BUILD,
+         "fv_scale"),
     spin("Threads", 1, 1, 512, "search threads", Scope.SEARCHER, "threads"),
     spin("USI_Hash", 256, 1, MOST_MB, "size of the transposition table, MiB", Scope.SEARCHER,
          "hash_mb"),

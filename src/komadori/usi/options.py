@@ -4,7 +4,8 @@ An option's scope:
 
 - SERVER   an option of the USI server (`ServerOptions`)
 - SEARCHER a setting of the searcher, applied before the next search
-- BUILD    takes effect when the searcher is built, at the next `isready`
+- BUILD    what the searcher is built from, at the next `isready` (`NetworkOptions`,
+           `EvaluationOptions`)
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import enum
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from komadori.usi.protocol import OptionLine, quote
 
@@ -44,15 +45,41 @@ class ServerOptions:
     book_moves: int = 0
 
 
-_SERVER_FIELDS = frozenset(field.name for field in fields(ServerOptions))
+@dataclass(frozen=True)
+class NetworkOptions:
+    """The network of a searcher, and its coefficient; 0 and "auto" leave the choice to
+    `inference.load`.
+    """
+
+    model: str = ""
+    max_batch: int = 0
+    backend: str = "auto"
+    precision: str = "auto"
+    device: str = "auto"
+    threads: int = 0
+    eval_coef: int = 0
+
+
+@dataclass(frozen=True)
+class EvaluationOptions:
+    """The evaluation of the alpha-beta search, and the network that orders its moves."""
+
+    evaluation: str = "nnue"
+    weights: str = ""
+    fv_scale: int = 16
+    policy_model: str = ""
+
+
+Group = TypeVar("Group", ServerOptions, NetworkOptions, EvaluationOptions)
 
 
 @dataclass(frozen=True)
 class EngineOption:
     """An option's declaration, its scope, and the setting that it sets.
 
-    The setting `field` (of the searcher's options, or of `ServerOptions`) is the value divided by
-    `divisor`; a negative spin means None. A combo's choices are mapped to `meanings`, if given.
+    The setting `field` (of the searcher's options, or of a group of options above) is the value
+    divided by `divisor`; a negative spin means None. A combo's choices are mapped to `meanings`,
+    if given.
     """
 
     line: OptionLine
@@ -113,14 +140,12 @@ def combo(
     return EngineOption(line, help, scope, field, meanings=meanings)
 
 
-def filename(name: str, default: str, help: str, field: str = "") -> EngineOption:
-    """A file that the server reads where it has a field, else one that a searcher is built of."""
-    scope = Scope.SERVER if field else Scope.BUILD
-    return EngineOption(OptionLine(name, "filename", default), help, scope, field)
+def filename(name: str, help: str, scope: Scope = Scope.SERVER, field: str = "") -> EngineOption:
+    return EngineOption(OptionLine(name, "filename", ""), help, scope, field)
 
 
-def string(name: str, default: str, help: str, scope: Scope) -> EngineOption:
-    return EngineOption(OptionLine(name, "string", default), help, scope)
+def string(name: str, default: str, help: str, scope: Scope, field: str = "") -> EngineOption:
+    return EngineOption(OptionLine(name, "string", default), help, scope, field)
 
 
 #: Other names for an option, which GUIs or match runners may send.
@@ -232,14 +257,6 @@ class OptionTable:
         """Return whether an option of this name is declared."""
         return name.lower() in self._options
 
-    def value(self, name: str) -> str:
-        """Return the value of a declared option. Raises KeyError for others."""
-        return self._values[name.lower()]
-
-    def number(self, name: str) -> int:
-        """Return the value of a declared spin option."""
-        return int(self._values[name.lower()])
-
     def values(self) -> dict[str, str]:
         """Return all values by declared name."""
         with self._lock:
@@ -256,19 +273,20 @@ class OptionTable:
                 option.field: option.setting(self._values[key])
                 for key, option in self._options.items()
                 if option.field
-                and option.scope is not Scope.SERVER
+                and option.scope is Scope.SEARCHER
                 and self._values[key] != self._declared[key]
             }
 
-    def server_options(self) -> ServerOptions:
-        """Return the values of the server's options."""
+    def group(self, group: type[Group]) -> Group:
+        """Return the values of a group of options; one that isn't declared keeps its default."""
+        names = {field.name for field in fields(group)}
         with self._lock:
             settings: dict[str, Any] = {
                 option.field: option.setting(self._values[key])
                 for key, option in self._options.items()
-                if option.field in _SERVER_FIELDS
+                if option.field in names
             }
-        return ServerOptions(**settings)
+        return group(**settings)
 
     def take_changes(self) -> frozenset[Scope]:
         """Return the scopes in which a value changed since the last call."""
