@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from web_pages import Server
 
+from komadori.encoding.value import ELMO_COEF, win_rate_from_score
 from komadori.records import FORMATS, End, Game, Winner
 from komadori.web.library import Entry, Library
 
@@ -43,6 +44,15 @@ def test_records_of_every_format_are_read(
     assert answer["games"][0]["moves"] == MOVES
     if format != "usi":
         assert answer["games"][0]["black"] == "先手の人"
+
+
+def test_scores_of_records_come_as_win_rates_too(server: Server) -> None:
+    scored = game()
+    scored.scores_cp = [600, *[0] * (len(MOVES) - 1)]
+    answer = server.http.post("/api/records", content=FORMATS["csa"].write(scored, "utf-8")).json()
+    found = answer["games"][0]
+    assert found["scores_cp"][:2] == [600, 0]
+    assert found["win_rates"][:2] == pytest.approx([win_rate_from_score(600, ELMO_COEF), 0.5])
 
 
 def test_what_cannot_be_read_is_told(server: Server) -> None:

@@ -197,6 +197,7 @@ export interface GameResult {
 }
 
 export interface GameState {
+  scores_cp: (number | null)[];
   game: number;
   black: SeatState;
   white: SeatState;
@@ -207,12 +208,12 @@ export interface GameState {
   thinking: 'black' | 'white' | null;
   clock: ClockState | null;
   times_ms: number[];
-  scores_cp: (number | null)[];
   result: GameResult | null;
   can_declare: boolean;
   is_check: boolean;
   occurrences: number;
   last_thought: Thought | null;
+  win_rates: (number | null)[];
 }
 
 export interface GameSummary {
@@ -366,16 +367,17 @@ export interface LoopStage {
 }
 
 export interface MatchGame {
+  scores_cp: (number | null)[];
   index: number;
   black: string;
   white: string;
   sfen: string;
   moves: string[];
-  scores_cp: (number | null)[];
   times_ms: number[];
   opening_plies: number;
   winner: 'black' | 'white' | 'draw';
   reason: string;
+  win_rates: (number | null)[];
 }
 
 export interface MatchInfo {
@@ -521,17 +523,18 @@ export interface Problem {
 }
 
 export interface ReadGame {
+  scores_cp: (number | null)[];
   black: string;
   white: string;
   headers: Record<string, string>;
   sfen: string;
   moves: string[];
   times_ms: (number | null)[];
-  scores_cp: (number | null)[];
   comments: Record<string, string>;
   winner: 'black' | 'white' | 'draw' | 'none';
   end: string;
   game: number | null;
+  win_rates: (number | null)[];
 }
 
 export interface ReadGames {
@@ -570,6 +573,11 @@ export interface Saved {
   game: number;
 }
 
+export interface ScoredMoves {
+  scores_cp: (number | null)[];
+  win_rates: (number | null)[];
+}
+
 export interface SeatState {
   kind: 'human' | 'engine';
   name: string;
@@ -600,15 +608,16 @@ export interface StopStudy {
 }
 
 export interface StoredGame {
+  scores_cp: (number | null)[];
   summary: GameSummary;
   sfen: string;
   moves: string[];
   times_ms: (number | null)[];
-  scores_cp: (number | null)[];
   comments: Record<string, string>;
   headers: Record<string, string>;
   result: GameResult | null;
   record: string;
+  win_rates: (number | null)[];
 }
 
 export interface StoredStudy {

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { gradeOf, lossOf, mistakes } from '../src/shogi/grades';
+import { treeOf } from '../src/shogi/played';
 import { legalMoves, parsePosition, passed, play, positionKey, promotion, sfenProblem, START } from '../src/shogi/position';
 import { blackWinRate, GameTree, lineThrough, movesTo, repetitions, type Node } from '../src/shogi/tree';
 
@@ -107,4 +108,10 @@ describe('mistakes', () => {
     first.score = score(0.6);
     expect(lossOf(first)).toBe(0);
   });
+});
+
+test('a game of the server brings the scores of its movers, with their win rates', () => {
+  const tree = treeOf({ sfen: 'startpos', moves: ['7g7f', '3c3d'], black: 'a', white: 'b', scores_cp: [600, null], win_rates: [0.731, null] });
+  expect(tree.root.score).toMatchObject({ cp: 600, winRate: 0.731, pv: ['7g7f'] });
+  expect(tree.root.children[0]!.score).toBeUndefined();
 });

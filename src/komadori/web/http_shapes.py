@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Field
 
-from komadori.web.shapes import Found, GameResult, Mistake, Shape
+from komadori.web.shapes import Found, GameResult, Mistake, ScoredMoves, Shape
 
 
 class Level(Shape):
@@ -96,15 +96,13 @@ class Openings(Shape):
     """Most played first. A game counts that contains the positions before and after the move."""
 
 
-class StoredGame(Shape):
+class StoredGame(ScoredMoves):
     """A complete game of the library."""
 
     summary: GameSummary
     sfen: str
     moves: list[str]
     times_ms: list[int | None]
-    scores_cp: list[int | None]
-    """The mover's view."""
     comments: dict[int, str]
     """By number of moves made before."""
     headers: dict[str, str]
@@ -135,7 +133,7 @@ class Saved(Shape):
     game: int
 
 
-class ReadGame(Shape):
+class ReadGame(ScoredMoves):
     """A game of an uploaded file."""
 
     black: str
@@ -144,7 +142,6 @@ class ReadGame(Shape):
     sfen: str
     moves: list[str]
     times_ms: list[int | None]
-    scores_cp: list[int | None]
     comments: dict[int, str]
     winner: Literal["black", "white", "draw", "none"]
     end: str
@@ -235,7 +232,7 @@ class MatchInfo(Shape):
     updated: float
 
 
-class MatchGame(Shape):
+class MatchGame(ScoredMoves):
     """A game of a match."""
 
     index: int
@@ -243,7 +240,6 @@ class MatchGame(Shape):
     white: str
     sfen: str
     moves: list[str]
-    scores_cp: list[int | None]
     times_ms: list[int]
     opening_plies: int
     winner: Literal["black", "white", "draw"]

@@ -6,7 +6,9 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, computed_field
+
+from komadori.encoding.value import ELMO_COEF, win_rate_from_score
 
 Color = Literal["black", "white"]
 Proof = Literal["none", "win", "loss", "draw"]
@@ -27,6 +29,23 @@ class Shape(BaseModel):
     """A JSON object without unknown fields."""
 
     model_config = ConfigDict(extra="forbid", use_attribute_docstrings=True)
+
+
+class ScoredMoves(Shape):
+    """The scores of a game's moves."""
+
+    scores_cp: list[int | None]
+    """One per move, the mover's view; null where the record has none (moves of humans)."""
+
+    @computed_field
+    def win_rates(self) -> list[float | None]:
+        """The scores as win rates: records don't say whose engine wrote them, so elmo's
+        coefficient is assumed.
+        """
+        return [
+            None if score is None else win_rate_from_score(score, ELMO_COEF)
+            for score in self.scores_cp
+        ]
 
 
 class Line(Shape):
@@ -170,7 +189,7 @@ class Thought(Shape):
     pv: list[str]
 
 
-class GameState(Shape):
+class GameState(ScoredMoves):
     """The complete state of a game."""
 
     game: int
@@ -187,8 +206,6 @@ class GameState(Shape):
     clock: ClockState | None
     times_ms: list[int]
     """Time per move."""
-    scores_cp: list[int | None]
-    """The mover's view; null for moves of humans."""
     result: GameResult | None
     can_declare: bool
     """The side to move may declare a win."""

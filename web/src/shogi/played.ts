@@ -8,6 +8,7 @@ export interface Played {
   black: string;
   white: string;
   scores_cp?: readonly (number | null)[];
+  win_rates?: readonly (number | null)[];
   times_ms?: readonly (number | null)[];
 }
 
@@ -20,11 +21,12 @@ export function treeOf(game: Played): GameTree {
     .mainLine()
     .slice(1)
     .forEach((n, i) => {
-      const cp = game.scores_cp?.[i];
+      const cp = game.scores_cp?.[i] ?? null;
+      const winRate = game.win_rates?.[i] ?? null;
       const ms = game.times_ms?.[i];
       if (ms) n.timeMs = ms;
       // The score is the mover's, of the position before the move.
-      if (cp !== null && cp !== undefined && n.parent) n.parent.score ??= { winRate: 1 / (1 + Math.exp(-cp / 600)), cp, pv: [n.usi], nodes: 0 };
+      if (cp !== null && winRate !== null && n.parent) n.parent.score ??= { winRate, cp, pv: [n.usi], nodes: 0 };
     });
   return tree;
 }
