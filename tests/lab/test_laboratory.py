@@ -82,6 +82,23 @@ def test_every_row_of_the_diary_has_a_variant():
     assert {"resnet", "value-output", "attention", "separate-outputs", "pydlshogi"} <= set(found)
 
 
+@pytest.mark.parametrize("one", experiment.load_all(FOLDER), ids=lambda one: one.name)
+def test_no_published_record_is_lost_to_a_renamed_setting(one):
+    """The pages leave out records of other settings; published variants have theirs."""
+    store = Store(FOLDER.parents[1] / "docs/results/lab/data")
+    variants = {variant.name for variant in one.variants}
+    published = [r for r in store.records(one.name) if r.variant in variants]
+    assert published
+    assert store.current(one) == published
+
+
+def test_measures_of_older_records_are_found_by_their_present_names(tmp_path):
+    store = Store(tmp_path)
+    store.add("toy", record("fast", 1, root_share=0.5))
+    (found,) = Store(tmp_path).records("toy")
+    assert found.measure("root_fraction") == 0.5
+
+
 @pytest.mark.parametrize(
     "one",
     [one for one in experiment.load_all(FOLDER) if one.learner == "network"],

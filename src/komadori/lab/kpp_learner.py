@@ -36,6 +36,8 @@ from komadori.typed_settings import build
 GAMES, NODES = 100, 5000
 #: Fraction of the games that is held out.
 TEST_FRACTION = 0.02
+#: Older names in saved configs. Digests are of these, so that those in older records stay valid.
+_RENAMED = {"test_share": "test_fraction"}
 #: Most concurrent games: each has two evaluations of 257 MB.
 _MOST_TABLES = 4
 #: k of the agreement of the best move.
@@ -103,7 +105,7 @@ class KppLearner:
     def same(self, saved: Mapping[str, Any], config: KppConfig) -> bool:
         try:
             given = {key: value for key, value in saved.items() if key != "learner"}
-            other = build(KppConfig, given, renamed={"test_share": "test_fraction"})
+            other = build(KppConfig, given, renamed=_RENAMED)
         except ValueError:
             return False
         return _essence(other) == _essence(config)
@@ -111,6 +113,8 @@ class KppLearner:
     def digest(self, config: KppConfig) -> str:
         """Without the match, which doesn't change what is learned."""
         essence = asdict(replace(_essence(config), against=""))
+        for old, new in _RENAMED.items():
+            essence[old] = essence.pop(new)
         return hashlib.sha256(json.dumps(essence, sort_keys=True).encode()).hexdigest()[:8]
 
     def make(self, job: Job) -> Outcome | None:

@@ -17,6 +17,8 @@ from komadori.lab.experiment import Experiment, Variant
 from komadori.lab.size import LabError, Size
 
 FORMAT_VERSION = 1
+#: Older names of measures.
+_RENAMED = {"root_share": "root_fraction"}
 
 
 @dataclass(frozen=True)
@@ -132,4 +134,5 @@ class Store:
 
 
 def _record(entry: Mapping[str, Any]) -> Record:
-    return Record(**{**entry, "size": Size(**entry["size"])})
+    measures = {_RENAMED.get(name, name): value for name, value in entry["measures"].items()}
+    return Record(**{**entry, "size": Size(**entry["size"]), "measures": measures})
