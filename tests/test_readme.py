@@ -72,6 +72,7 @@ LEFT_OUT = {
 }
 #: Input of the USI engine: a GUI that quits at once.
 STANDARD_INPUT = {"usi": "usi\nquit\n"}
+TUTORIAL = sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/tutorial").glob("*.md"))
 #: Pages whose commands run; the workplace has the reader's files that they name.
 DOCS = (
     "docs/start.md",
@@ -83,7 +84,7 @@ DOCS = (
     "docs/concepts/alphabeta.md",
     "docs/concepts/linear.md",
     "docs/concepts/nnue.md",
-    *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs/tutorial").glob("*.md")),
+    *TUTORIAL,
 )
 
 
@@ -164,16 +165,30 @@ def test_commands_are_quoted_for_zsh() -> None:
                 assert not re.search(r"--?[\w-]+[ =]\S*\*", bare), f"{page}: {line}"
 
 
+def after_quickstart(folder: Path) -> Path:
+    """A checkout's folder after `make quickstart`, without the sources."""
+    from komadori.inference.synthetic import write_random_resnet
+
+    shutil.copytree(ROOT / "experiments", folder / "experiments")
+    (folder / "runs/quickstart").mkdir(parents=True)
+    write_random_resnet(folder / "runs/quickstart/model.onnx", 1, 8)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def student(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The tutorial's workplace: it asks for nothing but the quickstart."""
+    return after_quickstart(tmp_path_factory.mktemp("student"))
+
+
 @pytest.fixture(scope="module")
 def workplace(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder after `make quickstart`, with a reader's own games for the pages on those."""
     from komadori import records
     from komadori.inference.synthetic import write_random_resnet
 
-    folder = tmp_path_factory.mktemp("readme")
-    shutil.copytree(ROOT / "experiments", folder / "experiments")
-    (folder / "runs/quickstart").mkdir(parents=True)
-    for name in ("runs/quickstart/model.onnx", "my.onnx", "large.onnx"):
+    folder = after_quickstart(tmp_path_factory.mktemp("readme"))
+    for name in ("my.onnx", "large.onnx"):
         write_random_resnet(folder / name, 1, 8)
     games = []
     for game in records.read_games(records.sample_path()):
@@ -250,9 +265,11 @@ def test_readme_commands_run(workplace: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("page", DOCS)
-def test_documented_commands_run(page: str, workplace: Path) -> None:
+def test_documented_commands_run(page: str, student: Path, workplace: Path) -> None:
     pytest.importorskip("torch")
-    if not (workplace / "model.onnx").exists():  # the README comes first
+    if page in TUTORIAL:
+        workplace = student
+    elif not (workplace / "model.onnx").exists():  # the README comes first
         for line in commands("README.md"):
             if line.startswith("komadori "):
                 run(line, workplace)

@@ -76,6 +76,17 @@ def is_stream(path: Path | str) -> bool:
     return not (stat.S_ISREG(mode) or stat.S_ISDIR(mode))
 
 
+def file_in_the_way(folder: Path) -> Path | None:
+    """The file that prevents `folder` from being one: the path itself or one of its parents."""
+    for path in (folder, *folder.parents):
+        try:
+            mode = path.stat().st_mode
+        except (OSError, ValueError):
+            continue
+        return None if stat.S_ISDIR(mode) else path
+    return None
+
+
 def sync_folder(folder: Path) -> None:
     """Fsync the folder, so that its entries survive a power failure, if the system supports it."""
     with contextlib.suppress(OSError):

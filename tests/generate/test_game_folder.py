@@ -132,6 +132,23 @@ def test_other_settings_are_refused_by_name(tmp_path) -> None:
         GameFolder(tmp_path, {})
 
 
+def test_a_folder_begun_before_a_setting_existed_is_resumed(tmp_path) -> None:
+    with GameFolder(tmp_path, {"seed": 1, "candidate_share": 0.3}) as folder:
+        folder.add([game(0)])
+    present = {"seed": 1, "candidate_fraction": 0.3, "candidate_minimum": 0.0, "score_step_cp": 0}
+    with pytest.raises(FolderError, match="candidate_steps was 0, is 2; resume with those"):
+        GameFolder(tmp_path, present | {"candidate_steps": 2})
+    with GameFolder(tmp_path, present | {"candidate_steps": 0}) as folder:
+        assert folder.games == 1
+
+
+def test_settings_of_candidates_do_not_matter_without_any(tmp_path) -> None:
+    GameFolder(tmp_path, {"seed": 1, "candidate_fraction": 0.0}).close()
+    GameFolder(tmp_path, {"seed": 1, "candidate_fraction": 0.0, "candidate_steps": 2}).close()
+    with pytest.raises(FolderError, match="score_step_cp was 0, is 20"):
+        GameFolder(tmp_path, {"seed": 1, "candidate_fraction": 0.0, "score_step_cp": 20})
+
+
 def test_two_runs_in_one_folder_are_refused(tmp_path) -> None:
     with GameFolder(tmp_path, {}), pytest.raises(InUseError, match="in use by process"):
         GameFolder(tmp_path, {})

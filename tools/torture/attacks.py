@@ -257,12 +257,16 @@ def disks(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
 
 
 def readonly(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
-    """A folder that can't be written: one line, before long work."""
+    """A folder that can't be written: one line that names it, before long work."""
     # Root may write anywhere but under a file.
     words = arguments(target, shop)
     names = (*COMMANDS[target].writes, *COMMANDS[target].brings)
     (folder / "file").write_text("not a folder")
-    moved = [f"file/{word}" if word in names else word for word in words]
+    own = len(target.split())
+    moved = [
+        f"file/{word}" if word in names and number >= own else word
+        for number, word in enumerate(words)
+    ]
     if moved == words:  # it writes where it wasn't told to: there is a file
         (folder / names[0]).write_text("not a folder")
     process = start(moved, folder)
@@ -270,6 +274,8 @@ def readonly(shop: Path, folder: Path, _chance: random.Random, target: str) -> N
     lines = [line for line in messages.splitlines() if "Error:" in line]
     if process.returncode not in (1, 2) or len(lines) != 1:
         raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+    if "File exists" in lines[0] or not any(name in lines[0] for name in ("file", names[0])):
+        raise BrokenError(f"doesn't say what is in the way: {lines[0]}")
     if (folder / "file").read_text() != "not a folder":
         raise BrokenError("the file in the way is gone")
 

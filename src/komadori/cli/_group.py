@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import importlib
 import keyword
 import os
 import shutil
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any, NoReturn
 
 import click
 
+from komadori.atomic import file_in_the_way
 from komadori.cli import SUBCOMMANDS, interrupt
 from komadori.cli.console import say
 from komadori.cli.numbers import check_numbers
@@ -114,6 +117,10 @@ def _of_system(error: OSError) -> str:
         return str(error) or type(error).__name__
     if error.filename is None:
         return error.strerror
+    if error.errno in (errno.ENOTDIR, errno.EEXIST):
+        path = Path(os.fsdecode(error.filename))
+        if blocking := file_in_the_way(path if error.errno == errno.EEXIST else path.parent):
+            return ("" if blocking == path else f"{path}: ") + f"{blocking} is a file, not a folder"
     second = f" -> {error.filename2}" if error.filename2 is not None else ""
     return f"{error.filename}{second}: {error.strerror}"
 

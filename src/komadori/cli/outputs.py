@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from komadori.atomic import is_stream
+from komadori.atomic import file_in_the_way, is_stream
 
 if TYPE_CHECKING:
     from komadori.records.formats import Format
@@ -47,6 +47,8 @@ def check_outputs(
         if is_stream(path):
             continue
         target = _target(path)
+        if blocking := file_in_the_way(target.parent):
+            raise click.UsageError(f"{path}: {blocking} is a file, not a folder")
         if target.is_dir():
             raise click.UsageError(f"{path} is a folder; name a file for the output")
         if _identity(path) in read:

@@ -222,6 +222,17 @@ def flatten(card: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return flat
 
 
+#: What games were like before these settings existed; folders begun then don't name them.
+_FORMER = {"candidate_minimum": 0.0, "candidate_steps": 0, "score_step_cp": 0}
+
+
+def _is_unused(name: str, flat: Mapping[str, Any]) -> bool:
+    """Whether it is a setting of candidates in a card without any."""
+    before, last = name[: name.rfind(".") + 1], name.rpartition(".")[2]
+    is_of_candidates = last.startswith("candidate_") and last != "candidate_fraction"
+    return is_of_candidates and not flat.get(f"{before}candidate_fraction")
+
+
 def settings_conflict(
     folder: Path, begun: Mapping[str, Any], given: Mapping[str, Any], ignore: Iterable[str] = ()
 ) -> str:
@@ -233,10 +244,13 @@ def settings_conflict(
         {re.sub("_share$", "_fraction", key): value for key, value in flatten(card).items()}
         for card in (json.loads(json.dumps(begun)), json.loads(json.dumps(given)))
     )
+    for name in new.keys() - old.keys():
+        if (last := name.rpartition(".")[2]) in _FORMER:
+            old[name] = _FORMER[last]
     different = [
         f"{name} was {old.get(name)!r}, is {new.get(name)!r}"
         for name in sorted((old.keys() | new.keys()) - set(ignore))
-        if old.get(name) != new.get(name)
+        if old.get(name) != new.get(name) and not (_is_unused(name, old) and _is_unused(name, new))
     ]
     if not different:
         return ""
