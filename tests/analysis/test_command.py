@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -169,6 +170,11 @@ def test_languages_and_styles(tmp_path: Path) -> None:
     assert text.count("**解析 0 候補1 ") == len(FIRST)
     page = (tmp_path / "one.html").read_text("utf-8")
     assert '<html lang="ja">' in page
+    assert "1局面40ノード" in page
+    assert "40 nodes per position" in page  # in English, which readers may choose
+    assert "実戦" in done.output
+    assert "最善手との一致" in done.output
+    assert not re.search("agree|better|won", done.output)
     assert '"pieces":"western"' in page
 
 

@@ -6,7 +6,14 @@ game -> positions -> PositionAnalyser -> Found -> AnalysedGame -> record, table,
 from komadori.analysis.comments import annotated, from_comments
 from komadori.analysis.games import GRADES, AnalysedGame, Grade, Mistake, Phase, SideSummary
 from komadori.analysis.journal import Journal
-from komadori.analysis.page import IndexEntry, PageOptions, html_index, html_report, page_data
+from komadori.analysis.page import (
+    IndexEntry,
+    PageOptions,
+    html_index,
+    html_report,
+    page_data,
+    result_text,
+)
 from komadori.analysis.positions import Effort, Found, Line, PositionAnalyser
 
 __all__ = [
@@ -28,4 +35,5 @@ __all__ = [
     "html_index",
     "html_report",
     "page_data",
+    "result_text",
 ]

@@ -61,6 +61,19 @@ class _Record:
         return self.base.with_name(self.base.name + ".html")
 
 
+#: By language: headings of the terminal's table, and the line on each side.
+_WORDS: Mapping[str, tuple[tuple[str, ...], str]] = {
+    "en": (
+        ("move", "played", "better", "win rate", "lost", ""),
+        "{} of {} moves agree with the search; {:.1f} points lost per move; accuracy {:.0f}%",
+    ),
+    "ja": (
+        ("手数", "実戦", "最善", "勝率", "損失", ""),
+        "最善手との一致 {}/{}、一手平均の損失 {:.1f} ポイント、精度 {:.0f}%",
+    ),
+}
+
+
 @dataclass(frozen=True)
 class _Output:
     """Output settings."""
@@ -177,6 +190,7 @@ def command(
     _check_places(paths, output, only_pages=from_comments, force=force)
     settings = _Output(lang, pieces, comments)
     strength: Mapping[str, str] = {}
+    note: str | Mapping[str, str]
     if from_comments:
         chosen = [_read(path, output) for path in paths]
         analysed = [_from_comments(record) for record in chosen]
@@ -247,8 +261,8 @@ def _check_places(
 
 def _searched(
     chosen: list[_Record], engine: AnalysisEngine, effort: Effort, fresh: bool
-) -> tuple[dict[str, Found], str]:
-    """Search all positions; return the results and a description of the engine."""
+) -> tuple[dict[str, Found], Mapping[str, str]]:
+    """Search all positions; return the results and how they were made, by language."""
     from komadori import inference
 
     try:
@@ -257,7 +271,10 @@ def _searched(
         raise click.ClickException(f"{engine.name}: {error}") from error
     except OSError as error:
         raise click.ClickException(str(error)) from error
-    return found, f"komadori analyse, {clean(engine.name)}, {effort} per position"
+    return found, {
+        "en": f"komadori analyse, {clean(engine.name)}, {effort} per position",
+        "ja": f"komadori analyse、{clean(engine.name)}、{effort.in_japanese()}",
+    }
 
 
 def _strength(player: str, model: str) -> Mapping[str, str]:
@@ -377,7 +394,7 @@ def _blocks(chosen: list[_Record], known: Collection[str], *, whole: bool) -> li
 def _write(
     record: _Record,
     games: list[AnalysedGame],
-    note: str,
+    note: str | Mapping[str, str],
     strength: Mapping[str, str],
     settings: _Output,
     *,
@@ -411,7 +428,10 @@ def _page_options(settings: _Output) -> PageOptions:
 
 
 def _write_index(
-    chosen: list[_Record], analysed: list[list[AnalysedGame]], note: str, settings: _Output
+    chosen: list[_Record],
+    analysed: list[list[AnalysedGame]],
+    note: str | Mapping[str, str],
+    settings: _Output,
 ) -> None:
     """Write the index of all games to the common folder of the pages."""
     from urllib.parse import quote
@@ -439,13 +459,15 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
     from rich.table import Table
     from rich.text import Text
 
+    from komadori.analysis import result_text
+
     game = analysed.game
+    headings, summary = _WORDS[language]
     terminal = console()
-    table = Table(
-        title=Text(f"▲ {game.black or '?'} - △ {game.white or '?'}, {game.result_text()}")
-    )
-    for name in ("move", "played", "better", "win rate", "lost", ""):
-        side = "right" if name in ("move", "lost") else "left"
+    result = result_text(game, language)
+    table = Table(title=Text(f"▲ {game.black or '?'} - △ {game.white or '?'}, {result}"))
+    for number, name in enumerate(headings):
+        side = "right" if number in (0, 4) else "left"
         table.add_column(name, justify=side, no_wrap=True)  # type: ignore[arg-type]
     for mistake in analysed.mistakes():
         table.add_row(*map(Text, _row(analysed, mistake, language, terminal.width)))
@@ -454,8 +476,8 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
         side_ = analysed.side(turn)
         same, made = analysed.agreement(turn)
         terminal.print(
-            f"{'▲' if turn == BLACK else '△'} {same} of {made} moves agree with the search; "
-            f"{100 * side_.mean_loss:.1f} points lost per move; accuracy {side_.accuracy:.0f}%",
+            ("▲ " if turn == BLACK else "△ ")
+            + summary.format(same, made, 100 * side_.mean_loss, side_.accuracy)
         )
 
 

@@ -55,6 +55,10 @@ class Effort:
         assert self.seconds is not None
         return min(int(self.seconds * MATE_MOVES_PER_SECOND) + 1, MATE_MOVES_MOST)
 
+    def in_japanese(self) -> str:
+        """As text, per position."""
+        return f"1局面{self.nodes}ノード" if self.nodes is not None else f"1局面{self.seconds:g}秒"
+
     def __str__(self) -> str:
         return f"{self.nodes} nodes" if self.nodes is not None else f"{self.seconds:g} s"
 

@@ -15,6 +15,7 @@ from komadori.analysis.page.bundle import (
     html_index,
     html_report,
     page_module,
+    result_text,
 )
 from komadori.analysis.page.data import IndexEntry, page_data
 
@@ -26,4 +27,5 @@ __all__ = [
     "html_report",
     "page_data",
     "page_module",
+    "result_text",
 ]

@@ -13,7 +13,8 @@ from importlib import resources
 from typing import Any, Literal
 
 from komadori.analysis.games import AnalysedGame
-from komadori.analysis.page.data import IndexEntry, index_data, page_data
+from komadori.analysis.page.data import IndexEntry, handicap_of, index_data, page_data
+from komadori.records import Game, Winner
 from komadori.rules.svg import PieceStyle, all_symbols, board_grid
 
 #: "auto": the browser's language decides.
@@ -43,14 +44,15 @@ class PageOptions:
 def html_report(
     games: Sequence[AnalysedGame],
     title: str,
-    note: str = "",
+    note: str | Mapping[str, str] = "",
     *,
     strength: Mapping[str, str] | None = None,
     options: PageOptions | None = None,
 ) -> str:
     """The page of one or several games.
 
-    note: how they were analysed; strength: how strong the engine is, by language.
+    note: how they were analysed, the same in all languages or by language. strength: how strong the
+    engine is, by language.
     """
     return _page(page_data(games, title, note, strength), title, options or PageOptions())
 
@@ -58,7 +60,7 @@ def html_report(
 def html_index(
     entries: Sequence[IndexEntry],
     title: str,
-    note: str = "",
+    note: str | Mapping[str, str] = "",
     *,
     options: PageOptions | None = None,
 ) -> str:
@@ -95,6 +97,22 @@ def page_style() -> str:
     data = resources.files("komadori.analysis.page").joinpath("ui.woff2").read_bytes()
     url = "data:font/woff2;base64," + base64.b64encode(data).decode("ascii")
     return _text("page.css").replace("ui.woff2", url)
+
+
+def result_text(game: Game, language: Literal["ja", "en"]) -> str:
+    """Winner and end in the page's words: "Black won (resignation)"."""
+    words = page_assets()["texts"][language]
+    sides = ("black", "white") if handicap_of(game) is None else ("lower", "upper")
+    who = {
+        Winner.BLACK: words["won"].format(words[sides[0]]),
+        Winner.WHITE: words["won"].format(words[sides[1]]),
+        Winner.DRAW: words["drawn"],
+        Winner.UNKNOWN: words["noResult"],
+    }[game.winner]
+    why = words.get(f"end_{game.end.name.lower()}", "")
+    if not why:
+        return str(who)
+    return f"{who}（{why}）" if language == "ja" else f"{who} ({why})"
 
 
 def _json(value: object) -> str:

@@ -19,9 +19,9 @@ from komadori.analysis.games import (
 )
 from komadori.analysis.positions import Found, Line
 from komadori.analysis.strength import stronger_players
-from komadori.records.game import NO_TIME
+from komadori.records.game import NO_TIME, Game
 from komadori.records.kif import write_kif
-from komadori.rules import COLORS, HANDICAPS, Board
+from komadori.rules import COLORS, HANDICAPS, Board, Handicap
 
 VERSION = 1
 
@@ -44,17 +44,18 @@ class IndexEntry:
 def page_data(
     games: Sequence[AnalysedGame],
     title: str,
-    note: str = "",
+    note: str | Mapping[str, str] = "",
     strength: Mapping[str, str] | None = None,
 ) -> dict[str, Any]:
     """What a page shows, as JSON. Win rates are Black's, in [0, 1], scores Black's, in cp.
 
-    strength: how strong the engine is, by language.
+    note: how they were analysed, the same in all languages or by language. strength: how strong the
+    engine is, by language.
     """
     return {
         "version": VERSION,
         "title": title,
-        "note": note,
+        "note": note if isinstance(note, str) else dict(note),
         "strength": dict(strength or {}),
         "grades": [[grade.name, grade.japanese, grade.loss] for grade in GRADES],
         "bins": list(LOSS_BINS),
@@ -62,7 +63,9 @@ def page_data(
     }
 
 
-def index_data(entries: Sequence[IndexEntry], title: str, note: str = "") -> dict[str, Any]:
+def index_data(
+    entries: Sequence[IndexEntry], title: str, note: str | Mapping[str, str] = ""
+) -> dict[str, Any]:
     """The data of an index: a row per game, without moves."""
     rows = []
     for entry in entries:
@@ -73,10 +76,16 @@ def index_data(entries: Sequence[IndexEntry], title: str, note: str = "") -> dic
     return {
         "version": VERSION,
         "title": title,
-        "note": note,
+        "note": note if isinstance(note, str) else dict(note),
         "grades": [[grade.name, grade.japanese, grade.loss] for grade in GRADES],
         "index": rows,
     }
+
+
+def handicap_of(game: Game) -> Handicap | None:
+    """The handicap that the game began with; None in an even game."""
+    found = next((h for h in HANDICAPS.values() if h.sfen == game.initial_sfen), None)
+    return None if found is None or found.name == "even" else found
 
 
 def game_data(analysed: AnalysedGame) -> dict[str, Any]:
@@ -113,7 +122,7 @@ def game_data(analysed: AnalysedGame) -> dict[str, Any]:
 
 def _head(analysed: AnalysedGame) -> dict[str, Any]:
     game = analysed.game
-    handicap = next((h for h in HANDICAPS.values() if h.sfen == game.initial_sfen), None)
+    handicap = handicap_of(game)
     return {
         "black": game.black,
         "white": game.white,
@@ -122,9 +131,7 @@ def _head(analysed: AnalysedGame) -> dict[str, Any]:
         "date": game.headers.get("start_time", ""),
         "plies": len(game),
         "first": game.first_turn,
-        "handicap": None
-        if handicap is None or handicap.name == "even"
-        else [handicap.name, handicap.kif],
+        "handicap": None if handicap is None else [handicap.name, handicap.kif],
         "winner": int(game.winner),
         "end": game.end.name.lower(),
         "engine": analysed.engine,

@@ -76,7 +76,8 @@ export function mount(element, data, options) {
   }
 
   function heading() {
-    return [h("h1", {}, data.title), data.note ? h("p", { class: "soft" }, data.note) : null];
+    const note = typeof data.note === "string" ? data.note : data.note[language];
+    return [h("h1", {}, data.title), note ? h("p", { class: "soft" }, note) : null];
   }
 
   function trust(one) {
