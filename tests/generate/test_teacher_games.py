@@ -391,7 +391,9 @@ def test_drawn_lengths_reach_both_ends(tmp_path) -> None:
     path = tmp_path / "line.sfen"
     path.write_text("startpos moves 7g7f 3c3d 2g2f 8c8d\n")
     still = replace(SETTINGS, random_moves=0)
-    assert lengths(replace(SETTINGS, random_moves=3)) == {0, 1, 2, 3}
+    assert lengths(replace(SETTINGS, random_moves=3)) == {2, 3}
+    opened = replace(SETTINGS, random_moves=3, opening_plies=(0, 0))
+    assert lengths(opened, lines=Lines([path])) == {0, 1, 2, 3}
     assert lengths(replace(still, opening_plies=(2, 3)), lines=Lines([path])) == {2, 3}
     sampled = set()
     for number in range(100):

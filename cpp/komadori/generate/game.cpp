@@ -65,12 +65,15 @@ TeacherGame::TeacherGame(const Settings& settings, const Openings& openings, std
 bool TeacherGame::begin(const Openings& openings) {
     moves_.clear();
     position_ = Position();
+    const int most_random = settings_.random_moves;
+    int least_random = (most_random + 1) / 2;
     if (openings.size() > 0 && random_.chance(settings_.opening_fraction)) {
         const std::size_t line = random_.below(std::uint32_t(openings.size()));
         const int length = int(openings.first[line + 1] - openings.first[line]);
         const int least = std::min(settings_.opening_min_plies, length);
         const int most = std::clamp(settings_.opening_max_plies, least, length);
         const int plies = least + int(random_.below(std::uint32_t(most - least + 1)));
+        least_random = 0;
         position_.set_sfen(openings.sfen[line]);
         for (int i = 0; i < plies; ++i) {
             play(require_legal(position_, openings.moves[openings.first[line] + std::size_t(i)]));
@@ -81,7 +84,8 @@ bool TeacherGame::begin(const Openings& openings) {
         while (start.path_length() > 0) start.undo_move();
         return start.sfen();
     }();
-    const int random_moves = int(random_.below(std::uint32_t(settings_.random_moves) + 1));
+    const int random_moves =
+        least_random + int(random_.below(std::uint32_t(most_random - least_random + 1)));
     for (int i = 0; i < random_moves; ++i) {
         Move moves[MAX_LEGAL_MOVES];
         const int n = position_.legal_moves(moves);

@@ -22,7 +22,9 @@ struct Settings {
     // uniform between the two, at most the whole line.
     double opening_fraction = 1;
     int opening_min_plies = 0, opening_max_plies = 0;
-    int random_moves = 6;  // maximum after the opening; the number is uniform from 0
+    // Maximum number of random moves after the opening, uniform from 0. Games without an opening
+    // line play at least half of it: from one position, a move or two repeat whole games.
+    int random_moves = 6;
 
     int multi_pv = 1;  // lines of the searches for sampled plies and candidates
     // Sampling: the first plies after the random moves, their number uniform from 0 to

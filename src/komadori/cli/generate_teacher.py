@@ -138,7 +138,8 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option(
     "--random-moves",
     type=click.IntRange(min=0),
-    help="Maximum number of random moves after the opening.",
+    help="Maximum number of random moves after the opening; games without one play at least "
+    "half of it.",
 )
 @click.option(
     "--multipv", type=click.IntRange(min=1), help="Number of lines to sample from and to store."

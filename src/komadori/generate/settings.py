@@ -61,7 +61,8 @@ class TeacherSettings:
     opening_plies: tuple[int, int] = (0, 24)
     """Moves played of an opening: uniform between the two."""
     random_moves: int = 6
-    """Most random moves after the opening: uniform from 0."""
+    """Maximum number of random moves after the opening: uniform from 0, from half of it in games
+    without an opening."""
     multipv: int = 1
     """MultiPV of searches that are sampled from or keep candidates."""
     sampled_plies: int = 0
