@@ -19,6 +19,7 @@ from komadori.linear.regression import (
     LossSettings,
     Positions,
     batches,
+    held_out,
     measure,
     with_draws,
 )
@@ -147,8 +148,13 @@ def test_draws_are_left_out_or_half(positions) -> None:
         with_draws(drawn, LossSettings())
     assert len(with_draws(drawn, LossSettings(draws="half"))) == len(positions)
     assert len(with_draws(drawn, LossSettings(result_weight=0))) == len(positions)
-    held_out = measure(TwoPieceWeights.material().core(), drawn, LossSettings(), 1)
-    assert held_out.loss.positions == 0  # not an error after the training
+    measured = measure(TwoPieceWeights.material().core(), drawn, LossSettings(), 1)
+    assert measured.loss.positions == 0  # not an error after the training
+    assert len(held_out(drawn, LossSettings())) == len(positions)
+    half = replace(drawn, result=np.where(np.arange(len(positions)) % 2, 1, drawn.result))
+    assert (held_out(half, LossSettings()).result == 1).all()
+    with pytest.raises(ValueError, match="no held-out positions"):
+        held_out(drawn.take(np.arange(0)), LossSettings())
 
 
 def test_batches_cover_an_epoch_once() -> None:

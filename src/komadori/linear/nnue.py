@@ -34,6 +34,7 @@ from komadori.linear.regression import (
     LossSettings,
     Positions,
     agreement,
+    held_out,
     with_draws,
 )
 from komadori.linear.run_folder import RunFolder
@@ -142,7 +143,7 @@ class Learner:
         self.settings, self.folder = settings, folder
         self.windows = train if isinstance(train, PositionWindows) else None
         self.train = with_draws(train, settings) if isinstance(train, Positions) else None
-        self.test = with_draws(test, settings)
+        self.test = held_out(test, settings)
         #: Total number of epochs.
         self.epochs = settings.epochs * (self.windows.per_epoch if self.windows else 1)
         self.model = _core.NnueModel(settings.architecture, settings.seed, settings.threads)

@@ -250,6 +250,15 @@ def with_draws(positions: Positions, settings: LossSettings) -> Positions:
     return kept
 
 
+def held_out(positions: Positions, settings: LossSettings) -> Positions:
+    """The held-out positions that decide which weights are best: those that count for training or,
+    if every game is drawn, all, with the result 1/2. Raises ValueError without positions."""
+    if not len(positions):
+        raise ValueError("no held-out positions")
+    counted = _counted(positions, settings)
+    return counted if len(counted) else positions
+
+
 def _counted(positions: Positions, settings: LossSettings) -> Positions:
     skips = settings.draws == "skip" and settings.result_weight > 0
     return positions.without_draws() if skips else positions
