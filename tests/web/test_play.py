@@ -117,6 +117,19 @@ def test_time_runs_out_for_a_person(server: Server) -> None:
         assert over["result"]["reason"] == "time"
         assert over["result"]["winner"] == "white"
         assert time.monotonic() - began < 3
+        assert over["clock"]["black_ms"] == 0
+
+
+def test_the_last_clocks_include_the_unfinished_turn(server: Server) -> None:
+    with server.page() as page:
+        request, _ = start(page, clock={"main_ms": 0, "byoyomi_ms": 100})
+        assert state(page, request, phase="over")["clock"]["black_ms"] == -100
+        request, game = start(page, clock={"main_ms": 60_000, "increment_ms": 5_000})
+        time.sleep(0.1)
+        page.send("game_action", game=game["game"], action="resign")
+        left = state(page, request, phase="over")["clock"]
+        assert 64_000 < left["black_ms"] <= 64_900
+        assert left["white_ms"] == 60_000
 
 
 def test_clocks_count_for_the_side_to_move(server: Server) -> None:

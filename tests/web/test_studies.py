@@ -45,6 +45,19 @@ def test_several_games_share_a_study(server: Server) -> None:
     assert last["total"] == 10
 
 
+def test_equal_games_are_searched_once_and_told_in_the_order_of_the_request(
+    server: Server,
+) -> None:
+    with server.page() as page:
+        other = {"position": "startpos moves 2g2f 8c8d"}
+        found, _, last = study(page, games=[{"position": GAME}, {"position": GAME}, other])
+    first, again, third = last["games"]
+    assert first == again
+    assert (first["plies"], third["plies"]) == (6, 2)
+    assert last["total"] == len(found) == 10
+    assert sum(one["game"] == third["game"] for one in found) == 3
+
+
 def test_what_is_known_is_taken_up_by_another_server(tmp_path: Path) -> None:
     with make_server(tmp_path) as client, Server(client).page() as page:
         first, _, _ = study(page)

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, test } from 'vitest';
-import { decode, readGames, writeGame, type Format } from '../src/shogi/records';
+import { csaLine, decode, readGames, writeGame, type Format } from '../src/shogi/records';
 import { START } from '../src/shogi/position';
 import { GameTree } from '../src/shogi/tree';
 
@@ -61,6 +61,28 @@ describe('records', () => {
     expect(readGames(`${two}\n/\n${two}`)).toHaveLength(2);
     expect(readGames(writeGame(new GameTree('lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1'), 'kif'))[0].initialSfen).toContain(' w - ');
     expect(readGames('position startpos')[0].initialSfen).toContain(START.slice(0, 57));
+  });
+
+  test('bare moves and the address of a position', () => {
+    expect(usis(readGames('7g7f 3c3d 8h2b+')[0])).toEqual(['7g7f', '3c3d', '8h2b+']);
+    expect(readGames('https://lishogi.org/analysis/4k4/9/4P4/9/9/9/9/9/4K4_b_G_1')[0].initialSfen).toContain('4k4/9/4P4/9/9/9/9/9/4K4 b G');
+  });
+
+  test.each(['hello world', '\uFFFDPNG\r\n\u0000\u0001IHDR', '   # a note\n', 'https://example.org/game/12'])('%j has no record', text => {
+    expect(() => readGames(text)).toThrow('no record and no position');
+  });
+
+  test.each(['手合割：平手\n', 'PI\n+\n', '投了\n先手：佐藤\n'])('%j is a game without moves', text => {
+    expect(readGames(text)[0].root.children).toEqual([]);
+  });
+
+  test('CSA has the date of the game, and lines in its own moves', () => {
+    const [game] = read('game.kif');
+    game.headers.date = '2018/05/03 11:13:54';
+    expect(writeGame(game, 'csa')).toContain('\n$START_TIME:2018/05/03 11:13:54\n');
+    game.headers.date = '令和八年';
+    expect(writeGame(game, 'csa')).not.toContain('$START_TIME');
+    expect(csaLine(START, ['7g7f', '3c3d', '8h2b+', '3a2b', 'B*5e', '1a9i'])).toEqual(['+7776FU', '-3334FU', '+8822UM', '-3122GI', '+0055KA']);
   });
 
   test.each(['', '   ', '\uFEFF', '手数----指手---------消費時間--\n   1 ９九歩(98)'])('%j is refused or empty, in one line', text => {

@@ -229,7 +229,16 @@ class PlayedGame:
                 engine.stop()
             thinking.cancel()
 
+    def _stop_clock(self) -> None:
+        """Deduct the time of the unfinished turn, for the final state."""
+        c, side = self._conditions, self._board.turn
+        used = self._used_ms() if self._phase == "playing" else self._turn_used_ms
+        if c.has_clock:
+            left = self._left_ms[side] + c.increment_ms - used
+            self._left_ms[side] = max(left, -float(c.byoyomi_ms))
+
     def _time_is_up(self) -> None:
+        self._stop_clock()
         self._finish(GameResult(winner=COLOR_NAMES[1 - self._board.turn], reason="time"))
         self._tell()
 
@@ -289,6 +298,7 @@ class PlayedGame:
         if self._conditions.has_clock and not charge(
             self._left_ms, side, spent_ms, self._conditions
         ):
+            self._left_ms[side] = -float(self._conditions.byoyomi_ms)
             self._lose(side, "time")
             return
         self._board.push_usi(move)
@@ -314,6 +324,7 @@ class PlayedGame:
                 self._take_back()
             case "resign":
                 self._must_play()
+                self._stop_clock()
                 self._lose(self._person(), "resignation")
             case "declare":
                 self._must_play()
@@ -332,6 +343,7 @@ class PlayedGame:
                 self._resume_turn()
             case "stop":
                 if not self.is_over:
+                    self._stop_clock()
                     self._finish(GameResult(winner="none", reason="interrupted"))
         self._tell()
 

@@ -536,6 +536,7 @@ class StudyProgress(Shape):
     state: Literal["running", "done", "stopped", "failed"]
     message: str
     games: list[GameProgress]
+    """In the order of the request; at first those read so far."""
     done: int
     total: int
     left_s: float | None

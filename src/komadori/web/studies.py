@@ -86,6 +86,8 @@ class Study:
     key: str
     request: protocol.Study
     games: list[_StudiedGame] = field(default_factory=list)
+    wanted: list[_StudiedGame] = field(default_factory=list)
+    """The requested games in their order; equal ones are one of `games`."""
     state: str = "running"
     message: str = ""
     stop: threading.Event = field(default_factory=threading.Event)
@@ -115,7 +117,7 @@ class Study:
                     plies=len(one.game),
                     done=len(one.keys) - one.left,
                 )
-                for one in self.games
+                for one in self.wanted
             ],
             done=done,
             total=self.total,
@@ -269,7 +271,11 @@ class Studies:
         with engine(study, effort) as searching, contextlib.ExitStack() as journals:
             settings = {**searching.facts, "effort": str(effort), "lines": request.lines}
             weight = float(effort.nodes or (effort.seconds or 0) * 1e6)
+            games: dict[int, _StudiedGame] = {}
             for number, entry in self._entries(request.games):
+                if number in games:
+                    study.wanted.append(games[number])
+                    continue
                 game = entry.with_comments()
                 keys = position_keys(game)
                 path = self._library.note_study(
@@ -282,7 +288,9 @@ class Studies:
                     total=len(keys),
                 )
                 journal = journals.enter_context(Journal(path, settings))
-                study.games.append(_StudiedGame(number, game, keys, journal, len(keys)))
+                games[number] = _StudiedGame(number, game, keys, journal, len(keys))
+                study.games.append(games[number])
+                study.wanted.append(games[number])
             study.total = sum(len(one.keys) for one in study.games)
             if study.total > MOST_POSITIONS:
                 raise RefusedError("too_many", f"more than {MOST_POSITIONS:,} positions")
@@ -344,7 +352,6 @@ class Studies:
                 searcher.close()
 
     def _entries(self, wanted: Sequence[shapes.StudyGame]) -> Iterator[tuple[int, Entry]]:
-        seen = set()
         for one in wanted:
             if one.game is not None:
                 number, entry = one.game, self._library.get(one.game)
@@ -361,9 +368,7 @@ class Studies:
                     end=end,
                 )
                 number = self._library.add_once(entry)
-            if number not in seen:
-                seen.add(number)
-                yield number, entry
+            yield number, entry
 
     def _take(
         self,

@@ -1,5 +1,5 @@
 // The open games: selection, names, and analysis of all.
-import { useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { percent, t } from '../i18n';
 import { mistakes } from '../shogi/grades';
 import type { GameTree, Headers } from '../shogi/tree';
@@ -16,6 +16,13 @@ export const titleOf = (tree: GameTree): string => {
 export function GameTabs() {
   void version.value;
   void scored.value;
+  const list = useRef<HTMLOListElement>(null);
+  useEffect(() => {
+    const [all, current] = [list.current, list.current?.children[gameIndex.value] as HTMLElement | undefined];
+    if (!all || !current) return;
+    const [a, b] = [current.getBoundingClientRect(), all.getBoundingClientRect()];
+    if (a.top < b.top || a.bottom > b.bottom) all.scrollTop += a.top - b.top - (b.height - a.height) / 2;
+  }, [gameIndex.value, games.value.length]);
   if (games.value.length < 2) return null;
   return (
     <section class="game-tabs" aria-label={t('games')}>
@@ -28,7 +35,7 @@ export function GameTabs() {
         )}
       </header>
       {isStudying() && <Progress done={study.value!.done} total={study.value!.total} label={t('study.progress')} />}
-      <ol>
+      <ol ref={list}>
         {games.value.map((tree, i) => {
           const status = statuses.value.get(tree);
           const n = mistakes(tree.mainLine()).length;

@@ -34,15 +34,8 @@ function steady(at: Node, props: MoveProps): MoveProps {
 }
 
 const Move = memo(function Move({ move }: { move: MoveProps }) {
-  const ref = useRef<HTMLButtonElement>(null);
-  useEffect(() => {
-    const list = ref.current?.closest('.move-list');
-    if (!move.isCurrent || !ref.current || !list) return;
-    const [a, b] = [ref.current.getBoundingClientRect(), list.getBoundingClientRect()];
-    if (a.top < b.top + 30 || a.bottom > b.bottom - 30) list.scrollTop += a.top - b.top - b.height / 2;
-  }, [move.isCurrent]);
   return (
-    <button ref={ref} type="button" class={`move ${move.isCurrent ? 'current' : ''} ${move.grade}`} aria-current={move.isCurrent ? 'step' : undefined} onClick={move.onGo}>
+    <button type="button" class={`move ${move.isCurrent ? 'current' : ''} ${move.grade}`} aria-current={move.isCurrent ? 'step' : undefined} onClick={move.onGo}>
       <span class="ply">{move.ply || ''}</span>
       <span class="san">
         {move.text}
@@ -107,6 +100,13 @@ export function MoveList() {
   void version.value;
   void scored.value;
   const { root } = game.value;
+  const list = useRef<HTMLDivElement>(null);
+  useEffect(() => {
+    const current = list.current?.querySelector('.current');
+    if (!current) return;
+    const [a, b] = [current.getBoundingClientRect(), list.current!.getBoundingClientRect()];
+    if (a.top < b.top + 30 || a.bottom > b.bottom - 30) list.current!.scrollTop += a.top - b.top - b.height / 2;
+  }, [node.value]);
   const rows = [<Move key={root.id} move={moveProps(root)} />];
   if (root.comment) rows.push(<p key="c0" class="comment">{root.comment}</p>);
   for (let at = root; at.children.length; at = at.children[0]) {
@@ -126,7 +126,7 @@ export function MoveList() {
   }
   if (game.value.ending) rows.push(<p key="end" class="ending">{endingText(game.value.ending)}</p>);
   return (
-    <div class="move-list" role="region" aria-label={t('moves')} tabIndex={-1}>
+    <div ref={list} class="move-list" role="region" aria-label={t('moves')} tabIndex={-1}>
       {rows}
     </div>
   );

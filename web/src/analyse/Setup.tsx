@@ -13,6 +13,8 @@ import { addGames, node } from './state';
 const EMPTY = '4k4/9/9/9/9/9/9/9/4K4 b - 1';
 const MATE_PROBLEM = '4k4/9/9/9/9/9/9/9/9 b 2r2b4g4s4n4l18p 1';
 
+const DOUBLE_TAP_MS = 400;
+
 export function SetupDialog({ onClose }: { onClose: () => void }) {
   const start = useRef(node.peek().sfen);
   const board = useRef<HTMLDivElement>(null);
@@ -60,6 +62,7 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
     const place = board.current!;
     // A double click (or a right click) turns a piece: promoted, then the other side's.
     const turnPiece = (e: MouseEvent) => {
+      if (e.type === 'contextmenu' && (e as PointerEvent).pointerType === 'touch') return; // held to drag
       const api = ground.current!;
       const cell = e.target as HTMLElement & { sgKey?: string };
       const key = (cell.closest('sq, piece') as { sgKey?: string } | null)?.sgKey ?? keyAt(place, e);
@@ -73,6 +76,16 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
       api.setPieces(new Map([[key as never, next]]));
       read();
     };
+    // The board takes touches, so that no double click follows from them.
+    let tapped = { key: '', at: 0 };
+    const tap = (e: PointerEvent) => {
+      if (e.pointerType !== 'touch') return;
+      const key = keyAt(place, e);
+      const isSecond = key === tapped.key && e.timeStamp - tapped.at < DOUBLE_TAP_MS;
+      tapped = isSecond ? { key: '', at: 0 } : { key, at: e.timeStamp };
+      if (isSecond) turnPiece(e);
+    };
+    place.addEventListener('pointerup', tap);
     place.addEventListener('dblclick', turnPiece);
     place.addEventListener('contextmenu', turnPiece);
     return () => ground.current?.destroy();

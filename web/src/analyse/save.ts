@@ -1,6 +1,6 @@
 // Records, pictures and the report of a game as files.
 import { signal } from '@preact/signals';
-import type { Format } from '../shogi/records';
+import type { csaLine, Format } from '../shogi/records';
 import { t } from '../i18n';
 import { lossOf, gradeOf } from '../shogi/grades';
 import { lineOf } from '../shogi/notation';
@@ -29,13 +29,13 @@ export function fileName(ending: string): string {
 
 /** The comment of a node with what the analysis found, in ShogiHome's words for KIF and floodgate's
  * for CSA. */
-export function analysedComment(at: Node, isCsa: boolean): string {
+export function analysedComment(at: Node, inCsa?: typeof csaLine): string {
   const { score } = at;
   if (!score) return at.comment;
   const sign = turnOf(at.sfen) === 'sente' ? 1 : -1;
-  if (isCsa) {
+  if (inCsa) {
     const cp = score.mate !== undefined ? Math.sign(score.mate) * 30_000 : (score.cp ?? 0);
-    return [at.comment, `* ${sign * cp} ${score.pv.join(' ')}`.trim()].filter(Boolean).join('\n');
+    return [at.comment, `* ${sign * cp} ${inCsa(at.sfen, score.pv).join(' ')}`.trim()].filter(Boolean).join('\n');
   }
   const value = score.mate !== undefined ? `${sign * score.mate > 0 ? '+' : '-'}詰${Math.abs(score.mate)}` : `${sign * (score.cp ?? 0) >= 0 ? '+' : ''}${sign * (score.cp ?? 0)}`;
   const parts = [at.comment, `#評価値=${value}`];
@@ -55,8 +55,8 @@ function japaneseLine(at: Node): string {
 
 
 export async function recordText(format: Format, withAnalysis = true): Promise<string> {
-  const { ownComment, writeGame } = await import('../shogi/records');
-  return writeGame(game.value, format, withAnalysis ? at => analysedComment(at, format === 'csa') : ownComment);
+  const { csaLine, ownComment, writeGame } = await import('../shogi/records');
+  return writeGame(game.value, format, withAnalysis ? at => analysedComment(at, format === 'csa' ? csaLine : undefined) : ownComment);
 }
 
 export async function saveRecord(format: Format): Promise<void> {

@@ -5,7 +5,7 @@ import { chosenModel } from '../models';
 import type { StudyProgress } from '../protocol';
 import { analysisEngine, named } from '../engines';
 import { studyAlphaBetaNodes, studyNodes } from '../settings';
-import type { GameTree } from '../shogi/tree';
+import type { GameTree, Node } from '../shogi/tree';
 import { connection } from '../socket';
 import { tell } from '../ui/notices';
 import { changed, games, noteScore, positionText, scored } from './state';
@@ -22,8 +22,6 @@ export const statuses = signal<ReadonlyMap<GameTree, GameStatus>>(new Map());
 let requestId = 0;
 let studied: GameTree[] = [];
 let studiedBy = '';
-/** Library numbers of the studied games, in their order. */
-let numbers: number[] = [];
 
 export const isStudying = (): boolean => study.value?.state === 'running';
 
@@ -32,7 +30,6 @@ export function startStudy(trees: GameTree[]): void {
   const engine = analysisEngine.value;
   studied = trees;
   studiedBy = engine === 'alphabeta' ? engine : (chosenModel.value?.id ?? '');
-  numbers = [];
   if (requestId) connection.forget(requestId);
   requestId = connection.request(
     {
@@ -63,20 +60,21 @@ export function stopStudy(): void {
 }
 
 export function receive(progress: StudyProgress): void {
-  if (!numbers.length) numbers = progress.games.map(g => g.game);
-  for (const found of progress.found) {
-    const tree = studied[numbers.indexOf(found.game)];
-    const at = tree?.mainLine()[found.ply];
-    if (at) noteScore(at, found.lines[0], found.win_rate, found.visits, studiedBy);
-  }
-  statuses.value = new Map([
-    ...statuses.value,
-    ...progress.games.flatMap((g): [GameTree, GameStatus][] => {
-      const tree = studied[numbers.indexOf(g.game)];
-      if (tree) tree.number ??= g.game;
-      return tree ? [[tree, { done: g.done, total: g.plies + 1, number: g.game }]] : [];
-    }),
-  ]);
+  const next = new Map(statuses.value);
+  const lines = new Map<number, Node[][]>();
+  progress.games.forEach((g, i) => {
+    const tree = studied[i];
+    if (!tree) return;
+    tree.number ??= g.game;
+    next.set(tree, { done: g.done, total: g.plies + 1, number: g.game });
+    if (progress.found.length) lines.set(g.game, [...(lines.get(g.game) ?? []), tree.mainLine()]);
+  });
+  statuses.value = next;
+  for (const found of progress.found)
+    for (const nodes of lines.get(found.game) ?? []) {
+      const at = nodes[found.ply];
+      if (at) noteScore(at, found.lines[0], found.win_rate, found.visits, studiedBy);
+    }
   study.value = { ...progress, found: [], mistakes: [] };
   scored.value++;
   if (progress.state !== 'running') changed();

@@ -94,9 +94,10 @@ export const en = {
   'open.many': '{n} games opened',
   'open.failed': "{name} can't be read: {reason}",
   'open.tooLarge': 'larger than 8 MB',
+  'open.noRecord': 'no record and no position in it',
 
   setup: 'Set up',
-  'setup.hint': 'Drag pieces between the board and the hands. Double-click or right-click a piece to promote it, then to change its side.',
+  'setup.hint': 'Drag pieces between the board and the hands. Double-click (double-tap) or right-click a piece to promote it, then to change its side.',
   'setup.turn': 'To move',
   'setup.sente': 'Black to move',
   'setup.gote': 'White to move',

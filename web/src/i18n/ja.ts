@@ -96,9 +96,10 @@ export const ja: Record<keyof typeof en, string> = {
   'open.many': '{n}局を開きました',
   'open.failed': '{name} を読み込めません：{reason}',
   'open.tooLarge': '8 MB を超えています',
+  'open.noRecord': '棋譜も局面も見つかりません',
 
   setup: '局面編集',
-  'setup.hint': '盤と駒台の間で駒をドラッグしてください。ダブルクリックまたは右クリックで、成・不成と先後が順に切り替わります。',
+  'setup.hint': '盤と駒台の間で駒をドラッグしてください。ダブルクリック（ダブルタップ）または右クリックで、成・不成と先後が順に切り替わります。',
   'setup.turn': '手番',
   'setup.sente': '先手番',
   'setup.gote': '後手番',

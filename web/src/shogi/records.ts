@@ -7,6 +7,7 @@ import {
   exportJKFString,
   exportKI2,
   exportKIF,
+  formatCSAMove,
   formatSpecialMove,
   getBlackPlayerName,
   getWhitePlayerName,
@@ -22,6 +23,8 @@ import {
   SpecialMoveType,
   type ImmutableNode,
 } from 'tsshogi';
+import { t } from '../i18n';
+import { START } from './position';
 import { GameTree, type Headers, type Node } from './tree';
 
 export type Format = 'kif' | 'ki2' | 'csa' | 'usi' | 'sfen' | 'jkf';
@@ -41,13 +44,28 @@ export class RecordError extends Error {}
 export function readGames(text: string, name = ''): GameTree[] {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
   if (!trimmed) throw new RecordError('empty');
-  const games = pieces(trimmed).map(part => {
+  const games = pieces(spelledOut(trimmed)).map(part => {
     const record = readOne(part);
     if (record instanceof Error) throw new RecordError(record.message);
-    return fromRecord(record);
+    const game = fromRecord(record);
+    // The readers of KIF, KI2 and CSA skip what they don't know.
+    if (isNothing(game) && !NAMES_START.test(part)) throw new RecordError(t('open.noRecord'));
+    return game;
   });
   games.forEach((game, i) => (game.name = games.length > 1 ? `${name} (${i + 1})` : name));
   return games;
+}
+
+/** Moves alone, as USI writes them. */
+const BARE_MOVES = /^([1-9][a-i][1-9][a-i]\+?|[PLNSGBR]\*[1-9][a-i])(\s+|$)/;
+/** A position in an address, such as those of lishogi's boards: spaces are underscores. */
+const IN_ADDRESS = /^https?:\/\/\S*?\/((?:[1-9a-zA-Z+]+\/){8}[1-9a-zA-Z+]+)[_ ]([bw])[_ ]([-0-9a-zA-Z]+)/;
+
+/** What people paste that no format begins with. */
+function spelledOut(text: string): string {
+  if (BARE_MOVES.test(text)) return `position startpos moves ${text}`;
+  const address = /^https?:\/\/\S+$/.test(text) && IN_ADDRESS.exec(decodeURI(text));
+  return address ? `sfen ${address.slice(1).join(' ')} 1` : text;
 }
 
 /** CSA files may contain several games separated by `/`; USI files one per line. */
@@ -57,6 +75,12 @@ function pieces(text: string): string[] {
   if (format === RecordFormatType.USI || format === RecordFormatType.SFEN) return text.split(/\r?\n/).filter(l => l.trim());
   return [text];
 }
+
+/** A record may consist of its starting position. */
+const NAMES_START = /startpos|lnsgkgsnl|^手合割|^PI|^P1|^手数/m;
+
+const isNothing = (game: GameTree): boolean =>
+  game.initialSfen === START && !game.root.children.length && !game.ending && !Object.values(game.headers).some(Boolean);
 
 function readOne(text: string): GameRecord | Error {
   switch (detectRecordFormat(text)) {
@@ -161,7 +185,7 @@ export function writeGame(game: GameTree, format: Format, comment: (node: Node) 
     case 'ki2':
       return exportKI2(record);
     case 'csa':
-      return exportCSA(record);
+      return withStart(exportCSA(record), game.headers.date);
     case 'jkf':
       return exportJKFString(record);
     case 'usi':
@@ -169,4 +193,20 @@ export function writeGame(game: GameTree, format: Format, comment: (node: Node) 
     case 'sfen':
       return record.sfen + '\n';
   }
+}
+
+/** tsshogi writes only the time of $START_TIME. */
+const withStart = (text: string, date = ''): string =>
+  text.replace(/^\$START_TIME:.*\n/m, /^\d{4}\/\d\d\/\d\d/.test(date) ? `$START_TIME:${date}\n` : '');
+
+/** Moves from a position as CSA writes them, such as +7776FU; up to the first illegal one. */
+export function csaLine(sfen: string, usis: readonly string[]): string[] {
+  const position = RecordPosition.newBySFEN(sfen);
+  const found: string[] = [];
+  for (const usi of position ? usis : []) {
+    const move = position!.createMoveByUSI(usi);
+    if (!move || !position!.doMove(move)) break;
+    found.push(formatCSAMove(move));
+  }
+  return found;
 }
