@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -176,3 +177,17 @@ def test_a_damaged_loop_is_told_with_its_problem(tmp_path: Path) -> None:
         problems = {one["name"]: one["problem"] for one in client.get("/api/loops").json()}
     assert "verdict.json: damaged" in problems["loop"]
     assert problems["old"]
+
+
+def test_a_networks_loop_is_shown_where_torch_is_missing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    config = LoopConfig(learner="network", generations=2, train={"model": {"net": "resnet1x8"}})
+    Loop(config, tmp_path / "loop")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    monkeypatch.setattr("komadori.generate.loop.learners.find_spec", lambda name: None)
+    for name in [name for name in sys.modules if name.startswith("komadori.training")]:
+        monkeypatch.delitem(sys.modules, name)
+    with make_server(tmp_path) as client:
+        (loop,) = client.get("/api/loops").json()
+    assert (loop["problem"], loop["planned"]) == ("", 2)

@@ -255,11 +255,16 @@ test('a game shows seats, clocks, the result and what may be done', async () => 
   const place = await mount(Play);
   expect([...place.querySelectorAll('.clock')].map(c => c.textContent?.trim())).toEqual(['5.5', '1:01']);
   expect(place.textContent).toContain('This position has occurred 3 times');
-  await click(button(place, 'Resign'));
-  await click(button(place, 'Really resign?'));
+  const again = await mount(Play); // the same session: the game goes on
+  expect(again.querySelector('.result')).toBeNull();
+  await act(() => void connection.epoch.value++); // a restarted server
+  expect(again.querySelector('.result')?.textContent).toContain('No result interrupted');
+  await answer('game_start', { type: 'game', game: state });
+  await click(button(again, 'Resign'));
+  await click(button(again, 'Really resign?'));
   expect(sent.at(-1)).toMatchObject({ type: 'game_action', game: 3, action: 'resign' });
   await answer('game_start', { type: 'game', game: { ...state, phase: 'over', result: { winner: 'white', reason: 'resignation', detail: '' } } });
-  expect(place.querySelector('.result.lost')?.textContent).toContain('White won by resignation');
+  expect(again.querySelector('.result.lost')?.textContent).toContain('White won by resignation');
 });
 
 test('the library lists games and asks for those that are searched', async () => {

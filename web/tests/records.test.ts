@@ -68,7 +68,7 @@ describe('records', () => {
     expect(readGames('https://lishogi.org/analysis/4k4/9/4P4/9/9/9/9/9/4K4_b_G_1')[0].initialSfen).toContain('4k4/9/4P4/9/9/9/9/9/4K4 b G');
   });
 
-  test.each(['hello world', '\uFFFDPNG\r\n\u0000\u0001IHDR', '   # a note\n', 'https://example.org/game/12'])('%j has no record', text => {
+  test.each(['hello world', '手合割：平手\u0000', '\uFFFDPNG\r\n\u0000\u0001IHDR', '   # a note\n', 'https://example.org/game/12'])('%j has no record', text => {
     expect(() => readGames(text)).toThrow('no record and no position');
   });
 

@@ -178,7 +178,8 @@ class Models:
         try:
             evaluator: Evaluator = load_evaluator(options)
         except (ModelError, InferenceError, ModelDefaultsError, ValueError, OSError) as error:
-            raise RefusedError("failed", f"{info.name} can't be loaded: {error}") from error
+            reason = str(error).removeprefix(f"{path}: ")  # pages know models by name
+            raise RefusedError("failed", f"{info.name} can't be loaded: {reason}") from error
         facts = {"model": info.id, "evaluator": evaluator.name}
         if Path(path).is_file():
             facts["sha256"] = digest(Path(path))

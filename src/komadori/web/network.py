@@ -18,6 +18,7 @@ from komadori.encoding import (
     move_probabilities,
     softmax,
 )
+from komadori.extras import install_line
 from komadori.inference import Evaluator, InferenceError, ModelError
 from komadori.rules import HAND_TYPES, WHITE, Board, Move, PieceType
 from komadori.web import protocol
@@ -146,7 +147,10 @@ class Network:
             from komadori.nets import ModelFileError, load_model
             from komadori.nets.watching import watched_attention
         except ModuleNotFoundError as error:
-            raise RefusedError("not_possible", f"this needs the package {error.name}") from error
+            raise RefusedError(
+                "not_possible",
+                f"attention needs the package {error.name}: {install_line('train')}",
+            ) from error
         with self._lock:
             if path not in self._torch:
                 try:
@@ -192,7 +196,8 @@ class Network:
             )
             probabilities = move_probabilities(board, policy[0], evaluator.labels)
         except (ModelError, InferenceError, ValueError, OSError) as error:
-            raise RefusedError("failed", f"{info.name}: {error}") from error
+            reason = str(error).removeprefix(f"{path}: ")  # pages know models by name
+            raise RefusedError("failed", f"{info.name}: {reason}") from error
         finally:
             if evaluator is not None:
                 evaluator.close()

@@ -369,7 +369,7 @@ export const en = {
   'match.result': 'Result',
   'page.previous': 'Previous page',
   'page.next': 'Next page',
-  'lab.none': 'There are no laboratory pages here.',
+  'lab.none': 'There are no laboratory pages in the folders given to komadori web. Those of the project are in its docs/results.',
   'winner.black': 'Black won',
   'winner.white': 'White won',
   'winner.draw': 'Draw',

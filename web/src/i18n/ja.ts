@@ -371,7 +371,7 @@ export const ja: Record<keyof typeof en, string> = {
   'match.result': '結果',
   'page.previous': '前のページ',
   'page.next': '次のページ',
-  'lab.none': '実験室のページがありません。',
+  'lab.none': 'komadori web に渡したフォルダーに実験室のページはありません。プロジェクトのページは docs/results にあります。',
   'winner.black': '先手勝ち',
   'winner.white': '後手勝ち',
   'winner.draw': '引き分け',

@@ -17,7 +17,7 @@ import { Button } from '../ui/parts';
 import { tick } from '../ui/sound';
 import { Typed } from '../ui/Typed';
 import { NewGame } from './NewGame';
-import { act, askHint, current, hints, human, isAsking, join, lookedAt, mayMove, move, orientation, positions, shown, timeLeft } from './state';
+import { act, askHint, current, hints, human, interruptLost, isAsking, join, lookedAt, mayMove, move, orientation, positions, shown, timeLeft } from './state';
 
 function clockText(ms: number): string {
   const s = Math.ceil(ms / 1000);
@@ -103,7 +103,7 @@ function Notes({ game }: { game: GameState }) {
       {game.is_check && game.phase === 'playing' && <p class="check-note">{t('play.check')}</p>}
       {game.occurrences >= 2 && <p>{t('play.occurrences', { n: game.occurrences })}</p>}
       {game.can_declare && game.phase === 'playing' && <p>{t('play.canDeclare')}</p>}
-      {isWatching && thought && before && (
+      {isWatching && thought && before && (thought.pv.length > 0 || thought.score_cp !== null || thought.mate_plies !== null) && (
         <p class="thought">
           {thought.color === 'black' ? '▲' : '△'} {scoreText(thought.score_cp, thought.mate_plies)} {thought.nodes ? `· ${count(thought.nodes)} ${t('nodes')} · ` : ''}
           <span>
@@ -203,6 +203,7 @@ export function Play() {
   useEffect(() => {
     const running = welcome?.games.at(-1);
     if (running !== undefined && current.peek()?.game !== running) join(running);
+    else interruptLost();
   }, [epoch]);
   return (
     <main class="screen analyse play">

@@ -19,6 +19,8 @@ export const pending = signal<string | undefined>(undefined);
 export const orientation = signal<Color>('sente');
 
 let listener = 0;
+/** The server session of the newest state. */
+let epoch = 0;
 
 const sfenOf = (text: string): string => (text === 'startpos' || !text ? START : text.replace(/^sfen /, ''));
 
@@ -63,6 +65,7 @@ function receive(game: GameState): void {
     if (isNew || last.moves.length !== game.moves.length) hints.value = [];
     pending.value = undefined;
     current.value = game;
+    epoch = connection.epoch.peek();
     since.value = performance.now();
     if (isNew) {
       lookedAt.value = undefined;
@@ -87,6 +90,18 @@ function listen(message: Body<StartGame> | { type: 'game_join'; game: number }):
 
 export const start = (message: Body<StartGame>): void => listen(message);
 export const join = (game: number): void => listen({ type: 'game_join', game });
+
+/** Ends a game that a new session doesn't have: the server was restarted or waited too long for the page. */
+export function interruptLost(): void {
+  const game = current.peek();
+  if (!game || game.phase === 'over' || epoch === connection.epoch.peek()) return;
+  batch(() => {
+    pending.value = undefined;
+    hints.value = [];
+    isAsking.value = false;
+    current.value = { ...game, phase: 'over', thinking: null, result: { winner: 'none', reason: 'interrupted', detail: '' } };
+  });
+}
 
 export function move(usi: string): void {
   const game = current.value;

@@ -44,6 +44,7 @@ export class RecordError extends Error {}
 export function readGames(text: string, name = ''): GameTree[] {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
   if (!trimmed) throw new RecordError('empty');
+  if (trimmed.includes('\0')) throw new RecordError(t('open.noRecord')); // not a text
   const games = pieces(spelledOut(trimmed)).map(part => {
     const record = readOne(part);
     if (record instanceof Error) throw new RecordError(record.message);

@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -193,7 +194,9 @@ class NetworkLearner:
     suffix = "onnx"
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        self._config(settings)
+        """Without torch nothing is checked: a loop can be looked at where none can be trained."""
+        if find_spec("torch") is not None:
+            self._config(settings)
 
     def _config(self, settings: Mapping[str, Any]) -> Any:
         from komadori import training

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from komadori.generate.loop.folder import Loop, LoopError, Verdict
-from komadori.generate.loop.learners import TrainTask
+from komadori.generate.loop.learners import LEARNERS, NetworkLearner, TrainTask
 from komadori.generate.loop.page import write_page
 from komadori.generate.loop.plugins import GAMES, RELABELLERS, GamesTask, RelabelTask
 from komadori.run_lock import InUseError, RunLock
@@ -370,6 +370,8 @@ def run(
     loop: Loop, *, threads: int = 1, observer: Observer = lambda _: None, stop: Stop = bool
 ) -> bool:
     """Run every incomplete stage of every generation. Returns False if stopped."""
+    if isinstance(LEARNERS[loop.config.learner], NetworkLearner):
+        import komadori.training  # fails before the first game where torch is missing  # noqa: F401
     for number in range(1, loop.config.generations + 1):
         for stage in STAGES.values():
             if stop() or not _do(loop, number, stage, threads, observer, stop):
