@@ -10,7 +10,7 @@ import { LadderList, LadderPage } from './Ladders';
 function MatchTable({ current }: { current?: string }) {
   return (
     <div class="table-wrap" role="region" tabIndex={0} aria-label={t('matches')}>
-      <table class="table">
+      <table class="table match-table">
         <thead>
           <tr>
             <th scope="col">{t('match')}</th>
