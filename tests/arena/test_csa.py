@@ -185,6 +185,16 @@ def test_a_lost_connection_is_made_again() -> None:
     assert server.logins == 5
 
 
+def test_a_server_that_is_not_there_is_named(caplog: pytest.LogCaptureFixture) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        port = listening.getsockname()[1]
+    stop = threading.Event()
+    threading.Timer(1.0, stop.set).start()
+    client = CsaClient(CsaAccount("127.0.0.1", "me", "pw", port), make("random"))
+    assert client.play(stop=stop) == []
+    assert f"127.0.0.1:{port}: Connection refused; connecting again" in caplog.text
+
+
 class Slow:
     """Thinks for a while, and stores the clocks that it was given."""
 

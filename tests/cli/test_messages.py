@@ -41,6 +41,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("quickstart --out file/x", "file/x: file is a file, not a folder"),
         ("quickstart --games 3", "3 is odd: each opening is played twice"),
         ("install-engine --player random --out file/x.sh", "file is a file, not a folder"),
+        ("match random random --games 2 --openings nosuch", "nosuch: No such file or directory"),
+        ("match random random --games 2 --openings .", ".: Is a directory"),
         ("ladder new file/x.db", "file is a file, not a folder"),
         ("records convert a.kif -o file/x/y.csa", "file is a file, not a folder"),
         ("records sample file/x.csa", "file is a file, not a folder"),
@@ -77,6 +79,7 @@ def test_one_line_says_what_is_wrong(line: str, message: str, here: Path) -> Non
     told = [text for text in result.output.splitlines() if text.startswith("Error: ")]
     assert len(told) == 1, result.output
     assert message in told[0]
+    assert "[Errno" not in told[0]
     assert result.exit_code in (1, 2)
     assert BUG not in result.output
     assert ".tmp" not in result.output

@@ -107,7 +107,7 @@ def end(process: subprocess.Popen[str], target: str = "", most_s: float = MOST_S
         process.communicate()
         raise BrokenError(f"still there after {most_s:.0f} s") from None
     for said in (out, err):
-        if "Traceback" in said or BUG in said:
+        if "Traceback" in said or BUG in said or "[Errno" in said:
             raise BrokenError(said.strip()[-600:])
         # A GUI gets the paths of options as they are.
         if target != "usi" and any(sign in said for sign in ESCAPES):

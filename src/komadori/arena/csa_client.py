@@ -104,7 +104,13 @@ class _Connection:
 
     def __init__(self, account: CsaAccount) -> None:
         self._secrets = account.secrets
-        self._socket = socket.create_connection((account.host, account.port), timeout=30.0)
+        where = account.host, account.port
+        try:
+            self._socket = socket.create_connection(where, timeout=30.0)
+        except OSError as error:
+            raise ConnectionError(
+                f"{account.host}:{account.port}: {error.strerror or error}"
+            ) from error
         self._socket.settimeout(None)
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
         self._reader = self._socket.makefile("r", encoding="utf-8", errors="replace", newline="\n")

@@ -122,7 +122,9 @@ def read_openings(path: Path | str, plies: int | None = None) -> list[Opening]:
         return _from_records(path, DEFAULT_RECORD_PLIES if plies is None else plies)
     try:
         text = path.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
+    except OSError as error:
+        raise OpeningError(f"{path}: {error.strerror or error}") from error
+    except UnicodeDecodeError as error:
         raise OpeningError(f"{path}: {error}") from error
     openings = []
     for number, line in enumerate(text.splitlines(), 1):
@@ -158,8 +160,10 @@ def _from_records(path: Path, plies: int) -> list[Opening]:
     openings = []
     try:
         games = read_games(path)
-    except (OSError, ValueError) as error:
-        raise OpeningError(f"{path}: {error}") from error
+    except OSError as error:
+        raise OpeningError(f"{path}: {error.strerror or error}") from error
+    except ValueError as error:
+        raise OpeningError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
     for game in games:
         moves = game.usi_moves()[:plies]
         if len(moves) == plies:

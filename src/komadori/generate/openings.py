@@ -44,8 +44,10 @@ def _read(path: Path) -> list[Opening]:
         return read_openings(path)
     try:
         games = read_games(path)
-    except (OSError, RecordError) as error:
-        raise OpeningError(f"{path}: {error}") from error
+    except OSError as error:
+        raise OpeningError(f"{path}: {error.strerror or error}") from error
+    except RecordError as error:
+        raise OpeningError(f"{path}: {str(error).removeprefix(f'{path}: ')}") from error
     if not games:
         raise OpeningError(f"{path}: holds no game")
     return [Opening(game.initial_sfen, tuple(game.usi_moves())) for game in games]
