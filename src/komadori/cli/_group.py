@@ -129,7 +129,7 @@ def _message(error: click.ClickException) -> str:
     """Return the message; for system errors, the path followed by the reason."""
     cause = error.__cause__
     if isinstance(cause, OSError) and str(cause) in error.message:
-        error.message = error.message.replace(str(cause), _of_system(cause))
+        return error.format_message().replace(str(cause), _of_system(cause))
     return error.format_message()
 
 
