@@ -33,7 +33,13 @@ from komadori.lab.size import LabError, Size
 def write_pages(
     experiments: Sequence[Experiment], store: Store, out: Path, command: str, machine: str
 ) -> list[Path]:
-    """Write a page per experiment with records, of its newest size; returns their paths."""
+    """Write a page per experiment with records, of its newest size; returns their paths.
+
+    Pages whose records are of other settings are removed. Raises LabError, and changes nothing, if
+    there are no records at all.
+    """
+    if not any(store.records(experiment.name) for experiment in experiments):
+        raise LabError(f"{store.folder}: no records of these experiments")
     pages, rows = [], []
     for experiment in experiments:
         records = store.current(experiment)
