@@ -1,13 +1,14 @@
 """The diary's networks against one another: games of equal playouts and of equal time.
 
     python bench/diary_networks.py GAMES... [--positions 300000] [--width 64] [--playouts 100]
-        [--movetime 100] [--games 20] [--round 4] [--precision float32] [--folder networks]
+        [--movetime 100] [--games 20] [--timed-games 20] [--round 4] [--precision float32]
+        [--folder networks]
 
 Trains the laboratory's rows in NETWORKS for one epoch each with the row's recipe. Policy-only rows
 also train a value head with weight 1, which the search needs. Then plays a round robin under each
-condition, `--round` games per pair at a time, until every pair has `--games` under both. After each
-round, writes results.json to the folder and prints ratings (mean 0) with 95 % errors. An
-interrupted run resumes.
+condition, `--round` games per pair at a time, until every pair has `--games` of equal playouts
+and `--timed-games` of equal time. After each round, writes results.json to the folder and prints
+ratings (mean 0) with 95 % errors. An interrupted run resumes.
 """
 
 from __future__ import annotations
@@ -93,6 +94,8 @@ class Condition:
     name: str
     conditions: arena.Conditions
     folder: Path
+    games: int
+    """Per pair."""
 
     def play(self, models: dict[str, str], games: int) -> None:
         for (a, first), (b, second) in itertools.combinations(models.items(), 2):
@@ -143,13 +146,15 @@ def main() -> None:
     parser.add_argument("--width", type=int, default=64)
     parser.add_argument("--playouts", type=int, default=100, help="per move")
     parser.add_argument("--movetime", type=int, default=100, help="ms per move")
-    parser.add_argument("--games", type=int, default=20, help="per pair and condition")
+    parser.add_argument("--games", type=int, default=20, help="per pair, of equal playouts")
+    parser.add_argument("--timed-games", type=int, help="per pair, of equal time [--games]")
     parser.add_argument("--round", type=int, default=4, help="games of a pair before the next")
     parser.add_argument("--precision", default="float32", help="of the inference")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--folder", type=Path, default=Path("networks"))
     options = parser.parse_args()
-    for games in (options.games, options.round):
+    timed_games = options.timed_games or options.games
+    for games in (options.games, timed_games, options.round):
         if games < 2 or games % 2:
             parser.error("games come in pairs: an even number above zero")
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -165,16 +170,19 @@ def main() -> None:
             "equal playouts",
             arena.Conditions(nodes=options.playouts, **ENDS),
             options.folder / "playouts",
+            options.games,
         ),
         Condition(
             "equal time",
             arena.Conditions(movetime_ms=options.movetime, **ENDS),
             options.folder / "time",
+            timed_games,
         ),
     ]
-    for games in (*range(options.round, options.games, options.round), options.games):
+    most = max(condition.games for condition in both)
+    for games in (*range(options.round, most, options.round), most):
         for condition in both:
-            condition.play(models, games)
+            condition.play(models, min(games, condition.games))
         found = {condition.name: condition.show(list(models)) for condition in both}
         write_text(
             options.folder / "results.json", json.dumps({"networks": facts, **found}, indent=1)
