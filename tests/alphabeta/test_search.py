@@ -163,8 +163,7 @@ def test_threads_share_a_search() -> None:
         assert result.best_move in board.legal_moves
         assert result.infos[0].pv[0] == result.best_move
         assert result.infos[0].nodes == engine.nodes
-        # Threads claim nodes in advance; one that ends first may leave a few of its own.
-        assert engine.nodes > 4900 or result.infos[0].mate_plies is not None
+        assert engine.nodes >= 5000 or result.infos[0].mate_plies is not None
         replay(board, result.infos[0].pv)
 
 
