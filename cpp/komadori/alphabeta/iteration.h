@@ -187,6 +187,7 @@ template <Evaluator E>
 void Worker<E>::check_limits() {
     constexpr int INTERVAL = 512;
     calls_left_ = INTERVAL;
+    if (is_stopped_) return;  // unwinding: it must not claim nodes that it won't use
     if (shared_.limits.nodes > 0 && !shared_.infinite) {
         // Every node takes at least one call, so the claim can't be exceeded.
         const auto used = std::int64_t(nodes());
