@@ -51,14 +51,21 @@ def _section(title: str, kind: type[Shape]) -> str:
 
 
 def _rows(kind: type[Shape]) -> Iterable[str]:
-    schema = kind.model_json_schema(mode="validation")
+    schema = kind.model_json_schema(mode="serialization")
     for name, field in kind.model_fields.items():
         if name in ("type", "id") and kind.__module__ == protocol.__name__:
             continue
         about = schema["properties"][name]
         default = "" if field.is_required() else _default(field)
-        said = re.sub(r"\s+", " ", field.description or "").replace("|", "\\|")
-        yield f"| `{name}` | {_type(about)} | {default} | {said} |"
+        yield _row(name, about, default, field.description or "")
+    for name in kind.model_computed_fields:
+        about = schema["properties"][name]
+        yield _row(name, about, "", about.get("description", ""))
+
+
+def _row(name: str, about: dict[str, Any], default: str, description: str) -> str:
+    said = re.sub(r"\s+", " ", description).replace("|", "\\|")
+    return f"| `{name}` | {_type(about)} | {default} | {said} |"
 
 
 def _default(field: Any) -> str:

@@ -39,9 +39,7 @@ class ScoredMoves(Shape):
 
     @computed_field
     def win_rates(self) -> list[float | None]:
-        """The scores as win rates: records don't say whose engine wrote them, so elmo's
-        coefficient is assumed.
-        """
+        """The scores as win rates, with elmo's coefficient: records don't state their engine's."""
         return [
             None if score is None else win_rate_from_score(score, ELMO_COEF)
             for score in self.scores_cp
