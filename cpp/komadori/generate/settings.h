@@ -23,7 +23,7 @@ struct Settings {
     double opening_fraction = 1;
     int opening_min_plies = 0, opening_max_plies = 0;
     // Maximum number of random moves after the opening, uniform from 0. Games without an opening
-    // line play at least half of it: from one position, a move or two repeat whole games.
+    // line play at least half of it: with fewer, games from the same position repeat.
     int random_moves = 6;
 
     int multi_pv = 1;  // lines of the searches for sampled plies and candidates

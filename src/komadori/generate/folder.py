@@ -222,7 +222,7 @@ def flatten(card: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return flat
 
 
-#: What games were like before these settings existed; folders begun then don't name them.
+#: Values in effect before these settings existed; folders begun then lack them.
 _FORMER = {"candidate_minimum": 0.0, "candidate_steps": 0, "score_step_cp": 0}
 
 

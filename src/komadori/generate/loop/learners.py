@@ -194,7 +194,7 @@ class NetworkLearner:
     suffix = "onnx"
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """Without torch nothing is checked: a loop can be looked at where none can be trained."""
+        """Without torch, check nothing, so that loops can still be displayed."""
         if find_spec("torch") is not None:
             self._config(settings)
 
