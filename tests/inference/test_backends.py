@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import re
 import subprocess
 import sys
@@ -304,12 +305,35 @@ def test_openvino_starts_no_process_of_its_own() -> None:
         "import multiprocessing.process as p, sys\n"
         "def forbidden(*a, **k): print('a process'); sys.exit(3)\n"
         "p.BaseProcess.start = forbidden\n"
-        "from komadori.inference.openvino_import import import_openvino\n"
+        "from komadori.inference.without_telemetry import import_openvino\n"
         "assert import_openvino().Core\n"
         "assert 'openvino_telemetry' not in sys.modules\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize(
+    "arguments", [["doctor"], ["bench", "inference", "--time", "0.1", "--batches", "1"]]
+)
+def test_backends_leave_nothing_in_the_home_folder(
+    model: Path, tmp_path: Path, arguments: list[str]
+) -> None:
+    """ONNX Runtime would write a device id there and upload events."""
+    if arguments[0] == "bench":
+        arguments = [*arguments, "--model", str(model), "--backend", "onnxruntime"]
+    environment = {name: text for name, text in os.environ.items() if "TELEMETRY" not in name}
+    done = subprocess.run(
+        [sys.executable, "-m", "komadori", *arguments],
+        env=environment | {"HOME": str(tmp_path)},
+        capture_output=True,
+        text=True,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "onnxruntime" in done.stdout.lower()
+    left = [path.relative_to(tmp_path) for path in tmp_path.rglob("*") if path.is_file()]
+    assert not [path for path in left if path.parts[:2] != (".cache", "matplotlib")]
 
 
 @pytest.mark.parametrize("backend", BACKENDS)

@@ -11,9 +11,9 @@ import pytest
 from komadori.inference import EvaluatorGroup, ModelError, evaluate, load
 from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_batch
 from komadori.inference.fakes import RandomEvaluator
-from komadori.inference.openvino_import import import_openvino
 from komadori.inference.protocol import Floats
 from komadori.inference.synthetic import write_random_resnet
+from komadori.inference.without_telemetry import import_openvino
 from komadori.players.evaluators import load_evaluator
 from komadori.rules import Board
 from komadori.search import Limits, PuctOptions, PuctSearcher

@@ -107,7 +107,7 @@ def _core_planes() -> str:
 
 
 def _openvino() -> str:
-    from komadori.inference.openvino_import import import_openvino
+    from komadori.inference.without_telemetry import import_openvino
 
     core = import_openvino().Core()
     devices = [
@@ -118,10 +118,11 @@ def _openvino() -> str:
 
 
 def _onnxruntime() -> str:
-    import onnxruntime
+    from komadori.inference.without_telemetry import import_onnxruntime
 
     names = [
-        name.removesuffix("ExecutionProvider") for name in onnxruntime.get_available_providers()
+        name.removesuffix("ExecutionProvider")
+        for name in import_onnxruntime().get_available_providers()
     ]
     return f"{version('onnxruntime')}: {' '.join(names)}"
 

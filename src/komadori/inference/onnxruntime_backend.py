@@ -13,6 +13,7 @@ from komadori.inference.batch_size import ON_CPU, ON_GPU
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.model_file import OUTPUTS, check_signature, read_card
 from komadori.inference.protocol import Floats, InferenceError, ModelError
+from komadori.inference.without_telemetry import import_onnxruntime
 
 #: Names for `providers=` -> ONNX Runtime's. Run here: cpu. The others are untested.
 PROVIDERS = {
@@ -39,7 +40,7 @@ class OnnxRuntimeEvaluator(FutureSlots):
         providers: Sequence[str] = ("cpu",),
     ) -> None:
         try:
-            import onnxruntime as ort
+            ort = import_onnxruntime()
         except ModuleNotFoundError:
             raise ModelError(
                 "the onnxruntime backend needs the package onnxruntime: pip install onnxruntime"

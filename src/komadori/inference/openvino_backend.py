@@ -13,8 +13,8 @@ import numpy as np
 from komadori.cpus import available_threads
 from komadori.inference.batch_size import batch_sizes, multiply_adds, suited_batch
 from komadori.inference.model_file import OUTPUTS, Signature, check_signature, read_card
-from komadori.inference.openvino_import import import_openvino
 from komadori.inference.protocol import Described, Floats, InferenceError, ModelError, Planes
+from komadori.inference.without_telemetry import import_openvino
 
 #: Precisions of a network; for an int8 model, of the layers left in float.
 PRECISIONS = ("float32", "bfloat16")

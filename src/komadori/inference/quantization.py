@@ -25,8 +25,8 @@ from komadori.atomic import atomic_writer
 from komadori.extras import install_line
 from komadori.inference.loading import load
 from komadori.inference.model_file import OUTPUTS, digest, input_names, read_card
-from komadori.inference.openvino_import import import_nncf, import_openvino
 from komadori.inference.protocol import Evaluator, ModelError, evaluate
+from komadori.inference.without_telemetry import import_nncf, import_openvino
 from komadori.records import Samples
 from komadori.rules import Board
 

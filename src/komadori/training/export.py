@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from komadori.atomic import atomic_writer, write_text
+from komadori.inference.without_telemetry import import_onnxruntime
 from komadori.nets import ModelCard, Network, load_model
 from komadori.training.checkpoint import resolve
 
@@ -141,7 +142,7 @@ def _run(data: bytes, inputs: tuple[Tensor, ...]) -> tuple[list[NDArray[np.float
     """Outputs by ONNX Runtime, or by onnx's reference evaluator if it isn't installed."""
     feed = {f"input{i + 1}": tensor.numpy() for i, tensor in enumerate(inputs)}
     try:
-        import onnxruntime
+        onnxruntime = import_onnxruntime()
     except ImportError:
         from onnx.reference import ReferenceEvaluator
 

@@ -84,7 +84,7 @@ def import_exported(path: Path | str, samples: Samples) -> Imported:
 
 
 def _read(path: Path) -> Any:
-    from komadori.inference.openvino_import import import_openvino
+    from komadori.inference.without_telemetry import import_openvino
 
     try:
         return import_openvino().Core().read_model(path)
@@ -173,7 +173,7 @@ def _module(node: str) -> str:
 
 def _computed(outputs: Sequence[Any]) -> list[NDArray[Any]]:
     """The values of outputs that are computed from constants."""
-    from komadori.inference.openvino_import import import_openvino
+    from komadori.inference.without_telemetry import import_openvino
 
     ov = import_openvino()
     compiled = ov.compile_model(
@@ -193,7 +193,7 @@ def _compare(
     model: Any, network: Network, planes: Sequence[NDArray[Any]]
 ) -> tuple[float, float, float]:
     """Largest differences of policy and value, and the fraction of equally preferred labels."""
-    from komadori.inference.openvino_import import import_openvino
+    from komadori.inference.without_telemetry import import_openvino
 
     compiled = import_openvino().compile_model(model, "CPU", {"INFERENCE_PRECISION_HINT": "f32"})
     for_play = ForPlay(network)

@@ -1,8 +1,9 @@
-"""OpenVINO and NNCF without their telemetry."""
+"""OpenVINO, NNCF and ONNX Runtime without their telemetry."""
 
 from __future__ import annotations
 
 import importlib
+import os
 import sys
 from typing import Any, cast
 
@@ -24,6 +25,17 @@ def import_nncf() -> Any:
     """
     import_openvino()
     return _import_silently("nncf")
+
+
+def import_onnxruntime() -> Any:
+    """Import `onnxruntime` without its telemetry.
+
+    From 1.31 its first import otherwise writes a device id to the home folder and uploads events.
+    The opt-out must be in the environment before that import, and holds for child processes too
+    (https://github.com/microsoft/onnxruntime/pull/29843). A value that the user has set is kept.
+    """
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    return importlib.import_module("onnxruntime")
 
 
 def _import_silently(module: str) -> Any:
