@@ -1,4 +1,4 @@
-// The application frame.
+// The application shell: header, current screen, settings, notifications.
 import type { ComponentType } from 'preact';
 import { signal } from '@preact/signals';
 import { useEffect, useState } from 'preact/hooks';
@@ -10,7 +10,7 @@ import { followPosition } from './analyse/state';
 import { t, type Key } from './i18n';
 import { isHelpOpen, KeyHelp } from './keys';
 import { href, screen, SCREENS, type Screen } from './router';
-import { arrows, isSounding, language, notationChoice, pieceSet, theme, type Language, type PieceSet, type Theme } from './settings';
+import { arrows, isSoundOn, language, notationChoice, pieceSet, theme, type Language, type PieceSet, type Theme } from './settings';
 import { connection } from './socket';
 import { EngineChoice } from './ui/EngineChoice';
 import { isPrinting } from './ui/media';
@@ -20,8 +20,8 @@ import type { Notation } from './shogi/notation';
 
 const isSettingsOpen = signal(false);
 
-/** Screens other than the first are loaded on first use. */
-const LATER: Partial<Record<Screen, () => Promise<ComponentType>>> = {
+/** Screens other than the analysis are lazy-loaded. */
+const LAZY: Partial<Record<Screen, () => Promise<ComponentType>>> = {
   network: () => import('./network/Network').then(m => m.Network),
   play: () => import('./play/Play').then(m => m.Play),
   library: () => import('./library/Library').then(m => m.Library),
@@ -32,11 +32,11 @@ const LATER: Partial<Record<Screen, () => Promise<ComponentType>>> = {
 
 const loaded: Partial<Record<Screen, ComponentType>> = { analyse: Analyse };
 
-function Shown({ name }: { name: Screen }) {
+function CurrentScreen({ name }: { name: Screen }) {
   const [, redraw] = useState(0);
   useEffect(() => {
     if (loaded[name]) return;
-    void LATER[name]!().then(component => {
+    void LAZY[name]!().then(component => {
       loaded[name] = component;
       redraw(n => n + 1);
     });
@@ -60,7 +60,7 @@ function SettingsDialog() {
         />
         <Choice label={t('arrows')} value={arrows.value} options={[0, 1, 2, 3].map(n => [n, n ? String(n) : t('off')] as const)} onChange={n => (arrows.value = n)} />
         <EngineChoice />
-        <Switch label={t('sound')} checked={isSounding.value} onChange={on => (isSounding.value = on)} />
+        <Switch label={t('sound')} checked={isSoundOn.value} onChange={on => (isSoundOn.value = on)} />
       </div>
       <p class="credits">{t('credits')}</p>
     </Dialog>
@@ -110,7 +110,7 @@ export function App() {
     <>
       <Header />
       {connection.isOutdated && <p class="outdated">{t('outdated')}</p>}
-      <Shown name={current} />
+      <CurrentScreen name={current} />
       <KeyHelp />
       {isSettingsOpen.value && <SettingsDialog />}
       <Notices />

@@ -12,10 +12,10 @@ export class HttpError extends Error {
   }
 }
 
-export function address(path: string, query: Record<string, string | number | undefined> = {}): string {
-  const all = new URLSearchParams();
-  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') all.set(name, String(value));
-  const text = all.toString();
+export function apiUrl(path: string, query: Record<string, string | number | undefined> = {}): string {
+  const params = new URLSearchParams();
+  for (const [name, value] of Object.entries(query)) if (value !== undefined && value !== '') params.set(name, String(value));
+  const text = params.toString();
   return `api/${path}${text ? `?${text}` : ''}`;
 }
 
@@ -28,13 +28,13 @@ async function read<T>(response: Response): Promise<T> {
     if (typeof body.code === 'string') code = body.code;
     message = typeof body.message === 'string' ? body.message : typeof body.detail === 'string' ? body.detail : message;
   } catch {
-    // The body has no details.
+    // The body isn't JSON.
   }
   throw new HttpError(response.status, message, code);
 }
 
 export async function get<T>(path: string, query?: Record<string, string | number | undefined>): Promise<T> {
-  return read<T>(await fetch(address(path, query)));
+  return read<T>(await fetch(apiUrl(path, query)));
 }
 
 export async function send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path: string, body?: unknown): Promise<T> {
@@ -44,16 +44,16 @@ export async function send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path:
     init.body = JSON.stringify(body);
     init.headers = { 'content-type': 'application/json' };
   }
-  return read<T>(await fetch(address(path), init));
+  return read<T>(await fetch(apiUrl(path), init));
 }
 
-/** A value fetched once, on first use. */
+/** A value fetched on first use; `load` refetches it. */
 export function resource<T>(path: string, initial: T) {
   const value = signal(initial);
   const error = signal('');
-  let asked = false;
+  let isRequested = false;
   const load = async () => {
-    asked = true;
+    isRequested = true;
     try {
       value.value = await get<T>(path);
       error.value = '';
@@ -65,7 +65,7 @@ export function resource<T>(path: string, initial: T) {
     error,
     load,
     get value(): T {
-      if (!asked) void load();
+      if (!isRequested) void load();
       return value.value;
     },
   };

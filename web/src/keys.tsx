@@ -1,4 +1,4 @@
-// Keyboard shortcuts: lishogi's, and those of ShogiHome that browsers don't use.
+// Keyboard shortcuts: lishogi's, and those of ShogiHome that browsers don't reserve.
 import { signal } from '@preact/signals';
 import { copyText, recordText, saveRecord } from './analyse/save';
 import { toggleMate } from './analyse/mate';
@@ -13,7 +13,7 @@ import { Dialog, keyName } from './ui/parts';
 export const isHelpOpen = signal(false);
 
 interface Binding {
-  /** KeyboardEvent.key, with Ctrl+ (or Command) and Shift+ before it. */
+  /** KeyboardEvent.key with the prefixes Ctrl+ (also Command), Alt+ and Shift+. */
   keys: readonly string[];
   text: Key;
   run: () => void;
@@ -86,7 +86,7 @@ export function listenForKeys(): void {
     if (target.closest('input, textarea, select') || (target.closest('dialog') && e.key !== '?')) return;
     const name = nameOf(e);
     if (name === 'Ctrl+c' && String(getSelection())) return;
-    // Buttons keep their activation keys; radio groups and menus keep arrow keys.
+    // Space and Enter still activate focused buttons and links.
     if ((e.key === ' ' || e.key === 'Enter') && target.closest('button, a, summary')) return;
     const found = [...EVERYWHERE, ...(onBoard() ? ANALYSIS : [])].find(b => b.keys.includes(name));
     if (!found) return;

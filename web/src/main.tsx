@@ -8,12 +8,12 @@ import './styles/print.css';
 import { render } from 'preact';
 import { App } from './app';
 import { listenForKeys } from './keys';
-import { keepSettings } from './settings';
+import { persistSettings } from './settings';
 import { connection } from './socket';
 import { releaseReplaced } from './ui/release';
 
 releaseReplaced();
-keepSettings();
+persistSettings();
 listenForKeys();
 connection.connect();
 render(<App />, document.getElementById('app')!);

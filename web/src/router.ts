@@ -4,7 +4,7 @@ import { signal } from '@preact/signals';
 export const SCREENS = ['analyse', 'network', 'play', 'library', 'train', 'matches', 'lab'] as const;
 export type Screen = (typeof SCREENS)[number];
 
-/** `#60` is short for move 60 of the open game. */
+/** Parses the fragment; `#60` is short for move 60 of the open game. */
 function read(): string[] {
   const path = location.hash.replace(/^#\/?/, '');
   return /^\d+$/.test(path) ? ['analyse', '', path] : path.split('/').map(decodeURIComponent);
@@ -23,10 +23,10 @@ export function open(...parts: (string | number)[]): void {
   location.hash = href(...parts);
 }
 
-/** Changes the address without a step of the browser's history, and tells no one. */
-export function rename(...parts: (string | number)[]): void {
-  const wanted = href(...parts);
-  if (location.hash !== wanted) history.replaceState(history.state, '', wanted);
+/** Replaces the URL without adding a history entry or triggering `hashchange`. */
+export function replace(...parts: (string | number)[]): void {
+  const target = href(...parts);
+  if (location.hash !== target) history.replaceState(history.state, '', target);
 }
 
 addEventListener('hashchange', () => (route.value = read()));

@@ -1,4 +1,4 @@
-// User settings, stored by the browser.
+// User settings, kept in the browser's local storage.
 import { computed, effect, signal, type Signal } from '@preact/signals';
 import type { Engine } from './engines';
 import type { Notation } from './shogi/notation';
@@ -26,27 +26,26 @@ function setting<T>(name: string, initial: T, isValid: (v: unknown) => boolean =
   return s;
 }
 
-const among =
+const oneOf =
   (...values: unknown[]) =>
   (v: unknown) =>
     values.includes(v);
 
 const browserLanguage: Language = typeof navigator !== 'undefined' && /^ja/.test(navigator.language) ? 'ja' : 'en';
 
-export const language = setting<Language>('language', browserLanguage, among('ja', 'en'));
-export const theme = setting<Theme>('theme', 'auto', among('auto', 'light', 'dark'));
-export const pieceSet = setting<PieceSet>('pieces', 'kanji', among('kanji', 'western'));
-/** `auto`: by language. */
-export const notationChoice = setting<Notation | 'auto'>('notation', 'auto', among('auto', 'japanese', 'western', 'usi'));
-export const arrows = setting('arrows', 3, among(0, 1, 2, 3));
+export const language = setting<Language>('language', browserLanguage, oneOf('ja', 'en'));
+export const theme = setting<Theme>('theme', 'auto', oneOf('auto', 'light', 'dark'));
+export const pieceSet = setting<PieceSet>('pieces', 'kanji', oneOf('kanji', 'western'));
+/** `auto`: depends on the language. */
+export const notationChoice = setting<Notation | 'auto'>('notation', 'auto', oneOf('auto', 'japanese', 'western', 'usi'));
+export const arrows = setting('arrows', 3, oneOf(0, 1, 2, 3));
 export const multipv = setting('multipv', 3, v => Number.isInteger(v) && (v as number) >= 1 && (v as number) <= 10);
 export const showThreats = setting('threats', false);
-/** Whether pieces and clocks are heard. */
-export const isSounding = setting('sound', true);
+export const isSoundOn = setting('sound', true);
 export const showEvalBar = setting('evalBar', true);
 export const modelId = setting('model', '');
-/** What searches on the analysis screen; empty: what the server says. */
-export const engine = setting<Engine | ''>('engine', '', among('', 'alphabeta', 'model'));
+/** The engine of the analysis screen; empty: the server's default. */
+export const engine = setting<Engine | ''>('engine', '', oneOf('', 'alphabeta', 'model'));
 /** Per move of a game: playouts of a network's search, nodes of the alpha-beta search. */
 export const studyNodes = setting('studyNodes', 800);
 export const studyAlphaBetaNodes = setting('studyAlphaBetaNodes', 200_000);
@@ -57,16 +56,16 @@ export const notation = (): Notation =>
 
 const dark = signal(typeof matchMedia !== 'undefined' && matchMedia('(prefers-color-scheme: dark)').matches);
 
-/** The colours that are shown, where `theme` may follow the system. */
+/** The effective theme: `auto` resolved by the system's preference. */
 export const shownTheme = computed<'light' | 'dark'>(() => (theme.value === 'auto' ? (dark.value ? 'dark' : 'light') : theme.value));
 
-export function keepSettings(): void {
+export function persistSettings(): void {
   effect(() => {
     const values = Object.fromEntries(Object.entries(all).map(([name, s]) => [name, s.value]));
     try {
       localStorage.setItem('komadori', JSON.stringify(values));
     } catch {
-      // Storage may fail in private windows; the setting then lasts as long as the page.
+      // Storage may fail in private windows; settings then last until the page is closed.
     }
   });
   effect(() => {

@@ -1,5 +1,5 @@
-// The connection to the server: numbered requests, dispatch of answers, and reconnection. A session
-// survives for 60 s without a connection, so its searches continue under their numbers.
+// The WebSocket connection: numbered requests, dispatch of answers, reconnection with backoff. The
+// server keeps a disconnected session for 60 s, so its searches resume under their request numbers.
 import { signal } from '@preact/signals';
 import { type ClientMessage, type Error as Refusal, type ServerMessage, VERSION, type Welcome } from './protocol';
 
@@ -19,18 +19,18 @@ export class RequestError extends Error {
   }
 }
 
-const LONGEST_WAIT_MS = 8_000;
+const MAX_RETRY_MS = 8_000;
 
 export class Connection {
   readonly status = signal<Status>('connecting');
   readonly welcome = signal<Welcome | undefined>(undefined);
-  /** Counts sessions: requests of an earlier session must be repeated. */
+  /** Incremented for each new session: requests of the previous one must be sent again. */
   readonly epoch = signal(0);
 
   private socket?: WebSocket;
   private session = '';
   private nextId = 1;
-  private waitMs = 250;
+  private retryMs = 250;
   private readonly handlers = new Map<number, Handler>();
   private queue: string[] = [];
 
@@ -45,14 +45,14 @@ export class Connection {
       if (this.socket !== socket) return;
       this.socket = undefined;
       this.status.value = 'lost';
-      setTimeout(() => this.connect(), this.waitMs);
-      this.waitMs = Math.min(2 * this.waitMs, LONGEST_WAIT_MS);
+      setTimeout(() => this.connect(), this.retryMs);
+      this.retryMs = Math.min(2 * this.retryMs, MAX_RETRY_MS);
     };
   }
 
   private receive(message: ServerMessage): void {
     if (message.type === 'welcome') {
-      this.waitMs = 250;
+      this.retryMs = 250;
       this.session = message.session;
       this.welcome.value = message;
       this.status.value = 'open';
@@ -60,9 +60,9 @@ export class Connection {
         this.handlers.clear();
         this.epoch.value++;
       }
-      const waiting = this.queue;
+      const queued = this.queue;
       this.queue = [];
-      for (const text of waiting) this.socket?.send(text);
+      for (const text of queued) this.socket?.send(text);
       return;
     }
     if (message.id === null) console.warn(message);
@@ -74,7 +74,7 @@ export class Connection {
     return !!welcome && welcome.protocol !== VERSION;
   }
 
-  /** Sends a request and passes on each answer until `forget`. */
+  /** Sends a request and passes every answer to the handler, until `forget`. */
   request(message: Message, onAnswer: Handler): number {
     const id = this.nextId++;
     this.handlers.set(id, onAnswer);
@@ -86,7 +86,7 @@ export class Connection {
     this.handlers.delete(id);
   }
 
-  /** Sends a request for one answer. Rejects with RequestError. */
+  /** Sends a request that has a single answer. Rejects with RequestError. */
   ask<T extends Answer['type']>(message: Message, type: T): Promise<Extract<Answer, { type: T }>> {
     return new Promise((resolve, reject) => {
       const id = this.request(message, answer => {

@@ -6,12 +6,12 @@ import { Lines } from '../src/analyse/Lines';
 import { Mistakes } from '../src/analyse/Mistakes';
 import { MoveList } from '../src/analyse/Moves';
 import { followPosition, isSearching, node, noteScore, openGames, preview, scored } from '../src/analyse/state';
-import { analysisEngine, named } from '../src/engines';
+import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
 import { models } from '../src/models';
 import { NewGame } from '../src/play/NewGame';
 import { Play } from '../src/play/Play';
-import { since, timeLeft } from '../src/play/state';
+import { receivedAt, timeLeft } from '../src/play/state';
 import type { Analysis, LadderInfo, LoopInfo, Players } from '../src/protocol';
 import { engine, language, modelId } from '../src/settings';
 import { connection } from '../src/socket';
@@ -51,7 +51,7 @@ const found = (position: string): Partial<Analysis> => ({
 });
 
 describe('analysis', () => {
-  test('a mate is searched for, then the threat of one; another position takes both away', async () => {
+  test('mate search: first for the side to move, then for a threat; cleared in another position', async () => {
     const place = await mount(Lines);
     const result = { type: 'mate', position: 'startpos', nodes: 40, time_ms: 1, is_shortest: true };
     await click(button(place, 'Mate search'));
@@ -68,7 +68,7 @@ describe('analysis', () => {
     expect(place.querySelector('.mate-box')).toBeNull();
   });
 
-  test('a search is asked for, its line shown, previewed and played up to the move clicked', async () => {
+  test('a search starts; its line is shown, previewed on hover and played up to the clicked move', async () => {
     const end = followPosition();
     const place = await mount(Lines);
     expect(place.textContent).toContain('Start the search');
@@ -87,7 +87,7 @@ describe('analysis', () => {
     end();
   });
 
-  test('a refusal ends the search', async () => {
+  test('an error ends the search', async () => {
     const end = followPosition();
     isSearching.value = true;
     await answer('analyse', { type: 'error', code: 'no_engine', message: 'x' });
@@ -95,7 +95,7 @@ describe('analysis', () => {
     end();
   });
 
-  test('variations stand in the list of moves and are reached by a click', async () => {
+  test('the move list shows variations; a click goes to a move', async () => {
     const tree = new GameTree();
     tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f']);
     tree.addLine(tree.root.children[0], ['8c8d']);
@@ -108,7 +108,7 @@ describe('analysis', () => {
     expect(node.value.usi).toBe('8c8d');
   });
 
-  test('mistakes are classed by the win rate lost, and what instead is said', async () => {
+  test('mistakes are graded by the loss of win rate and explained with the better move', async () => {
     const tree = new GameTree();
     tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f']);
     const line = tree.mainLine();
@@ -146,7 +146,7 @@ const players: Players = {
   ],
 };
 
-test('a game is begun against a rating of the ladder, from a handicap, with byoyomi', async () => {
+test('starts a handicap game against a ladder player with byoyomi', async () => {
   serve({ 'api/players': players });
   const place = await mount(NewGame, { onStart: vi.fn() });
   const [who, start] = place.querySelectorAll('select');
@@ -176,7 +176,7 @@ test('a game is begun against a rating of the ladder, from a handicap, with byoy
   });
 });
 
-test('the engine of an analysis is the alpha-beta search or one of the networks', async () => {
+test('the engine choice offers alpha-beta and every network', async () => {
   serve({ 'api/models': [{ id: 'default', name: 'net', kind: 'file', is_default: true }] });
   connection.welcome.value = WELCOME;
   await models.load();
@@ -188,12 +188,12 @@ test('the engine of an analysis is the alpha-beta search or one of the networks'
     select.selectedIndex = 1;
     select.dispatchEvent(new Event('change', { bubbles: true }));
   });
-  expect(named(analysisEngine.value)).toEqual({ engine: 'model', model: 'default' });
+  expect(engineFields(analysisEngine.value)).toEqual({ engine: 'model', model: 'default' });
   engine.value = '';
   modelId.value = '';
 });
 
-test('scores of one engine grow; those of another take their place', () => {
+test('a score is replaced by one with more nodes or of another engine', () => {
   const { root } = new GameTree();
   const line = (pv: string[]) => ({ multipv: 1, win_rate: 0.5, score_cp: 1, mate_plies: null, visits: 1, depth: 1, pv });
   noteScore(root, line(['7g7f']), 0.6, 200_000, 'alphabeta');
@@ -203,7 +203,7 @@ test('scores of one engine grow; those of another take their place', () => {
   expect(root.score).toMatchObject({ winRate: 0.5, by: 'default' });
 });
 
-test('a strength is set by number', async () => {
+test('a custom strength is sent with the game', async () => {
   serve({ 'api/players': players });
   const place = await mount(NewGame, { onStart: vi.fn() });
   const who = place.querySelector('select')!;
@@ -219,8 +219,8 @@ test('a strength is set by number', async () => {
   expect(sent.at(-1)).toMatchObject({ white: { player: 'model:default', playouts: 50, temperature: 0, name: 'net, 50 playouts' } });
 });
 
-test('byoyomi runs on from what is left of the main time, and from the middle of a period', () => {
-  const at = since.value;
+test('byoyomi starts when the main time is used up and resumes within a period', () => {
+  const at = receivedAt.value;
   const clock = (black_ms: number) => ({ black_ms, white_ms: 0, byoyomi_ms: 30_000, increment_ms: 0, running: 'black', in_byoyomi: [] });
   const left = (black_ms: number, ms: number, side: 'black' | 'white' = 'black') => timeLeft({ phase: 'playing', clock: clock(black_ms) } as never, side, at + ms);
   expect(left(5_000, 1_000)).toEqual({ ms: 4_000, isByoyomi: false });
@@ -229,7 +229,7 @@ test('byoyomi runs on from what is left of the main time, and from the middle of
   expect(left(5_000, 1_000, 'white')).toEqual({ ms: 30_000, isByoyomi: true });
 });
 
-test('a game shows seats, clocks, the result and what may be done', async () => {
+test('a game shows players, clocks, actions and the result', async () => {
   serve({ 'api/players': players });
   const { start } = await import('../src/play/state');
   start({ type: 'game_start', black: { kind: 'human', name: 'me' }, white: { kind: 'engine', player: 'model:default' } });
@@ -255,7 +255,7 @@ test('a game shows seats, clocks, the result and what may be done', async () => 
   const place = await mount(Play);
   expect([...place.querySelectorAll('.clock')].map(c => c.textContent?.trim())).toEqual(['5.5', '1:01']);
   expect(place.textContent).toContain('This position has occurred 3 times');
-  const again = await mount(Play); // the same session: the game goes on
+  const again = await mount(Play); // the same session: the game continues
   expect(again.querySelector('.result')).toBeNull();
   await act(() => void connection.epoch.value++); // a restarted server
   expect(again.querySelector('.result')?.textContent).toContain('No result interrupted');
@@ -267,7 +267,7 @@ test('a game shows seats, clocks, the result and what may be done', async () => 
   expect(again.querySelector('.result.lost')?.textContent).toContain('White won by resignation');
 });
 
-test('the library lists games and asks for those that are searched', async () => {
+test('the library lists games and filters them by the search text', async () => {
   const asked: string[] = [];
   serve({});
   vi.stubGlobal('fetch', async (address: string) => {
@@ -304,7 +304,7 @@ const ladder: LadderInfo = {
   updated: 0,
 };
 
-test('a ladder is a table, and a cell of its cross table shows the games', async () => {
+test('a ladder shows standings; a cell of its cross table selects the games', async () => {
   serve({ 'api/ladders/s.db/games': [{ index: 0, black: 'A', white: 'B', sfen: 'startpos', moves: ['7g7f'], scores_cp: [20], times_ms: [1], opening_plies: 0, winner: 'black', reason: 'resignation' }] });
   const place = await mount(LadderPage, { ladder });
   const rows = [...place.querySelectorAll('.ladder tbody tr')].map(r => r.textContent);
@@ -324,7 +324,7 @@ const round = (number: number, change: object): LoopInfo['rounds'][number] => ({
   number, state: 'done', stage: null, games: 100, positions: 9000, played_by: number - 1, verdict: 'promoted', against: number - 1, wins: 0, draws: 0, losses: 0, elo: null, elo_error: null, rating: null, rating_error: null, references: [], run: null, match: null, ...change,
 });
 
-test("a loop's generations: chart, verdicts, what is being done", async () => {
+test('a loop shows the Elo chart, verdicts and the current stage', async () => {
   const loop: LoopInfo = {
     name: 'l',
     title: 'l',
@@ -354,7 +354,7 @@ test("a loop's generations: chart, verdicts, what is being done", async () => {
   expect([10, 90, 400, 3000].map(stepOf)).toEqual([10, 20, 50, 500]);
 });
 
-test("a log's curves have the names people know, of linear evaluations too", () => {
+test('curves have translated names, including logs of linear evaluations', () => {
   const named = curvesOf([{ kind: 'train', step: 10, loss: 2 }, { kind: 'test', step: 10, policy_loss: 1.5 }], /loss$/);
   expect(named.curves.map(c => c.name)).toEqual(['Training: loss', 'Test: policy loss']);
   const linear = curvesOf([{ iteration: 1, loss_after: 0.3 }, { iteration: 2, loss_after: 0.2 }], /loss_after/);

@@ -1,4 +1,4 @@
-// A page without a server: what it would ask is kept, what it would be answered is given.
+// A page without a server: records its requests and answers them from the tests.
 import '@preact/signals';
 import { h, render, type ComponentType } from 'preact';
 import { act } from 'preact/test-utils';
@@ -20,7 +20,7 @@ export async function answer(type: Message['type'], value: object): Promise<void
   await act(() => handlers.get(asked)!({ id: sent.indexOf(asked) + 1, ...value } as never));
 }
 
-/** The server's HTTP part: by path, without the query. */
+/** Mocks the HTTP API: responses by path, without the query. */
 export function serve(pages: Record<string, unknown>): void {
   vi.stubGlobal('fetch', async (address: string) => {
     const found = pages[decodeURIComponent(address.replace(/\?.*/, ''))];
@@ -51,7 +51,7 @@ export async function mount<P extends object>(component: ComponentType<P>, props
 }
 
 export async function click(element: Element | null | undefined): Promise<void> {
-  if (!element) throw new Error('there is nothing to click');
+  if (!element) throw new Error('no element to click');
   await act(() => void element.dispatchEvent(new MouseEvent('click', { bubbles: true })));
 }
 

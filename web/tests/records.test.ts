@@ -34,13 +34,13 @@ describe('records', () => {
     expect(game.ending).toBe('投了');
   });
 
-  test.each<Format>(['kif', 'csa', 'jkf', 'ki2', 'usi'])('%s written is read again', format => {
+  test.each<Format>(['kif', 'csa', 'jkf', 'ki2', 'usi'])('%s round trip', format => {
     const [game] = read('game.kif');
     const again = readGames(writeGame(game, format))[0];
     expect(usis(again)).toEqual(expected);
   });
 
-  test('a tree goes through KIF whole', () => {
+  test('KIF round trip of variations, comments and headers', () => {
     const game = new GameTree();
     game.addLine(game.root, ['7g7f', '3c3d', '2g2f']);
     game.addLine(game.root, ['7g7f', '8c8d', '2g2f', '8d8e']);
@@ -63,12 +63,12 @@ describe('records', () => {
     expect(readGames('position startpos')[0].initialSfen).toContain(START.slice(0, 57));
   });
 
-  test('bare moves and the address of a position', () => {
+  test('bare moves and the URL of a position', () => {
     expect(usis(readGames('7g7f 3c3d 8h2b+')[0])).toEqual(['7g7f', '3c3d', '8h2b+']);
     expect(readGames('https://lishogi.org/analysis/4k4/9/4P4/9/9/9/9/9/4K4_b_G_1')[0].initialSfen).toContain('4k4/9/4P4/9/9/9/9/9/4K4 b G');
   });
 
-  test.each(['hello world', '手合割：平手\u0000', '\uFFFDPNG\r\n\u0000\u0001IHDR', '   # a note\n', 'https://example.org/game/12'])('%j has no record', text => {
+  test.each(['hello world', '手合割：平手\u0000', '\uFFFDPNG\r\n\u0000\u0001IHDR', '   # a note\n', 'https://example.org/game/12'])('%j is rejected', text => {
     expect(() => readGames(text)).toThrow('no record and no position');
   });
 
@@ -76,7 +76,7 @@ describe('records', () => {
     expect(readGames(text)[0].root.children).toEqual([]);
   });
 
-  test('CSA has the date of the game, and lines in its own moves', () => {
+  test('CSA has the date of the game; lines are formatted in CSA notation', () => {
     const [game] = read('game.kif');
     game.headers.date = '2018/05/03 11:13:54';
     expect(writeGame(game, 'csa')).toContain('\n$START_TIME:2018/05/03 11:13:54\n');
@@ -85,7 +85,7 @@ describe('records', () => {
     expect(csaLine(START, ['7g7f', '3c3d', '8h2b+', '3a2b', 'B*5e', '1a9i'])).toEqual(['+7776FU', '-3334FU', '+8822UM', '-3122GI', '+0055KA']);
   });
 
-  test.each(['', '   ', '\uFEFF', '手数----指手---------消費時間--\n   1 ９九歩(98)'])('%j is refused or empty, in one line', text => {
+  test.each(['', '   ', '\uFEFF', '手数----指手---------消費時間--\n   1 ９九歩(98)'])('%j is empty or rejected with a one-line message', text => {
     try {
       for (const game of readGames(text)) expect(game.root.children).toEqual([]);
     } catch (e) {

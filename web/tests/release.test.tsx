@@ -9,7 +9,7 @@ const Cell = memo(({ value }: { value: string }) => <b>{value}</b>);
 
 let set: (step: number) => void;
 
-/** Rerendered alone, so that its parent keeps the first of its nodes. */
+/** Rerendered without its parent, which then keeps its first vnode. */
 function Rows() {
   const [step, setStep] = useState(0);
   set = setStep;
@@ -28,21 +28,21 @@ const Screen = () => (
   </main>
 );
 
-/** The virtual nodes that can be reached from a document's root. */
+/** Counts the vnodes reachable from a root. */
 function reachable(root: Internals): number {
   const found = new Set<unknown>();
-  const waiting: unknown[] = [root];
-  while (waiting.length) {
-    const at = waiting.pop();
+  const stack: unknown[] = [root];
+  while (stack.length) {
+    const at = stack.pop();
     if (!at || typeof at !== 'object' || found.has(at)) continue;
     found.add(at);
     const { __k: children, __: parent, props } = at as Internals & { props?: { children?: unknown } };
-    waiting.push(...(children ?? []), parent, ...[props?.children].flat());
+    stack.push(...(children ?? []), parent, ...[props?.children].flat());
   }
   return found.size;
 }
 
-test('what was drawn before is let go of', async () => {
+test('replaced vnodes are released', async () => {
   releaseReplaced();
   const place = document.createElement('div');
   render(<Screen />, place);

@@ -12,7 +12,7 @@ import { language } from '../src/settings';
 import { GameTree } from '../src/shogi/tree';
 import { connection } from '../src/socket';
 
-/** Black's 1st and 3rd move lost 15 and 25 points, White's 2nd 8. */
+/** Moves 1 and 3 (Black) lose 15 and 25 points, move 2 (White) 8. */
 function analysed(): GameTree {
   const tree = new GameTree();
   tree.addLine(tree.root, ['7g7f', '3c3d', '2g2f', '8c8d']);
@@ -36,7 +36,7 @@ beforeEach(() => {
 
 const text = (place: HTMLElement) => place.textContent ?? '';
 
-test("the mistakes of one's side are exercises; the engine's output is hidden in them", async () => {
+test("a side's mistakes become exercises, during which engine output is hidden", async () => {
   isSearching.value = true;
   startRetry();
   const place = await mount(Retry);
@@ -58,7 +58,7 @@ test("the mistakes of one's side are exercises; the engine's output is hidden in
   expect(text(place)).toContain('a better move in 1 of 2 positions');
 });
 
-test('a move that was not analysed is searched; a wrong one leaves the board and the tree', async () => {
+test('a move without a score is searched; a wrong one is taken back and removed from the tree', async () => {
   startRetry();
   const place = await mount(Retry);
   await act(() => play('9g9f'));
@@ -68,7 +68,7 @@ test('a move that was not analysed is searched; a wrong one leaves the board and
   const result = { type: 'analysis', state: 'done', engine: 'alphabeta', model: '', root_visits: 9, lines: [] };
   await answer('analyse', { ...result, win_rate: 0.5 });
   expect(text(place)).toContain('better than the move of the game but still loses 10 points');
-  await act(() => void play('5g5f')); // not yet
+  await act(() => void play('5g5f')); // ignored: the wrong move is still shown
   await act(() => void vi.runAllTimers());
   expect(node.value).toBe(game.value.root);
   expect(game.value.root.children.map(n => n.usi)).toEqual(['7g7f']);
@@ -81,7 +81,7 @@ test('a move that was not analysed is searched; a wrong one leaves the board and
   expect(game.value.root.children.map(n => n.usi)).toEqual(['7g7f', '5g5f']); // stays as a variation
 });
 
-test('a hint names the piece, another side has its own exercises, another game ends them', async () => {
+test('a hint names the piece; sides can be switched; opening another game ends the exercises', async () => {
   startRetry('gote');
   const place = await mount(Retry);
   expect(retry.value!.mistakes.map(n => n.ply)).toEqual([2]);
@@ -96,7 +96,7 @@ test('a hint names the piece, another side has its own exercises, another game e
   expect(sent.at(-1)).toMatchObject({ type: 'stop' });
 });
 
-test('the address names the game of the library and the move', async () => {
+test('the URL follows the library game and the move', async () => {
   const stored = { summary: { game: 13, black: 'a', white: 'b', started: '', title: '', end: '', is_studied: false }, sfen: 'startpos', moves: ['7g7f', '3c3d', '2g2f'], times_ms: [], scores_cp: [], comments: {}, headers: {}, result: null, record: '' };
   serve({ 'api/games/13': stored });
   openGames([new GameTree()]);
@@ -106,7 +106,7 @@ test('the address names the game of the library and the move', async () => {
   expect(games.value).toHaveLength(1);
   await vi.waitFor(() => expect(location.hash).toBe('#/analyse/13/2'));
   const steps = history.length;
-  play('8g8f'); // a variation: its place in the game
+  play('8g8f'); // a variation: the URL keeps the main-line ply
   await new Promise(done => setTimeout(done, 300));
   expect(location.hash).toBe('#/analyse/13/2');
   route.value = ['analyse', '', '1'];
@@ -118,7 +118,7 @@ test('the address names the game of the library and the move', async () => {
   end();
 });
 
-test("the library's moves are listed with their results and played by a click", async () => {
+test('the opening explorer lists moves with results; a click plays one', async () => {
   openGames([new GameTree()]);
   serve({ 'api/openings': { games: 4, moves: [{ move: '7g7f', games: 3, black: 2, white: 1, draws: 0 }, { move: '2g2f', games: 1, black: 0, white: 0, draws: 0 }] } });
   const place = await mount(Openings);

@@ -7,34 +7,34 @@ import { blackWinRate, GameTree, lineThrough, movesTo, repetitions, type Node } 
 const score = (winRate: number, pv: string[] = []) => ({ winRate, pv, nodes: 100 });
 
 describe('positions', () => {
-  test('the start has 30 moves', () => expect(legalMoves(parsePosition(START)!)).toHaveLength(30));
+  test('the starting position has 30 legal moves', () => expect(legalMoves(parsePosition(START)!)).toHaveLength(30));
 
-  test('a move is played, an illegal one is not', () => {
+  test('legal moves are played, illegal ones are not', () => {
     expect(play(START, '7g7f')).toContain(' w - 2');
     expect(play(START, '7g7e')).toBeUndefined();
     expect(play(START, 'P*5e')).toBeUndefined();
   });
 
-  test('a pawn drop that mates is no move', () => {
+  test('mate by a pawn drop is illegal', () => {
     const pos = parsePosition('8k/9/6+R1N/9/9/9/9/9/K8 b P 1')!;
     const other = parsePosition('7lk/7p1/7GN/9/9/9/9/9/K8 b P 1')!;
     expect(legalMoves(pos)).toContain('P*1b');
     expect(legalMoves(other)).not.toContain('P*1b');
   });
 
-  test('promotion is a choice, or has to be', () => {
+  test('promotion is optional or forced', () => {
     const pos = parsePosition('4k4/P8/9/2B6/9/9/9/9/4K4 b - 1')!;
     expect(promotion(pos, '9b', '9a')).toEqual({ can: true, must: true });
     expect(promotion(pos, '7d', '6c')).toEqual({ can: true, must: false });
     expect(promotion(pos, '7d', '6e')).toEqual({ can: false, must: false });
   });
 
-  test('passing changes the side to move and nothing else', () => {
+  test('passing changes only the side to move', () => {
     expect(passed(START)).toBe(START.replace(' b - 1', ' w - 2'));
     expect(positionKey(passed(passed(START)))).toBe(positionKey(START));
   });
 
-  test('a position that cannot be says why', () => {
+  test('invalid positions have an error code', () => {
     expect(sfenProblem(START)).toBeUndefined();
     expect(sfenProblem('9/9/9/9/9/9/9/9/9 b - 1')).toBe('ERR_EMPTY');
     expect(sfenProblem('4k4/4R4/9/9/9/9/9/9/4K4 b - 1')).toBe('ERR_OPPOSITE_CHECK');
@@ -42,19 +42,19 @@ describe('positions', () => {
   });
 });
 
-describe('the tree', () => {
+describe('game tree', () => {
   function tree(): [GameTree, Node] {
     const game = new GameTree();
     return [game, game.addLine(game.root, ['7g7f', '3c3d', '2g2f'])];
   }
 
-  test('a move made twice is one node', () => {
+  test('playing a move twice creates one node', () => {
     const [game, end] = tree();
     expect(game.addLine(game.root, ['7g7f', '3c3d', '2g2f'])).toBe(end);
     expect([...game.nodes()]).toHaveLength(4);
   });
 
-  test('a variation becomes the main line and goes away', () => {
+  test('a variation is promoted and removed', () => {
     const [game, end] = tree();
     const other = game.addLine(game.root, ['7g7f', '8c8d']);
     game.promote(other);
@@ -63,7 +63,7 @@ describe('the tree', () => {
     expect(game.mainLine().at(-1)).toBe(end);
   });
 
-  test('lines lead through a node to an end', () => {
+  test('a line runs through a node to its end', () => {
     const [game] = tree();
     const other = game.addLine(game.root, ['7g7f', '8c8d', '2g2f', '8d8e']);
     expect(lineThrough(other.parent!).map(n => n.usi)).toEqual(['', '7g7f', '8c8d', '2g2f', '8d8e']);
@@ -75,7 +75,7 @@ describe('the tree', () => {
     expect(game.addLine(game.root, ['7g7f', '7g7f', '3c3d']).ply).toBe(1);
   });
 
-  test('the fourth time is told', () => {
+  test('repetitions are counted', () => {
     const game = new GameTree();
     const round = ['2h3h', '8b7b', '3h2h', '7b8b'];
     const end = game.addLine(game.root, [...round, ...round, ...round]);
@@ -85,11 +85,11 @@ describe('the tree', () => {
 });
 
 describe('mistakes', () => {
-  test('are classed at 5, 10, 20 and 50 points', () => {
+  test('are graded at 5, 10, 20 and 50 points', () => {
     expect([0.049, 0.05, 0.1, 0.2, 0.5].map(gradeOf)).toEqual([undefined, 'inaccuracy', 'mistake', 'blunder', 'disaster']);
   });
 
-  test('are what the mover lost', () => {
+  test('are measured by what the mover lost', () => {
     const game = new GameTree();
     const [, first, second] = lineThrough(game.addLine(game.root, ['7g7f', '3c3d']));
     game.root.score = score(0.6, ['2g2f']);
@@ -101,7 +101,7 @@ describe('mistakes', () => {
     expect(blackWinRate(first)).toBeCloseTo(0.45);
   });
 
-  test("the search's own move is none", () => {
+  test("the engine's best move is never a mistake", () => {
     const game = new GameTree();
     const first = game.add(game.root, '7g7f')!;
     game.root.score = score(0.7, ['7g7f']);
@@ -110,7 +110,7 @@ describe('mistakes', () => {
   });
 });
 
-test('a game of the server brings the scores of its movers, with their win rates', () => {
+test("a server game's scores are assigned to the positions before the moves", () => {
   const tree = treeOf({ sfen: 'startpos', moves: ['7g7f', '3c3d'], black: 'a', white: 'b', scores_cp: [600, null], win_rates: [0.731, null] });
   expect(tree.root.score).toMatchObject({ cp: 600, winRate: 0.731, pv: ['7g7f'] });
   expect(tree.root.children[0]!.score).toBeUndefined();

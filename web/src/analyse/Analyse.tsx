@@ -8,7 +8,7 @@ import { arrows, showEvalBar, showThreats } from '../settings';
 import type { Saved } from '../protocol';
 import { GameTree } from '../shogi/tree';
 import { Typed } from '../ui/Typed';
-import { tell } from '../ui/notices';
+import { notify } from '../ui/notices';
 import { isShared } from '../ui/media';
 import { Button, Menu, Panel, Segments } from '../ui/parts';
 import { lineArrows, origin } from './arrows';
@@ -45,9 +45,9 @@ export async function keepGame(): Promise<void> {
     });
     tree.number = number;
     changed();
-    tell(t('library.kept'));
+    notify(t('library.kept'));
   } catch (e) {
-    tell(explain(e as Error), 'bad');
+    notify(explain(e as Error), 'bad');
   }
 }
 
@@ -94,7 +94,7 @@ function GameMenu() {
   );
 }
 
-/** The board with its surroundings, shared by the analysis and network screens. */
+/** The board with player names and evaluation bar, shared by the analysis and network screens. */
 export function Stage() {
   const at = node.value;
   const lines = shownLines.value;
@@ -132,7 +132,7 @@ export function Dialogs() {
   }
 }
 
-/** The tab shown in the column shared by graph and moves. */
+/** The selected tab of the shared side column. */
 const tab = signal<'moves' | 'mistakes'>('moves');
 
 effect(() => {
@@ -140,26 +140,26 @@ effect(() => {
 });
 
 const isRetrying = computed(() => !!retry.value);
-let hasRetried = false;
+let wasRetrying = false;
 
-// The exercise stands above the moves, where one may be typed.
+// Show the moves during exercises, since an answer may be typed below them.
 effect(() => {
-  if (isRetrying.value || hasRetried) tab.value = isRetrying.value ? 'moves' : 'mistakes';
-  hasRetried = isRetrying.value;
+  if (isRetrying.value || wasRetrying) tab.value = isRetrying.value ? 'moves' : 'mistakes';
+  wasRetrying = isRetrying.value;
 });
 
 function SharedColumn() {
-  const has = line.value.length > 1;
+  const hasMoves = line.value.length > 1;
   return (
     <>
-      {has && <Graph />}
-      {has && (
+      {hasMoves && <Graph />}
+      {hasMoves && (
         <div class="side-tabs">
           <Segments label={t('game')} value={tab.value} options={[['moves', t('moves')], ['mistakes', t('mistakes')]]} onChange={v => (tab.value = v)} />
           <StudyBar />
         </div>
       )}
-      {has && tab.value === 'mistakes' ? (
+      {hasMoves && tab.value === 'mistakes' ? (
         <section class="moves">
           <div class="side-mistakes">
             <Mistakes />

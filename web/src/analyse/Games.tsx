@@ -1,4 +1,4 @@
-// The open games: selection, names, and analysis of all.
+// The open games: list, player names, headers.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { percent, t } from '../i18n';
 import { mistakes } from '../shogi/grades';

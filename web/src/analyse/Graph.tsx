@@ -1,4 +1,4 @@
-// Win rate or score over the game; click to go to a move.
+// The graph of win rate or score; a click goes to the move.
 import { useEffect, useRef } from 'preact/hooks';
 import { signal } from '@preact/signals';
 import uPlot from 'uplot';
@@ -13,18 +13,18 @@ import { color, observeSize } from '../ui/plot';
 
 type Kind = 'rate' | 'score';
 const kind = signal<Kind>('rate');
-const MOST_CP = 2_000;
+const MAX_CP = 2_000;
 
 function scoreOf(at: Node): number | null {
   const s = at.score;
   if (!s) return null;
-  const cp = s.mate !== undefined ? Math.sign(s.mate) * MOST_CP : (s.cp ?? null);
+  const cp = s.mate !== undefined ? Math.sign(s.mate) * MAX_CP : (s.cp ?? null);
   if (cp === null) return null;
-  const clipped = Math.max(-MOST_CP, Math.min(MOST_CP, cp));
+  const clipped = Math.max(-MAX_CP, Math.min(MAX_CP, cp));
   return turnOf(at.sfen) === 'sente' ? clipped : -clipped;
 }
 
-/** Arrays for uPlot: ply, Black's win rate in percent (or score), and the same at mistakes only. */
+/** Data for uPlot: plies, Black's win rate in percent (or score), and the same for mistakes only. */
 export function graphData(nodes: readonly Node[], which: Kind): [number[], (number | null)[], (number | null)[]] {
   const values = nodes.map(n => {
     if (which === 'score') return scoreOf(n);
@@ -46,7 +46,7 @@ function options(which: Kind, width: number, height: number): uPlot.Options {
     cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
     scales: {
       x: { time: false },
-      y: { range: which === 'rate' ? [0, 100] : [-MOST_CP, MOST_CP] },
+      y: { range: which === 'rate' ? [0, 100] : [-MAX_CP, MAX_CP] },
     },
     axes: [
       { stroke: color('--faint'), grid, ticks: { show: false }, size: 24, font: '11px system-ui', space: 40, incrs: [1, 2, 5, 10, 20, 50, 100, 200] },
@@ -161,4 +161,3 @@ export function Graph() {
     </section>
   );
 }
-

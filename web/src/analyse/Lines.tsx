@@ -1,4 +1,4 @@
-// The lines of the search: hover shows the position after a move, a click plays up to it.
+// The engine lines: hovering a move previews its position, a click plays the line up to it.
 import { useCallback, useState } from 'preact/hooks';
 import { MiniBoard } from '../board/MiniBoard';
 import { count, duration, percent, t, word } from '../i18n';
@@ -16,16 +16,16 @@ import { mateSearch, toggleMate } from './mate';
 import { hidesEngine, isSearching, node, orientation, playLine, preview, searched, shownLines, threats } from './state';
 import { mateText, scoreText } from './words';
 
-const MOST_MOVES = 30;
+const MAX_MOVES = 30;
 
 interface RowProps {
   line: Line;
-  /** What stands at the end: how deep, or how often it was visited. */
+  /** The value in the last column. */
   end: 'depth' | 'visits';
   sfen: string;
   lastUsi: string;
   notationName: string;
-  /** The line was found a moment ago for the same position: moves can be played. */
+  /** Plays a prefix of the line; without it, moves can't be clicked. */
   onPlay?: (usis: string[]) => void;
   isThreat?: boolean;
 }
@@ -38,7 +38,7 @@ const moveLists = new WeakMap<Line, LineMove[]>();
 
 function movesOf(line: Line, sfen: string, lastUsi: string): LineMove[] {
   let found = moveLists.get(line);
-  if (!found) moveLists.set(line, (found = lineOf(sfen, line.pv.slice(0, MOST_MOVES), notation(), lastUsi)));
+  if (!found) moveLists.set(line, (found = lineOf(sfen, line.pv.slice(0, MAX_MOVES), notation(), lastUsi)));
   return found;
 }
 
@@ -46,7 +46,7 @@ const Row = memo(function Row({ line, end, sfen, lastUsi, onPlay, isThreat }: Ro
   const moves = movesOf(line, sfen, lastUsi);
   const usis = moves.map(m => m.usi);
   const score = scoreText(line.score_cp, line.mate_plies);
-  // What an analysis of the game found has no depth.
+  // Scores of a game analysis have no depth.
   const last = line.depth ? end : 'visits';
   return (
     <li class={isThreat ? 'line threat' : 'line'}>
@@ -81,11 +81,11 @@ const Row = memo(function Row({ line, end, sfen, lastUsi, onPlay, isThreat }: Ro
   );
 });
 
-/** Unchanged lines keep their object, so that their rows aren't rerendered. */
-let kept: Line[] = [];
-function steady(lines: Line[]): Line[] {
-  kept = lines.map(line => kept.find(k => sameLine(k, line)) ?? line);
-  return kept;
+/** Reuses the objects of unchanged lines, so that `memo` skips their rows. */
+let previousLines: Line[] = [];
+function stableLines(lines: Line[]): Line[] {
+  previousLines = lines.map(line => previousLines.find(k => sameLine(k, line)) ?? line);
+  return previousLines;
 }
 
 function Preview() {
@@ -118,10 +118,10 @@ export function SearchToggle() {
 }
 
 export function Lines() {
-  const [isSet, setOpen] = useState(false);
+  const [isOpen, setOpen] = useState(false);
   const at = node.value;
   const found = searched.value;
-  const lines = steady(shownLines.value);
+  const lines = stableLines(shownLines.value);
   const best = lines[0];
   const isAlphaBeta = searchEngine.value === 'alphabeta';
   const { problem: noNetwork, default_model: model } = connection.welcome.value ?? {};
@@ -159,9 +159,9 @@ export function Lines() {
         </span>
         <Button icon="threat" label={t('threats')} keys="x" pressed={showThreats.value} onClick={() => (showThreats.value = !showThreats.value)} />
         <Button icon="mate" label={t('mate')} keys="t" pressed={!!mateSearch.value} onClick={toggleMate} />
-        <Button icon="gear" label={t('search.settings')} pressed={isSet} onClick={() => setOpen(!isSet)} />
+        <Button icon="gear" label={t('search.settings')} pressed={isOpen} onClick={() => setOpen(!isOpen)} />
       </header>
-      {isSet && (
+      {isOpen && (
         <div class="line-settings">
           <Choice label={t('multipv')} value={multipv.value} options={[1, 2, 3, 4, 5, 6, 8, 10].map(n => [n, String(n)] as const)} onChange={n => (multipv.value = n)} />
           <SearchChoices />
@@ -198,7 +198,7 @@ export function Lines() {
   );
 }
 
-/** The line of a mate, like those of the search. */
+/** Converts a mate to an engine line. */
 function mateLine(found: MateFound): Line {
   return { multipv: 1, win_rate: 1, score_cp: null, mate_plies: found.moves.length, visits: found.nodes, depth: found.moves.length, pv: found.moves };
 }

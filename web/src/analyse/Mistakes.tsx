@@ -1,4 +1,4 @@
-// The mistakes of a game, with better moves.
+// The mistakes of a game, with the better moves.
 import { useState } from 'preact/hooks';
 import { MiniBoard } from '../board/MiniBoard';
 import { count, duration, percent, t, type Key } from '../i18n';
@@ -14,25 +14,25 @@ import { exercisesOf, retry, startRetry } from './retry';
 import { isStudying, startStudy, stopStudy, study } from './study';
 import { lineText, nodeText, scoreText } from './words';
 
-/** How long each move is searched: in playouts of a network's search, in nodes of the other. */
-function Effort() {
+/** Selects the search limit per move: playouts for a network, nodes for alpha-beta. */
+function SearchLimit() {
   const isAlphaBeta = analysisEngine.value === 'alphabeta';
-  const effort = isAlphaBeta ? studyAlphaBetaNodes : studyNodes;
+  const limit = isAlphaBeta ? studyAlphaBetaNodes : studyNodes;
   const sizes = isAlphaBeta ? [20_000, 50_000, 100_000, 200_000, 500_000, 1_000_000, 5_000_000] : [100, 400, 800, 2000, 5000, 20000];
   return (
     <Choice
       isHidden={isShared.value}
       label={t(isAlphaBeta ? 'study.alphaBetaNodes' : 'study.nodes')}
-      value={effort.value}
-      options={[...new Set([...sizes, effort.value])].sort((a, b) => a - b).map(n => [n, count(n)] as const)}
-      onChange={n => (effort.value = n)}
+      value={limit.value}
+      options={[...new Set([...sizes, limit.value])].sort((a, b) => a - b).map(n => [n, count(n)] as const)}
+      onChange={n => (limit.value = n)}
     />
   );
 }
 
 export function StudyBar() {
   const running = study.value;
-  const has = line.value.length > 1;
+  const hasMoves = line.value.length > 1;
   if (running && running.state === 'running')
     return (
       <div class="study-bar" role="status">
@@ -46,8 +46,8 @@ export function StudyBar() {
     );
   return (
     <div class="study-bar">
-      <Button icon="chart" label={t('study.start')} isWide class="primary" disabled={!has} onClick={() => startStudy([game.value])} />
-      <Effort />
+      <Button icon="chart" label={t('study.start')} isWide class="primary" disabled={!hasMoves} onClick={() => startStudy([game.value])} />
+      <SearchLimit />
     </div>
   );
 }
@@ -102,7 +102,7 @@ export function Summary() {
   );
 }
 
-/** A line to step through beside another. */
+/** A small board with a line to step through. */
 function Stepper({ title, start, usis, lastUsi, kind }: { title: string; start: string; usis: readonly string[]; lastUsi?: string; kind: 'good' | 'bad' }) {
   const [at, setAt] = useState(1);
   const moves = lineOf(start, usis, notation(), lastUsi);
@@ -122,7 +122,7 @@ function Stepper({ title, start, usis, lastUsi, kind }: { title: string; start: 
   );
 }
 
-/** What a move gave away and what was better, in words; empty where there is nothing to say. */
+/** Explains what a move lost and which was better; empty without a loss or without scores. */
 export function insteadText(at: Node): string {
   const before = at.parent;
   const loss = lossOf(at);
@@ -139,7 +139,7 @@ export function insteadText(at: Node): string {
   });
 }
 
-/** The move played and the better one, in words and on two boards. */
+/** The played and the better move: an explanation and two boards. */
 export function Instead({ at }: { at: Node }) {
   const before = at.parent;
   const text = insteadText(at);

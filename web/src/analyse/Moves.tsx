@@ -1,4 +1,4 @@
-// The moves with their variations and comments.
+// The move list with variations and comments.
 import { useEffect, useRef } from 'preact/hooks';
 import { percent, t } from '../i18n';
 import { notation } from '../settings';
@@ -21,15 +21,15 @@ interface MoveProps {
   onGo: () => void;
 }
 
-const sameMove = (p: MoveProps) => [p.ply, p.text, p.isCurrent, p.rate, p.grade, p.time, p.comment].join('|');
-const drawn = new WeakMap<Node, { key: string; props: MoveProps }>();
+const moveKey = (p: MoveProps) => [p.ply, p.text, p.isCurrent, p.rate, p.grade, p.time, p.comment].join('|');
+const propsCache = new WeakMap<Node, { key: string; props: MoveProps }>();
 
-/** Keeps the identity of unchanged properties. */
-function steady(at: Node, props: MoveProps): MoveProps {
-  const key = sameMove(props);
-  const known = drawn.get(at);
+/** Returns the previous props object if nothing shown has changed, so that `memo` skips the row. */
+function stableProps(at: Node, props: MoveProps): MoveProps {
+  const key = moveKey(props);
+  const known = propsCache.get(at);
   if (known?.key === key) return known.props;
-  drawn.set(at, { key, props });
+  propsCache.set(at, { key, props });
   return props;
 }
 
@@ -55,7 +55,7 @@ const Move = memo(function Move({ move }: { move: MoveProps }) {
 function moveProps(at: Node): MoveProps {
   const rate = hidesEngine.value ? undefined : blackWinRate(at);
   const loss = hidesEngine.value ? undefined : lossOf(at);
-  return steady(at, {
+  return stableProps(at, {
     ply: at.ply,
     text: nodeText(at),
     isCurrent: at === node.value,
@@ -68,7 +68,7 @@ function moveProps(at: Node): MoveProps {
   });
 }
 
-/** A variation in one line, with its own variations in brackets. */
+/** A variation as inline text, with its subvariations in parentheses. */
 function Variation({ from }: { from: Node }) {
   const items = [];
   for (let at: Node | undefined = from; at; at = at.children[0]) {

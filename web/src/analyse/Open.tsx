@@ -1,23 +1,23 @@
-// Opening records: files, pasted text, drag and drop.
+// Opens records: files, pasted text, drag and drop.
 import { useRef, useState } from 'preact/hooks';
 import { explain, t } from '../i18n';
 import type { GameTree } from '../shogi/tree';
-import { tell } from '../ui/notices';
+import { notify } from '../ui/notices';
 import { Button, Dialog } from '../ui/parts';
 import { addGames } from './state';
 
-const MOST_BYTES = 8 << 20;
-export const ENDINGS = '.kif,.kifu,.ki2,.ki2u,.csa,.usi,.sfen,.jkf,.json,.txt';
+const MAX_BYTES = 8 << 20;
+export const EXTENSIONS = '.kif,.kifu,.ki2,.ki2u,.csa,.usi,.sfen,.jkf,.json,.txt';
 
 export async function readFiles(files: Iterable<File>): Promise<GameTree[]> {
   const { decode, readGames } = await import('../shogi/records');
   const games: GameTree[] = [];
   for (const file of files) {
     try {
-      if (file.size > MOST_BYTES) throw new Error(t('open.tooLarge'));
+      if (file.size > MAX_BYTES) throw new Error(t('open.tooLarge'));
       games.push(...readGames(decode(await file.arrayBuffer()), file.name));
     } catch (e) {
-      tell(t('open.failed', { name: file.name, reason: explain(e as Error) }), 'bad');
+      notify(t('open.failed', { name: file.name, reason: explain(e as Error) }), 'bad');
     }
   }
   return games;
@@ -26,7 +26,7 @@ export async function readFiles(files: Iterable<File>): Promise<GameTree[]> {
 function show(games: GameTree[]): boolean {
   if (!games.length) return false;
   addGames(games);
-  tell(t(games.length === 1 ? 'open.one' : 'open.many', { n: games.length, name: games[0].name }));
+  notify(t(games.length === 1 ? 'open.one' : 'open.many', { n: games.length, name: games[0].name }));
   return true;
 }
 
@@ -37,7 +37,7 @@ export async function openText(text: string): Promise<boolean> {
   try {
     return show(readGames(text, t('open.pasted')));
   } catch (e) {
-    tell(t('open.failed', { name: t('open.pasted'), reason: explain(e as Error) }), 'bad');
+    notify(t('open.failed', { name: t('open.pasted'), reason: explain(e as Error) }), 'bad');
     return false;
   }
 }
@@ -54,7 +54,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
         type="file"
         class="unseen"
         multiple
-        accept={ENDINGS}
+        accept={EXTENSIONS}
         aria-label={t('open.file')}
         onChange={async e => closeIf(await openFiles([...(e.currentTarget.files ?? [])]))}
       />
@@ -70,7 +70,7 @@ export function OpenDialog({ onClose }: { onClose: () => void }) {
   );
 }
 
-/** Opens records dropped on the page or pasted outside of fields. Returns a function that ends this. */
+/** Opens records dropped on the page or pasted outside input fields. Returns a cleanup function. */
 export function listenForRecords(): () => void {
   const isField = (e: Event) => (e.target as HTMLElement).closest?.('input, textarea, select, dialog');
   const over = (e: DragEvent) => {

@@ -1,4 +1,4 @@
-// The moves that the library's games continued the position with, and how these games ended.
+// The opening explorer: moves played from the position in the library's games, with their results.
 import { useEffect, useState } from 'preact/hooks';
 import { get } from '../http';
 import { count, percent, t } from '../i18n';
@@ -9,9 +9,9 @@ import { connection } from '../socket';
 import { notation } from '../settings';
 import { lineOf } from '../shogi/notation';
 import { Button, Panel } from '../ui/parts';
-import { guess, node, play, preview } from './state';
+import { node, onGuess, play, preview } from './state';
 
-/** Who steps through a game quickly isn't asked for every position. */
+/** Debounces requests while the user steps through a game. */
 const DELAY_MS = 150;
 
 function Results({ move: { black, white, draws } }: { move: OpeningMove }) {
@@ -37,20 +37,20 @@ export function Openings() {
   const [found, setFound] = useState<{ sfen: string; openings: Found }>();
   const status = connection.status.value;
   useEffect(() => {
-    let isOver = false;
+    let isCancelled = false;
     const timer = setTimeout(() => {
       get<Found>('openings', { position: `sfen ${at.sfen}` }).then(
-        openings => !isOver && setFound({ sfen: at.sfen, openings }),
-        () => !isOver && setFound(undefined),
+        openings => !isCancelled && setFound({ sfen: at.sfen, openings }),
+        () => !isCancelled && setFound(undefined),
       );
     }, DELAY_MS);
     return () => {
-      isOver = true;
+      isCancelled = true;
       clearTimeout(timer);
     };
   }, [at.sfen, status]);
-  // What was found before stays until the answer comes, so that nothing jumps.
-  if (!found?.openings.moves.length || guess.value) return null;
+  // Keep the previous result until the answer arrives, to avoid layout shifts.
+  if (!found?.openings.moves.length || onGuess.value) return null;
   const { sfen, openings } = found;
   const isCurrent = sfen === at.sfen;
   return (

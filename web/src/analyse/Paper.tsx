@@ -1,4 +1,4 @@
-// The game on paper: who played, the graph, each mistake with its boards, the moves.
+// The print layout of a game: players, graph, mistakes with diagrams, moves.
 import { options } from 'preact';
 import { MiniBoard } from '../board/MiniBoard';
 import { percent, t, type Key } from '../i18n';
@@ -46,7 +46,7 @@ function PaperGraph({ nodes }: { nodes: readonly Node[] }) {
   );
 }
 
-/** A mistake in words, with the position after it and after the better move. */
+/** A mistake: the explanation, and diagrams after the move played and after the better one. */
 function PaperMistake({ at }: { at: Node }) {
   const before = at.parent!;
   const best = before.score!.pv;
@@ -110,15 +110,15 @@ export function Paper() {
   );
 }
 
-/** Whatever asks for paper, the browser's own command too, gets the game's; the returned function
- * ends that. */
+/** Switches to the print layout whenever the page is printed, by the browser's command too. Returns a
+ * cleanup function. */
 export function listenForPrinting(): () => void {
   const draw = (is: boolean) => {
     if (is && screen() !== 'analyse' && screen() !== 'network') return;
-    const usual = options.debounceRendering;
-    options.debounceRendering = render => render(); // the browser doesn't wait for a drawing
+    const debounce = options.debounceRendering;
+    options.debounceRendering = render => render(); // synchronously: the browser doesn't wait
     isPrinting.value = is;
-    options.debounceRendering = usual;
+    options.debounceRendering = debounce;
   };
   const before = () => draw(true);
   const after = () => draw(false);

@@ -1,4 +1,4 @@
-// The exercise, in the place of the lines.
+// The panel of the "learn from your mistakes" exercises, shown in place of the engine lines.
 import { t, type Key } from '../i18n';
 import { lossOf } from '../shogi/grades';
 import { parsePosition } from '../shogi/position';
@@ -12,7 +12,7 @@ import { lineText, nodeText } from './words';
 
 const points = (loss: number): number => Math.round(100 * loss);
 
-/** A move of the exercise's position in the chosen notation. */
+/** Formats a move in the position before the mistake. */
 const textOf = (mistake: Node, usi: string): string => lineText(mistake.parent!.sfen, [usi], 1, mistake.parent!.usi);
 
 const bestOf = (mistake: Node): string => mistake.parent!.score!.pv[0];
@@ -39,7 +39,7 @@ function hintText(mistake: Node): string {
 function Exercise({ now, mistake }: { now: State; mistake: Node }) {
   const isOpen = now.phase === 'looking' || now.phase === 'judging' || now.phase === 'refuted';
   const isLooking = now.phase === 'looking';
-  // On the way to the answer one may look at the moves before.
+  // The user may step through the game while looking for the answer.
   const isAway = isLooking && !isAtExercise.value;
   return (
     <>
@@ -61,7 +61,7 @@ function Exercise({ now, mistake }: { now: State; mistake: Node }) {
   );
 }
 
-/** Offers the exercises of both sides, where both made mistakes. */
+/** Switches sides, if both made mistakes. */
 function Sides({ side }: { side: State['side'] }) {
   const counts = (['sente', 'gote'] as const).map(one => [one, exercisesOf(one).length] as const).filter(([, n]) => n > 0);
   if (counts.length < 2) return null;

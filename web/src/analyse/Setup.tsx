@@ -1,4 +1,4 @@
-// Setting up a position by hand.
+// The position editor.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Shogiground } from 'shogiground';
 import type { Api } from 'shogiground/api';
@@ -60,9 +60,9 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
       { board: board.current!, hands: { top: top.current!, bottom: bottom.current! } },
     );
     const place = board.current!;
-    // A double click (or a right click) turns a piece: promoted, then the other side's.
-    const turnPiece = (e: MouseEvent) => {
-      if (e.type === 'contextmenu' && (e as PointerEvent).pointerType === 'touch') return; // held to drag
+    // A double or right click cycles a piece: promoted, then the other side's.
+    const cyclePiece = (e: MouseEvent) => {
+      if (e.type === 'contextmenu' && (e as PointerEvent).pointerType === 'touch') return; // a long press, used for dragging
       const api = ground.current!;
       const cell = e.target as HTMLElement & { sgKey?: string };
       const key = (cell.closest('sq, piece') as { sgKey?: string } | null)?.sgKey ?? keyAt(place, e);
@@ -76,18 +76,18 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
       api.setPieces(new Map([[key as never, next]]));
       read();
     };
-    // The board takes touches, so that no double click follows from them.
+    // shogiground consumes touch events, so touches never produce `dblclick`.
     let tapped = { key: '', at: 0 };
     const tap = (e: PointerEvent) => {
       if (e.pointerType !== 'touch') return;
       const key = keyAt(place, e);
       const isSecond = key === tapped.key && e.timeStamp - tapped.at < DOUBLE_TAP_MS;
       tapped = isSecond ? { key: '', at: 0 } : { key, at: e.timeStamp };
-      if (isSecond) turnPiece(e);
+      if (isSecond) cyclePiece(e);
     };
     place.addEventListener('pointerup', tap);
-    place.addEventListener('dblclick', turnPiece);
-    place.addEventListener('contextmenu', turnPiece);
+    place.addEventListener('dblclick', cyclePiece);
+    place.addEventListener('contextmenu', cyclePiece);
     return () => ground.current?.destroy();
   }, []);
 

@@ -1,15 +1,15 @@
-// The address names the game and the move: #/analyse/13/60 is game 13 of the library after 60 moves,
-// #60 that move of the open game. It follows the board without steps of the browser's history, whose
-// back button leads to the screen or the game before.
+// Keeps game and move in the URL: #/analyse/13/60 is game 13 of the library after 60 moves, #60 the
+// same move of the open game. Stepping through a game replaces the history entry, so that the browser's
+// back button leads to the previous screen or game.
 import { effect, untracked } from '@preact/signals';
 import { explain } from '../i18n';
 import { loadGame } from '../library/load';
-import { rename, route, screen } from '../router';
+import { replace, route, screen } from '../router';
 import { lineThrough, pathTo, type Node } from '../shogi/tree';
-import { tell } from '../ui/notices';
+import { notify } from '../ui/notices';
 import { addGames, game, games, go, node, selectGame, version } from './state';
 
-/** Browsers count changes of the address. */
+/** Browsers rate-limit `history.replaceState`. */
 const DELAY_MS = 250;
 
 let loading = '';
@@ -19,7 +19,7 @@ function toPly(text: string | undefined): void {
   if (text && /^\d{1,6}$/.test(text)) go(moves[Math.min(Number(text), moves.length - 1)]);
 }
 
-/** Opens what the address names. */
+/** Opens the game and move of a URL. */
 async function show(number: string, ply: string | undefined): Promise<void> {
   if (!number) {
     toPly(ply);
@@ -33,7 +33,7 @@ async function show(number: string, ply: string | undefined): Promise<void> {
       if (loading !== number) return;
       addGames([tree]);
     } catch (e) {
-      if (loading === number) tell(explain(e as Error), 'bad');
+      if (loading === number) notify(explain(e as Error), 'bad');
       return;
     } finally {
       if (loading === number) loading = '';
@@ -42,16 +42,16 @@ async function show(number: string, ply: string | undefined): Promise<void> {
   toPly(ply);
 }
 
-/** Moves made up to a node, on the main line: up to where a variation leaves it. */
+/** The ply of a node or, inside a variation, of the main-line move where the variation starts. */
 function plyOnMainLine(at: Node): number {
   const main = lineThrough(pathTo(at)[0]);
   return pathTo(at).findLast(n => main[n.ply] === n)!.ply;
 }
 
-/** Returns a function that ends it. */
+/** Starts synchronising URL and board. Returns a cleanup function. */
 export function followAddress(): () => void {
   let timer = 0;
-  const ends = [
+  const disposers = [
     effect(() => {
       const [, number = '', ply] = route.value;
       if ((screen() === 'analyse' || screen() === 'network') && (number || ply)) untracked(() => void show(number, ply));
@@ -65,13 +65,13 @@ export function followAddress(): () => void {
       if (name !== 'analyse' && name !== 'network') return;
       timer = setTimeout(() => {
         if (loading || screen() !== name) return;
-        if (number === undefined) rename(name);
-        else rename(name, number, plyOnMainLine(at));
+        if (number === undefined) replace(name);
+        else replace(name, number, plyOnMainLine(at));
       }, DELAY_MS) as unknown as number;
     }),
   ];
   return () => {
     clearTimeout(timer);
-    for (const end of ends) end();
+    for (const dispose of disposers) dispose();
   };
 }

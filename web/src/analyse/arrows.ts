@@ -11,7 +11,7 @@ export function arrow(usi: string, turn: Color, brush: string): DrawShape | unde
   return { orig, dest, brush } as DrawShape;
 }
 
-/** A circle around the piece that a move moves or drops. */
+/** Circles the piece that a move moves or drops. */
 export function origin(sfen: string, usi: string): DrawShape[] {
   const shape = arrow(usi, turnOf(sfen), 'best');
   return shape ? [{ ...shape, dest: shape.orig }] : [];
@@ -19,7 +19,7 @@ export function origin(sfen: string, usi: string): DrawShape[] {
 
 const BRUSHES = ['best', 'second', 'third'];
 
-/** Arrows for the first moves of the lines and for threats. */
+/** Arrows for the first moves of the lines and for the opponent's threat. */
 export function lineArrows(sfen: string, firstMoves: readonly string[], threat?: string): DrawShape[] {
   const turn = turnOf(sfen);
   const shapes = firstMoves.map((usi, i) => arrow(usi, turn, BRUSHES[i] ?? 'third'));

@@ -4,14 +4,14 @@ import { explain } from '../i18n';
 import type { MateFound } from '../protocol';
 import type { Node } from '../shogi/tree';
 import { connection } from '../socket';
-import { tell } from '../ui/notices';
+import { notify } from '../ui/notices';
 import { node, positionText } from './state';
 
 export interface MateSearch {
   at: Node;
   isRunning: boolean;
   own?: MateFound;
-  /** The opponent's mate after a pass; asked where the side to move has none. */
+  /** The opponent's mate after a pass; searched only if the side to move has none. */
   threat?: MateFound;
 }
 
@@ -36,7 +36,7 @@ function stop(): void {
   mateSearch.value = undefined;
 }
 
-/** Starts a search in the current position, or takes its result away. */
+/** Starts a mate search in the current position, or dismisses the previous one. */
 export function toggleMate(): void {
   if (mateSearch.value) {
     stop();
@@ -46,7 +46,7 @@ export function toggleMate(): void {
   mateSearch.value = { at, isRunning: true };
   search(at).catch((e: Error) => {
     if (mateSearch.peek()?.at === at) mateSearch.value = undefined;
-    tell(explain(e), 'bad');
+    notify(explain(e), 'bad');
   });
 }
 

@@ -1,23 +1,23 @@
-// The report of an analysed game: the page that `komadori analyse` makes.
+// The report of an analysed game: the same HTML page that `komadori analyse` writes.
 import { explain, t } from '../i18n';
 import { get } from '../http';
 import { language } from '../settings';
-import { tell } from '../ui/notices';
+import { notify } from '../ui/notices';
 import { download, fileName } from './save';
 import { game } from './state';
 import { statuses } from './study';
 
-/** The server's single-file page of an analysed game. */
+/** Saves the report, a single HTML file made by the server. */
 export async function saveReport(): Promise<void> {
   const number = statuses.value.get(game.value)?.number;
   if (number === undefined) {
-    tell(t('report.needsStudy'), 'bad');
+    notify(t('report.needsStudy'), 'bad');
     return;
   }
   try {
     const html = await get<string>(`games/${number}/report.html`, { lang: language.value });
     download(fileName('html'), html, 'text/html;charset=utf-8');
   } catch (e) {
-    tell(explain(e as Error), 'bad');
+    notify(explain(e as Error), 'bad');
   }
 }

@@ -1,4 +1,4 @@
-// Records, pictures and the report of a game as files.
+// Saves a game as a record, an image or an animation.
 import { signal } from '@preact/signals';
 import type { csaLine, Format } from '../shogi/records';
 import { t } from '../i18n';
@@ -6,7 +6,7 @@ import { lossOf, gradeOf } from '../shogi/grades';
 import { lineOf } from '../shogi/notation';
 import { turnOf } from '../shogi/position';
 import type { Node } from '../shogi/tree';
-import { tell } from '../ui/notices';
+import { notify } from '../ui/notices';
 import { game, line, node, orientation } from './state';
 import { lineText, nodeText } from './words';
 
@@ -21,14 +21,13 @@ export function download(name: string, content: Blob | string, type = 'text/plai
   setTimeout(() => URL.revokeObjectURL(url), 10_000);
 }
 
-export function fileName(ending: string): string {
+export function fileName(extension: string): string {
   const { name, headers } = game.value;
   const base = name.replace(/\.[^.]*$/, '') || [headers.black, headers.white].filter(Boolean).join('-') || 'komadori';
-  return `${base.replace(/[\\/:*?"<>|\s]+/g, '_').slice(0, 80)}.${ending}`;
+  return `${base.replace(/[\\/:*?"<>|\s]+/g, '_').slice(0, 80)}.${extension}`;
 }
 
-/** The comment of a node with what the analysis found, in ShogiHome's words for KIF and floodgate's
- * for CSA. */
+/** A node's comment with its score and line, in ShogiHome's format for KIF and floodgate's for CSA. */
 export function analysedComment(at: Node, inCsa?: typeof csaLine): string {
   const { score } = at;
   if (!score) return at.comment;
@@ -53,7 +52,6 @@ function japaneseLine(at: Node): string {
     .join('');
 }
 
-
 export async function recordText(format: Format, withAnalysis = true): Promise<string> {
   const { csaLine, ownComment, writeGame } = await import('../shogi/records');
   return writeGame(game.value, format, withAnalysis ? at => analysedComment(at, format === 'csa' ? csaLine : undefined) : ownComment);
@@ -65,7 +63,7 @@ export async function saveRecord(format: Format): Promise<void> {
 
 export async function copyText(text: string): Promise<void> {
   await navigator.clipboard.writeText(text);
-  tell(t('copied'));
+  notify(t('copied'));
 }
 
 const captions = (at: Node) => {

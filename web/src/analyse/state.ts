@@ -1,39 +1,39 @@
-// State of the analysis: open games, current position, running search.
+// State of the analysis screen: open games, current position, running search.
 import { explain } from '../i18n';
 import { batch, computed, effect, signal } from '@preact/signals';
 import type { Analysis, Line, ThreatsFound } from '../protocol';
-import { analysisEngine, finder, named, searchEngine } from '../engines';
+import { analysisEngine, engineFields, engineId, searchEngine } from '../engines';
 import { multipv, showThreats } from '../settings';
 import { lossOf, mistakes } from '../shogi/grades';
 import { positionKey, START, turnOf, type Color } from '../shogi/position';
 import { GameTree, lineThrough, movesTo, pathTo, type Node } from '../shogi/tree';
 import { screen } from '../router';
 import { connection } from '../socket';
-import { tell } from '../ui/notices';
+import { notify } from '../ui/notices';
 import { knock } from '../ui/sound';
 
 export const games = signal<GameTree[]>([new GameTree()]);
 export const gameIndex = signal(0);
 export const game = computed(() => games.value[gameIndex.value] ?? games.value[0]);
 export const node = signal<Node>(game.value.root);
-/** Incremented when moves, comments or names change. */
+/** Incremented when moves, comments or headers change. */
 export const version = signal(0);
 /** Incremented when scores arrive, at most four times per second. */
 export const scored = signal(0);
 export const orientation = signal<Color>('sente');
 export const isSearching = signal(false);
-/** Hides engine output, to find the move without help. */
+/** Hides engine output, so that the user can think unaided. */
 export const isBlind = signal(false);
-/** Takes the user's moves while a better move than the game's is looked for. */
-export const guess = signal<((usi: string) => void) | undefined>(undefined);
-export const hidesEngine = computed(() => isBlind.value || guess.value !== undefined);
+/** Receives the user's moves during an exercise, instead of the game. */
+export const onGuess = signal<((usi: string) => void) | undefined>(undefined);
+export const hidesEngine = computed(() => isBlind.value || onGuess.value !== undefined);
 export const live = signal<Analysis | undefined>(undefined);
 export const threats = signal<ThreatsFound | undefined>(undefined);
 export const preview = signal<{ sfen: string; usi: string } | undefined>(undefined);
-/** The heat map on the board; set by the network's panels. */
+/** The heat map on the board; set by the network screen's panels. */
 export const heat = signal<readonly number[] | undefined>(undefined);
 
-/** Whether graph and mistakes stay those of the game while its variations are looked at. */
+/** Whether graph and mistakes show the main line even inside a variation. */
 export const keepsMainLine = signal(false);
 
 export const line = computed(() => {
@@ -46,7 +46,7 @@ export const searched = computed(() => {
   return found && found.engine === searchEngine.value && found.position === positionText(node.value) ? found : undefined;
 });
 
-/** A node's position as arguments of USI's `position`. */
+/** A node's position as the arguments of USI's `position` command. */
 export function positionText(at: Node): string {
   const moves = movesTo(at);
   const { initialSfen } = rootGame(at);
@@ -66,16 +66,16 @@ export function go(to: Node | undefined): void {
   });
 }
 
-/** The target of `forward`: the last visited child, or the first. */
-const favourite = new WeakMap<Node, Node>();
+/** The last visited child of a node, which `forward` prefers to the first. */
+const lastVisited = new WeakMap<Node, Node>();
 
 export const nextOf = (at: Node): Node | undefined => {
-  const known = favourite.get(at);
+  const known = lastVisited.get(at);
   return known && at.children.includes(known) ? known : at.children[0];
 };
 
 effect(() => {
-  for (const n of pathTo(node.value)) if (n.parent) favourite.set(n.parent, n);
+  for (const n of pathTo(node.value)) if (n.parent) lastVisited.set(n.parent, n);
 });
 
 export const forward = () => go(nextOf(node.value));
@@ -88,13 +88,13 @@ export function toEnd(): void {
   go(at);
 }
 
-/** The next or the one before of the variations at this place. */
+/** Goes to the next or previous variation of the current move. */
 export function toSibling(step: 1 | -1): void {
   const siblings = node.value.parent?.children ?? [];
   if (siblings.length > 1) go(siblings[(siblings.indexOf(node.value) + step + siblings.length) % siblings.length]);
 }
 
-/** Back to where this variation left the main line of its game. */
+/** Goes back to where the variation left the main line. */
 export function leaveVariation(): void {
   const path = pathTo(node.value);
   const fork = path.findIndex(n => n.parent && n.parent.children[0] !== n);
@@ -109,10 +109,10 @@ export function changed(): void {
   version.value++;
 }
 
-/** Makes a move in the current position. */
+/** Plays a move in the current position. */
 export function play(usi: string): void {
-  if (guess.value) {
-    guess.value(usi);
+  if (onGuess.value) {
+    onGuess.value(usi);
     return;
   }
   const next = game.value.add(node.value, usi);
@@ -195,16 +195,16 @@ export { lossOf };
 
 // -- the search
 
-/** Moves of which the network's screen is told: more than it shows in any order. */
-const MOST_CANDIDATES = 100;
+/** Candidates requested for the network screen, which shows the top 20 by any column. */
+const MAX_CANDIDATES = 100;
 
 let searchId = 0;
 let threatsId = 0;
 let frame = 0;
-let waiting: { found: Analysis; at: Node } | undefined;
+let pending: { found: Analysis; at: Node } | undefined;
 let lastScored = 0;
 
-/** Keeps what was found of a position, unless the same engine has found more before. */
+/** Stores a node's score, unless the same engine has searched more nodes before. */
 export function noteScore(at: Node, best: Line | undefined, winRate: number, nodes: number, by: string): void {
   if (at.score && at.score.by === by && at.score.nodes > nodes) return;
   at.score = {
@@ -217,21 +217,21 @@ export function noteScore(at: Node, best: Line | undefined, winRate: number, nod
   };
 }
 
-/** Draws only the last update before each frame. */
-function show(found: Analysis, at: Node): void {
-  waiting = { found, at };
-  if (!frame) frame = requestAnimationFrame(draw);
+/** Applies only the latest update per animation frame. */
+function scheduleUpdate(found: Analysis, at: Node): void {
+  pending = { found, at };
+  if (!frame) frame = requestAnimationFrame(flushUpdate);
 }
 
-function draw(now: number): void {
+function flushUpdate(now: number): void {
   frame = 0;
-  if (!waiting) return;
-  const { found, at } = waiting;
-  waiting = undefined;
+  if (!pending) return;
+  const { found, at } = pending;
+  pending = undefined;
   batch(() => {
     live.value = found;
-    // Who looks inside a network in an analysed game keeps the analysis.
-    if (found.engine === analysisEngine.peek() || !at.score) noteScore(at, found.lines[0], found.win_rate, found.root_visits, finder(found));
+    // The network screen's search doesn't replace the analysis engine's scores.
+    if (found.engine === analysisEngine.peek() || !at.score) noteScore(at, found.lines[0], found.win_rate, found.root_visits, engineId(found));
     if (found.state === 'done' || now - lastScored > 250) {
       lastScored = now;
       scored.value++;
@@ -246,12 +246,12 @@ function stopSearch(): void {
   connection.request({ type: 'stop' }, () => {});
 }
 
-/** Keeps the server's search on the current position. */
+/** Makes the server's search follow the current position. Returns a function that stops it. */
 export function followPosition(): () => void {
-  const ends = [
+  const disposers = [
     effect(() => {
       const at = node.value;
-      const wanted = { isOn: isSearching.value, multipv: multipv.value, ...named(searchEngine.value) };
+      const wanted = { isOn: isSearching.value, multipv: multipv.value, ...engineFields(searchEngine.value) };
       void connection.epoch.value;
       if (connection.status.peek() !== 'open' && !connection.welcome.peek()) return;
       if (!wanted.isOn) {
@@ -266,14 +266,14 @@ export function followPosition(): () => void {
           multipv: wanted.multipv,
           engine: wanted.engine,
           model: wanted.model,
-          candidates: screen() === 'network' ? MOST_CANDIDATES : 0,
+          candidates: screen() === 'network' ? MAX_CANDIDATES : 0,
           interval_ms: 100,
         },
         answer => {
-          if (answer.type === 'analysis') show(answer, at);
+          if (answer.type === 'analysis') scheduleUpdate(answer, at);
           else if (answer.type === 'error') {
             isSearching.value = false;
-            tell(explain(answer), 'bad');
+            notify(explain(answer), 'bad');
           }
         },
       );
@@ -284,18 +284,18 @@ export function followPosition(): () => void {
       threats.value = undefined;
       if (threatsId) connection.forget(threatsId);
       if (!showThreats.value || !connection.welcome.peek()) return;
-      threatsId = connection.request({ type: 'threats', position: positionText(at), ...named(searchEngine.value) }, answer => {
+      threatsId = connection.request({ type: 'threats', position: positionText(at), ...engineFields(searchEngine.value) }, answer => {
         if (answer.type === 'threats') threats.value = answer;
       });
     }),
   ];
   return () => {
-    for (const end of ends) end();
+    for (const dispose of disposers) dispose();
     stopSearch();
   };
 }
 
-/** Lines to show: those of the search, or earlier results. */
+/** The lines to show: those of the running search, or the stored score's. */
 export const shownLines = computed<Line[]>(() => {
   void scored.value;
   const found = searched.value;

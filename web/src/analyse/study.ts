@@ -1,19 +1,19 @@
-// Analysis of whole games by the server; results are stored in the games' nodes.
+// Analysis of whole games by the server; stores the results in the games' nodes.
 import { explain, t } from '../i18n';
 import { effect, signal } from '@preact/signals';
 import { chosenModel } from '../models';
 import type { StudyProgress } from '../protocol';
-import { analysisEngine, named } from '../engines';
+import { analysisEngine, engineFields } from '../engines';
 import { studyAlphaBetaNodes, studyNodes } from '../settings';
 import type { GameTree, Node } from '../shogi/tree';
 import { connection } from '../socket';
-import { tell } from '../ui/notices';
+import { notify } from '../ui/notices';
 import { changed, games, noteScore, positionText, scored } from './state';
 
 export interface GameStatus {
   done: number;
   total: number;
-  /** Its number in the library. */
+  /** The game's number in the library. */
   number?: number;
 }
 
@@ -25,7 +25,7 @@ let studiedBy = '';
 
 export const isStudying = (): boolean => study.value?.state === 'running';
 
-/** Analyses games from the first move to the last. */
+/** Starts the analysis of all positions of games. */
 export function startStudy(trees: GameTree[]): void {
   const engine = analysisEngine.value;
   studied = trees;
@@ -41,14 +41,14 @@ export function startStudy(trees: GameTree[]): void {
         end: tree.ending.slice(0, 40),
       })),
       nodes: (engine === 'alphabeta' ? studyAlphaBetaNodes : studyNodes).value,
-      ...named(engine),
+      ...engineFields(engine),
       lines: 2,
     },
     answer => {
       if (answer.type === 'study') receive(answer);
       else if (answer.type === 'error') {
         study.value = undefined;
-        tell(explain(answer), 'bad');
+        notify(explain(answer), 'bad');
       }
     },
   );
@@ -78,10 +78,10 @@ export function receive(progress: StudyProgress): void {
   study.value = { ...progress, found: [], mistakes: [] };
   scored.value++;
   if (progress.state !== 'running') changed();
-  if (progress.state === 'failed') tell(t('error.failed', { detail: progress.message }), 'bad');
+  if (progress.state === 'failed') notify(t('error.failed', { detail: progress.message }), 'bad');
 }
 
-// A new server session doesn't know a study's listeners.
+// A new server session has no subscriptions: follow the running study again.
 effect(() => {
   void connection.epoch.value;
   const running = study.peek();

@@ -1,4 +1,4 @@
-// Formatting of values.
+// Formats moves, scores and results.
 import { count, t, word } from '../i18n';
 import { language, notation } from '../settings';
 import type { MateFound } from '../protocol';
@@ -27,7 +27,7 @@ export function lineText(sfen: string, usis: readonly string[], most: number, la
     .join(notation() === 'japanese' ? '' : ' ');
 }
 
-/** A score, the side to move's view unless `sign` is -1: +250, or the plies to mate. */
+/** Formats a score, such as +250 or the plies to mate; `sign` -1 takes the opponent's view. */
 export function scoreText(cp: number | null | undefined, mate: number | null | undefined, sign = 1): string {
   if (mate !== null && mate !== undefined) return t(mate * sign > 0 ? 'mate.in' : 'mate.by', { n: Math.abs(mate) });
   if (cp === null || cp === undefined) return '';
@@ -47,10 +47,10 @@ const ENDINGS: Record<string, string> = {
   最大手数: 'max_plies',
 };
 
-/** How a game ended, of which records tell in Japanese. */
+/** Translates how a game ended: records state it in Japanese. */
 export const endingText = (ending: string): string => (language.value !== 'ja' && ENDINGS[ending] ? word('reason', ENDINGS[ending]) : ending);
 
-/** What a mate search found, of the side to move or of its opponent after a pass. */
+/** The result of a mate search for the side to move, or for its opponent after a pass. */
 export function mateText(whose: 'own' | 'threat', { status, moves, nodes, is_shortest }: MateFound): string {
   if (status === 'not_possible') return t('mate.check');
   if (status === 'mate') return t(`mate.${whose}.mate`, { n: moves.length }) + (is_shortest ? t('mate.shortest') : '');

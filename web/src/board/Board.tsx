@@ -1,4 +1,4 @@
-// The interactive board: shogiground within Preact.
+// The interactive board: a Preact wrapper of shogiground.
 import { useEffect, useLayoutEffect, useRef } from 'preact/hooks';
 import { Shogiground } from 'shogiground';
 import type { Api } from 'shogiground/api';
@@ -22,14 +22,14 @@ export interface BoardProps {
   onMove?: (usi: string) => void;
   shapes?: DrawShape[];
   squares?: SquareHighlight[];
-  /** Colours of squares, 81 values of [0, 1] by 9*(file-1)+(rank-1): a heat map. */
+  /** Heat map: 81 values in [0, 1], indexed by 9*(file-1)+(rank-1). */
   heat?: readonly number[];
   onSquare?: (key: SquareName) => void;
   class?: string;
 }
 
-const isCoarse = () => typeof matchMedia !== 'undefined' && matchMedia('(pointer: coarse)').matches;
-const isStill = () => typeof matchMedia !== 'undefined' && matchMedia('(prefers-reduced-motion: reduce)').matches;
+const isTouch = () => typeof matchMedia !== 'undefined' && matchMedia('(pointer: coarse)').matches;
+const prefersReducedMotion = () => typeof matchMedia !== 'undefined' && matchMedia('(prefers-reduced-motion: reduce)').matches;
 
 export const FORSYTH: Config['forsyth'] = {
   toForsyth: role => roleToForsyth('standard')(role as Role),
@@ -45,7 +45,7 @@ export function coordinates(): Config['coordinates'] {
   return { enabled: true, files: 'numeric', ranks: language.value === 'ja' ? 'japanese' : 'engine' };
 }
 
-/** Properties that change with the position. */
+/** The part of the configuration that changes with the position. */
 function positionConfig(props: BoardProps): Config {
   const { sfen, lastUsi, movable } = props;
   const [board, , hands] = sfen.split(' ');
@@ -85,9 +85,9 @@ export function Board(props: BoardProps) {
         disableContextMenu: true,
         viewOnly: false,
         hands: { roles: HAND_ROLES },
-        animation: { enabled: !isStill(), duration: 150, hands: true },
+        animation: { enabled: !prefersReducedMotion(), duration: 150, hands: true },
         highlight: { lastDests: true, check: true, hovered: false },
-        draggable: { showTouchSquareOverlay: isCoarse(), showGhost: true },
+        draggable: { showTouchSquareOverlay: isTouch(), showGhost: true },
         drawable: { enabled: true, visible: true, eraseOnClick: true },
         premovable: { enabled: false },
         predroppable: { enabled: false },
@@ -104,8 +104,8 @@ export function Board(props: BoardProps) {
         },
         promotion: {
           ...PROMOTES,
-          movePromotionDialog: (from, to) => choice(latest.current.sfen, from as SquareName, to as SquareName) === 'ask',
-          forceMovePromotion: (from, to) => choice(latest.current.sfen, from as SquareName, to as SquareName) === 'must',
+          movePromotionDialog: (from, to) => promotionChoice(latest.current.sfen, from as SquareName, to as SquareName) === 'ask',
+          forceMovePromotion: (from, to) => promotionChoice(latest.current.sfen, from as SquareName, to as SquareName) === 'must',
         },
         events: { select: key => latest.current.onSquare?.(key as SquareName) },
       },
@@ -156,7 +156,7 @@ export function Board(props: BoardProps) {
   );
 }
 
-function choice(sfen: string, from: SquareName, to: SquareName): 'ask' | 'must' | 'no' {
+function promotionChoice(sfen: string, from: SquareName, to: SquareName): 'ask' | 'must' | 'no' {
   const pos = parsePosition(sfen);
   if (!pos) return 'no';
   const { can, must } = promotion(pos, from, to);

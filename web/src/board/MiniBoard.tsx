@@ -1,4 +1,4 @@
-// A small static board: one SVG.
+// A small static board, drawn as one SVG.
 import { memo } from '../ui/memo';
 import { pieceSet } from '../settings';
 import { HAND_ROLES, moveSquares, parsePosition, type Color } from '../shogi/position';
@@ -13,7 +13,6 @@ interface Props {
 }
 
 const CELL = 100;
-const ROLE_ORDER = HAND_ROLES;
 
 function Piece({ role, isWhite, isDown, x, y, scale = 1 }: { role: string; isWhite: boolean; isDown: boolean; x: number; y: number; scale?: number }) {
   const look = LOOKS[role];
@@ -57,7 +56,7 @@ export const MiniBoard = memo(function MiniBoard({ sfen, lastUsi, orientation = 
       {(['gote', 'sente'] as const).map(color => {
         const isWhite = color === 'gote';
         const isTop = isWhite !== isFlipped;
-        const held = ROLE_ORDER.flatMap(role => {
+        const held = HAND_ROLES.flatMap(role => {
           const n = pos.hands.color(color).get(role);
           return n ? [[role, n] as const] : [];
         });

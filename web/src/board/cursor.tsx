@@ -1,5 +1,5 @@
-// Keyboard control of the board: arrow keys move a cursor, Enter picks up and places a piece, letters
-// pick up a piece from the hand. Announces the square under the cursor to screen readers.
+// Keyboard control of the board: arrow keys move a cursor, Enter picks up or places a piece, letters
+// select a piece in hand. Announces the square under the cursor to screen readers.
 import { type ComponentChildren } from 'preact';
 import { useState } from 'preact/hooks';
 import type { Api } from 'shogiground/api';
@@ -28,7 +28,7 @@ const clamp = (n: number) => Math.min(9, Math.max(1, n));
 export function BoardCursor({ ground, sfen, orientation, children }: Props) {
   const [at, setAt] = useState<readonly [number, number]>([5, 5]);
   const [isActive, setActive] = useState(false);
-  const [said, say] = useState('');
+  const [announcement, announce] = useState('');
 
   function describe(key: Key): string {
     const piece = ground.current?.state.pieces.get(key);
@@ -47,13 +47,13 @@ export function BoardCursor({ ground, sfen, orientation, children }: Props) {
       const next = [clamp(at[0] + sign * step[0]), clamp(at[1] + sign * step[1])] as const;
       setAt(next);
       setActive(true);
-      say(describe(name(...next)));
+      announce(describe(name(...next)));
     } else if (e.key === 'Enter' || e.key === ' ') {
       const choices = api.state.promotion.current;
       if (choices) api.selectSquare(null);
       else api.selectSquare(key);
-      const taken = api.state.selected ?? api.state.selectedPiece;
-      say(api.state.promotion.current ? t('board.promote') : taken ? `${t('board.taken')} ${describe(key)}` : describe(key));
+      const selected = api.state.selected ?? api.state.selectedPiece;
+      announce(api.state.promotion.current ? t('board.promote') : selected ? `${t('board.taken')} ${describe(key)}` : describe(key));
     } else if (e.key === 'Escape') {
       api.cancelMoveOrDrop();
     } else if (api.state.promotion.current && (e.key === '+' || e.key === '=')) {
@@ -63,7 +63,7 @@ export function BoardCursor({ ground, sfen, orientation, children }: Props) {
     } else if (isActive && LETTERS.includes(e.key)) {
       const role = HAND_ROLES[LETTERS.indexOf(e.key)];
       api.selectPiece({ role, color: turnOf(sfen) });
-      say(`${t('board.taken')} ${t(`role.${role}` as never)}`);
+      announce(`${t('board.taken')} ${t(`role.${role}` as never)}`);
     } else return;
     e.preventDefault();
     e.stopPropagation();
@@ -82,7 +82,7 @@ export function BoardCursor({ ground, sfen, orientation, children }: Props) {
       {children}
       {isActive && <div class="cursor-square" aria-hidden="true" style={{ left: `${(file * 100) / 9}%`, top: `${(rank * 100) / 9}%` }} />}
       <span class="unseen" aria-live="assertive">
-        {said}
+        {announcement}
       </span>
     </div>
   );

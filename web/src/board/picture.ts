@@ -1,4 +1,4 @@
-// Board images, drawn on a canvas for PNG and GIF.
+// Draws diagrams on a canvas, for PNG and GIF.
 import { pieceSet } from '../settings';
 import { HAND_ROLES, moveSquares, parsePosition, type Color } from '../shogi/position';
 import { makeSquareName } from 'shogiops/util';
@@ -14,7 +14,7 @@ export interface Picture {
   sfen: string;
   lastUsi?: string;
   orientation: Color;
-  /** Text above and below the board: names, the move. */
+  /** Captions above and below the board: player names, the move. */
   top?: string;
   bottom?: string;
 }
@@ -106,23 +106,23 @@ export function drawPicture(ctx: CanvasRenderingContext2D, { sfen, lastUsi, orie
   }
 }
 
-function canvas(): [HTMLCanvasElement, CanvasRenderingContext2D] {
-  const made = document.createElement('canvas');
-  made.width = WIDTH;
-  made.height = HEIGHT;
-  return [made, made.getContext('2d', { willReadFrequently: true })!];
+function createCanvas(): [HTMLCanvasElement, CanvasRenderingContext2D] {
+  const canvas = document.createElement('canvas');
+  canvas.width = WIDTH;
+  canvas.height = HEIGHT;
+  return [canvas, canvas.getContext('2d', { willReadFrequently: true })!];
 }
 
 export async function boardPng(picture: Picture): Promise<Blob> {
-  const [made, ctx] = canvas();
+  const [canvas, ctx] = createCanvas();
   drawPicture(ctx, picture);
-  return new Promise((resolve, reject) => made.toBlob(b => (b ? resolve(b) : reject(new Error('PNG'))), 'image/png'));
+  return new Promise((resolve, reject) => canvas.toBlob(b => (b ? resolve(b) : reject(new Error('PNG'))), 'image/png'));
 }
 
-/** Animates positions; calls `onProgress` between frames, so that the page stays responsive. */
+/** Encodes an animation; yields to the event loop after each frame, so that the page stays responsive. */
 export async function boardGif(pictures: readonly Picture[], delayMs: number, onProgress: (done: number) => void): Promise<Blob> {
   const { applyPalette, GIFEncoder, quantize } = await import('gifenc');
-  const [, ctx] = canvas();
+  const [, ctx] = createCanvas();
   const encoder = GIFEncoder();
   let palette: number[][] | undefined;
   for (const [i, picture] of pictures.entries()) {

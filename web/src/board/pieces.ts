@@ -1,20 +1,20 @@
-// The pieces, drawn from outlines: a pentagon, a character and, for the Western set, the piece's moves.
-// The same shapes are used for the board (images), small boards (SVG) and image files (canvas).
+// The pieces: a pentagon, a character and, in the Western set, a diagram of the piece's moves. The same
+// outlines are used by the board (CSS images), small boards (SVG) and image files (canvas).
 import table from './outlines.json';
 import type { PieceSet } from '../settings';
 
 const outlines = table as Record<string, string>;
 
-/** The pentagon in a box of 100 by 100. */
+/** The pentagon, in a 100 × 100 view box. */
 export const BODY = 'M50 5 75.5 15.5 87 95H13L24.5 15.500Z';
 
 interface Look {
   kanji: string;
   letter: string;
-  /** Height of the body; less valuable pieces are smaller. */
+  /** Relative size; less valuable pieces are smaller. */
   scale: number;
   promoted?: boolean;
-  /** Steps as [file, rank], up is -1; slides repeat. */
+  /** Directions as [dx, dy], forward is -1; a slide repeats its step. */
   steps?: readonly (readonly [number, number])[];
   slides?: readonly (readonly [number, number])[];
 }
@@ -46,7 +46,7 @@ export const RED = '#b3261b';
 export const WOOD = ['#fbe3b1', '#eec587'] as const;
 export const EDGE = '#7a5427';
 
-/** A filled path, translated and scaled within the box of 100. */
+/** A filled path, translated and scaled within the view box. */
 export interface Fill {
   path: string;
   x: number;
@@ -55,7 +55,7 @@ export interface Fill {
   color: string;
 }
 
-/** The characters on the piece. White's king is 王, as in most sets. */
+/** The markings of a piece. White's king is 王, as in most sets. */
 export function marks(role: string, set: PieceSet, isWhite: boolean): Fill[] {
   const look = LOOKS[role];
   const color = look.promoted ? RED : INK;
@@ -65,11 +65,11 @@ export function marks(role: string, set: PieceSet, isWhite: boolean): Fill[] {
   }
   const fills: Fill[] = [{ path: outlines[look.letter], x: look.promoted ? 46 : 50, y: 63, scale: 0.5, color }];
   if (look.promoted) fills.push({ path: outlines['+'], x: 70, y: 48, scale: 0.28, color });
-  return [...fills, ...ways(look, color)];
+  return [...fills, ...moveDiagram(look, color)];
 }
 
-/** A small chart of the piece's moves above its letter: dots are steps, bars are slides. */
-function ways(look: Look, color: string): Fill[] {
+/** A small diagram of the moves above the letter: dots are steps, bars are slides. */
+function moveDiagram(look: Look, color: string): Fill[] {
   const [x, y, gap] = [50, 29, 8];
   const dot = (dx: number, dy: number): Fill => ({ path: 'M-2.4 0a2.4 2.4 0 1 0 4.8 0 2.4 2.4 0 1 0-4.8 0Z', x: x + dx * gap, y: y + dy * gap, scale: 1, color });
   const bar = ([dx, dy]: readonly [number, number]): Fill => {
@@ -104,7 +104,7 @@ export function pieceSvg(role: string, set: PieceSet, isWhite: boolean, isDown: 
 let installed: PieceSet | undefined;
 const sheet = typeof CSSStyleSheet === 'undefined' ? undefined : new CSSStyleSheet();
 
-/** Styles shogiground's pieces with a style sheet of data images. */
+/** Styles shogiground's pieces with a constructed style sheet of data URLs. */
 export function installPieces(set: PieceSet): void {
   if (!sheet || installed === set) return;
   if (!installed) document.adoptedStyleSheets = [...document.adoptedStyleSheets, sheet];

@@ -6,8 +6,8 @@ export type Key = keyof typeof en;
 
 const tables: Record<'en' | 'ja', Record<Key, string>> = { en, ja };
 
-/** A text in the visitor's language; `{name}` in it stands for a value. Where `n` is 1 and there
- * is a text of its own for that, it is taken. */
+/** Translates a key and fills in `{name}` placeholders. If `n` is 1, the variant `key.one` is used where
+ * there is one. */
 export function t(key: Key, values?: Record<string, string | number>): string {
   const one = `${key}.one`;
   const text = tables[language.value][values?.n === 1 && has(one) ? one : key] ?? key;
@@ -16,13 +16,13 @@ export function t(key: Key, values?: Record<string, string | number>): string {
 
 export const has = (key: string): key is Key => key in en;
 
-/** Translates a word of the server (a reason, a grade, a format), if known. */
+/** Translates an identifier sent by the server (a reason, an outcome, a stage), if known. */
 export function word(group: string, name: string): string {
   const key = `${group}.${name}`;
   return has(key) ? t(key) : name;
 }
 
-/** An error of the server, or a connection failure, in the user's language. */
+/** Translates a server error or a connection failure. */
 export function explain(problem: { message: string; code?: string }): string {
   const key = `error.${problem.code ?? ''}`;
   if (has(key)) return t(key, { detail: problem.message });
@@ -45,7 +45,7 @@ const UNITS = [
   ['minute', 60],
 ] as const;
 
-/** How long ago a time in seconds since 1970 was, in words. */
+/** Formats the age of a Unix time in seconds: 2 min. ago. */
 export function ago(then: number, now = Date.now() / 1000): string {
   const seconds = Math.max(0, now - then);
   const words = new Intl.RelativeTimeFormat(language.value, { numeric: 'auto', style: 'short' });

@@ -1,13 +1,13 @@
-// The library of played, imported, saved and analysed games.
+// The library screen: played, imported, saved and analysed games.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { node, positionText } from '../analyse/state';
-import { ENDINGS } from '../analyse/Open';
-import { address, get, send } from '../http';
+import { EXTENSIONS } from '../analyse/Open';
+import { apiUrl, get, send } from '../http';
 import { explain, t, word } from '../i18n';
 import type { GameList, GameSummary, ReadGames } from '../protocol';
 import { open } from '../router';
 import { query } from './query';
-import { tell } from '../ui/notices';
+import { notify } from '../ui/notices';
 import { Button, Choice, Switch } from '../ui/parts';
 
 const PAGE = 50;
@@ -36,7 +36,7 @@ function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
         </small>
       </td>
       <td class="n actions">
-        <a class="button" href={address(`games/${g.game}/record`, { format: 'kif', studied: g.is_studied ? 'true' : undefined })} download aria-label={`${t('save.kif')}: ${g.black} – ${g.white}`}>
+        <a class="button" href={apiUrl(`games/${g.game}/record`, { format: 'kif', studied: g.is_studied ? 'true' : undefined })} download aria-label={`${t('save.kif')}: ${g.black} – ${g.white}`}>
           KIF
         </a>
         <Button
@@ -44,7 +44,7 @@ function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
           label={`${t('delete')}: ${g.black} – ${g.white}`}
           onClick={async () => {
             if (!confirm(t('library.confirmDelete'))) return;
-            await send('DELETE', `games/${g.game}`).catch((e: Error) => tell(explain(e), 'bad'));
+            await send('DELETE', `games/${g.game}`).catch((e: Error) => notify(explain(e), 'bad'));
             onRemoved();
           }}
         />
@@ -57,40 +57,40 @@ export function Library() {
   const [list, setList] = useState<GameList>();
   const [error, setError] = useState('');
   const [offset, setOffset] = useState(0);
-  const [stamp, setStamp] = useState(0);
+  const [revision, setRevision] = useState(0);
   const input = useRef<HTMLInputElement>(null);
-  const wanted = query.value;
-  const position = wanted.here ? positionText(node.value) : undefined;
-  const set = (change: Partial<typeof wanted>) => {
+  const filters = query.value;
+  const position = filters.here ? positionText(node.value) : undefined;
+  const set = (change: Partial<typeof filters>) => {
     setOffset(0);
-    query.value = { ...wanted, ...change };
+    query.value = { ...filters, ...change };
   };
   useEffect(() => {
-    const { q, player, winner, source } = wanted;
-    let isOver = false;
+    const { q, player, winner, source } = filters;
+    let isCancelled = false;
     const timer = setTimeout(() => {
       get<GameList>('games', { q, player, winner, source, position, offset, limit: PAGE }).then(
-        found => !isOver && (setList(found), setError('')),
-        (e: Error) => !isOver && setError(explain(e)),
+        found => !isCancelled && (setList(found), setError('')),
+        (e: Error) => !isCancelled && setError(explain(e)),
       );
     }, 150);
     return () => {
-      isOver = true;
+      isCancelled = true;
       clearTimeout(timer);
     };
-  }, [wanted, offset, stamp, position]);
+  }, [filters, offset, revision, position]);
 
   const importFiles = async (files: File[]) => {
     for (const file of files) {
       try {
         const read = await send<ReadGames>('POST', `records?name=${encodeURIComponent(file.name)}&keep=true`, file);
-        tell(t('library.imported', { n: read.games.length, name: file.name }));
-        for (const line of read.skipped.slice(0, 3)) tell(t('open.skipped', { reason: line }), 'bad');
+        notify(t('library.imported', { n: read.games.length, name: file.name }));
+        for (const line of read.skipped.slice(0, 3)) notify(t('open.skipped', { reason: line }), 'bad');
       } catch (e) {
-        tell(t('open.failed', { name: file.name, reason: explain(e as Error) }), 'bad');
+        notify(t('open.failed', { name: file.name, reason: explain(e as Error) }), 'bad');
       }
     }
-    setStamp(n => n + 1);
+    setRevision(n => n + 1);
   };
 
   return (
@@ -98,18 +98,18 @@ export function Library() {
       <h1 class="unseen">{t('nav.library')}</h1>
       <section class="card">
         <div class="row library-bar" role="search">
-          <input type="search" aria-label={t('library.search')} placeholder={t('library.search')} value={wanted.q} onInput={e => set({ q: e.currentTarget.value })} />
-          <input aria-label={t('player')} placeholder={t('player')} value={wanted.player} onInput={e => set({ player: e.currentTarget.value })} />
-          <Choice isHidden label={t('library.winner')} value={wanted.winner} options={[['', t('library.anyResult')], ['black', t('winner.black')], ['white', t('winner.white')], ['draw', t('winner.draw')]]} onChange={winner => set({ winner })} />
+          <input type="search" aria-label={t('library.search')} placeholder={t('library.search')} value={filters.q} onInput={e => set({ q: e.currentTarget.value })} />
+          <input aria-label={t('player')} placeholder={t('player')} value={filters.player} onInput={e => set({ player: e.currentTarget.value })} />
+          <Choice isHidden label={t('library.winner')} value={filters.winner} options={[['', t('library.anyResult')], ['black', t('winner.black')], ['white', t('winner.white')], ['draw', t('winner.draw')]]} onChange={winner => set({ winner })} />
           <Choice
             isHidden
             label={t('library.source')}
-            value={wanted.source}
+            value={filters.source}
             options={[['', t('library.anySource')], ['played', t('source.played')], ['imported', t('source.imported')], ['saved', t('source.saved')], ['studied', t('source.studied')]]}
             onChange={source => set({ source })}
           />
-          <Switch label={t('library.here')} checked={wanted.here} onChange={here => set({ here })} />
-          <input ref={input} type="file" class="unseen" multiple accept={ENDINGS} aria-label={t('library.import')} onChange={e => void importFiles([...(e.currentTarget.files ?? [])])} />
+          <Switch label={t('library.here')} checked={filters.here} onChange={here => set({ here })} />
+          <input ref={input} type="file" class="unseen" multiple accept={EXTENSIONS} aria-label={t('library.import')} onChange={e => void importFiles([...(e.currentTarget.files ?? [])])} />
           <Button icon="open" isWide label={t('library.import')} onClick={() => input.current?.click()} />
         </div>
         {error && <p class="problem">{error}</p>}
@@ -132,7 +132,7 @@ export function Library() {
               </thead>
               <tbody>
                 {list.games.map(g => (
-                  <GameRow key={g.game} g={g} onRemoved={() => setStamp(n => n + 1)} />
+                  <GameRow key={g.game} g={g} onRemoved={() => setRevision(n => n + 1)} />
                 ))}
               </tbody>
             </table>

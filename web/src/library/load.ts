@@ -1,4 +1,4 @@
-// Games of the library as trees.
+// Loads games of the library as trees.
 import { noteScore, scored } from '../analyse/state';
 import { get } from '../http';
 import { word } from '../i18n';
@@ -6,7 +6,7 @@ import type { Found, StoredGame, StoredStudy } from '../protocol';
 import { treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
 
-/** A game of the library with its variations, comments, scores and analysis. */
+/** Loads a game with its variations, comments, scores and analysis. */
 export async function loadGame(number: number): Promise<GameTree> {
   const stored = await get<StoredGame>(`games/${number}`);
   const { summary } = stored;
@@ -16,7 +16,7 @@ export async function loadGame(number: number): Promise<GameTree> {
     try {
       [tree] = readGames(stored.record, summary.title);
     } catch {
-      // The moves are still usable.
+      // Fall back to the stored moves.
     }
   }
   tree ??= treeOf({ ...stored, black: summary.black, white: summary.white });

@@ -1,4 +1,4 @@
-// What the library's screen shows.
+// The filters of the library screen.
 import { signal } from '@preact/signals';
 
 export const NO_QUERY = { q: '', player: '', winner: '', source: '', here: false };

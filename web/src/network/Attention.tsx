@@ -1,4 +1,4 @@
-// Attention of a square, for networks with attention.
+// Attention weights of a square, for networks with attention layers.
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { node } from '../analyse/state';
@@ -15,20 +15,20 @@ const chosen = signal('');
 const nameOf = (square: number) => squareText(square, notation());
 
 export function AttentionView() {
-  const able = models.value.filter(m => m.has_attention);
-  const model = able.some(m => m.id === chosen.value) ? chosen.value : (able[0]?.id ?? '');
+  const usable = models.value.filter(m => m.has_attention);
+  const model = usable.some(m => m.id === chosen.value) ? chosen.value : (usable[0]?.id ?? '');
   const [layer, setLayer] = useState(0);
   const [head, setHead] = useState<number | null>(null);
   const [square, setSquare] = useState(40);
   const { answer, error } = useAttention(model, layer, head);
   const row = answer?.weights[square] ?? [];
-  const least = Math.min(...row);
-  const span = Math.max(1e-9, Math.max(...row) - least);
+  const min = Math.min(...row);
+  const span = Math.max(1e-9, Math.max(...row) - min);
   const range = (n: number) => Array.from({ length: n }, (_, i) => i);
   return (
     <div class="attention">
       <div class="row">
-        <Choice label={t('model')} value={model} options={able.map(m => [m.id, m.name] as const)} onChange={v => (chosen.value = v)} />
+        <Choice label={t('model')} value={model} options={usable.map(m => [m.id, m.name] as const)} onChange={v => (chosen.value = v)} />
         <Choice label={t('attention.layer')} value={layer} options={range(answer?.layers ?? 1).map(n => [n, String(n + 1)] as const)} onChange={setLayer} />
         <Choice label={t('attention.head')} value={head ?? -1} options={[[-1, t('attention.mean')], ...range(answer?.heads ?? 0).map(n => [n, String(n + 1)] as const)]} onChange={n => setHead(n < 0 ? null : n)} />
         <Choice label={t('attention.square')} value={square} options={range(81).map(n => [n, nameOf(n)] as const)} onChange={setSquare} />
@@ -47,7 +47,7 @@ export function AttentionView() {
                 width="100"
                 height="100"
                 class={s === square ? 'looking' : 'looked'}
-                style={{ fillOpacity: row.length ? 0.85 * (((row[s] ?? 0) - least) / span) : 0 }}
+                style={{ fillOpacity: row.length ? 0.85 * (((row[s] ?? 0) - min) / span) : 0 }}
                 onClick={() => setSquare(s)}
               >
                 <title>{`${nameOf(s)} ${((row[s] ?? 0) * 100).toFixed(1)}%`}</title>

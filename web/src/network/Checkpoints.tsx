@@ -1,4 +1,4 @@
-// Value and policy by checkpoint of a run.
+// Policy and value of the position by checkpoint of a run.
 import { signal } from '@preact/signals';
 import { useState } from 'preact/hooks';
 import { percent, t } from '../i18n';
@@ -9,7 +9,7 @@ import { useCheckpoints } from './ask';
 import { useMoveName } from './Network';
 
 export const chosenRun = signal('');
-const MOST_CURVES = 5;
+const MAX_CURVES = 5;
 
 export function Checkpoints({ run: fixed }: { run?: string }) {
   const all = runs.value.filter(r => r.checkpoints.length);
@@ -19,12 +19,12 @@ export function Checkpoints({ run: fixed }: { run?: string }) {
   const [at, setAt] = useState<number | undefined>(undefined);
   if (!fixed && !all.length) return <p class="empty">{t('checkpoints.none')}</p>;
   const steps = found.map(c => c.step);
-  // The moves to plot: the highest in any checkpoint, with more weight on the last.
+  // Plot the moves with the highest probability in any checkpoint; the last one counts double.
   const weight = new Map<string, number>();
   found.forEach((c, i) => {
     for (const m of c.policy) weight.set(m.move, Math.max(weight.get(m.move) ?? 0, m.p * (i === found.length - 1 ? 2 : 1)));
   });
-  const moves = [...weight].sort((a, b) => b[1] - a[1]).slice(0, MOST_CURVES).map(([m]) => m);
+  const moves = [...weight].sort((a, b) => b[1] - a[1]).slice(0, MAX_CURVES).map(([m]) => m);
   const shown = found[at ?? found.length - 1];
   return (
     <div class="checkpoints">

@@ -1,4 +1,4 @@
-// Two networks on one position.
+// Compares two networks on the current position.
 import { signal } from '@preact/signals';
 import { play } from '../analyse/state';
 import { percent, t } from '../i18n';

@@ -1,4 +1,4 @@
-// Inside the network: its inputs, its policy, and the search's candidates.
+// The network screen: policy, search candidates, search tree, inputs and attention.
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { Dialogs, Stage } from '../analyse/Analyse';
@@ -21,14 +21,14 @@ import { Checkpoints } from './Checkpoints';
 import { Compare } from './Compare';
 import { PlanesView } from './Planes';
 import { TreeView } from './Tree';
-import { inWords } from './words';
+import { summarise } from './words';
 
 type Order = 'policy' | 'visits' | 'prior' | 'value';
 const order = signal<Order>('visits');
 type HeatKind = 'off' | 'from' | 'to';
 const heatKind = signal<HeatKind>('to');
 
-/** Formats moves of the current position. */
+/** Returns a formatter for moves in the current position. */
 export function useMoveName(): (usi: string) => string {
   const at = node.value;
   const pos = parsePosition(at.sfen);
@@ -43,7 +43,7 @@ export function useMoveName(): (usi: string) => string {
 
 interface Row {
   move: string;
-  /** The policy itself; `prior` is the policy at the search temperature. */
+  /** The raw policy; `prior` is the policy at the search's policy temperature. */
   policy: number;
   prior: number;
   visits: number;
@@ -52,7 +52,7 @@ interface Row {
   plies: number;
 }
 
-/** Candidates of the search, or the policy's moves without a search. */
+/** The search's candidates or, without a search, the policy's moves. */
 export function rowsOf(network: NetworkAnswer | undefined, candidates: readonly Candidate[], by: Order): Row[] {
   const policy = new Map(network?.policy.map(m => [m.move, m.p]));
   const rows: Row[] = candidates.length
@@ -128,12 +128,12 @@ function Words({ network }: { network?: NetworkAnswer }) {
   const found = searched.value;
   const name = useMoveName();
   const candidates = [...(found?.candidates ?? [])].sort((a, b) => b.visits - a.visits);
-  const said = inWords(network, candidates, found?.win_rate, found?.root_visits ?? 0, name);
-  if (!said) return <p class="empty">{t('network.nothing')}</p>;
+  const summary = summarise(network, candidates, found?.win_rate, found?.root_visits ?? 0, name);
+  if (!summary) return <p class="empty">{t('network.nothing')}</p>;
   return (
     <div class="words">
-      <p class="words-head">{said.head}</p>
-      {said.parts.map((p, i) => (
+      <p class="words-head">{summary.head}</p>
+      {summary.parts.map((p, i) => (
         <p key={i}>{p}</p>
       ))}
     </div>
@@ -230,4 +230,3 @@ export function Network() {
     </main>
   );
 }
-

@@ -1,4 +1,4 @@
-// The input planes: what the network sees.
+// The network's input planes.
 import { useState } from 'preact/hooks';
 import { heat } from '../analyse/state';
 import { t } from '../i18n';
@@ -6,7 +6,7 @@ import type { Plane } from '../protocol';
 import { memo } from '../ui/memo';
 import { usePlanes } from './ask';
 
-const Small = memo(function Small({ plane, onShow, isShown }: { plane: Plane; onShow: (plane: Plane) => void; isShown: boolean }) {
+const PlaneButton = memo(function PlaneButton({ plane, onShow, isShown }: { plane: Plane; onShow: (plane: Plane) => void; isShown: boolean }) {
   return (
     <button type="button" class="plane" aria-pressed={isShown} title={`${plane.input} ${plane.index}: ${plane.name}`} onClick={() => onShow(plane)}>
       <svg viewBox="0 0 90 90" aria-hidden="true">
@@ -41,7 +41,7 @@ export function PlanesView({ model }: { model: string }) {
       <input aria-label={t('filter')} placeholder={t('filter')} value={filter} onInput={e => setFilter(e.currentTarget.value)} />
       <div class="plane-grid-list">
         {wanted.map(p => (
-          <Small key={`${p.input}${p.index}`} plane={p} onShow={show} isShown={shown === `${p.input}${p.index}`} />
+          <PlaneButton key={`${p.input}${p.index}`} plane={p} onShow={show} isShown={shown === `${p.input}${p.index}`} />
         ))}
       </div>
     </div>

@@ -1,4 +1,4 @@
-// Navigation of the search tree.
+// The search tree explorer.
 import { useEffect, useState } from 'preact/hooks';
 import { node, play, playLine, searched } from '../analyse/state';
 import { scoreText } from '../analyse/words';
@@ -14,7 +14,7 @@ export function TreeView() {
   const at = node.value;
   const [path, setPath] = useState<string[]>([]);
   useEffect(() => setPath([]), [at]);
-  // While the search runs, the tree is requested every two seconds.
+  // While the search runs, refetch the node every two seconds.
   const stamp = searched.value?.state === 'running' ? Math.floor((searched.value.time_ms ?? 0) / 2000) : (searched.value?.nodes ?? 0);
   const { answer: here, error } = useTree(path, stamp);
   const walked = lineOf(at.sfen, path, notation(), at.usi);

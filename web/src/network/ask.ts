@@ -1,60 +1,60 @@
-// Requests to networks about the current position.
+// Hooks that query networks about the current position.
 import { useEffect, useState } from 'preact/hooks';
 import { positionText, node } from '../analyse/state';
 import { explain } from '../i18n';
 import type { AttentionAnswer, Checkpoint, NetworkAnswer, Planes, TreeNode } from '../protocol';
 import { connection, type Message } from '../socket';
 
-interface Asked<T> {
+interface Query<T> {
   answer?: T;
   error?: string;
   isWaiting: boolean;
 }
 
-/** One answer to a question, asked anew when it changes, a moment after: who leafs through a game
- * asks nothing on the way. */
-function useAnswer<T>(key: string, ask: (() => Promise<T>) | undefined): Asked<T> {
-  const [state, setState] = useState<Asked<T> & { key: string }>({ key: '', isWaiting: false });
+/** Sends a request whenever `key` or the session changes; debounced, so that stepping through a game
+ * sends none on the way. */
+function useAnswer<T>(key: string, ask: (() => Promise<T>) | undefined): Query<T> {
+  const [state, setState] = useState<Query<T> & { key: string }>({ key: '', isWaiting: false });
   const epoch = connection.epoch.value;
   useEffect(() => {
     if (!ask || !epoch) return;
-    let isOver = false;
+    let isCancelled = false;
     setState(s => ({ ...s, isWaiting: true }));
     const timer = setTimeout(() => {
       ask().then(
-        answer => !isOver && setState({ key, answer, isWaiting: false }),
-        (e: Error) => !isOver && setState({ key, error: explain(e), isWaiting: false }),
+        answer => !isCancelled && setState({ key, answer, isWaiting: false }),
+        (e: Error) => !isCancelled && setState({ key, error: explain(e), isWaiting: false }),
       );
     }, 120);
     return () => {
-      isOver = true;
+      isCancelled = true;
       clearTimeout(timer);
     };
   }, [key, epoch]);
   return state;
 }
 
-export const useNetwork = (model: string): Asked<NetworkAnswer> => {
+export const useNetwork = (model: string): Query<NetworkAnswer> => {
   const position = positionText(node.value);
   return useAnswer(`${model}|${position}`, () => connection.ask({ type: 'network', position, models: model ? [model] : [] }, 'network'));
 };
 
-export const usePlanes = (model: string, isWanted: boolean): Asked<Planes> => {
+export const usePlanes = (model: string, isWanted: boolean): Query<Planes> => {
   const position = positionText(node.value);
   return useAnswer(`planes|${isWanted}|${model}|${position}`, isWanted ? () => connection.ask({ type: 'planes', position, model: model || null }, 'planes') : undefined);
 };
 
-export const useAttention = (model: string, layer: number, head: number | null): Asked<AttentionAnswer> => {
+export const useAttention = (model: string, layer: number, head: number | null): Query<AttentionAnswer> => {
   const position = positionText(node.value);
   return useAnswer(`${model}|${layer}|${head}|${position}`, model ? () => connection.ask({ type: 'attention', position, model, layer, head }, 'attention') : undefined);
 };
 
-export const useTree = (path: string[], stamp: number): Asked<TreeNode> => {
+export const useTree = (path: string[], stamp: number): Query<TreeNode> => {
   const position = positionText(node.value);
   return useAnswer(`${position}|${path.join(' ')}|${stamp}`, () => connection.ask({ type: 'tree', path, limit: 40 }, 'tree'));
 };
 
-/** The evaluation by each checkpoint of a run, as answers arrive. */
+/** The evaluations by each checkpoint of a run, streamed. */
 export function useCheckpoints(run: string): { found: Checkpoint[]; total: number; error: string; isDone: boolean } {
   const position = positionText(node.value);
   const [state, setState] = useState({ found: [] as Checkpoint[], total: 0, error: '', isDone: false });
@@ -78,4 +78,3 @@ export function useCheckpoints(run: string): { found: Checkpoint[]; total: numbe
   }, [run, position, epoch]);
   return state;
 }
-

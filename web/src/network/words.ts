@@ -1,32 +1,32 @@
-// Policy and search, summarised in sentences.
+// Summarises policy and search in sentences.
 import type { Candidate, NetworkAnswer } from '../protocol';
 import { percent, t } from '../i18n';
 
-export interface Said {
-  /** Short: whether they agree. */
+export interface Summary {
+  /** A headline: whether policy and search agree. */
   head: string;
   parts: string[];
 }
 
-/** Sentences about a position. `name` formats a move; candidates are ordered by visits. */
-export function inWords(network: NetworkAnswer | undefined, candidates: readonly Candidate[], winRate: number | undefined, visits: number, name: (usi: string) => string): Said | undefined {
-  const favourite = network?.policy[0];
-  if (!network || !favourite) return undefined;
-  const parts = [t('words.policy', { move: name(favourite.move), p: percent(favourite.p), value: percent(network.value) })];
+/** Summarises a position. `name` formats a move; candidates are sorted by visits. */
+export function summarise(network: NetworkAnswer | undefined, candidates: readonly Candidate[], winRate: number | undefined, visits: number, name: (usi: string) => string): Summary | undefined {
+  const top = network?.policy[0];
+  if (!network || !top) return undefined;
+  const parts = [t('words.policy', { move: name(top.move), p: percent(top.p), value: percent(network.value) })];
   const second = network.policy[1];
-  if (second && favourite.p < 0.35) parts.push(t('words.open', { move: name(second.move), p: percent(second.p), n: network.policy.filter(m => m.p >= 0.05).length }));
-  else if (favourite.p > 0.85) parts.push(t('words.clear'));
+  if (second && top.p < 0.35) parts.push(t('words.open', { move: name(second.move), p: percent(second.p), n: network.policy.filter(m => m.p >= 0.05).length }));
+  else if (top.p > 0.85) parts.push(t('words.clear'));
   const best = candidates.find(c => c.visits > 0);
   if (!best || winRate === undefined || visits < 2) return { head: t('words.noSearch'), parts };
   const share = percent(best.visits / visits);
   const shift = winRate - network.value;
   if (Math.abs(shift) >= 0.05) parts.push(t(shift > 0 ? 'words.better' : 'words.worse', { n: Math.round(100 * Math.abs(shift)), value: percent(winRate) }));
   else parts.push(t('words.same', { value: percent(winRate) }));
-  if (best.move === favourite.move) return { head: t('words.agree', { move: name(best.move) }), parts: [...parts, t('words.agreed', { share, visits })] };
-  const liked = candidates.find(c => c.move === favourite.move);
+  if (best.move === top.move) return { head: t('words.agree', { move: name(best.move) }), parts: [...parts, t('words.agreed', { share, visits })] };
+  const topCandidate = candidates.find(c => c.move === top.move);
   const prior = network.policy.find(m => m.move === best.move)?.p ?? best.prior;
   parts.push(t('words.found', { move: name(best.move), p: percent(prior, prior < 0.01 ? 1 : 0), share, q: best.value === null ? '–' : percent(best.value, 1) }));
-  if (liked && liked.value !== null && best.value !== null && liked.visits)
-    parts.push(t('words.refuted', { move: name(favourite.move), q: percent(liked.value, 1), visits: liked.visits }));
-  return { head: t('words.disagree', { policy: name(favourite.move), search: name(best.move) }), parts };
+  if (topCandidate && topCandidate.value !== null && best.value !== null && topCandidate.visits)
+    parts.push(t('words.refuted', { move: name(top.move), q: percent(topCandidate.value, 1), visits: topCandidate.visits }));
+  return { head: t('words.disagree', { policy: name(top.move), search: name(best.move) }), parts };
 }

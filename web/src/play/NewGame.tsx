@@ -11,15 +11,15 @@ import { Button, Choice, Segments, Switch } from '../ui/parts';
 import { byKind, levelName, playerName, seatName } from './names';
 import { start } from './state';
 
-/** A handicap's name in the user's language, or as in records. */
+/** A handicap's display name; in Japanese, the one used in KIF records. */
 const handicapName = (h: HandicapInfo): string => (language.value === 'ja' ? h.kif : has(`handicap.${h.name}`) ? t(`handicap.${h.name}` as Key) : h.name);
 
 const players = resource<Players>('players', { players: [], handicaps: [] });
 
 type Kind = 'none' | 'sudden' | 'byoyomi' | 'fischer';
 
-/** A strength set by number instead of a level. */
-interface Own {
+/** A strength set by numbers instead of one of the player's levels. */
+interface CustomStrength {
   playouts: number;
   temperature: number;
 }
@@ -27,11 +27,11 @@ interface Own {
 interface Form {
   color: 'black' | 'white' | 'random' | 'watch';
   level: string;
-  own?: Own;
+  custom?: CustomStrength;
   player: string;
   other: string;
   otherLevel: string;
-  otherOwn?: Own;
+  otherCustom?: CustomStrength;
   position: string;
   clock: Kind;
   minutes: number;
@@ -39,52 +39,52 @@ interface Form {
   declaration: '27' | '24' | 'none';
 }
 
-const FIRST: Form = { color: 'black', level: '', player: '', other: '', otherLevel: '', position: 'startpos', clock: 'none', minutes: 10, seconds: 30, declaration: '27' };
+const DEFAULTS: Form = { color: 'black', level: '', player: '', other: '', otherLevel: '', position: 'startpos', clock: 'none', minutes: 10, seconds: 30, declaration: '27' };
 
-let kept: Form = FIRST;
+let lastForm: Form = DEFAULTS;
 
 function levelsOf(player: PlayerInfo | undefined): (readonly [string, string])[] {
   return (player?.levels ?? []).map((l, i) => [String(i), levelName(l, player!.kind)] as const);
 }
 
-const MOST_PLAYOUTS = 10_000_000;
-const within = (value: number, least: number, most: number): number => (Number.isFinite(value) ? Math.min(most, Math.max(least, value)) : least);
+const MAX_PLAYOUTS = 10_000_000;
+const clamp = (value: number, min: number, max: number): number => (Number.isFinite(value) ? Math.min(max, Math.max(min, value)) : min);
 
-/** The numbers that a player takes, as the server takes them. */
-const ownLevel = (player: PlayerInfo, own: Own): Level => ({
+/** Clamps custom values to the server's limits and drops those that the player doesn't support. */
+const customLevel = (player: PlayerInfo, custom: CustomStrength): Level => ({
   label: '',
-  playouts: player.takes_playouts ? Math.round(within(own.playouts, 1, MOST_PLAYOUTS)) : null,
-  temperature: player.takes_temperature ? within(own.temperature, 0, 10) : 0,
+  playouts: player.takes_playouts ? Math.round(clamp(custom.playouts, 1, MAX_PLAYOUTS)) : null,
+  temperature: player.takes_temperature ? clamp(custom.temperature, 0, 10) : 0,
   elo: null,
   elo_error: null,
 });
 
-function opponent(player: PlayerInfo, level: string, own: Own | undefined): Opponent {
-  const chosen = own ? ownLevel(player, own) : (player.levels[Number(level)] ?? player.levels.at(-1));
+function opponent(player: PlayerInfo, level: string, custom: CustomStrength | undefined): Opponent {
+  const chosen = custom ? customLevel(player, custom) : (player.levels[Number(level)] ?? player.levels.at(-1));
   const name = seatName(player, chosen);
   if (player.kind === 'ladder') return { kind: 'engine', player: player.id, elo: chosen?.elo ?? null, name };
   return { kind: 'engine', player: player.id, playouts: chosen?.playouts ?? null, temperature: chosen?.temperature ?? 0, name };
 }
 
 /** The default level: neither the weakest nor the strongest. */
-const middle = (player: PlayerInfo | undefined): string => String(Math.floor(((player?.levels.length ?? 1) - 1) / 2));
+const defaultLevel = (player: PlayerInfo | undefined): string => String(Math.floor(((player?.levels.length ?? 1) - 1) / 2));
 
 interface StrengthProps {
   label: string;
   player?: PlayerInfo;
   level: string;
-  own?: Own;
+  custom?: CustomStrength;
   onPlayer: (id: string) => void;
   onLevel: (level: string) => void;
-  onOwn: (own: Own | undefined) => void;
+  onCustom: (custom: CustomStrength | undefined) => void;
 }
 
-function Strength({ label, player, level, own, onPlayer, onLevel, onOwn }: StrengthProps) {
+function Strength({ label, player, level, custom, onPlayer, onLevel, onCustom }: StrengthProps) {
   const levels = levelsOf(player);
-  const number = (text: Key, name: keyof Own, most: number, step: number) => (
+  const number = (text: Key, name: keyof CustomStrength, max: number, step: number) => (
     <label class="choice">
       <span>{t(text)}</span>
-      <input type="number" min={name === 'playouts' ? 1 : 0} max={most} step={step} value={own![name]} onChange={e => onOwn({ ...own!, [name]: e.currentTarget.valueAsNumber })} />
+      <input type="number" min={name === 'playouts' ? 1 : 0} max={max} step={step} value={custom![name]} onChange={e => onCustom({ ...custom!, [name]: e.currentTarget.valueAsNumber })} />
     </label>
   );
   return (
@@ -104,7 +104,7 @@ function Strength({ label, player, level, own, onPlayer, onLevel, onOwn }: Stren
           ))}
         </select>
       </label>
-      {levels.length > 1 && !own && (
+      {levels.length > 1 && !custom && (
         <label class="level">
           <span>
             {t('play.strength')}: <b>{levels[Number(level)]?.[1]}</b>
@@ -114,10 +114,10 @@ function Strength({ label, player, level, own, onPlayer, onLevel, onOwn }: Stren
       )}
       {(player?.takes_playouts || player?.takes_temperature) && (
         <>
-          <Switch label={t('play.own')} checked={!!own} onChange={on => onOwn(on ? { playouts: player.levels[Number(level)]?.playouts ?? 800, temperature: player.levels[Number(level)]?.temperature ?? 0 } : undefined)} />
-          {own && (
+          <Switch label={t('play.own')} checked={!!custom} onChange={on => onCustom(on ? { playouts: player.levels[Number(level)]?.playouts ?? 800, temperature: player.levels[Number(level)]?.temperature ?? 0 } : undefined)} />
+          {custom && (
             <div class="row">
-              {player.takes_playouts && number(player.kind === 'model' ? 'study.nodes' : 'study.alphaBetaNodes', 'playouts', MOST_PLAYOUTS, 1)}
+              {player.takes_playouts && number(player.kind === 'model' ? 'study.nodes' : 'study.alphaBetaNodes', 'playouts', MAX_PLAYOUTS, 1)}
               {player.takes_temperature && number('play.temperature', 'temperature', 10, 0.1)}
             </div>
           )}
@@ -128,23 +128,23 @@ function Strength({ label, player, level, own, onPlayer, onLevel, onOwn }: Stren
 }
 
 export function NewGame({ onStart, onBack }: { onStart: () => void; onBack?: () => void }) {
-  const [form, setForm] = useState(kept);
-  const set = (change: Partial<Form>) => setForm((kept = { ...form, ...change }));
+  const [form, setForm] = useState(lastForm);
+  const set = (change: Partial<Form>) => setForm((lastForm = { ...form, ...change }));
   const { players: all, handicaps } = players.value;
   const player = all.find(p => p.id === form.player) ?? all[0];
   const other = all.find(p => p.id === form.other) ?? all[0];
-  const level = form.level || middle(player);
-  const otherLevel = form.otherLevel || middle(other);
+  const level = form.level || defaultLevel(player);
+  const otherLevel = form.otherLevel || defaultLevel(other);
   const here = positionText(node.value);
   const problem = players.error.value;
   const sfen = form.position === 'startpos' ? START : form.position === 'here' ? node.value.sfen : form.position.replace(/^sfen /, '');
 
-  const begin = () => {
+  const startGame = () => {
     if (!player || !other) return;
     const me: Human = { kind: 'human', name: t('play.me') };
-    const engine = opponent(player, level, form.own);
+    const engine = opponent(player, level, form.custom);
     const side = form.color === 'random' ? (Math.random() < 0.5 ? 'black' : 'white') : form.color;
-    const [black, white] = side === 'watch' ? [engine, opponent(other, otherLevel, form.otherOwn)] : side === 'black' ? [me, engine] : [engine, me];
+    const [black, white] = side === 'watch' ? [engine, opponent(other, otherLevel, form.otherCustom)] : side === 'black' ? [me, engine] : [engine, me];
     const main_ms = form.minutes * 60_000;
     const extra = form.seconds * 1000;
     start({
@@ -176,8 +176,8 @@ export function NewGame({ onStart, onBack }: { onStart: () => void; onBack?: () 
             ]}
             onChange={color => set({ color })}
           />
-          <Strength label={form.color === 'watch' ? `▲ ${t('color.black')}` : t('play.opponent')} player={player} level={level} own={form.own} onPlayer={id => set({ player: id, level: '', own: undefined })} onLevel={l => set({ level: l })} onOwn={own => set({ own })} />
-          {form.color === 'watch' && <Strength label={`△ ${t('color.white')}`} player={other} level={otherLevel} own={form.otherOwn} onPlayer={id => set({ other: id, otherLevel: '', otherOwn: undefined })} onLevel={l => set({ otherLevel: l })} onOwn={otherOwn => set({ otherOwn })} />}
+          <Strength label={form.color === 'watch' ? `▲ ${t('color.black')}` : t('play.opponent')} player={player} level={level} custom={form.custom} onPlayer={id => set({ player: id, level: '', custom: undefined })} onLevel={l => set({ level: l })} onCustom={custom => set({ custom })} />
+          {form.color === 'watch' && <Strength label={`△ ${t('color.white')}`} player={other} level={otherLevel} custom={form.otherCustom} onPlayer={id => set({ other: id, otherLevel: '', otherCustom: undefined })} onLevel={l => set({ otherLevel: l })} onCustom={otherCustom => set({ otherCustom })} />}
           <Choice
             label={t('play.position')}
             value={form.position}
@@ -204,7 +204,7 @@ export function NewGame({ onStart, onBack }: { onStart: () => void; onBack?: () 
           )}
           <Choice label={t('play.declaration')} value={form.declaration} options={[['27', t('declaration.27')], ['24', t('declaration.24')], ['none', t('off')]]} onChange={declaration => set({ declaration })} />
           <div class="row">
-            <Button icon="play" isWide class="primary" label={t('play.start')} disabled={!player || (form.clock === 'sudden' && !form.minutes)} onClick={begin} />
+            <Button icon="play" isWide class="primary" label={t('play.start')} disabled={!player || (form.clock === 'sudden' && !form.minutes)} onClick={startGame} />
             {onBack && <Button isWide label={t('cancel')} onClick={onBack} />}
           </div>
         </div>

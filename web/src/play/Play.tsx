@@ -1,4 +1,4 @@
-// Playing against an engine, and watching engines play.
+// The play screen: games against an engine or between two.
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { lineArrows } from '../analyse/arrows';
 import { addGames, toEnd } from '../analyse/state';
@@ -95,7 +95,7 @@ function Result({ game }: { game: GameState }) {
 function Notes({ game }: { game: GameState }) {
   const thought = game.last_thought;
   const isWatching = human.value === undefined || game.phase === 'over';
-  // The analysis is of the position before the engine's last move.
+  // The engine's line starts from the position before its last move.
   const at = thought ? positions.value.length - (game.turn === thought.color ? 3 : 2) : -1;
   const before = positions.value[at];
   return (
@@ -199,7 +199,7 @@ export function Play() {
   const game = current.value;
   const welcome = connection.welcome.value;
   const epoch = connection.epoch.value;
-  // Rejoin running games of this session after a reload.
+  // Rejoin a game that the session still watches, or mark a lost one as interrupted.
   useEffect(() => {
     const running = welcome?.games.at(-1);
     if (running !== undefined && current.peek()?.game !== running) join(running);

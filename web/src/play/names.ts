@@ -1,8 +1,8 @@
-// Names of opponents and levels.
+// Display names of players and levels.
 import { has, t } from '../i18n';
 import type { Level, PlayerInfo } from '../protocol';
 
-/** A player's display name, unless it has its own. */
+/** A player's display name: translated for known kinds, else the server's. */
 export function playerName(p: PlayerInfo): string {
   const key = `player.${p.kind}`;
   return has(key) ? t(key, { name: p.name }) : p.name;
@@ -30,7 +30,7 @@ export function seatName(p: PlayerInfo, level: Level | undefined): string {
 
 const ORDER = ['model', 'ladder', 'other', 'policy', 'one-ply'] as const;
 
-/** Players by kind, for a list with headings. */
+/** Groups players by kind, with a heading for each group. */
 export function byKind(players: readonly PlayerInfo[]): [string, PlayerInfo[]][] {
   const kindOf = (p: PlayerInfo) => ((ORDER as readonly string[]).includes(p.kind) ? p.kind : 'other');
   return ORDER.map(kind => [t(`players.${kind}`), players.filter(p => kindOf(p) === kind)] as [string, PlayerInfo[]]).filter(([, all]) => all.length > 0);

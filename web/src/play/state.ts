@@ -1,30 +1,30 @@
-// State of a game against an engine or between two, synchronised with the server.
+// State of the current game, synchronised with the server.
 import { explain } from '../i18n';
 import { batch, computed, signal } from '@preact/signals';
 import type { GameState, Line, StartGame } from '../protocol';
 import { parsePosition, play as playSfen, START, type Color } from '../shogi/position';
 import { connection } from '../socket';
-import { tell } from '../ui/notices';
+import { notify } from '../ui/notices';
 import { knock } from '../ui/sound';
 
 export const current = signal<GameState | undefined>(undefined);
-/** When the state arrived; clocks continue from there. */
-export const since = signal(0);
+/** When the state arrived; clocks run on from then. */
+export const receivedAt = signal(0);
 export const hints = signal<Line[]>([]);
 export const isAsking = signal(false);
-/** The displayed ply; undefined: the newest. */
+/** The displayed ply; undefined: the latest. */
 export const lookedAt = signal<number | undefined>(undefined);
-/** A move made here that the server hasn't confirmed yet. */
+/** The user's move, shown optimistically until the server confirms it. */
 export const pending = signal<string | undefined>(undefined);
 export const orientation = signal<Color>('sente');
 
 let listener = 0;
-/** The server session of the newest state. */
+/** The session (`connection.epoch`) of the latest state. */
 let epoch = 0;
 
 const sfenOf = (text: string): string => (text === 'startpos' || !text ? START : text.replace(/^sfen /, ''));
 
-/** The positions of the game, its start first. */
+/** The positions of the game, from the start. */
 export const positions = computed<{ sfen: string; usi: string }[]>(() => {
   const game = current.value;
   if (!game) return [{ sfen: START, usi: '' }];
@@ -49,7 +49,7 @@ export const human = computed<Color | 'both' | undefined>(() => {
   return black && white ? 'both' : black ? 'sente' : white ? 'gote' : undefined;
 });
 
-/** Whether the human may move now. */
+/** Whether the user may move now. */
 export const mayMove = computed(() => {
   const game = current.value;
   return (
@@ -66,7 +66,7 @@ function receive(game: GameState): void {
     pending.value = undefined;
     current.value = game;
     epoch = connection.epoch.peek();
-    since.value = performance.now();
+    receivedAt.value = performance.now();
     if (isNew) {
       lookedAt.value = undefined;
       const side = human.value;
@@ -83,7 +83,7 @@ function listen(message: Body<StartGame> | { type: 'game_join'; game: number }):
     if (answer.type === 'game') receive(answer.game);
     else if (answer.type === 'error') {
       isAsking.value = false;
-      tell(explain(answer), 'bad');
+      notify(explain(answer), 'bad');
     }
   });
 }
@@ -91,7 +91,7 @@ function listen(message: Body<StartGame> | { type: 'game_join'; game: number }):
 export const start = (message: Body<StartGame>): void => listen(message);
 export const join = (game: number): void => listen({ type: 'game_join', game });
 
-/** Ends a game that a new session doesn't have: the server was restarted or waited too long for the page. */
+/** Marks a game lost with its session as interrupted: the server was restarted or the session expired. */
 export function interruptLost(): void {
   const game = current.peek();
   if (!game || game.phase === 'over' || epoch === connection.epoch.peek()) return;
@@ -110,14 +110,14 @@ export function move(usi: string): void {
   knock();
   connection.ask({ type: 'game_move', game: game.game, move: usi }, 'ok').catch((e: Error) => {
     pending.value = undefined;
-    tell(explain(e), 'bad');
+    notify(explain(e), 'bad');
   });
 }
 
 export function act(action: 'take_back' | 'resign' | 'declare' | 'pause' | 'resume' | 'stop'): void {
   const game = current.value;
   if (!game) return;
-  connection.ask({ type: 'game_action', game: game.game, action }, 'ok').catch((e: Error) => tell(explain(e), 'bad'));
+  connection.ask({ type: 'game_action', game: game.game, action }, 'ok').catch((e: Error) => notify(explain(e), 'bad'));
 }
 
 export async function askHint(): Promise<void> {
@@ -128,20 +128,20 @@ export async function askHint(): Promise<void> {
     const answer = await connection.ask({ type: 'hint', game: game.game, nodes: 400 }, 'hint');
     if (current.value?.game === answer.game) hints.value = answer.lines;
   } catch (e) {
-    tell(explain(e as Error), 'bad');
+    notify(explain(e as Error), 'bad');
   } finally {
     isAsking.value = false;
   }
 }
 
-/** Milliseconds a side has left now, and whether byoyomi runs. */
+/** The time a side has left, and whether it is in byoyomi. */
 export function timeLeft(game: GameState, side: 'black' | 'white', now: number): { ms: number; isByoyomi: boolean } | undefined {
   const { clock } = game;
   if (!clock) return undefined;
   const main = side === 'black' ? clock.black_ms : clock.white_ms;
   const isRunning = clock.running === side && game.phase === 'playing';
-  // Below 0 the side's main time is used up, and so much of a byoyomi period.
-  const left = main - (isRunning ? now - since.value : 0);
+  // A negative value is the time used of the byoyomi period.
+  const left = main - (isRunning ? now - receivedAt.value : 0);
   const isByoyomi = clock.byoyomi_ms > 0 && left <= 0;
   return { ms: Math.max(0, isByoyomi ? clock.byoyomi_ms + left : left), isByoyomi };
 }

@@ -1,9 +1,9 @@
-// Classes of moves by loss of win rate.
+// Grades mistakes by the loss of win rate.
 import type { Node } from './tree';
 
 export type Grade = 'inaccuracy' | 'mistake' | 'blunder' | 'disaster';
 
-/** Minimum loss of win rate of each class, worst first. */
+/** The minimum loss of win rate for each grade, worst first. */
 export const GRADES: readonly (readonly [number, Grade])[] = [
   [0.5, 'disaster'],
   [0.2, 'blunder'],
@@ -14,11 +14,11 @@ export const GRADES: readonly (readonly [number, Grade])[] = [
 export const MARKS: Record<Grade, string> = { inaccuracy: '?!', mistake: '?', blunder: '??', disaster: '???' };
 
 export function gradeOf(loss: number): Grade | undefined {
-  return GRADES.find(([least]) => loss >= least - 1e-9)?.[1];
+  return GRADES.find(([min]) => loss >= min - 1e-9)?.[1];
 }
 
-/** Win rate that the move of a node gave away, 0 for the search's own; undefined where the position
- * before or after wasn't searched. */
+/** The win rate lost by a node's move, 0 for the engine's best move; undefined unless the positions
+ * before and after the move have a score. */
 export function lossOf(node: Node): number | undefined {
   const before = node.parent?.score;
   if (!before || !node.score) return undefined;
@@ -26,6 +26,6 @@ export function lossOf(node: Node): number | undefined {
   return Math.max(0, before.winRate - (1 - node.score.winRate));
 }
 
-export function mistakes(line: readonly Node[], least = 0.05): Node[] {
-  return line.filter(n => (lossOf(n) ?? 0) >= least);
+export function mistakes(line: readonly Node[], min = 0.05): Node[] {
+  return line.filter(n => (lossOf(n) ?? 0) >= min);
 }

@@ -1,4 +1,4 @@
-// Move notation: ▲７六歩, P-7f or 7g7f.
+// Move notations: ▲７六歩, P-7f and 7g7f.
 import { makeJapaneseMoveOrDrop } from 'shogiops/notation/japanese';
 import { makeWesternEngineMoveOrDrop } from 'shogiops/notation/western-engine';
 import { makeSfen } from 'shogiops/sfen';
@@ -19,7 +19,7 @@ const WORDS: Record<string, { ja: string; en: string }> = {
   pass: { ja: 'パス', en: 'Pass' },
 };
 
-/** A move in a position. `lastTo` is the square of the move before (同), in shogiops' number. */
+/** Formats a move. `lastTo` is the previous move's destination (for 同), a shogiops square. */
 export function moveText(pos: Position, usi: string, style: Notation, lastTo?: number): string {
   if (usi in WORDS) return style === 'japanese' ? WORDS[usi].ja : WORDS[usi].en;
   const move = parseMove(usi);
@@ -29,7 +29,7 @@ export function moveText(pos: Position, usi: string, style: Notation, lastTo?: n
   return words ? (pos.turn === 'sente' ? '▲' : '△') + words.replace('　', '') : usi;
 }
 
-/** A square by its number 9*(file-1)+(rank-1). */
+/** Formats a square, given as 9*(file-1)+(rank-1). */
 export function squareText(square: number, style: Notation): string {
   const [file, rank] = [Math.floor(square / 9), square % 9];
   return style === 'japanese' ? '１２３４５６７８９'[file] + '一二三四五六七八九'[rank] : `${file + 1}${'abcdefghi'[rank]}`;
@@ -39,14 +39,14 @@ export function lastSquare(usi: string | undefined): number | undefined {
   return usi ? parseMove(usi)?.to : undefined;
 }
 
-const lines = new Map<string, LineMove[]>();
-const MOST_LINES = 200;
+const lineCache = new Map<string, LineMove[]>();
+const MAX_CACHED_LINES = 200;
 
-/** A line of moves in words, cut at the first that isn't legal. Remembered, so that updates of a
- * search several times a second cost nothing where lines stay the same. */
+/** Formats a line up to its first illegal move. Cached: a search sends several updates per second, in
+ * which most lines are unchanged. */
 export function lineOf(sfen: string, usis: readonly string[], style: Notation, lastUsi?: string): LineMove[] {
   const key = `${style}|${sfen}|${lastUsi ?? ''}|${usis.join(' ')}`;
-  const known = lines.get(key);
+  const known = lineCache.get(key);
   if (known) return known;
   const found: LineMove[] = [];
   const pos = parsePosition(sfen);
@@ -59,16 +59,16 @@ export function lineOf(sfen: string, usis: readonly string[], style: Notation, l
     last = move.to;
     found.push({ usi, text, sfen: makeSfen(pos) });
   }
-  if (lines.size >= MOST_LINES) lines.delete(lines.keys().next().value!);
-  lines.set(key, found);
+  if (lineCache.size >= MAX_CACHED_LINES) lineCache.delete(lineCache.keys().next().value!);
+  lineCache.set(key, found);
   return found;
 }
 
 const WIDE = '０１２３４５６７８９';
 const KANJI = '〇一二三四五六七八九';
 
-/** Normalises a typed move: half-width digits, no marks, no spaces, lower case. */
-function plain(text: string): string {
+/** Normalises a move as typed: half-width digits, no side marks or spaces, lower case. */
+function normalise(text: string): string {
   return text
     .replace(/[▲△☗☖▽▼\s　\-]/g, '')
     .replace(/[０-９]/g, d => String(WIDE.indexOf(d)))
@@ -78,16 +78,16 @@ function plain(text: string): string {
     .toLowerCase();
 }
 
-/** The legal move that was typed, in USI, Japanese or Western notation; undefined where none or
- * more than one fits. */
+/** Parses a move typed in USI, Japanese or Western notation; undefined if no legal move matches, or
+ * more than one. */
 export function parseTyped(pos: Position, typed: string, lastUsi?: string): string | undefined {
-  const wanted = plain(typed);
+  const wanted = normalise(typed);
   if (!wanted) return undefined;
   const last = lastSquare(lastUsi);
-  const fits = legalMoves(pos).filter(usi =>
+  const matches = legalMoves(pos).filter(usi =>
     [usi, moveText(pos, usi, 'japanese'), moveText(pos, usi, 'japanese', last), moveText(pos, usi, 'western')].some(
-      text => plain(text) === wanted,
+      text => normalise(text) === wanted,
     ),
   );
-  return new Set(fits).size === 1 ? fits[0] : undefined;
+  return new Set(matches).size === 1 ? matches[0] : undefined;
 }

@@ -1,4 +1,4 @@
-// Converts games from the server to trees.
+// Converts the server's games to game trees.
 import { START } from './position';
 import { GameTree } from './tree';
 
@@ -12,7 +12,7 @@ export interface Played {
   times_ms?: readonly (number | null)[];
 }
 
-/** A game with the players' scores, from the mover's view. */
+/** Builds the tree of a game with the scores that the players reported. */
 export function treeOf(game: Played): GameTree {
   const tree = new GameTree(game.sfen === 'startpos' || !game.sfen ? START : game.sfen.replace(/^sfen /, ''));
   tree.headers = { black: game.black, white: game.white };
@@ -25,7 +25,7 @@ export function treeOf(game: Played): GameTree {
       const winRate = game.win_rates?.[i] ?? null;
       const ms = game.times_ms?.[i];
       if (ms) n.timeMs = ms;
-      // The score is the mover's, of the position before the move.
+      // A player's score is from its own view and belongs to the position before its move.
       if (cp !== null && winRate !== null && n.parent) n.parent.score ??= { winRate, cp, pv: [n.usi], nodes: 0 };
     });
   return tree;

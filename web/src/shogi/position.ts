@@ -1,5 +1,5 @@
-// Legal moves and positions for the page. The rules are those of shogiops (made for shogiground, the
-// board); the server validates everything that matters.
+// Positions and legal moves in the browser, using shogiops (shogiground's companion); the server
+// validates moves itself.
 import { shogigroundDropDests, shogigroundMoveDests } from 'shogiops/compat';
 import { makeSfen, parseSfen } from 'shogiops/sfen';
 import type { MoveOrDrop, Role, SquareName } from 'shogiops/types';
@@ -21,7 +21,7 @@ export function parsePosition(sfen: string): Position | undefined {
   );
 }
 
-/** Why an SFEN isn't a playable position; undefined if it is. */
+/** The error code of an SFEN that isn't a playable position; undefined if it is. */
 export function sfenProblem(sfen: string): string | undefined {
   return parseSfen('standard', sfen, true).unwrap(
     () => undefined,
@@ -55,7 +55,7 @@ export function passed(sfen: string): string {
   return [board, turn === 'b' ? 'w' : 'b', hands, String(Number(n || 1) + 1)].join(' ');
 }
 
-/** An SFEN without the number of the move: equal for equal positions. */
+/** An SFEN without the move number: equal for equal positions. */
 export const positionKey = (sfen: string): string => sfen.split(' ').slice(0, 3).join(' ');
 
 export interface Dests {
@@ -67,7 +67,7 @@ export function dests(pos: Position): Dests {
   return { moves: shogigroundMoveDests(pos), drops: shogigroundDropDests(pos) };
 }
 
-/** All legal moves in USI. */
+/** All legal moves, in USI. */
 export function legalMoves(pos: Position): string[] {
   const found: string[] = [];
   const { moves, drops } = dests(pos);
@@ -88,7 +88,7 @@ export function dropLetter(role: Role): string {
   return { pawn: 'P', lance: 'L', knight: 'N', silver: 'S', gold: 'G', bishop: 'B', rook: 'R' }[role as string] ?? '?';
 }
 
-/** Whether a move may promote, and whether it has to. */
+/** Whether a move may promote, and whether it must. */
 export function promotion(pos: Position, from: SquareName, to: SquareName): { can: boolean; must: boolean } {
   const move = parseUsi(from + to);
   if (!move || isDrop(move)) return { can: false, must: false };
@@ -100,7 +100,7 @@ export function promotion(pos: Position, from: SquareName, to: SquareName): { ca
   };
 }
 
-/** The squares that a move touches, in shogiground's keys: from (none of a drop) and to. */
+/** Origin (none for a drop) and destination of a move, as shogiground's square names. */
 export function moveSquares(usi: string): SquareName[] {
   const move = parseUsi(usi);
   if (!move) return [];

@@ -1,6 +1,6 @@
-// Reading and writing of records with tsshogi (ShogiHome's library), which supports KIF, KI2, CSA, USI,
+// Reads and writes game records with tsshogi (ShogiHome's library), which supports KIF, KI2, CSA, USI,
 // SFEN and JKF with variations, comments and times; shogiops, used for the rules, supports neither KI2
-// nor JKF nor variations. Loaded when the first record is opened or saved.
+// nor JKF nor variations. Lazy-loaded when the first record is opened or saved.
 import {
   detectRecordFormat,
   exportCSA,
@@ -29,7 +29,7 @@ import { GameTree, type Headers, type Node } from './tree';
 
 export type Format = 'kif' | 'ki2' | 'csa' | 'usi' | 'sfen' | 'jkf';
 
-/** Decodes a record: UTF-8 or Shift-JIS, detected from its bytes. */
+/** Decodes a record as UTF-8, or as Shift-JIS if it isn't valid UTF-8. */
 export function decode(bytes: ArrayBuffer): string {
   try {
     return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
@@ -40,47 +40,47 @@ export function decode(bytes: ArrayBuffer): string {
 
 export class RecordError extends Error {}
 
-/** Parses the games of a text in any format. Raises RecordError with a one-line message. */
+/** Parses the games in a text of any format. Throws RecordError with a one-line message. */
 export function readGames(text: string, name = ''): GameTree[] {
   const trimmed = text.replace(/^\uFEFF/, '').trim();
   if (!trimmed) throw new RecordError('empty');
-  if (trimmed.includes('\0')) throw new RecordError(t('open.noRecord')); // not a text
-  const games = pieces(spelledOut(trimmed)).map(part => {
+  if (trimmed.includes('\0')) throw new RecordError(t('open.noRecord')); // a binary file
+  const games = splitGames(normalise(trimmed)).map(part => {
     const record = readOne(part);
     if (record instanceof Error) throw new RecordError(record.message);
     const game = fromRecord(record);
-    // The readers of KIF, KI2 and CSA skip what they don't know.
-    if (isNothing(game) && !NAMES_START.test(part)) throw new RecordError(t('open.noRecord'));
+    // tsshogi's KIF, KI2 and CSA parsers skip lines they don't recognise.
+    if (isEmpty(game) && !HAS_START.test(part)) throw new RecordError(t('open.noRecord'));
     return game;
   });
   games.forEach((game, i) => (game.name = games.length > 1 ? `${name} (${i + 1})` : name));
   return games;
 }
 
-/** Moves alone, as USI writes them. */
+/** USI moves without `position`. */
 const BARE_MOVES = /^([1-9][a-i][1-9][a-i]\+?|[PLNSGBR]\*[1-9][a-i])(\s+|$)/;
-/** A position in an address, such as those of lishogi's boards: spaces are underscores. */
-const IN_ADDRESS = /^https?:\/\/\S*?\/((?:[1-9a-zA-Z+]+\/){8}[1-9a-zA-Z+]+)[_ ]([bw])[_ ]([-0-9a-zA-Z]+)/;
+/** An SFEN in a URL, with underscores for spaces, such as lishogi's analysis board. */
+const SFEN_IN_URL = /^https?:\/\/\S*?\/((?:[1-9a-zA-Z+]+\/){8}[1-9a-zA-Z+]+)[_ ]([bw])[_ ]([-0-9a-zA-Z]+)/;
 
-/** What people paste that no format begins with. */
-function spelledOut(text: string): string {
+/** Rewrites bare moves and URLs as USI and SFEN; returns other text unchanged. */
+function normalise(text: string): string {
   if (BARE_MOVES.test(text)) return `position startpos moves ${text}`;
-  const address = /^https?:\/\/\S+$/.test(text) && IN_ADDRESS.exec(decodeURI(text));
-  return address ? `sfen ${address.slice(1).join(' ')} 1` : text;
+  const sfen = /^https?:\/\/\S+$/.test(text) && SFEN_IN_URL.exec(decodeURI(text));
+  return sfen ? `sfen ${sfen.slice(1).join(' ')} 1` : text;
 }
 
-/** CSA files may contain several games separated by `/`; USI files one per line. */
-function pieces(text: string): string[] {
+/** Splits a text into games: CSA separates them by `/`; USI and SFEN have one per line. */
+function splitGames(text: string): string[] {
   const format = detectRecordFormat(text);
   if (format === RecordFormatType.CSA) return text.split(/^\/\s*$/m).filter(part => part.trim());
   if (format === RecordFormatType.USI || format === RecordFormatType.SFEN) return text.split(/\r?\n/).filter(l => l.trim());
   return [text];
 }
 
-/** A record may consist of its starting position. */
-const NAMES_START = /startpos|lnsgkgsnl|^手合割|^PI|^P1|^手数/m;
+/** Matches a record that states its starting position: valid without any moves. */
+const HAS_START = /startpos|lnsgkgsnl|^手合割|^PI|^P1|^手数/m;
 
-const isNothing = (game: GameTree): boolean =>
+const isEmpty = (game: GameTree): boolean =>
   game.initialSfen === START && !game.root.children.length && !game.ending && !Object.values(game.headers).some(Boolean);
 
 function readOne(text: string): GameRecord | Error {
@@ -122,11 +122,11 @@ function fromRecord(record: GameRecord): GameTree {
   return game;
 }
 
-/** Copies a move and all that follows; siblings hang on `branch`. The line itself is a loop, so that
- * a long game doesn't need a deep stack. */
+/** Copies a move, its siblings (linked by `branch`) and all their descendants. Iterative, since a long
+ * game would overflow the stack. */
 function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain: boolean): void {
-  const waiting: [ImmutableNode, Node, boolean][] = first ? [[first, parent, isMain]] : [];
-  for (let item = waiting.shift(); item; item = waiting.shift()) {
+  const queue: [ImmutableNode, Node, boolean][] = first ? [[first, parent, isMain]] : [];
+  for (let item = queue.shift(); item; item = queue.shift()) {
     const [start, above, main] = item;
     for (let sibling: ImmutableNode | null = start; sibling; sibling = sibling.branch) {
       const { move } = sibling;
@@ -140,7 +140,7 @@ function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain:
       if (!node) continue;
       node.comment = sibling.comment.trimEnd();
       if (sibling.elapsedMs) node.timeMs = sibling.elapsedMs;
-      if (sibling.next) waiting.push([sibling.next, node, onMain]);
+      if (sibling.next) queue.push([sibling.next, node, onMain]);
     }
   }
 }
@@ -149,7 +149,7 @@ const ENDINGS: Record<string, SpecialMoveType> = Object.fromEntries(
   Object.values(SpecialMoveType).map(type => [formatSpecialMove(type), type]),
 );
 
-/** The record of a game with all variations. `comment` returns the comment after each move. */
+/** Converts a game with all variations. `comment` returns the comment of each node. */
 function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
   const record = new GameRecord(RecordPosition.newBySFEN(game.initialSfen) ?? undefined);
   const { headers } = game;
@@ -157,8 +157,8 @@ function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
   if (headers.white) record.metadata.setStandardMetadata(Key.WHITE_NAME, headers.white);
   for (const [name, key] of HEADERS) if (headers[name]) record.metadata.setStandardMetadata(key, headers[name]!);
   record.first.comment = comment(game.root);
-  const waiting: [Node, ImmutableNode][] = [[game.root, record.first]];
-  for (let item = waiting.shift(); item; item = waiting.shift()) {
+  const queue: [Node, ImmutableNode][] = [[game.root, record.first]];
+  for (let item = queue.shift(); item; item = queue.shift()) {
     const [node, at] = item;
     for (const child of node.children) {
       record.gotoNode(at);
@@ -166,7 +166,7 @@ function toRecord(game: GameTree, comment: (node: Node) => string): GameRecord {
       if (!move || !record.append(move, { ignoreValidation: true })) continue;
       record.current.comment = comment(child);
       if (child.timeMs) record.current.setElapsedMs(child.timeMs);
-      waiting.push([child, record.current]);
+      queue.push([child, record.current]);
     }
   }
   record.resetAllBranchSelection();
@@ -186,7 +186,7 @@ export function writeGame(game: GameTree, format: Format, comment: (node: Node) 
     case 'ki2':
       return exportKI2(record);
     case 'csa':
-      return withStart(exportCSA(record), game.headers.date);
+      return withStartTime(exportCSA(record), game.headers.date);
     case 'jkf':
       return exportJKFString(record);
     case 'usi':
@@ -196,11 +196,11 @@ export function writeGame(game: GameTree, format: Format, comment: (node: Node) 
   }
 }
 
-/** tsshogi writes only the time of $START_TIME. */
-const withStart = (text: string, date = ''): string =>
+/** Replaces tsshogi's $START_TIME, a time of day only, by the game's date, or removes it. */
+const withStartTime = (text: string, date = ''): string =>
   text.replace(/^\$START_TIME:.*\n/m, /^\d{4}\/\d\d\/\d\d/.test(date) ? `$START_TIME:${date}\n` : '');
 
-/** Moves from a position as CSA writes them, such as +7776FU; up to the first illegal one. */
+/** Formats a line in CSA notation, such as +7776FU, up to its first illegal move. */
 export function csaLine(sfen: string, usis: readonly string[]): string[] {
   const position = RecordPosition.newBySFEN(sfen);
   const found: string[] = [];

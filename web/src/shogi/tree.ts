@@ -1,15 +1,15 @@
-// A game with variations. Moves are USI; a node has the position after its move as an SFEN.
+// A game tree. Moves are in USI; a node holds the position after its move as an SFEN.
 import { play, START, turnOf, type Color } from './position';
 
 export interface Score {
-  /** The side to move's view, of the position after the node's move. */
+  /** From the view of the side to move in the node's position. */
   winRate: number;
   cp?: number;
-  /** Plies to mate, negative if the side to move is mated. */
+  /** Plies to mate, negative if the side to move gets mated. */
   mate?: number;
   pv: string[];
   nodes: number;
-  /** What found it (`finder`); scores of records have none. */
+  /** The engine that found it (`engineId`); undefined for scores stored with the game. */
   by?: string;
 }
 
@@ -40,9 +40,9 @@ let nextId = 1;
 export class GameTree {
   readonly root: Node;
   headers: Headers = {};
-  /** How the main line ended, in the record's wording, such as 投了. */
+  /** How the main line ended, as written in records: 投了, for example. */
   ending = '';
-  /** Name of the file it came from. */
+  /** The name of the file that was opened. */
   name = '';
   /** Its number in the library. */
   number?: number;
@@ -51,7 +51,7 @@ export class GameTree {
     this.root = { id: nextId++, usi: '', ply: 0, sfen: initialSfen, children: [], comment: '' };
   }
 
-  /** The child after a move, created if necessary; undefined if the move is illegal. */
+  /** Returns the child for a move, creating it if necessary; undefined if the move is illegal. */
   add(at: Node, usi: string): Node | undefined {
     const known = at.children.find(c => c.usi === usi);
     if (known) return known;
@@ -62,7 +62,7 @@ export class GameTree {
     return node;
   }
 
-  /** Follows moves from a node, adding missing ones; returns the last legal node. */
+  /** Plays moves from a node, adding missing nodes; returns the node after the last legal move. */
   addLine(at: Node, usis: readonly string[]): Node {
     let node = at;
     for (const usi of usis) {
@@ -78,7 +78,7 @@ export class GameTree {
     siblings?.splice(siblings.indexOf(node), 1);
   }
 
-  /** Makes a variation the first of its siblings, up to the root. */
+  /** Makes the line to a node the main line. */
   promote(node: Node): void {
     for (let n = node; n.parent; n = n.parent) {
       const siblings = n.parent.children;
@@ -87,37 +87,36 @@ export class GameTree {
     }
   }
 
-  /** From the root to the end of the first children. */
   mainLine(): Node[] {
     return lineThrough(this.root);
   }
 
   find(id: number): Node | undefined {
-    const waiting = [this.root];
-    for (let node = waiting.pop(); node; node = waiting.pop()) {
+    const stack = [this.root];
+    for (let node = stack.pop(); node; node = stack.pop()) {
       if (node.id === id) return node;
-      waiting.push(...node.children);
+      stack.push(...node.children);
     }
     return undefined;
   }
 
   *nodes(): Generator<Node> {
-    const waiting = [this.root];
-    for (let node = waiting.pop(); node; node = waiting.pop()) {
+    const stack = [this.root];
+    for (let node = stack.pop(); node; node = stack.pop()) {
       yield node;
-      waiting.push(...node.children);
+      stack.push(...node.children);
     }
   }
 }
 
-/** The line through a node: from the root, then by first children to the end. */
+/** The line through a node: from the root to the node, then along first children to the end. */
 export function lineThrough(node: Node): Node[] {
   const line = pathTo(node);
   for (let n = node.children[0]; n; n = n.children[0]) line.push(n);
   return line;
 }
 
-/** From the root to a node, both included. */
+/** The nodes from the root to a node, both included. */
 export function pathTo(node: Node): Node[] {
   const path: Node[] = [];
   for (let n: Node | undefined = node; n; n = n.parent) path.unshift(n);
@@ -126,7 +125,7 @@ export function pathTo(node: Node): Node[] {
 
 export const movesTo = (node: Node): string[] => pathTo(node).slice(1).map(n => n.usi);
 
-/** Black's (sente's) win rate at a node; undefined without a search. */
+/** Black's (sente's) win rate at a node; undefined without a score. */
 export function blackWinRate(node: Node): number | undefined {
   const s = node.score;
   return s && (turnOf(node.sfen) === 'sente' ? s.winRate : 1 - s.winRate);
@@ -134,7 +133,7 @@ export function blackWinRate(node: Node): number | undefined {
 
 export const moverOf = (node: Node): Color => (turnOf(node.sfen) === 'sente' ? 'gote' : 'sente');
 
-/** Whether a position has occurred four times on the path to a node: sennichite. */
+/** How often a node's position has occurred on the path to it; four is sennichite. */
 export function repetitions(node: Node): number {
   const key = (n: Node) => n.sfen.split(' ').slice(0, 3).join(' ');
   const here = key(node);

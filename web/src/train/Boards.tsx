@@ -1,4 +1,4 @@
-// A grid of games' final positions; click to open a game in the analysis.
+// A grid of final positions; a click opens the game on the analysis screen.
 import { useEffect, useState } from 'preact/hooks';
 import { addGames } from '../analyse/state';
 import { MiniBoard } from '../board/MiniBoard';
@@ -25,13 +25,13 @@ export function Boards({ path, query = {}, total }: Props) {
   const key = JSON.stringify([path, query]);
   useEffect(() => setOffset(0), [key]);
   useEffect(() => {
-    let isOver = false;
+    let isCancelled = false;
     get<MatchGame[]>(path, { ...query, offset, limit: PAGE }).then(
-      found => !isOver && (setGames(found), setError('')),
-      (e: Error) => !isOver && setError(explain(e)),
+      found => !isCancelled && (setGames(found), setError('')),
+      (e: Error) => !isCancelled && setError(explain(e)),
     );
     return () => {
-      isOver = true;
+      isCancelled = true;
     };
   }, [key, offset, total]);
   if (error) return <p class="problem">{error}</p>;

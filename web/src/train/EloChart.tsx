@@ -1,4 +1,4 @@
-// Elo over the generations of a loop, with errors.
+// Elo by generation of a loop, with error bars.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { t } from '../i18n';
 import { CURVE_COLORS, observeSize } from '../ui/plot';
@@ -8,8 +8,8 @@ export interface EloPoint {
   generation: number;
   elo: number;
   error: number;
-  /** Filled: promoted. */
-  isTaken: boolean;
+  /** Drawn filled; true for the points of reference players. */
+  isPromoted: boolean;
 }
 
 export interface EloSeries {
@@ -19,7 +19,7 @@ export interface EloSeries {
 
 const [LEFT, RIGHT, TOP, BOTTOM, HEIGHT] = [52, 16, 12, 28, 240];
 
-/** A round step that divides a span into at most eight parts. */
+/** A round step that divides a span into at most eight ticks. */
 export function stepOf(span: number): number {
   let step = 10;
   for (let i = 0; span / step > 8; i++) step *= i % 3 === 1 ? 2.5 : 2;
@@ -27,10 +27,10 @@ export function stepOf(span: number): number {
 }
 
 export function EloChart({ series }: { series: readonly EloSeries[] }) {
-  const place = useRef<HTMLDivElement>(null);
+  const container = useRef<HTMLDivElement>(null);
   const [width, setWidth] = useState(640);
   useEffect(() => {
-    const el = place.current!;
+    const el = container.current!;
     setWidth(el.clientWidth || 640);
     return observeSize(el, setWidth);
   }, []);
@@ -45,7 +45,7 @@ export function EloChart({ series }: { series: readonly EloSeries[] }) {
   for (let elo = low; elo <= high; elo += step) levels.push(elo);
   const every = Math.max(1, Math.ceil(last / (width / 45)));
   return (
-    <figure class="elo-chart" ref={place}>
+    <figure class="elo-chart" ref={container}>
       <svg width={width} height={HEIGHT} viewBox={`0 0 ${width} ${HEIGHT}`} role="img" aria-label={t('loop.elo')}>
         {levels.map(elo => (
           <g key={elo}>
@@ -64,12 +64,12 @@ export function EloChart({ series }: { series: readonly EloSeries[] }) {
           <g key={s.name} style={{ color: `var(${CURVE_COLORS[i % CURVE_COLORS.length]})` }}>
             <polyline
               points={s.points
-                .filter(p => p.isTaken)
+                .filter(p => p.isPromoted)
                 .map(p => `${x(p.generation)},${y(p.elo)}`)
                 .join(' ')}
             />
             {s.points.map(p => (
-              <g key={p.generation} class={p.isTaken ? 'taken' : 'dropped'}>
+              <g key={p.generation} class={p.isPromoted ? 'taken' : 'dropped'}>
                 <line class="error" x1={x(p.generation)} x2={x(p.generation)} y1={y(p.elo - p.error)} y2={y(p.elo + p.error)} />
                 <circle r="4" cx={x(p.generation)} cy={y(p.elo)}>
                   <title>{`${s.name}, ${t('loop.generation', { n: p.generation })}: ${signed(p.elo)}${p.error ? ` ±${Math.round(p.error)}` : ''}`}</title>

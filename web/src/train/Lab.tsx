@@ -1,12 +1,12 @@
-// The laboratory's pages, shown as they are.
-import { address } from '../http';
+// The laboratory screen: static pages in a sandboxed iframe.
+import { apiUrl } from '../http';
 import { t } from '../i18n';
 import { href, route } from '../router';
 import { shownTheme } from '../settings';
-import { labPages, useFresh } from './data';
+import { labPages, usePolling } from './data';
 
 export function Lab() {
-  useFresh(labPages);
+  usePolling(labPages);
   const name = route.value[1] ?? labPages.value[0]?.name;
   const page = labPages.value.find(p => p.name === name);
   return (
@@ -29,7 +29,7 @@ export function Lab() {
           <p class="empty">{t('lab.none')}</p>
         )}
       </aside>
-      {page && <iframe class="lab-page" title={page.title} src={address(`lab/${encodeURIComponent(page.name)}`, { theme: shownTheme.value })} sandbox="allow-scripts allow-popups" />}
+      {page && <iframe class="lab-page" title={page.title} src={apiUrl(`lab/${encodeURIComponent(page.name)}`, { theme: shownTheme.value })} sandbox="allow-scripts allow-popups" />}
     </main>
   );
 }

@@ -1,4 +1,4 @@
-// Ladders: ratings, cross table, and games with boards.
+// Ladders: ratings, cross table and games.
 import { useState } from 'preact/hooks';
 import { percent, t } from '../i18n';
 import type { LadderInfo, LadderPairing } from '../protocol';
@@ -7,7 +7,7 @@ import { Choice } from '../ui/parts';
 import { Boards } from './Boards';
 import { eloText, resultText, scoreOf, signed, termsText } from './elo';
 
-/** Position of ratings on a common scale, in per cent. */
+/** Maps ratings to percent of the ladder's rating range, error bars included. */
 export function scaleOf(ladder: LadderInfo): (elo: number) => number {
   const low = Math.min(...ladder.players.map(p => p.elo - p.elo_error));
   const high = Math.max(...ladder.players.map(p => p.elo + p.elo_error));
@@ -70,7 +70,7 @@ function Standings({ ladder }: { ladder: LadderInfo }) {
   );
 }
 
-/** Scores of all pairs by names, from either side. */
+/** The results of all pairings, from the view of either player. */
 export function crossTable(pairings: readonly LadderPairing[]): Map<string, LadderPairing> {
   const found = new Map<string, LadderPairing>();
   for (const p of pairings) {

@@ -1,4 +1,4 @@
-// Learning loops: Elo over the generations, and details of each.
+// Training loops: Elo by generation, and a table of generations.
 import { ago, count, t, word } from '../i18n';
 import type { LoopInfo, LoopRound } from '../protocol';
 import { href } from '../router';
@@ -6,15 +6,15 @@ import { Progress } from '../ui/parts';
 import { eloText, resultText } from './elo';
 import { EloChart, type EloSeries } from './EloChart';
 
-/** The series of the chart: the chain of matches, and each reference player. */
+/** The chart's series: the chain of gating matches, and one for each reference player. */
 export function seriesOf(loop: LoopInfo): EloSeries[] {
-  const chain = loop.rounds.flatMap(r => (r.rating === null ? [] : [{ generation: r.number, elo: r.rating, error: r.rating_error ?? 0, isTaken: r.verdict === 'promoted' }]));
-  const found: EloSeries[] = chain.length ? [{ name: t('loop.chain'), points: [{ generation: 0, elo: 0, error: 0, isTaken: true }, ...chain] }] : [];
+  const chain = loop.rounds.flatMap(r => (r.rating === null ? [] : [{ generation: r.number, elo: r.rating, error: r.rating_error ?? 0, isPromoted: r.verdict === 'promoted' }]));
+  const found: EloSeries[] = chain.length ? [{ name: t('loop.chain'), points: [{ generation: 0, elo: 0, error: 0, isPromoted: true }, ...chain] }] : [];
   const names = [...new Set(loop.rounds.flatMap(r => r.references.map(one => one.name)))];
   for (const name of names) {
     const points = loop.rounds.flatMap(r => {
       const one = r.references.find(other => other.name === name);
-      return one && one.elo !== null ? [{ generation: r.number, elo: one.elo, error: 0, isTaken: true }] : [];
+      return one && one.elo !== null ? [{ generation: r.number, elo: one.elo, error: 0, isPromoted: true }] : [];
     });
     if (points.length) found.push({ name: t('loop.against', { name }), points });
   }

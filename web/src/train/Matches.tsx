@@ -1,9 +1,9 @@
-// Matches and ladders: tables and games with boards.
+// The matches screen: matches and ladders.
 import { percent, t } from '../i18n';
 import type { MatchInfo } from '../protocol';
 import { href, route } from '../router';
 import { Boards } from './Boards';
-import { ladders, matches, useFresh } from './data';
+import { ladders, matches, usePolling } from './data';
 import { eloText, resultText, termsText } from './elo';
 import { LadderList, LadderPage } from './Ladders';
 
@@ -74,7 +74,7 @@ function MatchPage({ match }: { match: MatchInfo }) {
 }
 
 export function Matches() {
-  useFresh(matches, ladders);
+  usePolling(matches, ladders);
   const [, name, more] = route.value;
   const ladder = name === 'ladder' && more ? ladders.value.find(l => l.name === more) : undefined;
   const match = matches.value.find(m => m.name === name);

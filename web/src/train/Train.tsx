@@ -1,8 +1,8 @@
-// Training runs: live curves, and moves by checkpoint.
+// The training screen: live learning curves of runs, and training loops.
 import { node, orientation, play } from '../analyse/state';
 import { Controls } from '../analyse/Moves';
 import { Board } from '../board/Board';
-import { address } from '../http';
+import { apiUrl } from '../http';
 import { ago, count, has, t, type Key } from '../i18n';
 import { Checkpoints } from '../network/Checkpoints';
 import { href, route } from '../router';
@@ -10,7 +10,7 @@ import { Panel, Progress } from '../ui/parts';
 import { Curves } from '../ui/plot';
 import type { RunInfo } from '../protocol';
 import { Loop } from './Loops';
-import { loops, number, runs, useFresh, useLog, type Entry } from './data';
+import { loops, number, runs, useLog, usePolling, type Entry } from './data';
 
 const GROUPS: readonly { title: 'curves.loss' | 'curves.policyLoss' | 'curves.valueLoss' | 'curves.accuracy' | 'curves.rate' | 'curves.speed' | 'curves.gradient'; keys: RegExp; percent?: boolean }[] = [
   { title: 'curves.loss', keys: /^loss(_before|_after)?$/ },
@@ -30,23 +30,23 @@ interface CurveSet {
 /** The display name of a logged metric. */
 const metric = (key: string): string => (has(`metric.${key}`) ? t(`metric.${key}` as Key) : key.replaceAll('_', ' '));
 
-/** Linear evaluations are trained in iterations. */
-const stepped = (e: Entry): Entry => (e.kind === undefined && number(e.iteration) !== null ? { ...e, kind: 'train', step: e.iteration } : e);
+/** Normalises logs of linear evaluations, which count iterations instead of steps. */
+const withStep = (e: Entry): Entry => (e.kind === undefined && number(e.iteration) !== null ? { ...e, kind: 'train', step: e.iteration } : e);
 
-const MOST_POINTS = 1_500;
+const MAX_POINTS = 1_500;
 
-/** Curves of the logged metrics that match a pattern, by step; test and training on one axis. */
+/** Curves of the logged metrics that match a pattern, by step; training and test share the axis. */
 export function curvesOf(entries: readonly Entry[], pattern: RegExp): CurveSet {
   const kinds = ['train', 'test'] as const;
   const wanted = new Map<string, (number | null)[]>();
-  let chosen = entries.map(stepped).filter(e => kinds.includes(e.kind as 'train') && number(e.step) !== null);
-  const every = Math.ceil(chosen.length / MOST_POINTS);
+  let chosen = entries.map(withStep).filter(e => kinds.includes(e.kind as 'train') && number(e.step) !== null);
+  const every = Math.ceil(chosen.length / MAX_POINTS);
   if (every > 1) chosen = chosen.filter((e, i) => e.kind === 'test' || i % every === 0);
   const steps = [...new Set(chosen.map(e => e.step as number))].sort((a, b) => a - b);
   const index = new Map(steps.map((s, i) => [s, i]));
   for (const e of chosen)
-    for (const [key, of] of Object.entries(e)) {
-      const value = Array.isArray(of) ? of.at(-1) : of;
+    for (const [key, raw] of Object.entries(e)) {
+      const value = Array.isArray(raw) ? raw.at(-1) : raw;
       if (!pattern.test(key) || number(value) === null) continue;
       const name = t(e.kind === 'test' ? 'curves.test' : 'curves.train', { name: metric(key) });
       let values = wanted.get(name);
@@ -56,7 +56,7 @@ export function curvesOf(entries: readonly Entry[], pattern: RegExp): CurveSet {
   return { x: steps, curves: [...wanted].map(([name, values]) => ({ name, values })) };
 }
 
-const described = (...parts: (string | false | undefined)[]): string => parts.filter(Boolean).join(' · ');
+const joinFacts = (...parts: (string | false | undefined)[]): string => parts.filter(Boolean).join(' · ');
 
 function RunList({ list, current }: { list: readonly RunInfo[]; current: string }) {
   return (
@@ -65,7 +65,7 @@ function RunList({ list, current }: { list: readonly RunInfo[]; current: string 
         <li key={r.name}>
           <a href={href('train', r.name)} aria-current={r.name === current ? 'page' : undefined}>
             <b>{r.title || r.name}</b> {r.is_running && <em class="live">{t('running')}</em>}
-            <small>{described(r.net, `${t('step.n', { n: r.step })}${r.steps ? ` / ${r.steps}` : ''}`, ago(r.updated))}</small>
+            <small>{joinFacts(r.net, `${t('step.n', { n: r.step })}${r.steps ? ` / ${r.steps}` : ''}`, ago(r.updated))}</small>
           </a>
         </li>
       ))}
@@ -80,7 +80,7 @@ function LoopList({ current }: { current: string }) {
         <li key={l.name}>
           <a href={href('train', 'loop', l.name)} aria-current={l.name === current ? 'page' : undefined}>
             <b>{l.title}</b> {l.is_running && <em class="live">{t('running')}</em>}
-            <small>{described(l.learner, t('loop.generations', { n: l.rounds.length, total: l.planned ?? '?' }), ago(l.updated))}</small>
+            <small>{joinFacts(l.learner, t('loop.generations', { n: l.rounds.length, total: l.planned ?? '?' }), ago(l.updated))}</small>
           </a>
         </li>
       ))}
@@ -105,7 +105,7 @@ function Run({ run }: { run: RunInfo }) {
           {run.steps ? ` / ${run.steps}` : ''}
         </span>
         {run.has_report && (
-          <a href={address(`runs/${encodeURIComponent(run.name)}/report/`)} target="_blank" rel="noopener">
+          <a href={apiUrl(`runs/${encodeURIComponent(run.name)}/report/`)} target="_blank" rel="noopener">
             {t('run.report')}
           </a>
         )}
@@ -153,20 +153,20 @@ function Run({ run }: { run: RunInfo }) {
 }
 
 export function Train() {
-  useFresh(runs, loops);
-  const [, name = '', of = ''] = route.value;
-  // Runs of a loop are reached from its generations.
-  const own = runs.value.filter(r => r.name === name || !loops.value.some(l => r.name.startsWith(`${l.name}/`)));
-  const wantsLoop = name === 'loop' && of !== '';
-  const loop = wantsLoop ? loops.value.find(l => l.name === of) : name || own.length ? undefined : loops.value[0];
-  const run = wantsLoop || loop ? undefined : name ? runs.value.find(r => r.name === name) : own[0];
+  usePolling(runs, loops);
+  const [, name = '', loopName = ''] = route.value;
+  // Runs of a loop are linked from its generations instead.
+  const listed = runs.value.filter(r => r.name === name || !loops.value.some(l => r.name.startsWith(`${l.name}/`)));
+  const wantsLoop = name === 'loop' && loopName !== '';
+  const loop = wantsLoop ? loops.value.find(l => l.name === loopName) : name || listed.length ? undefined : loops.value[0];
+  const run = wantsLoop || loop ? undefined : name ? runs.value.find(r => r.name === name) : listed[0];
   return (
     <main class="screen two-panes">
       <h1 class="unseen">{t('nav.train')}</h1>
       <aside class="card">
         <h2>{t('runs')}</h2>
         {runs.error.value && <p class="problem">{runs.error.value}</p>}
-        {own.length ? <RunList list={own} current={run?.name ?? ''} /> : <p class="empty">{t('runs.none')}</p>}
+        {listed.length ? <RunList list={listed} current={run?.name ?? ''} /> : <p class="empty">{t('runs.none')}</p>}
         {loops.value.length > 0 && (
           <>
             <h2>{t('loops')}</h2>

@@ -1,4 +1,4 @@
-// The server's lists of runs, matches, ladders and loops, and their growing logs.
+// The server's runs, matches, ladders, loops and their live logs.
 import { useEffect, useState } from 'preact/hooks';
 import { resource } from '../http';
 import { explain } from '../i18n';
@@ -13,7 +13,7 @@ export const labPages = resource<LabPage[]>('lab', []);
 
 export type Entry = Record<string, unknown>;
 
-/** The entries of a log, with updates. */
+/** Subscribes to the entries of a log. */
 export function useLog(what: 'run' | 'match', name: string): { entries: Entry[]; isRunning: boolean; error: string } {
   const [state, setState] = useState({ entries: [] as Entry[], isRunning: false, error: '' });
   const epoch = connection.epoch.value;
@@ -33,8 +33,8 @@ export function useLog(what: 'run' | 'match', name: string): { entries: Entry[];
   return state;
 }
 
-/** Refreshes lists while a screen is shown. */
-export function useFresh(...lists: { load: () => Promise<void> }[]): void {
+/** Polls lists while the component is mounted and the page is visible. */
+export function usePolling(...lists: { load: () => Promise<void> }[]): void {
   useEffect(() => {
     const load = () => document.visibilityState === 'visible' && lists.forEach(l => void l.load());
     load();

@@ -1,8 +1,8 @@
-// Formatting of ratings, results and conditions.
+// Formats ratings, results and game conditions.
 import { t } from '../i18n';
 import type { Terms } from '../protocol';
 
-/** The conditions of games, in words. */
+/** Formats the conditions of games: time control and limits. */
 export function termsText(terms: Terms): string {
   const s = (ms: number) => t('terms.seconds', { n: +(ms / 1000).toFixed(2) });
   const parts = [];
@@ -16,7 +16,7 @@ export function termsText(terms: Terms): string {
   return parts.join(t('list.comma'));
 }
 
-/** A number with its sign: +12, −3, 0. */
+/** Formats a number with its sign: +12, −3, 0. */
 export const signed = (value: number): string => {
   const whole = Math.round(value);
   return whole > 0 ? `+${whole}` : whole < 0 ? `−${-whole}` : '0';

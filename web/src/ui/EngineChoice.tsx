@@ -6,7 +6,7 @@ import { Choice } from './parts';
 
 const NETWORK = 'model:';
 
-/** The alpha-beta search, or the search with one of the networks. */
+/** Selects the alpha-beta search or the search with one of the networks. */
 export function EngineChoice() {
   const options = [['alphabeta', t('player.alphabeta')] as const, ...models.value.map(m => [NETWORK + m.id, t('engine.model', { name: m.name })] as const)];
   return (

@@ -1,4 +1,4 @@
-// Input of moves in any notation: 7g7f, ７六歩, P-7f.
+// A text input for moves in any notation: 7g7f, ７六歩, P-7f.
 import { useMemo, useState } from 'preact/hooks';
 import { t } from '../i18n';
 import { notation } from '../settings';

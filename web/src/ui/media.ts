@@ -8,10 +8,10 @@ function matches(query: string) {
   return found;
 }
 
-/** The game is drawn for paper. */
+/** Whether the page shows its print layout. */
 export const isPrinting = signal(false);
 
-const hasOneColumnBeside = matches('(min-width: 761px) and (max-width: 1639px) and (min-height: 541px)');
+const hasOneSideColumn = matches('(min-width: 761px) and (max-width: 1639px) and (min-height: 541px)');
 
-/** There is one column beside the board, shared by graph, mistakes and moves. */
-export const isShared = computed(() => hasOneColumnBeside.value);
+/** Whether the layout has a single side column, shared by graph, mistakes and moves. */
+export const isShared = computed(() => hasOneSideColumn.value);

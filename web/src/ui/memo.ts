@@ -1,13 +1,13 @@
-// Rerenders a component only when its properties change (as in preact/compat, which is not needed otherwise).
+// `memo` of preact/compat, without the rest of that package: rerenders only when props change.
 import { Component, type ComponentChildren, type FunctionComponent, h } from 'preact';
 
 export function memo<P extends object>(render: (props: P) => ComponentChildren): FunctionComponent<P> {
   const Inner = render as FunctionComponent<P>;
   class Memo extends Component<P> {
     shouldComponentUpdate(next: P): boolean {
-      const now = this.props as Record<string, unknown>;
-      const then = next as Record<string, unknown>;
-      return Object.keys({ ...now, ...then }).some(key => now[key] !== then[key]);
+      const props = this.props as Record<string, unknown>;
+      const nextProps = next as Record<string, unknown>;
+      return Object.keys({ ...props, ...nextProps }).some(key => props[key] !== nextProps[key]);
     }
     render(props: P) {
       return h(Inner, props);

@@ -1,4 +1,4 @@
-// Short notices that disappear after a while.
+// Toast notifications.
 import { signal } from '@preact/signals';
 
 interface Notice {
@@ -10,7 +10,7 @@ interface Notice {
 const notices = signal<Notice[]>([]);
 let nextId = 1;
 
-export function tell(text: string, kind: Notice['kind'] = 'good'): void {
+export function notify(text: string, kind: Notice['kind'] = 'good'): void {
   const id = nextId++;
   notices.value = [...notices.value.filter(n => n.text !== text), { id, text, kind }].slice(-4);
   setTimeout(() => dismiss(id), kind === 'bad' ? 9_000 : 3_500);

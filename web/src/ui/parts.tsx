@@ -46,7 +46,7 @@ export function Icon({ name }: { name: IconName }) {
 
 const ARROWS: Record<string, string> = { Left: '←', Right: '→', Up: '↑', Down: '↓' };
 
-/** A keyboard key. */
+/** A key as displayed: arrow keys as symbols. */
 export const keyName = (key: string): string => key.replace(/Arrow(Left|Right|Up|Down)/, (_, way: string) => ARROWS[way]);
 
 interface ButtonProps {
@@ -79,7 +79,7 @@ export function Button({ icon, label, onClick, isWide, pressed, disabled, class:
   );
 }
 
-/** A modal dialog; Escape or a click outside closes it. */
+/** A modal dialog, closed by Escape or a click on the backdrop. */
 export function Dialog({ title, onClose, children, class: name }: { title: string; onClose: () => void; children: ComponentChildren; class?: string }) {
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
@@ -119,7 +119,7 @@ export interface MenuItem {
   disabled?: boolean;
 }
 
-/** A button with a menu. */
+/** A button that opens a dropdown menu. */
 export function Menu({ icon, label, items, isWide, class: name }: { icon: IconName; label: string; items: (MenuItem | 'line')[]; isWide?: boolean; class?: string }) {
   const [isOpen, setOpen] = useState(false);
   const ref = useRef<HTMLDivElement>(null);
@@ -179,7 +179,7 @@ export function Menu({ icon, label, items, isWide, class: name }: { icon: IconNa
   );
 }
 
-/** A collapsible panel; its state is stored. */
+/** A collapsible panel that remembers whether it is open. */
 export function Panel({ name, title, children, isOpenAtFirst = true, aside }: { name: string; title: string; children: ComponentChildren; isOpenAtFirst?: boolean; aside?: ComponentChildren }) {
   const isOpen = openPanels.value[name] ?? isOpenAtFirst;
   return (

@@ -1,9 +1,9 @@
-// uPlot in the theme's colours, and a component for curves.
+// Helpers for uPlot: theme colours, resizing, and a line chart component.
 import { useEffect, useRef } from 'preact/hooks';
 import uPlot from 'uplot';
 import { shownTheme } from '../settings';
 
-/** A colour of the style sheet. */
+/** Reads a colour from a CSS custom property. */
 export function color(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim() || '#888';
 }
@@ -33,7 +33,7 @@ interface CurvesProps {
   range?: [number, number];
 }
 
-/** Curves over a common x, with a legend that shows the values at the cursor. */
+/** A line chart over a common x axis; the legend shows the values at the cursor. */
 export function Curves({ label, x, curves, format = v => v.toPrecision(4), formatX = String, labelX = '', onPoint, height = 200, range }: CurvesProps) {
   const place = useRef<HTMLDivElement>(null);
   const plot = useRef<uPlot | undefined>(undefined);

@@ -1,14 +1,14 @@
-// Lets go of trees that Preact has replaced.
+// Works around a memory leak: makes vnodes that Preact has replaced collectable.
 //
-// A parent's `props.children` holds the first virtual node of each child for as long as the parent
-// isn't rendered again. That node keeps its children, and each of them points to the parent it had
-// last, which keeps its children too: one such node keeps everything that was drawn after it. So a
-// component's replaced nodes lose their links as soon as the new ones are in the document.
+// Until a parent is rerendered, its `props.children` references the first vnode of each child. That
+// vnode references its children, and each of them its latest parent, which references its children
+// in turn: one such vnode retains every tree rendered after it. So the links of a component's
+// replaced vnodes are cleared as soon as the new ones are committed.
 import { options } from 'preact';
 
-/** Fields of Preact that its own add-ons use, under the names its build gives them. */
+/** Preact's internal vnode fields, under the mangled names that its own add-ons rely on. */
 export interface Internals {
-  /** A virtual node's component. */
+  /** The vnode's component. */
   __c?: object | null;
   /** Its children. */
   __k?: (Internals | null)[] | null;

@@ -1,18 +1,18 @@
-// Sounds, made by the browser itself: a piece set on the board, and the last seconds of a clock.
-import { isSounding } from '../settings';
+// Synthesised sounds: a piece placed on the board, and the last seconds of a clock.
+import { isSoundOn } from '../settings';
 
 let audio: AudioContext | undefined;
 
-/** Browsers allow sound only after the first key or click on a page: earlier ones stay silent. */
+/** Browsers block audio before the first user gesture; until then there is no context. */
 function context(): AudioContext | undefined {
-  if (!isSounding.value || typeof AudioContext === 'undefined' || navigator.userActivation?.hasBeenActive === false) return undefined;
+  if (!isSoundOn.value || typeof AudioContext === 'undefined' || navigator.userActivation?.hasBeenActive === false) return undefined;
   audio ??= new AudioContext();
   if (audio.state === 'suspended') void audio.resume();
   return audio;
 }
 
-/** A volume that falls from `level` to nothing within `seconds`. */
-function fading(on: AudioContext, level: number, seconds: number): GainNode {
+/** An exponential fade-out from `level` within `seconds`. */
+function fadeOut(on: AudioContext, level: number, seconds: number): GainNode {
   const gain = on.createGain();
   gain.gain.setValueAtTime(level, on.currentTime);
   gain.gain.exponentialRampToValueAtTime(1e-3, on.currentTime + seconds);
@@ -20,7 +20,7 @@ function fading(on: AudioContext, level: number, seconds: number): GainNode {
   return gain;
 }
 
-/** Wood on wood: a moment of noise around two of a board's frequencies. */
+/** Wood on wood: a noise burst, band-pass filtered at two resonances of a board. */
 export function knock(): void {
   const on = context();
   if (!on) return;
@@ -34,18 +34,18 @@ export function knock(): void {
     band.type = 'bandpass';
     band.frequency.value = frequency;
     band.Q.value = 3;
-    source.connect(band).connect(fading(on, level, 0.08));
+    source.connect(band).connect(fadeOut(on, level, 0.08));
     source.start();
   }
 }
 
-/** A second of the last ten; the last five are higher. */
+/** A beep for each of the last ten seconds, higher for the last five. */
 export function tick(left: number): void {
   const on = context();
   if (!on) return;
   const tone = on.createOscillator();
   tone.frequency.value = left <= 5 ? 1_320 : 880;
-  tone.connect(fading(on, 0.12, 0.09));
+  tone.connect(fadeOut(on, 0.12, 0.09));
   tone.start();
   tone.stop(on.currentTime + 0.1);
 }
