@@ -134,6 +134,21 @@ def test_an_engine_that_always_fails_ends_the_run_with_its_reason(tmp_path, engi
         play(tmp_path / "few", engine("silent", 8), games=2)
 
 
+def test_a_failure_that_arrives_with_the_last_games_is_raised(
+    tmp_path, engine, monkeypatch
+) -> None:
+    take = UsiGames.take
+
+    def late(source, timeout_ms):
+        while source.waiting:
+            time.sleep(0.01)
+        return take(source, timeout_ms)
+
+    monkeypatch.setattr(UsiGames, "take", late)
+    with pytest.raises(EngineError, match=r"2 games in a row failed"):
+        play(tmp_path / "games", engine("silent", 8), games=2)
+
+
 def test_stop_is_quick_while_an_engine_hangs(tmp_path, engine) -> None:
     source = UsiGames(SETTINGS, Lines(), engine("hang", 8), processes=2)
     source.add(range(5))

@@ -13,7 +13,7 @@ from komadori.generate.openings import Lines
 from komadori.generate.settings import TeacherSettings
 from komadori.generate.sources import GameSource
 
-#: How long the loop waits for a finished game before it checks `stop` and reports progress.
+#: Interval of progress reports and checks of `stop`.
 _POLL_MS = 100
 
 
@@ -44,7 +44,7 @@ class Progress:
 def teacher_card(
     settings: TeacherSettings, lines: Lines, players: Mapping[str, Any]
 ) -> dict[str, Any]:
-    """Everything that determines a folder of teacher games. players: the players' cards."""
+    """Return everything that determines a folder of teacher games. players: the players' cards."""
     return {
         "kind": "teacher",
         **asdict(settings),
@@ -69,20 +69,20 @@ def generate_games(
     """
     missing = iter(folder.missing(games))
     ahead = 64 * threads
-    began = time.monotonic()
+    start = time.monotonic()
     plies = nodes = 0
     is_done = False
     try:
         while not stop():
-            _feed(source, missing, ahead)
+            _refill(source, missing, ahead)
             if not source.waiting:
                 is_done = True
             finished = source.take(_POLL_MS)
             folder.add(finished)
             plies += sum(game.facts.scored for game in finished)
             nodes += sum(game.facts.nodes for game in finished)
-            on_progress(Progress(folder.games, games, plies, nodes, time.monotonic() - began))
-            if is_done:
+            on_progress(Progress(folder.games, games, plies, nodes, time.monotonic() - start))
+            if is_done and not finished:  # the last call raises what ended the source early
                 break
         else:
             source.stop()
@@ -93,7 +93,7 @@ def generate_games(
     return is_done
 
 
-def _feed(source: GameSource, missing: Iterator[int], ahead: int) -> None:
-    wanted = ahead - source.waiting
-    if wanted > ahead // 2:
-        source.add(list(itertools.islice(missing, wanted)))
+def _refill(source: GameSource, missing: Iterator[int], ahead: int) -> None:
+    room = ahead - source.waiting
+    if room > ahead // 2:
+        source.add(list(itertools.islice(missing, room)))
