@@ -1,8 +1,8 @@
 """Every screen in a real browser: desktop and phone, Japanese and English, by keyboard alone, and
 checked by axe.
 
-Needs Chromium as Debian packages it. With KOMADORI_SCREENSHOTS=FOLDER pictures of the screens are
-put there; docs/images/web was made so.
+Needs Debian's Chromium. KOMADORI_SCREENSHOTS=FOLDER writes screenshots to a folder, such as
+docs/images/web.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from komadori.web.app import STATIC
 
 CHROMIUM = shutil.which("chromium")
 REPOSITORY = Path(__file__).parents[2]
-PICTURES = os.environ.get("KOMADORI_SCREENSHOTS", "")
-#: A folder that `demo.py` made, to spare making one.
+SCREENSHOTS = os.environ.get("KOMADORI_SCREENSHOTS", "")
+#: A folder created by `demo.py`; if empty, the tests create one.
 DEMO = os.environ.get("KOMADORI_DEMO", "")
 PATIENCE_MS = 30_000
 expect.set_options(timeout=PATIENCE_MS)
@@ -79,18 +79,19 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Process]:
         make_demo(folder, steps=12)
     library = tmp_path_factory.mktemp("library")
     options = [str(REPOSITORY / "docs" / "results"), "--library", str(library)]
-    model = ["--model", ""] if PICTURES else []  # the package's own engine
+    model = ["--model", ""] if SCREENSHOTS else []  # the bundled engine
     with running(folder, *options, *model) as server:
-        keep_ladder_games(server)
+        add_ladder_games(server)
         yield server
 
 
-def keep_ladder_games(site: Process) -> None:
-    """Puts the ladder's games into the library."""
-    for one in site.get("/api/ladders/strength.db/games"):
-        start = one["sfen"] if one["sfen"] == "startpos" else f"sfen {one['sfen']}"
-        game = {"position": f"{start} moves {' '.join(one['moves'])}"}
-        game |= {name: one[name] for name in ("black", "white", "winner")} | {"end": one["reason"]}
+def add_ladder_games(site: Process) -> None:
+    """Add the ladder's games to the library."""
+    for record in site.get("/api/ladders/strength.db/games"):
+        start = record["sfen"] if record["sfen"] == "startpos" else f"sfen {record['sfen']}"
+        game = {"position": f"{start} moves {' '.join(record['moves'])}"}
+        game |= {name: record[name] for name in ("black", "white", "winner")}
+        game["end"] = record["reason"]
         request = urllib.request.Request(
             f"http://{site.host}/api/games",
             json.dumps(game).encode(),
@@ -115,8 +116,8 @@ Open = Callable[..., Page]
 
 @pytest.fixture
 def visit(browser: Browser, site: Process) -> Iterator[Open]:
-    """Opens a screen; fails where the page complained in its console."""
-    complaints: list[str] = []
+    """Return a function that opens a screen; fails if pages logged errors or warnings."""
+    logged: list[str] = []
     contexts = []
 
     def opened(
@@ -128,10 +129,10 @@ def visit(browser: Browser, site: Process) -> Iterator[Open]:
         context.set_default_timeout(PATIENCE_MS)
         contexts.append(context)
         page = context.new_page()
-        page.on("pageerror", lambda error: complaints.append(str(error)))
+        page.on("pageerror", lambda error: logged.append(str(error)))
         page.on(
             "console",
-            lambda m: complaints.append(m.text) if m.type in ("error", "warning") else None,
+            lambda m: logged.append(m.text) if m.type in ("error", "warning") else None,
         )
         page.goto(f"http://{site.host}/#/{screen}")
         page.locator("main").first.wait_for()
@@ -142,15 +143,15 @@ def visit(browser: Browser, site: Process) -> Iterator[Open]:
     yield opened
     for context in contexts:
         context.close()
-    assert complaints == []
+    assert logged == []
 
 
-def picture(page: Page, name: str, *, whole: bool = False) -> None:
-    if PICTURES:
-        Path(PICTURES).mkdir(parents=True, exist_ok=True)
+def screenshot(page: Page, name: str, *, whole: bool = False) -> None:
+    if SCREENSHOTS:
+        Path(SCREENSHOTS).mkdir(parents=True, exist_ok=True)
         page.evaluate("scrollTo(0, 0)")
         page.screenshot(
-            path=Path(PICTURES) / f"{name}.jpg",
+            path=Path(SCREENSHOTS) / f"{name}.jpg",
             type="jpeg",
             quality=85,
             full_page=whole,
@@ -159,7 +160,7 @@ def picture(page: Page, name: str, *, whole: bool = False) -> None:
 
 
 def paste(page: Page, text: str) -> None:
-    """As Ctrl-V of a record."""
+    """Paste text, as by Ctrl-V."""
     page.evaluate(
         """text => {
             const data = new DataTransfer();
@@ -171,8 +172,8 @@ def paste(page: Page, text: str) -> None:
     )
 
 
-def record(page: Page) -> None:
-    """A game is open, at its end."""
+def open_record(page: Page) -> None:
+    """Open a game at its end."""
     paste(page, RECORD.rsplit("  12", 1)[0])
     expect(page.locator(".moves, main").first).to_contain_text("11")
     expect(page.get_by_role("button", name=re.compile("^11 "))).to_be_visible()
@@ -182,7 +183,7 @@ def record(page: Page) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("language", ["en", "ja"])
 @pytest.mark.parametrize("size", list(SIZES))
-def test_every_screen_fits_is_accessible_and_speaks_the_language(
+def test_every_screen_fits_and_is_accessible_and_translated(
     visit: Open, site: Process, size: str, language: str
 ) -> None:
     from axe_playwright_python.sync_playwright import Axe
@@ -197,9 +198,9 @@ def test_every_screen_fits_is_accessible_and_speaks_the_language(
             page.locator(f"nav [aria-current=page][href='#/{screen.split('/')[0]}']")
         ).to_have_count(1)
         page.wait_for_timeout(600)
-        wide = page.evaluate("document.documentElement.scrollWidth - innerWidth")
-        if wide > 0:
-            problems.append(f"{screen}: {wide} px to the side")
+        overflow = page.evaluate("document.documentElement.scrollWidth - innerWidth")
+        if overflow > 0:
+            problems.append(f"{screen}: {overflow} px too wide")
         options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "iframes": False}
         found = Axe().run(page, options=options)
         problems += [
@@ -226,7 +227,7 @@ SHOWN_TEXT = """() => {
 
 
 def words_of_data(site: Process) -> set[str]:
-    """Words that come from files, and those that Japanese writes as they are."""
+    """Return words from data, and those that Japanese text doesn't translate."""
     lists = ("models", "players", "runs", "matches", "loops", "ladders", "lab", "games")
     text = " ".join(json.dumps(site.get(f"/api/{name}")) for name in lists)
     text += " komadori Language KIF CSA USI SFEN JKF HTML PNG GIF Elo LOS NNUE "
@@ -234,14 +235,14 @@ def words_of_data(site: Process) -> set[str]:
     return set(re.findall("[A-Za-z]{3,}", text))
 
 
-def test_a_mate_is_searched_for(visit: Open) -> None:
+def test_mate_search(visit: Open) -> None:
     page = visit("analyse", language="ja")
     paste(page, "4k4/9/4P4/9/9/9/9/9/4K4 b R2S 1")
     expect(page.locator(".hand-bottom [data-nb='2']")).to_be_visible()  # two silvers
     page.keyboard.press("t")
     expect(page.locator(".mate-box")).to_contain_text("3手の詰みがあります")
     expect(page.locator(".mate-box .line-moves button")).to_have_count(3)
-    picture(page, "mate-ja")
+    screenshot(page, "mate-ja")
     page.locator(".mate-box .line-moves button").first.click()
     expect(page.locator(".mate-box")).to_have_count(0)
 
@@ -249,12 +250,12 @@ def test_a_mate_is_searched_for(visit: Open) -> None:
 @pytest.mark.parametrize("language", ["en", "ja"])
 def test_a_position_is_analysed_live(visit: Open, language: str) -> None:
     page = visit("analyse", language=language)
-    record(page)
+    open_record(page)
     page.keyboard.press("l")
     lines = page.locator(".line-rate")
     expect(lines.first).to_be_visible()
-    page.wait_for_timeout(4_000 if PICTURES else 300)
-    picture(page, f"analyse-{language}")
+    page.wait_for_timeout(4_000 if SCREENSHOTS else 300)
+    screenshot(page, f"analyse-{language}")
     before = page.locator(".line").first.inner_text()
     notation = (
         "[１-９同][一二三四五六七八九　]" if language == "ja" else r"[A-Z](-|x|\*)?[1-9][a-i]"
@@ -265,24 +266,24 @@ def test_a_position_is_analysed_live(visit: Open, language: str) -> None:
     page.keyboard.press("l")
 
 
-def test_a_whole_game_is_analysed_and_its_report_kept(visit: Open) -> None:
+def test_a_game_is_analysed_and_printed(visit: Open) -> None:
     page = visit("analyse")
-    if PICTURES:
+    if SCREENSHOTS:
         paste(page, (REPOSITORY / "web" / "tests" / "games" / "game.kif").read_text())
         expect(page.get_by_role("button", name=re.compile("^11 "))).to_be_visible()
     else:
-        record(page)
+        open_record(page)
     effort = page.get_by_label(re.compile("(Nodes|Playouts) per move"))
-    effort.select_option("50000" if PICTURES else "100")
+    effort.select_option("50000" if SCREENSHOTS else "100")
     page.get_by_role("button", name="Analyse the game").click()
     expect(page.locator(".study-bar .button.primary")).to_be_visible(timeout=240_000)
     expect(page.locator("canvas, svg.graph, .uplot").first).to_be_visible()
     page.keyboard.press(".")  # the next mistake
-    page.wait_for_timeout(1_000 if PICTURES else 0)
-    picture(page, "study", whole=True)
-    page.evaluate("dispatchEvent(new Event('beforeprint'))")  # the browser's own command too
+    page.wait_for_timeout(1_000 if SCREENSHOTS else 0)
+    screenshot(page, "study", whole=True)
+    page.evaluate("dispatchEvent(new Event('beforeprint'))")  # as the browser's print command does
     page.emulate_media(media="print")
-    expect(page.locator(".paper-moves li")).to_have_count(103 if PICTURES else 11)
+    expect(page.locator(".paper-moves li")).to_have_count(103 if SCREENSHOTS else 11)
     expect(page.locator(".paper-graph polyline")).to_be_visible()
     expect(page.locator(".paper-mistake .mini-board").first).to_be_visible()
     expect(page.locator(".side")).to_be_hidden()
@@ -290,7 +291,7 @@ def test_a_whole_game_is_analysed_and_its_report_kept(visit: Open) -> None:
     expect(page.locator(".paper")).to_have_count(0)
 
 
-#: Black gives a bishop away.
+#: Black loses a bishop.
 BLUNDER = "position startpos moves 7g7f 3c3d 8h3c+ 2b3c 2g2f 8c8d"
 
 
@@ -308,7 +309,7 @@ def test_the_mistakes_of_a_game_are_exercises_and_the_address_names_its_moves(vi
     page.keyboard.press("r")
     retry = page.locator(".retry")
     expect(retry).to_contain_text("Black played B-3c+ and lost")
-    expect(page.locator(".line, .rate")).to_have_count(0)  # nothing tells the answer
+    expect(page.locator(".line, .rate")).to_have_count(0)  # nothing reveals the answer
     page.wait_for_url(re.compile(r"#/analyse/\d+/2$"))
     page.keyboard.press("i")
     expect(retry.locator(".hint")).to_be_visible()
@@ -322,7 +323,7 @@ def test_the_mistakes_of_a_game_are_exercises_and_the_address_names_its_moves(vi
     page.locator("#typed-move").blur()
     page.keyboard.press(" ")
     expect(retry).to_contain_text("The answer is")
-    picture(page, "retry")
+    screenshot(page, "retry")
     page.keyboard.press(".")
     expect(retry).to_contain_text("0 of 1")
     page.keyboard.press("r")
@@ -333,7 +334,7 @@ def test_the_mistakes_of_a_game_are_exercises_and_the_address_names_its_moves(vi
     page.get_by_role("radio", name="Moves").click()
     expect(page.locator(".move.current")).to_contain_text("Bx3c")
     address = page.url.split("#/")[1]
-    other = visit(address)  # of a page that knows nothing of the game
+    other = visit(address)  # a page that hasn't loaded the game
     expect(other.locator(".move.current")).to_contain_text("Bx3c")
     expect(other.locator(".move.mistake, .move.blunder, .move.disaster")).to_have_count(1)
     other.get_by_role("link", name="Library").click()
@@ -352,34 +353,34 @@ def test_the_moves_of_the_library_are_shown_and_played(visit: Open) -> None:
     page = visit("analyse", language="ja")
     rows = page.locator(".openings tbody tr")
     expect(rows.first).to_be_visible()
-    picture(page, "openings-ja")
+    screenshot(page, "openings-ja")
     rows.first.locator("button").click()
     expect(page.locator(".move.current .ply")).to_have_text("1")
     page.locator("[data-panel=openings] h2 button").click()
-    expect(rows).to_have_count(0)  # hidden, and kept so
+    expect(rows).to_have_count(0)  # hidden, also after a reload
     page.reload()
     expect(page.locator("[data-panel=openings].shut")).to_be_visible()
 
 
-def test_the_inside_of_the_network_is_shown(visit: Open) -> None:
+def test_the_network_screen(visit: Open) -> None:
     page = visit("network")
     page.locator(".candidates").first.wait_for()
     page.locator(".inside-bar .search-toggle").click()
     expect(page.locator(".candidates tbody tr").first).to_be_visible()
     for name in ("tree", "checkpoints", "compare", "planes", "attention"):
         page.locator(f"[data-panel={name}] h2 button").click()
-    # The server loads torch and a checkpoint for it.
+    # The server loads torch and a checkpoint first.
     expect(page.locator("[data-panel=checkpoints] .uplot").first).to_be_visible(timeout=120_000)
     expect(page.locator("[data-panel=attention] [aria-busy=true]")).to_have_count(0)
-    if PICTURES:
+    if SCREENSHOTS:
         page.set_viewport_size({"width": 1760, "height": 1100})
-    page.wait_for_timeout(6_000 if PICTURES else 300)
-    picture(page, "network")
+    page.wait_for_timeout(6_000 if SCREENSHOTS else 300)
+    screenshot(page, "network")
 
 
 def test_a_game_is_played_by_keyboard_alone(visit: Open) -> None:
     page = visit("play")
-    picture(page, "play-new")
+    screenshot(page, "play-new")
     focused = "document.activeElement.textContent + document.activeElement.className"
     for _ in range(80):
         page.keyboard.press("Tab")
@@ -394,11 +395,25 @@ def test_a_game_is_played_by_keyboard_alone(visit: Open) -> None:
             break
     page.keyboard.type("7g7f")
     page.keyboard.press("Enter")
-    page.wait_for_timeout(3_000 if PICTURES else 500)
-    picture(page, "play")
+    page.wait_for_timeout(3_000 if SCREENSHOTS else 500)
+    screenshot(page, "play")
 
 
-def test_the_phone_plays(visit: Open) -> None:
+def test_a_reloaded_page_continues_its_game(visit: Open) -> None:
+    page = visit("play", language="ja")
+    page.get_by_label("手合割").select_option(label="二枚落ち")
+    page.get_by_role("radio", name="△ 上手").click()
+    page.locator(".new-game .primary").click()
+    expect(page.locator(".seat").first).to_be_visible()
+    page.locator("#typed-move").fill("7a6b")
+    page.keyboard.press("Enter")
+    expect(page.locator(".play-moves li")).to_have_count(2, timeout=30_000)  # and the answer
+    page.reload()
+    expect(page.locator(".play-moves li")).to_have_count(2)
+    expect(page.locator(".result")).to_have_count(0)
+
+
+def test_a_game_on_a_phone(visit: Open) -> None:
     page = visit("play", "phone", "ja", "dark")
     page.locator(".new-game .primary").click()
     expect(page.locator(".seat").first).to_be_visible()
@@ -406,58 +421,58 @@ def test_the_phone_plays(visit: Open) -> None:
     expect(buttons).to_have_count(4)
     assert len({button.bounding_box()["y"] for button in buttons.all()}) == 1  # type: ignore[index]
     page.wait_for_timeout(500)
-    picture(page, "play-phone-ja-dark")
+    screenshot(page, "play-phone-ja-dark")
 
 
 def test_phone_analysis(visit: Open) -> None:
     page = visit("analyse", "phone", "ja")
-    record(page)
+    open_record(page)
     page.get_by_role("switch").first.click()
     expect(page.locator(".line-rate").first).to_be_visible()
-    page.wait_for_timeout(3_000 if PICTURES else 200)
+    page.wait_for_timeout(3_000 if SCREENSHOTS else 200)
     numbers = page.locator(".numbers > span")
     expect(numbers.first).to_be_visible()
-    for width in (390, 320):  # how much was searched fits into one line
+    for width in (390, 320):  # the search statistics fit on one line
         page.set_viewport_size({"width": width, "height": 844})
         assert page.locator(".numbers").evaluate("e => e.scrollWidth <= e.clientWidth")
-        assert len({one.bounding_box()["y"] for one in numbers.all()}) == 1  # type: ignore[index]
+        assert len({number.bounding_box()["y"] for number in numbers.all()}) == 1  # type: ignore[index]
     page.set_viewport_size({"width": 390, "height": 844})
-    picture(page, "analyse-phone-ja")
+    screenshot(page, "analyse-phone-ja")
 
 
-def test_the_library_finds_what_was_played(visit: Open, site: Process) -> None:
+def test_the_library_lists_the_games(visit: Open, site: Process) -> None:
     games = site.get("/api/games")["games"]
     page = visit("library")
     if games:
         expect(page.locator("main")).to_contain_text(games[0]["black"] or games[0]["white"])
-    picture(page, "library")
+    screenshot(page, "library")
     page = visit("library", "phone", "ja")
     if games:
         expect(page.locator(".table.library tbody tr").first).to_be_visible()
-    picture(page, "library-phone-ja")
+    screenshot(page, "library-phone-ja")
 
 
 def test_trainings_and_matches_are_shown(visit: Open) -> None:
     page = visit("train")
     expect(page.locator(".uplot").first).to_be_visible()
     page.wait_for_timeout(1_500)
-    picture(page, "train")
+    screenshot(page, "train")
     page = visit("matches", language="ja", theme="dark")
     expect(page.locator("main")).to_contain_text("material")
-    picture(page, "matches-ja-dark")
+    screenshot(page, "matches-ja-dark")
     page = visit("matches/ladder/strength.db")
     expect(page.locator(".ladder tbody tr")).to_have_count(6)
     expect(page.locator(".board-card").first).to_be_visible()
-    picture(page, "ladder")
+    screenshot(page, "ladder")
     page.locator(".cross .move-link").first.click()
     expect(page.locator("#ladder-games select").nth(1)).not_to_have_value("")
     page = visit("train/loop/loop")
     expect(page.locator(".loop tbody tr").nth(2)).to_be_visible()
-    picture(page, "loop")
+    screenshot(page, "loop")
     page = visit("lab")
     expect(page.locator("main")).to_contain_text("laboratory")
     page.wait_for_timeout(500)
-    picture(page, "lab")
+    screenshot(page, "lab")
 
 
 def test_the_keys_are_listed(visit: Open) -> None:
@@ -465,7 +480,7 @@ def test_the_keys_are_listed(visit: Open) -> None:
     page.keyboard.press("?")
     expect(page.get_by_role("dialog")).to_be_visible()
     assert page.locator("kbd").count() > 30
-    picture(page, "keys-ja")
+    screenshot(page, "keys-ja")
     page.keyboard.press("Escape")
     expect(page.get_by_role("dialog")).to_have_count(0)
 
@@ -477,8 +492,9 @@ def test_screens_are_reached_by_keys(visit: Open) -> None:
         page.wait_for_url(f"**/#/{screen}")
 
 
-def test_a_lost_connection_is_told_and_healed(visit: Open) -> None:
+def test_a_lost_connection_is_restored(visit: Open) -> None:
     page = visit("analyse")
+    page.wait_for_load_state("networkidle")
     page.context.set_offline(True)
     page.evaluate("dispatchEvent(new Event('offline'))")
     page.context.set_offline(False)

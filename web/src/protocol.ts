@@ -227,6 +227,7 @@ export interface GameSummary {
   started: string;
   is_studied: boolean;
   title: string;
+  sfen: string;
 }
 
 export interface HandicapInfo {

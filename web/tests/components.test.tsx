@@ -5,6 +5,7 @@ import { answer, button, click, mount, sent, serve, WELCOME } from './page';
 import { Lines } from '../src/analyse/Lines';
 import { Mistakes } from '../src/analyse/Mistakes';
 import { MoveList } from '../src/analyse/Moves';
+import { readFiles } from '../src/analyse/Open';
 import { followPosition, isSearching, node, noteScore, openGames, preview, scored } from '../src/analyse/state';
 import { analysisEngine, engineFields } from '../src/engines';
 import { Library } from '../src/library/Library';
@@ -15,6 +16,7 @@ import { receivedAt, timeLeft } from '../src/play/state';
 import type { Analysis, LadderInfo, LoopInfo, Players } from '../src/protocol';
 import { engine, language, modelId } from '../src/settings';
 import { connection } from '../src/socket';
+import { sideText } from '../src/shogi/handicaps';
 import { START } from '../src/shogi/position';
 import { GameTree } from '../src/shogi/tree';
 import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
@@ -22,6 +24,8 @@ import { Loop, seriesOf } from '../src/train/Loops';
 import { stepOf } from '../src/train/EloChart';
 import { curvesOf } from '../src/train/Train';
 import { EngineChoice } from '../src/ui/EngineChoice';
+import { Notices } from '../src/ui/notices';
+import { Segments } from '../src/ui/parts';
 
 beforeEach(() => {
   sent.length = 0;
@@ -267,12 +271,61 @@ test('a game shows players, clocks, actions and the result', async () => {
   expect(again.querySelector('.result.lost')?.textContent).toContain('White won by resignation');
 });
 
+test('a reloaded page rejoins its game; one that the server has closed is forgotten', async () => {
+  serve({ 'api/players': players });
+  const { current } = await import('../src/play/state');
+  current.value = undefined;
+  sessionStorage.setItem('komadori.game', '7');
+  const place = await mount(Play);
+  await act(() => void connection.epoch.value++); // the first connection
+  expect(sent.at(-1)).toMatchObject({ type: 'game_join', game: 7 });
+  await answer('game_join', { type: 'error', code: 'unknown_name', message: 'no game 7' });
+  expect(sessionStorage.getItem('komadori.game')).toBeNull();
+  expect(place.querySelector('.new-game')).not.toBeNull();
+});
+
+test('the sides of a handicap game have their Japanese names', () => {
+  const twoPieces = 'lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1';
+  language.value = 'ja';
+  expect(['sente', 'white'].map(side => sideText('color', side, `sfen ${twoPieces}`))).toEqual(['下手', '上手']);
+  expect(['sente', 'white'].map(side => sideText('color', side, START))).toEqual(['先手', '後手']);
+  expect(sideText('winner', 'draw', twoPieces)).toBe('引き分け');
+  language.value = 'en';
+  expect(sideText('winner', 'white', twoPieces)).toBe('White won');
+});
+
+test('arrow keys move through a group of options', async () => {
+  const chosen: string[] = [];
+  const place = await mount(Segments, { label: 'x', value: 'a', options: [['a', 'A'], ['b', 'B'], ['c', 'C']] as const, onChange: (v: string) => chosen.push(v) });
+  const radios = [...place.querySelectorAll<HTMLElement>('[role=radio]')];
+  expect(radios.map(r => r.tabIndex)).toEqual([0, -1, -1]);
+  const press = (key: string) => radios[0].dispatchEvent(new KeyboardEvent('keydown', { key, bubbles: true }));
+  press('ArrowRight');
+  press('ArrowLeft');
+  expect(chosen).toEqual(['b', 'c']);
+  expect(document.activeElement).toBe(radios[2]);
+});
+
+test('of a record with an illegal move, the moves before it are opened', async () => {
+  serve({ 'api/records': { format: 'kif', skipped: ['line 7: not legal'], games: [{ black: 'A', white: 'B', headers: { site: 'Tokyo' }, sfen: START, moves: ['7g7f', '3c3d'], times_ms: [null, null], scores_cp: [null, null], comments: { 1: 'good' }, winner: 'none', end: '', game: null }] } });
+  const kif = '手合割：平手\n手数----指手---------消費時間--\n   1 ７六歩(77)\n   2 ３四歩(33)\n   3 ５五角(11)\n';
+  const [game, ...rest] = await readFiles([new File([kif], 'bad.kif')]);
+  expect(rest).toEqual([]);
+  expect(game.mainLine().slice(1).map(n => n.usi)).toEqual(['7g7f', '3c3d']);
+  expect(game.mainLine()[1].comment).toBe('good');
+  expect(game.headers).toMatchObject({ black: 'A', place: 'Tokyo' });
+  const place = await mount(Notices);
+  expect(place.textContent).toContain('line 7: not legal');
+  serve({}); // the server finds no game in it either
+  expect(await readFiles([new File([kif], 'bad.kif')])).toEqual([]);
+});
+
 test('the library lists games and filters them by the search text', async () => {
   const asked: string[] = [];
   serve({});
   vi.stubGlobal('fetch', async (address: string) => {
     asked.push(address);
-    const games = [{ game: 1, black: '佐藤', white: '鈴木', source: 'imported', winner: 'black', end: 'resignation', plies: 95, started: '2026-05-01T10:00', is_studied: true, title: '' }];
+    const games = [{ game: 1, black: '佐藤', white: '鈴木', source: 'imported', winner: 'black', end: 'resignation', plies: 95, started: '2026-05-01T10:00', is_studied: true, title: '', sfen: START }];
     return new Response(JSON.stringify({ games, total: 1 }), { headers: { 'content-type': 'application/json' } });
   });
   const place = await mount(Library);

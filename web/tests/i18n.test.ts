@@ -52,7 +52,7 @@ test('every key is used', () => {
     .filter(name => /\.tsx?$/.test(name) && !name.startsWith('i18n/'))
     .map(name => readFileSync(new URL(`../src/${name}`, import.meta.url), 'utf8'))
     .join('\n');
-  const prefixes = [...all.matchAll(/`([a-zA-Z.]+)\.\$\{/g), ...all.matchAll(/word\('([a-zA-Z.]+)'/g)].map(m => `${m[1]}.`);
+  const prefixes = [...all.matchAll(/`([a-zA-Z.]+)\.\$\{/g), ...all.matchAll(/sideText\('([a-zA-Z]+)'/g), ...all.matchAll(/word\('([a-zA-Z.]+)'/g)].map(m => `${m[1]}.`);
   const unused = Object.keys(en).filter(key => !all.includes(`'${key.replace(/\.one$/, '')}'`) && !prefixes.some(prefix => key.startsWith(prefix)) && !key.startsWith('error.'));
   expect(unused).toEqual([]);
 });

@@ -61,13 +61,15 @@ class GameSummary(Shape):
     source: Literal["played", "imported", "saved", "studied"]
     winner: Literal["black", "white", "draw", "none"]
     end: str
-    """As `GameResult.reason` for games played here, else the record's wording."""
+    """`GameResult.reason` for games played here, else the ending stated by the record."""
     plies: int
     started: str
-    """ISO 8601 with time zone; for records as given, or ""."""
+    """ISO 8601 with time zone; for records as stated, or ""."""
     is_studied: bool
     """Whether an analysis is stored."""
     title: str
+    sfen: str
+    """The initial position."""
 
 
 class GameList(Shape):
@@ -93,7 +95,7 @@ class Openings(Shape):
 
     games: int
     moves: list[OpeningMove]
-    """Most played first. A game counts that contains the positions before and after the move."""
+    """Most played first. Counts the games that contain the positions before and after the move."""
 
 
 class StoredGame(ScoredMoves):
@@ -104,7 +106,7 @@ class StoredGame(ScoredMoves):
     moves: list[str]
     times_ms: list[int | None]
     comments: dict[int, str]
-    """By number of moves made before."""
+    """Keys: the number of moves played before."""
     headers: dict[str, str]
     result: GameResult | None
     record: str
@@ -121,7 +123,7 @@ class SaveGame(Shape):
     title: Annotated[str, Field(max_length=200)] = ""
     winner: Literal["black", "white", "draw", "none"] = "none"
     end: Annotated[str, Field(max_length=40)] = ""
-    """As in `GameSummary`, or a record's word such as 投了, which also names the winner."""
+    """As in `GameSummary`, or a word of records such as 投了, which implies the winner."""
     comments: Annotated[dict[int, str], Field(max_length=2000, default_factory=dict)]
     headers: Annotated[dict[str, str], Field(max_length=100, default_factory=dict)]
     record: Annotated[str, Field(max_length=2_000_000)] = ""
@@ -183,7 +185,7 @@ class RunInfo(Shape):
     """Seconds since 1970."""
     updated: float
     last: dict[str, Any]
-    """The newest test entry of its log."""
+    """The last test entry of its log."""
     checkpoints: list[str]
     """Model ids, ordered by step."""
     has_report: bool
@@ -201,7 +203,7 @@ class LogPart(Shape):
 
 
 class Terms(Shape):
-    """Conditions of games (`komadori.arena.Conditions`)."""
+    """Time controls and limits of games (`komadori.arena.Conditions`)."""
 
     main_ms: int = 0
     byoyomi_ms: int = 0
@@ -213,7 +215,7 @@ class Terms(Shape):
 
 
 class MatchInfo(Shape):
-    """A match, from its folder."""
+    """A match."""
 
     name: str
     players: list[str]
@@ -275,7 +277,7 @@ class LoopRound(Shape):
     number: int
     state: Literal["done", "running", "waiting"]
     stage: LoopStage | None
-    """null: finished."""
+    """null if finished."""
     games: int | None
     positions: int | None
     played_by: int | None
@@ -343,14 +345,14 @@ class LadderPairing(Shape):
 
 
 class LadderInfo(Shape):
-    """A ladder, from its file."""
+    """A ladder."""
 
     name: str
     title: str
     terms: Terms
     games: int
     players: list[LadderPlayerInfo]
-    """The strongest first."""
+    """Strongest first."""
     pairings: list[LadderPairing]
     first_move_elo: float
     draw_fraction: float

@@ -1,7 +1,7 @@
 """The library of games, in SQLite.
 
-A move is on disk before the page is notified, so a killed process loses none. Every position of a
-game is indexed by its Zobrist key, to find games by position.
+A move is on disk before the page is notified, so a killed process loses none. The positions
+of all games are indexed by Zobrist key.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ _WINNER_NAMES = {winner: name for name, winner in _WINNERS.items()}
 
 
 def _ends() -> dict[str, End]:
-    """Return the names of endings: of games played here, and of records."""
+    """Return endings by name: those of games played here, and of records."""
     from komadori.arena.store import ENDS
 
     played = {reason: End[name] for reason, name in ENDS.items()}
@@ -125,13 +125,13 @@ def entry_of(game: Game, source: Source) -> Entry:
     )
 
 
-def result_of(word: str, last: Board) -> tuple[str, str]:
-    """Return the winner and the end that a record's word stands for, such as 投了 in the last
-    position; no winner and the word itself if it isn't known.
+def result_of(word: str, board: Board) -> tuple[str, str]:
+    """Return the winner and the ending for a record's word such as 投了, given the final position;
+    no winner and the word itself if it is unknown.
     """
     for row in KIF_WORDS:
         if row.word == word:
-            winner = winner_for(row.outcome, last.turn)
+            winner = winner_for(row.outcome, board.turn)
             return _WINNER_NAMES.get(winner, "none"), row.end.name.lower()
     return "none", word
 
@@ -141,7 +141,7 @@ def now() -> str:
 
 
 class Library:
-    """The database of games, and beside it the folder of analyses. Thread-safe."""
+    """The database of games and the folder of their analyses. Thread-safe."""
 
     def __init__(self, folder: Path | None = None) -> None:
         """`folder`: None for the user's data folder."""
@@ -158,12 +158,12 @@ class Library:
             self._database.execute("PRAGMA journal_mode=WAL")
             self._database.execute("PRAGMA synchronous=FULL")
             self._database.execute("PRAGMA foreign_keys=ON")
-            with self._writing():  # another server may begin at the same time
+            with self._writing():  # another server may start at the same time
                 if not self._database.execute("PRAGMA user_version").fetchone()[0]:
                     for statement in _CREATE.split(";\n"):
                         self._database.execute(statement)
                     self._database.execute(f"PRAGMA user_version={SCHEMA}")
-            self._renew_index()
+            self._update_index()
 
     @contextmanager
     def _writing(self) -> Any:
@@ -176,8 +176,8 @@ class Library:
                 raise
             self._database.execute("COMMIT")
 
-    def _renew_index(self) -> None:
-        """Reindex all games if Zobrist keys have changed with the version."""
+    def _update_index(self) -> None:
+        """Reindex all games if this version's Zobrist keys differ from the index's."""
         current = f"{Board().key} {INDEXED_PLIES}"
         row = self._database.execute("SELECT value FROM facts WHERE name='start'").fetchone()
         if row is not None and row["value"] == current:
@@ -189,7 +189,7 @@ class Library:
             database.execute("INSERT OR REPLACE INTO facts VALUES('start', ?)", (current,))
 
     def _index(self, game: int, sfen: str, moves: Sequence[str], first: int = 0) -> None:
-        """Index the positions from `first` moves on."""
+        """Index the positions after `first` moves and later."""
         board = Board(sfen)
         keys = [board.key]
         for move in moves[:INDEXED_PLIES]:
@@ -213,7 +213,7 @@ class Library:
         return game
 
     def add_once(self, entry: Entry) -> int:
-        """Like `add`, but return the number of an identical stored game."""
+        """Return the number of an identical stored game, else add the game."""
         with self._lock:
             row = self._database.execute(
                 "SELECT id FROM games WHERE digest=?", (entry.digest,)
@@ -275,18 +275,18 @@ class Library:
         offset: int = 0,
         limit: int = 50,
     ) -> tuple[list[GameSummary], int]:
-        """Return games, newest first, and their number. `text` is searched in players and title,
-        `player` in players; `position`: games that contain it.
+        """Return a page of the matching games, newest first, and their total number. `text` matches
+        players and title, `player` players; `position`: games that contain it.
         """
         where: list[str] = ["1"]
         values: list[str | int] = []
-        for column, wanted in (("winner", winner), ("source", source)):
-            if wanted:
+        for column, value in (("winner", winner), ("source", source)):
+            if value:
                 where.append(f"{column}=?")
-                values.append(wanted)
-        for columns, wanted in ((("black", "white"), player), (("black", "white", "title"), text)):
-            if wanted:
-                like = "%" + _escaped(wanted) + "%"
+                values.append(value)
+        for columns, value in ((("black", "white"), player), (("black", "white", "title"), text)):
+            if value:
+                like = "%" + _escaped(value) + "%"
                 where.append("(" + " OR ".join(f"{c} LIKE ? ESCAPE '~'" for c in columns) + ")")
                 values += [like] * len(columns)
         if position is not None:
@@ -306,38 +306,38 @@ class Library:
     def openings(self, position: Board) -> Openings:
         """Return the moves played from a position, with their results."""
         children = {}
-        for move in position.legal_moves:
-            position.push(move)
-            children[_signed(position.key)] = move.usi()
+        for legal in position.legal_moves:
+            position.push(legal)
+            children[_signed(position.key)] = legal.usi()
             position.pop()
         key = _signed(position.key)
-        marks = ",".join("?" * len(children))
+        placeholders = ",".join("?" * len(children))
         with self._lock:
             games = self._database.execute(
                 "SELECT COUNT(*) FROM positions WHERE key=?", (key,)
             ).fetchone()[0]
-            # The order of a CROSS JOIN is kept: by the few games of each child.
+            # A CROSS JOIN fixes the order of the tables: start with the few games of each child.
             rows = self._database.execute(
                 "SELECT child.key AS key, games.winner AS winner, COUNT(*) AS n "
                 "FROM positions AS child CROSS JOIN positions AS parent "
                 "ON parent.key=? AND parent.game=child.game "
-                f"JOIN games ON games.id=child.game WHERE child.key IN ({marks}) "
+                f"JOIN games ON games.id=child.game WHERE child.key IN ({placeholders}) "
                 "GROUP BY child.key, games.winner",
                 (key, *children),
             ).fetchall()
         moves: dict[str, OpeningMove] = {}
         for row in rows:
             usi = children[row["key"]]
-            one = moves.setdefault(usi, OpeningMove(move=usi, games=0, black=0, white=0, draws=0))
-            one.games += row["n"]
+            move = moves.setdefault(usi, OpeningMove(move=usi, games=0, black=0, white=0, draws=0))
+            move.games += row["n"]
             match row["winner"]:
                 case "black":
-                    one.black += row["n"]
+                    move.black += row["n"]
                 case "white":
-                    one.white += row["n"]
+                    move.white += row["n"]
                 case "draw":
-                    one.draws += row["n"]
-        ranked = sorted(moves.values(), key=lambda one: (-one.games, one.move))
+                    move.draws += row["n"]
+        ranked = sorted(moves.values(), key=lambda move: (-move.games, move.move))
         return Openings(games=int(games), moves=ranked)
 
     def _summary(self, row: sqlite3.Row) -> GameSummary:
@@ -355,11 +355,12 @@ class Library:
             started=row["started"],
             is_studied=studied is not None,
             title=row["title"],
+            sfen=row["sfen"],
         )
 
     # -- studies
 
-    def note_study(
+    def register_study(
         self,
         game: int,
         settings: Mapping[str, Any],
@@ -370,7 +371,7 @@ class Library:
         done: int,
         total: int,
     ) -> Path:
-        """Register a study and return its journal file. `weight`: higher for better studies."""
+        """Insert or update a study and return its journal. `weight`: higher for better studies."""
         text = json.dumps(settings, sort_keys=True)
         name = f"{game}-{hashlib.sha256(text.encode()).hexdigest()[:16]}.jsonl"
         with self._writing() as database:
@@ -382,8 +383,8 @@ class Library:
         return self.folder / "studies" / name
 
     def best_study(self, game: int) -> tuple[str, str, Path] | None:
-        """Return model, effort and journal of the most complete study of a game, preferring
-        greater effort; None if there is none.
+        """Return model, effort and journal of a game's best study: complete ones first, then by
+        weight; None if there is none.
         """
         with self._lock:
             row = self._database.execute(

@@ -54,16 +54,16 @@ class Analyse(Request):
     nodes: Annotated[int | None, Field(ge=1, le=10_000_000_000)] = None
     """New playouts; null: until `stop`."""
     engine: Engine | None = None
-    """null: `model` where one is named, else the server's default."""
+    """null: the tree search if `model` is given, else the server's default."""
     model: ModelId | None = None
     """null: the server's default."""
     candidates: Annotated[int, Field(ge=0, le=600)] = 0
-    """How many rows of `candidates` to send, best first; an alpha-beta search has none."""
+    """Maximum number of `candidates` to send, best first; an alpha-beta search has none."""
     interval_ms: Annotated[int, Field(ge=50, le=5000)] = 100
 
 
 class Threats(Request):
-    """Show the opponent's threats, by a short search after a pass. Runs beside the analysis.
+    """Find the opponent's threats by a short search after a pass. Runs alongside the analysis.
     Answered by `threats`.
     """
 
@@ -77,8 +77,8 @@ class Threats(Request):
 
 
 class AskMate(Request):
-    """Search for a mate by checks: by the side to move or, after a pass, by its opponent. Runs
-    beside the analysis, one after another. Answered by `mate`.
+    """Search for a mate by consecutive checks, for the side to move or, after a pass, for its
+    opponent. Runs alongside the analysis; requests are queued. Answered by `mate`.
     """
 
     type: Literal["mate"]
@@ -97,8 +97,8 @@ class Stop(Request):
 
 
 class TreeWalk(Request):
-    """Look at a node of the tree of the last analysis with a network: the moves from the analysed
-    position. Answered by `tree`; may be asked while the search runs, and after it.
+    """Show a node of the last tree search. `path`: the moves from the analysed position. Answered
+    by `tree`, also while the search runs.
     """
 
     type: Literal["tree"]
@@ -154,7 +154,7 @@ class AskCheckpoints(Request):
     """Number of most probable moves per checkpoint."""
 
 
-# -- games analysed
+# -- analysis of games
 
 
 class Study(Request):
@@ -166,7 +166,7 @@ class Study(Request):
     games: Annotated[list[StudyGame], Field(min_length=1, max_length=500)]
     nodes: Annotated[int | None, Field(ge=1, le=1_000_000_000)] = None
     seconds: Annotated[float | None, Field(gt=0, le=600)] = None
-    """Per position, in place of nodes. Neither: 200,000 nodes of an alpha-beta search, 800
+    """Per position, instead of nodes. Default: 200,000 nodes of an alpha-beta search, 800
     playouts of a tree search.
     """
     engine: Engine | None = None
@@ -192,13 +192,13 @@ class StopStudy(Request):
 
 
 class StartGame(Request):
-    """Start a game, of two engines to watch one. Answered by `game`, again after each change."""
+    """Start a game of humans or engines. Answered by `game`, again after each change."""
 
     type: Literal["game_start"]
     black: Seat
     white: Seat
     position: PositionText = "startpos"
-    """Starting position; handicaps are in GET /api/players. Its moves count as made."""
+    """Starting position; handicaps are in GET /api/players. Its moves count as played."""
     clock: Clock | None = None
     declaration: Literal["27", "24", "none"] = "27"
     max_plies: Annotated[int, Field(ge=1, le=2000)] = 512
@@ -241,7 +241,7 @@ class AskHint(Request):
     """As in `threats`."""
 
 
-# -- trainings and matches
+# -- training runs and matches
 
 
 class Watch(Request):
@@ -311,10 +311,10 @@ class Welcome(Shape):
     resumed: bool
     """Whether a session was resumed; its searches and games continue under their ids."""
     default_engine: Engine
-    """What searches where a request names nothing."""
+    """Engine of requests that don't name one."""
     default_model: ModelInfo | None
     problem: str
-    """Why there is no network, "" where there is one."""
+    """Why there is no network; "" if there is one."""
     is_lan: bool
     games: list[int]
     """Running games of this session."""
@@ -369,8 +369,7 @@ class Analysis(Shape):
     hashfull: int
     """Memory in use, per mille."""
     root_visits: int
-    """Playouts at the root, those of earlier searches included; of an alpha-beta search its nodes.
-    """
+    """Playouts at the root, including those of earlier searches; for alpha-beta, its nodes."""
     win_rate: float
     """Win rate of the best line; of a finished game, its result."""
     outcome: str
@@ -379,7 +378,7 @@ class Analysis(Shape):
     """
     engine: Engine
     model: str
-    """Of a tree search, else ""."""
+    """Network of a tree search; "" for alpha-beta."""
 
 
 class ThreatsFound(Shape):
@@ -524,7 +523,7 @@ class GameProgress(Shape):
     white: str
     plies: int
     done: int
-    """Finished positions, of plies + 1."""
+    """Analysed positions, of plies + 1."""
 
 
 class StudyProgress(Shape):
@@ -536,7 +535,7 @@ class StudyProgress(Shape):
     state: Literal["running", "done", "stopped", "failed"]
     message: str
     games: list[GameProgress]
-    """In the order of the request; at first those read so far."""
+    """In the order of the request; at first only those read so far."""
     done: int
     total: int
     left_s: float | None

@@ -113,7 +113,7 @@ export function Stage() {
         <PlayerName side={isFlipped ? 'sente' : 'gote'} />
         <PlayerName side={isFlipped ? 'gote' : 'sente'} />
       </div>
-      <Board sfen={at.sfen} orientation={orientation.value} lastUsi={at.usi} movable="both" onMove={play} shapes={shapes} heat={heat.value} class={preview.value ? 'previewing' : ''} />
+      <Board sfen={at.sfen} initialSfen={game.value.initialSfen} orientation={orientation.value} lastUsi={at.usi} movable="both" onMove={play} shapes={shapes} heat={heat.value} class={preview.value ? 'previewing' : ''} />
     </div>
   );
 }

@@ -1,6 +1,7 @@
 // The open games: list, player names, headers.
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { percent, t } from '../i18n';
+import { sideText } from '../shogi/handicaps';
 import { mistakes } from '../shogi/grades';
 import type { GameTree, Headers } from '../shogi/tree';
 import { Button, Dialog, Progress } from '../ui/parts';
@@ -63,7 +64,7 @@ export function PlayerName({ side }: { side: 'sente' | 'gote' }) {
   return (
     <span class={`player-name ${side}`}>
       <i aria-hidden="true">{side === 'sente' ? '▲' : '△'}</i>
-      {name || t(`color.${side}`)}
+      {name || sideText('color', side, game.value.initialSfen)}
     </span>
   );
 }
@@ -76,7 +77,7 @@ export function HeadersDialog({ onClose }: { onClose: () => void }) {
     <Dialog title={t('headers')} onClose={onClose}>
       {FIELDS.map(name => (
         <label key={name} class="field">
-          <span>{t(`headers.${name}`)}</span>
+          <span>{sideText('headers', name, game.value.initialSfen)}</span>
           <input maxLength={200} value={values[name] ?? ''} onInput={e => setValues({ ...values, [name]: e.currentTarget.value })} />
         </label>
       ))}

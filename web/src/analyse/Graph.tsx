@@ -5,10 +5,11 @@ import uPlot from 'uplot';
 import { t } from '../i18n';
 import { shownTheme } from '../settings';
 import { lossOf } from '../shogi/grades';
+import { sideText } from '../shogi/handicaps';
 import { turnOf } from '../shogi/position';
 import { blackWinRate, type Node } from '../shogi/tree';
 import { Segments } from '../ui/parts';
-import { go, line, node, scored, toMistake, gameMistakes } from './state';
+import { game, go, line, node, scored, toMistake, gameMistakes } from './state';
 import { color, observeSize } from '../ui/plot';
 
 type Kind = 'rate' | 'score';
@@ -146,7 +147,7 @@ export function Graph() {
     <section class="graph" aria-label={t('graph')}>
       <header>
         <Segments label={t('graph')} value={which} options={[['rate', t('winRate')], ['score', t('score')]]} onChange={v => (kind.value = v)} />
-        <span class="graph-hint">{t('graph.hint')}</span>
+        <span class="graph-hint">{sideText('graph', 'black', game.value.initialSfen)}</span>
         <span class="mistake-nav">
           <button type="button" class="button wide" disabled={!count} onClick={() => toMistake(-1)} aria-label={t('mistake.previous')} title={`${t('mistake.previous')} (,)`}>
             ‹

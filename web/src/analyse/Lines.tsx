@@ -6,6 +6,7 @@ import { chosenModel } from '../models';
 import type { Line, MateFound } from '../protocol';
 import { searchEngine } from '../engines';
 import { arrows, multipv, notation, showThreats } from '../settings';
+import { sideText } from '../shogi/handicaps';
 import { lineOf, type LineMove } from '../shogi/notation';
 import { passed, turnOf } from '../shogi/position';
 import { connection } from '../socket';
@@ -13,7 +14,7 @@ import { memo } from '../ui/memo';
 import { EngineChoice } from '../ui/EngineChoice';
 import { Button, Choice, Icon } from '../ui/parts';
 import { mateSearch, toggleMate } from './mate';
-import { hidesEngine, isSearching, node, orientation, playLine, preview, searched, shownLines, threats } from './state';
+import { game, hidesEngine, isSearching, node, orientation, playLine, preview, searched, shownLines, threats } from './state';
 import { mateText, scoreText } from './words';
 
 const MAX_MOVES = 30;
@@ -64,6 +65,7 @@ const Row = memo(function Row({ line, end, sfen, lastUsi, onPlay, isThreat }: Ro
             type="button"
             tabIndex={i ? -1 : 0}
             class={i ? '' : 'first'}
+            aria-disabled={!onPlay}
             onClick={() => onPlay?.(usis.slice(0, i + 1))}
             onPointerEnter={e => e.pointerType === 'mouse' && (preview.value = move)}
             onPointerLeave={() => (preview.value = undefined)}
@@ -137,7 +139,7 @@ export function Lines() {
         <SearchToggle />
         <span class="big-rate" aria-live="off">
           {!hidesEngine.value && black !== undefined ? percent(black, 1) : '—'}
-          <small>{t('color.sente')}</small>
+          <small>{sideText('color', 'black', game.value.initialSfen)}</small>
         </span>
         <span class="numbers">
           {found ? (

@@ -5,6 +5,7 @@ import { count, duration, percent, t, type Key } from '../i18n';
 import { analysisEngine } from '../engines';
 import { notation, studyAlphaBetaNodes, studyNodes } from '../settings';
 import { gradeOf, GRADES, lossOf, MARKS, type Grade } from '../shogi/grades';
+import { sideText } from '../shogi/handicaps';
 import { lineOf } from '../shogi/notation';
 import { moverOf, type Node } from '../shogi/tree';
 import { isShared } from '../ui/media';
@@ -88,7 +89,7 @@ export function Summary() {
         {rows.map(r => (
           <tr key={r.side}>
             <th scope="row">
-              {r.side === 'sente' ? '▲' : '△'} {(r.side === 'sente' ? black : white) || t(`color.${r.side}`)}
+              {r.side === 'sente' ? '▲' : '△'} {(r.side === 'sente' ? black : white) || sideText('color', r.side, game.value.initialSfen)}
             </th>
             {[...GRADES].reverse().map(([, grade]) => (
               <td key={grade}>{r.counts.get(grade) ?? 0}</td>
@@ -130,7 +131,7 @@ export function insteadText(at: Node): string {
   const isMissedMate = before.score.mate !== undefined && before.score.mate > 0;
   return t(isMissedMate ? 'instead.mate' : 'instead.words', {
     move: nodeText(at),
-    side: t(`color.${moverOf(at)}`),
+    side: sideText('color', moverOf(at), game.value.initialSfen),
     loss: Math.round(100 * loss),
     before: percent(before.score.winRate),
     after: percent(1 - at.score.winRate),

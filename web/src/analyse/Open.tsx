@@ -1,6 +1,9 @@
 // Opens records: files, pasted text, drag and drop.
 import { useRef, useState } from 'preact/hooks';
+import { send } from '../http';
 import { explain, t } from '../i18n';
+import type { ReadGames } from '../protocol';
+import { treeOf } from '../shogi/played';
 import type { GameTree } from '../shogi/tree';
 import { notify } from '../ui/notices';
 import { Button, Dialog } from '../ui/parts';
@@ -9,13 +12,38 @@ import { addGames } from './state';
 const MAX_BYTES = 8 << 20;
 export const EXTENSIONS = '.kif,.kifu,.ki2,.ki2u,.csa,.usi,.sfen,.jkf,.json,.txt';
 
+/**
+ * Reads the games of a record. If it is damaged, the server's parser reads it again: it keeps the moves
+ * before an illegal one and reports the line.
+ */
+async function readRecord(record: Blob, name: string, title = name): Promise<GameTree[]> {
+  const { decode, readGames, RecordError } = await import('../shogi/records');
+  try {
+    return readGames(decode(await record.arrayBuffer()), title);
+  } catch (e) {
+    const read = e instanceof RecordError ? await parse(record, name).catch(() => undefined) : undefined;
+    const games = read?.games.filter(g => g.moves.length) ?? [];
+    if (!games.length) throw e;
+    for (const reason of read!.skipped.slice(0, 3)) notify(t('open.skipped', { reason }), 'bad');
+    return games.map((g, i) => {
+      const tree = treeOf(g);
+      tree.headers = { event: g.headers.event, date: g.headers.start_time, place: g.headers.site, timeControl: g.headers.time_limit, ...tree.headers };
+      tree.name = games.length > 1 ? `${title} (${i + 1})` : title;
+      const line = tree.mainLine();
+      for (const [ply, comment] of Object.entries(g.comments)) if (line[Number(ply)]) line[Number(ply)].comment = comment;
+      return tree;
+    });
+  }
+}
+
+const parse = (record: Blob, name: string): Promise<ReadGames> => send('POST', `records?name=${encodeURIComponent(name)}`, new Blob([record]));
+
 export async function readFiles(files: Iterable<File>): Promise<GameTree[]> {
-  const { decode, readGames } = await import('../shogi/records');
   const games: GameTree[] = [];
   for (const file of files) {
     try {
       if (file.size > MAX_BYTES) throw new Error(t('open.tooLarge'));
-      games.push(...readGames(decode(await file.arrayBuffer()), file.name));
+      games.push(...(await readRecord(file, file.name)));
     } catch (e) {
       notify(t('open.failed', { name: file.name, reason: explain(e as Error) }), 'bad');
     }
@@ -33,9 +61,8 @@ function show(games: GameTree[]): boolean {
 export const openFiles = async (files: Iterable<File>): Promise<boolean> => show(await readFiles(files));
 
 export async function openText(text: string): Promise<boolean> {
-  const { readGames } = await import('../shogi/records');
   try {
-    return show(readGames(text, t('open.pasted')));
+    return show(await readRecord(new Blob([text]), '', t('open.pasted')));
   } catch (e) {
     notify(t('open.failed', { name: t('open.pasted'), reason: explain(e as Error) }), 'bad');
     return false;

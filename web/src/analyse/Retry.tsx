@@ -1,12 +1,13 @@
 // The panel of the "learn from your mistakes" exercises, shown in place of the engine lines.
 import { t, type Key } from '../i18n';
 import { lossOf } from '../shogi/grades';
+import { sideText } from '../shogi/handicaps';
 import { parsePosition } from '../shogi/position';
 import { pathTo, type Node } from '../shogi/tree';
 import { parseUsi, isDrop } from 'shogiops/util';
 import { Button, Segments } from '../ui/parts';
 import { Instead } from './Mistakes';
-import { node } from './state';
+import { game, node } from './state';
 import { backToExercise, endRetry, exercise, exercisesOf, giveHint, isAtExercise, nextExercise, retry, showAnswer, startRetry, type Retry as State } from './retry';
 import { lineText, nodeText } from './words';
 
@@ -44,7 +45,7 @@ function Exercise({ now, mistake }: { now: State; mistake: Node }) {
   return (
     <>
       <p>
-        <b>{mistake.ply}.</b> {t('retry.prompt', { side: t(`color.${now.side}`), played: nodeText(mistake), loss: points(lossOf(mistake) ?? 0) })}
+        <b>{mistake.ply}.</b> {t('retry.prompt', { side: sideText('color', now.side, game.value.initialSfen), played: nodeText(mistake), loss: points(lossOf(mistake) ?? 0) })}
       </p>
       <div aria-live="polite">
         <Verdict now={now} mistake={mistake} />

@@ -9,12 +9,15 @@ import type { Role, SquareName } from 'shogiops/types';
 import { promote, unpromote } from 'shogiops/variant/util';
 import { t } from '../i18n';
 import { language, pieceSet } from '../settings';
+import { sideText } from '../shogi/handicaps';
 import { dests, dropLetter, HAND_ROLES, moveSquares, parsePosition, promotion, turnOf, type Color } from '../shogi/position';
 import { BoardCursor } from './cursor';
 import { installPieces } from './pieces';
 
 export interface BoardProps {
   sfen: string;
+  /** The position the game began with; names the sides. */
+  initialSfen: string;
   orientation: Color;
   lastUsi?: string;
   /** The side that the user may move. */
@@ -147,11 +150,11 @@ export function Board(props: BoardProps) {
   const isFlipped = props.orientation === 'gote';
   return (
     <div class={`board-set ${props.class ?? ''}`} role="group" aria-label={t('board')}>
-      <div class="hand-place top" ref={top} role="group" aria-label={t(isFlipped ? 'hand.black' : 'hand.white')} />
-      <BoardCursor ground={ground} sfen={sfen} orientation={props.orientation}>
+      <div class="hand-place top" ref={top} role="group" aria-label={sideText('hand', isFlipped ? 'black' : 'white', props.initialSfen)} />
+      <BoardCursor ground={ground} sfen={sfen} initialSfen={props.initialSfen} orientation={props.orientation}>
         <div class="board-place" ref={board} />
       </BoardCursor>
-      <div class="hand-place bottom" ref={bottom} role="group" aria-label={t(isFlipped ? 'hand.white' : 'hand.black')} />
+      <div class="hand-place bottom" ref={bottom} role="group" aria-label={sideText('hand', isFlipped ? 'white' : 'black', props.initialSfen)} />
     </div>
   );
 }

@@ -5,11 +5,13 @@ import { useState } from 'preact/hooks';
 import type { Api } from 'shogiground/api';
 import type { Key } from 'shogiground/types';
 import { t } from '../i18n';
+import { sideText } from '../shogi/handicaps';
 import { HAND_ROLES, turnOf, type Color } from '../shogi/position';
 
 interface Props {
   ground: { current?: Api };
   sfen: string;
+  initialSfen: string;
   orientation: Color;
   children: ComponentChildren;
 }
@@ -25,14 +27,14 @@ const LETTERS = 'rbgsnlp';
 const name = (file: number, rank: number) => `${file}${String.fromCharCode(96 + rank)}` as Key;
 const clamp = (n: number) => Math.min(9, Math.max(1, n));
 
-export function BoardCursor({ ground, sfen, orientation, children }: Props) {
+export function BoardCursor({ ground, sfen, initialSfen, orientation, children }: Props) {
   const [at, setAt] = useState<readonly [number, number]>([5, 5]);
   const [isActive, setActive] = useState(false);
   const [announcement, announce] = useState('');
 
   function describe(key: Key): string {
     const piece = ground.current?.state.pieces.get(key);
-    const what = piece ? `${t(`color.${piece.color}`)} ${t(`role.${piece.role}` as never)}` : t('square.empty');
+    const what = piece ? `${sideText('color', piece.color, initialSfen)} ${t(`role.${piece.role}` as never)}` : t('square.empty');
     return `${key} ${what}`;
   }
 

@@ -6,6 +6,7 @@ import { apiUrl, get, send } from '../http';
 import { explain, t, word } from '../i18n';
 import type { GameList, GameSummary, ReadGames } from '../protocol';
 import { open } from '../router';
+import { sideText } from '../shogi/handicaps';
 import { query } from './query';
 import { notify } from '../ui/notices';
 import { Button, Choice, Switch } from '../ui/parts';
@@ -24,7 +25,7 @@ function GameRow({ g, onRemoved }: { g: GameSummary; onRemoved: () => void }) {
         {g.title && <small> {g.title}</small>}
       </th>
       <td>
-        {t(`winner.${g.winner}`)}
+        {sideText('winner', g.winner, g.sfen)}
         {g.end && <small> {word('reason', g.end)}</small>}
       </td>
       <td class="n">{t('plies.n', { n: g.plies })}</td>

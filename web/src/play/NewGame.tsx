@@ -6,6 +6,7 @@ import { resource } from '../http';
 import { has, t, type Key } from '../i18n';
 import type { HandicapInfo, Human, Level, Opponent, PlayerInfo, Players } from '../protocol';
 import { language } from '../settings';
+import { sideText } from '../shogi/handicaps';
 import { START } from '../shogi/position';
 import { Button, Choice, Segments, Switch } from '../ui/parts';
 import { byKind, levelName, playerName, seatName } from './names';
@@ -169,15 +170,15 @@ export function NewGame({ onStart, onBack }: { onStart: () => void; onBack?: () 
             label={t('play.color')}
             value={form.color}
             options={[
-              ['black', `▲ ${t('color.black')}`],
-              ['white', `△ ${t('color.white')}`],
+              ['black', `▲ ${sideText('color', 'black', form.position)}`],
+              ['white', `△ ${sideText('color', 'white', form.position)}`],
               ['random', t('play.random')],
               ['watch', t('play.watch')],
             ]}
             onChange={color => set({ color })}
           />
-          <Strength label={form.color === 'watch' ? `▲ ${t('color.black')}` : t('play.opponent')} player={player} level={level} custom={form.custom} onPlayer={id => set({ player: id, level: '', custom: undefined })} onLevel={l => set({ level: l })} onCustom={custom => set({ custom })} />
-          {form.color === 'watch' && <Strength label={`△ ${t('color.white')}`} player={other} level={otherLevel} custom={form.otherCustom} onPlayer={id => set({ other: id, otherLevel: '', otherCustom: undefined })} onLevel={l => set({ otherLevel: l })} onCustom={otherCustom => set({ otherCustom })} />}
+          <Strength label={form.color === 'watch' ? `▲ ${sideText('color', 'black', form.position)}` : t('play.opponent')} player={player} level={level} custom={form.custom} onPlayer={id => set({ player: id, level: '', custom: undefined })} onLevel={l => set({ level: l })} onCustom={custom => set({ custom })} />
+          {form.color === 'watch' && <Strength label={`△ ${sideText('color', 'white', form.position)}`} player={other} level={otherLevel} custom={form.otherCustom} onPlayer={id => set({ other: id, otherLevel: '', otherCustom: undefined })} onLevel={l => set({ otherLevel: l })} onCustom={otherCustom => set({ otherCustom })} />}
           <Choice
             label={t('play.position')}
             value={form.position}

@@ -7,6 +7,7 @@ import { Board } from '../board/Board';
 import { count, t, word } from '../i18n';
 import type { GameState } from '../protocol';
 import { notation } from '../settings';
+import { sideText } from '../shogi/handicaps';
 import { lastSquare, lineOf, moveText } from '../shogi/notation';
 import { parsePosition } from '../shogi/position';
 import { open } from '../router';
@@ -17,7 +18,7 @@ import { Button } from '../ui/parts';
 import { tick } from '../ui/sound';
 import { Typed } from '../ui/Typed';
 import { NewGame } from './NewGame';
-import { act, askHint, current, hints, human, interruptLost, isAsking, join, lookedAt, mayMove, move, orientation, positions, shown, timeLeft } from './state';
+import { act, askHint, current, hints, human, interruptLost, isAsking, join, lookedAt, mayMove, move, orientation, positions, rejoin, shown, timeLeft } from './state';
 
 function clockText(ms: number): string {
   const s = Math.ceil(ms / 1000);
@@ -45,7 +46,7 @@ function Seat({ game, side }: { game: GameState; side: 'black' | 'white' }) {
       <span class="seat-mark" aria-hidden="true">
         {side === 'black' ? '▲' : '△'}
       </span>
-      <span class="seat-name">{game[side].name || t(`color.${side}`)}</span>
+      <span class="seat-name">{game[side].name || sideText('color', side, game.sfen)}</span>
       {game.thinking === side && <span class="thinking" role="img" aria-label={t('play.thinking')} />}
       {left && (
         <span class="clock" role="timer">
@@ -86,7 +87,7 @@ function Result({ game }: { game: GameState }) {
   const isMine = side === 'sente' ? result.winner === 'black' : side === 'gote' ? result.winner === 'white' : undefined;
   return (
     <p class={`result ${isMine === undefined || result.winner === 'draw' ? '' : isMine ? 'won' : 'lost'}`} role="status">
-      <strong>{t(`winner.${result.winner}`)}</strong> {word('reason', result.reason)}
+      <strong>{sideText('winner', result.winner, game.sfen)}</strong> {word('reason', result.reason)}
       {result.detail && <small> {result.detail}</small>}
     </p>
   );
@@ -144,7 +145,7 @@ function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
     <>
       <div class="stage no-eval">
         <Seat game={game} side={top} />
-        <Board sfen={at.sfen} orientation={orientation.value} lastUsi={at.usi} movable={mayMove.value ? 'both' : undefined} onMove={move} shapes={shapes} />
+        <Board sfen={at.sfen} initialSfen={game.sfen} orientation={orientation.value} lastUsi={at.usi} movable={mayMove.value ? 'both' : undefined} onMove={move} shapes={shapes} />
         <Seat game={game} side={bottom} />
       </div>
       <div class="side">
@@ -199,11 +200,12 @@ export function Play() {
   const game = current.value;
   const welcome = connection.welcome.value;
   const epoch = connection.epoch.value;
-  // Rejoin a game that the session still watches, or mark a lost one as interrupted.
+  // Rejoin a game of this session or of this tab before a reload, or mark a lost one as interrupted.
   useEffect(() => {
     const running = welcome?.games.at(-1);
     if (running !== undefined && current.peek()?.game !== running) join(running);
-    else interruptLost();
+    else if (current.peek()) interruptLost();
+    else if (epoch) rejoin();
   }, [epoch]);
   return (
     <main class="screen analyse play">

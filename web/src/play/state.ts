@@ -19,6 +19,8 @@ export const pending = signal<string | undefined>(undefined);
 export const orientation = signal<Color>('sente');
 
 let listener = 0;
+/** Where the tab keeps the number of its running game, to rejoin it after a reload. */
+const RUNNING = 'komadori.game';
 /** The session (`connection.epoch`) of the latest state. */
 let epoch = 0;
 
@@ -66,6 +68,8 @@ function receive(game: GameState): void {
     pending.value = undefined;
     current.value = game;
     epoch = connection.epoch.peek();
+    if (game.phase === 'over') sessionStorage.removeItem(RUNNING);
+    else sessionStorage.setItem(RUNNING, String(game.game));
     receivedAt.value = performance.now();
     if (isNew) {
       lookedAt.value = undefined;
@@ -77,19 +81,25 @@ function receive(game: GameState): void {
 
 type Body<T> = Omit<T, 'id'>;
 
-function listen(message: Body<StartGame> | { type: 'game_join'; game: number }): void {
+function listen(message: Body<StartGame> | { type: 'game_join'; game: number }, onRefused = (reason: string): void => notify(reason, 'bad')): void {
   if (listener) connection.forget(listener);
   listener = connection.request(message, answer => {
     if (answer.type === 'game') receive(answer.game);
     else if (answer.type === 'error') {
       isAsking.value = false;
-      notify(explain(answer), 'bad');
+      onRefused(explain(answer));
     }
   });
 }
 
 export const start = (message: Body<StartGame>): void => listen(message);
 export const join = (game: number): void => listen({ type: 'game_join', game });
+
+/** Rejoins the game that this tab played before a reload, if the server still keeps it. */
+export function rejoin(): void {
+  const game = Number(sessionStorage.getItem(RUNNING));
+  if (game) listen({ type: 'game_join', game }, () => sessionStorage.removeItem(RUNNING));
+}
 
 /** Marks a game lost with its session as interrupted: the server was restarted or the session expired. */
 export function interruptLost(): void {

@@ -137,7 +137,10 @@ function copy(first: ImmutableNode | null, parent: Node, game: GameTree, isMain:
         continue;
       }
       const node = game.add(above, move.usi);
-      if (!node) continue;
+      if (!node) {
+        if (onMain) throw new RecordError(t('open.illegalMove', { ply: above.ply + 1 }));
+        continue;
+      }
       node.comment = sibling.comment.trimEnd();
       if (sibling.elapsedMs) node.timeMs = sibling.elapsedMs;
       if (sibling.next) queue.push([sibling.next, node, onMain]);

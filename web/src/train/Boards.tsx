@@ -6,6 +6,7 @@ import { get } from '../http';
 import { explain, t, word } from '../i18n';
 import type { MatchGame } from '../protocol';
 import { open } from '../router';
+import { sideText } from '../shogi/handicaps';
 import { treeOf } from '../shogi/played';
 import { Button } from '../ui/parts';
 
@@ -56,7 +57,7 @@ export function Boards({ path, query = {}, total }: Props) {
                 <span class={g.winner === 'black' ? 'won' : ''}>▲ {g.black}</span>
                 <span class={g.winner === 'white' ? 'won' : ''}>△ {g.white}</span>
                 <small>
-                  {t(`winner.${g.winner}`)} · {word('reason', g.reason)} · {t('plies.n', { n: g.moves.length })}
+                  {sideText('winner', g.winner, g.sfen)} · {word('reason', g.reason)} · {t('plies.n', { n: g.moves.length })}
                 </small>
               </button>
             </li>

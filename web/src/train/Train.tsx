@@ -1,5 +1,5 @@
 // The training screen: live learning curves of runs, and training loops.
-import { node, orientation, play } from '../analyse/state';
+import { game, node, orientation, play } from '../analyse/state';
 import { Controls } from '../analyse/Moves';
 import { Board } from '../board/Board';
 import { apiUrl } from '../http';
@@ -126,7 +126,7 @@ function Run({ run }: { run: RunInfo }) {
       <Panel name="wouldPlay" title={t('checkpoints.wouldPlay')}>
         <div class="would-play">
           <div>
-            <Board sfen={at.sfen} orientation={orientation.value} lastUsi={at.usi} movable="both" onMove={play} />
+            <Board sfen={at.sfen} initialSfen={game.value.initialSfen} orientation={orientation.value} lastUsi={at.usi} movable="both" onMove={play} />
             <Controls />
           </div>
           {run.checkpoints.length ? <Checkpoints run={run.name} /> : <p class="empty">{t('checkpoints.none')}</p>}

@@ -214,10 +214,20 @@ export function Choice<T extends string | number>({ label, value, options, onCha
 }
 
 export function Segments<T extends string>({ label, value, options, onChange, isLabelled }: { label: string; value: T; options: readonly (readonly [T, string])[]; onChange: (value: T) => void; isLabelled?: boolean }) {
+  const onKeyDown = (e: KeyboardEvent & { currentTarget: HTMLElement }) => {
+    const step = { ArrowRight: 1, ArrowDown: 1, ArrowLeft: -1, ArrowUp: -1 }[e.key];
+    if (!step) return;
+    e.preventDefault();
+    e.stopPropagation();
+    const next = (options.findIndex(([v]) => v === value) + step + options.length) % options.length;
+    (e.currentTarget.children[next] as HTMLElement).focus();
+    onChange(options[next][0]);
+  };
+  const focusable = options.some(([v]) => v === value) ? value : options[0]?.[0];
   const segments = (
-    <div class="segments" role="radiogroup" aria-label={label}>
+    <div class="segments" role="radiogroup" aria-label={label} onKeyDown={onKeyDown}>
       {options.map(([v, text]) => (
-        <button key={v} type="button" role="radio" aria-checked={v === value} onClick={() => onChange(v)}>
+        <button key={v} type="button" role="radio" aria-checked={v === value} tabIndex={v === focusable ? 0 : -1} onClick={() => onChange(v)}>
           {text}
         </button>
       ))}
