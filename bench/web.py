@@ -1,5 +1,5 @@
-"""`komadori web` under load: search speed of a page compared to the searcher's, response times with
-twenty pages, the page in a browser, and memory after a thousand positions.
+"""Benchmarks of `komadori web`: a page's search speed relative to the bare searcher, response times
+with twenty pages, the page in a browser, and memory after a thousand positions.
 
     python bench/web.py                     # all parts, about seven minutes
     python bench/web.py --pages 50 speed
@@ -35,20 +35,20 @@ from komadori.search.measure import POSITIONS
 
 WEB = Path(__file__).parent.parent / "web"
 
-#: Positions after which caches are full, and what the server may grow by from there on.
+#: Positions until caches are full, and the limit of the server's growth per position after them.
 WARM_POSITIONS, LIMIT_KB = 300, 1.0
-#: Games of this many moves, of which no two have a position in common, for the page.
+#: Number and length of the games for the page; no two share a position after the first.
 GAMES, GAME_PLIES = 13, 100
 
 #: Nodes per move of the alpha-beta opponent.
 ALPHABETA_NODES = 10_000
 
-#: Measurements of each side of a comparison, taken in turns.
+#: Measurements per side of a comparison, which alternate.
 TURNS = 3
 
 
 class Page:
-    """A page's end of the WebSocket."""
+    """A WebSocket client that acts as a page."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -100,17 +100,17 @@ class Server:
             yield page
 
     async def settled_mb(self) -> float:
-        """Resident memory after the last page has closed: the least that is seen within 3 s,
-        in which the server returns what was freed, on a busy machine late.
+        """Return the resident memory after the last page has closed: the minimum over 3 s, as the
+        server returns freed memory with a delay.
         """
-        seen = []
+        samples = []
         for _ in range(12):
             await asyncio.sleep(0.25)
             text = Path(f"/proc/{self.process.pid}/status").read_text()
             found = re.search(r"VmRSS:\s+(\d+)", text)
             assert found
-            seen.append(int(found[1]) / 1024)
-        return min(seen)
+            samples.append(int(found[1]) / 1024)
+        return min(samples)
 
     def close(self) -> None:
         self.process.terminate()
@@ -150,7 +150,7 @@ for line in sys.stdin:
         )
 
     def speed(self, sfen: str, seconds: float) -> float:
-        """Nodes/s of a search with an empty tree."""
+        """Return the nodes/s of a search with an empty tree."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None
         self._process.stdin.write(f"{seconds} {sfen}\n")
@@ -163,7 +163,7 @@ for line in sys.stdin:
 
 
 async def page_speed(page: Page, sfen: str, seconds: float) -> tuple[float, float]:
-    """Nodes/s of a page's analysis, and updates per second."""
+    """Return the nodes/s and updates/s of a page's analysis."""
     position = "startpos" if sfen == "startpos" else f"sfen {sfen}"
     request = await page.send(type="analyse", position=position, multipv=3, candidates=20)
     began = time.perf_counter()
@@ -171,15 +171,15 @@ async def page_speed(page: Page, sfen: str, seconds: float) -> tuple[float, floa
     while time.perf_counter() - began < seconds:
         await page.until("analysis", request)
         updates += 1
-    took = time.perf_counter() - began
+    elapsed = time.perf_counter() - began
     await page.send(type="stop")
     while (last := await page.until("analysis", request))["state"] != "done":
         pass
-    return last["nodes"] / (last["time_ms"] / 1000), updates / took
+    return last["nodes"] / (last["time_ms"] / 1000), updates / elapsed
 
 
 async def measure_speed(model: str, seconds: float) -> None:
-    """Measure the searcher alone and a page's analysis with an empty tree, in turns."""
+    """Compare the bare searcher with a page's analysis, both with an empty tree."""
     ratios, rates = [], []
     searcher, server = Searcher(model), Server(model)
     print(f"{'position':<22}{'searcher':>10}{'page':>8}{'ratio':>7}{'updates/s':>11}")
@@ -213,7 +213,7 @@ async def measure_speed(model: str, seconds: float) -> None:
 async def play(
     server: Server, number: int, seconds: float, opponent: dict[str, Any], pause_s: float
 ) -> list[float]:
-    """A page that plays against an engine, with pauses between moves: response times in ms."""
+    """Play against an engine, with pauses between moves; return the response times in ms."""
     rng = random.Random(number)
     answers = []
     async with server.page() as page:
@@ -238,10 +238,10 @@ async def play(
     return answers
 
 
-async def look(
+async def analyse(
     server: Server, number: int, seconds: float, pause_s: float
 ) -> tuple[list[float], float]:
-    """A page that analyses position after position: ms to the first line of each, updates/s."""
+    """Analyse a series of positions; return the ms to the first line of each, and updates/s."""
     rng = random.Random(number)
     firsts, updates = [], 0
     async with server.page() as page:
@@ -268,7 +268,7 @@ async def look(
 
 
 async def measure_pages(model: str, pages: int, seconds: float, playouts: int) -> None:
-    """Concurrent pages: all playing; half playing, half analysing; all against alpha-beta."""
+    """Measure concurrent pages: all play, half play and half analyse, all play alpha-beta."""
     network = {"kind": "engine", "player": "model:default", "playouts": playouts}
     alphabeta = {"kind": "engine", "player": "alphabeta", "playouts": ALPHABETA_NODES}
     server = Server(model)
@@ -283,17 +283,19 @@ async def measure_pages(model: str, pages: int, seconds: float, playouts: int) -
         ]
         for players, opponent, name in sides:
             tasks = [play(server, n, seconds, opponent, 3.0) for n in range(players)]
-            lookers = [look(server, n, seconds, 3.0) for n in range(players, pages)]
-            played, looked = await asyncio.gather(asyncio.gather(*tasks), asyncio.gather(*lookers))
-            answers = sorted(ms for one in played for ms in one)
+            analyses = [analyse(server, n, seconds, 3.0) for n in range(players, pages)]
+            played, analysed = await asyncio.gather(
+                asyncio.gather(*tasks), asyncio.gather(*analyses)
+            )
+            answers = sorted(ms for times in played for ms in times)
             print(
                 f"{players} pages play ({name}), {pages - players} analyse: "
                 f"{len(answers)} moves, median answer {statistics.median(answers):.0f} ms "
                 f"(limit 200), 90 % {answers[int(0.9 * len(answers))]:.0f} ms"
             )
-            if looked:
-                firsts = sorted(ms for one, _ in looked for ms in one)
-                rates = [rate for _, rate in looked]
+            if analysed:
+                firsts = sorted(ms for times, _ in analysed for ms in times)
+                rates = [rate for _, rate in analysed]
                 print(
                     f"  analysis: first line after {statistics.median(firsts):.0f} ms (median), "
                     f"updates {statistics.median(rates):.1f}/s per page"
@@ -304,11 +306,11 @@ async def measure_pages(model: str, pages: int, seconds: float, playouts: int) -
 
 
 def distinct_games(games: int, plies: int) -> list[str]:
-    """Random games, as arguments of USI's `position`; only the starting position is common."""
+    """Return random games, as arguments of USI's `position`; they share only the first position."""
     rng = random.Random(1)
     seen: set[int] = set()
-    made: list[str] = []
-    while len(made) < games:
+    found: list[str] = []
+    while len(found) < games:
         board, keys = Board(), set()
         while len(keys) < plies and board.legal_moves:
             board.push(rng.choice(list(board.legal_moves)))
@@ -320,12 +322,12 @@ def distinct_games(games: int, plies: int) -> list[str]:
             keys.add(board.key)
         if len(keys) == plies:
             seen |= keys
-            made.append("startpos moves " + " ".join(move.usi() for move in board.moves))
-    return made
+            found.append("startpos moves " + " ".join(move.usi() for move in board.moves))
+    return found
 
 
 async def measure_memory(model: str, positions: int) -> None:
-    """Memory of the server over many positions, no two the same, in sessions of 50."""
+    """Measure the server's memory over many distinct positions, in sessions of 50."""
     games = distinct_games(-(-(positions + WARM_POSITIONS) // GAME_PLIES), GAME_PLIES)
     server = Server(model)
     marks: list[tuple[int, float]] = []
@@ -355,7 +357,7 @@ async def measure_memory(model: str, positions: int) -> None:
 
 
 def measure_browser(model: str) -> None:
-    """First paint, updates, long tasks and memory of the page, with `web/tools/measure.mjs`."""
+    """Measure paint, updates, long tasks and memory of the page with `web/tools/measure.mjs`."""
     node = shutil.which("node")
     if node is None or not (WEB / "node_modules" / "playwright-core").is_dir():
         print("browser: needs Node and `npm --prefix web ci`\n")

@@ -118,7 +118,7 @@ def test_comments_are_in_blacks_view() -> None:
 
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(csa_client, "PAUSES_S", (0.05, 0.1))
+    monkeypatch.setattr(csa_client, "BACKOFF_S", (0.05, 0.1))
 
 
 def play(server: CsaServer, games: int = 1, **first: Any) -> tuple[list[CsaGame], list[CsaGame]]:

@@ -157,7 +157,7 @@ import click
 def endless():
     interrupt.hint("the same command resumes")
     stop = threading.Event()
-    with interrupt.interrupt_sets(stop, patience_s=0.5):
+    with interrupt.interrupt_sets(stop, grace_s=0.5):
         print("ready", flush=True)
         while True:
             time.sleep(0.1)  # work that never looks at `stop`

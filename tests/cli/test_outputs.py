@@ -164,6 +164,6 @@ def test_a_report_replaces_no_page_of_others(tmp_path: Path) -> None:
     page.write_text("<!doctype html><p>my page</p>")
     result = run("report", tmp_path, "--out", tmp_path)
     assert result.exit_code == 2
-    assert f"{page} exists and holds no page of ours; --force replaces it" in result.output
+    assert f"{page} exists and holds no komadori page; --force replaces it" in result.output
     page.write_text('<!doctype html><meta name="generator" content="komadori">')
     assert run("report", tmp_path, "--out", tmp_path).exit_code == 1  # no run in it

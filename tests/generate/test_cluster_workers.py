@@ -8,7 +8,7 @@ from dataclasses import asdict
 import pytest
 
 from komadori import records
-from komadori.generate.cluster_games import WORKERS, SelfPlayWorker, adopt, selfplay_job
+from komadori.generate.cluster_games import WORKERS, SelfPlayWorker, recover_games, selfplay_job
 from komadori.generate.cluster_labels import LabellerSpec, LabelWorker
 from komadori.generate.labellers import PolicySettings
 from komadori.generate.openings import Lines
@@ -94,7 +94,7 @@ def test_a_self_play_worker_plays_the_games_of_its_numbers(tmp_path) -> None:
     assert sorted(number for number, _ in results(worker, 3)) == [1, 4, 7]
     worker.stop()
     assert (tmp_path / WORKERS / "one.journal").exists()
-    played = {game.facts.number: game for game in adopt(tmp_path)}
+    played = {game.facts.number: game for game in recover_games(tmp_path)}
     alone = SelfPlayGames(load("random:3"), settings, (), 3)
     alone.add([7])
     (game,) = [one for _ in range(100) for one in alone.take(50)]

@@ -169,8 +169,8 @@ def test_a_bad_candidate_is_rejected(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(
         "komadori.arena.play_match", lambda *a, **k: played.append((a, k)) or Lost()
     )
-    work = stages._Work(loop, 1, "gate", 1, lambda _: None, bool)
-    assert stages._gate(work)
+    context = stages._Context(loop, 1, "gate", 1, lambda _: None, bool)
+    assert stages._gate(context)
     assert loop.verdict(1) == Verdict(False, 0, 20, 2, 0, 18, -200.0, 80.0, "H0")
     assert loop.best(1) == 0
     assert played[0][1]["sprt"].elo1 == 5

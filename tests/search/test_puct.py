@@ -23,7 +23,7 @@ from komadori.search.alphabeta import AlphaBetaSearcher
 from komadori.search.options import batch_rows
 from komadori.search.puct import mate_fraction
 from komadori.search.reclaiming import FULLNESS
-from komadori.search.root_mate import CROWDED_FRACTION, MOST_MOVES, MOVES_PER_NODE
+from komadori.search.root_mate import CROWDED_FRACTION, MATE_MOVES_PER_NODE, MAX_MATE_MOVES
 
 MIDDLE = "l2g1k1nl/1r1s1gs2/p1nppp1pp/2p3p2/1p7/2PP2P2/PPSSPP1PP/3R1G3/LN2KG1NL b Bb 25"
 MATE_IN_1 = "4k4/9/4GS3/9/9/9/9/9/4K4 b - 1"
@@ -164,7 +164,7 @@ OPEN = "9/9/9/9/4k4/9/9/9/K8 b BG2N2L2P 1"
 def test_stop_ends_a_search_with_a_count_while_it_looks_for_a_mate(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("komadori.search.puct.MOST_MOVES", 10**9)
+    monkeypatch.setattr("komadori.search.puct.MAX_MATE_MOVES", 10**9)
     s, stop = searcher("uniform", OPEN), threading.Event()
     threading.Timer(0.3, stop.set).start()
     begun = time.perf_counter()
@@ -176,7 +176,7 @@ def test_stop_ends_a_search_with_a_count_while_it_looks_for_a_mate(
 def test_the_mate_search_before_a_count_is_bounded() -> None:
     s = searcher("uniform", OPEN)
     s.search(Limits(nodes=1))
-    assert s.mate_nodes < 100 * MOVES_PER_NODE
+    assert s.mate_nodes < 100 * MATE_MOVES_PER_NODE
     stop = threading.Event()
     told = threading.Event()
     s.set_option(pv_interval_ms=10)
@@ -188,7 +188,7 @@ def test_the_mate_search_before_a_count_is_bounded() -> None:
     stop.set()
     thread.join(5)
     assert is_told
-    assert s.mate_nodes <= 2 * MOST_MOVES
+    assert s.mate_nodes <= 2 * MAX_MATE_MOVES
 
 
 def test_a_count_ends_an_infinite_search_which_then_waits_for_stop() -> None:

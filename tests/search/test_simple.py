@@ -86,6 +86,6 @@ def test_scores_are_a_distribution() -> None:
     s = PolicySearcher(load("random:1"))
     board = Board()
     moves = list(board.legal_moves)
-    scores, _ = s._judge(board, moves)
+    scores, _ = s._score_moves(board, moves)
     assert scores.sum() == pytest.approx(1.0)
     assert np.all(scores > 0)

@@ -14,7 +14,7 @@ from komadori.rules import Board
 from komadori.search.protocol import SearchResult
 from komadori.usi import loading, watch
 from komadori.usi.options import OptionTable, option_table
-from komadori.usi.protocol import MOST
+from komadori.usi.protocol import MAX_NUMBER
 
 FIRST_MOVES = {move.usi() for move in Board().legal_moves}
 
@@ -141,7 +141,7 @@ def test_go_during_a_search_ends_it_with_its_own_answer() -> None:
 
 
 def test_a_searcher_that_sleeps_is_answered_for(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(watch, "STOP_PATIENCE_S", 0.2)
+    monkeypatch.setattr(watch, "STOP_GRACE_S", 0.2)
     with Gui().ready() as gui:
         gui.source.searcher.heeds_stop = False
         gui.send("position startpos", "go infinite")
@@ -518,7 +518,7 @@ def test_a_clock_too_long_for_a_number_is_still_one() -> None:
         assert not any("expected a number" in line for line in gui.log)
     (limits,) = gui.source.searcher.seen
     assert limits.byoyomi_ms == 50
-    assert limits.btime_ms == limits.wtime_ms == MOST
+    assert limits.btime_ms == limits.wtime_ms == MAX_NUMBER
 
 
 @pytest.mark.parametrize(

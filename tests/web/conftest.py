@@ -1,4 +1,4 @@
-"""The server that tests of a page share."""
+"""Fixtures of the web tests."""
 
 from __future__ import annotations
 

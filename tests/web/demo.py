@@ -1,5 +1,5 @@
-"""A folder with something to see: a training with checkpoints, a network with attention, a match,
-a ladder, a loop.
+"""Creates a demo folder: training runs with checkpoints, a network with attention, a match, a
+ladder and a loop.
 
 python tests/web/demo.py FOLDER        # about a minute
 """
@@ -14,12 +14,12 @@ from komadori.arena.ladder import Ladder, make_settings
 from komadori.generate.loop import GamesConfig, GateConfig, Loop, LoopConfig, run
 from komadori.training import config_from_dict
 
-#: More than a test needs makes better curves.
+#: Default number of training steps; tests use fewer.
 STEPS = 60
 
 
 def make_demo(folder: Path, steps: int = STEPS) -> None:
-    """Really train and really play, as short as it goes."""
+    """Train networks and play games; below STEPS steps, as short as possible."""
     is_short = steps < STEPS
     samples = records.load_samples([records.sample_path()])
     for name, net in (("resnet", "resnet2x32"), ("attention", "resnet1x32+attention1")):
@@ -67,7 +67,7 @@ def make_ladder(path: Path, network: str, is_short: bool) -> None:
 
 
 def make_loop(folder: Path, network: str, steps: int) -> None:
-    """The network goes on learning, from teacher games."""
+    """Run a learning loop that continues with the network, on teacher games."""
     is_short = steps < STEPS
     teacher = {"evaluation": "nnue", "hash_mb": 1, "random_moves": 4, "resign_cp": 1500}
     config = LoopConfig(

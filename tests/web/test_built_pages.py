@@ -1,4 +1,4 @@
-"""The committed pages are those that `web/` builds, and small enough."""
+"""The committed pages: up to date with `web/`, small, and without inline code."""
 
 import gzip
 import json
@@ -13,7 +13,7 @@ import pytest
 REPOSITORY = Path(__file__).parents[2]
 WEB = REPOSITORY / "web"
 STATIC = REPOSITORY / "src/komadori/web/static"
-MOST_BYTES = 500_000
+MAX_BYTES = 500_000
 
 
 def files(folder: Path) -> dict[str, bytes]:
@@ -27,10 +27,10 @@ def files(folder: Path) -> dict[str, bytes]:
 def test_pages_are_below_500_kb_compressed():
     built = files(STATIC)
     assert "index.html" in built
-    assert sum(len(gzip.compress(data, 9, mtime=0)) for data in built.values()) < MOST_BYTES
+    assert sum(len(gzip.compress(data, 9, mtime=0)) for data in built.values()) < MAX_BYTES
 
 
-def test_the_page_has_nothing_inline_and_nothing_from_elsewhere():
+def test_the_page_has_no_inline_code_and_no_external_resources():
     page = (STATIC / "index.html").read_text(encoding="utf-8")
     assert not re.search(r"<script(?![^>]*\bsrc=)", page)
     assert not re.search(r"\son\w+=|javascript:|<style|\sstyle=", page)
@@ -41,7 +41,7 @@ def test_the_page_has_nothing_inline_and_nothing_from_elsewhere():
             assert not re.search(r"\beval\(|new Function\(", code), name
 
 
-def test_the_messages_types_are_those_of_the_server():
+def test_the_generated_message_types_are_current():
     sys.path.insert(0, str(WEB / "tools"))
     try:
         import protocol_types
@@ -65,7 +65,7 @@ def vite() -> str:
     return node
 
 
-def test_building_again_gives_the_committed_pages(vite, tmp_path):
+def test_a_new_build_equals_the_committed_pages(vite, tmp_path):
     subprocess.run(
         [
             vite,
@@ -79,9 +79,9 @@ def test_building_again_gives_the_committed_pages(vite, tmp_path):
         cwd=WEB,
         check=True,
     )
-    again, committed = files(tmp_path), files(STATIC)
-    assert sorted(again) == sorted(committed)
-    assert [name for name in committed if again[name] != committed[name]] == []
+    built, committed = files(tmp_path), files(STATIC)
+    assert sorted(built) == sorted(committed)
+    assert [name for name in committed if built[name] != committed[name]] == []
 
 
 @pytest.mark.slow

@@ -1,4 +1,4 @@
-"""The scan of the folders of the command line."""
+"""The scan of the folders on the command line."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 from komadori.web.folders import Folders
 
 
-def test_links_are_followed_to_models_alone(tmp_path: Path) -> None:
+def test_links_are_followed_only_to_models(tmp_path: Path) -> None:
     root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
     (root / "pages" / "data").mkdir(parents=True)
     elsewhere.mkdir()

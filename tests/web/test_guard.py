@@ -12,8 +12,8 @@ from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
 from web_pages import ORIGIN, Page, Server, make_server
 
-from komadori.web.guard import MOST_BYTES
-from komadori.web.session import MOST_MESSAGE_BYTES
+from komadori.web.guard import MAX_BODY_BYTES
+from komadori.web.session import MAX_MESSAGE_BYTES
 
 TOKEN = "aTokenOfTheTests"
 
@@ -81,19 +81,19 @@ def test_the_token_becomes_a_cookie(guarded: TestClient) -> None:
         assert json.loads(socket.receive_text())["type"] == "welcome"
 
 
-def test_answers_may_not_be_framed_or_guessed(server: Server) -> None:
+def test_responses_have_security_headers(server: Server) -> None:
     headers = server.http.get("/api/models").headers
     assert "frame-ancestors" in headers["content-security-policy"]
     assert headers["x-content-type-options"] == "nosniff"
 
 
 def test_oversized_uploads_are_refused(server: Server) -> None:
-    data = b"x" * (MOST_BYTES + 1)
+    data = b"x" * (MAX_BODY_BYTES + 1)
     assert server.http.post("/api/records", content=data).status_code == 413
 
     def parts() -> Iterator[bytes]:
         for _ in range(10):
-            yield b"x" * (MOST_BYTES // 8)
+            yield b"x" * (MAX_BODY_BYTES // 8)
 
     assert server.http.post("/api/records", content=parts()).status_code == 413
     assert server.http.get("/api/models").status_code == 200
@@ -121,7 +121,7 @@ def test_uploads_of_other_types_are_refused(server: Server, name: str) -> None:
         "/static/../app.py",
     ],
 )
-def test_paths_lead_nowhere(server: Server, path: str) -> None:
+def test_path_traversal_is_refused(server: Server, path: str) -> None:
     answer = server.http.get(path)
     assert answer.status_code in (404, 422)
     assert "root:" not in answer.text
@@ -156,7 +156,7 @@ HOSTILE = [
 ]
 
 
-def test_hostile_messages_are_refused_and_the_server_lives(server: Server) -> None:
+def test_hostile_messages_are_refused_and_the_server_survives(server: Server) -> None:
     with server.page() as page:
         for text in HOSTILE:
             page.send_text(text)
@@ -164,14 +164,14 @@ def test_hostile_messages_are_refused_and_the_server_lives(server: Server) -> No
             assert refused["type"] == "error", text[:80]
             assert len(refused["message"]) < 1000
             assert "Traceback" not in refused["message"]
-        page.send_text("x" * (MOST_MESSAGE_BYTES + 1))
+        page.send_text("x" * (MAX_MESSAGE_BYTES + 1))
         assert page.receive()["code"] == "bad_message"
         assert page.ask("ping", "ok")
         done = page.ask("analyse", "analysis", position="startpos", nodes=10)
         assert done["id"]
 
 
-def test_bytes_instead_of_text_end_the_connection_only(server: Server) -> None:
+def test_a_binary_message_ends_only_its_connection(server: Server) -> None:
     with server.http.websocket_connect("ws://127.0.0.1/ws", headers={"origin": ORIGIN}) as socket:
         socket.receive_text()
         socket.send_bytes(b"\x00\xff")
@@ -179,7 +179,7 @@ def test_bytes_instead_of_text_end_the_connection_only(server: Server) -> None:
         assert page.ask("ping", "ok")
 
 
-def test_a_flood_of_requests_is_cut(server: Server) -> None:
+def test_a_flood_of_requests_is_limited(server: Server) -> None:
     with server.page() as page:
         request = {"type": "hint", "id": 1, "game": 1}
         for number in range(300):
@@ -193,41 +193,41 @@ def _session(page: Page) -> str:
     return str(page.welcome["session"])
 
 
-def test_a_lost_connection_finds_its_search_again(server: Server) -> None:
+def test_a_reconnecting_page_resumes_its_search(server: Server) -> None:
     context = server.page()
     with context as page:
         request = page.send("analyse", position="startpos")
         page.until("analysis", id=request)
         key = _session(page)
-        with server.page(key) as again:
-            assert again.welcome["resumed"]
-            assert again.welcome["session"] == key
-            assert again.until("analysis", id=request)["state"] == "running"
-            again.ask("stop", "ok")
+        with server.page(key) as resumed:
+            assert resumed.welcome["resumed"]
+            assert resumed.welcome["session"] == key
+            assert resumed.until("analysis", id=request)["state"] == "running"
+            resumed.ask("stop", "ok")
 
 
-def test_a_page_that_closes_frees_its_search(server: Server) -> None:
+def test_closing_a_page_ends_its_session(server: Server) -> None:
     with server.page() as page:
         request = page.send("analyse", position="startpos")
         page.until("analysis", id=request)
         key = _session(page)
-    with server.page(key) as again:
-        assert not again.welcome["resumed"]
+    with server.page(key) as resumed:
+        assert not resumed.welcome["resumed"]
 
 
-def test_a_name_that_someone_made_up_is_no_session(server: Server) -> None:
+def test_an_unknown_session_is_not_resumed(server: Server) -> None:
     with server.page("../../x") as page:
         assert not page.welcome["resumed"]
         assert page.welcome["session"] != "../../x"
 
 
-def test_html_of_records_is_not_believed(server: Server) -> None:
+def test_html_in_records_is_served_as_json(server: Server) -> None:
     evil: dict[str, Any] = {
         "position": "startpos moves 7g7f",
         "black": "<script>alert(1)</script>",
         "comments": {"1": "<img src=x onerror=alert(1)>"},
     }
     number = server.http.post("/api/games", json=evil).json()["game"]
-    kept = server.http.get(f"/api/games/{number}")
-    assert kept.headers["content-type"].startswith("application/json")
-    assert kept.json()["summary"]["black"] == evil["black"]
+    stored = server.http.get(f"/api/games/{number}")
+    assert stored.headers["content-type"].startswith("application/json")
+    assert stored.json()["summary"]["black"] == evil["black"]

@@ -1,4 +1,4 @@
-"""Ladders and loops as pages see them."""
+"""Ladders and loops in the HTTP API, and ladder players as opponents."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOVES = ["7g7f", "3c3d", "2g2f"]
 
 
 def make_ladder(path: Path) -> None:
-    """Three players that may be played and one that may not, with 24 results."""
+    """Create a ladder with three playable players, one other, and 24 results."""
     with Ladder.create(path, make_settings(Conditions(nodes=30))) as ladder:
         ladder.add("strong", "model:random:3?nodes=50")
         ladder.add("weak", "random", anchor_elo=0.0)
@@ -51,7 +51,7 @@ def record(index: int, names: tuple[str, str], winner: str) -> GameRecord:
     )
 
 
-def test_a_ladder_is_a_table_and_its_players_are_opponents(tmp_path: Path) -> None:
+def test_a_ladder_has_ratings_and_its_players_are_opponents(tmp_path: Path) -> None:
     make_ladder(tmp_path / "strength.db")
     sqlite3.connect(tmp_path / "other.db").execute("CREATE TABLE t (x)").connection.close()
     (tmp_path / "text.db").write_text("no database")
@@ -73,9 +73,9 @@ def test_a_ladder_is_a_table_and_its_players_are_opponents(tmp_path: Path) -> No
         assert len(games) == 16
         assert all("strong" in (game["black"], game["white"]) for game in games)
         params = {"player": "strong", "against": "weak", "offset": 6}
-        few = client.get("/api/ladders/strength.db/games", params=params).json()
-        assert len(few) == 2
-        assert few[0]["index"] > few[1]["index"]
+        last = client.get("/api/ladders/strength.db/games", params=params).json()
+        assert len(last) == 2
+        assert last[0]["index"] > last[1]["index"]
         for wrong in ("other.db/games", "nothing/games", "strength.db/games?player=nobody"):
             assert client.get(f"/api/ladders/{wrong}").status_code == 404
 
@@ -89,16 +89,16 @@ def test_a_ladder_is_a_table_and_its_players_are_opponents(tmp_path: Path) -> No
         assert rated[800] is None
 
 
-def test_a_rating_chooses_the_player(tmp_path: Path) -> None:
+def test_a_rating_selects_the_player(tmp_path: Path) -> None:
     make_ladder(tmp_path / "strength.db")
     with make_server(tmp_path) as client, Server(client).page() as page:
         seats: list[Any] = []
-        for wanted in (
+        for opponent in (
             {"player": "ladder:strength.db", "elo": 0.0},
             {"player": "ladder:strength.db", "elo": 5000.0},
             {"player": "model:random:3", "elo": 3000.0, "name": "標準"},
         ):
-            black = {"kind": "engine", **wanted}
+            black = {"kind": "engine", **opponent}
             request = page.send("game_start", black=black, white={"kind": "human"})
             game = page.until("game", id=request)["game"]
             seats.append(game["black"]["name"])
@@ -110,7 +110,7 @@ def test_a_rating_chooses_the_player(tmp_path: Path) -> None:
 
 
 def make_loop(folder: Path) -> Loop:
-    """Two generations done, the third learning."""
+    """Create a loop with two finished generations and a third in training."""
     config = LoopConfig(
         learner="two-piece",
         generations=4,
@@ -139,7 +139,7 @@ def make_loop(folder: Path) -> Loop:
     return loop
 
 
-def test_a_loops_generations_are_told(tmp_path: Path) -> None:
+def test_a_loop_lists_its_generations(tmp_path: Path) -> None:
     make_loop(tmp_path / "loop")
     with make_server(tmp_path) as client:
         (loop,) = client.get("/api/loops").json()
@@ -154,7 +154,7 @@ def test_a_loops_generations_are_told(tmp_path: Path) -> None:
         assert third["run"] == "loop/003/run"
 
 
-def test_games_under_way_are_counted(tmp_path: Path) -> None:
+def test_progress_of_game_generation(tmp_path: Path) -> None:
     loop = make_loop(tmp_path / "loop")
     loop.generation(4).mkdir()
     loop.note_verdict(3, Verdict(False, 1, 4, 1, 0, 3, -191.0, 300.0, "H0"))
@@ -164,22 +164,22 @@ def test_games_under_way_are_counted(tmp_path: Path) -> None:
     with GameFolder(loop.generation(4) / "games", {"card": 1}, 100) as folder:
         folder.add([StoredGame(replace(facts, number=n, digest=n), b"", b"") for n in range(7)])
         with make_server(tmp_path) as client:
-            (told,) = client.get("/api/loops").json()
-    assert told["rounds"][3]["stage"] == {"name": "games", "done": 7, "total": 30}
+            (info,) = client.get("/api/loops").json()
+    assert info["rounds"][3]["stage"] == {"name": "games", "done": 7, "total": 30}
 
 
-def test_a_damaged_loop_is_told_with_its_problem(tmp_path: Path) -> None:
+def test_a_damaged_loop_is_listed_with_its_problem(tmp_path: Path) -> None:
     loop = make_loop(tmp_path / "loop")
     (loop.generation(2) / "verdict.json").write_text("{")
     (tmp_path / "old").mkdir()
     (tmp_path / "old" / "loop.json").write_text('{"loop": {"rounds": 3}}')
     with make_server(tmp_path) as client:
-        problems = {one["name"]: one["problem"] for one in client.get("/api/loops").json()}
+        problems = {info["name"]: info["problem"] for info in client.get("/api/loops").json()}
     assert "verdict.json: damaged" in problems["loop"]
     assert problems["old"]
 
 
-def test_a_networks_loop_is_shown_where_torch_is_missing(
+def test_a_network_loop_is_listed_without_torch(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     config = LoopConfig(learner="network", generations=2, train={"model": {"net": "resnet1x8"}})

@@ -1,4 +1,4 @@
-"""The library: add, find, change, remove; records of every format."""
+"""The library: add, find, change and remove games; records of all formats."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def test_records_of_every_format_are_read(
         assert answer["games"][0]["black"] == "先手の人"
 
 
-def test_scores_of_records_come_as_win_rates_too(server: Server) -> None:
+def test_scores_of_records_are_converted_to_win_rates(server: Server) -> None:
     scored = game()
     scored.scores_cp = [600, *[0] * (len(MOVES) - 1)]
     answer = server.http.post("/api/records", content=FORMATS["csa"].write(scored, "utf-8")).json()
@@ -55,22 +55,22 @@ def test_scores_of_records_come_as_win_rates_too(server: Server) -> None:
     assert found["win_rates"][:2] == pytest.approx([win_rate_from_score(600, ELMO_COEF), 0.5])
 
 
-def test_what_cannot_be_read_is_told(server: Server) -> None:
+def test_unreadable_records_are_reported(server: Server) -> None:
     answer = server.http.post("/api/records", params={"name": "x.kif"}, content=b"1 7g7f?\n")
     assert answer.status_code in (200, 422)
     answer = server.http.post("/api/records", content="   1 ９九歩(88)\n".encode())
-    told = answer.json()
-    assert told.get("skipped") or told.get("detail")
+    problem = answer.json()
+    assert problem.get("skipped") or problem.get("detail")
 
 
-def test_a_kept_game_is_found_by_player_result_and_position(server: Server) -> None:
+def test_a_stored_game_is_found_by_player_result_and_position(server: Server) -> None:
     write = FORMATS["kif"].write
     assert write is not None
     data = write(game(), "utf-8")
     first = server.http.post("/api/records?keep=true&name=a.kif", content=data).json()
     again = server.http.post("/api/records?keep=true&name=a.kif", content=data).json()
     number = first["games"][0]["game"]
-    assert again["games"][0]["game"] == number  # kept once
+    assert again["games"][0]["game"] == number  # stored once
     other = {"position": "startpos moves 2g2f 3c3d 7g7f", "black": "100%", "winner": "draw"}
     transposed = server.http.post("/api/games", json=other).json()["game"]
 
@@ -82,16 +82,16 @@ def test_a_kept_game_is_found_by_player_result_and_position(server: Server) -> N
     assert found() == {number, transposed}
     assert found(player="先手") == {number}
     assert found(q="100%") == {transposed}
-    assert found(q="%") == {transposed}  # as it stands
+    assert found(q="%") == {transposed}  # not a wildcard
     assert found(winner="black") == {number}
     assert found(source="imported") == {number}
-    # By another order of moves too.
+    # Also by a transposition.
     assert found(position="startpos moves 7g7f 3c3d 2g2f") == {number, transposed}
     assert found(position="startpos moves 7g7f 3c3d 2g2f 8c8d") == {number}
     assert found(position="startpos moves 9g9f") == set()
 
 
-def test_the_moves_of_the_games_are_counted_with_their_results(server: Server) -> None:
+def test_openings_count_moves_and_results(server: Server) -> None:
     games = [
         ("7g7f 3c3d 2g2f", "投了"),  # White to move resigned
         ("7g7f 8c8d", "投了"),
@@ -110,7 +110,7 @@ def test_the_moves_of_the_games_are_counted_with_their_results(server: Server) -
         return found["games"], [tuple(row[name] for name in names) for row in rows]  # type: ignore[misc]
 
     assert openings("startpos") == (5, [("7g7f", 3, 1, 1, 1), ("2g2f", 2, 0, 0, 0)])
-    # Both orders of moves.
+    # Transpositions are counted.
     assert openings("startpos moves 7g7f 3c3d") == (1, [("2g2f", 1, 1, 0, 0)])
     assert openings("startpos moves 7g7f 3c3d 2g2f") == (2, [])
     assert openings("startpos moves 9g9f") == (0, [])
@@ -126,14 +126,14 @@ def test_the_moves_of_the_games_are_counted_with_their_results(server: Server) -
 
 
 def test_a_game_is_changed_and_removed(server: Server) -> None:
-    made = {"position": "startpos moves 7g7f", "title": "a", "comments": {"1": "角道"}}
-    number = server.http.post("/api/games", json=made).json()["game"]
-    changed = {**made, "position": "startpos moves 7g7f 3c3d", "record": "# KIF"}
+    created = {"position": "startpos moves 7g7f", "title": "a", "comments": {"1": "角道"}}
+    number = server.http.post("/api/games", json=created).json()["game"]
+    changed = {**created, "position": "startpos moves 7g7f 3c3d", "record": "# KIF"}
     assert server.http.put(f"/api/games/{number}", json=changed).status_code == 200
-    kept = server.http.get(f"/api/games/{number}").json()
-    assert kept["moves"] == ["7g7f", "3c3d"]
-    assert kept["comments"] == {"1": "角道"}
-    assert kept["record"] == "# KIF"
+    stored = server.http.get(f"/api/games/{number}").json()
+    assert stored["moves"] == ["7g7f", "3c3d"]
+    assert stored["comments"] == {"1": "角道"}
+    assert stored["record"] == "# KIF"
     query = {"position": "startpos moves 7g7f 3c3d"}
     assert server.http.get("/api/games", params=query).json()["total"] == 1
     assert server.http.delete(f"/api/games/{number}").status_code == 204
@@ -142,7 +142,7 @@ def test_a_game_is_changed_and_removed(server: Server) -> None:
     assert server.http.get("/api/games", params=query).json()["total"] == 0
 
 
-def test_an_index_of_other_keys_is_made_anew(tmp_path: Path) -> None:
+def test_an_index_with_other_keys_is_rebuilt(tmp_path: Path) -> None:
     library = Library(tmp_path)
     library.add(Entry("startpos", ["7g7f"]))
     with library._writing() as database:
@@ -176,20 +176,20 @@ def test_a_killed_process_loses_no_move(tmp_path: Path) -> None:
         [sys.executable, "-c", WRITER, str(tmp_path)], stdout=subprocess.PIPE, text=True
     )
     assert writer.stdout is not None
-    told = 0
-    while told < 30:
-        told = int(writer.stdout.readline())
+    reported = 0
+    while reported < 30:
+        reported = int(writer.stdout.readline())
     os.kill(writer.pid, signal.SIGKILL)
-    told = max([told, *(int(line) for line in writer.stdout)])
+    reported = max([reported, *(int(line) for line in writer.stdout)])
     writer.wait()
     library = Library(tmp_path)
     games, total = library.search()
     assert total == 1
-    assert games[0].plies >= told
+    assert games[0].plies >= reported
     library.close()
 
 
-BEGINNER = """
+STARTER = """
 import sys
 from pathlib import Path
 from komadori.web.library import Entry, Library
@@ -201,14 +201,14 @@ library.close()
 """
 
 
-def test_servers_that_begin_at_once_share_a_library(tmp_path: Path) -> None:
-    command = [sys.executable, "-c", BEGINNER, str(tmp_path)]
+def test_servers_started_at_once_share_a_library(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", STARTER, str(tmp_path)]
     servers = [subprocess.Popen(command, stdin=subprocess.PIPE) for _ in range(3)]
-    for one in servers:
-        assert one.stdin is not None
-        one.stdin.write(b"\n")
-        one.stdin.flush()
-    assert [one.wait(60) for one in servers] == [0, 0, 0]
+    for process in servers:
+        assert process.stdin is not None
+        process.stdin.write(b"\n")
+        process.stdin.flush()
+    assert [process.wait(60) for process in servers] == [0, 0, 0]
     library = Library(tmp_path)
     assert library.search()[1] == 60
     library.close()

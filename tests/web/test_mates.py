@@ -8,7 +8,7 @@ from komadori.rules import Board
 
 #: Black mates in three plies.
 MATE_IN_3 = "sfen 4k4/9/4P4/9/9/9/9/9/4K4 b R2S 1"
-#: The same position with White to move: Black threatens it.
+#: The same position with White to move: Black threatens the mate.
 TSUMERO = "sfen 4k4/9/4P4/9/9/9/9/9/4K4 w R2S 1"
 IN_CHECK = "sfen 4k4/4R4/9/9/9/9/9/9/4K4 w - 1"
 #: No mate was found in a million nodes.
@@ -33,15 +33,15 @@ def test_a_threat_of_mate_is_found_after_a_pass(server: Server) -> None:
         assert found["status"] == "not_possible"
 
 
-def test_stop_ends_what_runs_and_what_waits(server: Server) -> None:
+def test_stop_cancels_running_and_queued_searches(server: Server) -> None:
     with server.page() as page:
-        asked = [
+        requests = [
             page.send("mate", position="startpos", nodes=1),
             *(page.send("mate", position=OPEN, nodes=100_000_000) for _ in range(2)),
         ]
-        assert page.until("mate", id=asked[0])["status"] in ("none", "unknown")
+        assert page.until("mate", id=requests[0])["status"] in ("none", "unknown")
         page.ask("stop", "ok", what="mate")
-        for request in asked[1:]:
+        for request in requests[1:]:
             assert page.until("mate", id=request)["status"] == "unknown"
 
 

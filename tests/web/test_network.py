@@ -1,4 +1,4 @@
-"""Inside the network: the pages' data equals the network's outputs."""
+"""Network requests: the answers equal the network's outputs."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ def test_the_policy_is_the_networks(server: Server) -> None:
         inference.load("random:3"), *encode_boards([board], "dlshogi")
     )
     expected = move_probabilities(board, policy[0])
-    told = {row["move"]: row["p"] for row in answer["policy"]}
+    reported = {row["move"]: row["p"] for row in answer["policy"]}
     for move, p in zip(board.legal_moves, expected, strict=True):
-        assert told[move.usi()] == pytest.approx(float(p), rel=1e-5)
+        assert reported[move.usi()] == pytest.approx(float(p), rel=1e-5)
     assert answer["value"] == pytest.approx(float(value[0]))
     assert sum(answer["to_squares"]) == pytest.approx(1, abs=1e-4)
     assert sum(answer["from_squares"]) + sum(answer["drops"].values()) == pytest.approx(1, abs=1e-4)
@@ -34,7 +34,7 @@ def test_the_policy_is_the_networks(server: Server) -> None:
     assert 0 < answer["legal_mass"] < 1
 
 
-def test_two_models_are_compared_in_their_order(tmp_path: Path) -> None:
+def test_models_are_answered_in_order(tmp_path: Path) -> None:
     with make_server(tmp_path) as client, Server(client).page() as page:
         request = page.send("network", position=POSITION, models=["random:3", "random:3"])
         answers = [page.until("network", id=request) for _ in range(2)]
@@ -43,7 +43,7 @@ def test_two_models_are_compared_in_their_order(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("position", ["startpos", "startpos moves 7g7f"])
-def test_planes_lie_on_the_squares_of_the_real_board(server: Server, position: str) -> None:
+def test_planes_use_board_coordinates(server: Server, position: str) -> None:
     with server.page() as page:
         answer = page.ask("planes", "planes", position=position)
     board = Board.from_usi(position)
@@ -55,7 +55,7 @@ def test_planes_lie_on_the_squares_of_the_real_board(server: Server, position: s
     assert "own pieces P" in names, sorted(own)
 
 
-def test_attention_is_shown_where_there_is_some(tmp_path: Path) -> None:
+def test_attention_of_a_network_that_has_it(tmp_path: Path) -> None:
     torch = pytest.importorskip("torch")
     from komadori import nets
 
@@ -81,12 +81,12 @@ def test_attention_is_shown_where_there_is_some(tmp_path: Path) -> None:
         assert weights.shape == (81, 81)
         assert np.allclose(weights.sum(1) + np.array(black["hands"]), 1, atol=2e-3)
         assert (black["layers"], black["heads"]) == (1, 4)
-        # The start position turned by a half is itself: White sees what Black sees, turned.
+        # The starting position is symmetric: White's attention is Black's, rotated.
         flipped = "sfen lnsgkgsnl/1r5b1/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1"
         white = page.ask("attention", "attention", position=flipped, **fields)
         assert np.allclose(np.array(white["weights"]), weights[::-1, ::-1], atol=2e-5)
-        one = page.ask("attention", "attention", position="startpos", head=2, **fields)
-        assert not np.allclose(one["weights"], weights)
+        head = page.ask("attention", "attention", position="startpos", head=2, **fields)
+        assert not np.allclose(head["weights"], weights)
         refused = page.ask("attention", "error", position="startpos", layer=1, **fields)
         assert refused["code"] == "not_possible"
         answer = page.ask("network", "network", position="startpos", models=["with-attention"])

@@ -1,4 +1,4 @@
-"""A page whose engine is the alpha-beta search over the package's NNUE."""
+"""Pages that use the alpha-beta search with the bundled NNUE."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ import pytest
 from web_pages import Page, Server, make_server
 
 from komadori.usi.models import ENVIRONMENT
-from komadori.web.page_searchers import Crowd
+from komadori.web.page_searchers import ThreadBudget
 
 GAME = "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*5e 2b3c"
 
 
-def test_lines_depth_and_nodes_are_told_until_stop(server: Server) -> None:
+def test_updates_are_sent_until_stop(server: Server) -> None:
     with server.page() as page:
         request = page.send("analyse", position="startpos", engine="alphabeta", interval_ms=50)
-        told: list[dict[str, Any]] = []
-        while len(told) < 4 or not told[-1]["lines"]:
-            told.append(page.until("analysis", id=request, state="running"))
+        updates: list[dict[str, Any]] = []
+        while len(updates) < 4 or not updates[-1]["lines"]:
+            updates.append(page.until("analysis", id=request, state="running"))
         page.send("stop")
         done = page.until("analysis", id=request, state="done")
     assert [line["multipv"] for line in done["lines"]] == [1, 2, 3]
     assert (done["engine"], done["model"], done["candidates"]) == ("alphabeta", "", [])
-    assert done["depth"] >= told[-1]["depth"] > 0
-    nodes = [one["nodes"] for one in told]
-    assert nodes == sorted(set(nodes))  # every message says something new
+    assert done["depth"] >= updates[-1]["depth"] > 0
+    nodes = [update["nodes"] for update in updates]
+    assert nodes == sorted(set(nodes))  # every update has new nodes
     assert len({line["pv"][0] for line in done["lines"]}) == 3
 
 
-def test_a_limit_of_nodes_ends_it_and_a_network_takes_its_place(server: Server) -> None:
+def test_a_node_limit_ends_a_search_and_a_network_follows(server: Server) -> None:
     with server.page() as page:
         limits = {"position": GAME, "nodes": 30_000}
         request = page.send("analyse", engine="alphabeta", **limits)
@@ -43,7 +43,7 @@ def test_a_limit_of_nodes_ends_it_and_a_network_takes_its_place(server: Server) 
         assert page.ask("tree", "tree")["visits"] == done["root_visits"]
 
 
-def test_a_mate_is_seen_and_a_finished_game_is_told(server: Server) -> None:
+def test_mates_and_finished_games_are_reported(server: Server) -> None:
     with server.page() as page:
         mate = "sfen 4k4/9/4G4/9/9/9/9/9/4K4 b G 1"
         request = page.send("analyse", position=mate, engine="alphabeta", nodes=5000)
@@ -58,7 +58,7 @@ def test_a_mate_is_seen_and_a_finished_game_is_told(server: Server) -> None:
         assert (done["outcome"], done["win_rate"]) == ("declaration", 1.0)
 
 
-def test_threats_and_hints_come_from_it(server: Server) -> None:
+def test_threats(server: Server) -> None:
     with server.page() as page:
         found = page.ask(
             "threats", "threats", position="startpos moves 7g7f 3c3d", engine="alphabeta"
@@ -74,16 +74,16 @@ def found_of(page: Page, **fields: Any) -> tuple[list[dict[str, Any]], dict[str,
         message = page.until("study", id=request)
         found += message["found"]
         if message["state"] != "running":
-            return sorted(found, key=lambda one: one["ply"]), message
+            return sorted(found, key=lambda result: result["ply"]), message
 
 
-def test_games_are_analysed_with_it_and_kept(tmp_path: Path) -> None:
+def test_game_analyses_are_stored(tmp_path: Path) -> None:
     with make_server(tmp_path) as client, Server(client).page() as page:
         first, last = found_of(page, nodes=2000)
         assert last["state"] == "done"
-        assert [one["ply"] for one in first] == list(range(7))
+        assert [result["ply"] for result in first] == list(range(7))
         report = client.get(f"/api/games/{last['games'][0]['game']}/report.html?lang=en").text
-        assert "GPSfish" in report  # how strong the engine is
+        assert "GPSfish" in report  # the statement of the engine's strength
     with make_server(tmp_path) as client, Server(client).page() as page:
         again, _ = found_of(page, nodes=2000)
         assert again == first
@@ -104,7 +104,7 @@ def test_a_long_analysis_is_stopped_at_once(server: Server) -> None:
         assert time.monotonic() - began < 10
 
 
-def test_it_is_the_default_unless_a_network_is_named(
+def test_alphabeta_is_the_default_unless_a_network_is_named(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.delenv(ENVIRONMENT, raising=False)
@@ -120,7 +120,7 @@ def test_it_is_the_default_unless_a_network_is_named(
         assert refused["code"] == "not_possible"
 
 
-def test_an_engine_that_thinks_is_interrupted(server: Server) -> None:
+def test_a_searching_engine_is_interrupted(server: Server) -> None:
     with server.page() as page:
         engine = {"kind": "engine", "player": "alphabeta"}
         clock = {"main_ms": 3_600_000, "byoyomi_ms": 0, "increment_ms": 0}
@@ -136,11 +136,11 @@ def test_an_engine_that_thinks_is_interrupted(server: Server) -> None:
         assert time.monotonic() - began < 5
 
 
-def test_the_cpus_are_shared() -> None:
-    crowd = Crowd(4)
-    with crowd.share() as first, crowd.share() as second:
+def test_the_thread_budget_is_divided() -> None:
+    budget = ThreadBudget(4)
+    with budget.share() as first, budget.share() as second:
         assert (first, second) == (4, 2)
-        with crowd.share(), crowd.share(), crowd.share() as fifth:
+        with budget.share(), budget.share(), budget.share() as fifth:
             assert fifth == 1
-    with crowd.share() as alone:
+    with budget.share() as alone:
         assert alone == 4

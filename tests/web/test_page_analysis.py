@@ -9,7 +9,7 @@ IN_CHECK = "sfen 4k4/9/9/9/4r4/9/9/9/4K4 b - 1"
 MATED = "sfen 4k4/4G4/4G4/9/9/9/9/9/4K4 w - 1"
 
 
-def test_lines_come_best_first_and_the_last_message_says_so(server: Server) -> None:
+def test_lines_are_sorted_and_the_last_update_is_done(server: Server) -> None:
     with server.page() as page:
         request = page.send("analyse", position="startpos", nodes=200, multipv=3, candidates=40)
         done = page.until("analysis", id=request, state="done")
@@ -22,7 +22,7 @@ def test_lines_come_best_first_and_the_last_message_says_so(server: Server) -> N
     assert done["lines"][0]["visits"] == max(row["visits"] for row in done["candidates"])
 
 
-def test_a_new_request_takes_the_place_of_the_one_that_runs(server: Server) -> None:
+def test_a_new_request_replaces_the_running_one(server: Server) -> None:
     with server.page() as page:
         first = page.send("analyse", position="startpos")
         page.until("analysis", id=first, state="running")
@@ -31,7 +31,7 @@ def test_a_new_request_takes_the_place_of_the_one_that_runs(server: Server) -> N
         page.ask("stop", "ok")
 
 
-def test_stop_ends_a_search_without_an_end(server: Server) -> None:
+def test_stop_ends_an_unlimited_search(server: Server) -> None:
     with server.page() as page:
         request = page.send("analyse", position="startpos")
         page.until("analysis", id=request, state="running")
@@ -45,11 +45,11 @@ def test_the_tree_agrees_with_the_candidates(server: Server) -> None:
         done = page.until("analysis", id=request, state="done")
         root = page.ask("tree", "tree")
         assert root["visits"] == done["root_visits"]
-        told = {row["move"]: row for row in done["candidates"]}
+        candidates = {row["move"]: row for row in done["candidates"]}
         for row in root["moves"]:
-            assert row["visits"] == told[row["move"]]["visits"]
+            assert row["visits"] == candidates[row["move"]]["visits"]
             if row["visits"]:
-                assert row["value"] == pytest.approx(told[row["move"]]["value"], abs=1e-3)
+                assert row["value"] == pytest.approx(candidates[row["move"]]["value"], abs=1e-3)
         best = root["moves"][0]
         child = page.ask("tree", "tree", path=[best["move"]])
         assert child["turn"] == "white"
@@ -61,13 +61,13 @@ def test_threats_are_the_opponents_moves(server: Server) -> None:
     with server.page() as page:
         found = page.ask("threats", "threats", position="startpos moves 7g7f 3c3d", nodes=50)
         assert found["available"]
-        board_ranks = found["lines"][0]["pv"][0][1]
-        assert board_ranks in "abc"  # White's pieces stand there
+        rank = found["lines"][0]["pv"][0][1]
+        assert rank in "abc"  # White's pieces stand there
         in_check = page.ask("threats", "threats", position=IN_CHECK)
         assert (in_check["available"], in_check["reason"]) == (False, "check")
 
 
-def test_a_finished_game_is_told_as_such(server: Server) -> None:
+def test_a_finished_game_is_reported(server: Server) -> None:
     with server.page() as page:
         done = page.ask("analyse", "analysis", position=MATED)
         assert (done["state"], done["outcome"], done["win_rate"]) == ("done", "checkmate", 0.0)
@@ -83,7 +83,7 @@ def test_a_finished_game_is_told_as_such(server: Server) -> None:
         ("startpos moves " + "7g7f " * 2500, "bad_position"),
     ],
 )
-def test_a_wrong_position_is_refused_in_words(server: Server, position: str, code: str) -> None:
+def test_an_invalid_position_is_refused(server: Server, position: str, code: str) -> None:
     with server.page() as page:
         refused = page.ask("analyse", "error", position=position)
         assert refused["code"] == code

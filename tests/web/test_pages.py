@@ -32,7 +32,7 @@ def address(tmp_path):
                     yield found[0]
                     break
             else:
-                pytest.fail("the server named no address")
+                pytest.fail("the server printed no address")
         finally:
             server.terminate()
 

@@ -21,31 +21,31 @@ def start(page: Page, **fields: Any) -> tuple[int, dict[str, Any]]:
     return request, page.until("game", id=request)["game"]
 
 
-def state(page: Page, request: int, **wanted: Any) -> dict[str, Any]:
+def state(page: Page, request: int, **fields: Any) -> dict[str, Any]:
     while True:
         game: dict[str, Any] = page.until("game", id=request)["game"]
-        if wanted.items() <= game.items():
+        if fields.items() <= game.items():
             return game
 
 
-def test_an_engine_answers_and_the_game_is_kept(server: Server) -> None:
+def test_an_engine_replies_and_the_game_is_stored(server: Server) -> None:
     with server.page() as page:
         request, game = start(page, white=RANDOM)
         assert (game["turn"], game["phase"]) == ("black", "playing")
         page.ask("game_move", "ok", game=game["game"], move="7g7f")
-        answered = state(page, request, turn="black", thinking=None)
-        while len(answered["moves"]) < 2:
-            answered = state(page, request, turn="black", thinking=None)
-        assert answered["moves"][0] == "7g7f"
-        assert answered["last_thought"]["color"] == "white"
-        kept = server.http.get(f"/api/games/{game['game']}").json()
-        assert kept["moves"] == answered["moves"]
+        replied = state(page, request, turn="black", thinking=None)
+        while len(replied["moves"]) < 2:
+            replied = state(page, request, turn="black", thinking=None)
+        assert replied["moves"][0] == "7g7f"
+        assert replied["last_thought"]["color"] == "white"
+        stored = server.http.get(f"/api/games/{game['game']}").json()
+        assert stored["moves"] == replied["moves"]
         page.send("game_action", game=game["game"], action="resign")
         over = state(page, request, phase="over")
         assert over["result"] == {"winner": "white", "reason": "resignation", "detail": ""}
-        kept = server.http.get(f"/api/games/{game['game']}").json()
-        assert kept["result"]["reason"] == "resignation"
-        assert kept["summary"]["source"] == "played"
+        stored = server.http.get(f"/api/games/{game['game']}").json()
+        assert stored["result"]["reason"] == "resignation"
+        assert stored["summary"]["source"] == "played"
 
 
 def test_taking_back_undoes_the_engines_move_too(server: Server) -> None:
@@ -84,7 +84,7 @@ def test_checkmate_ends_the_game(server: Server) -> None:
         assert over["is_check"]
 
 
-def test_sennichite_is_told_and_counted(server: Server) -> None:
+def test_sennichite_is_counted_and_ends_the_game(server: Server) -> None:
     with server.page() as page:
         request, game = start(page, position=KINGS)
         seen = []
@@ -109,7 +109,7 @@ def test_a_win_is_declared(server: Server) -> None:
         assert over["result"] == {"winner": "white", "reason": "false_declaration", "detail": ""}
 
 
-def test_time_runs_out_for_a_person(server: Server) -> None:
+def test_a_human_loses_on_time(server: Server) -> None:
     with server.page() as page:
         began = time.monotonic()
         request, _ = start(page, clock={"main_ms": 200})
@@ -120,7 +120,7 @@ def test_time_runs_out_for_a_person(server: Server) -> None:
         assert over["clock"]["black_ms"] == 0
 
 
-def test_the_last_clocks_include_the_unfinished_turn(server: Server) -> None:
+def test_the_final_clocks_include_the_unfinished_turn(server: Server) -> None:
     with server.page() as page:
         request, _ = start(page, clock={"main_ms": 0, "byoyomi_ms": 100})
         assert state(page, request, phase="over")["clock"]["black_ms"] == -100
@@ -132,7 +132,7 @@ def test_the_last_clocks_include_the_unfinished_turn(server: Server) -> None:
         assert left["white_ms"] == 60_000
 
 
-def test_clocks_count_for_the_side_to_move(server: Server) -> None:
+def test_only_the_clock_of_the_side_to_move_runs(server: Server) -> None:
     with server.page() as page:
         request, game = start(page, clock={"main_ms": 60_000, "increment_ms": 5_000})
         assert game["clock"]["running"] == "black"
@@ -146,7 +146,7 @@ def test_clocks_count_for_the_side_to_move(server: Server) -> None:
         assert state(page, request, phase="playing")["clock"]["running"] == "white"
 
 
-def test_two_engines_play_to_watch(server: Server) -> None:
+def test_two_engines_play_each_other(server: Server) -> None:
     with server.page() as page:
         request, game = start(page, black=RANDOM, white=RANDOM, max_plies=6, pace_ms=0)
         over = state(page, request, phase="over")
@@ -183,7 +183,7 @@ def test_a_wrong_start_is_refused(server: Server, fields: dict[str, Any], code: 
         assert page.ask("game_start", "error", **given)["code"] == code
 
 
-def test_illegal_moves_and_strange_games_are_refused(server: Server) -> None:
+def test_illegal_moves_and_unknown_games_are_refused(server: Server) -> None:
     with server.page() as page:
         _, game = start(page)
         number = game["game"]
@@ -193,11 +193,9 @@ def test_illegal_moves_and_strange_games_are_refused(server: Server) -> None:
         assert hint["lines"]
 
 
-def test_a_page_that_comes_back_finds_its_game(server: Server) -> None:
+def test_another_page_joins_a_game(server: Server) -> None:
     with server.page() as page:
         _, game = start(page)
-        session = page.welcome["session"]
         with server.page() as other:
             joined = other.ask("game_join", "game", game=game["game"])
             assert joined["game"]["game"] == game["game"]
-    assert session

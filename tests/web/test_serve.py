@@ -23,7 +23,7 @@ pytest.importorskip("uvicorn")
 from websockets.sync.client import ClientConnection, connect
 
 from komadori.rules import Board
-from komadori.web.connections import HEADERS_S, MOST_PER_ADDRESS, most_connections
+from komadori.web.connections import HEADER_TIMEOUT_S, MAX_PER_ADDRESS, max_connections
 
 
 def long_game(plies: int = 80) -> str:
@@ -95,7 +95,7 @@ def until(page: ClientConnection, type: str) -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("sig", [signal.SIGINT, signal.SIGTERM])
-def test_it_ends_within_a_second_whatever_it_does(tmp_path: Path, sig: signal.Signals) -> None:
+def test_shutdown_takes_a_second_whatever_is_running(tmp_path: Path, sig: signal.Signals) -> None:
     with running(tmp_path) as server:
         page = server.page()
         send(page, type="analyse", id=1, position="startpos")
@@ -104,10 +104,10 @@ def test_it_ends_within_a_second_whatever_it_does(tmp_path: Path, sig: signal.Si
         began = time.monotonic()
         server.process.send_signal(sig)
         server.process.wait(10)
-        assert time.monotonic() - began < 2.5  # a second, on a machine with nothing else to do
+        assert time.monotonic() - began < 2.5  # a second, on an idle machine
 
 
-def test_killed_in_mid_analysis_it_has_lost_nothing(tmp_path: Path) -> None:
+def test_a_server_killed_during_an_analysis_loses_nothing(tmp_path: Path) -> None:
     with running(tmp_path) as server:
         page = server.page()
         human = {"kind": "human"}
@@ -126,11 +126,11 @@ def test_killed_in_mid_analysis_it_has_lost_nothing(tmp_path: Path) -> None:
         server.process.kill()
         server.process.wait()
     with running(tmp_path) as server:
-        kept = server.get(f"/api/games/{game}")
-        assert kept["moves"] == ["7g7f", "3c3d", "2g2f"]
+        restored = server.get(f"/api/games/{game}")
+        assert restored["moves"] == ["7g7f", "3c3d", "2g2f"]
         stored = server.get(f"/api/games/{studied}/study")
-        by_ply = {one["ply"]: one for one in stored["found"]}
-        assert all(by_ply[one["ply"]]["lines"] == one["lines"] for one in found)
+        by_ply = {result["ply"]: result for result in stored["found"]}
+        assert all(by_ply[result["ply"]]["lines"] == result["lines"] for result in found)
         page = server.page()
         send(page, type="study", id=1, games=[{"game": studied}], nodes=400)
         first = until(page, "study")
@@ -139,7 +139,7 @@ def test_killed_in_mid_analysis_it_has_lost_nothing(tmp_path: Path) -> None:
         assert len(first["found"]) >= len(found)
 
 
-def test_on_the_lan_the_token_is_needed(tmp_path: Path) -> None:
+def test_the_lan_requires_the_token(tmp_path: Path) -> None:
     with running(tmp_path, "--lan") as server:
         assert server.query.startswith("?token=")
         assert server.get("/api/models")
@@ -147,19 +147,19 @@ def test_on_the_lan_the_token_is_needed(tmp_path: Path) -> None:
             urllib.request.urlopen(f"http://{server.host}/api/models")
 
 
-def test_a_model_that_is_not_there_is_told_at_once(tmp_path: Path) -> None:
+def test_a_missing_model_is_an_error_at_start(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "komadori", "web", "--model", "nothing.onnx", "--no-browser"]
     done = subprocess.run(command, capture_output=True, text=True, cwd=tmp_path, check=False)
     assert done.returncode == 1
     assert "nothing.onnx" in done.stderr
 
 
-def silent(host: str, from_address: str = "127.0.0.1") -> socket.socket:
-    """A connection that begins a request and never ends it."""
+def stalled(host: str, from_address: str = "127.0.0.1") -> socket.socket:
+    """Open a connection with an incomplete request."""
     address, port = host.split(":")
-    made = socket.create_connection((address, int(port)), 20, (from_address, 0))
-    made.sendall(b"GET / HTTP/1.1\r\nHost: ")
-    return made
+    connection = socket.create_connection((address, int(port)), 20, (from_address, 0))
+    connection.sendall(b"GET / HTTP/1.1\r\nHost: ")
+    return connection
 
 
 def is_closed(connection: socket.socket, timeout_s: float) -> bool:
@@ -173,21 +173,21 @@ def is_closed(connection: socket.socket, timeout_s: float) -> bool:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(sys.platform != "linux", reason="127.0.0.2 is an address on Linux alone")
-def test_silent_connections_lock_nobody_out(tmp_path: Path) -> None:
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux has the address 127.0.0.2")
+def test_stalled_connections_do_not_block_other_addresses(tmp_path: Path) -> None:
     with running(tmp_path) as server:
-        most = min(MOST_PER_ADDRESS, most_connections() - 8)
-        made = [silent(server.host) for _ in range(most + 10)]
+        limit = min(MAX_PER_ADDRESS, max_connections() - 8)
+        connections = [stalled(server.host) for _ in range(limit + 10)]
         try:
-            assert is_closed(made[-1], 5)
-            other = silent(server.host, "127.0.0.2")
+            assert is_closed(connections[-1], 5)
+            other = stalled(server.host, "127.0.0.2")
             other.sendall(f"{server.host}\r\n\r\n".encode())
             assert other.recv(15) == b"HTTP/1.1 200 OK"
             other.close()
-            assert is_closed(made[0], HEADERS_S + 5)
+            assert is_closed(connections[0], HEADER_TIMEOUT_S + 5)
         finally:
-            for one in made:
-                one.close()
+            for connection in connections:
+                connection.close()
         page = server.page()
         send(page, id=1, type="ping")
         until(page, "ok")

@@ -12,7 +12,7 @@ GAME = "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*5e 2b3c"
 
 
 def study(page: Page, **fields: Any) -> tuple[list[dict[str, Any]], list[dict[str, Any]], Any]:
-    """All evaluations, the mistakes, and the last message."""
+    """Run a study; return its results, mistakes and last message."""
     request = page.send("study", **{"games": [{"position": GAME}], "nodes": 30, **fields})
     found, mistakes = [], []
     while True:
@@ -23,31 +23,29 @@ def study(page: Page, **fields: Any) -> tuple[list[dict[str, Any]], list[dict[st
             return found, mistakes, message
 
 
-def test_every_position_is_found_once(server: Server) -> None:
+def test_every_position_is_analysed_once(server: Server) -> None:
     with server.page() as page:
         found, mistakes, last = study(page)
     assert last["state"] == "done"
-    assert sorted(one["ply"] for one in found) == list(range(7))
+    assert sorted(result["ply"] for result in found) == list(range(7))
     assert (last["done"], last["total"]) == (7, 7)
-    assert all(one["visits"] >= 30 or one["lines"][0]["mate_plies"] for one in found)
+    assert all(result["visits"] >= 30 or result["lines"][0]["mate_plies"] for result in found)
     assert all(mistake["loss"] >= 0.05 for mistake in mistakes)
     number = last["games"][0]["game"]
-    kept = server.http.get(f"/api/games/{number}/study").json()
-    assert sorted(kept["found"], key=lambda f: f["ply"]) == sorted(found, key=lambda f: f["ply"])
-    assert kept["mistakes"] == mistakes
+    stored = server.http.get(f"/api/games/{number}/study").json()
+    assert sorted(stored["found"], key=lambda f: f["ply"]) == sorted(found, key=lambda f: f["ply"])
+    assert stored["mistakes"] == mistakes
 
 
 def test_several_games_share_a_study(server: Server) -> None:
     with server.page() as page:
         games = [{"position": GAME}, {"position": "startpos moves 2g2f 8c8d"}]
         found, _, last = study(page, games=games)
-    assert {one["game"] for one in found} == {one["game"] for one in last["games"]}
+    assert {result["game"] for result in found} == {game["game"] for game in last["games"]}
     assert last["total"] == 10
 
 
-def test_equal_games_are_searched_once_and_told_in_the_order_of_the_request(
-    server: Server,
-) -> None:
+def test_duplicate_games_are_searched_once_and_reported_in_order(server: Server) -> None:
     with server.page() as page:
         other = {"position": "startpos moves 2g2f 8c8d"}
         found, _, last = study(page, games=[{"position": GAME}, {"position": GAME}, other])
@@ -55,10 +53,10 @@ def test_equal_games_are_searched_once_and_told_in_the_order_of_the_request(
     assert first == again
     assert (first["plies"], third["plies"]) == (6, 2)
     assert last["total"] == len(found) == 10
-    assert sum(one["game"] == third["game"] for one in found) == 3
+    assert sum(result["game"] == third["game"] for result in found) == 3
 
 
-def test_what_is_known_is_taken_up_by_another_server(tmp_path: Path) -> None:
+def test_another_server_reuses_stored_results(tmp_path: Path) -> None:
     with make_server(tmp_path) as client, Server(client).page() as page:
         first, _, _ = study(page)
     with make_server(tmp_path) as client, Server(client).page() as page:
@@ -71,7 +69,7 @@ def test_what_is_known_is_taken_up_by_another_server(tmp_path: Path) -> None:
         ]
 
 
-def test_a_study_is_stopped_and_what_was_found_stays(server: Server) -> None:
+def test_a_study_is_stopped(server: Server) -> None:
     moves = " ".join(["4i4h", "6a6b", "4h4i", "6b6a"] * 20)
     with server.page() as page:
         games = [{"position": f"startpos moves 2g2f 8c8d {moves}"}]
@@ -84,7 +82,7 @@ def test_a_study_is_stopped_and_what_was_found_stays(server: Server) -> None:
         assert last["done"] < last["total"]
 
 
-def test_the_record_and_the_report_hold_what_was_found(server: Server) -> None:
+def test_records_and_reports_contain_the_analysis(server: Server) -> None:
     with server.page() as page:
         _, _, last = study(page)
     number = last["games"][0]["game"]
@@ -113,7 +111,7 @@ def test_a_wrong_study_is_refused(server: Server, fields: dict[str, Any], code: 
         assert page.ask("study", "error", **given)["code"] == code
 
 
-def test_a_game_that_is_not_there_fails_the_study_in_words(server: Server) -> None:
+def test_a_study_of_an_unknown_game_fails_with_a_message(server: Server) -> None:
     with server.page() as page:
         _, _, last = study(page, games=[{"game": 4711}])
     assert (last["state"], last["message"]) == ("failed", "no game 4711")

@@ -1,4 +1,4 @@
-"""A server in this process, and fake pages connected to it."""
+"""A test server in this process, and clients that act as pages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ ORIGIN = "http://127.0.0.1"
 
 
 class Page:
-    """The page's side of the WebSocket."""
+    """A WebSocket client that acts as a page."""
 
     def __init__(self, socket: WebSocketTestSession) -> None:
         self._socket = socket
@@ -39,7 +39,7 @@ class Page:
         return message
 
     def until(self, type: str, **fields: Any) -> dict[str, Any]:
-        """The next message of this type with these fields."""
+        """Return the next message of this type with these fields; fail on other errors."""
         while True:
             message = self.receive()
             if message["type"] == type and fields.items() <= message.items():
@@ -47,11 +47,12 @@ class Page:
             assert message["type"] != "error" or type == "error", message
 
     def ask(self, type: str, answer: str, **fields: Any) -> dict[str, Any]:
+        """Send a request and return its answer of a type."""
         return self.until(answer, id=self.send(type, **fields))
 
 
 class Server:
-    """Clients of one hub."""
+    """HTTP and WebSocket clients of a server."""
 
     def __init__(self, client: TestClient) -> None:
         self.http = client

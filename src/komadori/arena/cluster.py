@@ -10,16 +10,16 @@ from typing import Any
 
 from komadori.arena.game import Conditions, GameRecord
 from komadori.arena.openings import Opening
-from komadori.arena.workers import Job, PlayerSource, ProcessTable
+from komadori.arena.workers import Job, PlayerSource, ProcessGameRunner
 from komadori.cluster import Fleet
 from komadori.cluster.fleet import AHEAD
 from komadori.cpus import available_threads
 
 
 class MatchWorker:
-    """Plays jobs at tables in processes, one per thread (a `cluster.Worker`).
+    """Plays games in one process per thread (a `cluster.Worker`).
 
-    job: the players' specifications and the conditions; items: `Job`s; results: games; all JSON.
+    job: the players' specifications and the conditions. items: `Job`s. results: games. All JSON.
     """
 
     def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
@@ -28,10 +28,10 @@ class MatchWorker:
         self._conditions = Conditions(**job["conditions"])
         self._items: queue.Queue[Any] = queue.Queue()
         self._done: queue.Queue[tuple[Any, Any]] = queue.Queue()
-        self._tables: list[ProcessTable] = []
-        self._each = max(1, available_threads() // threads)
+        self._runners: list[ProcessGameRunner] = []
+        self._threads_each = max(1, available_threads() // threads)
         for i in range(threads):
-            threading.Thread(target=self._play, name=f"table {i}", daemon=True).start()
+            threading.Thread(target=self._play, name=f"game runner {i}", daemon=True).start()
 
     def add(self, items: list[Any]) -> None:
         for item in items:
@@ -47,17 +47,17 @@ class MatchWorker:
         return [(item, result)]
 
     def stop(self) -> None:
-        for table in self._tables:
-            table.abandon()
+        for runner in self._runners:
+            runner.abandon()
 
     def _play(self) -> None:
         item: Any = None
         try:
             item = self._items.get()
-            with ProcessTable(self._sources, self._conditions, self._each) as table:
-                self._tables.append(table)
+            with ProcessGameRunner(self._sources, self._conditions, self._threads_each) as runner:
+                self._runners.append(runner)
                 while True:
-                    record = table.play(read_job(item), self._conditions)
+                    record = runner.play(read_job(item), self._conditions)
                     self._done.put((item, record.to_json()))
                     item = self._items.get()
         except Exception as error:  # re-raised in `take`
@@ -77,8 +77,9 @@ def run_jobs_on_cluster(
     jobs: Iterator[Job],
     concurrency: int | None = None,
 ) -> Iterator[GameRecord]:
-    """Like `workers.run_jobs`, on all machines of a Ray cluster, `workers` games at once on each.
+    """Like `workers.run_jobs`, on all machines of a Ray cluster.
 
+    `concurrency`: games at once per machine; None for one per core.
     File paths in specifications must be valid on every machine. Games of a lost machine are
     played again on another one. Raises ClusterError.
     """

@@ -39,11 +39,11 @@ log = logging.getLogger(__name__)
 #: Interval of blank lines that keep the connection alive; servers require at least 30 s.
 KEEP_ALIVE_S = 45.0
 
-#: The connection counts as lost after this much silence of the server.
-SILENCE_S = 3600.0
+#: The connection counts as lost if no line arrives for this long.
+READ_TIMEOUT_S = 3600.0
 
 #: First and maximum delay before reconnecting.
-PAUSES_S = (5.0, 300.0)
+BACKOFF_S = (5.0, 300.0)
 
 #: Maximum time per move in a record: a day.
 MAX_RECORD_MS = 24 * 3600 * 1000
@@ -120,8 +120,8 @@ class _Connection:
         self._is_closed = threading.Event()
         self.is_game_over = threading.Event()
         """Set when the line with a game's result arrives, before it is read."""
-        for work in (self._listen, self._keep_alive):
-            threading.Thread(target=work, name=f"csa {work.__name__}", daemon=True).start()
+        for target in (self._receive, self._keep_alive):
+            threading.Thread(target=target, name=f"csa {target.__name__}", daemon=True).start()
 
     def send(self, line: str) -> None:
         shown = "LOGIN ..." if line.startswith("LOGIN ") else line
@@ -134,9 +134,9 @@ class _Connection:
     def read(self) -> str:
         """Return the next nonblank line. Raises ConnectionError at the end."""
         try:
-            line = self._lines.get(timeout=SILENCE_S)
+            line = self._lines.get(timeout=READ_TIMEOUT_S)
         except queue.Empty:
-            raise ConnectionError("the server has fallen silent") from None
+            raise ConnectionError(f"no line from the server for {READ_TIMEOUT_S:.0f} s") from None
         if line is None:
             self._lines.put(None)
             raise ConnectionError("the server closed the connection")
@@ -148,7 +148,7 @@ class _Connection:
             line = re.sub(rf"(?<!\w){re.escape(secret)}(?!\w)", "***", line)
         return one_line(line)
 
-    def _listen(self) -> None:
+    def _receive(self) -> None:
         with contextlib.suppress(OSError, ValueError):
             while raw := self._reader.readline(1 << 16):
                 if line := raw.strip():
@@ -197,21 +197,21 @@ class CsaClient:
     def play(self, games: int | None = None, stop: threading.Event | None = None) -> list[CsaGame]:
         """Play this many games (None: no limit), reconnecting whenever the connection is lost.
 
-        Raises CsaLoginError if the server refuses the account. `stop` ends after the current
+        Raises CsaLoginError if the server refuses the account. `stop` ends it after the current
         game.
         """
         stop = stop or threading.Event()
         played: list[CsaGame] = []
-        pause_s = PAUSES_S[0]
+        delay_s = BACKOFF_S[0]
         while not stop.is_set() and (games is None or len(played) < games):
             try:
                 played.append(self._session())
-                pause_s = PAUSES_S[0]
+                delay_s = BACKOFF_S[0]
             except (OSError, CsaProtocolError) as error:
-                log.warning("%s; connecting again in %.0f s", one_line(str(error)), pause_s)
-                if stop.wait(pause_s):
+                log.warning("%s; connecting again in %.0f s", one_line(str(error)), delay_s)
+                if stop.wait(delay_s):
                     break
-                pause_s = min(2.0 * pause_s, PAUSES_S[1])
+                delay_s = min(2.0 * delay_s, BACKOFF_S[1])
         return played
 
     def _session(self) -> CsaGame:
@@ -299,7 +299,7 @@ class CsaClient:
                 self._move(connection, game, board, times)
 
     def _move(self, connection: _Connection, game: CsaGame, board: Board, times: CsaTimes) -> None:
-        """Choose a move and send it; it is made when the server echoes it."""
+        """Choose a move and send it; it is made on the board when the server echoes it."""
         if 0 < game.summary.max_moves <= len(board.moves):
             return
         if not board.legal_moves:
@@ -324,19 +324,19 @@ class CsaClient:
             connection.send(text + comment(board, score, decision.pv))
 
     def _go(self, summary: GameSummary, times: CsaTimes) -> GoCommand:
-        """Return the clocks for the player: the time left minus the margin."""
-        told: list[int] = []
+        """Return the `go` command for the player; its clocks are the time left minus the margin."""
+        clocks_ms: list[int] = []
         for side, clock in enumerate(summary.clocks):
             left_ms = times.left_ms[side] + clock.increment_ms - self._margin_ms
             # Never 0 with an increment, which would mean that it is still to be added.
-            told.append(max(1 if clock.increment_ms else 0, left_ms))
+            clocks_ms.append(max(1 if clock.increment_ms else 0, left_ms))
         clock = summary.clocks[summary.color]
         byoyomi = clock.byoyomi_ms
-        if byoyomi and not told[summary.color]:
+        if byoyomi and not clocks_ms[summary.color]:
             byoyomi = max(1, byoyomi - self._margin_ms)
         return GoCommand(
-            btime_ms=told[0],
-            wtime_ms=told[1],
+            btime_ms=clocks_ms[0],
+            wtime_ms=clocks_ms[1],
             byoyomi_ms=byoyomi if not clock.increment_ms else None,
             binc_ms=summary.clocks[0].increment_ms or None,
             winc_ms=summary.clocks[1].increment_ms or None,

@@ -31,7 +31,7 @@ MAX_MS = 366 * 24 * 3600 * 1000
 
 
 class CsaProtocolError(ValueError):
-    """The server sent something invalid. The message quotes it."""
+    """The server sent an invalid line. The message quotes it."""
 
 
 @dataclass(frozen=True)

@@ -96,10 +96,11 @@ def _moments(counts: Sequence[float], scores: Sequence[float]) -> tuple[float, f
     return mean, variance
 
 
-def _error_of_equals(mean: float, games: int) -> float:
-    """Return the standard error if all games had the same result, neither won nor lost: that of
-    as many games with one win and one loss. It shrinks as 1 / games, like the bound for no
-    failure.
+def _error_without_variance(mean: float, games: int) -> float:
+    """Return the standard error of a mean strictly between 0 and 1 without observed variance.
+
+    One win and one loss are added to the games, so the error shrinks as 1 / games, like
+    Clopper-Pearson's bound without a failure.
     """
     n = games + 2
     centre = (games * mean + 1) / n
@@ -115,7 +116,7 @@ def _estimate(mean: float, standard_error: float, games: int) -> EloEstimate:
             if mean == 1.0:
                 return EloEstimate(math.inf, far, math.inf, math.inf, 1.0 - 0.5**games)
             return EloEstimate(-math.inf, -math.inf, -far, math.inf, 0.5**games)
-        standard_error = _error_of_equals(mean, games)
+        standard_error = _error_without_variance(mean, games)
     low = max(0.0, mean - Z95 * standard_error)
     high = min(1.0, mean + Z95 * standard_error)
     elo_low, elo_high = elo_from_score(low), elo_from_score(high)

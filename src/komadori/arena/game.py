@@ -1,4 +1,4 @@
-"""Plays one game between two players by the rules.
+"""Play one game between two players by the rules.
 
 Checked before each move, in this order: checkmate, fourfold repetition (perpetual check loses),
 the ply limit, 27-point declaration, adjudication. A player loses by an illegal move or a false
@@ -81,7 +81,7 @@ class Conditions:
         return bool(self.main_ms or self.byoyomi_ms or self.increment_ms)
 
     def go(self, left_ms: list[float]) -> GoCommand:
-        """Return the `go` of a player: the limits and, if any, the clocks.
+        """Return the `go` command for a player: the limits and, if any, the clocks.
 
         The increment is added before the move, so the clocks include it.
         """
@@ -211,9 +211,9 @@ def _play(
             side = board.turn
             if end := judge(board, conditions) or adjudicate(board, record.scores_cp, conditions):
                 return end
-            began = time.perf_counter()
+            start = time.perf_counter()
             decision = players[side].play(board, conditions.go(left_ms))
-            spent_ms = (time.perf_counter() - began) * 1000.0
+            spent_ms = (time.perf_counter() - start) * 1000.0
             if conditions.has_clock and not charge(left_ms, side, spent_ms, conditions):
                 record.times_ms.append(round(spent_ms))
                 late_ms = spent_ms - left_ms[side] - conditions.increment_ms - conditions.byoyomi_ms
@@ -296,7 +296,7 @@ def _apply(board: Board, decision: Decision, side: int) -> tuple[Winner, Reason,
 
 
 def charge(left_ms: list[float], side: int, spent_ms: float, conditions: Conditions) -> bool:
-    """Subtract the time from the clock; return whether enough was left."""
+    """Subtract the time from the clock; return False if it exceeds the time left."""
     left = left_ms[side] + conditions.increment_ms - spent_ms
     if left < 0.0:
         if left + conditions.byoyomi_ms + conditions.margin_ms < 0.0:

@@ -22,7 +22,7 @@ class MatchStoreError(ValueError):
 
 
 class Journal:
-    """A folder's file of finished work; a context manager that admits one process at a time."""
+    """A folder's journal: a context manager that holds the folder's lock."""
 
     def __init__(
         self, folder: Path | str, name: str, terms: Mapping[str, Any], work: str = "tuning"
@@ -38,7 +38,7 @@ class Journal:
         self._terms = {"format": FORMAT, **json.loads(json.dumps(terms))}
         self._lock = RunLock(self.folder).acquire()
         try:
-            self._begin()
+            self._open()
         except BaseException:
             self._lock.release()
             raise
@@ -49,7 +49,7 @@ class Journal:
     def __exit__(self, *_: object) -> None:
         self._lock.release()
 
-    def _begin(self) -> None:
+    def _open(self) -> None:
         first = b""
         if self.path.exists():
             with self.path.open("rb") as file:
@@ -71,7 +71,7 @@ class Journal:
                 )
 
     def rows(self) -> Iterator[dict[str, Any]]:
-        """Return the finished items. A truncated last line is removed from the file.
+        """Yield the finished items. A truncated last line is removed from the file.
 
         Raises MatchStoreError for a damaged line elsewhere.
         """
@@ -106,20 +106,20 @@ class Journal:
             os.fsync(file.fileno())
 
 
-def _difference(key: str, found: Any, wanted: Any) -> str:
-    """Describe the difference between the terms found and wanted; "" if none matters.
+def _difference(key: str, found: Any, expected: Any) -> str:
+    """Describe the difference between the terms found and expected; "" if they agree.
 
     The number of openings may change; common ones must be equal.
     """
     if key == "openings" and isinstance(found, list):
-        for number, (a, b) in enumerate(zip(found, wanted, strict=False), 1):
+        for number, (a, b) in enumerate(zip(found, expected, strict=False), 1):
             if a != b:
                 return f"its opening {number} differs"
         return ""
-    if key == "files" and isinstance(found, list) and len(found) == len(wanted):
-        for side, a, b in zip("AB", found, wanted, strict=False):
+    if key == "files" and isinstance(found, list) and len(found) == len(expected):
+        for side, a, b in zip("AB", found, expected, strict=False):
             for name in sorted(a.keys() | b.keys()):
                 if a.get(name) != b.get(name):
                     return f"{name} (player {side}) has changed since it began"
         return ""
-    return f"{key}: {found!r} there, {wanted!r} here" if found != wanted else ""
+    return f"{key}: {found!r} there, {expected!r} here" if found != expected else ""

@@ -122,7 +122,7 @@ class Ladder:
         if path.exists():
             raise LadderError(f"{path} exists already")
         with RunLock.of_file(path):
-            if path.exists():  # made by another process just now
+            if path.exists():  # created by another process in the meantime
                 raise LadderError(f"{path} exists already")
             try:
                 content = _empty_ladder(settings)
@@ -159,7 +159,7 @@ class Ladder:
         return self.player(name)
 
     def _execute(self, query: str, values: Sequence[Any] = ()) -> sqlite3.Cursor:
-        """Raises LadderError for what SQLite can't do: a full disk, a damaged file."""
+        """Execute a query. Raises LadderError if SQLite fails: a full disk, a damaged file."""
         try:
             return self._database.execute(query, values)
         except sqlite3.IntegrityError:
@@ -168,14 +168,14 @@ class Ladder:
             raise LadderError(f"{self.path}: {error}") from error
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> Generator[sqlite3.Row, None, None]:
-        """What a query finds. Raises LadderError."""
+        """Yield the rows of a query. Raises LadderError."""
         cursor = self._execute(query, values)
         try:
-            for row in cursor:  # noqa: UP028 - `yield from` would close it without a guard
+            for row in cursor:  # noqa: UP028 - `yield from` would close the cursor unguarded
                 yield row
         except sqlite3.Error as error:
             raise LadderError(f"{self.path}: {error}") from error
-        finally:  # its lock goes with it
+        finally:  # releases the lock on the database
             with contextlib.suppress(sqlite3.Error):
                 cursor.close()
 
@@ -241,12 +241,12 @@ class Ladder:
         Raises LadderError for unknown names.
         """
         names = {p.id: p.name for p in self.players()}
-        who = [self.player(name).id for name in (player, against) if name]
+        ids = [self.player(name).id for name in (player, against) if name]
         query = "SELECT black, white, record FROM games"
-        if who:
-            query += " WHERE " + " AND ".join("? IN (black, white)" for _ in who)
+        if ids:
+            query += " WHERE " + " AND ".join("? IN (black, white)" for _ in ids)
         query += f" ORDER BY id {'DESC' if newest_first else 'ASC'} LIMIT ? OFFSET ?"
-        found = self._rows(query, (*who, -1 if limit is None else limit, offset))
+        found = self._rows(query, (*ids, -1 if limit is None else limit, offset))
         with contextlib.closing(found):
             for row in found:
                 try:
@@ -315,7 +315,7 @@ class Ladder:
     ) -> tuple[str, str]:
         """Return the two players whose next game is most informative about the ratings.
 
-        That is a game with an open result and an uncertain difference. `among` restricts one of
+        Its result is open and the difference of the ratings uncertain. `among` restricts one of
         the two, `against` the other. Raises LadderError without two players.
         """
         fitted = self.fit()
@@ -326,7 +326,7 @@ class Ladder:
         best: tuple[float, int, tuple[str, str]] | None = None
         for i, a in enumerate(names):
             for b in names[i + 1 :]:
-                if not _is_wanted(a, b, among, against) and not _is_wanted(b, a, among, against):
+                if not _is_allowed(a, b, among, against) and not _is_allowed(b, a, among, against):
                     continue
                 gap = (fitted.of(a).elo - fitted.of(b).elo) / LOGIT
                 open_fraction = 1.0 / (2.0 + math.exp(gap) + math.exp(-gap))  # p (1 - p)
@@ -398,7 +398,7 @@ class Ladder:
 
 
 def _empty_ladder(settings: Settings) -> bytes:
-    """The file of a ladder without players."""
+    """Return the content of a ladder file without players."""
     values = {
         "format": FORMAT,
         "conditions": asdict(settings.conditions),
@@ -431,7 +431,7 @@ def read_match(folder: Path) -> tuple[dict[str, Any], list[GameRecord]]:
     return terms, records
 
 
-def _is_wanted(a: str, b: str, among: Sequence[str], against: Sequence[str]) -> bool:
+def _is_allowed(a: str, b: str, among: Sequence[str], against: Sequence[str]) -> bool:
     return (not among or a in among) and (not against or b in against)
 
 

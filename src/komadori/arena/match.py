@@ -159,10 +159,11 @@ def play_match(
     moves. A player is a specification (`komadori.players.spec`) or a function that builds one.
     With `concurrency` above 1, specifications are played in processes and functions in threads.
 
-    `nodes` is short for Conditions(nodes=...). `on_game` is called in this thread after each
-    game, in the order they finish. `out` is a folder for games.jsonl, result.json and a page; games
-    already there under the same terms are counted and not played again. `records` (kif, csa, usi,
-    ...; one or several) also writes each game as a record. `sprt` ends the match when it decides.
+    `nodes` is short for `conditions=Conditions(nodes=...)`. `on_game` is called in this thread
+    after each game, in the order they finish. `out` is a folder for games.jsonl, result.json and a
+    page; games already there under the same terms are counted and not played again. `records` (kif,
+    csa, usi, ...; one or several) also writes each game as a record. `sprt` ends the match when it
+    decides.
     `ray` is the address of a Ray cluster; each machine plays `concurrency` games at once.
 
     Raises ValueError for invalid arguments and PlayerSpecError for a bad specification.
@@ -186,9 +187,9 @@ def play_match(
     else:
         chosen = choose(openings, pair_count, seed)
     sources = (a, b)
-    shown = names or _names(sources)
-    result = MatchResult(shown, conditions, sprt=sprt)
-    terms = _terms(sources, shown, conditions, seed, chosen)
+    labels = names or _names(sources)
+    result = MatchResult(labels, conditions, sprt=sprt)
+    terms = _terms(sources, labels, conditions, seed, chosen)
     with MatchStore(out, terms) if out else nullcontext() as store:
         done: set[int] = set()
         for record in store.finished() if store else ():
@@ -206,7 +207,7 @@ def play_match(
 
                 played = run_jobs_on_cluster(ray, sources, conditions, iter(jobs), concurrency)
             for record in played:
-                record.names = shown if record.first_is_black else (shown[1], shown[0])
+                record.names = labels if record.first_is_black else (labels[1], labels[0])
                 if store:
                     store.add(record)
                     store.write_records(record, suffixes)
@@ -222,10 +223,10 @@ def play_match(
 
 
 def _jobs(openings: Sequence[Opening], seed: int) -> Iterator[Job]:
-    chance = random.Random(f"games {seed}")
+    rng = random.Random(f"games {seed}")
     for pair, opening in enumerate(openings):
         for half in range(2):
-            yield Job(2 * pair + half, pair, opening, half == 0, chance.getrandbits(31))
+            yield Job(2 * pair + half, pair, opening, half == 0, rng.getrandbits(31))
 
 
 def _names(sources: tuple[PlayerSource, PlayerSource]) -> tuple[str, str]:
@@ -246,7 +247,7 @@ def _terms(
     seed: int,
     openings: Sequence[Opening],
 ) -> dict[str, Any]:
-    """Return what must be equal to resume a match; the number of games may change."""
+    """Return the terms that must be equal to resume a match; the number of games may differ."""
     from komadori.players import fingerprint
 
     players = [s if isinstance(s, str) else name for s, name in zip(sources, names, strict=True)]

@@ -46,11 +46,11 @@ class Opening:
         return f"{start} moves {' '.join(self.moves)}" if self.moves else start
 
 
-Judge = Callable[["Board"], bool]
+Filter = Callable[["Board"], bool]
 
 
 def random_openings(
-    count: int, plies: int, seed: int = 0, sfen: str = STARTPOS, is_fair: Judge | None = None
+    count: int, plies: int, seed: int = 0, sfen: str = STARTPOS, is_fair: Filter | None = None
 ) -> list[Opening]:
     """Return `count` different openings of `plies` random legal moves each.
 
@@ -61,7 +61,7 @@ def random_openings(
     if plies == 0 and count > 0:
         return [Opening(sfen)] * count
     is_fair = is_fair or is_quiet
-    chance = random.Random(f"openings {seed} {plies}")
+    rng = random.Random(f"openings {seed} {plies}")
     openings: list[Opening] = []
     seen: set[int] = set()
     attempts = 0
@@ -74,7 +74,7 @@ def random_openings(
             moves = list(board.legal_moves)
             if not moves:
                 break
-            board.push(chance.choice(moves))
+            board.push(rng.choice(moves))
         if len(board.moves) < plies or board.key in seen or not is_fair(board):
             continue
         seen.add(board.key)
@@ -182,10 +182,10 @@ def choose(openings: Sequence[Opening], count: int, seed: int) -> list[Opening]:
     """Choose `count` openings in an order given by `seed`; all are used before any repeats."""
     if not openings:
         raise OpeningError("there are no openings to choose from")
-    chance = random.Random(f"choose {seed}")
+    rng = random.Random(f"choose {seed}")
     chosen: list[Opening] = []
     while len(chosen) < count:
-        round_ = list(openings)
-        chance.shuffle(round_)
-        chosen += round_
+        shuffled = list(openings)
+        rng.shuffle(shuffled)
+        chosen += shuffled
     return chosen[:count]

@@ -27,7 +27,7 @@ def write_page(path: Path, result: MatchResult) -> None:
 
 
 def fill_template(name: str, title: str, data: Any) -> str:
-    """Fill a template of `arena/templates` with data, which its script treats as text."""
+    """Fill a template of `arena/templates` with data as JSON, escaped for a script element."""
     template = resources.files("komadori.arena").joinpath("templates", name).read_text("utf-8")
     text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     filled = template.replace("__TITLE__", html.escape(title), 1)

@@ -5,8 +5,8 @@ the draw d (all in logits, 400 / ln 10 Elo each):
 
     P(Black wins) = s(b - w + f - d),   P(White wins) = s(w - b - f - d),   the rest are draws
 
-s is the logistic function. Ratings, f and ln d have wide normal priors, so that nobody's rating is
-infinite. The mode is found by Newton's method, errors come from the curvature there (Laplace).
+s is the logistic function. Ratings, f and ln d have wide normal priors, so that all ratings are
+finite. The mode is found by Newton's method, errors come from the curvature there (Laplace).
 
 Sources: P. V. Rao and L. L. Kupper, "Ties in paired-comparison experiments" (1967), which is this
 model; R. Coulom's Bayeselo for its use with a first-move advantage.
@@ -40,7 +40,7 @@ DRAW_CENTRE = 0.06
 
 @dataclass(frozen=True)
 class Tally:
-    """All games of two players with these colours."""
+    """Results of all games between two players with these colours."""
 
     black: str
     white: str
@@ -84,14 +84,14 @@ class Fit:
     """Covariance of the ratings, in Elo squared; both orders of a pair are keys."""
 
     def of(self, name: str) -> Rating:
-        """A player's rating. Raises KeyError."""
+        """Return a player's rating. Raises KeyError."""
         for rating in self.ratings:
             if rating.name == name:
                 return rating
         raise KeyError(name)
 
     def difference_error(self, a: str, b: str) -> float:
-        """Standard error of the difference of two ratings, in Elo."""
+        """Return the standard error of the difference of two ratings, in Elo."""
         c = self.covariance
         return math.sqrt(max(0.0, c[a, a] + c[b, b] - 2 * c[a, b]))
 
@@ -111,22 +111,22 @@ def fit(
     """
     anchors = anchors or {}
     rows = [tally for tally in tallies if tally.games]
-    place = {name: i for i, name in enumerate(names)}
+    index = {name: i for i, name in enumerate(names)}
     for tally in rows:
-        if tally.black not in place or tally.white not in place or tally.black == tally.white:
+        if tally.black not in index or tally.white not in index or tally.black == tally.white:
             raise ValueError(f"no players for a result of {tally.black!r} and {tally.white!r}")
     if not names:
         return Fit((), 0.0, 0.0, {})
-    problem = _Problem(place, rows, anchors)
+    problem = _Problem(index, rows, anchors)
     values, covariance = problem.solve()
     n = len(names)
     elo = values[:n] * LOGIT
     covariance_elo = covariance[:n, :n] * LOGIT**2
-    ratings = [_rating(name, elo[i], covariance_elo[i, i], rows) for name, i in place.items()]
+    ratings = [_rating(name, elo[i], covariance_elo[i, i], rows) for name, i in index.items()]
     ratings.sort(key=lambda rating: -rating.elo)
     width = math.exp(values[n + 1])
     pairs = {
-        (a, b): float(covariance_elo[i, j]) for a, i in place.items() for b, j in place.items()
+        (a, b): float(covariance_elo[i, j]) for a, i in index.items() for b, j in index.items()
     }
     return Fit(tuple(ratings), float(values[n] * LOGIT), math.tanh(width / 2), pairs)
 
@@ -145,14 +145,14 @@ class _Problem:
     """The negative log posterior over (ratings, f, ln d), in logits."""
 
     def __init__(
-        self, place: Mapping[str, int], rows: Sequence[Tally], anchors: Mapping[str, float]
+        self, index: Mapping[str, int], rows: Sequence[Tally], anchors: Mapping[str, float]
     ) -> None:
-        self.n = len(place)
-        self.black = np.array([place[t.black] for t in rows], np.int64)
-        self.white = np.array([place[t.white] for t in rows], np.int64)
+        self.n = len(index)
+        self.black = np.array([index[t.black] for t in rows], np.int64)
+        self.white = np.array([index[t.white] for t in rows], np.int64)
         counts = [(t.black_wins, t.draws, t.white_wins) for t in rows]
         self.counts = np.array(counts, np.float64).reshape(-1, 3)
-        self.fixed = {place[name]: elo / LOGIT for name, elo in anchors.items() if name in place}
+        self.fixed = {index[name]: elo / LOGIT for name, elo in anchors.items() if name in index}
         centre = sum(self.fixed.values()) / len(self.fixed) if self.fixed else 0.0
         self.prior_mean = np.array([centre] * self.n + [0.0, math.log(DRAW_CENTRE)])
         deviations = [PRIOR_ELO / LOGIT] * self.n + [PRIOR_FIRST_MOVE_ELO / LOGIT, PRIOR_LN_DRAW]

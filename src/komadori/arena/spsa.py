@@ -1,8 +1,8 @@
 """Simultaneous perturbation stochastic approximation over an engine's options.
 
-At iteration k every parameter is moved by its perturbation c_k, up or down by a fair coin, all at
-once; one engine plays with these values, the other with the mirrored ones, and the result (wins
-less losses of the first in a pair of games) moves the parameters along the coins:
+At iteration k all parameters are perturbed by +-c_k, with signs drawn at random (`coins`). One
+engine plays with these values, the other with the opposite perturbation. The result (wins minus
+losses of the first engine in a pair of games) updates the parameters:
 
     theta += a_k / c_k * result * coin,   c_k = c / (k + 1)^gamma,   a_k = a / (A + k + 1)^alpha
 
@@ -50,10 +50,10 @@ class Parameter:
         """Clamp a value to the range."""
         return min(self.max, max(self.min, value))
 
-    def text(self, value: float, chance: random.Random) -> str:
+    def text(self, value: float, rng: random.Random) -> str:
         """Format the value for an option; integers are rounded up or down at random."""
         if self.is_integer:
-            return str(int(self.clip(math.floor(value + chance.random()))))
+            return str(int(self.clip(math.floor(value + rng.random()))))
         return f"{self.clip(value):.6g}"
 
 
@@ -104,13 +104,13 @@ class Spsa:
 
     def trial(self, k: int) -> Trial:
         """Return the trial of iteration `k` (from 0) around the current values."""
-        chance = random.Random(f"spsa {self.seed} {k}")
-        coins = {p.name: chance.choice((1, -1)) for p in self.parameters}
+        rng = random.Random(f"spsa {self.seed} {k}")
+        coins = {p.name: rng.choice((1, -1)) for p in self.parameters}
         plus, minus = {}, {}
         for p in self.parameters:
             shift = self._perturbation(p, k) * coins[p.name]
-            plus[p.name] = p.text(self.theta[p.name] + shift, chance)
-            minus[p.name] = p.text(self.theta[p.name] - shift, chance)
+            plus[p.name] = p.text(self.theta[p.name] + shift, rng)
+            minus[p.name] = p.text(self.theta[p.name] - shift, rng)
         return Trial(k, coins, plus, minus)
 
     def update(self, k: int, coins: Mapping[str, int], result: float) -> None:

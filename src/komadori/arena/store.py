@@ -36,7 +36,7 @@ class MatchStore(Journal):
         super().__init__(folder, "games.jsonl", terms, "match")
 
     def finished(self) -> Iterator[GameRecord]:
-        """Return the games already played."""
+        """Yield the games already played."""
         for number, row in enumerate(self.rows(), 2):
             try:
                 record = GameRecord.from_json(row)
@@ -45,7 +45,7 @@ class MatchStore(Journal):
             yield record
 
     def add(self, record: GameRecord) -> None:
-        """Write a finished game and fsync."""
+        """Append a finished game and fsync."""
         self.append(record.to_json())
 
     def write_records(self, record: GameRecord, suffixes: Iterable[str]) -> None:

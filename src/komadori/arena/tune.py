@@ -121,13 +121,13 @@ def _parameter(name: str, table: Any) -> Parameter:
 
 @dataclass
 class Tuning:
-    """A running tuning."""
+    """The state of a tuning."""
 
     player: str
     config: TuneConfig
     spsa: Spsa
     paths: list[tuple[int, dict[str, float]]] = field(default_factory=list)
-    """(finished pairs, values), from the start."""
+    """(number of finished pairs, values), from the start."""
     wins: int = 0
     losses: int = 0
     draws: int = 0
@@ -144,7 +144,7 @@ class Tuning:
         return {p.name: _nearest(p, self.spsa.theta[p.name]) for p in self.config.parameters}
 
     def specification(self) -> str:
-        """Return the player with the current values."""
+        """Return the player's specification with the current values."""
         options = "&".join(f"{name}={value}" for name, value in self.best().items())
         return f"{self.player}{'&' if '?' in self.player else '?'}{options}"
 
@@ -228,8 +228,8 @@ def _play(
 ) -> None:
     lock = threading.Lock()
     trials: dict[int, Trial] = {}
-    chance = random.Random(f"games {tuning.config.seed}")
-    seeds = [chance.getrandbits(31) for _ in range(2 * tuning.config.pairs)]
+    rng = random.Random(f"games {tuning.config.seed}")
+    seeds = [rng.getrandbits(31) for _ in range(2 * tuning.config.pairs)]
 
     def jobs() -> Iterator[Job]:
         """Yield the games of each pair, perturbed around the current values."""
@@ -245,7 +245,7 @@ def _play(
 
     halves: dict[int, GameRecord] = {}
     failed_in_a_row = 0
-    written = time.monotonic()
+    last_page = time.monotonic()
     sources = (tuning.player, tuning.player)
     for record in run_jobs(sources, tuning.config.conditions, jobs(), concurrency):
         k = record.index // 2
@@ -262,9 +262,9 @@ def _play(
             raise WorkerError(f"{tuning.player}: {failed_in_a_row} failures in a row: {reason}")
         if on_pair:
             on_pair(tuning)
-        if time.monotonic() - written > PAGE_EVERY_S:
+        if time.monotonic() - last_page > PAGE_EVERY_S:
             write_page(page, tuning)
-            written = time.monotonic()
+            last_page = time.monotonic()
 
 
 def _finish(tuning: Tuning, trial: Trial, games: tuple[GameRecord, GameRecord]) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Plays games in this thread, in threads, or in worker processes.
+"""Play games in this thread, in threads, or in worker processes.
 
 A worker process exchanges JSON lines over its pipes: one job in, one game out. Nothing is pickled
 and the caller's main module isn't imported again. A worker whose input ends during a game has lost
@@ -16,6 +16,7 @@ import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from komadori.arena.game import Conditions, GameRecord, play_game
@@ -58,45 +59,47 @@ def run_jobs(
     the games finished so far.
     """
     if concurrency == 1:
-        with Table(sources) as table:
+        with GameRunner(sources) as runner:
             for job in jobs:
-                yield table.play(job, conditions)
+                yield runner.play(job, conditions)
         return
     if all(isinstance(source, str) for source in sources):
         threads = max(1, available_threads() // concurrency)
-        seat: Callable[[], Any] = lambda: ProcessTable(sources, conditions, threads)  # noqa: E731
+        open_runner: Callable[[], Any] = partial(ProcessGameRunner, sources, conditions, threads)
     else:
-        seat = lambda: Table(sources)  # noqa: E731
-    yield from _in_threads(seat, conditions, iter(jobs), concurrency)
+        open_runner = partial(GameRunner, sources)
+    yield from _in_threads(open_runner, conditions, iter(jobs), concurrency)
 
 
 def _in_threads(
-    seat: Callable[[], Any], conditions: Conditions, jobs: Iterator[Job], count: int
+    open_runner: Callable[[], Any], conditions: Conditions, jobs: Iterator[Job], count: int
 ) -> Iterator[GameRecord]:
     finished: queue.SimpleQueue[GameRecord | BaseException | None] = queue.SimpleQueue()
     is_over = threading.Event()
-    taking = threading.Lock()
-    tables: list[Any] = []
+    jobs_lock = threading.Lock()
+    runners: list[Any] = []
 
-    def take() -> Job | None:
-        with taking:
+    def next_job() -> Job | None:
+        with jobs_lock:
             return None if is_over.is_set() else next(jobs, None)
 
     def work() -> None:
         try:
-            if (job := take()) is None:
+            if (job := next_job()) is None:
                 return
-            with seat() as table:
-                tables.append(table)
+            with open_runner() as runner:
+                runners.append(runner)
                 while job is not None:
-                    finished.put(table.play(job, conditions))
-                    job = take()
+                    finished.put(runner.play(job, conditions))
+                    job = next_job()
         except BaseException as error:
             finished.put(error)
         finally:
             finished.put(None)
 
-    threads = [threading.Thread(target=work, name=f"table {i}", daemon=True) for i in range(count)]
+    threads = [
+        threading.Thread(target=work, name=f"game runner {i}", daemon=True) for i in range(count)
+    ]
     for thread in threads:
         thread.start()
     working = count
@@ -111,30 +114,30 @@ def _in_threads(
                 yield record
     finally:
         is_over.set()
-        for table in tables:
-            table.abandon()
+        for runner in runners:
+            runner.abandon()
         for thread in threads:
             thread.join()
 
 
-class Table:
-    """Two players in this process that play repeatedly."""
+class GameRunner:
+    """Plays games between two players in this process."""
 
     def __init__(self, sources: tuple[PlayerSource, PlayerSource]) -> None:
         self._sources = sources
         self._players: list[Player | None] = [None, None]
 
-    def __enter__(self) -> Table:
+    def __enter__(self) -> GameRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
         for i in range(2):
-            self._dismiss(i)
+            self._close_player(i)
 
     def abandon(self) -> None:
-        """Let a running game finish, since a thread can't be ended."""
+        """Do nothing: a running game finishes, since a thread can't be killed."""
 
-    def _dismiss(self, i: int) -> None:
+    def _close_player(self, i: int) -> None:
         player, self._players[i] = self._players[i], None
         if player is not None:
             player.close()
@@ -167,7 +170,7 @@ class Table:
         )
         if record.reason in ("engine_failure", "time"):
             for i in range(2):
-                self._dismiss(i)
+                self._close_player(i)
         return record
 
 
@@ -182,8 +185,8 @@ def _set_options(player: Player, options: Mapping[str, str]) -> None:
 _MAIN = "import sys; from komadori.arena.workers import main; sys.exit(main())"
 
 
-class ProcessTable:
-    """A Table in a separate process."""
+class ProcessGameRunner:
+    """A `GameRunner` in a separate process."""
 
     def __init__(
         self, sources: tuple[PlayerSource, PlayerSource], conditions: Conditions, threads: int
@@ -200,7 +203,7 @@ class ProcessTable:
         )
         self._send({"players": list(sources), "conditions": asdict(conditions)})
 
-    def __enter__(self) -> ProcessTable:
+    def __enter__(self) -> ProcessGameRunner:
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -216,7 +219,7 @@ class ProcessTable:
         self._process.stdout.close()
 
     def abandon(self) -> None:
-        """End a running game by ending the process; its engines are reaped."""
+        """Kill the process, which ends a running game; `usi.reaper` kills its engines."""
         self._process.kill()
 
     def _send(self, message: dict[str, Any]) -> None:
@@ -250,14 +253,14 @@ def main() -> int:
         setup = json.loads(lines.get() or "")
         a, b = setup["players"]
         conditions = Conditions(**setup["conditions"])
-        with Table((a, b)) as table:
+        with GameRunner((a, b)) as runner:
             while line := lines.get():
                 is_playing.set()
                 data = json.loads(line)
                 opening = Opening(data["opening"]["sfen"], tuple(data["opening"]["moves"]))
                 options = tuple(data["options"])
                 job = Job(**{**data, "opening": opening, "options": options})
-                record = table.play(job, conditions)
+                record = runner.play(job, conditions)
                 is_playing.clear()
                 print(json.dumps(record.to_json()), file=sink, flush=True)
     except (KeyboardInterrupt, BrokenPipeError):

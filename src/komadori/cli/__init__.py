@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 
-#: name -> (module in this package, one-line help). The module exports `command`.
+#: Name -> one-line help. The module of that name in this package exports `command`.
 SUBCOMMANDS: dict[str, str] = {
     "quickstart": "Train a small network on bundled games, play matches, show the results.",
     "perft": "Count the leaf nodes of the legal move tree.",

@@ -38,7 +38,7 @@ _EXTRAS = {
     "fastapi": "web",
     "uvicorn": "web",
 }
-#: Said of exceptions that no command foresees.
+#: Marks unexpected exceptions in error messages.
 BUG = "a bug in komadori"
 #: Maximum width of help texts, in characters.
 _HELP_WIDTH = 100
@@ -93,9 +93,9 @@ class _LazyGroup(click.Group):
 
 
 def describe(error: BaseException) -> str:
-    """Describe an unexpected exception in one line."""
+    """Describe an exception that isn't a ClickException in one line."""
     if isinstance(error, OSError):
-        return _of_system(error)
+        return _describe_os_error(error)
     if isinstance(error, MemoryError):
         return "not enough memory" + (f": {error}" if str(error) else "")
     if isinstance(error, ModuleNotFoundError) and error.name:
@@ -112,7 +112,7 @@ def describe(error: BaseException) -> str:
     )
 
 
-def _of_system(error: OSError) -> str:
+def _describe_os_error(error: OSError) -> str:
     if error.strerror is None or error.errno is None:
         return str(error) or type(error).__name__
     if error.filename is None:
@@ -129,7 +129,7 @@ def _message(error: click.ClickException) -> str:
     """Return the message; for system errors, the path followed by the reason."""
     cause = error.__cause__
     if isinstance(cause, OSError) and str(cause) in error.message:
-        return error.format_message().replace(str(cause), _of_system(cause))
+        return error.format_message().replace(str(cause), _describe_os_error(cause))
     return error.format_message()
 
 
@@ -156,7 +156,7 @@ def group() -> None:
 
 
 def run(arguments: Sequence[str] | None = None) -> NoReturn:
-    """Run the command of this process, with signal handling; no thread outlives it."""
+    """Run the command line with signal handling, and end the process."""
     for stream in (sys.stdout, sys.stderr):
         # File names may not be UTF-8, and terminals may not support all characters.
         if hasattr(stream, "reconfigure"):

@@ -1,4 +1,4 @@
-"""`komadori analyse`: searches whole games, annotates their records, shows them on pages."""
+"""`komadori analyse`: search whole games, annotate their records, write a page for each file."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 #: Maximum number of a game's positions that are searched together and share their tree.
 BLOCK = 32
-#: Outputs of this command, which are never its input.
+#: Suffixes of this command's outputs, which are skipped as inputs.
 _OWN_SUFFIXES = (".analysed.csa", ".analysed.kif")
 _INDEX = "analysis-index.html"
 
@@ -61,7 +61,7 @@ class _Record:
         return self.base.with_name(self.base.name + ".html")
 
 
-#: By language: headings of the terminal's table, and the line on each side.
+#: By language: headings of the table, and the summary line of each side.
 _WORDS: Mapping[str, tuple[tuple[str, ...], str]] = {
     "en": (
         ("move", "played", "better", "win rate", "lost", ""),
@@ -105,8 +105,8 @@ class _Output:
 @click.option(
     "--player",
     type=click.Choice(tuple(ANALYSIS_NODES)),
-    help="What searches: the alpha-beta search over the package's NNUE, or the tree search with a "
-    f"network. [default: {DEFAULT_PLAYER}; model where --model names one]",
+    help="The search: alpha-beta with the bundled NNUE, or the tree search with a network. "
+    f"[default: {DEFAULT_PLAYER}; model if --model is given]",
 )
 @click.option("--model", default="", help="Network of the tree search.")
 @click.option(
@@ -180,14 +180,14 @@ def command(
     if nodes is not None and seconds is not None:
         raise click.UsageError("--nodes or --time, not both")
     if from_comments and (nodes or seconds or model or player):
-        raise click.UsageError("--from-comments searches nothing: leave out how to search")
+        raise click.UsageError("--from-comments takes no search options")
     player = player_of(player, model)
     try:
         effort = Effort(None if seconds is not None else nodes or ANALYSIS_NODES[player], seconds)
     except ValueError as error:
         raise click.UsageError(f"--time: {error}") from error
     paths = _inputs(files, own=from_comments)
-    _check_places(paths, output, only_pages=from_comments, force=force)
+    _check_targets(paths, output, only_pages=from_comments, force=force)
     settings = _Output(lang, pieces, comments)
     strength: Mapping[str, str] = {}
     note: str | Mapping[str, str]
@@ -229,12 +229,12 @@ def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
         say(f"skipped {counted(skipped, 'file')} that this command wrote (*.analysed.*)", err=True)
     if not kept:
         raise click.ClickException(
-            "only files that this command wrote; see --from-comments to show what they hold"
+            "the files were all written by this command; --from-comments shows their analysis"
         )
     return kept
 
 
-def _check_places(
+def _check_targets(
     paths: Sequence[Path], output: Path | None, *, only_pages: bool, force: bool
 ) -> None:
     """Raise UsageError if an output would replace another, an input or a file of another kind."""
@@ -245,9 +245,9 @@ def _check_places(
     names = [record.base for record in records]
     if len(set(names)) < len(names):
         raise click.UsageError("two files would be written to the same place; give them folders")
-    outputs: dict[Path, tuple[str, IsKind]] = {r.page: ("page of ours", is_page) for r in records}
+    outputs: dict[Path, tuple[str, IsKind]] = {r.page: ("komadori page", is_page) for r in records}
     if len(records) > 1:
-        outputs[_index_path(records)] = ("page of ours", is_page)
+        outputs[_index_path(records)] = ("komadori page", is_page)
     if not only_pages:
         for record in records:
             try:
@@ -320,7 +320,7 @@ def _from_comments(record: _Record) -> list[AnalysedGame]:
 
 
 def _keys(game: Game) -> list[str]:
-    """Return the position after each move, as SFEN without the move number."""
+    """Return the positions of a game, as SFENs without move numbers."""
     boards = [board.sfen() for board, _ in game.positions()]
     return [sfen.rpartition(" ")[0] for sfen in (*boards, game.final_board().sfen())]
 
@@ -336,7 +336,7 @@ def _search(
 
     settings = {**engine.facts, "effort": str(effort), "lines": ANALYSIS_LINES, "block": BLOCK}
     found: dict[str, Found] = {}
-    wanted: dict[str, list[Journal]] = {}
+    missing_in: dict[str, list[Journal]] = {}
     with contextlib.ExitStack() as journals:
         for record in chosen:
             journal = journals.enter_context(Journal(record.journal, settings, fresh=fresh))
@@ -345,29 +345,29 @@ def _search(
                 say(f"{record.path.name}: {known} known", err=True)
             found |= journal.known
             for key in {key for keys in record.keys for key in keys} - journal.known.keys():
-                wanted.setdefault(key, []).append(journal)
-        for key in wanted.keys() & found.keys():  # known from another file
-            for journal in wanted.pop(key):
+                missing_in.setdefault(key, []).append(journal)
+        for key in missing_in.keys() & found.keys():  # known from another file
+            for journal in missing_in.pop(key):
                 journal.add(key, found[key])
-        whole = engine.shares and effort.seconds is None
+        whole = engine.shares_tree and effort.seconds is None
         blocks = _blocks(chosen, found.keys(), whole=whole)
         interrupt.hint("the same command resumes")
         analyser = engine.begin(effort)
         with progress(console(err=True)) as bar:
-            task = bar.add_task("positions", total=len(wanted))
+            task = bar.add_task("positions", total=len(missing_in))
             for block in blocks:
                 for key, result in analyser.analyse((key, Board(f"{key} 1")) for key in block):
                     if key in found:
-                        continue  # of a block that was interrupted
+                        continue  # already searched: its block was interrupted
                     found[key] = result
-                    for journal in wanted[key]:
+                    for journal in missing_in[key]:
                         journal.add(key, result)
                     bar.advance(task)
     return found
 
 
 def _blocks(chosen: list[_Record], known: Collection[str], *, whole: bool) -> list[list[str]]:
-    """Yield the positions to search, each once, in blocks whose searches share a tree: game by
+    """Return the positions to search, each once, in blocks whose searches share a tree: game by
     game from the last position to the first, so that the tree contains the continuation.
 
     With `whole`, an interrupted block is searched again completely, so that results don't depend
@@ -489,20 +489,22 @@ def _row(
 
     from komadori.analysis.games import grade_of, in_ki2, in_western
 
-    written = in_ki2 if language == "ja" else in_western
+    notation = in_ki2 if language == "ja" else in_western
     board = analysed.boards[mistake.ply - 1]
     grade = grade_of(mistake.loss)
     assert grade is not None
-    played = written(board, [mistake.played.usi()])[0]
+    played = notation(board, [mistake.played.usi()])[0]
     rates = f"{100 * mistake.before:.0f}% → {100 * mistake.after:.0f}%"
     name = grade.japanese if language == "ja" else grade.name
     cells = [str(mistake.ply), played, rates, f"{100 * mistake.loss:.0f}", name]
     # The widest cells of the other columns, their borders and padding.
-    room = width - 19 - sum(map(max, zip(map(cell_len, cells), (4, 12, 9, 4, 13), strict=True)))
+    available = (
+        width - 19 - sum(map(max, zip(map(cell_len, cells), (4, 12, 9, 4, 13), strict=True)))
+    )
     better = ""
-    for move in written(board, mistake.best.pv[:4]):
+    for move in notation(board, mistake.best.pv[:4]):
         longer = f"{better} {move}".strip()
-        if better and cell_len(longer) > room:
+        if better and cell_len(longer) > available:
             break
         better = longer
     return (cells[0], cells[1], better, *cells[2:])

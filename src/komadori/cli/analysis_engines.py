@@ -38,13 +38,13 @@ class Analyser(Protocol):
 
 @dataclass(frozen=True)
 class AnalysisEngine:
-    """An analysis engine."""
+    """A search that analyses positions."""
 
     name: str
     facts: Mapping[str, Any]
     """Identity of the engine; stored results are valid only for the same."""
     begin: Callable[[Effort], Analyser]
-    shares: bool
+    shares_tree: bool
     """Whether a position's result depends on the positions searched with it."""
     close: Callable[[], None]
 
@@ -77,7 +77,7 @@ def network_engine(model: str, threads: int) -> AnalysisEngine:
         found.name,
         facts,
         lambda effort: PositionAnalyser(evaluator, effort, search),
-        shares=True,
+        shares_tree=True,
         close=evaluator.close,
     )
 
@@ -95,6 +95,6 @@ def alphabeta_engine(threads: int) -> AnalysisEngine:
         "alphabeta",
         facts(),
         lambda effort: AlphaBetaAnalyser(searchers, effort, lines=ANALYSIS_LINES),
-        shares=False,
+        shares_tree=False,
         close=close,
     )

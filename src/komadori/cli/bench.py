@@ -90,7 +90,9 @@ def _int8_of(path: Path) -> Iterator[Path]:
 
 @command.command()
 @_model_options
-@click.option("--int8", "with_int8", is_flag=True, help="Also measure an int8 version, made now.")
+@click.option(
+    "--int8", "with_int8", is_flag=True, help="Also measure an int8 version, quantised first."
+)
 @click.option("--batches", default="1,4,16,64", show_default=True, help="Batch sizes.")
 @click.option("--streams", default="", help="Numbers of OpenVINO streams. [default: 1 and all]")
 @click.option(
@@ -149,7 +151,7 @@ def inference(
 
 
 def _variants(path: Path) -> list[tuple[str, str]]:
-    """Yield the (backend, precision) pairs to measure."""
+    """Return the (backend, precision) pairs to measure."""
     from komadori.inference.openvino_backend import best_precision
     from komadori.inference.torch_backend import best_device
 
@@ -177,11 +179,11 @@ def _row(
 
 @contextmanager
 def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, Evaluator]]:
-    with ExitStack() as open_ones:
+    with ExitStack() as stack:
         evaluators = {}
         for setting in settings:
             evaluators[setting] = setting.load(path)
-            open_ones.callback(evaluators[setting].close)
+            stack.callback(evaluators[setting].close)
         yield evaluators
 
 
@@ -192,7 +194,7 @@ def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, E
     default="auto",
     show_default=True,
     type=click.Choice(["auto", "float32", "bfloat16", "float16", "int8"]),
-    help="auto: the engine's default; int8: an int8 version, made now.",
+    help="auto: the engine's default; int8: quantise the model first.",
 )
 @click.option("--batch", default=0, type=BATCH_OR_AUTO, help="Batch size. [default: the engine's]")
 @click.option(
@@ -243,7 +245,7 @@ def search(
         raw = files.enter_context(_loaded(path, [best]))[best]
         say(
             f"{path.name}, {found}: search by {backend}, batch {batch}, {evaluator.slots} slots; "
-            f"alone by {replace(best, precision=found)}; {seconds:g} s a position"
+            f"alone by {replace(best, precision=found)}; {seconds:g} s per position"
         )
         say(
             f"{'position':<22}{'nodes/s':>9}{'raw/s':>9}{'ratio':>7}{'nodes':>9}"
@@ -269,8 +271,8 @@ def search(
 
 
 def _best_raw(path: Path, setting: Setting, seconds: float) -> Setting:
-    """Find the batch size and streams with which the network alone is fastest, by `seconds` of
-    each."""
+    """Find the batch size and streams with which the network alone is fastest, measuring each for
+    `seconds`."""
     from komadori.inference import available_threads
 
     streams = sorted({1, available_threads()}) if setting.backend == "openvino" else [0]

@@ -16,8 +16,8 @@ from komadori.cli.numbers import THREADS
 if TYPE_CHECKING:
     from komadori.usi.client import ExternalEngine
 
-#: Time limit of the peer's searches.
-_YARDSTICK_LIMIT_S = 600.0
+#: Time limit of Fairy-Stockfish's searches.
+_PEER_LIMIT_S = 600.0
 
 
 @click.command()
@@ -43,23 +43,23 @@ def command(
     from komadori.search.measure_alphabeta import measure
 
     with contextlib.ExitStack() as stack:
-        peer = _start_yardstick() if yardstick else None
+        peer = _start_peer() if yardstick else None
         if peer:
             stack.callback(peer.close)
         head = f"{'position':<14}{'depth':>6}{'nodes':>13}{'nodes/s':>13}{'wall clock':>13}"
         say(head + (f"{'peer nodes/s':>14}{'ratio':>8}" if peer else ""))
-        own, theirs = _Sum(), _Sum()
+        own, peer_total = _Sum(), _Sum()
         try:
             for speed in measure(nodes, evaluation, weights, threads):
                 line = _Sum(speed.nodes, speed.cpu_s, speed.wall_s)
                 own.add(line)
                 peer_line = _search(peer, speed.position, max(nodes // 4, 1000)) if peer else None
                 if peer_line:
-                    theirs.add(peer_line)
+                    peer_total.add(peer_line)
                 say(_row(speed.position, str(speed.depth), line, peer_line))
         except (ValueError, OSError) as error:
             raise click.ClickException(str(error)) from error
-        say(_row("all", "", own, theirs if peer else None))
+        say(_row("all", "", own, peer_total if peer else None))
 
 
 @dataclass
@@ -84,7 +84,7 @@ def _row(name: str, depth: str, own: _Sum, peer: _Sum | None) -> str:
     return row if peer is None else row + f"{peer.nps:>14,.0f}{own.nps / peer.nps:>8.1f}"
 
 
-def _start_yardstick() -> ExternalEngine | None:
+def _start_peer() -> ExternalEngine | None:
     from komadori.usi import adapters
     from komadori.usi.client import EngineError
 
@@ -101,7 +101,7 @@ def _search(engine: ExternalEngine, position: str, nodes: int) -> _Sum:
 
     engine.new_game()
     before = _children_cpu_s()
-    thought = engine.think(POSITIONS[position], [], GoCommand(nodes=nodes), _YARDSTICK_LIMIT_S)
+    thought = engine.think(POSITIONS[position], [], GoCommand(nodes=nodes), _PEER_LIMIT_S)
     after = _children_cpu_s()
     counted = thought.nodes
     wall_s = thought.time_ms / 1000.0

@@ -28,7 +28,11 @@ def command() -> None:
     help="The book, in YaneuraOu's text format.",
 )
 @click.option(
-    "--plies", default=40, show_default=True, type=click.IntRange(min=1), help="Of each game."
+    "--plies",
+    default=40,
+    show_default=True,
+    type=click.IntRange(min=1),
+    help="Plies used of each game.",
 )
 @click.option(
     "--min-count",
@@ -44,7 +48,7 @@ def make(
 ) -> None:
     """Make a book from the openings of the games in FILE...
 
-    A move's score is its mean score in the games, its count how often it was played.
+    A move's score is its mean score in the games; its count is how often it was played.
     """
     from komadori.usi.book import BookMaker, write_book
 
@@ -56,7 +60,7 @@ def make(
             maker.add(game)
         except RulesError as error:
             inputs.skip(game, str(error))
-    inputs.refuse_nothing()
+    inputs.exit_if_empty()
     entries = [entry for entry in maker.entries(min_count) if entry[1]]
     if not entries:
         raise click.UsageError(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.segment import Segment
 
-#: Control characters but tab and newline, overrides of the writing direction, lone surrogates.
+#: Control characters except tab and newline, bidirectional overrides, lone surrogates.
 _UNPRINTABLE = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
@@ -26,10 +26,10 @@ _UNPRINTABLE = re.compile(
 
 def clean(text: str) -> str:
     """Replace control characters: ␛ for escape, � for others."""
-    return _UNPRINTABLE.sub(_picture, text)
+    return _UNPRINTABLE.sub(_symbol, text)
 
 
-def _picture(match: re.Match[str]) -> str:
+def _symbol(match: re.Match[str]) -> str:
     code = ord(match[0])
     return chr(0x2400 + code) if code < 0x20 else "\ufffd"
 
@@ -40,7 +40,7 @@ def say(text: object = "", *, err: bool = False) -> None:
 
 
 def counted(number: int, noun: str, plural: str = "") -> str:
-    """`1 game`, `2,000 games`."""
+    """Format a number with its noun: `1 game`, `2,000 games`."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -65,7 +65,7 @@ def console(*, err: bool = False, quiet: bool = False) -> Console:
 
 
 def progress(on: Console, *columns: Any, transient: bool = False) -> Progress:
-    """Create a progress bar; string columns are formatted with {task...}.
+    """Create a progress bar; string columns are format strings with {task...}.
 
     Default columns: description, bar, count, elapsed and remaining time. Draws nothing if the
     console isn't a terminal.

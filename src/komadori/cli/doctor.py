@@ -1,4 +1,4 @@
-"""`komadori doctor`: checks what works on this machine and what to install for the rest."""
+"""`komadori doctor`: check what works on this machine and what to install for the rest."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _attempt(
     *,
     required: bool = False,
 ) -> Finding:
-    """Run a check; an exception becomes its finding, so that one failure hides no other."""
+    """Run a check and convert an exception to a finding, so that the other checks still run."""
     try:
         return Finding(section, name, "ok", check(), required=required)
     except ModuleNotFoundError as error:

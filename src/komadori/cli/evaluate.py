@@ -1,4 +1,4 @@
-"""`komadori evaluate`: measures how well a network predicts moves and results."""
+"""`komadori evaluate`: measure how well a network predicts moves and results."""
 
 from __future__ import annotations
 

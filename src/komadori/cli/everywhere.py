@@ -1,4 +1,4 @@
-"""`--ray` for commands that divide their work by claims in a folder."""
+"""`--ray` for commands that divide their work by locks in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`komadori export`: exports a trained network to ONNX, or quantised to int8."""
+"""`komadori export`: export a trained network to ONNX, or quantised to int8."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ def command(
 
 
 def _kinds(output: Path, *beside: str) -> dict[Path, tuple[str, IsKind]]:
-    """Return the kinds of the output and its companion files, which an existing model may have."""
+    """Return the expected kinds of the output and of its companion files, for `check_outputs`."""
     if output.suffix in beside:
         raise click.UsageError(f"{output}: {output.suffix} is for a file beside the model")
     is_model = begins_with(b"\x08") if output.suffix != ".xml" else begins_with(b"<?xml", b"<net")
@@ -127,7 +127,7 @@ def _export_onnx(source: Path, output: Path, name: str) -> None:
 
 @contextmanager
 def _as_file(source: Path, name: str) -> Iterator[Path]:
-    """Return SOURCE if it is a file, else export the run's or checkpoint's network to ONNX."""
+    """Provide SOURCE if it is a file, else a temporary ONNX export of the run or checkpoint."""
     if source.is_file():
         yield source
         return
@@ -154,7 +154,7 @@ def _export_int8(
     samples = load_samples(data or [str(records.sample_path())])
     began = time.monotonic()
 
-    def tell(step: str) -> None:
+    def show_step(step: str) -> None:
         say(f"{time.monotonic() - began:6.1f} s  {step}", err=True)
 
     try:
@@ -167,7 +167,7 @@ def _export_int8(
                 held_out=held_out,
                 gate=gate,
                 threads=available_threads(),
-                on_step=tell,
+                on_step=show_step,
             )
     except (QuantizationError, ModelError, InferenceError, ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error

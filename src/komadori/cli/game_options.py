@@ -19,7 +19,7 @@ DRAW_FIELDS = ("adjudicate_draw_cp", "adjudicate_draw_moves", "adjudicate_draw_p
 #: Maximum clock time: a week.
 MAX_CLOCK_S = 7 * 24 * 3600
 MAX_CLOCK_MS = MAX_CLOCK_S * 1000
-#: Time margin in seconds; larger values are probably meant as milliseconds.
+#: Time margin in seconds; larger values are probably milliseconds by mistake.
 MARGIN = click.FloatRange(0, 10)
 
 
@@ -127,7 +127,7 @@ def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
 
         if seconds is not None and movetime is not None:
             raise click.UsageError("--time and --movetime set the same limit: give only one")
-        judged: dict[str, Any] = {
+        values: dict[str, Any] = {
             **dict(zip(WIN_FIELDS, adjudicate or (), strict=False)),
             **dict(zip(DRAW_FIELDS, adjudicate_draw or (), strict=False)),
             **(clock or {}),
@@ -139,7 +139,7 @@ def with_conditions(function: Callable[..., None]) -> Callable[..., None]:
                 movetime_ms=movetime if seconds is None else round(1000 * seconds),
                 margin_ms=round(1000 * margin),
                 max_plies=max_plies,
-                **judged,
+                **values,
             )
         except ValueError as error:
             raise click.ClickException(str(error)) from error

@@ -32,14 +32,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     type=Plies(),
     default=(1, 3),
     show_default="1:3",
-    help="Random moves from each position, drawn from N to M.",
+    help="Number of random moves from each position, drawn from N to M.",
 )
 @click.option(
     "--tactical",
     type=click.FloatRange(0, 1),
     default=0.3,
     show_default=True,
-    help="Fraction of them that are captures or promotions, if possible.",
+    help="Fraction of random moves that are captures or promotions, if possible.",
 )
 @click.option(
     "--per-position",
@@ -112,7 +112,7 @@ def command(
     from komadori.cli.console import console, say
     from komadori.cli.generate_run import segments_bar
     from komadori.cli.interrupt import InterruptError, interrupt_sets
-    from komadori.generate import nearby as work
+    from komadori.generate import nearby
     from komadori.generate.folder import FolderError
     from komadori.generate.segments import sources_card
     from komadori.generate.sources import Evaluation
@@ -120,21 +120,21 @@ def command(
     from komadori.records import RecordError
 
     stop = threading.Event()
-    size = segment or work.SEGMENT_POSITIONS
+    size = segment or nearby.SEGMENT_POSITIONS
     try:
-        settings = work.NearbySettings(seed, plies, tactical, per_position, search, limit_cp)
+        settings = nearby.NearbySettings(seed, plies, tactical, per_position, search, limit_cp)
         player = Evaluation(evaluation, weights, fv_scale)
-        nearby = work.Nearby(settings, player, threads or available_threads())
-        card = work.nearby_card(settings, sources_card(sources), player, size)
+        generator = nearby.Nearby(settings, player, threads or available_threads())
+        card = nearby.nearby_card(settings, sources_card(sources), player, size)
         with (
-            work.NearbyFolder(folder, card) as held,
+            nearby.NearbyFolder(folder, card) as segments,
             interrupt_sets(stop),
             segments_bar(console(err=True)) as show,
         ):
-            counts = work.generate_nearby(
+            counts = nearby.generate_nearby(
                 sources,
-                held,
-                nearby,
+                segments,
+                generator,
                 segment_positions=size,
                 on_progress=show,
                 stop=stop.is_set,

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import click
 
 from komadori.cli.network_options import BACKEND, DEVICE
 from komadori.cli.numbers import BATCH, THREADS
-
-if TYPE_CHECKING:
-    pass
 
 
 @click.command()
@@ -55,9 +52,11 @@ if TYPE_CHECKING:
     default=0.0,
     help="Centipawns per unit of the value's logit. [default: the model's]",
 )
-@click.option("--device", type=DEVICE, help="Device of a network: cpu, cuda, ...")
-@click.option("--backend", default="auto", show_default=True, type=BACKEND, help="A network's.")
-@click.option("--batch", type=BATCH, help="A network's.")
+@click.option("--device", type=DEVICE, help="Network's device: cpu, cuda, ...")
+@click.option(
+    "--backend", default="auto", show_default=True, type=BACKEND, help="Network's backend."
+)
+@click.option("--batch", type=BATCH, help="Network's batch size.")
 @click.option(
     "--threads",
     type=THREADS,

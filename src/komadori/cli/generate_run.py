@@ -1,4 +1,4 @@
-"""A run of `komadori generate`: its progress, its signals, its last words."""
+"""Runs of `komadori generate`: progress display, signals, final statistics."""
 
 from __future__ import annotations
 
@@ -21,24 +21,24 @@ if TYPE_CHECKING:
     from komadori.generate.sources import GameSource
     from komadori.generate.teacher import Progress
 
-#: Seconds between lines where the output is no terminal.
+#: Seconds between progress lines if the output isn't a terminal.
 LINE_SECONDS = 60.0
 
 
 def run(folder: GameFolder, source: GameSource, games: int, threads: int) -> None:
-    """Generate, show how far it is, and what the folder holds at the end.
+    """Generate games with a progress display, then print the folder's statistics.
 
-    Ends the process with 130 or 143 where a signal came.
+    Raises InterruptError after a signal.
     """
     from komadori.generate.statistics import folder_statistics
     from komadori.generate.teacher import generate_games
 
     terminal = console(err=True)
-    begun = folder.games
-    if begun:
-        terminal.print(f"{folder.path}: resumes with {counted(begun, 'game')}", soft_wrap=True)
+    resumed = folder.games
+    if resumed:
+        terminal.print(f"{folder.path}: resumes with {counted(resumed, 'game')}", soft_wrap=True)
     stop = threading.Event()
-    with interrupt_sets(stop), _display(terminal, begun) as show:
+    with interrupt_sets(stop), _display(terminal, resumed) as show:
         try:
             is_done = generate_games(
                 folder,
@@ -60,30 +60,30 @@ def run(folder: GameFolder, source: GameSource, games: int, threads: int) -> Non
 
 
 @contextlib.contextmanager
-def _display(terminal: Console, begun: int) -> Iterator[_Show]:
+def _display(terminal: Console, resumed: int) -> Iterator[_Display]:
     from rich.progress import BarColumn, TimeRemainingColumn
 
     if not terminal.is_terminal:
-        yield _Lines(terminal)
+        yield _ProgressLines(terminal)
         return
     count = "{task.completed:,}/{task.fields[requested]}"
     columns = "games", BarColumn(), count, "{task.fields[speed]}", TimeRemainingColumn()
     with progress(terminal, *columns) as bar:
-        yield _Bar(bar, begun)
+        yield _ProgressBar(bar, resumed)
 
 
-class _Show:
+class _Display:
     def __call__(self, progress: Progress) -> None:
         raise NotImplementedError
 
 
-class _Bar(_Show):
-    def __init__(self, bar: object, begun: int) -> None:
+class _ProgressBar(_Display):
+    def __init__(self, bar: object, resumed: int) -> None:
         from rich.progress import Progress as Bar
 
         assert isinstance(bar, Bar)
         self._bar = bar
-        self._task = bar.add_task("games", total=None, completed=begun, requested="?", speed="")
+        self._task = bar.add_task("games", total=None, completed=resumed, requested="?", speed="")
 
     def __call__(self, progress: Progress) -> None:
         self._bar.update(
@@ -95,20 +95,20 @@ class _Bar(_Show):
         )
 
 
-class _Lines(_Show):
+class _ProgressLines(_Display):
     def __init__(self, on: Console) -> None:
         self._console = on
         self._last = time.monotonic()
-        self._begun: int | None = None
+        self._resumed: int | None = None
 
     def __call__(self, progress: Progress) -> None:
-        if self._begun is None:
-            self._begun = progress.games
+        if self._resumed is None:
+            self._resumed = progress.games
         now = time.monotonic()
         if now - self._last < LINE_SECONDS:
             return
         self._last = now
-        done = progress.games - self._begun
+        done = progress.games - self._resumed
         left = ""
         if progress.requested and done:
             seconds = (progress.requested - progress.games) * progress.seconds / done
@@ -123,7 +123,7 @@ def _speed(progress: Progress) -> str:
 
 @contextlib.contextmanager
 def segments_bar(terminal: Console) -> Iterator[Callable[[SegmentProgress], None]]:
-    """A progress bar of the fraction of the sources read, with positions and their rate."""
+    """Show a progress bar: fraction of the sources read, positions and their rate."""
     from rich.progress import BarColumn, TimeRemainingColumn
 
     columns = "{task.description}", BarColumn(), "{task.fields[speed]}", TimeRemainingColumn()

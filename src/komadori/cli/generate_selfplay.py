@@ -112,7 +112,11 @@ _POSITIVE = click.FloatRange(min=0, min_open=True)
 @click.option("--declaration", type=click.Choice(["27", "24", "none"]))
 @click.option("--max-plies", type=click.IntRange(1, 513))
 @click.option(
-    "--segment-games", type=click.IntRange(min=1), default=1000, show_default=True, help="Per file."
+    "--segment-games",
+    type=click.IntRange(min=1),
+    default=1000,
+    show_default=True,
+    help="Games per file.",
 )
 def command(
     folder: Path,
@@ -139,7 +143,12 @@ def command(
     from komadori.arena.openings import OpeningError
     from komadori.cli.console import say
     from komadori.cli.generate_run import run
-    from komadori.generate.cluster_games import ClusterGames, adopt, forget, selfplay_job
+    from komadori.generate.cluster_games import (
+        ClusterGames,
+        recover_games,
+        remove_journals,
+        selfplay_job,
+    )
     from komadori.generate.folder import GameFolder
     from komadori.generate.openings import Lines
     from komadori.generate.selfplay import SelfPlayGames, model_digest, selfplay_card
@@ -159,11 +168,11 @@ def command(
         if not is_fake(path):
             options |= {"precision": precision} | ({"threads": threads} if threads else {})
         digest = model_digest(str(path))
-        begun = selfplay_card(settings, lines, digest)
-        with GameFolder(folder, begun, segment_games) as held:
+        settings_card = selfplay_card(settings, lines, digest)
+        with GameFolder(folder, settings_card, segment_games) as held:
             if address is not None:
-                held.add(adopt(folder))
-                forget(folder)
+                held.add(recover_games(folder))
+                remove_journals(folder)
                 job = selfplay_job(
                     folder,
                     settings,
@@ -182,7 +191,7 @@ def command(
                     on_change=partial(say, err=True),
                 )
                 run(held, machines, games, 2 * job["at_once"] * machines.machines // 32 + 1)
-                forget(folder)
+                remove_journals(folder)
                 return
             evaluator = inference.load(path, backend=backend, **options)
             try:

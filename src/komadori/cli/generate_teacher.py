@@ -67,7 +67,7 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option("--threads", type=THREADS, help="Concurrent games. [default: all cores]")
 @click.option("--seed", type=click.IntRange(min=0))
 @click.option("--ray", "address", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
-# who plays
+# players
 @click.option(
     "--eval",
     "evaluation",
@@ -81,7 +81,6 @@ class Bounds(click.ParamType["SearchBounds"]):
 @click.option(
     "--hash", "hash_mb", type=click.IntRange(min=1), help="Transposition table per engine, in MiB."
 )
-# or another engine
 @click.option(
     "--engine",
     "engine_command",
@@ -110,7 +109,7 @@ class Bounds(click.ParamType["SearchBounds"]):
     help="USI engine that plays one side of --opponent-fraction games.",
 )
 @click.option("--opponent-option", "opponent_options", multiple=True, metavar="NAME=VALUE")
-# how deep
+# search limits
 @click.option("--nodes", type=click.IntRange(min=1), help="Nodes per search.")
 @click.option("--depth", type=click.IntRange(min=1), help="Depth of each search.")
 @click.option(
@@ -166,12 +165,12 @@ class Bounds(click.ParamType["SearchBounds"]):
     type=click.FloatRange(min=0, min_open=True),
 )
 @click.option(
-    "--candidate-minimum", type=_FRACTION, help="Least probability of a candidate that is stored."
+    "--candidate-minimum", type=_FRACTION, help="Minimum probability of a stored candidate."
 )
 @click.option(
     "--candidate-steps",
     type=click.IntRange(min=0),
-    help="Steps per factor of two that candidates' visits are rounded to; 0: thousandths.",
+    help="Precision of candidates' visits, in steps per factor of two; 0: thousandths.",
 )
 @click.option(
     "--score-step",
@@ -269,7 +268,12 @@ def command(
     from komadori.cli.console import say
     from komadori.cli.generate_run import run
     from komadori.cluster import ClusterError
-    from komadori.generate.cluster_games import ClusterGames, adopt, forget, teacher_job
+    from komadori.generate.cluster_games import (
+        ClusterGames,
+        recover_games,
+        remove_journals,
+        teacher_job,
+    )
     from komadori.generate.folder import GameFolder
     from komadori.generate.openings import Lines
     from komadori.generate.settings import SearchBounds, TeacherSettings
@@ -286,7 +290,7 @@ def command(
     if engine_command and (evaluation or weights or opponent_eval or opponent_weights):
         raise click.UsageError("--engine takes no --eval and no --weights")
     if opponent_engine and not engine_command:
-        raise click.UsageError("--opponent-engine: the built-in search plays built-in opponents")
+        raise click.UsageError("--opponent-engine needs --engine")
     has_opponent = opponent_eval or opponent_weights or opponent_searches or opponent_engine
     if given["opponent_fraction"] and not has_opponent:
         raise click.UsageError(
@@ -302,16 +306,18 @@ def command(
         lines = Lines(openings)
         if engine_command:
             engine = EngineSpec(engine_command, _pairs(engine_options), go, limit_s)
-            other = None
+            other_engine = None
             if opponent_engine:
-                other = EngineSpec(opponent_engine, _pairs(opponent_options), go, limit_s)
+                other_engine = EngineSpec(opponent_engine, _pairs(opponent_options), go, limit_s)
             players = {
                 "player": engine.card(check_engine(engine, settings.multipv)),
-                "opponent": None if other is None else other.card(check_engine(other, 1)),
+                "opponent": None
+                if other_engine is None
+                else other_engine.card(check_engine(other_engine, 1)),
             }
 
             def source() -> GameSource:
-                return UsiGames(settings, lines, engine, other, cores)
+                return UsiGames(settings, lines, engine, other_engine, cores)
 
         else:
             player = Evaluation(evaluation or "nnue", weights, fv_scale or 16)
@@ -332,14 +338,16 @@ def command(
             if address is None:
                 run(held, source(), games, cores)
                 return
-            who: tuple[Any, Any] = (engine, other) if engine_command else (player, opponent)
-            held.add(adopt(folder))
-            forget(folder)
-            job = teacher_job(folder, settings, lines, *who)
-            told = partial(say, err=True)
-            machines = ClusterGames(address, folder, job, threads=threads, on_change=told)
+            specs: tuple[Any, Any] = (
+                (engine, other_engine) if engine_command else (player, opponent)
+            )
+            held.add(recover_games(folder))
+            remove_journals(folder)
+            job = teacher_job(folder, settings, lines, *specs)
+            on_change = partial(say, err=True)
+            machines = ClusterGames(address, folder, job, threads=threads, on_change=on_change)
             run(held, machines, games, machines.threads)
-            forget(folder)
+            remove_journals(folder)
     except (ValueError, OpeningError, WeightsError, EngineError, ClusterError, OSError) as error:
         raise click.ClickException(str(error)) from error
 

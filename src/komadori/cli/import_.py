@@ -1,4 +1,4 @@
-"""`komadori import`: converts dlshogi's weights and exported models to a model folder."""
+"""`komadori import`: convert dlshogi's weights and exported models to a model folder."""
 
 from __future__ import annotations
 
@@ -35,13 +35,13 @@ EXPORTED = (".onnx", ".xml")
 @click.option(
     "--eval-coef",
     type=click.FloatRange(min=0, min_open=True),
-    help="For the card of dlshogi's weights; exported models have one.",
+    help="Eval_Coef for the card of dlshogi's weights; exported models have one.",
 )
 @click.option(
     "--data",
     multiple=True,
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="Records to measure batch norms on (exported models). [default: the bundled games]",
+    help="Records for the statistics of batch norms (exported models). [default: bundled games]",
 )
 @click.option("--force", is_flag=True, help="Replace an existing model.")
 def command(
@@ -57,8 +57,8 @@ def command(
 
     SOURCE: a checkpoint (.pth) or published model (.npz) of dlshogi; a model of `komadori export`
     (.onnx, or .xml of --int8, whose weights are dequantized); or `default`, the bundled network.
-    Exported models have batch norms folded into their weights; new ones are measured on some
-    positions, and the outputs compared. No code in the file is executed.
+    Exported models have batch norms folded into their weights; their statistics are measured on
+    some positions, and the outputs compared. No code in the file is executed.
     """
     folder = output or Path(source.stem)
     if folder.exists() and not folder.is_dir():
@@ -96,7 +96,7 @@ def command(
 
 
 def _find(source: Path) -> Path:
-    """The file, or the bundled network for "default"."""
+    """Return the file, or the bundled network for "default"."""
     if str(source) == "default" and not source.exists():
         from komadori.usi.models import find_model
 

@@ -51,10 +51,10 @@ def command(
     """Write a launcher that ShogiHome, Shogidokoro and ShogiGUI can register.
 
     GUIs start an engine's file without arguments, in that file's folder. The launcher starts this
-    installation of komadori with MODEL (the strongest player of the package where left out) and
-    the options given, files by their full paths: it works wherever it is moved, as long as they
-    stay where they are. The model is loaded once first, so that a broken one is noticed. Models and
-    books that a GUI names without a path are looked for beside the launcher first.
+    installation of komadori with MODEL (default: the strongest player of the package) and the
+    options. It contains full paths, so it can be moved, but the files it names can't. The model is
+    loaded once now, to detect errors. Models and books that a GUI names without a path are first
+    looked up in the launcher's folder.
     """
     from komadori.usi.options import option_table
 
@@ -86,7 +86,7 @@ def command(
     target = out or Path(f"{_name(name, model, player)}{suffix}")
     if target.exists() and not force:
         raise click.ClickException(f"{target} exists; --force replaces it")
-    _try_out(player, table, target)
+    _check_loads(player, table, target)
     write_launcher(target, arguments)
     say(f"Register this file as an engine: {target.resolve()}")
 
@@ -98,11 +98,11 @@ def _preset(table: OptionTable, name: str, value: str) -> None:
         raise click.ClickException(str(error)) from error
 
 
-def _try_out(player: str, table: OptionTable, target: Path) -> None:
-    """Load what the launcher will load, to notice a broken model now."""
+def _check_loads(player: str, table: OptionTable, target: Path) -> None:
+    """Load the searcher as the launcher will, to detect a broken model now."""
     from komadori.players.searchers import SearcherBuilder
 
-    before = os.environ.get(LAUNCHER_FOLDER)
+    previous = os.environ.get(LAUNCHER_FOLDER)
     os.environ[LAUNCHER_FOLDER] = str(target.resolve().parent)
     builder = SearcherBuilder(player)
     try:
@@ -111,10 +111,10 @@ def _try_out(player: str, table: OptionTable, target: Path) -> None:
         raise click.ClickException(f"the engine wouldn't start: {error}") from error
     finally:
         builder.close()
-        if before is None:
+        if previous is None:
             del os.environ[LAUNCHER_FOLDER]
         else:
-            os.environ[LAUNCHER_FOLDER] = before
+            os.environ[LAUNCHER_FOLDER] = previous
 
 
 def _name(name: str, model: str | None, player: str) -> str:

@@ -30,15 +30,15 @@ _SIGNALS = (signal.SIGINT, signal.SIGTERM)
 _last_signal = signal.SIGINT
 _hint = ""
 _handled, _is_over = threading.Event(), threading.Event()
-#: Whether work that checks an event was signalled and may take its time to end.
+#: Whether the signal was delivered as an event; the process isn't killed then before `_grace_s`.
 _is_graceful = False
-#: How long, and whether it has ended.
-_patience_s: float | None = None
+#: Time limit of that work, and whether it has ended.
+_grace_s: float | None = None
 _has_ended = threading.Event()
 
 
 class InterruptError(Exception):
-    """Ends the command with `status()`; `hint` tells how to resume, or what was kept."""
+    """Ends the command with `status()`; `hint` says how to resume, or what was kept."""
 
     def __init__(self, hint: str = "") -> None:
         super().__init__(hint)
@@ -71,30 +71,30 @@ def install() -> None:
 
 
 def finish() -> None:
-    """Disable forced ending, since the command has ended."""
+    """Stop the watchdog; call when the command has ended."""
     _is_over.set()
 
 
 @contextlib.contextmanager
-def interrupt_sets(event: threading.Event, patience_s: float | None = None) -> Iterator[None]:
-    """Let the first signal set the event and the second interrupt as usual.
+def interrupt_sets(event: threading.Event, grace_s: float | None = None) -> Iterator[None]:
+    """Let the first signal set the event; the second raises KeyboardInterrupt as usual.
 
-    With `patience_s` the process ends if the work takes longer. Only for work that may be killed
-    at any time; set `hint` beforehand.
+    With `grace_s` the process is killed if the work takes longer to end. Only for work that may be
+    killed at any time; set `hint` beforehand.
     """
-    global _patience_s
+    global _grace_s
 
     def handle(number: int, frame: FrameType | None) -> None:
         global _is_graceful
         if event.is_set():
             _is_graceful = False
             _interrupt(number, frame)
-        _note(number)
+        _record(number)
         _is_graceful = True
         event.set()
 
     old = {number: signal.signal(number, handle) for number in _SIGNALS}
-    _patience_s = patience_s
+    _grace_s = grace_s
     _has_ended.clear()
     try:
         yield
@@ -130,7 +130,7 @@ def in_thread(work: Callable[[], T], advice: str = "") -> T:
     return results[0]
 
 
-def _note(number: int) -> None:
+def _record(number: int) -> None:
     global _last_signal
     _last_signal = signal.Signals(number)
     _handled.set()
@@ -142,7 +142,7 @@ def _sentence(hint: str) -> str:
 
 
 def _interrupt(number: int, _frame: FrameType | None) -> None:
-    _note(number)
+    _record(number)
     raise KeyboardInterrupt
 
 
@@ -153,14 +153,14 @@ def _watch(reader: socket.socket, _writer: socket.socket) -> None:
         handled = _handled.wait(_UNHANDLED_SECONDS)
         if _is_graceful:
             _handled.clear()
-            if _patience_s is not None and not _has_ended.wait(_patience_s):
+            if _grace_s is not None and not _has_ended.wait(_grace_s):
                 _force()
             continue
         if handled and _is_over.wait(_UNWINDING_SECONDS):
             return
         if not _is_over.is_set():
             if not handled:
-                _note(data[0])
+                _record(data[0])
             _force()
 
 

@@ -1,4 +1,4 @@
-"""`komadori lab`: the diary's questions as repeatable experiments."""
+"""`komadori lab`: repeatable experiments on the questions of the diary."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def run(
     folder: Path,
     results: Path,
 ) -> None:
-    """Run experiments, or some of their variants (and the first, if they play against it).
+    """Run experiments, or some of their variants (and the first one, if they play against it).
 
     Every variant runs with three seeds. Finished runs are skipped and interrupted ones resume:
     repeat the command to complete the work. Start it several times, also on other machines with
@@ -254,18 +254,18 @@ def speed(
     default=Path("runs/lab/report"),
     show_default=True,
 )
-@click.option("--command", "how", default="", help="Command to print with the figures.")
+@click.option("--command", "shown_command", default="", help="Command to print with the figures.")
 @click.option("--machine", default="", help="Description of the machine.")
 @_FOLDER
 @_RESULTS
-def report(out: Path, how: str, machine: str, folder: Path, results: Path) -> None:
+def report(out: Path, shown_command: str, machine: str, folder: Path, results: Path) -> None:
     """Write one page per experiment: the diary's figures beside the measured ones."""
     from komadori.lab.pages import write_pages
     from komadori.lab.results import Store
     from komadori.lab.size import LabError
 
     try:
-        pages = write_pages(_load(folder), Store(results), out, how, machine)
+        pages = write_pages(_load(folder), Store(results), out, shown_command, machine)
     except (LabError, OSError) as error:
         raise click.ClickException(str(error)) from error
     say(f"{len(pages)} pages: {out / 'index.md'}")
@@ -292,16 +292,16 @@ def _chosen(folder: Path, names: tuple[str, ...]) -> list[Experiment]:
     from komadori.lab.size import LabError
 
     known = {experiment.name: experiment for experiment in _load(folder)}
-    wanted: dict[str, list[str]] = {}
+    variants_of: dict[str, list[str]] = {}
     for name in names:
         one, _, variant = name.partition("/")
         if one not in known:
             raise click.ClickException(
                 f"no experiment {one!r} in {folder}; known: {', '.join(known)}"
             )
-        wanted.setdefault(one, []).append(variant)
+        variants_of.setdefault(one, []).append(variant)
     chosen = []
-    for name, variants in wanted.items():
+    for name, variants in variants_of.items():
         experiment = known[name]
         if "" not in variants:
             try:

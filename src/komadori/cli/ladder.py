@@ -53,7 +53,7 @@ def _errors() -> Iterator[None]:
 
 
 def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
-    """A subcommand on a ladder file, with one-line errors."""
+    """Define a subcommand on a ladder file, with one-line errors."""
 
     def decorate(function: Callable[..., None]) -> click.Command:
         @functools.wraps(function)
@@ -70,7 +70,12 @@ def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
 @_subcommand("new")
 @with_conditions
 @click.option("--openings", default="", help="File of SFENs, USI moves or games; or `sample`.")
-@click.option("--opening-plies", default=8, show_default=True, help="Random plies, or of records.")
+@click.option(
+    "--opening-plies",
+    default=8,
+    show_default=True,
+    help="Number of opening plies: random moves, or the first moves of records.",
+)
 @click.option("--seed", default=0, show_default=True)
 def new(ladder: Path, conditions: Conditions, openings: str, opening_plies: int, seed: int) -> None:
     """Create a ladder. Its conditions and openings apply to all its games.
@@ -97,7 +102,7 @@ def add(ladder: Path, name: str, spec: str, elo: float | None, note: str) -> Non
 
 
 @_subcommand("play")
-@click.option("--games", "-g", default=100, show_default=True, help="Even: openings are paired.")
+@click.option("--games", "-g", default=100, show_default=True, help="Number of games, even.")
 @click.option("--player", "-p", "among", multiple=True, help="Only games of these players.")
 @click.option("--against", "-a", multiple=True, help="Only games against these players.")
 @click.option("--block", default=10, show_default=True, help="Games before the next pairing.")
@@ -195,12 +200,12 @@ def games(ladder: Path, player: str | None, output: Path, force: bool) -> None:
         first = next(records, None)
         if first is None:
             raise click.UsageError(f"{ladder} has no games yet; {output} is left as it is")
-        count = write_games(output, (_sound_game(ladder, one) for one in chain([first], records)))
+        count = write_games(output, (_checked_game(ladder, one) for one in chain([first], records)))
     say(f"{output}: {counted(count, 'game')}")
 
 
-def _sound_game(ladder: Path, record: GameRecord) -> Game:
-    """Raises ClickException for a game that can't have been played."""
+def _checked_game(ladder: Path, record: GameRecord) -> Game:
+    """Convert a stored game. Raises ClickException if it is illegal."""
     from komadori.arena.store import to_game
     from komadori.rules import RulesError
 
@@ -214,7 +219,7 @@ Rows = tuple[list[str], list[list[str]]]
 
 
 def _rating_rows(fit: Fit) -> Rows:
-    """Print ratings; LOS: the likelihood that a player is stronger than the next one down."""
+    """Return a table of ratings; LOS: likelihood that a player is stronger than the next one."""
     head = ["", "player", "Elo", "±", "games", "won", "drawn", "lost", "score", "LOS"]
     rows = []
     for i, rating in enumerate(fit.ratings):

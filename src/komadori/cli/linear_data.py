@@ -24,7 +24,7 @@ T = TypeVar("T")
 def data_options(
     folder: str, test_limit: int = 5000
 ) -> Callable[[Callable[..., T]], Callable[..., T]]:
-    """Options of every `linear train`; `folder` is the run's folder."""
+    """Return a decorator that adds the options of every `linear train`; `folder`: default --out."""
     options = (
         click.option(
             "--data", required=True, multiple=True, help="Records; a file or quoted pattern."
@@ -148,12 +148,12 @@ def megabytes(count: int) -> str:
 
 
 class EpochTable:
-    """One line per epoch, at most 80 columns: losses above their lower bounds, agreement, more."""
+    """One line per epoch, at most 80 columns: losses minus their lower bounds, agreement, more."""
 
     def __init__(self, losses: Sequence[str], others: Sequence[str]) -> None:
         """`losses`: names of the losses; `others`: titles of further columns."""
         self._losses, self._others = losses, others
-        self._begun = False
+        self._has_titles = False
 
     def lines(
         self,
@@ -168,9 +168,9 @@ class EpochTable:
         parts.append(" ".join(f"{100 * agreement[k - 1]:4.1f}" for k in (1, 2, 4, 8)))
         parts += [f"{text:>{len(title)}}" for title, text in zip(self._others, others, strict=True)]
         line = "  ".join(parts)
-        if self._begun:
+        if self._has_titles:
             return line
-        self._begun = True
+        self._has_titles = True
         titles = ["epoch"] + [f"{title:13}" for title in self._losses]
         titles += [f"{'best 1':6}{'2':>3}{'4':>5}{'8':>5}", *self._others]
         above = "losses: result, teacher, minus lower bounds; best k: agreement with the teacher, %"

@@ -28,8 +28,8 @@ from komadori.cli.numbers import THREADS
 @click.option(
     "--games", type=click.IntRange(min=1), default=1000, show_default=True, help="Games per round."
 )
-@click.option("--nodes", type=click.IntRange(min=0), help="Per search; 0 for no limit.")
-@click.option("--depth", type=click.IntRange(min=0), help="Per search; 0 for no limit.")
+@click.option("--nodes", type=click.IntRange(min=0), help="Nodes per search; 0: no limit.")
+@click.option("--depth", type=click.IntRange(min=0), help="Depth of each search; 0: no limit.")
 @click.option("--data", multiple=True, help="Further records for every round.")
 @click.option(
     "--weights",
@@ -87,8 +87,8 @@ def command(
 
     learner = LEARNERS[evaluation]
     assert isinstance(learner, LinearLearner)
-    asked = asdict(read_settings(learner.kind, {}, overrides))
-    usual = asdict(learner.kind())
+    settings = asdict(read_settings(learner.kind, {}, overrides))
+    defaults = asdict(learner.kind())
     bounds = {"nodes": 5000 if nodes is None else nodes, "depth": depth or 0}
     with errors():
         config = LoopConfig(
@@ -98,7 +98,7 @@ def command(
             init_from=str(weights or ""),
             data=tuple(str(path) for path in find_files(data)),
             games=GamesConfig("teacher", games, {"searches": [bounds]}),
-            train={name: value for name, value in asked.items() if value != usual[name]},
+            train={name: value for name, value in settings.items() if value != defaults[name]},
             gate=GateConfig(games=0),
         )
         loop = Loop(config, folder)

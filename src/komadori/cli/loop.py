@@ -1,4 +1,4 @@
-"""`komadori loop`: games, training, a match, promotion, in a loop."""
+"""`komadori loop`: games, training, gating match and promotion, in a loop."""
 
 from __future__ import annotations
 
@@ -28,8 +28,8 @@ _FOLDER = click.option(
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the loop. [default: runs/NAME of the config]",
 )
-#: Seconds that a stage gets after a signal; it may be killed at any time.
-PATIENCE_S = 4.0
+#: Seconds for a stage to end after a signal; then it is killed.
+GRACE_S = 4.0
 _THREADS = click.option("--threads", type=THREADS, help="[default: all cores]")
 
 
@@ -50,7 +50,7 @@ def run_command(config: Path, folder: Path | None, threads: int | None) -> None:
     """Run every stage of every generation, one after the other."""
     from komadori.generate.loop import run
 
-    _work(config, folder, threads, run)
+    _run_config(config, folder, threads, run)
 
 
 @command.command("stage")
@@ -65,7 +65,9 @@ def stage_command(
     """Run one stage of every generation; several of these with --wait make up a loop."""
     from komadori.generate.loop import run_stage
 
-    _work(config, folder, threads, lambda loop, **how: run_stage(loop, name, wait=wait, **how))
+    _run_config(
+        config, folder, threads, lambda loop, **how: run_stage(loop, name, wait=wait, **how)
+    )
 
 
 @command.command("status")
@@ -88,12 +90,12 @@ def status_command(folder: Path) -> None:
         raise click.ClickException(str(error)) from error
 
 
-def work(loop: Loop, threads: int | None, do: Callable[..., bool]) -> None:
+def work(loop: Loop, threads: int | None, run: Callable[..., bool]) -> None:
     """Run part of a loop with a live table. Raises InterruptError after a signal."""
     stop = threading.Event()
     hint(f"the same command resumes ({loop.folder})")
-    with interrupt_sets(stop, PATIENCE_S), _display(console(err=True), loop) as observer:
-        is_done = do(
+    with interrupt_sets(stop, GRACE_S), _display(console(err=True), loop) as observer:
+        is_done = run(
             loop,
             threads=threads or available_threads(),
             observer=observer,
@@ -105,12 +107,14 @@ def work(loop: Loop, threads: int | None, do: Callable[..., bool]) -> None:
     say(loop.folder / "index.html")
 
 
-def _work(config: Path, folder: Path | None, threads: int | None, do: Callable[..., bool]) -> None:
+def _run_config(
+    config: Path, folder: Path | None, threads: int | None, run: Callable[..., bool]
+) -> None:
     from komadori.generate.loop import Loop, load_config
 
     with errors():
         loop = Loop(load_config(config), folder or Path("runs") / config.stem)
-        work(loop, threads, do)
+        work(loop, threads, run)
 
 
 @contextlib.contextmanager
@@ -148,7 +152,7 @@ def _table(loop: Loop, event: Event | None = None) -> RenderableType:
     from rich.table import Table
 
     table = Table(box=None, header_style="bold")
-    for name in ("generation", "games", "positions", "by", "match", "Elo", "", "Elo above 0"):
+    for name in ("generation", "games", "positions", "by", "match", "Elo", "", "Elo vs. 0"):
         table.add_column(name, justify="right")
     ratings = {rating.generation: rating for rating in loop.ratings()}
     number = 1
@@ -161,13 +165,13 @@ def _table(loop: Loop, event: Event | None = None) -> RenderableType:
             else [""] * 3
         )
         if verdict is None:
-            row += ["", "", _doing(event, number), ""]
+            row += ["", "", _current_stage(event, number), ""]
         else:
             rating = ratings.get(number)
             row += [
                 f"{verdict.wins}-{verdict.draws}-{verdict.losses}" if verdict.games else "",
                 "" if verdict.elo is None else f"{verdict.elo:+.0f} ± {verdict.error or 0:.0f}",
-                "took over" if verdict.promoted else "dropped",
+                "promoted" if verdict.promoted else "rejected",
                 f"{rating.elo:+.0f} ± {rating.error:.0f}" if rating else "",
             ]
         table.add_row(*row)
@@ -175,7 +179,7 @@ def _table(loop: Loop, event: Event | None = None) -> RenderableType:
     return table
 
 
-def _doing(event: Event | None, number: int) -> str:
+def _current_stage(event: Event | None, number: int) -> str:
     if event is None or event.generation != number:
         return ""
     return f"{event.stage} {event.done:,}/{event.total:,}" if event.total else event.stage

@@ -19,14 +19,19 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("a")
 @click.argument("b")
-@click.option("--games", "-g", default=100, show_default=True, help="Even: openings are paired.")
+@click.option("--games", "-g", default=100, show_default=True, help="Number of games, even.")
 @with_conditions
 @click.option(
     "--openings",
     type=click.Path(path_type=Path),
     help="File of SFENs, USI moves or game records; or `sample`.",
 )
-@click.option("--opening-plies", default=8, show_default=True, help="Random plies, or of records.")
+@click.option(
+    "--opening-plies",
+    default=8,
+    show_default=True,
+    help="Number of opening plies: random moves, or the first moves of records.",
+)
 @click.option("--seed", default=0, show_default=True)
 @click.option("--concurrency", "-j", default=1, show_default=True, help="Games at a time.")
 @click.option("--ray", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")

@@ -1,4 +1,4 @@
-"""`komadori mate`: solves mate problems."""
+"""`komadori mate`: solve mate problems."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _problems(path: Path) -> list[str]:
 def _solve_interruptibly(
     solver: MateSolver, board: Board, nodes: int, plies: int, time_ms: int, shortest: bool
 ) -> MateResult:
-    """End the solver on Ctrl-C."""
+    """Solve a problem; Ctrl-C stops the solver."""
     stop = StopFlag()
     with ThreadPoolExecutor(1) as pool:
         found = pool.submit(
@@ -122,7 +122,7 @@ def command(
             board = board_of(sfen)
             found = _solve_interruptibly(solver, board, nodes, plies, time_ms, shortest)
         except MemoryError as error:
-            raise click.ClickException(f"--hash-mb {hash_mb:g}: no such memory") from error
+            raise click.ClickException(f"--hash-mb {hash_mb:g}: not enough memory") from error
         except RulesError as error:
             refused += 1
             say(f"{number}\trefused\t{sfen}\t{error}", err=True)

@@ -1,4 +1,4 @@
-"""One rule for the numbers of all commands: finite, and integers of at most 64 bits."""
+"""Checks of the numbers in all commands: finite, and integers of at most 64 bits."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from typing import Any
 
 import click
 
-#: Types of `--threads`.
+#: Parameter types of `--threads`.
 THREADS, THREADS_OR_AUTO = click.IntRange(1, 512), click.IntRange(0, 512)
-#: The largest batch of an evaluator, as of the engine's option DNN_Batch_Size, and its types.
+#: Maximum batch size of an evaluator, as in the option DNN_Batch_Size, and its parameter types.
 MAX_BATCH = 4096
 BATCH, BATCH_OR_AUTO = click.IntRange(1, MAX_BATCH), click.IntRange(0, MAX_BATCH)
 
 
 def check_numbers(command: click.Command) -> None:
-    """Make the command, or every command of the group, refuse other numbers as it reads them."""
+    """Add the checks to the parameters of a command, or of all commands of a group."""
     for parameter in command.params:
         number = isinstance(parameter.type, (type(click.INT), type(click.FLOAT)))
-        if number and not isinstance(parameter.callback, _Checked):
-            parameter.callback = _Checked(parameter.callback)
+        if number and not isinstance(parameter.callback, _CheckedCallback):
+            parameter.callback = _CheckedCallback(parameter.callback)
     if isinstance(command, click.Group):
-        for below in command.commands.values():
-            check_numbers(below)
+        for subcommand in command.commands.values():
+            check_numbers(subcommand)
 
 
-class _Checked:
+class _CheckedCallback:
     """A parameter's callback, preceded by the check."""
 
     def __init__(self, callback: Any) -> None:

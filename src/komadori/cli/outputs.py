@@ -1,7 +1,7 @@
-"""One rule for every command that writes a file, checked before anything is read.
+"""Checks of output files, for all commands that write one; made before anything is read.
 
-An output is no input and no other output; a file that is there already is replaced only by one of
-its own kind, or with --force.
+An output must be neither an input nor another output. An existing file is replaced only by one of
+the same kind, or with --force.
 """
 
 from __future__ import annotations
@@ -20,27 +20,27 @@ if TYPE_CHECKING:
     from komadori.records.formats import Format
 
 T = TypeVar("T")
-#: Tells whether a file is of the kind that is about to replace it.
+#: Returns whether an existing file is of the kind that would replace it.
 IsKind = Callable[[Path], bool]
-#: Bytes at the start of a file that tell its kind.
+#: Bytes read from the start of a file to detect its kind.
 _HEAD = 256
-#: Bytes of a page in which it says whose it is: behind its style sheet, in older ones.
-_MOST_OF_PAGE = 1 << 20
+#: Bytes read of a page to find its generator; in older pages it follows the style sheet.
+_PAGE_HEAD = 1 << 20
 
 
 def force_option(function: Callable[..., T]) -> Callable[..., T]:
-    """The option --force, for commands that write a file."""
-    return click.option(
-        "--force", is_flag=True, help="Replace a file of another kind that is there."
-    )(function)
+    """Add the option --force to a command that writes a file."""
+    return click.option("--force", is_flag=True, help="Replace an existing file of another kind.")(
+        function
+    )
 
 
 def check_outputs(
     outputs: dict[Path, tuple[str, IsKind]], inputs: Iterable[Path], *, force: bool
 ) -> None:
-    """Raise UsageError where an output is an input or a file of another kind.
+    """Raise UsageError if an output is an input or a file of another kind.
 
-    `outputs`: what each is called, and what tells whether an existing file may be replaced by it.
+    `outputs`: by path, the name of its kind and the check whether an existing file is of that kind.
     """
     read = {identity for path in inputs if (identity := _identity(path)) is not None}
     for path, (name, is_kind) in outputs.items():
@@ -59,7 +59,7 @@ def check_outputs(
 
 
 def check_distinct(*outputs: Path) -> None:
-    """Raise UsageError where two outputs are one file."""
+    """Raise UsageError if two outputs are the same file."""
     seen: dict[Any, Path] = {}
     for path in outputs:
         if is_stream(path):
@@ -70,7 +70,7 @@ def check_distinct(*outputs: Path) -> None:
 
 
 def _target(path: Path) -> Path:
-    """The file that a writer replaces. It follows links, and `x/../y` also where there is no x."""
+    """Resolve links, and `x/../y` even if x doesn't exist: the file that a writer would replace."""
     try:
         return Path(os.path.realpath(path))
     except ValueError:
@@ -78,7 +78,7 @@ def _target(path: Path) -> Path:
 
 
 def _identity(path: Path) -> Any:
-    """Equal for two names of one file, whether it exists or not; None for what can't be told."""
+    """Return a key that is equal for all names of a file, existing or not; None if unknown."""
     target = _target(path)
     try:
         found = target.stat()
@@ -90,7 +90,7 @@ def _identity(path: Path) -> Any:
 
 
 def holds(format: Format) -> IsKind:
-    """Tells whether a file can be read as records of that format."""
+    """Return a check whether a file can be read as records of a format."""
 
     def is_kind(path: Path) -> bool:
         from komadori.records import GameReader, RecordError
@@ -108,14 +108,14 @@ def holds(format: Format) -> IsKind:
 
 
 def is_page(path: Path) -> bool:
-    """Tells whether a file is a page that a command of ours wrote."""
+    """Return whether a file is a page written by komadori."""
     with path.open("rb") as file:
-        text = file.read(_MOST_OF_PAGE)
+        text = file.read(_PAGE_HEAD)
     return b'<meta name="generator" content="komadori' in text or b'id="komadori"' in text
 
 
 def begins_with(*heads: bytes) -> IsKind:
-    """Tells whether a file begins so, white space and a byte-order mark aside."""
+    """Return a check whether a file starts with one of `heads`, after a BOM and white space."""
 
     def is_kind(path: Path) -> bool:
         with path.open("rb") as file:

@@ -12,7 +12,7 @@ from komadori.cli.interrupt import in_thread
 from komadori.cli.positions import board_of
 from komadori.rules import RulesError
 
-#: Deeper than any machine can count.
+#: Deeper than any machine can search.
 MAX_DEPTH = 30
 
 

@@ -1,4 +1,4 @@
-"""Parsing of positions on the command line."""
+"""Parse positions given on the command line."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Inputs, filters, progress and the final report of the `komadori records` commands."""
+"""Inputs, filters, progress and final report of the `komadori records` commands."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ from komadori.records.selection import RESULTS, Selection, find_files
 
 #: Exit statuses.
 SOME_SKIPPED, NOTHING_USABLE = 1, 2
-#: Maximum number of places listed per reason without --verbose.
+#: Maximum number of skipped items listed per reason without --verbose.
 PLACES = 3
 
 
@@ -77,8 +77,8 @@ class Inputs:
             for path in self.files:
                 size = path.stat().st_size
 
-                def show(share: float, done: int = done, size: int = size) -> None:
-                    bar.update(task, completed=done + share * size)
+                def show(fraction: float, done: int = done, size: int = size) -> None:
+                    bar.update(task, completed=done + fraction * size)
 
                 try:
                     yield from self._read(path, show)
@@ -146,7 +146,7 @@ class Inputs:
         columns = ("{task.description}", BarColumn(), DownloadColumn(), *timing)
         return progress(self.console, *columns, transient=True)
 
-    def refuse_nothing(self) -> None:
+    def exit_if_empty(self) -> None:
         """Exit if nothing was selected, so that an existing file is kept."""
         if not self.used:
             self.finish()
@@ -154,7 +154,7 @@ class Inputs:
             sys.exit(NOTHING_USABLE)
 
     def finish(self) -> None:
-        """Report what was left out and why, and exit with the corresponding status."""
+        """Report what was skipped and why; exit with the corresponding status."""
         for note in self.notes:
             say(note, err=True)
         if self.left_out:
@@ -202,8 +202,10 @@ def with_inputs(function: Callable[..., None]) -> Callable[..., None]:
         help="Format of the files. [default: by suffix]",
     )
     @click.option("--min-rating", type=float, help="Minimum rating of both players.")
-    @click.option("--min-plies", type=click.IntRange(min=0), default=0, help="Games this long.")
-    @click.option("--max-plies", type=click.IntRange(min=1), help="Maximum length of games.")
+    @click.option(
+        "--min-plies", type=click.IntRange(min=0), default=0, help="Minimum length, in plies."
+    )
+    @click.option("--max-plies", type=click.IntRange(min=1), help="Maximum length, in plies.")
     @click.option(
         "--result",
         "results",
@@ -211,7 +213,7 @@ def with_inputs(function: Callable[..., None]) -> Callable[..., None]:
         type=click.Choice(RESULTS),
         help="Winner or kind of ending; repeatable.",
     )
-    @click.option("--player", "--engine", default="", help="Part of either player's name.")
+    @click.option("--player", "--engine", default="", help="Substring of either player's name.")
     @click.option(
         "--verbose", "-v", is_flag=True, help="List every place where something is skipped."
     )

@@ -1,4 +1,4 @@
-"""`komadori records`: counts, converts, splits, deduplicates and shows game records."""
+"""`komadori records`: count, convert, split, deduplicate and show game records."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ class Output:
         if isinstance(item, Samples):
             if isinstance(self.writer, GameWriter):
                 raise click.UsageError(
-                    f"{self.format.name} holds games, and the files hold single positions: "
-                    "what joins them is lost"
+                    f"{self.format.name} stores games, but the files hold single positions, "
+                    "which can't be joined to games"
                 )
             self.writer.write(item)
             self.plies += len(item)
@@ -120,7 +120,7 @@ def _format_of(path: Path, name: str | None) -> Format:
 
 
 @contextlib.contextmanager
-def _opened(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
+def _writing(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
     check_distinct(*(output.path for output in outputs))
     kinds = {
         output.path: (f"records of {output.format.name}", holds(output.format))
@@ -147,12 +147,12 @@ def stats(inputs: Inputs, distinct: bool) -> None:
             counts.add_game(item)
         else:
             counts.add_samples(item)
-    for line in _told(counts, len(inputs.files)):
+    for line in _summary_lines(counts, len(inputs.files)):
         say(line)
 
 
-def _told(counts: Counts, files: int) -> Iterator[str]:
-    def share(part: int, whole: int) -> str:
+def _summary_lines(counts: Counts, files: int) -> Iterator[str]:
+    def fraction(part: int, whole: int) -> str:
         return f"{part:,} ({100 * part / whole:.1f} %)" if whole else "0"
 
     yield f"files      {files:,}"
@@ -161,30 +161,30 @@ def _told(counts: Counts, files: int) -> Iterator[str]:
         yield f"games      {counts.games:,}"
         yield (
             f"plies      {counts.plies - counts.positions:,}: "
-            f"{lengths[0]} to {lengths[-1]} a game, median {lengths[len(lengths) // 2]}"
+            f"{lengths[0]} to {lengths[-1]} per game, median {lengths[len(lengths) // 2]}"
         )
     if counts.positions:
         yield f"positions  {counts.positions:,}"
     results = sum(counts.winners.values())
     for name, number in counts.winners.most_common():
         words = {"BLACK": "Black won", "WHITE": "White won", "DRAW": "drawn"}
-        yield f"{words.get(name, 'no result'):<11}{share(number, results)}"
+        yield f"{words.get(name, 'no result'):<11}{fraction(number, results)}"
     for name, number in counts.ends.most_common():
-        yield f"  {name.lower().replace('_', ' '):<16} {share(number, counts.games)}"
-    yield f"trained on {share(counts.trained, counts.plies)}"
+        yield f"  {name.lower().replace('_', ' '):<16} {fraction(number, counts.games)}"
+    yield f"trained on {fraction(counts.trained, counts.plies)}"
     if counts.distinct is not None:
-        yield f"distinct   {share(counts.distinct, counts.trained)}"
-    yield f"scored     {share(counts.scored, counts.plies)}"
+        yield f"distinct   {fraction(counts.distinct, counts.trained)}"
+    yield f"scored     {fraction(counts.scored, counts.plies)}"
     if counts.decided:
         yield (
             f"           |score| > {DECIDED_CP} cp agrees with the result in "
             f"{100 * counts.decided_right / counts.decided:.1f} %"
         )
     if counts.other_move:
-        others = share(counts.other_move, counts.trained)
+        others = fraction(counts.other_move, counts.trained)
         yield f"best move differs from the move played in {others}"
     if counts.timed:
-        yield f"timed      {share(counts.timed, counts.plies)}"
+        yield f"timed      {fraction(counts.timed, counts.plies)}"
     if counts.ratings:
         yield f"ratings    {min(counts.ratings):.0f} to {max(counts.ratings):.0f}"
     if counts.players:
@@ -202,7 +202,7 @@ def _told(counts: Counts, files: int) -> Iterator[str]:
     type=click.Choice(list(ENCODINGS)),
     default="utf-8",
     show_default=True,
-    help="Of text formats.",
+    help="Encoding of text formats.",
 )
 @with_inputs
 def convert(inputs: Inputs, output: Path, target: str | None, force: bool, encoding: str) -> None:
@@ -211,13 +211,13 @@ def convert(inputs: Inputs, output: Path, target: str | None, force: bool, encod
     Games become positions: one per ply that is trained on, with the best candidate as its move.
     """
     written = Output(output, _format_of(output, target), ENCODINGS[encoding])
-    with _opened(inputs, force, written):
+    with _writing(inputs, force, written):
         for item in inputs:
             written.write(inputs, item)
-        inputs.refuse_nothing()
+        inputs.exit_if_empty()
 
 
-def _refuse_empty(part: Output, why: str) -> None:
+def _check_not_empty(part: Output, why: str) -> None:
     if not part.plies:
         raise click.UsageError(f"{part.path} would be empty: {why}; nothing was written")
 
@@ -262,7 +262,7 @@ def split(
     held_back: list[Game | Samples] = []
     seen = PositionSet()
     games = 0
-    with _opened(inputs, force, *parts):
+    with _writing(inputs, force, *parts):
         for item in inputs:
             if isinstance(item, Game):
                 pieces: list[tuple[int, Game | Samples]] = [(games, item)]
@@ -287,9 +287,9 @@ def split(
                 parts[1].write(inputs, untrain(piece, known))
             else:
                 parts[1].write(inputs, piece.take(~known))
-        inputs.refuse_nothing()
-        _refuse_empty(parts[0], f"no game fell to it (--ratio {ratio:g} of {games:,})")
-        _refuse_empty(parts[1], f"nothing fell to it (--ratio {ratio:g} of {games:,})")
+        inputs.exit_if_empty()
+        _check_not_empty(parts[0], f"no game was assigned to it (--ratio {ratio:g} of {games:,})")
+        _check_not_empty(parts[1], f"no game was assigned to it (--ratio {ratio:g} of {games:,})")
     what = "dropped" if disjoint else "shared: --disjoint drops them"
     say(f"{shared:,} of the {total:,} positions for tests are in the training part, {what}")
 
@@ -334,7 +334,7 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, force: bool, by: st
         raise click.UsageError("--by position needs hcpe3 or a format of positions")
     seen_games, seen = SeenGames(), PositionSet()
     repeats = 0
-    with _opened(inputs, force, written):
+    with _writing(inputs, force, written):
         for item in inputs:
             if isinstance(item, Samples):
                 if by == "game":
@@ -354,7 +354,7 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, force: bool, by: st
                 written.write(inputs, item)
             else:
                 repeats += 1
-        inputs.refuse_nothing()
+        inputs.exit_if_empty()
     say(f"{repeats:,} duplicate {by}s dropped")
 
 
@@ -367,11 +367,11 @@ def head(inputs: Inputs, number: int, ply: int | None) -> None:
     shown = 0
     for item in inputs:
         if isinstance(item, Game):
-            for line in _shown_game(item, ply):
+            for line in _game_lines(item, ply):
                 say(line)
             shown += 1
         else:
-            for line in _shown_positions(item, number - shown):
+            for line in _position_lines(item, number - shown):
                 say(line)
             shown += min(number - shown, len(item))
         if shown >= number:
@@ -381,7 +381,7 @@ def head(inputs: Inputs, number: int, ply: int | None) -> None:
 command.add_command(sample)
 
 
-def _shown_game(game: Game, ply: int | None) -> Iterator[str]:
+def _game_lines(game: Game, ply: int | None) -> Iterator[str]:
     yield f"{game.source}  {len(game)} plies, {game.result_text()}"
     for key, value in game.headers.items():
         yield f"  {key}: {value}"
@@ -401,7 +401,7 @@ def _shown_game(game: Game, ply: int | None) -> Iterator[str]:
     yield ""
 
 
-def _shown_positions(samples: Samples, number: int) -> Iterator[str]:
+def _position_lines(samples: Samples, number: int) -> Iterator[str]:
     for row in range(min(number, len(samples))):
         board = Board.from_hcp(samples.hcp[row].tobytes(), max(int(samples.ply[row]), 1))
         move16 = int(samples.move16[row])

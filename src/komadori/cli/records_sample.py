@@ -1,4 +1,4 @@
-"""`komadori records sample`: writes the bundled games, to try things with."""
+"""`komadori records sample`: write the bundled games to a file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`komadori report`: writes a report page for a training run."""
+"""`komadori report`: write a report page for a training run."""
 
 from __future__ import annotations
 
@@ -43,13 +43,13 @@ def command(
     RUN is a training run's folder, or a folder that contains one, such as runs/quickstart.
     """
     if out is not None:  # RUN/report is the command's own
-        check_outputs({out / "index.html": ("page of ours", is_page)}, (), force=force)
+        check_outputs({out / "index.html": ("komadori page", is_page)}, (), force=force)
     from komadori import nets, training
     from komadori.cli.sample_files import load_samples, load_visits
     from komadori.records import sample_path
     from komadori.report import write_run_report
 
-    run, is_quickstart = _run_inside(run)
+    run, is_quickstart = _find_run(run)
     if is_quickstart and not data:
         data = (str(sample_path()),)
     try:
@@ -61,8 +61,8 @@ def command(
         if not train_files:
             raise click.ClickException(f"{run}: the run doesn't name its games: give --data")
         cache = files.get("cache", "")
-        wants_visits = config.get("loss", {}).get("policy_target") == "visits"
-        load = load_visits if wants_visits else load_samples
+        needs_visits = config.get("loss", {}).get("policy_target") == "visits"
+        load = load_visits if needs_visits else load_samples
         page = write_run_report(
             run,
             load(train_files, cache),
@@ -81,17 +81,17 @@ def command(
     say(f"page: {page}")
 
 
-def _run_inside(folder: Path) -> tuple[Path, bool]:
+def _find_run(folder: Path) -> tuple[Path, bool]:
     """Find the run, and whether it is a quickstart's, which trains on the bundled sample."""
     from komadori import training
 
     try:
         training.resolve(folder)
     except training.CheckpointError:
-        inside = [path for path in folder.iterdir() if (path / CHECKPOINTS).is_dir()]
-        if len(inside) == 1:
-            return inside[0], (folder / "summary.json").exists() and inside[0].name == "training"
-        if inside:
-            names = ", ".join(sorted(path.name for path in inside))
+        runs = [path for path in folder.iterdir() if (path / CHECKPOINTS).is_dir()]
+        if len(runs) == 1:
+            return runs[0], (folder / "summary.json").exists() and runs[0].name == "training"
+        if runs:
+            names = ", ".join(sorted(path.name for path in runs))
             raise click.ClickException(f"{folder} holds several runs; name one: {names}") from None
     return folder, (folder.parent / "summary.json").exists() and folder.name == "training"

@@ -1,4 +1,4 @@
-"""Samples for the commands that take `--data`."""
+"""Load samples for commands with `--data`."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
 
 
 def load_samples(patterns: Iterable[str], cache: str = "") -> records.Samples:
-    """Load the samples of all files named by paths or patterns, memory-mapped from the folder
-    `cache` if given; reports skipped games."""
+    """Load the samples of all files given by paths or patterns, and report skipped games.
+
+    cache: folder from which the samples are memory-mapped, if given.
+    """
     paths = find_files(patterns)
     try:
         samples = records.map_samples(paths, cache) if cache else records.load_samples(paths)
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    _tell_skipped(samples)
+    _report_skipped(samples)
     return samples
 
 
@@ -37,11 +39,11 @@ def load_visits(patterns: Iterable[str], cache: str = "") -> Part:
     except (ValueError, OSError) as error:
         raise click.ClickException(str(error)) from error
     assert isinstance(part.samples, records.Samples)
-    _tell_skipped(part.samples)
+    _report_skipped(part.samples)
     return part
 
 
-def _tell_skipped(samples: records.Samples) -> None:
+def _report_skipped(samples: records.Samples) -> None:
     for skipped in samples.skipped:
         say(f"skipped: {skipped}", err=True)
 

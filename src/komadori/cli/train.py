@@ -1,4 +1,4 @@
-"""`komadori train`: trains the network of a TOML file."""
+"""`komadori train`: train a network as configured in a TOML file."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def command(
     init_from: Path | None,
 ) -> None:
     """Train the network of CONFIG: a file, or the name of a bundled configuration such as
-    resnet5x64. For an experiment of the laboratory, give --variant; it has the size of
+    resnet5x64. For an experiment of the laboratory, give --variant; it has the default size of
     `komadori lab run`.
 
     Ctrl-C saves a checkpoint and ends the run; `--resume` continues it. Several processes or
@@ -101,12 +101,12 @@ def command(
         settings = replace(settings, data=files)
         if init_from is not None:
             settings = replace(settings, model=replace(settings.model, init_from=str(init_from)))
-        wants_visits = settings.loss.policy_target == "visits"
+        needs_visits = settings.loss.policy_target == "visits"
         samples: training.Samples | training.Part | training.Files
         if files.window:
             samples = training.Files.of(find_files(train_files))
         else:
-            load = load_visits if wants_visits else load_samples
+            load = load_visits if needs_visits else load_samples
             samples = load(train_files, files.cache)
         test_samples = load_samples(test_files, files.cache) if test_files else None
         with TrainingBar(console(quiet=not is_first)) as bar, interrupt_sets(stop):

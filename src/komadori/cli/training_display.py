@@ -1,4 +1,4 @@
-"""Training on a terminal: a progress bar and the table of metrics."""
+"""Terminal output of training: a progress bar and the table of metrics."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _ROWS = {
 
 
 class TrainingBar:
-    """A progress line: a callback for `training.train` and a context manager.
+    """A progress bar: a callback for `training.train` and a context manager.
 
     Test metrics are printed above it.
     """

@@ -1,4 +1,4 @@
-"""`komadori tune PLAYER PARAMETERS.toml`: tunes an engine's options by games (SPSA)."""
+"""`komadori tune PLAYER PARAMETERS.toml`: tune an engine's options by games (SPSA)."""
 
 from __future__ import annotations
 

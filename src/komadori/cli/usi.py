@@ -61,7 +61,7 @@ def main(argv: list[str] | None = None) -> int:
     os.dup2(2, 1)  # keep library output out of the protocol
     values = options.values()
     server = UsiServer(
-        _Source(player),
+        _LazyBuilder(player),
         options,
         arguments.name or engine_name(player, values),
         "the komadori developers",
@@ -82,8 +82,10 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def default_player(presets: Mapping[str, str]) -> str:
-    """The player of these options where none is named: `model` for options that it alone has, and
-    where the environment names a network.
+    """Return the player to use if none is named.
+
+    That is `model` if one of the options belongs to it alone, or if the environment names a
+    network and no options are given; else DEFAULT_PLAYER.
     """
     own, network = option_table(DEFAULT_PLAYER), option_table("model")
     unknown = [name for name in presets if not own.has(own.canonical(name))]
@@ -93,20 +95,20 @@ def default_player(presets: Mapping[str, str]) -> str:
 
 
 def default_threads(options: OptionTable, presets: Mapping[str, str]) -> dict[str, str]:
-    """All CPUs for a search that splits itself over threads, unless the options say otherwise."""
+    """Return a preset of `Threads` (all CPUs) if the searcher has the option and it isn't set."""
     if not options.has("Threads") or any(options.canonical(n) == "Threads" for n in presets):
         return {}
     return {"Threads": os.environ.get(THREADS_VARIABLE) or str(available_threads())}
 
 
-class _Source:
-    """Return the searcher source of a kind of player, imported on first use."""
+class _LazyBuilder:
+    """A `SearcherBuilder`, imported on first use (a `usi.loading.SearcherSource`)."""
 
     def __init__(self, kind: str) -> None:
         self._kind = kind
         self._builder: SearcherBuilder | None = None
 
-    def _imported(self) -> SearcherBuilder:
+    def _get_builder(self) -> SearcherBuilder:
         if self._builder is None:
             from komadori.players.searchers import SearcherBuilder
 
@@ -114,10 +116,10 @@ class _Source:
         return self._builder
 
     def build(self, options: OptionTable) -> Searcher:
-        return self._imported().build(options)
+        return self._get_builder().build(options)
 
     def configure(self, searcher: Searcher, options: OptionTable) -> Searcher:
-        return self._imported().configure(searcher, options)
+        return self._get_builder().configure(searcher, options)
 
 
 def _leave(status: int) -> None:
@@ -134,7 +136,7 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument(
         "--player",
         choices=PLAYERS,
-        help=f"default: {DEFAULT_PLAYER}; model where --model names a network",
+        help=f"default: {DEFAULT_PLAYER}; model if --model is given",
     )
     parser.add_argument("--eval", help="evaluation of --player alphabeta")
     parser.add_argument("--weights", help="weights of the evaluation")
@@ -156,7 +158,7 @@ def _command_line_model(model: str) -> str:
 
 
 def __getattr__(name: str) -> Any:
-    """Provide `command` for `komadori`'s list on demand, since it needs click."""
+    """Define `command` on demand, since it needs click."""
     if name != "command":
         raise AttributeError(name)
     import click

@@ -1,4 +1,4 @@
-"""`komadori web`: serves the browser interface."""
+"""`komadori web`: serve the browser interface."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from komadori.extras import install_line
     type=click.Path(file_okay=False, path_type=Path),
     help="Folder of the game library. [default: the user's]",
 )
-@click.option("--threads", default=0, type=THREADS_OR_AUTO, help="Of the network.")
+@click.option("--threads", default=0, type=THREADS_OR_AUTO, help="Threads of the network.")
 def command(
     folders: tuple[Path, ...],
     model: str,

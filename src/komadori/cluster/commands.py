@@ -1,5 +1,4 @@
-"""A worker that runs command lines, several at once, for commands that write their results to
-files."""
+"""A worker that runs command lines concurrently, for commands that write their results to files."""
 
 from __future__ import annotations
 
@@ -12,8 +11,8 @@ import threading
 from collections.abc import Mapping
 from typing import Any
 
-#: Characters of the end of the output that a result keeps.
-_WORDS = 2000
+#: Maximum length of the end of the output that a result contains.
+_OUTPUT_CHARS = 2000
 
 
 class CommandWorker:
@@ -69,6 +68,6 @@ class CommandWorker:
                 self._done.put((item, {"code": 127, "words": str(error)}))
                 continue
             self._running.add(process)
-            words, _ = process.communicate()
+            output, _ = process.communicate()
             self._running.discard(process)
-            self._done.put((item, {"code": process.returncode, "words": words[-_WORDS:]}))
+            self._done.put((item, {"code": process.returncode, "words": output[-_OUTPUT_CHARS:]}))

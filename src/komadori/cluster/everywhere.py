@@ -1,4 +1,4 @@
-"""Runs one command on every machine, for commands that divide their work by locks in a folder."""
+"""Run one command on every machine, for commands that divide their work by locks in a folder."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One worker per machine of a Ray cluster; machines may join and leave at any time."""
+"""One worker per machine of a Ray cluster; machines can join and leave at any time."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import Any, Protocol, Self
 from komadori.extras import install_line
 
 #: Seconds between polls for machines that have joined.
-LOOK_S = 2.0
+POLL_S = 2.0
 #: Default number of items queued per worker thread.
 AHEAD = 4
 
@@ -33,7 +33,7 @@ class Worker(Protocol):
         """Queue items."""
 
     def take(self) -> list[tuple[Any, Any]]:
-        """The items finished since the last call, with their results; waits briefly for one."""
+        """Return the items finished since the last call, with results; wait briefly for one."""
 
     def stop(self) -> None:
         """Stop at once; items in progress are lost."""
@@ -46,7 +46,7 @@ def load(path: str) -> Any:
 
 
 def _check_reachable(address: str) -> None:
-    """Raises ClusterError if nothing listens at the address; Ray itself would retry for minutes."""
+    """Raise ClusterError if nothing listens at the address; Ray itself would retry for minutes."""
     host, colon, port = address.removeprefix("ray://").rpartition(":")
     if not colon or not port.isdigit():
         return
@@ -56,14 +56,14 @@ def _check_reachable(address: str) -> None:
         raise ClusterError(f"no Ray cluster at {address}: {error.strerror or error}") from error
 
 
-class _Hull:
+class _Actor:
     """The Ray actor: a worker, and a thread that collects its results."""
 
     def __init__(self, worker: str, job: Mapping[str, Any], name: str, threads: int) -> None:
         self._done: list[tuple[Any, Any]] = []
         self._error = ""
         self._lock = threading.Lock()
-        self._ended = False
+        self._stopped = False
         self._worker: Worker | None = None
         try:
             self._worker = load(worker)(job, name, threads)
@@ -76,7 +76,7 @@ class _Hull:
     def _collect(self) -> None:
         assert self._worker is not None
         try:
-            while not self._ended:
+            while not self._stopped:
                 found = self._worker.take()
                 with self._lock:
                     self._done += found
@@ -93,7 +93,7 @@ class _Hull:
         return found, self._error
 
     def stop(self) -> None:
-        self._ended = True
+        self._stopped = True
         if self._worker is not None:
             self._worker.stop()
 
@@ -125,10 +125,12 @@ class Fleet:
         at_once: int | None = None,
         on_change: Any = None,
     ) -> None:
-        """address: as for `ray.init` ("auto", "HOST:PORT"). worker: "module:Class". threads: per
+        """Connect to the cluster and start a worker on each machine. Raises ClusterError.
+
+        address: as for `ray.init` ("auto", "HOST:PORT"). worker: "module:Class". threads: per
         worker; None for all cores of its machine. ahead: items queued per worker thread, so that it
-        stays busy between polls; at_once: items queued per worker, instead. on_change: called with
-        a text when a machine joins or is lost. Raises ClusterError."""
+        stays busy between polls. at_once: items queued per worker, instead of `ahead`. on_change:
+        called with a message when a machine joins or is lost."""
         try:
             import ray
         except ModuleNotFoundError as error:
@@ -138,11 +140,11 @@ class Fleet:
         self._ray = ray
         self._worker, self._job, self._threads, self._ahead = worker, dict(job), threads, ahead
         self._at_once = at_once
-        self._say = on_change or (lambda _text: None)
+        self._on_change = on_change or (lambda _text: None)
         self._machines: dict[str, _Machine] = {}
         self._waiting: deque[Any] = deque()
-        self._looked = 0.0
-        self._made = 0
+        self._last_poll = 0.0
+        self._created = 0
         self.lost = 0
         self._connected = not ray.is_initialized()
         if self._connected:
@@ -151,7 +153,7 @@ class Fleet:
                 ray.init(address=address, log_to_driver=False, logging_level="error")
             except (ConnectionError, RuntimeError, ValueError, OSError) as error:
                 raise ClusterError(f"no Ray cluster at {address}: {error}") from error
-        self._look()
+        self._find_machines()
         if not self._machines:
             self.close()
             raise ClusterError(f"the Ray cluster at {address} has no machine with a free core")
@@ -174,29 +176,31 @@ class Fleet:
     @property
     def waiting(self) -> int:
         """Number of unfinished items."""
-        held = sum(len(machine.items) for machine in self._machines.values())
-        return len(self._waiting) + held
+        assigned = sum(len(machine.items) for machine in self._machines.values())
+        return len(self._waiting) + assigned
 
     def add(self, items: Iterable[Any]) -> None:
-        """Queue items, which are processed roughly in order."""
+        """Queue items; they are processed roughly in order."""
         self._waiting.extend(items)
-        self._hand_out()
+        self._assign()
 
     def take(self, timeout_s: float) -> list[tuple[Any, Any]]:
-        """The items finished since the last call, with their results; waits up to `timeout_s` for
-        one. Raises ClusterError if a worker fails."""
-        ends = time.monotonic() + timeout_s
+        """Return the items finished since the last call, with their results; wait up to `timeout_s`
+        for one. Raises ClusterError if a worker fails."""
+        deadline = time.monotonic() + timeout_s
         while True:
-            if time.monotonic() - self._looked > LOOK_S:
-                self._look()
-            found = [one for machine in list(self._machines.values()) for one in self._ask(machine)]
-            self._hand_out()
-            if found or time.monotonic() >= ends:
+            if time.monotonic() - self._last_poll > POLL_S:
+                self._find_machines()
+            found = [
+                one for machine in list(self._machines.values()) for one in self._poll(machine)
+            ]
+            self._assign()
+            if found or time.monotonic() >= deadline:
                 return found
-            time.sleep(min(0.05, max(0.0, ends - time.monotonic())))
+            time.sleep(min(0.05, max(0.0, deadline - time.monotonic())))
 
-    def _ask(self, machine: _Machine) -> list[tuple[Any, Any]]:
-        """Poll without blocking: the answer to the last request, and the next request."""
+    def _poll(self, machine: _Machine) -> list[tuple[Any, Any]]:
+        """Return the results of the pending request, if it is done, and send the next one."""
         ray = self._ray
         try:
             if machine.request is None:
@@ -223,13 +227,13 @@ class Fleet:
                 del self._machines[node]
         self.lost += 1
         self._waiting.extendleft(reversed(machine.items))
-        self._say(f"{machine.name} is lost; its {len(machine.items)} items are reassigned")
+        self._on_change(f"{machine.name} is lost; its {len(machine.items)} items are reassigned")
         machine.items = []
 
-    def _look(self) -> None:
+    def _find_machines(self) -> None:
         """Start a worker on every new machine."""
         ray = self._ray
-        self._looked = time.monotonic()
+        self._last_poll = time.monotonic()
         from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
         for node in ray.nodes():
@@ -237,10 +241,10 @@ class Fleet:
             if not node["Alive"] or name in self._machines or cores < 1:
                 continue
             threads = min(self._threads or cores, cores)
-            self._made += 1
-            label = f"{node['NodeManagerAddress']}-{name[:6]}-{self._made}"
+            self._created += 1
+            label = f"{node['NodeManagerAddress']}-{name[:6]}-{self._created}"
             actor = (
-                ray.remote(_Hull)
+                ray.remote(_Actor)
                 .options(
                     num_cpus=threads,
                     max_concurrency=4,
@@ -249,13 +253,13 @@ class Fleet:
                 .remote(self._worker, self._job, label, threads)
             )
             self._machines[name] = _Machine(actor, label, threads)
-            self._say(f"{label} has joined with {threads} threads")
+            self._on_change(f"{label} has joined with {threads} threads")
 
-    def _hand_out(self) -> None:
+    def _assign(self) -> None:
         for machine in list(self._machines.values()):
             most = self._at_once or self._ahead * machine.threads
-            wanted = most - len(machine.items)
-            items = [self._waiting.popleft() for _ in range(min(wanted, len(self._waiting)))]
+            free = most - len(machine.items)
+            items = [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]
             if items:
                 machine.items += items
                 machine.actor.add.remote(items)

@@ -27,7 +27,7 @@ from komadori.usi.models import is_fake
 WORKERS = "workers"
 #: Seconds between polls of an idle worker.
 IDLE_S = 0.1
-#: Games queued per worker thread: some seconds of short games.
+#: Games queued per worker thread: enough for a few seconds of short games.
 AHEAD = 32
 
 
@@ -38,15 +38,15 @@ def teacher_job(
     player: Evaluation | EngineSpec,
     opponent: Evaluation | EngineSpec | None,
 ) -> dict[str, Any]:
-    """Configuration of a `TeacherWorker`, as JSON with absolute paths."""
+    """Return the configuration of a `TeacherWorker`, as JSON with absolute paths."""
     return _job(folder, settings, lines) | {
-        "player": _described(player),
-        "opponent": None if opponent is None else _described(opponent),
+        "player": _player_to_json(player),
+        "opponent": None if opponent is None else _player_to_json(opponent),
     }
 
 
 def _job(folder: Path, settings: Any, lines: Lines) -> dict[str, Any]:
-    """What the jobs of all workers have in common."""
+    """Return the part of the configuration that all kinds of workers share."""
     return {
         "folder": str(folder.absolute()),
         "settings": asdict(settings),
@@ -55,7 +55,7 @@ def _job(folder: Path, settings: Any, lines: Lines) -> dict[str, Any]:
     }
 
 
-def _described(player: Evaluation | EngineSpec) -> dict[str, Any]:
+def _player_to_json(player: Evaluation | EngineSpec) -> dict[str, Any]:
     if isinstance(player, EngineSpec):
         return {"kind": "engine", **asdict(player)}
     weights = None if player.weights is None else str(player.weights.absolute())
@@ -69,8 +69,8 @@ def _described(player: Evaluation | EngineSpec) -> dict[str, Any]:
     }
 
 
-def _player(described: Mapping[str, Any]) -> Evaluation | EngineSpec:
-    values = dict(described)
+def _player_from_json(data: Mapping[str, Any]) -> Evaluation | EngineSpec:
+    values = dict(data)
     if values.pop("kind") == "engine":
         return EngineSpec(**values)
     digest, weights = values.pop("digest"), values.pop("weights")
@@ -117,8 +117,8 @@ class TeacherWorker(GamesWorker):
     def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
         settings = TeacherSettings.from_mapping(job["settings"])
         lines = _lines(job)
-        player = _player(job["player"])
-        opponent = None if job["opponent"] is None else _player(job["opponent"])
+        player = _player_from_json(job["player"])
+        opponent = None if job["opponent"] is None else _player_from_json(job["opponent"])
         source: GameSource
         if isinstance(player, EngineSpec):
             assert opponent is None or isinstance(opponent, EngineSpec)
@@ -138,8 +138,10 @@ def selfplay_job(
     at_once: int,
     options: Mapping[str, Any],
 ) -> dict[str, Any]:
-    """Configuration of a `SelfPlayWorker`, as JSON. at_once: games at once per worker; options:
-    for `inference.load`."""
+    """Return the configuration of a `SelfPlayWorker`, as JSON.
+
+    at_once: concurrent games per worker. options: for `inference.load`.
+    """
     if settings.leaf_file:
         settings = replace(settings, leaf_file=str(Path(settings.leaf_file).absolute()))
     return _job(folder, settings, lines) | {
@@ -151,7 +153,7 @@ def selfplay_job(
 
 
 class SelfPlayWorker(GamesWorker):
-    """Plays self-play games, hundreds at once."""
+    """Plays self-play games, hundreds concurrently."""
 
     def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
         from komadori import inference
@@ -236,16 +238,16 @@ class ClusterGames:
         self._fleet.close()
 
 
-def adopt(folder: Path) -> list[StoredGame]:
-    """Recover the games of workers' journals after the head was killed."""
+def recover_games(folder: Path) -> list[StoredGame]:
+    """Return the games of workers' journals that a killed head left behind."""
     games: list[StoredGame] = []
     for path in sorted((folder / WORKERS).glob("*.journal")):
         games += read_journal(path)[0]
     return games
 
 
-def forget(folder: Path) -> None:
-    """Remove the workers' journals once the folder has their games."""
+def remove_journals(folder: Path) -> None:
+    """Remove the workers' journals; call it once the folder contains their games."""
     for path in (folder / WORKERS).glob("*.journal"):
         path.unlink(missing_ok=True)
     if (folder / WORKERS).exists():

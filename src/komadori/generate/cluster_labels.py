@@ -38,9 +38,9 @@ class LabellerSpec:
     """The labeller that `komadori generate relabel --by` names, with its settings.
 
     by: a model, `alphabeta...`, `usi:COMMAND` or `python:MODULE:NAME`. playouts: per position, of
-    a search over the model; 0 for its raw policy and value. policy, engine, network: settings of
-    the policy, of `EngineSettings`, and of `inference.load`. threads: number of engines, or CPU
-    threads of the network; 0 for all cores.
+    a tree search with the model; 0 for its raw policy and value. policy: how a policy becomes
+    candidates. engine: arguments of `EngineSettings`. network: options of `inference.load`.
+    threads: number of engines, or CPU threads of the network; 0 for all cores.
     """
 
     by: str
@@ -51,8 +51,8 @@ class LabellerSpec:
     threads: int = 0
 
     @classmethod
-    def of_job(cls, job: Mapping[str, Any]) -> LabellerSpec:
-        """The inverse of `asdict`."""
+    def from_job(cls, job: Mapping[str, Any]) -> LabellerSpec:
+        """Build from the result of `asdict`."""
         return cls(**{**job, "policy": PolicySettings(**job["policy"])})
 
     def make(self) -> Labeller:
@@ -79,7 +79,7 @@ class LabelWorker:
     """Labels numbered segments on one machine (a `cluster.Worker`)."""
 
     def __init__(self, job: Mapping[str, Any], name: str, threads: int) -> None:
-        spec = LabellerSpec.of_job(job["labeller"])
+        spec = LabellerSpec.from_job(job["labeller"])
         self._labeller = LabellerSpec(**{**vars(spec), "threads": threads}).make()
         if self._labeller.card() != job["card"]:
             raise ValueError(f"{spec.by}: the labeller differs from the head's")
@@ -90,17 +90,17 @@ class LabelWorker:
         self._numbers: SimpleQueue[int] = SimpleQueue()
         self._at = 0
         self._segments = read_segments(self._sources, self._size)
-        self._ended = False
+        self._stopped = False
 
     def add(self, items: list[Any]) -> None:
         for item in items:
             self._numbers.put(item)
 
     def take(self) -> list[tuple[Any, Any]]:
-        under_way: deque[tuple[int, Chunk]] = deque()
+        in_progress: deque[tuple[int, Chunk]] = deque()
         done: list[tuple[Any, Any]] = []
-        for labels in self._labeller.label(self._parts(under_way, done), lambda _: None):
-            number, chunk = under_way.popleft()
+        for labels in self._labeller.label(self._parts(in_progress, done), lambda _: None):
+            number, chunk = in_progress.popleft()
             counts = write_segment(self._folder, number, chunk.samples, labels, chunk.skipped)
             done.append((number, asdict(counts)))
         if not done:
@@ -108,9 +108,9 @@ class LabelWorker:
         return done
 
     def _parts(
-        self, under_way: deque[tuple[int, Chunk]], done: list[tuple[Any, Any]]
+        self, in_progress: deque[tuple[int, Chunk]], done: list[tuple[Any, Any]]
     ) -> Iterator[Samples]:
-        while not self._ended and len(done) < AT_ONCE:
+        while not self._stopped and len(done) < AT_ONCE:
             try:
                 number = self._numbers.get_nowait()
             except Empty:
@@ -118,7 +118,7 @@ class LabelWorker:
             chunk = self._segment(number)
             if chunk is None:
                 raise ValueError(f"the sources have no segment {number}")
-            under_way.append((number, chunk))
+            in_progress.append((number, chunk))
             yield chunk.samples
 
     def _segment(self, number: int) -> Chunk | None:
@@ -131,7 +131,7 @@ class LabelWorker:
         return chunk
 
     def stop(self) -> None:
-        self._ended = True
+        self._stopped = True
 
 
 def relabel_on_cluster(
@@ -177,13 +177,13 @@ def relabel_on_cluster(
         address, worker, job, threads=threads, at_once=AT_ONCE, on_change=on_change
     ) as fleet:
         fleet.add(missing)
-        left = set(missing)
-        while left:
+        remaining = set(missing)
+        while remaining:
             if stop():
                 return None
             for number, counts in fleet.take(0.5):
-                if number in left:
-                    left.discard(number)
+                if number in remaining:
+                    remaining.discard(number)
                     total.add(LabelCounts(**counts))
-                    on_progress(Progress(total.positions, resumed, 1 - len(left) / segments))
+                    on_progress(Progress(total.positions, resumed, 1 - len(remaining) / segments))
     return total

@@ -38,7 +38,7 @@ class Counts:
     played_on: int = 0
     """Games without resignation in which the rule would have resigned."""
     wrongly_resigned: int = 0
-    """Those in which the resigning side didn't lose."""
+    """Those of them in which the side that would have resigned didn't lose."""
     results: Counter[str] = field(default_factory=Counter)
     ends: Counter[str] = field(default_factory=Counter)
     lengths: Counter[int] = field(default_factory=Counter)
@@ -70,10 +70,10 @@ class Counts:
 
     @classmethod
     def total(cls, parts: Iterable[Counts]) -> Self:
-        """The sum, without the digests."""
+        """Return the sum, without the digests."""
         total = cls()
         for part in parts:
-            for name in _NUMBERS:
+            for name in _COUNTERS:
                 setattr(total, name, getattr(total, name) + getattr(part, name))
             total.results += part.results
             total.ends += part.ends
@@ -83,7 +83,7 @@ class Counts:
     def to_json(self) -> dict[str, Any]:
         return {
             "is_full": self.is_full,
-            **{name: getattr(self, name) for name in _NUMBERS},
+            **{name: getattr(self, name) for name in _COUNTERS},
             "results": dict(sorted(self.results.items())),
             "ends": dict(sorted(self.ends.items())),
             "lengths": {str(length): n for length, n in sorted(self.lengths.items())},
@@ -96,7 +96,7 @@ class Counts:
         text = data["digests"]
         return cls(
             is_full=bool(data["is_full"]),
-            **{name: int(data[name]) for name in _NUMBERS},
+            **{name: int(data[name]) for name in _COUNTERS},
             results=Counter(data["results"]),
             ends=Counter(data["ends"]),
             lengths=Counter({int(length): n for length, n in data["lengths"].items()}),
@@ -104,7 +104,7 @@ class Counts:
         )
 
 
-_NUMBERS = (
+_COUNTERS = (
     "games",
     "duplicates",
     "failed",

@@ -136,7 +136,7 @@ def _frame(game: FinishedGame) -> bytes:
 
 
 def read_journal(path: Path, begin: int = 0) -> tuple[list[StoredGame], int]:
-    """The games from byte `begin` up to the first incomplete frame, and that frame's offset."""
+    """Read the games from byte `begin` to the first incomplete frame; also return its offset."""
     with path.open("rb") as file:
         file.seek(begin)
         data = file.read()
@@ -156,7 +156,7 @@ def read_journal(path: Path, begin: int = 0) -> tuple[list[StoredGame], int]:
 
 
 def journal_length(path: Path) -> int:
-    """The games of a journal that may be growing, counted without reading them."""
+    """Count the games of a journal, which may be growing, without reading them."""
     count = 0
     with path.open("rb") as file:
         left = os.fstat(file.fileno()).st_size
@@ -174,7 +174,7 @@ class Journal:
     """The journal of a segment: its finished games, appended."""
 
     def __init__(self, path: Path) -> None:
-        """Truncates an incomplete end, left by a killed process."""
+        """Open or create the file; an incomplete last frame of a killed process is truncated."""
         self.path = path
         games, self._size = read_journal(path) if path.exists() else ([], 0)
         self.numbers = {game.facts.number for game in games}
@@ -207,12 +207,12 @@ class Journal:
 
 
 def fingerprint(card: Mapping[str, Any]) -> str:
-    """A digest of the settings."""
+    """Return a digest of the settings."""
     return hashlib.sha256(json.dumps(card, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def flatten(card: Mapping[str, Any], before: str = "") -> dict[str, Any]:
-    """{"a": {"b": 1}} as {"a.b": 1}."""
+    """Flatten nested tables: {"a": {"b": 1}} to {"a.b": 1}."""
     flat: dict[str, Any] = {}
     for name, value in card.items():
         if isinstance(value, Mapping):
@@ -222,22 +222,22 @@ def flatten(card: Mapping[str, Any], before: str = "") -> dict[str, Any]:
     return flat
 
 
-#: Values in effect before these settings existed; folders begun then lack them.
-_FORMER = {"candidate_minimum": 0.0, "candidate_steps": 0, "score_step_cp": 0}
+#: Values of settings that older folders lack, because the settings didn't exist yet.
+_IMPLICIT = {"candidate_minimum": 0.0, "candidate_steps": 0, "score_step_cp": 0}
 
 
 def _is_unused(name: str, flat: Mapping[str, Any]) -> bool:
-    """Whether it is a setting of candidates in a card without any."""
+    """Return whether it is a setting of candidates in a card that disables them."""
     before, last = name[: name.rfind(".") + 1], name.rpartition(".")[2]
-    is_of_candidates = last.startswith("candidate_") and last != "candidate_fraction"
-    return is_of_candidates and not flat.get(f"{before}candidate_fraction")
+    is_candidate_setting = last.startswith("candidate_") and last != "candidate_fraction"
+    return is_candidate_setting and not flat.get(f"{before}candidate_fraction")
 
 
 def settings_conflict(
     folder: Path, begun: Mapping[str, Any], given: Mapping[str, Any], ignore: Iterable[str] = ()
 ) -> str:
-    """An error message that lists how the given settings differ from those the folder was begun
-    with; "" if they agree. Settings named in `ignore` (as "a.b" if nested) may differ.
+    """Return an error message that lists how the given settings differ from those the folder was
+    begun with; "" if they agree. Settings named in `ignore` (as "a.b" if nested) may differ.
     """
     old, new = (
         # Settings called `..._share` in older folders are `..._fraction` today.
@@ -245,8 +245,8 @@ def settings_conflict(
         for card in (json.loads(json.dumps(begun)), json.loads(json.dumps(given)))
     )
     for name in new.keys() - old.keys():
-        if (last := name.rpartition(".")[2]) in _FORMER:
-            old[name] = _FORMER[last]
+        if (last := name.rpartition(".")[2]) in _IMPLICIT:
+            old[name] = _IMPLICIT[last]
     different = [
         f"{name} was {old.get(name)!r}, is {new.get(name)!r}"
         for name in sorted((old.keys() | new.keys()) - set(ignore))
@@ -261,7 +261,7 @@ def settings_conflict(
 
 
 class GameFolder:
-    """A run's access to a folder of games: a context manager that holds its lock."""
+    """Exclusive access to a folder of games: a context manager that holds its lock."""
 
     def __init__(self, path: Path, card: Mapping[str, Any], segment_games: int = 1000) -> None:
         """`card`: everything that determines the games, as JSON. Raises FolderError if the folder
@@ -276,7 +276,7 @@ class GameFolder:
             self._journals: dict[int, Journal] = {}
             self._counts: dict[int, Counts] = {}
             self._next = 0  # the first incomplete segment
-            while (counts := read_counts(self._facts_path(self._next))) and counts.is_full:
+            while (counts := read_counts(self._counts_path(self._next))) and counts.is_full:
                 self._counts[self._next] = counts
                 self._seen.add(_rows(counts.digests))
                 self._next += 1
@@ -366,7 +366,7 @@ class GameFolder:
             journal.numbers
         ) >= self.segment_games:
             games = sorted(journal.games(), key=lambda game: game.facts.number)
-            self._write(self._next, games, self._see(games), is_full=True)
+            self._write(self._next, games, self._mark_seen(games), is_full=True)
             journal.close()
             journal.path.unlink()
             del self._journals[self._next]
@@ -388,8 +388,8 @@ class GameFolder:
                 seen.add(digest)
             self._write(segment, games, fresh, is_full=False)
 
-    def _see(self, games: list[StoredGame]) -> list[bool]:
-        """Whether each game is new; failed games, without moves, count as new."""
+    def _mark_seen(self, games: list[StoredGame]) -> list[bool]:
+        """Record the games' digests; return which games are new. Failed games count as new."""
         played = [game for game in games if game.facts.winner != Winner.UNKNOWN]
         fresh = iter(self._seen.add(_rows(game.facts.digest for game in played)))
         return [game.facts.winner == Winner.UNKNOWN or bool(next(fresh)) for game in games]
@@ -405,7 +405,7 @@ class GameFolder:
                 kept.append(game)
         self._write_games(self.path / f"{segment:06}{SUFFIX}", [g.hcpe3 for g in kept])
         self._write_games(self.path / f"inner-{segment:06}{SUFFIX}", [g.inner for g in kept])
-        write_text(self._facts_path(segment), json.dumps(counts.to_json()) + "\n")
+        write_text(self._counts_path(segment), json.dumps(counts.to_json()) + "\n")
         self._counts[segment] = counts
 
     def _write_games(self, path: Path, games: list[bytes]) -> None:
@@ -416,12 +416,12 @@ class GameFolder:
             for game in games:
                 file.write(game)
 
-    def _facts_path(self, segment: int) -> Path:
+    def _counts_path(self, segment: int) -> Path:
         return self.path / f"{segment:06}.json"
 
 
 def read_settings(folder: Path) -> dict[str, Any]:
-    """The folder's settings.json. Raises FolderError if it is missing or invalid."""
+    """Read the folder's settings.json. Raises FolderError if it is missing or invalid."""
     path = folder / "settings.json"
     try:
         about: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -450,8 +450,8 @@ def read_counts(path: Path) -> Counts | None:
 
 
 def games_so_far(folder: Path) -> int:
-    """Games that a folder holds while it is written: those of its segments, and of the journals of
-    segments that aren't full.
+    """Count the games of a folder that may still be written: those of its segments, and of the
+    journals of segments that aren't full.
     """
     done = 0
     journals = {path.stem: path for path in folder.glob("[0-9]*.journal")}
@@ -464,7 +464,7 @@ def games_so_far(folder: Path) -> int:
 
 
 def segment_files(folder: Path) -> list[Path]:
-    """The game files of a folder, in order."""
+    """Return the game files of a folder, in order."""
     return sorted(folder.glob(f"[0-9]*{SUFFIX}"))
 
 

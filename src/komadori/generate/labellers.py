@@ -29,7 +29,6 @@ from komadori.rules import Board
 #: Sum of the visits of a position, up to rounding.
 TOTAL_VISITS = 10_000
 
-#: The score of a mate.
 MATE_SCORE = float(MATE_CP)
 
 
@@ -215,12 +214,12 @@ class _Part:
         return Labels(count, move16, visits, score.astype(np.int32))
 
 
-#: The weights of a position's moves (by move16, of any scale), and its score in centipawns.
-Opinion = tuple[Mapping[int, float], float]
+#: Label of one position: unnormalised weights of its moves by move16, and its score in centipawns.
+PositionLabel = tuple[Mapping[int, float], float]
 
 
-class EachPosition:
-    """Base class of labellers that judge one position at a time."""
+class PositionLabeller:
+    """Base class of labellers that label one position at a time."""
 
     segment_positions = 2_000
 
@@ -233,9 +232,9 @@ class EachPosition:
         scores = np.empty(n, np.int32)
         kept: list[dict[int, int]] = [{}] * n
         done = 0
-        with contextlib.closing(self._opinions(samples)) as opinions:
-            for row, opinion in opinions:
-                kept[row], scores[row] = self._checked(samples, row, opinion)
+        with contextlib.closing(self._label_rows(samples)) as labels:
+            for row, label in labels:
+                kept[row], scores[row] = self._check(samples, row, label)
                 done += 1
                 advance(1)
         if done != n:
@@ -247,9 +246,11 @@ class EachPosition:
             scores,
         )
 
-    def _checked(self, samples: Samples, row: int, opinion: Opinion) -> tuple[dict[int, int], int]:
-        """The visits of the moves, including the move played, and the clipped score."""
-        weights, score = opinion
+    def _check(
+        self, samples: Samples, row: int, label: PositionLabel
+    ) -> tuple[dict[int, int], int]:
+        """Return the visits of the moves, including the move played, and the clipped score."""
+        weights, score = label
         board = Board.from_hcp(samples.hcp[row].tobytes())
         legal = {move.move16 for move in board.legal_moves}
         if not weights or not weights.keys() <= legal or not math.isfinite(score):
@@ -262,14 +263,14 @@ class EachPosition:
             kept.setdefault(played, 1)
         return kept, score_to_record(score)
 
-    def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
-        """Yield (row, opinion) for every row, in any order."""
+    def _label_rows(self, samples: Samples) -> Generator[tuple[int, PositionLabel], None, None]:
+        """Yield (row, label) for every row, in any order."""
         raise NotImplementedError
 
 
 def boards_of(samples: Samples, first: int = 0, end: int | None = None) -> Iterator[Board]:
-    """Yield the rows' positions, each with the moves since the first row of its game if the rows
-    are consecutive plies, so that repetitions are detected.
+    """Yield the positions of the rows, each with the moves since the first row of its game if the
+    rows are consecutive plies, so that repetitions are detected.
 
     A yielded board is valid until the next one: the same object is reused.
     """
@@ -286,12 +287,12 @@ def boards_of(samples: Samples, first: int = 0, end: int | None = None) -> Itera
         yield board
 
 
-#: A user's function: positions (SFEN) to the weights of their moves (USI) and the side to move's
-#: win probability.
+#: A user's function: maps positions (SFEN) to weights of their moves (USI) and the win probability
+#: of the side to move.
 Function = Callable[[Sequence[str]], Sequence[tuple[Mapping[str, float], float]]]
 
 
-class FunctionLabeller(EachPosition):
+class FunctionLabeller(PositionLabeller):
     """Labels with a user's function `MODULE:NAME`, called with up to 256 positions at a time."""
 
     segment_positions = 20_000
@@ -319,7 +320,7 @@ class FunctionLabeller(EachPosition):
             "eval_coef": self._coef,
         }
 
-    def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
+    def _label_rows(self, samples: Samples) -> Generator[tuple[int, PositionLabel], None, None]:
         for begin in range(0, len(samples), self.BATCH):
             boards = [Board.from_hcp(h.tobytes()) for h in samples.hcp[begin : begin + self.BATCH]]
             answers = self._function([board.sfen() for board in boards])
@@ -347,7 +348,7 @@ class FunctionLabeller(EachPosition):
 
 
 def model_coef(model: str) -> float:
-    """The `eval_coef` of a model's card; dlshogi's coefficient if it has none."""
+    """Return the `eval_coef` of a model's card; dlshogi's coefficient if it has none."""
     path = _model_path(model)
     coefficient = inference.card_of(path).get("eval_coef") if path else None
     return float(coefficient) if coefficient else DLSHOGI_COEF

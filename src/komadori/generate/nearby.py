@@ -5,7 +5,7 @@
     000000.json ...     counts of a segment; written last, marks the segment as complete
 
 Strong players' games contain few blunders, so an evaluation trained on their positions alone never
-sees a hanging piece, which is most of what a search visits. C++ threads draw the moves and search
+sees hanging pieces, which most positions of a search contain. C++ threads draw the moves and search
 the positions; the results depend only on the seed and the index of the source position. A killed
 run loses the segments in progress.
 """
@@ -37,18 +37,18 @@ from komadori.typed_settings import at_least, fractions
 SUFFIX = ".hcpe.xz"
 #: Source positions per segment.
 SEGMENT_POSITIONS = 1 << 17
-#: Seconds between progress reports.
-LOOK_S = 0.25
+#: Seconds between progress reports and checks of `stop`.
+POLL_S = 0.25
 
 
 @dataclass(frozen=True)
 class NearbySettings:
     """How nearby positions are drawn and searched.
 
-    plies: number of random moves, uniform between the two, inclusive. tactical_fraction:
+    plies: minimum and maximum number of random moves, drawn uniformly. tactical_fraction:
     probability that a random move is drawn from the captures and promotions, if there are any.
-    limit_cp: positions with a larger absolute score are dropped; 0 for none. per_position: draws
-    per source position. hash_mb: transposition table of each thread.
+    limit_cp: positions with a larger absolute score are dropped; 0: no limit. per_position: draws
+    per source position. hash_mb: MiB of each thread's transposition table.
     """
 
     seed: int = 1
@@ -77,7 +77,7 @@ class NearbySettings:
 @dataclass
 class NearbyCounts(SegmentCounts):
     """positions: written. drawn: all draws, including those dropped because the game had ended or
-    the score was beyond the limit. skipped: games of the sources that were left out."""
+    the score was beyond the limit. skipped: games of the sources left out."""
 
     positions: int = 0
     drawn: int = 0
@@ -176,10 +176,10 @@ def generate_nearby(
                 resumed += known.positions
                 on_progress(Progress(done + resumed, resumed, chunk.read))
             else:
-                begun = nearby.search.done
+                before = nearby.search.done
                 work = pool.submit(nearby.positions, chunk.samples, first)
                 for _ in _while_running(work):
-                    at = done + nearby.search.done - begun
+                    at = done + nearby.search.done - before
                     on_progress(Progress(at + resumed, resumed, chunk.read))
                     if stop():
                         nearby.search.stop()
@@ -199,5 +199,5 @@ def generate_nearby(
 
 
 def _while_running(work: Future[Any]) -> Iterator[None]:
-    while not wait([work], timeout=LOOK_S).done:
+    while not wait([work], timeout=POLL_S).done:
         yield

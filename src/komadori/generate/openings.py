@@ -16,7 +16,7 @@ class Lines:
     """Openings for the core, with their fingerprint.
 
     Each line of a text file, as read by `arena.read_openings`, and each game of a file of games is
-    an opening. `opening_plies` of the settings says how many of its moves are played.
+    an opening. The settings' `opening_plies` limits how many of its moves are played.
     """
 
     def __init__(self, files: Iterable[Path | str] = ()) -> None:

@@ -33,7 +33,7 @@ from komadori.records.files import atomic_writer
 
 SUFFIX = ".hcpe3.xz"
 
-#: Labels hardly compress, and compression must not slow down the network.
+#: Fastest preset: labels hardly compress, and compression must not slow down the network.
 XZ_PRESET = 0
 
 
@@ -61,7 +61,7 @@ class LabelCounts(SegmentCounts):
 
 
 def to_hcpe3(samples: Samples, labels: Labels) -> bytes:
-    """The games with these labels, as the content of an hcpe3 file."""
+    """Return the games with these labels, as the content of an hcpe3 file."""
     score_cp = np.clip(labels.score_cp, -32767, 32767).astype(np.int16)
     moves = SampleMoves.of_counts(labels.count, labels.move16, labels.visits, samples.move16)
     return sample_moves.to_hcpe3(replace(samples, score_cp=score_cp), moves)
@@ -115,7 +115,7 @@ def relabel(
 ) -> LabelCounts | None:
     """Label the games of the sources that are missing in the folder.
 
-    segment_positions: 0 for the labeller's own; must equal that of the folder's earlier runs.
+    segment_positions: 0 for the labeller's default; must equal that of the folder's earlier runs.
     Returns the counts of all segments, or None if stopped. Raises LabelError, InferenceError,
     EngineError, RecordError, OSError.
     """

@@ -18,10 +18,10 @@ from komadori.cpus import available_threads
 from komadori.encoding import score_from_win_rate, softmax
 from komadori.generate.labellers import (
     MATE_SCORE,
-    EachPosition,
     LabelError,
-    Opinion,
     PolicySettings,
+    PositionLabel,
+    PositionLabeller,
     boards_of,
     model_coef,
     model_digest,
@@ -29,22 +29,22 @@ from komadori.generate.labellers import (
 from komadori.records import Samples, score_to_record
 from komadori.rules import Board
 
-#: MiB of the tree, shared by all positions searched at once.
+#: MiB of the tree, shared by all positions searched concurrently.
 TREE_MB = 512
-#: Positions searched at once per row of the network's batches in flight.
+#: Positions searched concurrently per row of the network's batches in flight.
 ROOTS_PER_ROW = 2
-#: Fewest rows per task of an engine; a task is made of whole games.
+#: Minimum number of rows per task of an engine; a task consists of whole games.
 TASK_ROWS = 64
 #: Attempts per task; a failed engine is restarted before the next.
 ATTEMPTS = 3
 #: Seconds without an answer after which a USI engine counts as hung.
-PATIENCE_S = 600.0
+TIMEOUT_S = 600.0
 
 
-class SearchLabeller(EachPosition):
+class SearchLabeller(PositionLabeller):
     """Labels with the root visits and the root value of a PUCT search of `playouts` playouts.
 
-    Hundreds of positions are searched at once; their leaves share the network's batches.
+    Hundreds of positions are searched concurrently; their leaves share the network's batches.
     """
 
     def __init__(self, model: str, playouts: int, settings: PolicySettings, **options: Any) -> None:
@@ -73,7 +73,7 @@ class SearchLabeller(EachPosition):
             "eval_coef": self._coef,
         }
 
-    def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
+    def _label_rows(self, samples: Samples) -> Generator[tuple[int, PositionLabel], None, None]:
         for row, found in self._search.search(enumerate(boards_of(samples))):
             if found.declares:
                 yield row, ({int(samples.move16[row]): 1.0}, MATE_SCORE)
@@ -99,7 +99,7 @@ class SearchLabeller(EachPosition):
 class EngineSettings:
     """Limits of an engine's searches, and how its scores become a policy.
 
-    nodes, depth: one of them. multipv: number of moves with a score. score_temperature:
+    nodes, depth: exactly one of them is set. multipv: number of moves to score. score_temperature:
     temperature of the softmax over their scores, in centipawns.
     """
 
@@ -115,7 +115,7 @@ class EngineSettings:
             raise LabelError("multipv must be at least 1, and score_temperature above 0")
 
 
-class EngineLabeller(EachPosition):
+class EngineLabeller(PositionLabeller):
     """Labels with an alpha-beta engine, built in (`alphabeta`) or over USI (`usi:COMMAND`): the
     softmax over the scores of its best moves, and the best score.
 
@@ -134,13 +134,13 @@ class EngineLabeller(EachPosition):
         self._settings = settings
         self._card = {"kind": "engine", "player": spec, "files": sorted(fingerprint(spec).values())}
         self._count = count or available_threads()
-        self._free: SimpleQueue[_Lines] = SimpleQueue()
-        self._engines: list[_Lines] = (
-            _builtin(parsed, settings, self._count) if parsed.kind == "alphabeta" else []
+        self._free: SimpleQueue[_Engine] = SimpleQueue()
+        self._engines: list[_Engine] = (
+            _builtin_engines(parsed, settings, self._count) if parsed.kind == "alphabeta" else []
         )
         try:
             while len(self._engines) < self._count:
-                self._engines.append(_UsiLines(parsed, settings))
+                self._engines.append(_UsiEngine(parsed, settings))
         except BaseException:
             self.close()
             raise
@@ -150,12 +150,12 @@ class EngineLabeller(EachPosition):
     def card(self) -> dict[str, Any]:
         return {**self._card, **vars(self._settings)}
 
-    def _opinions(self, samples: Samples) -> Generator[tuple[int, Opinion], None, None]:
-        ended = threading.Event()
+    def _label_rows(self, samples: Samples) -> Generator[tuple[int, PositionLabel], None, None]:
+        stopped = threading.Event()
         temperature = self._settings.score_temperature
         with ThreadPoolExecutor(self._count) as pool:
             waiting: deque[tuple[int, Future[list[dict[int, float]]]]] = deque(
-                (first, pool.submit(self._task, samples, first, end, ended))
+                (first, pool.submit(self._task, samples, first, end, stopped))
                 for first, end in _tasks(samples)
             )
             try:
@@ -169,35 +169,35 @@ class EngineLabeller(EachPosition):
                         moves = dict(zip(scored, policy, strict=True))
                         yield row, (moves, max(scored.values()))
             finally:
-                ended.set()
+                stopped.set()
                 pool.shutdown(cancel_futures=True)
 
     def _task(
-        self, samples: Samples, first: int, end: int, ended: threading.Event
+        self, samples: Samples, first: int, end: int, stopped: threading.Event
     ) -> list[dict[int, float]]:
-        """The scores of the moves of rows first to end - 1, restarting the engine on errors."""
+        """Score the moves of rows first to end - 1; restart the engine on errors."""
         from komadori.usi.client import EngineError
 
         engine = self._free.get()
         try:
             for attempt in range(ATTEMPTS):
                 try:
-                    return self._ask(engine, samples, first, end, ended)
+                    return self._search_rows(engine, samples, first, end, stopped)
                 except EngineError:
-                    if attempt == ATTEMPTS - 1 or ended.is_set():
+                    if attempt == ATTEMPTS - 1 or stopped.is_set():
                         raise
                     engine.restart()
         finally:
             self._free.put(engine)
         raise AssertionError("unreachable")
 
-    def _ask(
-        self, engine: _Lines, samples: Samples, first: int, end: int, ended: threading.Event
+    def _search_rows(
+        self, engine: _Engine, samples: Samples, first: int, end: int, stopped: threading.Event
     ) -> list[dict[int, float]]:
         found: list[dict[int, float]] = []
         engine.new_game()
         for board in boards_of(samples, first, end):
-            if ended.is_set():
+            if stopped.is_set():
                 return []
             scored = engine(board)
             if not scored:
@@ -222,8 +222,8 @@ def _tasks(samples: Samples) -> list[tuple[int, int]]:
     return [task for task in tasks if task[0] < task[1]]
 
 
-class _Lines(Protocol):
-    """Maps a position to the scores of its best moves: move16 to centipawns, side to move's view.
+class _Engine(Protocol):
+    """Scores the best moves of a position: move16 to centipawns, from the side to move's view.
 
     The only key is 0 if the engine resigns or declares a win.
     """
@@ -238,7 +238,7 @@ class _Lines(Protocol):
     def close(self) -> None: ...
 
 
-def _builtin(spec: Any, settings: EngineSettings, count: int) -> list[_Lines]:
+def _builtin_engines(spec: Any, settings: EngineSettings, count: int) -> list[_Engine]:
     from komadori._core import alphabeta as core
     from komadori.search.alphabeta import AlphaBetaOptions, make_engines
 
@@ -250,10 +250,11 @@ def _builtin(spec: Any, settings: EngineSettings, count: int) -> list[_Lines]:
     options = AlphaBetaOptions(threads=1, multipv=settings.multipv, hash_mb=16)
     limits = core.Limits()
     limits.nodes, limits.depth = settings.nodes or 0, settings.depth or 0
-    return [_BuiltinLines(one, limits) for one in make_engines(evaluation, weights, options, count)]
+    engines = make_engines(evaluation, weights, options, count)
+    return [_BuiltinEngine(engine, limits) for engine in engines]
 
 
-class _BuiltinLines:
+class _BuiltinEngine:
     def __init__(self, engine: Any, limits: Any) -> None:
         self._engine, self._limits = engine, limits
 
@@ -276,7 +277,7 @@ class _BuiltinLines:
         self._engine.stop()
 
 
-class _UsiLines:
+class _UsiEngine:
     def __init__(self, spec: Any, settings: EngineSettings) -> None:
         from komadori.usi.protocol import GoCommand
 
@@ -300,7 +301,7 @@ class _UsiLines:
 
     def __call__(self, board: Board) -> dict[int, float]:
         moves = [move.usi() for move in board.moves]
-        thought = self._engine.think(board.root().sfen(), moves, self._go, PATIENCE_S)
+        thought = self._engine.think(board.root().sfen(), moves, self._go, TIMEOUT_S)
         lines: dict[int, tuple[int, float]] = {}
         for info in thought.infos:
             if info.score is None or not info.pv:

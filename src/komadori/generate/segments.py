@@ -34,7 +34,7 @@ GAMES_AT_ONCE = 256
 
 @dataclass
 class SegmentCounts:
-    """Base class of a segment's counts: dataclasses of integers."""
+    """Base class for the counts of a segment; subclasses are dataclasses of integers."""
 
     def add(self, other: Self) -> None:
         for one in fields(self):
@@ -57,9 +57,9 @@ class Chunk:
 
 
 def read_chunks(sources: Sequence[Path]) -> Iterator[Chunk]:
-    """Yield the games of all files, some at a time: every ply, labelled with the move played.
+    """Yield the games of all files in chunks: every ply, labelled with the move played.
 
-    `samples.game` is unique over all files. Raises RecordError for a file of no known format,
+    `samples.game` is unique over all files. Raises RecordError for a file of unknown format,
     OSError.
     """
     sizes = [max(1, path.stat().st_size) for path in sources]
@@ -120,15 +120,15 @@ def _usable(samples: Samples, skipped: int) -> tuple[Samples, int]:
 
 
 def _rows_of(games: Iterable[Game]) -> tuple[Samples, int]:
-    """All plies of the games with the moves played, and the number of games left out."""
+    """Return all plies of the games with the moves played, and the number of games left out."""
     plain = [replace(game, candidates=None) for game in games]
-    fit = [g for g in plain if g.winner != Winner.UNKNOWN and 0 < len(g) <= HCPE3_MAX_PLIES]
-    skipped = len(plain) - len(fit)
+    usable = [g for g in plain if g.winner != Winner.UNKNOWN and 0 < len(g) <= HCPE3_MAX_PLIES]
+    skipped = len(plain) - len(usable)
     try:
-        samples = samples_of(fit)
+        samples = samples_of(usable)
     except RulesError:
         parts = []
-        for game in fit:
+        for game in usable:
             try:
                 parts.append(samples_of([game]))
             except RulesError:

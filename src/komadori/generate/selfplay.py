@@ -1,4 +1,4 @@
-"""Self-play: hundreds of games at once with one evaluator.
+"""Self-play: hundreds of concurrent games with one evaluator.
 
 Each game has its own tree and at most one leaf in flight, so no virtual loss is needed. Batches
 run through `search.pipeline`, as in every tree search; `SelfPlayGames` is its source of rows.
@@ -28,16 +28,16 @@ from komadori.search.leaf_search import leaf_engines
 from komadori.search.pipeline import Pipeline, invalid_outputs
 from komadori.usi.models import is_fake
 
-#: Games at once per row of the batches in flight: half are evaluated while others are collected.
+#: Concurrent games per row of the batches in flight: half are evaluated while others are collected.
 GAMES_PER_ROW = 2
-#: MiB of each game's table for the searches of its leaves.
+#: MiB of each game's transposition table for the searches of its leaves.
 LEAF_HASH_MB = 1
 #: MiB of the mate search, shared by all games.
 MATE_MEMORY_MB = 16
 
 
 def selfplay_card(settings: SelfPlaySettings, lines: Lines, model: str) -> dict[str, Any]:
-    """Everything that determines a folder of self-play games. model: digest of the network."""
+    """Return everything that determines a folder of self-play games. model: its digest."""
     own = asdict(settings)
     leaf = {name: own.pop(name) for name in list(own) if name.startswith("leaf_")}
     if settings.leaf_weight:
@@ -73,7 +73,7 @@ class SelfPlayGames:
         openings: Sequence[Opening] = (),
         games_at_once: int | None = None,
     ) -> None:
-        """`games_at_once`: None for twice the rows of all slots."""
+        """`games_at_once`: concurrent games; None for twice the rows of all slots."""
         rows = evaluator.slots * evaluator.max_batch
         self.games_at_once = games_at_once or GAMES_PER_ROW * rows
         self.playouts = 0
@@ -92,7 +92,7 @@ class SelfPlayGames:
         self._rows = [_rows(evaluator, slot) for slot in range(evaluator.slots)]
         self._pipeline = Pipeline(evaluator, self)
 
-    # -- the source of games
+    # -- GameSource
 
     def add(self, numbers: Sequence[int]) -> None:
         self._numbers.extend(numbers)
@@ -127,7 +127,7 @@ class SelfPlayGames:
         self._numbers.clear()
         self._playing = 0
 
-    # -- the source of rows
+    # -- Source of the pipeline
 
     def collect(self, slot: int) -> int:
         games, rows = self._in_flight[slot], self._rows[slot]
@@ -182,7 +182,7 @@ class SelfPlayGames:
 
 
 def _rows(evaluator: Evaluator, slot: int) -> list[Batch]:
-    """One-row batches over the rows of the slot's inputs."""
+    """Return one-row batches, one over each row of the slot's inputs."""
     inputs = evaluator.inputs(slot)
     return [
         Batch([array[row : row + 1] for array in inputs], evaluator.features, evaluator.labels)

@@ -1,4 +1,4 @@
-"""A self-play game: position, tree, record."""
+"""A self-play game: its position, tree and record."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from komadori.search.leaf_search import search_leaves
 from komadori.search.options import PuctOptions
 from komadori.search.puct import tree_options
 
-#: Largest score of a win rate, below the score of a mate.
+#: Maximum score of a win rate, just below the score of a mate.
 SCORE_LIMIT_CP = MATE_CP - 1
 
 
@@ -44,7 +44,7 @@ class GameTree:
         return cls(tree, leaves)
 
     def new_game(self) -> None:
-        """Forget earlier games."""
+        """Clear the state of earlier games."""
         self.tree.clear()
         if self.leaves is not None:
             self.leaves.new_game()
@@ -75,9 +75,9 @@ class SelfPlayGame:
         self.game_tree, self.tree = game_tree, game_tree.tree
         self._board = self._opening(openings)
         self._start = len(self._board.moves)
-        self._plies_on = bool(self._rng.random() < settings.play_on_fraction)
+        self._never_resigns = bool(self._rng.random() < settings.play_on_fraction)
         self._foreseen: Winner | None = None
-        self._low = [0, 0]  # consecutive moves below the resign threshold, by side
+        self._low_moves = [0, 0]  # consecutive moves below resign_win_rate, by side
         self._scores: list[int] = []
         self._choices: list[Choice | None] = []
         self._root: RootSearch | None = None
@@ -164,15 +164,16 @@ class SelfPlayGame:
 
     def _resigns(self, side: int, win_rate: float) -> bool:
         settings = self._settings
-        self._low[side] = self._low[side] + 1 if win_rate < settings.resign_win_rate else 0
-        if not settings.resign_moves or self._low[side] < settings.resign_moves:
+        is_low = win_rate < settings.resign_win_rate
+        self._low_moves[side] = self._low_moves[side] + 1 if is_low else 0
+        if not settings.resign_moves or self._low_moves[side] < settings.resign_moves:
             return False
-        if self._plies_on:
+        if self._never_resigns:
             self._foreseen = self._foreseen or _won(1 - side)
             return False
         return True
 
-    # -- ends
+    # -- end of the game
 
     def _end(self) -> tuple[Winner, End] | None:
         board, settings = self._board, self._settings

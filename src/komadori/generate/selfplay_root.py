@@ -1,4 +1,4 @@
-"""Root searches of self-play: choose playouts' first moves, the move to play, the policy target.
+"""Root searches of self-play: root moves of the playouts, the move to play, the policy target.
 
 `NoisyRoot`: AlphaZero (arXiv 1712.01815) with the policy target pruning of KataGo (arXiv
 1902.10565). `GumbelRoot`: Gumbel AlphaZero (Danihelka et al., "Policy improvement by planning with
@@ -43,12 +43,12 @@ class RootSearch(Protocol):
     """The search of one position of a game."""
 
     def next_move(self) -> int | None:
-        """The first move (move16) of the next playout, 0 to let PUCT choose; None if the search
-        is over."""
+        """Return the root move (move16) of the next playout, 0 to let PUCT choose; None if the
+        search is over."""
         ...
 
     def choose(self) -> Choice:
-        """The result of the search. Precondition: the root has been evaluated."""
+        """Return the result of the search. Precondition: the root has been evaluated."""
         ...
 
 
@@ -168,7 +168,7 @@ class GumbelRoot:
         self._considered: list[int] = []
         """Indices of the moves not yet eliminated."""
         self._plan: list[int] = []
-        """First moves of the coming playouts, the next one last."""
+        """Root moves of the planned playouts, the next one last."""
 
     def next_move(self) -> int | None:
         if not self._moves:
@@ -195,7 +195,7 @@ class GumbelRoot:
         self._is_first = True
 
     def _next_round(self) -> bool:
-        """Plan the playouts of the next round; False if the search is over."""
+        """Plan the playouts of the next round; return False if the search is over."""
         if self._left <= 0:
             return False
         by_move = {m.move16: m for m in self._tree.root_moves(0)}
@@ -204,12 +204,12 @@ class GumbelRoot:
             half = math.ceil(len(self._considered) / 2)
             self._considered = sorted(self._considered, key=lambda i: -scores[i])[:half]
         self._is_first = False
-        # Proven moves take no more visits; a proven win ends the search.
+        # Proven moves get no more visits; a proven win ends the search.
         open_moves = [i for i in self._considered if by_move[self._moves[i]].proof == Proof.NONE]
         if not open_moves:
             return False
-        each = max(1, int(self._per_round / len(self._considered)))
-        plan = [self._moves[i] for _ in range(each) for i in open_moves][: self._left]
+        per_move = max(1, int(self._per_round / len(self._considered)))
+        plan = [self._moves[i] for _ in range(per_move) for i in open_moves][: self._left]
         self._plan = plan[::-1]
         return True
 
@@ -261,7 +261,7 @@ class GumbelRoot:
 
 
 def as_candidates(visits: dict[int, int], best16: int) -> tuple[tuple[int, int], ...]:
-    """(move16, visits) of the visited moves, most visited first; at least one for the best."""
+    """Return (move16, visits) of the visited moves and of the best one, most visited first."""
     kept = {move16: n for move16, n in visits.items() if n > 0}
     kept.setdefault(best16, 1)
     return tuple(sorted(kept.items(), key=lambda item: (-item[1], item[0])))

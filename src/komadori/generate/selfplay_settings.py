@@ -17,7 +17,10 @@ ROOTS = ("noise", "gumbel")
 
 @dataclass(frozen=True)
 class SelfPlaySettings:
-    """A game is determined by these, its number, the openings and the network."""
+    """Settings of self-play games.
+
+    They determine a game, given its number, the openings and the network.
+    """
 
     seed: int = 1
     root: str = "gumbel"
@@ -27,7 +30,7 @@ class SelfPlaySettings:
     """Root visits of a full search, including those of a reused tree; with "gumbel", new playouts
     only."""
     fast_playouts: int = 40
-    """The same of a fast search, whose ply gives no sample (playout cap randomisation, KataGo,
+    """The same for a fast search; its ply gives no sample (playout cap randomisation, KataGo,
     arXiv 1902.10565)."""
     full_fraction: float = 0.25
     """Probability that a ply gets a full search."""
@@ -51,15 +54,14 @@ class SelfPlaySettings:
     policy_temperature: float = 1.0
     """Softmax temperature of the network's policy."""
     opening_fraction: float = 1.0
-    """Fraction of games that begin with an opening, if there are any; the others begin with the
-    start position."""
+    """Fraction of games that start from an opening, if there are any; the others start from the
+    initial position."""
     opening_plies: tuple[int, int] = (0, 24)
-    """Moves played of an opening: uniform between the two."""
+    """Minimum and maximum number of moves played of an opening, drawn uniformly."""
     resign_win_rate: float = 0.03
-    """Win rate below which the resignation rule counts a move."""
+    """A move counts towards resignation if its win rate is below this."""
     resign_moves: int = 3
-    """A side resigns after this many consecutive moves of its own below `resign_win_rate`; 0:
-    never."""
+    """A side resigns after this many consecutive own moves below `resign_win_rate`; 0: never."""
     play_on_fraction: float = 0.1
     """Fraction of games without resignation, to measure how often resigning is wrong."""
     mate_nodes: int = 1000

@@ -50,27 +50,31 @@ class SearchBounds:
 
 @dataclass(frozen=True)
 class TeacherSettings:
-    """A game is determined by these, its number, the openings and the evaluations."""
+    """Settings of teacher games.
+
+    They determine a game, given its number, the openings and the evaluations.
+    """
 
     seed: int = 1
     searches: tuple[SearchBounds, ...] = (SearchBounds(nodes=1500),)
-    """Search limits; one of several is drawn per game."""
+    """Search limits; if there are several, one is drawn per game."""
     opening_fraction: float = 1.0
-    """Fraction of games that begin with an opening, if there are any; the others begin with the
-    start position."""
+    """Fraction of games that start from an opening, if there are any; the others start from the
+    initial position."""
     opening_plies: tuple[int, int] = (0, 24)
-    """Moves played of an opening: uniform between the two."""
+    """Minimum and maximum number of moves played of an opening, drawn uniformly."""
     random_moves: int = 6
-    """Maximum number of random moves after the opening: uniform from 0, from half of it in games
-    without an opening."""
+    """Maximum number of random moves after the opening. The number is drawn uniformly from 0, or
+    from half the maximum in games without an opening."""
     multipv: int = 1
     """MultiPV of searches that are sampled from or keep candidates."""
     sampled_plies: int = 0
-    """Most plies after the random moves that are sampled from the lines: uniform from 0."""
+    """Maximum number of plies after the random moves whose move is sampled from the lines; drawn
+    uniformly from 0."""
     sample_temperature_cp: float = 50.0
     """Lines are sampled in proportion to exp(score / temperature)."""
     sample_window_cp: int = 150
-    """Lines further below the best are not sampled."""
+    """Lines that are worse than the best by more than this are not sampled."""
     candidate_fraction: float = 0.0
     """Fraction of the other plies that keep all lines as candidates."""
     candidate_temperature_cp: float = 100.0
@@ -78,8 +82,8 @@ class TeacherSettings:
     candidate_minimum: float = 0.02
     """Candidates with a smaller probability are left out."""
     candidate_steps: int = 2
-    """Visits of candidates are 64 for the best, rounded to so many steps per factor of two below
-    it, which compresses better; 0: 1,000 x the probability."""
+    """The best candidate has 64 visits; those of the others are rounded to this many steps per
+    factor of two below it, which compresses better. 0: visits are 1,000 x the probability."""
     score_step_cp: int = 0
     """Scores are rounded to multiples of this, and of 2, 4, 8 and 16 times as much from 1,058,
     1,580, 2,067 and 2,476 cp, where the win rate is flatter; 0: exact."""
@@ -89,7 +93,7 @@ class TeacherSettings:
     """Search limits of the opponent; by default the game's."""
     resign_cp: int = 3000
     resign_plies: int = 2
-    """The loser resigns after this many consecutive plies beyond `resign_cp`, by both sides'
+    """The losing side resigns after this many consecutive plies beyond `resign_cp` by both sides'
     scores."""
     play_on_fraction: float = 0.1
     """Fraction of games without resignation, to measure how often resigning is wrong."""
@@ -99,9 +103,9 @@ class TeacherSettings:
     max_plies: int = 320
     """A game of this length is a draw."""
     inner_fraction: float = 0.0
-    """Fraction of plies of whose search tree a position is drawn and searched too."""
+    """Fraction of plies for which a position from inside the search tree is drawn and searched."""
     inner_depth: int = 8
-    """Largest distance of that position from the ply."""
+    """Maximum distance of that position from the ply."""
     hash_mb: int = 4
     """MiB of each engine's transposition table."""
 
@@ -162,7 +166,7 @@ class TeacherSettings:
 
 
 def former_names(cls: Any) -> dict[str, str]:
-    """The names that fractions had in older files, `..._share`, to those of the settings."""
+    """Map the former names of fractions, `..._share`, to the current ones."""
     names = [one.name for one in fields(cls) if one.name.endswith("_fraction")]
     return {name.replace("_fraction", "_share"): name for name in names}
 

@@ -27,7 +27,7 @@ class GameSource(Protocol):
         """Number of queued games that aren't finished."""
 
     def take(self, timeout_ms: int) -> Sequence[FinishedGame]:
-        """Games finished since the last call; waits up to `timeout_ms` for one."""
+        """Return the games finished since the last call; wait up to `timeout_ms` for one."""
 
     def stop(self) -> None:
         """Stop at once; games in progress are lost."""
@@ -37,8 +37,8 @@ class GameSource(Protocol):
 class Evaluation:
     """An evaluation of the alpha-beta search.
 
-    name: a key of `search.alphabeta.EVALUATIONS`. weights: None for the bundled ones. fv_scale: of
-    an NNUE, its output units per centipawn.
+    name: a key of `search.alphabeta.EVALUATIONS`. weights: None for the bundled ones. fv_scale:
+    output units per centipawn of an NNUE.
     """
 
     name: str = "nnue"
@@ -46,7 +46,7 @@ class Evaluation:
     fv_scale: int = 16
 
     def card(self) -> dict[str, Any]:
-        """Its identity: a digest of the weights' content."""
+        """Return its identity, including a digest of the weights."""
         return {"evaluation": self.name, "weights": self._digest(), "fv_scale": self.fv_scale}
 
     def _digest(self) -> str | None:
@@ -61,7 +61,7 @@ class Evaluation:
 
 
 class BuiltinGames:
-    """The built-in alpha-beta search, one thread per game (a `GameSource`)."""
+    """Plays games with the built-in alpha-beta search, one thread per game (a `GameSource`)."""
 
     def __init__(
         self,

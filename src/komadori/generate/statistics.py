@@ -16,13 +16,13 @@ from komadori.records import MATE_CP, load_samples
 from komadori.records.keys import position_keys
 from komadori.records.parts import PositionSet
 
-#: Edges of the counted scores, centipawns.
+#: Bin edges of the histogram of scores, in centipawns.
 SCORE_EDGES = (-3000, -2000, -1000, -500, -200, -50, 50, 200, 500, 1000, 2000, 3000)
 
 
 class DistinctPositions:
-    """Counts distinct positions in bounded memory: exactly up to `limit`, beyond it from a sample
-    of every 2nd, 4th, ... hash (relative error about 1 / sqrt(limit))."""
+    """Counts distinct positions in bounded memory: exactly up to `limit`, above it by sampling
+    every 2nd, 4th, ... hash (relative error about 1 / sqrt(limit))."""
 
     def __init__(self, limit: int = 1 << 24) -> None:
         self.limit = limit
@@ -96,7 +96,7 @@ class Statistics:
         }
 
     def lines(self) -> list[str]:
-        """The statistics as text."""
+        """Return the statistics as lines of text."""
         c = self.counts
         games = max(c.games, 1)
         lines = [
@@ -166,7 +166,7 @@ def folder_statistics(
 def positions_statistics(
     files: Iterable[Path], on_file: Callable[[int, int], None] = lambda _done, _of: None
 ) -> Statistics:
-    """Statistics of the positions of any record files."""
+    """Return statistics of the positions of any record files."""
     files = list(files)
     statistics = Statistics(Counts())
     distinct = DistinctPositions()

@@ -20,14 +20,14 @@ from komadori.usi.client import EngineError, ExternalEngine, Thought, UsiEngine
 from komadori.usi.protocol import GoCommand, InfoLine, Score, UsiSyntaxError, parse_go
 
 #: Consecutive failed games, over all processes, after which the run ends.
-MOST_FAILURES = 10
-#: Seconds that an engine gets to quit when the run ends.
+MAX_FAILURES = 10
+#: Seconds for an engine to quit when the run ends.
 _GRACE_S = 0.3
 
 
 @dataclass(frozen=True)
 class EngineSpec:
-    """How an engine is started and searched with.
+    """How to start an engine, and its search limits.
 
     command  a command line, or the name of an adapter (`komadori.usi.adapters`)
     options  USI options
@@ -69,7 +69,7 @@ class EngineSpec:
 
 
 def check_engine(spec: EngineSpec, multipv: int) -> str:
-    """Start and stop the engine; returns its name. Raises EngineError if it can't be used."""
+    """Start and stop the engine; return its name. Raises EngineError if it can't be used."""
     engine = spec.start()
     try:
         if multipv > 1 and not (isinstance(engine, UsiEngine) and "MultiPV" in engine.declared):
@@ -115,7 +115,7 @@ class UsiGames:
         for thread in self._threads:
             thread.start()
 
-    # -- the source
+    # -- GameSource
 
     def add(self, numbers: Sequence[int]) -> None:
         with self._changed:
@@ -128,7 +128,7 @@ class UsiGames:
         return self._unfinished
 
     def take(self, timeout_ms: int) -> Sequence[FinishedGame]:
-        """As `GameSource.take`. Raises EngineError after `MOST_FAILURES` failures in a row."""
+        """As `GameSource.take`. Raises EngineError after `MAX_FAILURES` failures in a row."""
         with self._changed:
             self._changed.wait_for(
                 lambda: self._finished or self._failure or not self._unfinished, timeout_ms / 1000
@@ -151,7 +151,7 @@ class UsiGames:
         for thread in closing + self._threads:
             thread.join(max(0.0, end - time.monotonic()))
 
-    # -- a thread
+    # -- game threads
 
     def _run(self) -> None:
         engines: list[ExternalEngine] = []
@@ -166,9 +166,9 @@ class UsiGames:
                     engines = []
                     if self._stopping:
                         return
-                    self._note_failure(number, error)
+                    self._add_failed(number, error)
                 else:
-                    self._note(game)
+                    self._add_finished(game)
         except BaseException as error:  # re-raised by take
             with self._changed:
                 self._failure = self._failure or error
@@ -201,46 +201,46 @@ class UsiGames:
                 self._engines.discard(engine)
             _close(engine)
 
-    def _note(self, game: FinishedGame, failure: Exception | None = None) -> None:
+    def _add_finished(self, game: FinishedGame, failure: Exception | None = None) -> None:
         with self._changed:
             self._failed_in_row = 0 if failure is None else self._failed_in_row + 1
             self._has_played = self._has_played or failure is None
             self._finished.append(game)
             self._unfinished -= 1
             failed = self._failed_in_row
-            is_over = failed >= MOST_FAILURES or not (self._has_played or self._unfinished)
+            is_over = failed >= MAX_FAILURES or not (self._has_played or self._unfinished)
             if failed and is_over and self._failure is None:
                 self._failure = EngineError(f"{failed} games in a row failed, the last: {failure}")
             self._changed.notify_all()
 
-    def _note_failure(self, number: int, error: Exception) -> None:
+    def _add_failed(self, number: int, error: Exception) -> None:
         facts = StoredFacts(
             number, 0, Winner.UNKNOWN, End.INTERRUPTED, Winner.UNKNOWN, 0, 0, 0, 0, 0
         )
-        self._note(StoredGame(facts, b"", b""), error)
+        self._add_finished(StoredGame(facts, b"", b""), error)
 
     def _play(self, number: int, engines: list[ExternalEngine]) -> FinishedGame:
         game = _core.TeacherGame(self._settings, self._lines, number)
         for engine in engines:
             engine.new_game()
-        lines_asked = [0] * len(engines)
+        multipv_set = [0] * len(engines)
         while not game.is_over:
             request = game.request()
             side = 1 if request.by_opponent and len(engines) > 1 else 0
             engine, spec = engines[side], self._specs[side]
-            if lines_asked[side] != request.multi_pv:
+            if multipv_set[side] != request.multi_pv:
                 if isinstance(engine, UsiEngine) and "MultiPV" in engine.declared:
                     engine.set_option("MultiPV", str(request.multi_pv))
-                lines_asked[side] = request.multi_pv
+                multipv_set[side] = request.multi_pv
             go = spec.request(request.nodes, request.depth)
             thought = engine.think(game.initial_sfen, game.moves, go, spec.limit_s)
             if thought.time_ms > 1000 * spec.limit_s:
                 raise EngineError(f"{engine.name} did not answer within {spec.limit_s:g} s")
-            _answer(game, thought, engine.name, request.multi_pv)
+            _apply_thought(game, thought, engine.name, request.multi_pv)
         return game.finished()
 
 
-def _answer(game: _core.TeacherGame, thought: Thought, name: str, ranks: int) -> None:
+def _apply_thought(game: _core.TeacherGame, thought: Thought, name: str, ranks: int) -> None:
     nodes = thought.nodes
     move = thought.best.move
     if move == "resign":
@@ -264,23 +264,23 @@ def _answer(game: _core.TeacherGame, thought: Thought, name: str, ranks: int) ->
 
 
 def _lines(infos: Sequence[InfoLine], ranks: int) -> dict[str, int]:
-    """First move and score of each MultiPV rank at its last depth, exact scores preferred."""
+    """Return first move and score per MultiPV rank at its last depth; prefer exact scores."""
     by_rank: dict[int, InfoLine] = {}
-    settled: set[int] = set()
+    complete: set[int] = set()
     for info in reversed(infos):
         if info.score is None or not info.pv:
             continue
         rank = info.multipv or 1
-        if rank in settled:
+        if rank in complete:
             continue
         known = by_rank.get(rank)
         if known is not None and known.depth != info.depth:
-            settled.add(rank)
+            complete.add(rank)
         else:
             by_rank[rank] = info
             if not info.score.bound:
-                settled.add(rank)
-        if len(settled) >= ranks:
+                complete.add(rank)
+        if len(complete) >= ranks:
             break
     return {
         info.pv[0]: _cp(info.score) for _, info in sorted(by_rank.items()) if info.score is not None

@@ -1,4 +1,4 @@
-"""Loads the networks named by options."""
+"""Load the networks named by options."""
 
 from __future__ import annotations
 
@@ -20,9 +20,10 @@ if TYPE_CHECKING:
     from komadori.inference import Evaluator
 
 
-def _take_model_defaults(model: str, options: OptionTable) -> Callable[[], None]:
-    """Apply a model's option defaults: the coefficient in its card, then its .ini. Returns a
-    function that undoes it.
+def _apply_model_defaults(model: str, options: OptionTable) -> Callable[[], None]:
+    """Apply a model's option defaults: the coefficient in its card, then its .ini.
+
+    Returns a function that undoes it.
     """
     from komadori.inference import card_of
 
@@ -36,16 +37,17 @@ def _take_model_defaults(model: str, options: OptionTable) -> Callable[[], None]
         if file := defaults_file(path):
             source = file.name
             values |= read_defaults(file)
-    return options.take_model_defaults(values, source)
+    return options.apply_model_defaults(values, source)
 
 
 def load_evaluator(options: OptionTable) -> Evaluator:
-    """Load the network named by the model options and apply its option defaults. Raises like
-    `inference.load`, and `usi.models.ModelDefaultsError`.
+    """Load the network named by the model options and apply its option defaults.
+
+    Raises like `inference.load`, and `usi.models.ModelDefaultsError`.
     """
 
     model = find_model(options.group(NetworkOptions).model)
-    undo = _take_model_defaults(model, options)
+    undo = _apply_model_defaults(model, options)
     try:
         return _load_evaluator(model, options.group(NetworkOptions))
     except BaseException:
@@ -65,15 +67,15 @@ def _load_evaluator(model: str, options: NetworkOptions) -> Evaluator:
         if threads and not is_fake(model):
             settings["threads"] = threads
         return inference.load(model, backend=options.backend, **settings)
-    return _on_devices(model, options.backend, devices, threads, settings)
+    return _load_on_devices(model, options.backend, devices, threads, settings)
 
 
 def _default_threads() -> int:
-    """The threads that the environment gives a network; 0: all CPUs."""
+    """Return the number of threads set by the environment; 0: all CPUs."""
     return int(os.environ.get(THREADS_VARIABLE) or 0)
 
 
-def _on_devices(
+def _load_on_devices(
     model: str, backend: str, devices: list[str], threads: int, settings: dict[str, Any]
 ) -> Evaluator:
     """Load the network on each device; repeated CPUs divide the threads."""

@@ -14,18 +14,18 @@ from komadori.usi.protocol import STARTPOS, GoCommand, is_move_text
 if TYPE_CHECKING:
     from komadori.rules import Board
 
-#: An engine counts as hung after this much silence beyond its time.
-PATIENCE_S = 15.0
+#: An engine counts as hung if it exceeds its time by more than this.
+HANG_GRACE_S = 15.0
 
 #: Options for the ply after which a game is drawn: dlshogi's, YaneuraOu's.
 DRAW_PLY_OPTIONS = ("Draw_Ply", "MaxMovesToDraw")
 
 #: Time limit of commands without one (depth, nodes).
-UNBOUNDED_S = 600.0
+DEFAULT_LIMIT_S = 600.0
 
 
 class EnginePlayer(Named):
-    """Plays with an engine, under its own limits or the match's.
+    """Plays with an external engine, under its own limits or the match's.
 
     Sends the whole game for each move, as in USI. If an engine supports only the start position,
     openings must be given as moves, not as positions.
@@ -47,7 +47,7 @@ class EnginePlayer(Named):
 
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         if draw_ply != self._draw_ply:
-            self._tell_draw_ply(draw_ply)
+            self._set_draw_ply(draw_ply)
         self._engine.new_game()
 
     def set_options(self, values: Mapping[str, str]) -> None:
@@ -55,7 +55,7 @@ class EnginePlayer(Named):
             raise EngineError(f"{self.name} has no options that can be set")
         self._engine.set_known_options(values)
 
-    def _tell_draw_ply(self, draw_ply: int) -> None:
+    def _set_draw_ply(self, draw_ply: int) -> None:
         """Set the draw ply if the engine has an option for it that the user hasn't set."""
         self._draw_ply = draw_ply
         if not isinstance(self._engine, UsiEngine) or set(DRAW_PLY_OPTIONS) & set(
@@ -82,7 +82,7 @@ class EnginePlayer(Named):
         mate = score.mate_plies if score else None
         if score is not None and mate is None and score.mate_sign:
             mate = score.mate_sign
-        facts = Decision(
+        decision = Decision(
             score_cp=score.cp if score else None,
             mate_plies=mate,
             depth=info.depth if info else None,
@@ -90,13 +90,13 @@ class EnginePlayer(Named):
             pv=info.pv if info else (),
         )
         if text == "resign":
-            return replace(facts, resigns=True)
+            return replace(decision, resigns=True)
         if text == "win":
-            return replace(facts, declares_win=True)
+            return replace(decision, declares_win=True)
         if is_move_text(text):
             with contextlib.suppress(ValueError):
-                return replace(facts, move=board.parse_usi(text))
-        return replace(facts, illegal=text)
+                return replace(decision, move=board.parse_usi(text))
+        return replace(decision, illegal=text)
 
     def close(self) -> None:
         self._engine.close()
@@ -114,9 +114,9 @@ def start_sfen(board: Board) -> str:
 def time_limit_s(go: GoCommand, turn: int) -> float:
     """Return the time after which an engine counts as hung, in seconds from its `go`."""
     if go.movetime_ms is not None:
-        return go.movetime_ms / 1000.0 + PATIENCE_S
+        return go.movetime_ms / 1000.0 + HANG_GRACE_S
     if not go.has_clock or go.nodes is not None or go.depth is not None:
-        return UNBOUNDED_S
+        return DEFAULT_LIMIT_S
     main = (go.btime_ms if turn == 0 else go.wtime_ms) or 0
     increment = (go.binc_ms if turn == 0 else go.winc_ms) or 0
-    return (main + increment + (go.byoyomi_ms or 0)) / 1000.0 + PATIENCE_S
+    return (main + increment + (go.byoyomi_ms or 0)) / 1000.0 + HANG_GRACE_S

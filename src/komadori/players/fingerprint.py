@@ -1,4 +1,4 @@
-"""Fingerprints of a player's files, so that a match notices changes."""
+"""Fingerprints of a player's files, to detect changes when a match is resumed."""
 
 from __future__ import annotations
 
@@ -31,16 +31,16 @@ def _files(spec: PlayerSpec) -> Iterator[Path]:
         yield from _model_files(spec.argument)
     elif spec.kind == "alphabeta":
         if not {"EvalFile", "weights"} & spec.own_options.keys():
-            yield from _inside(Path(str(resources.files("komadori") / "data")), depth=1)
+            yield from _files_of(Path(str(resources.files("komadori") / "data")), depth=1)
     elif spec.argument or spec.kind not in ("material", "random"):
         words = shlex.split(spec.argument or spec.kind, posix=sys.platform != "win32")
         if program := find_program(words[0]):
             folder = Path(program).parent
             yield Path(program)
         for word in words[1:]:
-            yield from _named(word, folder)
+            yield from _files_named(word, folder)
     for value in spec.own_options.values():
-        yield from _named(value, folder)
+        yield from _files_named(value, folder)
 
 
 def _model_files(name: str) -> Iterator[Path]:
@@ -50,26 +50,26 @@ def _model_files(name: str) -> Iterator[Path]:
         path = Path(name) if Path(name).exists() else Path(find_model(name))
     except ModelNotFoundError:
         return
-    yield from _inside(path)
+    yield from _files_of(path)
     if path.is_file():
-        for beside in path.parent.iterdir():
-            if beside.stem in (path.stem, f"{path.stem}-int8") and beside.is_file():
-                yield beside
+        for other in path.parent.iterdir():
+            if other.stem in (path.stem, f"{path.stem}-int8") and other.is_file():
+                yield other
         if defaults := defaults_file(path):
             yield defaults
 
 
-def _named(text: str, folder: Path | None) -> Iterator[Path]:
-    """Yield the files named by a text, relative to the working or the engine's folder."""
+def _files_named(text: str, folder: Path | None) -> Iterator[Path]:
+    """Yield the files named by a text, relative to the working directory or the engine's folder."""
     if not text or len(text) > 4096 or "\0" in text or text.isdigit():
         return
     for path in (Path(text), folder / text if folder else None):
         if path is not None and path.exists():
-            yield from _inside(path, depth=1)
+            yield from _files_of(path, depth=1)
             return
 
 
-def _inside(path: Path, depth: int = 3) -> Iterator[Path]:
+def _files_of(path: Path, depth: int = 3) -> Iterator[Path]:
     if path.is_file():
         yield path
     elif path.is_dir() and depth:
@@ -77,7 +77,7 @@ def _inside(path: Path, depth: int = 3) -> Iterator[Path]:
             if entry.is_file():
                 yield entry
             else:
-                yield from _inside(entry, depth - 1)
+                yield from _files_of(entry, depth - 1)
 
 
 def _digest(path: Path) -> str:

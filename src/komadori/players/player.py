@@ -44,7 +44,7 @@ class Decision:
 
 
 class Named:
-    """Mixin for a repr with the player's name."""
+    """Mixin: a repr with the player's name."""
 
     name: str
 
@@ -85,7 +85,7 @@ class Tunable(Protocol):
 
 
 def effective_limits(own: GoCommand | None, given: GoCommand) -> GoCommand:
-    """Return a player's own limits, if any, with the match's clock; else the match's limits."""
+    """Return a player's own limits with the match's clock; without own limits, the match's."""
     if own is None:
         return given
     clock = ("btime_ms", "wtime_ms", "byoyomi_ms", "binc_ms", "winc_ms")

@@ -21,10 +21,10 @@ class SearcherKind:
 
     summary: str
     load: Callable[[OptionTable], Evaluator | None]
-    """Loads the network named by the options, if any."""
+    """Load the network named by the options, if any."""
     make: Callable[[Evaluator | None, OptionTable], Searcher]
     configure: Callable[[Any, OptionTable], None] = lambda searcher, options: None
-    """Applies changed options."""
+    """Apply changed options."""
     short: Mapping[str, str] = field(default_factory=dict)
     """Short names of options in a player's specification."""
 
@@ -46,7 +46,7 @@ def _configure_puct(searcher: Any, options: OptionTable) -> None:
     searcher.options = PuctOptions(**options.settings())  # type: ignore[arg-type]
 
 
-def _make_look(kind: str) -> Callable[[Evaluator | None, OptionTable], Searcher]:
+def _make_treeless(kind: str) -> Callable[[Evaluator | None, OptionTable], Searcher]:
     def make(evaluator: Evaluator | None, options: OptionTable) -> Searcher:
         from komadori import search
 
@@ -57,19 +57,19 @@ def _make_look(kind: str) -> Callable[[Evaluator | None, OptionTable], Searcher]
     return make
 
 
-def _configure_look(searcher: Any, options: OptionTable) -> None:
+def _configure_treeless(searcher: Any, options: OptionTable) -> None:
     searcher.eval_coef = options.group(NetworkOptions).eval_coef
 
 
 def _make_alphabeta(policy: Evaluator | None, options: OptionTable) -> Searcher:
     from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
 
-    built = options.group(EvaluationOptions)
+    evaluation_options = options.group(EvaluationOptions)
     return AlphaBetaSearcher(
-        built.evaluation,
-        built.weights or None,
+        evaluation_options.evaluation,
+        evaluation_options.weights or None,
         AlphaBetaOptions(**options.settings()),  # type: ignore[arg-type]
-        fv_scale=built.fv_scale,
+        fv_scale=evaluation_options.fv_scale,
         policy=policy,
     )
 
@@ -109,15 +109,15 @@ SEARCHERS: Mapping[str, SearcherKind] = {
     "policy": SearcherKind(
         "the network's policy, no search",
         load_evaluator,
-        _make_look("policy"),
-        _configure_look,
+        _make_treeless("policy"),
+        _configure_treeless,
         _NETWORK_NAMES,
     ),
     "one-ply": SearcherKind(
         "the network's value after each move, no search",
         load_evaluator,
-        _make_look("one-ply"),
-        _configure_look,
+        _make_treeless("one-ply"),
+        _configure_treeless,
         _NETWORK_NAMES,
     ),
     "alphabeta": SearcherKind(
@@ -133,7 +133,7 @@ SEARCHERS: Mapping[str, SearcherKind] = {
 
 
 class SearcherBuilder:
-    """Builds the searchers of a kind for the USI server (a `usi.loading.SearcherSource`)."""
+    """Builds searchers of one kind for the USI server (a `usi.loading.SearcherSource`)."""
 
     def __init__(self, kind: str) -> None:
         """`kind`: a key of SEARCHERS."""

@@ -39,11 +39,11 @@ class SearchPlayer(Named):
         has_draw_ply: bool = False,
         configure: Callable[[Mapping[str, str]], None] | None = None,
     ) -> None:
-        """`has_draw_ply`: whether the user set the searcher's draw ply. `configure` changes the
+        """`has_draw_ply`: whether the user set the searcher's draw ply. `configure`: changes the
         searcher's options.
         """
         self.name = name
-        #: Ends the search that runs, where its owner gives one.
+        #: Stops the running search; the player's owner may set it.
         self.stop: threading.Event | None = None
         self._searcher = searcher
         self._limits = limits
@@ -86,12 +86,12 @@ class SearchPlayer(Named):
             on_close()
 
 
-def _names_draw_ply(options: OptionTable, names: Iterable[str]) -> bool:
+def _sets_draw_ply(options: OptionTable, names: Iterable[str]) -> bool:
     return any(options.canonical(name) == "Draw_Ply" for name in names)
 
 
 def _preset(options: OptionTable, kind: str, values: Mapping[str, str]) -> None:
-    """Set the options of a player's specification; models don't override them."""
+    """Set the options of a player's specification; a model's defaults don't override them."""
     try:
         options.preset(values)
     except ValueError as error:
@@ -101,8 +101,7 @@ def _preset(options: OptionTable, kind: str, values: Mapping[str, str]) -> None:
 def _configurator(
     kind: str, searcher: Searcher, options: OptionTable
 ) -> Callable[[Mapping[str, str]], None]:
-    """Return a function that changes options which don't need a new searcher, between games."""
-
+    """Return a function that changes, between games, options that don't need a new searcher."""
     short = SEARCHERS[kind].short
 
     def configure(values: Mapping[str, str]) -> None:
@@ -127,7 +126,7 @@ def _set_draw_ply(searcher: Searcher, draw_ply: int) -> None:
 
 
 class LookPlayer(SearchPlayer):
-    """Plays with a randomised searcher, rebuilt for each game with its seed."""
+    """Plays with a searcher that is rebuilt for each game with the game's seed."""
 
     def __init__(
         self, make: Callable[[int | None], Searcher], name: str, on_close: Callable[[], None]
@@ -183,7 +182,7 @@ class PlayerSearcher:
         return SearchResult(best_move=decision.move, infos=[info])
 
     def ponderhit(self, limits: Limits) -> None:
-        """Does nothing, since the result doesn't depend on limits."""
+        """Do nothing: the result doesn't depend on limits."""
 
     def new_game(self) -> None:
         self._player.new_game()
@@ -201,7 +200,7 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
         for name, value in spec.own_options.items()
     }
     if "PolicyModel" in own:
-        own["PolicyModel"] = _as_seen_from_here(own["PolicyModel"])
+        own["PolicyModel"] = _resolve_path(own["PolicyModel"])
     _preset(options, "alphabeta", own)
     policy = load_policy(options)
     try:
@@ -218,7 +217,7 @@ def make_alphabeta_player(spec: PlayerSpec) -> SearchPlayer:
         spec.name,
         spec.limits,
         on_close,
-        _names_draw_ply(options, own),
+        _sets_draw_ply(options, own),
         _configurator("alphabeta", searcher, options),
     )
 
@@ -230,7 +229,7 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
     options = option_table(spec.kind)
     if spec.kind == "model":
         options.set("USI_Hash", str(PLAYER_HASH_MB))
-    options.set("DNN_Model", _as_seen_from_here(spec.argument))
+    options.set("DNN_Model", _resolve_path(spec.argument))
     _preset(
         options, spec.kind, {SEARCHERS[spec.kind].short.get(name, name): own[name] for name in own}
     )
@@ -242,7 +241,7 @@ def make_network_player(spec: PlayerSpec) -> SearchPlayer:
             spec.name,
             spec.limits,
             evaluator.close,
-            _names_draw_ply(options, own),
+            _sets_draw_ply(options, own),
             _configurator("model", searcher, options),
         )
 
@@ -270,7 +269,7 @@ def _temperature(text: str) -> float:
     return value
 
 
-def _as_seen_from_here(model: str) -> str:
-    """Resolve a path relative to the working directory, which a specification may use."""
+def _resolve_path(model: str) -> str:
+    """Resolve a path relative to the working directory; other names are returned unchanged."""
     path = Path(model)
     return str(path.resolve()) if path.exists() else model

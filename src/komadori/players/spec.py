@@ -14,14 +14,14 @@ KIND is one of
     random            any legal move
     usi:COMMAND       another USI engine, started by its command line
     gnushogi, gpsusi, sjaakii, fairy-stockfish
-                      engines with quirks; ARGUMENT is the program's path
+                      engines that need an adapter; ARGUMENT is the program's path
                       if it isn't on PATH
 
 A specification with no known KIND is the PATH of a model if such a file or folder exists.
 
 Keys of every kind: `name` (in results), `seed`, and the limits `nodes`, `depth`,
 `movetime` (ms), which override those of the match. `model`, `policy` and `one-ply`
-have `backend`; every other key is an option of the searcher or of the engine
+also have `backend`; every other key is an option of the searcher or of the engine
 (`?UCT_Threads=2`, `?Hash=64`). Write `%26` for `&` and `%20` for a blank in names and values.
 The option part begins at the last `?` that is followed by KEY=VALUE; a command may hold
 other question marks.

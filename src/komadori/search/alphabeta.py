@@ -33,10 +33,10 @@ EVALUATIONS: dict[str, str | None] = {
 #: Parts of the search that can be disabled, by the names of `core.Parts`.
 PARTS = tuple(name for name in dir(core.Parts) if not name.startswith("_") and name != "all_moves")
 
-_POLL_MS = 2
+#: Poll intervals of a search with and without a `stop` event.
+_POLL_MS, _SLOW_POLL_MS = 2, 100
 #: Lower bound on priors, so that their logarithm is finite.
-_LEAST_PRIOR = 1e-30
-_PATIENT_POLL_MS = 100
+_MIN_PRIOR = 1e-30
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ class AlphaBetaOptions:
     slow_mover: int = 100
     """Scales the time per move, in per cent."""
     without: frozenset[str] = frozenset()
-    """Parts of the search to disable (`PARTS`), for ablations."""
+    """Parts of the search to disable (see `PARTS`), for ablations."""
     policy_depth: int = 8
     """Minimum remaining depth at which a policy network orders the moves."""
     policy_nodes: int = 20_000
@@ -170,11 +170,11 @@ class AlphaBetaSearcher:
     @options.setter
     def options(self, options: AlphaBetaOptions) -> None:
         check_memory("the transposition table", options.hash_mb)
-        before, self._options = self._options, options
+        previous, self._options = self._options, options
         try:
             self._engine.set_options(self._core_options())
         except BaseException:
-            self._options = before
+            self._options = previous
             raise
 
     def set_option(self, **changes: Any) -> None:
@@ -249,7 +249,7 @@ class AlphaBetaSearcher:
         check_searchmoves(limits, self._board)
         engine = self._engine
         engine.start(self._board, self._core_limits(limits))
-        poll_ms = _PATIENT_POLL_MS if stop is None else _POLL_MS
+        poll_ms = _SLOW_POLL_MS if stop is None else _POLL_MS
         try:
             while True:
                 lines = engine.wait(poll_ms)
@@ -281,24 +281,24 @@ class AlphaBetaSearcher:
         logits, _ = evaluate(self._policy, *encode_boards([board], self._policy.features))
         priors = move_probabilities(board, logits[0], self._policy.labels)
         return [move.move16 for move in board.legal_moves], [
-            math.log(max(p, _LEAST_PRIOR)) for p in priors.tolist()
+            math.log(max(p, _MIN_PRIOR)) for p in priors.tolist()
         ]
 
-    def _result(self, found: core.Result) -> SearchResult:
-        infos = [_info(line) for line in found.lines]
-        if found.declares_win:
+    def _result(self, result: core.Result) -> SearchResult:
+        infos = [_info(line) for line in result.lines]
+        if result.declares_win:
             return SearchResult(None, declare_win=True)
-        if found.best is None:
+        if result.best is None:
             return SearchResult(None, resign=True)
         return SearchResult(
-            best_move=Move.from_move16(found.best),
-            ponder=None if found.ponder is None else Move.from_move16(found.ponder),
+            best_move=Move.from_move16(result.best),
+            ponder=None if result.ponder is None else Move.from_move16(result.ponder),
             resign=self._resigning.resigns(
                 self._board,
                 ResignRule(self._options.resign_moves, self._options.resign_ply),
-                is_low=found.lines[0].score_cp <= -self._options.resign_value,
+                is_low=result.lines[0].score_cp <= -self._options.resign_value,
                 is_mated=(infos[0].mate_plies or 0) < 0
-                and found.lines[0].score_cp <= -self._options.resign_value,
+                and result.lines[0].score_cp <= -self._options.resign_value,
             ),
             infos=infos,
         )
@@ -357,8 +357,9 @@ def _engine(
 def engine_factory(
     evaluation: str, weights: Path | str | None, fv_scale: int = 16
 ) -> Callable[[core.Options], core.Engine]:
-    """A maker of core engines that share one copy of the weights. Raises like
-    `AlphaBetaSearcher`.
+    """Return a function that creates core engines, which share one copy of the weights.
+
+    Raises like `AlphaBetaSearcher`.
     """
     if evaluation not in EVALUATIONS:
         names = ", ".join(EVALUATIONS)
@@ -367,10 +368,10 @@ def engine_factory(
         return lambda options: core.Engine(evaluation, options)
     if weights is not None:
         return _factory_of(evaluation, weights, fv_scale)
-    shipped = EVALUATIONS[evaluation]
-    if shipped is None:
+    bundled = EVALUATIONS[evaluation]
+    if bundled is None:
         raise ValueError(f"the evaluation {evaluation} needs a file of weights")
-    with resources.as_file(resources.files("komadori") / "data" / shipped) as path:
+    with resources.as_file(resources.files("komadori") / "data" / bundled) as path:
         return _factory_of(evaluation, path, fv_scale)
 
 

@@ -8,8 +8,8 @@ from komadori.rules import BLACK
 from komadori.search.protocol import Limits
 
 #: Safety margin per move: a fraction of the available time, within these bounds (ms).
-MARGIN_FRACTION, LEAST_MARGIN_MS, MOST_MARGIN_MS = 0.1, 35, 500
-#: Bounds on the margin of the watchdog, which stops a search that exceeds its own plan (ms).
+MARGIN_FRACTION, MIN_MARGIN_MS, MAX_MARGIN_MS = 0.1, 35, 500
+#: Bounds on the margin of the watchdog, which stops a search that exceeds its time budget (ms).
 HARD_MARGIN_MS = (20.0, 400.0)
 #: Margin of `go mate` (ms).
 MATE_MARGIN_MS = 20
@@ -32,7 +32,7 @@ def margin_ms(available_ms: float, setting_ms: int | None) -> float:
     """
     if setting_ms is not None:
         return setting_ms
-    return min(max(available_ms * MARGIN_FRACTION, LEAST_MARGIN_MS), MOST_MARGIN_MS)
+    return min(max(available_ms * MARGIN_FRACTION, MIN_MARGIN_MS), MAX_MARGIN_MS)
 
 
 def own_clock(limits: Limits, turn: int) -> tuple[int, int, int]:
@@ -46,14 +46,14 @@ def own_clock(limits: Limits, turn: int) -> tuple[int, int, int]:
 def available_ms(limits: Limits, turn: int) -> int:
     """Return the time that this move may take without losing on time.
 
-    Some servers add the increment after the move: it counts here only if there is nothing else.
+    Some servers add the increment after the move, so it counts only if there is no other time.
     """
     remaining, increment, byoyomi = own_clock(limits, turn)
     return remaining + byoyomi or increment
 
 
 def _clockless(limits: Limits) -> TimeBudget | None:
-    """Return the budget if no game clock applies: a fixed time, used without a margin, or none."""
+    """Return the budget if no game clock applies (a fixed time without margin, or no limit)."""
     if limits.movetime_ms is not None:
         return TimeBudget(limits.movetime_ms, limits.movetime_ms, limits.movetime_ms)
     if limits.mate:
@@ -114,8 +114,8 @@ def iteration_budget(
     if byoyomi and remaining < 1.2 * byoyomi:
         return TimeBudget(longest, longest, longest)
     moves_left = min(max(75 - ply // 2, 15), 50)
-    share = remaining // moves_left + increment * 4 // 5 + byoyomi * 4 // 5
-    optimum = share * slow_mover // 100
+    per_move = remaining // moves_left + increment * 4 // 5 + byoyomi * 4 // 5
+    optimum = per_move * slow_mover // 100
     maximum = min(4 * optimum, remaining // 4 + increment + byoyomi - margin)
     optimum = max(optimum, minimum_ms)
     maximum = min(max(maximum, optimum, 1), longest)
@@ -144,7 +144,7 @@ def delayed(limits: Limits, delay_ms: int) -> Limits:
     least a millisecond, so that it still counts as a clock.
     """
 
-    def less(time_ms: int | None) -> int | None:
+    def subtract(time_ms: int | None) -> int | None:
         return time_ms if not time_ms else max(1, time_ms - delay_ms)
 
     if not delay_ms:
@@ -152,12 +152,12 @@ def delayed(limits: Limits, delay_ms: int) -> Limits:
     byoyomi = limits.byoyomi_ms
     return replace(
         limits,
-        movetime_ms=less(limits.movetime_ms),
-        btime_ms=less(limits.btime_ms),
-        wtime_ms=less(limits.wtime_ms),
-        byoyomi_ms=less(byoyomi),
-        binc_ms=limits.binc_ms if limits.btime_ms or byoyomi else less(limits.binc_ms),
-        winc_ms=limits.winc_ms if limits.wtime_ms or byoyomi else less(limits.winc_ms),
+        movetime_ms=subtract(limits.movetime_ms),
+        btime_ms=subtract(limits.btime_ms),
+        wtime_ms=subtract(limits.wtime_ms),
+        byoyomi_ms=subtract(byoyomi),
+        binc_ms=limits.binc_ms if limits.btime_ms or byoyomi else subtract(limits.binc_ms),
+        winc_ms=limits.winc_ms if limits.wtime_ms or byoyomi else subtract(limits.winc_ms),
     )
 
 

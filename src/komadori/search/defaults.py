@@ -1,8 +1,8 @@
-"""How long a position of a game is searched where nobody says it."""
+"""Default search limits of game analysis."""
 
 from __future__ import annotations
 
-#: Nodes per position of an analysed game, by player: half a second or so of a CPU.
+#: Nodes per position, by player: about half a second on one CPU.
 ANALYSIS_NODES = {"alphabeta": 200_000, "model": 800}
-#: Lines kept of each.
+#: Number of lines stored per position.
 ANALYSIS_LINES = 2

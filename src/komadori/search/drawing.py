@@ -9,10 +9,10 @@ from komadori.search.options import PuctOptions
 
 
 def draw_move(
-    moves: list[RootMove], ply: int, options: PuctOptions, source: random.Random
+    moves: list[RootMove], ply: int, options: PuctOptions, rng: random.Random
 ) -> int | None:
     """Draw a move (move16) with probability proportional to visits^(1 / temperature), among moves
-    with a win rate close to that of the best move; None: play the best move.
+    with a win rate close to that of the best move. None: play the best move.
     """
     temperature = options.random_temperature - options.random_temperature_drop * (ply - 1)
     if ply > options.random_plies or temperature <= 0 or not moves:
@@ -20,13 +20,13 @@ def draw_move(
     best = moves[0]
     if best.proof in (Proof.WIN, Proof.LOSS):
         return None
-    near = [
+    candidates = [
         m
         for m in moves
         if m.visits and m.proof == Proof.NONE and m.value >= best.value - options.random_cutoff
     ]
-    if not near:
+    if not candidates:
         return None
-    most = max(m.visits for m in near)
-    weights = [(m.visits / most) ** (1 / temperature) for m in near]
-    return source.choices(near, weights)[0].move16
+    most = max(m.visits for m in candidates)
+    weights = [(m.visits / most) ** (1 / temperature) for m in candidates]
+    return rng.choices(candidates, weights)[0].move16

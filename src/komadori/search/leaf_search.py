@@ -14,8 +14,10 @@ HASH_MB = 16
 
 
 def leaf_engines(options: PuctOptions, hash_mb: int) -> Callable[[], Engine] | None:
-    """A maker of engines for the searches that the options `leaf_*` ask for, which share the
-    weights; None without a weight. Raises ValueError or OSError where the NNUE can't be read.
+    """Return a function that creates engines for the leaf searches of the options `leaf_*`; they
+    share one copy of the weights. None if `leaf_weight` is 0.
+
+    Raises ValueError or OSError if the NNUE can't be read.
     """
     if not options.leaf_weight:
         return None
@@ -32,29 +34,35 @@ def leaf_engines(options: PuctOptions, hash_mb: int) -> Callable[[], Engine] | N
 
 
 def search_leaves(tree: Tree, options: PuctOptions, engine: Engine) -> None:
-    """Let `engine` search the leaves of a tree, as the options `leaf_*` say."""
+    """Let `engine` search the leaves of a tree by the options `leaf_*`."""
     tree.set_leaf_search(engine, options.leaf_nodes, options.leaf_weight, ELMO_COEF)
 
 
 class LeafSearch:
-    """What a tree needs to search its leaves by the options `leaf_*`."""
+    """The leaf search of a tree, kept in sync with the options `leaf_*`."""
 
     def __init__(self) -> None:
-        self._built: tuple[object, ...] = ()
+        self._applied: tuple[object, ...] = ()
         self._engine: Engine | None = None
 
     def apply(self, tree: Tree, options: PuctOptions) -> None:
-        """Give the tree the search that these options ask for. A change clears the tree.
+        """Configure the tree's leaf search by the options. A change clears the tree.
 
-        Raises ValueError or OSError where the NNUE can't be read.
+        Raises ValueError or OSError if the NNUE can't be read.
         """
-        wanted: tuple[object, ...] = ()
+        settings_key: tuple[object, ...] = ()
         if options.leaf_weight:
             rules = (options.declaration, options.draw_ply)
-            wanted = (tree, options.leaf_weight, options.leaf_nodes, options.leaf_file, *rules)
-        if wanted == self._built:
+            settings_key = (
+                tree,
+                options.leaf_weight,
+                options.leaf_nodes,
+                options.leaf_file,
+                *rules,
+            )
+        if settings_key == self._applied:
             return
-        if not wanted:
+        if not settings_key:
             tree.set_leaf_search(None)
         else:
             new_engine = leaf_engines(options, HASH_MB)
@@ -62,13 +70,13 @@ class LeafSearch:
             engine = new_engine()
             search_leaves(tree, options, engine)
             self._engine = engine
-        self._built = wanted
+        self._applied = settings_key
 
     def new_game(self) -> None:
-        """Forget what earlier searches left in the table."""
-        if self._built and self._engine is not None:
+        """Clear the engine's transposition table."""
+        if self._applied and self._engine is not None:
             self._engine.new_game()
 
     def close(self) -> None:
-        """Let go of the tree and the engine."""
-        self._built, self._engine = (), None
+        """Release the tree and the engine."""
+        self._applied, self._engine = (), None

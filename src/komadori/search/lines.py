@@ -9,7 +9,7 @@ from komadori._core.tree import Proof, RootMove, Tree
 from komadori.encoding import score_from_win_rate
 from komadori.rules import Move
 
-#: Longest line.
+#: Maximum length of a line, in plies.
 MAX_PV = 64
 #: Scores are clamped to the score of 1 - 1e-5: this many times the coefficient.
 SCORE_LIMIT = 11.5129

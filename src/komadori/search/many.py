@@ -25,7 +25,7 @@ Key = TypeVar("Key")
 
 #: Moves of the mate search per playout of the position's search, and the maximum.
 MATE_MOVES_PER_PLAYOUT = 20
-MATE_MOVES_MOST = 200_000
+MAX_MATE_MOVES = 200_000
 #: The same per second, if the effort is time.
 MATE_MOVES_PER_SECOND = 100_000
 
@@ -51,12 +51,12 @@ class Effort:
     @property
     def mate_moves(self) -> int:
         if self.nodes is not None:
-            return min(self.nodes * MATE_MOVES_PER_PLAYOUT, MATE_MOVES_MOST)
+            return min(self.nodes * MATE_MOVES_PER_PLAYOUT, MAX_MATE_MOVES)
         assert self.seconds is not None
-        return min(int(self.seconds * MATE_MOVES_PER_SECOND) + 1, MATE_MOVES_MOST)
+        return min(int(self.seconds * MATE_MOVES_PER_SECOND) + 1, MAX_MATE_MOVES)
 
     def in_japanese(self) -> str:
-        """As text, per position."""
+        """Return the effort per position as Japanese text."""
         return f"1局面{self.nodes}ノード" if self.nodes is not None else f"1局面{self.seconds:g}秒"
 
     def __str__(self) -> str:
@@ -97,12 +97,12 @@ class _Position(Generic[Key]):
         self.root = root
         self.mate = mate
         self.progress = Progress(tree, root)
-        self.share = TimeShare(effort.seconds) if effort.seconds is not None else None
+        self.time_share = TimeShare(effort.seconds) if effort.seconds is not None else None
         conditions: list[Condition] = [MateFound(lambda: bool(mate))]
         if effort.nodes is not None:
             conditions.append(VisitCount(effort.nodes))
-        if self.share is not None:
-            conditions.append(self.share)
+        if self.time_share is not None:
+            conditions.append(self.time_share)
         self.conditions = Conditions(conditions)
         self.rows = 0  # in flight
         self.is_stuck = False
@@ -118,8 +118,8 @@ class _Position(Generic[Key]):
         """Return the number of rows in the next batch; small while the search is small."""
         hints, visits = self.conditions.hints, self.progress.visits
         expected = float(visits + hints.playouts)
-        if self.share is not None:
-            used_ms = max(self.share.used * 1000, 1.0)
+        if self.time_share is not None:
+            used_ms = max(self.time_share.used * 1000, 1.0)
             # Nothing is planned before the conditions are first checked.
             planned_ms = hints.planned_ms if math.isfinite(hints.planned_ms) else 0.0
             expected = visits * (1 + planned_ms / used_ms)
@@ -146,7 +146,7 @@ class ManySearch(Generic[Key]):
         self._free_roots = [self._tree.add_root() for _ in range(roots)]
         self._mates = MateSolver(self._options.mate_memory_mb)
         self._active: deque[_Position[Key]] = deque()
-        self._parts: dict[int, list[tuple[_Position[Key], int]]] = {}  # of the batch in a slot
+        self._parts: dict[int, list[tuple[_Position[Key], int]]] = {}  # by slot: rows per position
 
     def search(self, positions: Iterable[tuple[Key, Board]]) -> Iterator[tuple[Key, Searched]]:
         """Yield the result of each position, in the order in which they finish.
@@ -174,12 +174,12 @@ class ManySearch(Generic[Key]):
                     return
                 seconds = (time.perf_counter() - began) / max(len(self._active), 1)
                 for position in self._active:
-                    if position.share is not None:
-                        position.share.used += seconds
+                    if position.time_share is not None:
+                        position.time_share.used += seconds
                 for position in [p for p in self._active if not p.rows]:
                     if position.is_stuck or position.has_enough():
                         self._active.remove(position)
-                        yield position.key, self._found(position)
+                        yield position.key, self._result(position)
                         self._free_roots.append(position.root)
         finally:
             pipeline.abandon()
@@ -200,11 +200,11 @@ class ManySearch(Generic[Key]):
         self._tree.set_root(root, board)
         mate: tuple[Move, ...] = ()
         if self._options.root_mate_plies:
-            with contextlib.suppress(PositionError):  # no king to mate
+            with contextlib.suppress(PositionError):  # the opponent has no king
                 mate = self._mates.solve(board, self._effort.mate_moves).moves
         return _Position(key, self._tree, root, self._effort, mate)
 
-    def _found(self, position: _Position[Key]) -> Searched:
+    def _result(self, position: _Position[Key]) -> Searched:
         options, root = self._options, position.root
         lines = root_lines(self._tree, root, options.multipv, options.eval_coef, position.mate)
         return Searched(lines[0].win_rate, self._tree.root_visits(root), tuple(lines))

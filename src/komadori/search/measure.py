@@ -1,4 +1,4 @@
-"""Measures how much of a network's raw speed the search retains."""
+"""Measure how much of a network's raw speed the search retains."""
 
 from __future__ import annotations
 
@@ -87,9 +87,9 @@ def measure_search(
         searcher.set_position(Board(sfen))
         fill_inputs(raw)
         before = positions_per_second(raw, seconds / 2)
-        begun = time.perf_counter()
+        start = time.perf_counter()
         searcher.search(Limits(movetime_ms=round(seconds * 1000)), stop=threading.Event())
-        elapsed = time.perf_counter() - begun
+        elapsed = time.perf_counter() - start
         after = positions_per_second(raw, seconds / 2)
         stats = searcher.tree.stats
         yield SearchSpeed(

@@ -1,4 +1,4 @@
-"""Check of memory sizes set by options."""
+"""Check memory sizes set by options."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ import os
 
 def check_memory(name: str, megabytes: int) -> None:
     """Raise MemoryError if `megabytes` exceeds the machine's memory."""
-    present = _physical_mb()
-    if present and megabytes > present:
+    installed = _physical_mb()
+    if installed and megabytes > installed:
         raise MemoryError(
-            f"{name}: {megabytes} MiB are more than this machine's memory ({present} MiB)"
+            f"{name}: {megabytes} MiB are more than this machine's memory ({installed} MiB)"
         )
 
 

@@ -32,7 +32,7 @@ TREE_SETTINGS = (
     "repetition",
     "mate_in_one",
 )
-_NOT_NEGATIVE = (
+_NONNEGATIVE = (
     "c_growth",
     "stdev_scale",
     "stdev_prior_weight",
@@ -43,7 +43,7 @@ _NOT_NEGATIVE = (
 _TREE = TreeOptions()
 
 
-def _of_tree(name: str) -> float:
+def _tree_default(name: str) -> float:
     """Return the tree's float32 default as its shortest decimal."""
     return float(f"{getattr(_TREE, name):.7g}")
 
@@ -56,33 +56,33 @@ class PuctOptions:
     are dlshogi's.
     """
 
-    c_init: float = _of_tree("c_init")
+    c_init: float = _tree_default("c_init")
     """C of Q + C P sqrt(N) / (1 + n): c_init + c_growth * ln((N + c_base + 1) / c_base)."""
-    c_base: float = _of_tree("c_base")
-    fpu_reduction: float = _of_tree("fpu_reduction")
+    c_base: float = _tree_default("c_base")
+    fpu_reduction: float = _tree_default("fpu_reduction")
     """First-play urgency: an unvisited move has the node's mean value minus this times the square
     root of the visited prior mass."""
-    c_init_root: float = _of_tree("c_init_root")
-    c_base_root: float = _of_tree("c_base_root")
-    fpu_reduction_root: float = _of_tree("fpu_reduction_root")
-    c_growth: float = _of_tree("c_growth")
-    stdev_scale: float = _of_tree("stdev_scale")
+    c_init_root: float = _tree_default("c_init_root")
+    c_base_root: float = _tree_default("c_base_root")
+    fpu_reduction_root: float = _tree_default("fpu_reduction_root")
+    c_growth: float = _tree_default("c_growth")
+    stdev_scale: float = _tree_default("stdev_scale")
     """Multiply C by 1 + this * (sd / stdev_prior - 1), where sd is the standard deviation of the
     node's values on the scale -1 to 1; KataGo uses 0.85. 0: off."""
-    stdev_prior: float = _of_tree("stdev_prior")
-    stdev_prior_weight: float = _of_tree("stdev_prior_weight")
+    stdev_prior: float = _tree_default("stdev_prior")
+    stdev_prior_weight: float = _tree_default("stdev_prior_weight")
     """Weight of the prior's variance, in visits."""
-    lcb_stdevs: float = _of_tree("lcb_stdevs")
+    lcb_stdevs: float = _tree_default("lcb_stdevs")
     """Play the move with the highest lower confidence bound, its value minus this many standard
     errors, among moves with at least lcb_min_visits of the most visits (leela-zero: 5). 0: play
     the most visited move."""
-    lcb_min_visits: float = _of_tree("lcb_min_visits")
-    temperature: float = _of_tree("temperature")
+    lcb_min_visits: float = _tree_default("lcb_min_visits")
+    temperature: float = _tree_default("temperature")
     """Temperature of the policy's softmax."""
-    temperature_root: float = _of_tree("temperature_root")
+    temperature_root: float = _tree_default("temperature_root")
     """The temperature at depth d is temperature + (temperature_root - temperature) *
     temperature_decay^d. 0: off."""
-    temperature_decay: float = _of_tree("temperature_decay")
+    temperature_decay: float = _tree_default("temperature_decay")
     visits_per_flight: int = _TREE.visits_per_flight
     """Limit the playouts in flight below a node to one per this many finished visits, at least
     one. 2 allows 1, 1, 2, 4, 8 at 1, 2, 4, 8, 16 visits. 0: no limit."""
@@ -155,7 +155,7 @@ class PuctOptions:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 1 is needed")
         if self.stdev_prior <= 0:
             raise ValueError(f"stdev_prior is {self.stdev_prior}, more than 0 is needed")
-        for name in _NOT_NEGATIVE:
+        for name in _NONNEGATIVE:
             if getattr(self, name) < 0:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least 0 is needed")
         for name in (

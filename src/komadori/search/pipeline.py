@@ -23,14 +23,14 @@ from komadori.search.stopping import Conditions, Progress
 
 #: Maximum number of allowed-size batches in flight; more help only once batches are full.
 MAX_BATCHES = 3
-#: Assumed duration of a search without an end.
-OPEN_MS = 5000
+#: Assumed remaining duration of a search without a time limit.
+UNLIMITED_MS = 5000
 #: Weight of the latest batch in the moving average of batch times.
 BATCH_TIME_RATE = 0.2
 
 
 class Source(Protocol):
-    """Supplies a pipeline with rows. Slots are the evaluator's."""
+    """Supplies a pipeline with rows. Slots are those of the evaluator."""
 
     def collect(self, slot: int) -> int:
         """Write rows into the slot's inputs and return their number; 0: no batch now."""
@@ -58,7 +58,7 @@ class Pipeline:
         self.can_drop = self._polled is not None
         """Whether batches in flight can be dropped without waiting for them."""
         self._started = [0.0] * evaluator.slots
-        self._has_news = True
+        self._has_changed = True
         self.batch_ms = 0.0
         """Moving average of the time from a batch's start to its outputs."""
 
@@ -68,7 +68,7 @@ class Pipeline:
         Nothing is collected between two polls of a slow network: only the outputs of a batch
         change the tree, and the result must not depend on how often the network is polled.
         """
-        if not self._has_news and self.in_flight:
+        if not self._has_changed and self.in_flight:
             return
         while self._free:
             slot = self._free[0]
@@ -82,25 +82,25 @@ class Pipeline:
                 raise
             self._started[slot] = time.perf_counter()
             self.in_flight.append(self._free.popleft())
-        self._has_news = not self.in_flight
+        self._has_changed = not self.in_flight
 
-    def take(self, patience_s: float | None = None) -> bool:
+    def take(self, timeout_s: float | None = None) -> bool:
         """Take the outputs of one batch; return False if none arrived in time or none is in flight.
 
-        `patience_s` applies to evaluators that can be polled (`inference.Polled`).
+        `timeout_s` applies only to evaluators that can be polled (`inference.Polled`).
         """
         if not self.in_flight:
             return False
         slot = self.in_flight[0]
         if self._polled is not None:
-            done = self._polled.first_done(self.in_flight, patience_s)
+            done = self._polled.first_done(self.in_flight, timeout_s)
             if done is None:
                 return False
             slot = done
         policy, value = self._evaluator.wait(slot)
         took_ms = (time.perf_counter() - self._started[slot]) * 1000
         self.batch_ms += BATCH_TIME_RATE * (took_ms - self.batch_ms)
-        self._has_news = True
+        self._has_changed = True
         self.in_flight.remove(slot)
         self._free.append(slot)
         self._source.expand(slot, policy, value)
@@ -115,20 +115,20 @@ class Pipeline:
                 with contextlib.suppress(InferenceError):
                     self._evaluator.wait(slot)
             self._source.cancel(slot)
-        self._forget()
+        self._reset()
 
     def abandon(self) -> None:
-        """After an error: wait for the batches in flight and undo them."""
+        """Wait for the batches in flight and undo their collection; for use after an error."""
         for slot in self.in_flight:
             with contextlib.suppress(InferenceError):
                 self._evaluator.wait(slot)
             self._source.cancel(slot)
-        self._forget()
+        self._reset()
 
-    def _forget(self) -> None:
+    def _reset(self) -> None:
         self._free.extend(self.in_flight)
         self.in_flight.clear()
-        self._has_news = True
+        self._has_changed = True
 
 
 def invalid_outputs(evaluator: Evaluator) -> InferenceError:
@@ -160,7 +160,7 @@ class RootSource:
         progress: Progress,
         usual_speed: float,
     ) -> None:
-        """`usual_speed`: playouts per millisecond to assume before any has finished."""
+        """`usual_speed`: lower bound on the expected playouts per millisecond."""
         self._tree, self._root, self._batches = tree, root, batches
         self._evaluator = evaluator
         self._sizes = batch_sizes(evaluator.max_batch)
@@ -174,19 +174,19 @@ class RootSource:
     def collect(self, slot: int) -> int:
         assert self.conditions is not None
         hints, progress = self.conditions.hints, self._progress
-        since = self._tree.playouts() - progress.playouts
-        left = hints.playouts - since - self._rows
-        if left <= 0:
+        finished = self._tree.playouts() - progress.playouts
+        remaining = hints.playouts - finished - self._rows
+        if remaining <= 0:
             return 0
-        to_come = float(hints.playouts)
+        expected = float(hints.playouts)
         if hints.is_timed:
-            planned_ms = OPEN_MS if math.isinf(hints.planned_ms) else hints.planned_ms
-            to_come = min(to_come, max(progress.speed(), self._usual_speed) * planned_ms)
-        allowed = batch_rows(self._options, progress.visits, progress.visits + to_come)
+            planned_ms = UNLIMITED_MS if math.isinf(hints.planned_ms) else hints.planned_ms
+            expected = min(expected, max(progress.speed(), self._usual_speed) * planned_ms)
+        allowed = batch_rows(self._options, progress.visits, progress.visits + expected)
         rows = self._sizes[bisect.bisect_right(self._sizes, allowed) - 1]
         if self._rows + rows > MAX_BATCHES * allowed:
             return 0  # wait rather than start a smaller batch
-        added = self._tree.collect(self._root, self._batches[slot], min(rows, left), left)
+        added = self._tree.collect(self._root, self._batches[slot], min(rows, remaining), remaining)
         self._rows += added
         return added
 

@@ -23,11 +23,16 @@ from komadori.search.pipeline import Pipeline, RootSource, slot_batches
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
 from komadori.search.reclaiming import Reclaimer
 from komadori.search.resigning import Resigning, ResignRule
-from komadori.search.root_mate import CROWDED_FRACTION, MOST_MOVES, MOVES_PER_NODE, RootMate
+from komadori.search.root_mate import (
+    CROWDED_FRACTION,
+    MATE_MOVES_PER_NODE,
+    MAX_MATE_MOVES,
+    RootMate,
+)
 from komadori.search.stopping import Condition, Conditions, Depth, Progress, conditions_of
 
-#: Maximum wait for the network before checking `stop` again.
-PATIENCE_S = 0.01
+#: Maximum interval between checks of `stop` while waiting for the network.
+POLL_S = 0.01
 
 
 class PuctSearcher:
@@ -55,7 +60,7 @@ class PuctSearcher:
         self._random = random.Random(self._options.random_seed)
         self._resigning = Resigning()
         self._board = Board()
-        self._placed = False
+        self._is_placed = False
         self._ponderhit: Limits | None = None
 
     @property
@@ -80,7 +85,7 @@ class PuctSearcher:
         if options.random_seed != self._options.random_seed:
             self._random.seed(options.random_seed)
         self._options = options
-        self._placed = False
+        self._is_placed = False
 
     def set_option(self, **changes: Any) -> None:
         """Change some settings by name."""
@@ -98,7 +103,7 @@ class PuctSearcher:
 
     def set_position(self, board: Board) -> None:
         self._board = board.copy()
-        self._placed = False
+        self._is_placed = False
 
     def new_game(self) -> None:
         self.reclaimer.wait()
@@ -106,7 +111,7 @@ class PuctSearcher:
         self._leaf_search.new_game()
         self._random.seed(self._options.random_seed)
         self._resigning.new_game()
-        self._placed = False
+        self._is_placed = False
 
     def ponderhit(self, limits: Limits) -> None:
         self._ponderhit = limits
@@ -122,7 +127,7 @@ class PuctSearcher:
         self._leaf_search.close()
         self._tree = Tree(1 << 20)
         self._root = self._tree.add_root()
-        self._placed = False
+        self._is_placed = False
 
     def search(
         self,
@@ -142,7 +147,7 @@ class PuctSearcher:
         try:
             result = self._by_rules(run) or self._by_search(run)
             if not run.limits.waits:
-                self._tidy_after(result.best_move)
+                self._reclaim_after(result.best_move)
             return result
         finally:
             # The thread must have ended before the interpreter exits.
@@ -153,11 +158,11 @@ class PuctSearcher:
             self._ponderhit = None
 
     def _place(self, limits: Limits) -> None:
-        if not self._placed:
+        if not self._is_placed:
             if not self._options.reuse_subtree:
                 self._tree.clear()
             self._tree.set_root(self._root, self._board)
-            self._placed = True
+            self._is_placed = True
         self._tree.set_search_moves(self._root, [move.move16 for move in limits.searchmoves])
 
     def _by_rules(self, run: _Run) -> SearchResult | None:
@@ -200,14 +205,14 @@ class PuctSearcher:
             infos=infos,
         )
 
-    def _tidy_after(self, best: Move | None) -> None:
+    def _reclaim_after(self, best: Move | None) -> None:
         """Free positions that can't be reached once the move is played."""
         if best is None:
             return
         after = self._board.copy()
         after.push(best)
         if self.reclaimer.start(self._tree, self._root, after):
-            self._placed = False
+            self._is_placed = False
 
 
 class _Run:
@@ -248,10 +253,10 @@ class _Run:
         if not self._interval_s or not on_info:
             self._interval_s = math.inf
         self._next_info = time.perf_counter() + self._interval_s
-        self._conditions = self._agreed_conditions()
+        self._conditions = self._make_conditions()
 
     def search(self) -> None:
-        """Search until a condition is met; a depth must still hold once batches have returned."""
+        """Search until a condition is met; a depth must still be reached after pending batches."""
         self._start_mate()
         while True:
             try:
@@ -263,10 +268,10 @@ class _Run:
                 return
 
     def end(self) -> None:
-        """Let go of the conditions, which refer to this run: nothing else frees the searcher's tree
-        and buffers before the next full garbage collection.
+        """Release the conditions, which refer to this run; the cycle would keep the searcher's tree
+        and buffers until the next full garbage collection.
         """
-        self._conditions.forget()
+        self._conditions.clear()
 
     def _loop(self) -> Condition | None:
         """Run until a condition is met and return it; None if nothing is left to search."""
@@ -278,14 +283,14 @@ class _Run:
                 self._apply_ponderhit()
             progress.update()
             met = self._conditions.first_met(progress) or met
-            # Even without time, at least the policy chooses the move.
+            # Even without time the root is evaluated, so that the policy chooses the move.
             if met and progress.visits == 0 and not self.mate:
                 pipeline.fill()
                 pipeline.take()
                 progress.update()
             if met and not met.drains and pipeline.can_drop:
                 break
-            # Start no batch that can't return in time, except for the first.
+            # Start no batch that can't return in time, except the first.
             is_late = self._conditions.hints.deadline_ms < pipeline.batch_ms
             if not met and not (is_late and (progress.has_begun or pipeline.in_flight)):
                 pipeline.fill()
@@ -295,7 +300,7 @@ class _Run:
                     break
                 seen = playouts
             else:
-                pipeline.take(self._patience_s() if pipeline.can_drop else None)
+                pipeline.take(self._poll_s() if pipeline.can_drop else None)
             if progress.now >= self._next_info:
                 self._next_info = progress.now + self._interval_s
                 self.report()
@@ -328,11 +333,11 @@ class _Run:
         self._find_mate()
         state = (self.progress.playouts, self.mate, first)
         if state == self._reported:
-            return self._infos  # nothing new since
+            return self._infos  # nothing has changed
         self._reported = state
         coef, count = self._options.eval_coef, self._options.multipv
         lines = root_lines(self._tree, self._root, count, coef, self.mate, first)
-        return self._given(
+        return self._publish(
             Info(
                 depth=len(line.pv),
                 seldepth=max(self._tree.stats.depth, len(line.pv)),
@@ -349,7 +354,7 @@ class _Run:
 
     def report_win(self, pv: list[Move]) -> list[Info]:
         """Report that the position is won without a search."""
-        return self._given(
+        return self._publish(
             [
                 Info(
                     depth=1,
@@ -365,7 +370,7 @@ class _Run:
             ]
         )
 
-    def _given(self, infos: Any) -> list[Info]:
+    def _publish(self, infos: Any) -> list[Info]:
         self._infos = list(infos)
         if self._on_info:
             for info in self._infos:
@@ -385,10 +390,10 @@ class _Run:
         if (limits := self._searcher.take_ponderhit()) is not None:
             self.limits = limits
             self.progress.restart_clock()
-            self._conditions = self._agreed_conditions()
+            self._conditions = self._make_conditions()
 
-    def _agreed_conditions(self) -> Conditions:
-        """Build the conditions of the current limits, also for the source."""
+    def _make_conditions(self) -> Conditions:
+        """Build the conditions for the current limits and pass them to the source."""
         pipeline = self._pipeline
         times = self._times()
         conditions = conditions_of(
@@ -413,20 +418,20 @@ class _Run:
             minimum_ms=o.minimum_time_ms,
         )
 
-    def _patience_s(self) -> float:
-        """Return how long to wait for the network before checking the clock and `stop` again."""
-        return min(max(self._conditions.hints.deadline_ms / 1000, 0.001), PATIENCE_S)
+    def _poll_s(self) -> float:
+        """Return the time to wait for the network before checking the clock and `stop` again."""
+        return min(max(self._conditions.hints.deadline_ms / 1000, 0.001), POLL_S)
 
     def _start_mate(self) -> None:
-        """Start df-pn: beside the search under a clock, before it if only nodes are limited, so
-        that the result is deterministic.
+        """Run df-pn concurrently with the search; before it if only nodes are limited, so that the
+        result is deterministic.
         """
         limits, plies = self.limits, self._options.root_mate_plies
         count = limits.nodes or limits.playouts
         if not plies:
             self._mate.forget()
         elif count and not (limits.has_clock or limits.movetime_ms or limits.waits):
-            moves = min(MOVES_PER_NODE * count, MOST_MOVES)
+            moves = min(MATE_MOVES_PER_NODE * count, MAX_MATE_MOVES)
             self._mate.solve(self._board, plies, moves, self.stop)
         else:
             self._mate.start(self._board, plies, self._searcher.mate_fraction)

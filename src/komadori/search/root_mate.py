@@ -1,4 +1,4 @@
-"""df-pn mate search at the root, beside the tree search."""
+"""df-pn mate search at the root, concurrent with the tree search."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from komadori.search.memory import check_memory
 ANY_LENGTH = 1000
 
 #: Moves of the mate search per node of a node-limited search.
-MOVES_PER_NODE = 10
+MATE_MOVES_PER_NODE = 10
 
-#: The maximum, which takes a few tenths of a second.
-MOST_MOVES = 500_000
+#: Their maximum, which takes a few tenths of a second.
+MAX_MATE_MOVES = 500_000
 
-#: How often `solve` checks `stop`.
-PATIENCE_S = 0.01
+#: Interval at which `solve` checks `stop`, in seconds.
+POLL_S = 0.01
 
 #: Fraction of a CPU for the mate search if the network uses all CPUs.
 CROWDED_FRACTION = 0.02
@@ -38,7 +38,7 @@ class RootMate:
         """The mating line found; () if none."""
 
     def start(self, board: Board, plies: int, cpu_fraction: float) -> None:
-        """Start searching for a mate in the background; no-op without a free thread."""
+        """Start searching for a mate in the background; do nothing if no thread can be started."""
         with contextlib.suppress(RuntimeError):
             self._begin(board, plies, 0, cpu_fraction)
 
@@ -54,7 +54,7 @@ class RootMate:
         thread = self._thread
         assert thread is not None
         while thread.is_alive() and not stop.is_set():
-            thread.join(PATIENCE_S)
+            thread.join(POLL_S)
         self.stop()
         self.wait()
 

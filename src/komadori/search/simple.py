@@ -5,7 +5,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,11 +16,8 @@ from komadori.rules import Board, Move, Repetition
 from komadori.search.lines import score_cp
 from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
 
-#: (board, legal moves) -> a score in [0, 1] for each move, higher is better.
-Judge: TypeAlias = Callable[[Board, list[Move]], NDArray[np.float32]]
 
-
-class _OneLook:
+class _TreelessSearcher:
     """Scores every legal move once and plays the best, or samples one.
 
     With `temperature` 0 the best move is played; ties go to the first move, or are broken at
@@ -62,7 +58,7 @@ class _OneLook:
         on_info: Callable[[Info], None] | None = None,
         stop: threading.Event | None = None,
     ) -> SearchResult:
-        began = time.perf_counter()
+        start = time.perf_counter()
         board = self._board
         check_searchmoves(limits, board)
         moves = [m for m in board.legal_moves if not limits.searchmoves or m in limits.searchmoves]
@@ -70,9 +66,9 @@ class _OneLook:
             return SearchResult(None, declare_win=True)
         if not moves:
             return SearchResult(None, resign=True)
-        scores, win_rate = self._judge(board, moves)
+        scores, win_rate = self._score_moves(board, moves)
         chosen = self._choose(scores)
-        elapsed = int((time.perf_counter() - began) * 1000)
+        elapsed = int((time.perf_counter() - start) * 1000)
         info = Info(
             depth=1,
             seldepth=1,
@@ -98,7 +94,7 @@ class _OneLook:
         best = np.flatnonzero(scores == scores.max())
         return int(best[0] if self._seed is None else self._random.choice(best))
 
-    def _judge(
+    def _score_moves(
         self, board: Board, moves: list[Move]
     ) -> tuple[NDArray[np.float32], Callable[[int], float]]:
         """Return the moves' scores, and a function from a move's index to its win rate."""
@@ -111,10 +107,10 @@ class _OneLook:
         return encode_boards(boards, features=self.evaluator.features)
 
 
-class PolicySearcher(_OneLook):
+class PolicySearcher(_TreelessSearcher):
     """Plays by the policy only, with one evaluation per move (a `search.Searcher`)."""
 
-    def _judge(
+    def _score_moves(
         self, board: Board, moves: list[Move]
     ) -> tuple[NDArray[np.float32], Callable[[int], float]]:
         policy, value = evaluate(self.evaluator, *self._encode([board]))
@@ -135,30 +131,30 @@ class PolicySearcher(_OneLook):
         return 1
 
 
-class OnePlySearcher(_OneLook):
+class OnePlySearcher(_TreelessSearcher):
     """Plays the move with the best network value after it (a `search.Searcher`).
 
     Mates, repetitions and declarations one ply ahead are scored by the rules.
     """
 
-    def _judge(
+    def _score_moves(
         self, board: Board, moves: list[Move]
     ) -> tuple[NDArray[np.float32], Callable[[int], float]]:
         scores = np.zeros(len(moves), np.float32)
-        asked: list[int] = []
+        unknown: list[int] = []
         after: list[Board] = []
         for number, move in enumerate(moves):
             board.push(move)
             known = _known_value(board)
             if known is None:
-                asked.append(number)
+                unknown.append(number)
                 after.append(board.copy())
             else:
                 scores[number] = known
             board.pop()
-        if asked:
+        if unknown:
             _, value = evaluate(self.evaluator, *self._encode(after))
-            scores[asked] = 1.0 - value
+            scores[unknown] = 1.0 - value
         return scores, lambda chosen: float(scores[chosen])
 
     def _nodes(self, moves: list[Move]) -> int:
@@ -166,7 +162,7 @@ class OnePlySearcher(_OneLook):
 
 
 def _known_value(board: Board) -> float | None:
-    """Return the value by the rules to the side that just moved; None if the game continues."""
+    """Return the value by the rules for the side that just moved; None if the game continues."""
     if not board.legal_moves:
         return 1.0
     if board.can_declare_win():

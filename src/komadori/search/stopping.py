@@ -1,7 +1,7 @@
 """Stopping conditions, checked between batches.
 
 Each condition is a small class, like lc0's stoppers (github.com/LeelaChessZero/lc0,
-src/search/classic/stoppers). It decides whether the search ends and leaves hints for planning
+src/search/classic/stoppers). It decides whether the search ends, and sets hints for planning
 the next batch.
 """
 
@@ -18,10 +18,10 @@ from komadori.search.clock import TimeBudget
 from komadori.search.lines import MAX_PV
 from komadori.search.protocol import Limits
 
-#: Remaining playouts of a search without a limit on them.
-UNCOUNTED = 1 << 30
+#: Remaining playouts of a search without a limit on playouts.
+UNLIMITED = 1 << 30
 #: Minimum interval between expensive checks.
-LOOK_S = 0.005
+CHECK_S = 0.005
 #: A best move with fewer visits than this times the second's is unclear.
 CLEAR_LEAD = 1.5
 
@@ -35,11 +35,11 @@ class Progress:
         self.playouts = self._first = self._clock_first = tree.playouts()
         self.visits = tree.root_visits(root)
         """Finished visits of the root, including kept ones."""
-        self.may_look = True
+        self.may_check = True
         """Whether expensive checks are allowed now."""
         self.now = self._started = self._clock_started = time.perf_counter()
         """Time of the last update."""
-        self._next_look = self._started
+        self._next_check = self._started
         self._moves: list[RootMove] | None = None
 
     def update(self) -> None:
@@ -48,9 +48,9 @@ class Progress:
         self.visits = self.tree.root_visits(self.root)
         self._moves = None
         self.now = time.perf_counter()
-        self.may_look = self.now >= self._next_look
-        if self.may_look:
-            self._next_look = self.now + LOOK_S
+        self.may_check = self.now >= self._next_check
+        if self.may_check:
+            self._next_check = self.now + CHECK_S
 
     def restart_clock(self) -> None:
         """Restart the count of nodes and time, as after `ponderhit`."""
@@ -77,7 +77,7 @@ class Progress:
         return (self.playouts - self._first) / max(elapsed, 1.0)
 
     def root_moves(self) -> list[RootMove]:
-        """Return the root's moves, best first, no older than the last update."""
+        """Return the root's moves, best first, as of the last update or later."""
         if self._moves is None:
             self._moves = self.tree.root_moves(self.root)
         return self._moves
@@ -89,7 +89,7 @@ class Progress:
 
 
 class Hints:
-    """Estimates of the rest of the search, set by the conditions."""
+    """Estimates of the remaining search, set by the conditions."""
 
     __slots__ = ("deadline_ms", "planned_ms", "playouts")
 
@@ -105,17 +105,17 @@ class Hints:
 
     def reset(self) -> None:
         """Clear all hints."""
-        self.playouts = UNCOUNTED
+        self.playouts = UNLIMITED
         self.planned_ms = self.deadline_ms = math.inf
 
     @property
     def is_timed(self) -> bool:
         """Whether the search isn't limited by counts alone."""
-        return self.deadline_ms < math.inf or self.playouts >= UNCOUNTED
+        return self.deadline_ms < math.inf or self.playouts >= UNLIMITED
 
 
 class Condition(Protocol):
-    """A reason to end a search."""
+    """A stopping condition of a search."""
 
     drains: bool
     """Whether batches in flight are still used, which makes the result independent of timing."""
@@ -164,7 +164,7 @@ class VisitCount:
 
 
 class MateFound:
-    """The mate search beside this search has found a mate."""
+    """The concurrent mate search has found a mate."""
 
     drains = False
 
@@ -194,7 +194,7 @@ class Clock:
         if elapsed + self._slack_ms() >= self._maximum:
             return True
         if elapsed >= max(self._optimum, self._minimum) and not self._is_extended:
-            if not is_doubtful(progress.root_moves()):
+            if not is_unclear(progress.root_moves()):
                 return True
             self._is_extended = True
         end = self._maximum if self._is_extended else self._optimum
@@ -213,13 +213,13 @@ class Lead:
         self._minimum = minimum_ms
 
     def is_met(self, progress: Progress, hints: Hints) -> bool:
-        if not progress.may_look or progress.elapsed_ms() < self._minimum:
+        if not progress.may_check or progress.elapsed_ms() < self._minimum:
             return False
         moves = progress.root_moves()
         if len(moves) == 1:
             return moves[0].visits > 0
-        to_come = progress.speed() * hints.planned_ms
-        return progress.has_begun and moves[0].visits - moves[1].visits > to_come
+        expected = progress.speed() * hints.planned_ms
+        return progress.has_begun and moves[0].visits - moves[1].visits > expected
 
 
 class Depth:
@@ -231,7 +231,7 @@ class Depth:
         self._plies = plies
 
     def is_met(self, progress: Progress, hints: Hints) -> bool:
-        return progress.may_look and self.holds(progress)
+        return progress.may_check and self.holds(progress)
 
     def holds(self, progress: Progress) -> bool:
         return progress.depth() >= self._plies
@@ -253,8 +253,8 @@ class Conditions:
                 return condition
         return None
 
-    def forget(self) -> None:
-        """Drop the conditions; the hints stay."""
+    def clear(self) -> None:
+        """Drop the conditions, but keep the hints."""
         self._checks = []
 
 
@@ -283,7 +283,7 @@ def conditions_of(
     return Conditions(found)
 
 
-def is_doubtful(moves: Sequence[RootMove]) -> bool:
+def is_unclear(moves: Sequence[RootMove]) -> bool:
     """Return whether the best move has only a small lead, or another has a higher value."""
     visited = [m for m in moves[:4] if m.visits]
     if len(visited) < 2:

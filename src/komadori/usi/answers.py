@@ -43,9 +43,9 @@ def info_line(info: Info) -> InfoLine:
     )
 
 
-def emergency(job: Job, error: Exception | None = None) -> BestMove:
-    """Return an answer without a result: the last best line, else the first legal move, or
-    resignation if the network failed.
+def fallback_answer(job: Job, error: Exception | None = None) -> BestMove:
+    """Return an answer if the search gave no result: the last best line, else the first legal move,
+    or resignation if the network failed.
     """
     from komadori.inference import InferenceError
 

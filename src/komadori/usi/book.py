@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from komadori.rules import Board
 
 HEADER = "#YANEURAOU-DB2016 1.00"
-PROBE = "4k4/9/9/9/9/9/9/9/4K4 b - 1"
+TEST_SFEN = "4k4/9/9/9/9/9/9/9/4K4 b - 1"
 
 
 class BookError(ValueError):
@@ -57,7 +57,7 @@ class Book:
             raise BookError(f"{path}: not a book: the first line isn't {HEADER}")
         try:
             self._book = YaneuraOuBook.open(str(self.path))
-            self._book.lookup_sfen(PROBE)  # fails if the positions aren't sorted
+            self._book.lookup_sfen(TEST_SFEN)  # fails if the positions aren't sorted
         except ValueError as error:
             raise BookError(f"{path}: {error}") from None
 
@@ -90,11 +90,11 @@ class Book:
             usi = turn(str(row.mv))
             if usi not in legal:
                 continue
-            answer = turn(row.ponder.to_usi()) if row.ponder is not None else ""
+            reply = turn(row.ponder.to_usi()) if row.ponder is not None else ""
             found.append(
                 BookMove(
                     usi=usi,
-                    ponder=answer if _is_reply(board, usi, answer) else None,
+                    ponder=reply if _is_reply(board, usi, reply) else None,
                     score_cp=row.score,
                     depth=row.depth,
                     count=row.count or 1,
@@ -126,16 +126,16 @@ def _flip_square(square: str) -> str:
     return str(10 - int(square[0])) + chr(ord("a") + ord("i") - ord(square[1]))
 
 
-def _is_reply(board: Board, usi: str, answer: str) -> bool:
-    """Return whether `answer` is a legal reply to the move."""
+def _is_reply(board: Board, usi: str, reply: str) -> bool:
+    """Return whether `reply` is a legal reply to the move."""
     after = board.copy()
     after.push_usi(usi)
-    return any(move.usi() == answer for move in after.legal_moves)
+    return any(move.usi() == reply for move in after.legal_moves)
 
 
-def draw(moves: Sequence[BookMove], source: random.Random) -> BookMove:
+def draw(moves: Sequence[BookMove], rng: random.Random) -> BookMove:
     """Draw a move with probability proportional to its count."""
-    return source.choices(moves, [move.count for move in moves])[0]
+    return rng.choices(moves, [move.count for move in moves])[0]
 
 
 @dataclass
@@ -144,13 +144,13 @@ class _Played:
 
     count: int = 0
     scores: list[int] = field(default_factory=list)
-    answers: dict[str, int] = field(default_factory=dict)
+    replies: dict[str, int] = field(default_factory=dict)
 
     def as_move(self, usi: str) -> BookMove:
-        answers = sorted(self.answers, key=lambda answer: (-self.answers[answer], answer))
+        replies = sorted(self.replies, key=lambda reply: (-self.replies[reply], reply))
         return BookMove(
             usi=usi,
-            ponder=answers[0] if answers else None,
+            ponder=replies[0] if replies else None,
             score_cp=round(sum(self.scores) / len(self.scores)) if self.scores else None,
             depth=0,
             count=self.count,
@@ -158,7 +158,7 @@ class _Played:
 
 
 class BookMaker:
-    """Makes a book from the openings of games."""
+    """Builds a book from the openings of games."""
 
     def __init__(self, plies: int = 40, winner_only: bool = False) -> None:
         """`plies` of each game are used; with `winner_only` only moves of the winning side."""
@@ -179,20 +179,18 @@ class BookMaker:
             if won or not self._winner_only:
                 position, _, _ = board.sfen().rpartition(" ")
                 score = int(game.scores_cp[i])
-                answer = moves[i + 1] if i + 1 < len(moves) else None
-                rows.append(
-                    (position, board.ply, usi, answer, None if score == NO_SCORE else score)
-                )
+                reply = moves[i + 1] if i + 1 < len(moves) else None
+                rows.append((position, board.ply, usi, reply, None if score == NO_SCORE else score))
             board.push_usi(usi)
-        for position, ply, usi, answer, known in rows:
+        for position, ply, usi, reply, known in rows:
             first, played = self._positions.get(position, (ply, {}))
             self._positions[position] = (min(first, ply), played)
             move = played.setdefault(usi, _Played())
             move.count += 1
             if known is not None:
                 move.scores.append(known)
-            if answer is not None:
-                move.answers[answer] = move.answers.get(answer, 0) + 1
+            if reply is not None:
+                move.replies[reply] = move.replies.get(reply, 0) + 1
         self.games += 1
 
     def entries(self, min_count: int = 1) -> Iterable[tuple[str, list[BookMove]]]:

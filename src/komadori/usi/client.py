@@ -1,4 +1,4 @@
-"""Runs another USI engine as a subprocess.
+"""Run another USI engine as a subprocess.
 
 Every wait has a timeout. An engine that dies, hangs or sends invalid lines raises an EngineError
 that quotes its last lines; its process group is always killed.
@@ -131,15 +131,15 @@ def split_command(command: str) -> list[str]:
     return [program, *words[1:]]
 
 
-#: Maximum number of held info lines.
-MOST_HELD = 256
+#: Maximum number of lines held back (see `LineProcess`).
+MAX_HELD = 256
 
 
 class LineProcess:
     """A line-based subprocess. A thread reads its output, so waits can time out.
 
-    Lines that begin with one of the `held` words are delivered with the next line of another
-    kind: waking the reader for each info line costs more than processing it.
+    Lines that begin with one of the `held` words are held back until the next other line: waking
+    the caller for each info line costs more than processing it.
     """
 
     def __init__(
@@ -152,7 +152,7 @@ class LineProcess:
         self.name = name
         self._tail: collections.deque[str] = collections.deque(maxlen=8)
         self._arrived: queue.Queue[list[str] | None] = queue.Queue()
-        self._lines: collections.deque[str] = collections.deque()  # of those, not yet read
+        self._lines: collections.deque[str] = collections.deque()  # arrived, not yet read
         self._held_words = tuple(f"{word} " for word in held)
         self._held: list[str] = []
         self._holding = threading.Lock()
@@ -178,7 +178,7 @@ class LineProcess:
                 line = raw.decode("utf-8", "replace").strip()
                 with self._holding:
                     self._held.append(line)
-                    if not line.startswith(self._held_words) or len(self._held) >= MOST_HELD:
+                    if not line.startswith(self._held_words) or len(self._held) >= MAX_HELD:
                         self._release()
         with self._holding:
             self._release()
@@ -198,9 +198,7 @@ class LineProcess:
             self._process.stdin.write("".join(f"{line}\n" for line in lines).encode())
             self._process.stdin.flush()
         except (OSError, ValueError) as error:
-            raise EngineDiedError(
-                self._complaint(f"ended before {lines[-1]!r} was sent")
-            ) from error
+            raise EngineDiedError(self._message(f"ended before {lines[-1]!r} was sent")) from error
 
     def read(self, deadline: float) -> str:
         """Return the next line. `deadline` refers to time.monotonic()."""
@@ -210,12 +208,12 @@ class LineProcess:
             except queue.Empty:
                 with self._holding:
                     self._tail.extend(line for line in self._held[-8:] if line)
-                raise EngineTimeoutError(self._complaint("gave no answer in time")) from None
+                raise EngineTimeoutError(self._message("gave no answer in time")) from None
             if lines is None:
                 self._arrived.put(None)
                 with contextlib.suppress(subprocess.TimeoutExpired):
                     self._process.wait(timeout=1.0)
-                raise EngineDiedError(self._complaint(f"ended (status {self._process.poll()})"))
+                raise EngineDiedError(self._message(f"ended (status {self._process.poll()})"))
             self._lines.extend(lines)
             self._tail.extend(line for line in lines[-8:] if line)
         return self._lines.popleft()
@@ -240,12 +238,12 @@ class LineProcess:
     def is_alive(self) -> bool:
         return self._process.poll() is None
 
-    def _complaint(self, what: str) -> str:
+    def _message(self, what: str) -> str:
         tail = " | ".join(protocol.one_line(line, 160) for line in self._tail)
         return f"{self.name} {what}" + (f"; its last lines: {tail}" if tail else "")
 
     def close(self, farewell: str = "quit", grace_s: float = 2.0) -> None:
-        """End the process by `farewell`, then by signals to its group. Never raises."""
+        """End the process: send `farewell`, then signals to its process group. Never raises."""
         with contextlib.suppress(EngineError):
             if farewell:
                 self.send(farewell)
@@ -289,7 +287,7 @@ class UsiEngine:
         """Start the engine and wait for `readyok`.
 
         `options` that the engine doesn't declare raise EngineError, so that a typo in the
-        conditions of a match is noticed. `startup_s` limits handshake and loading each.
+        conditions of a match is noticed. `startup_s` limits the handshake and loading, separately.
         """
         words = split_command(command) if isinstance(command, str) else list(command)
         folder = str(Path(words[0]).parent) if os.sep in words[0] else None
@@ -324,7 +322,7 @@ class UsiEngine:
         """Convert an info line to plain USI."""
         return info
 
-    # ---- the conversation
+    # ---- protocol
 
     def _handshake(self, given_name: bool) -> None:
         deadline = time.monotonic() + self._startup_s
@@ -340,10 +338,10 @@ class UsiEngine:
                     option = protocol.parse_option(rest)
                     self.declared[option.name] = option
 
-    def _set_options(self, options: Mapping[str, str], demanded: set[str]) -> None:
+    def _set_options(self, options: Mapping[str, str], required: set[str]) -> None:
         for name, value in options.items():
             if name not in self.declared:
-                if name in demanded and not name.startswith("USI_"):
+                if name in required and not name.startswith("USI_"):
                     known = ", ".join(sorted(self.declared))
                     raise EngineError(f"{self.name} has no option {name}; it has: {known}")
                 if not name.startswith("USI_"):
@@ -385,17 +383,17 @@ class UsiEngine:
         tail = " moves " + " ".join(map(self.drop_out, moves)) if moves else ""
         request = self.request(go)
         if request.searchmoves:
-            changed = {**vars(request), "searchmoves": tuple(map(self.drop_out, go.searchmoves))}
-            request = GoCommand(**changed)
-        began = time.monotonic()
+            fields = {**vars(request), "searchmoves": tuple(map(self.drop_out, go.searchmoves))}
+            request = GoCommand(**fields)
+        start_time = time.monotonic()
         self._process.send(f"position {start}{tail}", str(request))
         infos = LazyInfos(self._info)
         try:
-            best = self._await_answer(began + limit_s, infos)
+            best = self._await_answer(start_time + limit_s, infos)
         except EngineTimeoutError:
             self._process.send("stop")
             best = self._await_answer(time.monotonic() + STOP_GRACE_S, infos)
-        return Thought(best, infos, (time.monotonic() - began) * 1000.0)
+        return Thought(best, infos, (time.monotonic() - start_time) * 1000.0)
 
     def _info(self, words: str) -> InfoLine:
         info = protocol.parse_info(words)
@@ -416,7 +414,7 @@ class UsiEngine:
                 return BestMove(self.drop_in(best.move), self.drop_in(best.ponder))
 
     def close(self, grace_s: float = 2.0) -> None:
-        """Send `quit`; kill the engine after that time. May be called twice."""
+        """Send `quit`; kill the engine after `grace_s`. May be called twice."""
         self._process.close(grace_s=grace_s)
 
     def __enter__(self) -> UsiEngine:

@@ -1,8 +1,8 @@
-"""The server of the protocol: a GUI's lines in, a searcher's moves out.
+"""The USI server: reads a GUI's commands and answers with a searcher's moves.
 
-Two threads. The reader takes lines and never waits for a search, so that `stop`, `ponderhit`
-and `quit` work at any time. The worker loads the searcher and runs one search after another;
-each `go` gets exactly one `bestmove` (or `checkmate`), in order.
+There are two threads. The reader handles commands and never waits for a search, so that `stop`,
+`ponderhit` and `quit` work at any time. The worker loads the searcher and runs one search after
+another; each `go` gets exactly one `bestmove` (or `checkmate`), in order.
 
 The searcher is given as a function that builds it from the options, called at `isready`:
 nothing heavy is imported before `usiok`.
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from komadori.usi.protocol import BestMove
 
 #: How long shutdown waits for a running search or loading model; the same after Ctrl-C.
-LEAVING_S, INTERRUPTED_S = 2.0, 0.7
+SHUTDOWN_S, INTERRUPTED_SHUTDOWN_S = 2.0, 0.7
 FALLBACK_MOVETIME_MS = 1000  # for a `go` that can't be parsed
 
 
@@ -66,25 +66,25 @@ class UsiServer:
         self._exit_status = 0
         self._book: BookAnswers | None = None
 
-    # ------------------------------------------------------------------ the conversation
+    # ------------------------------------------------------------------ the reader
 
     def run(self) -> int:
         """Serve until `quit`, the end of input, or a closed output. Returns the exit status."""
         worker = threading.Thread(target=self._work, name="usi worker", daemon=True)
         worker.start()
-        patience_s = INTERRUPTED_S
+        shutdown_s = INTERRUPTED_SHUTDOWN_S
         try:
             while not self._is_closed.is_set():
                 line = self._read_line()
                 if line is None or line == "quit":
                     break
                 if line:
-                    self._obey(line)
-            patience_s = LEAVING_S
+                    self._handle(line)
+            shutdown_s = SHUTDOWN_S
         finally:
-            self._release_all()  # each `go` still gets its answer
+            self._release_all()  # each `go` is still answered
             self._jobs.put(None)
-            worker.join(patience_s)
+            worker.join(shutdown_s)
             self._is_closed.set()
             if not worker.is_alive() and self._loaded.searcher is not None:
                 with contextlib.suppress(Exception):
@@ -125,7 +125,7 @@ class UsiServer:
     def _say(self, text: str) -> None:
         self._write(str(InfoLine(string=text)))
 
-    def _obey(self, line: str) -> None:
+    def _handle(self, line: str) -> None:
         try:
             self._dispatch(line)
         except UsiSyntaxError as error:
@@ -137,7 +137,7 @@ class UsiServer:
         word, _, rest = line.partition(" ")
         match word:
             case "usi":
-                self._introduce()
+                self._send_identity()
             case "isready":
                 self._make_ready()
             case "setoption":
@@ -156,7 +156,7 @@ class UsiServer:
             case _:
                 self._say(f"unknown command {protocol.quote(line)}")
 
-    def _introduce(self) -> None:
+    def _send_identity(self) -> None:
         lines = [f"id name {self._name}", f"id author {self._author}"]
         lines += [str(option) for option in self._options.declared()]
         self._write("\n".join([*lines, "usiok"]))
@@ -185,7 +185,7 @@ class UsiServer:
                     raise ValueError(f"{protocol.quote(move)} isn't a USI move")
                 board.push_usi(move)
             except ValueError as error:
-                self._say(f"position: move {number}: {error}; the moves before it stand")
+                self._say(f"position: move {number}: {error}; the moves before it are kept")
                 return
 
     def _go(self, arguments: str) -> None:
@@ -219,8 +219,8 @@ class UsiServer:
         clocks = protocol.parse_go(arguments)
         for job in self._unanswered():
             if job.go.ponder:
-                news = {k: v for k, v in vars(clocks).items() if v not in (None, False, ())}
-                job.hit(GoCommand(**{**vars(job.go), **news, "ponder": False}))
+                given = {k: v for k, v in vars(clocks).items() if v not in (None, False, ())}
+                job.hit(GoCommand(**{**vars(job.go), **given, "ponder": False}))
                 return
 
     # ------------------------------------------------------------------ the worker
@@ -243,7 +243,7 @@ class UsiServer:
             self._say(f"error: {error}")
             self._end(1)
             return
-        # Import before the clock of the first `go` runs.
+        # Import now rather than on the clock of the first `go`.
         from komadori.usi import answers, book_answers, job, limits, watch  # noqa: F401
 
         # Exclude loaded objects from garbage collection during moves.
@@ -257,22 +257,22 @@ class UsiServer:
             self._current = job
         try:
             if job.problem:
-                self._refuse(job, job.problem)
+                self._resign(job, job.problem)
             elif job.go.mate:
                 self._search_mate(job)
             else:
                 self._search_move(job)
         except Exception as error:
             self._say(f"error: {type(error).__name__}: {error}")
-            from komadori.usi.answers import emergency
+            from komadori.usi.answers import fallback_answer
 
             job.released.wait()
-            self._answer(job, "checkmate timeout" if job.go.mate else emergency(job, error))
+            self._answer(job, "checkmate timeout" if job.go.mate else fallback_answer(job, error))
         finally:
             with self._lock:
                 self._current = None
 
-    def _refuse(self, job: Job, problem: str) -> None:
+    def _resign(self, job: Job, problem: str) -> None:
         """Report the problem and resign."""
         from komadori.usi.answers import RESIGN
 
@@ -287,7 +287,7 @@ class UsiServer:
         try:
             searcher = self._loaded.load()
         except Exception as error:
-            self._refuse(job, f"{error}; nothing is played without it")
+            self._resign(job, f"{error}; nothing is played without it")
             return
         options = self._options.group(ServerOptions)
         self._book = self._book or BookAnswers()
@@ -323,7 +323,7 @@ class UsiServer:
 
         searcher, turn = self._loaded.searcher, job.board.turn
         assert searcher is not None
-        watch = Watch(job, lambda: self._answer_for(job))
+        watch = Watch(job, lambda: self._answer_unresponsive(job))
 
         def on_hit() -> None:
             limits = self._limits(job)
@@ -358,11 +358,11 @@ class UsiServer:
 
         flag, halt = StopFlag(), job.halt
 
-        def pass_on() -> None:
+        def forward_stop() -> None:
             halt.wait()
             flag.set()
 
-        threading.Thread(target=pass_on, name="usi mate stop", daemon=True).start()
+        threading.Thread(target=forward_stop, name="usi mate stop", daemon=True).start()
         try:
             solver = MateSolver(self._options.group(ServerOptions).mate_memory_mb)
             limit_ms = mate_time_ms(job.go.mate_ms)
@@ -370,10 +370,10 @@ class UsiServer:
         finally:
             halt.set()
 
-    # ------------------------------------------------------------------ answers
+    # ------------------------------------------------------------------ output
 
     def _report(self, job: Job, info: Info) -> None:
-        """Send an info line, unless its content is unchanged."""
+        """Send an info line unless it repeats the last one."""
         if job.is_answered:
             return
         from komadori.usi.answers import info_line
@@ -381,7 +381,7 @@ class UsiServer:
         line = info_line(info)
         if line.pv and line.multipv in (None, 1):
             job.last_pv = line.pv
-        # Time alone doesn't make a line new.
+        # A change of time or speed alone doesn't make a line new.
         content = str(replace(line, time_ms=None, nps=None, hashfull=None))
         if content != job.last_lines.get(line.multipv):
             job.last_lines[line.multipv] = content
@@ -392,8 +392,8 @@ class UsiServer:
         if job.take_answer():
             self._write(str(answer))
 
-    def _answer_for(self, job: Job) -> None:
-        from komadori.usi.answers import emergency
+    def _answer_unresponsive(self, job: Job) -> None:
+        from komadori.usi.answers import fallback_answer
 
-        self._say("the searcher didn't stop in time; its last line is taken")
-        self._answer(job, emergency(job))
+        self._say("the searcher didn't stop in time; playing its last line")
+        self._answer(job, fallback_answer(job))

@@ -17,11 +17,11 @@ class Job:
     """One `go`, shared by the reader, the worker and the watchdog."""
 
     def __init__(self, go: GoCommand, board: Board, problem: str = "") -> None:
-        """`problem`: why there is no valid position; `board` is then meaningless."""
+        """`problem`: error message if the position is invalid; then `board` is meaningless."""
         self.go = go
         self.board = board
         self.problem = problem
-        self.began = time.monotonic()
+        self.clock_start = time.monotonic()
         self.halt = threading.Event()  # ends the running search
         self.released = threading.Event()  # the answer may be sent
         self.last_pv: tuple[str, ...] = ()
@@ -45,7 +45,7 @@ class Job:
         """Handle `ponderhit`: restart the clock, and continue the search if it can, else end it."""
         with self._lock:
             self.go = go
-            self.began = time.monotonic()
+            self.clock_start = time.monotonic()
             self.released.set()
             if self._on_hit is not None and not self._is_stopped:
                 self._on_hit()
@@ -55,12 +55,12 @@ class Job:
                 self.halt.set()
 
     def continue_on_hit(self, on_hit: Callable[[], None] | None) -> None:
-        """Set how the running search continues on `ponderhit`; None: it ends."""
+        """Set the callback that continues the search on `ponderhit`; None: `ponderhit` ends it."""
         with self._lock:
             self._on_hit = on_hit if self.go.ponder else None
 
     def take_hit(self) -> bool:
-        """Return, once, whether a new search must follow the pondering."""
+        """Return whether a new search must follow the pondering; True only once."""
         with self._lock:
             if not self._is_hit or self._is_stopped:
                 return False
@@ -69,7 +69,7 @@ class Job:
             return True
 
     def take_answer(self) -> bool:
-        """Return True to the first caller only, which may answer."""
+        """Return True to the first caller, which may answer, and False to all others."""
         with self._lock:
             is_first, self._is_answered = not self._is_answered, True
             return is_first
@@ -80,4 +80,4 @@ class Job:
 
     def elapsed_s(self) -> float:
         """Return the time since the clock started."""
-        return time.monotonic() - self.began
+        return time.monotonic() - self.clock_start

@@ -1,4 +1,4 @@
-"""Converts `go` to a searcher's limits."""
+"""Convert `go` to a searcher's limits."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Builds, rebuilds and configures the searcher described by the options."""
+"""Build, rebuild and configure the searcher described by the options."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ class LoadedSearcher:
         self._is_stale = True
 
     def load(self) -> Searcher:
-        """Return the searcher for the current options. Raises what building it raises, on every
-        call until the options are valid.
+        """Return the searcher for the current options.
+
+        If it can't be built, each call tries again and raises the error.
         """
         changed = self._options.take_changes()
         self._is_stale = self._is_stale or Scope.BUILD in changed

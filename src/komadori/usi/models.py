@@ -16,7 +16,7 @@ FAKES = ("uniform", "random", "fixed")
 #: Environment variable with the default model's path.
 ENVIRONMENT = "KOMADORI_MODEL"
 
-#: The default player, also for analysis: the strongest (docs/results/strength.md).
+#: The default player, also for analysis: the strongest one (docs/results/strength.md).
 DEFAULT_PLAYER: Literal["alphabeta"] = "alphabeta"
 
 #: Environment variable: default number of threads of an engine. A match sets it for its
@@ -28,7 +28,7 @@ LAUNCHER_FOLDER = "KOMADORI_LAUNCHER_FOLDER"
 
 
 def names_network(model: str) -> bool:
-    """Whether the user names a network, by option or by the environment."""
+    """Return whether the user names a network, by option or by the environment."""
     return bool(model or os.environ.get(ENVIRONMENT))
 
 
@@ -117,8 +117,8 @@ def find_model(name: str) -> str:
         return name
     if name == "default":
         return str(model_folders()[-1] / "default.onnx")
-    wanted = name or os.environ.get(ENVIRONMENT, "") or "default.onnx"
-    candidates = places(wanted)
+    file_name = name or os.environ.get(ENVIRONMENT, "") or "default.onnx"
+    candidates = places(file_name)
     for candidate in candidates:
         if candidate.exists():
             return str(candidate)

@@ -12,17 +12,17 @@ from komadori._core.encoding import DLSHOGI_COEF
 from komadori._core.tree import TreeOptions
 from komadori.usi.options import EngineOption, Scope, check, combo, filename, spin, string
 
-#: Upper bounds of ranges without a natural one.
+#: Upper bounds of options without a natural maximum.
 MANY = 2**31 - 1
 DAY_MS = 86_400_000
-MOST_MB = 1 << 20
+MAX_MB = 1 << 20
 
 
 _TREE = TreeOptions()
 
 
 def _hundredths(name: str) -> int:
-    """The default of a setting of the tree, in the unit of its option."""
+    """Return the default of a tree setting in the unit of its option, hundredths."""
     value: float = getattr(_TREE, name)
     return round(100 * value)
 
@@ -38,7 +38,7 @@ SERVER_OPTIONS = (
          "there is no other time", field="network_delay_ms"),
     check("Stochastic_Ponder", False, "ponder on the position before the opponent's reply",
           field="stochastic_ponder"),
-    spin("DfPn_Hash", 64, 1, MOST_MB, "size of the mate search's table, MiB",
+    spin("DfPn_Hash", 64, 1, MAX_MB, "size of the mate search's table, MiB",
          field="mate_memory_mb"),
     check("OwnBook", False, "play from the opening book; alias `USI_OwnBook`", field="own_book"),
     filename("Book_File", "opening book in YaneuraOu's text format; looked up like models",
@@ -81,8 +81,8 @@ RESIGN_OPTIONS = (
 
 #: Settings of the PUCT search (`komadori.search.PuctOptions`).
 SEARCH_OPTIONS = (
-    spin("USI_Hash", 512, 1, MOST_MB, "size of the tree, MiB", Scope.SEARCHER, "memory_mb"),
-    spin("DfPn_Hash", 64, 1, MOST_MB, "size of the mate search's table, MiB, also for `go mate`",
+    spin("USI_Hash", 512, 1, MAX_MB, "size of the tree, MiB", Scope.SEARCHER, "memory_mb"),
+    spin("DfPn_Hash", 64, 1, MAX_MB, "size of the mate search's table, MiB, also for `go mate`",
          Scope.SEARCHER, "mate_memory_mb"),
     spin("Mate_Root_Search", 1000, 0, 1000, "maximum length in plies of mates that df-pn searches "
          "for beside the search; 1000: any length, 0: off", Scope.SEARCHER, "root_mate_plies"),
@@ -172,7 +172,7 @@ ALPHABETA_OPTIONS = (
     spin("FV_SCALE", 16, 1, 128, "divisor of an NNUE network's output", Scope.BUILD,
          "fv_scale"),
     spin("Threads", 1, 1, 512, "search threads", Scope.SEARCHER, "threads"),
-    spin("USI_Hash", 256, 1, MOST_MB, "size of the transposition table, MiB", Scope.SEARCHER,
+    spin("USI_Hash", 256, 1, MAX_MB, "size of the transposition table, MiB", Scope.SEARCHER,
          "hash_mb"),
     spin("MultiPV", 1, 1, 593, "number of analysis lines; alias `USI_MultiPV`", Scope.SEARCHER,
          "multipv"),
@@ -195,7 +195,7 @@ ALPHABETA_OPTIONS = (
           "lances at every node", Scope.SEARCHER, "all_moves"),
 )  # fmt: skip
 
-#: ShogiArena refuses an engine that has neither this nor its synonym.
+#: ShogiArena requires this option or its alias.
 DRAW_OPTIONS = (
     spin("Draw_Ply", 0, 0, 10_000, "the game is drawn after this many plies; 0: never; alias "
          "`MaxMovesToDraw`", Scope.SEARCHER, "draw_ply"),

@@ -1,10 +1,10 @@
-"""Declaring, setting and reading the engine's options. Their tables: `usi.option_tables`.
+"""Declare, set and read the engine's options. Their tables: `usi.option_tables`.
 
 An option's scope:
 
 - SERVER   an option of the USI server (`ServerOptions`)
 - SEARCHER a setting of the searcher, applied before the next search
-- BUILD    what the searcher is built from, at the next `isready` (`NetworkOptions`,
+- BUILD    needs a new searcher, built at the next `isready` (`NetworkOptions`,
            `EvaluationOptions`)
 """
 
@@ -75,11 +75,11 @@ Group = TypeVar("Group", ServerOptions, NetworkOptions, EvaluationOptions)
 
 @dataclass(frozen=True)
 class EngineOption:
-    """An option's declaration, its scope, and the setting that it sets.
+    """An option's declaration, its scope, and the setting that it controls.
 
-    The setting `field` (of the searcher's options, or of a group of options above) is the value
-    divided by `divisor`; a negative spin means None. A combo's choices are mapped to `meanings`,
-    if given.
+    `field` names the setting, a field of the searcher's options or of a group of options above. Its
+    value is the option's divided by `divisor`; a negative spin means None. A combo's choices are
+    mapped to `meanings`, if given.
     """
 
     line: OptionLine
@@ -168,11 +168,11 @@ class OptionTable:
         self._lock = threading.Lock()
         self._changed: set[str] = set()
         self._chosen: set[str] = set()
-        self._by_model: dict[str, str] = {}  # values that the model chosen has brought
+        self._model_defaults: dict[str, str] = {}  # option defaults of the current model
         self._notes: list[str] = []
 
     def preset(self, values: Mapping[str, str]) -> None:
-        """Change defaults, as a command line does. Raises ValueError for a bad one."""
+        """Change defaults, as a command line does. Raises ValueError for an invalid value."""
         for name, value in values.items():
             if problem := self.set(name, value):
                 raise ValueError(problem)
@@ -183,38 +183,38 @@ class OptionTable:
             self._chosen.add(key)
         self._changed.clear()
 
-    def take_model_defaults(self, values: Mapping[str, str], source: str) -> Callable[[], None]:
-        """Set the options that the user hasn't chosen to the model's own defaults, in place of
-        those of the model before. What was set, and what couldn't be, is noted.
+    def apply_model_defaults(self, values: Mapping[str, str], source: str) -> Callable[[], None]:
+        """Set the options that the user hasn't chosen to the model's defaults, which replace those
+        of the previous model. `take_notes` reports changed and rejected options.
 
-        The function returned undoes it, for a model that then can't be loaded.
+        Returns a function that undoes it, in case the model can't be loaded.
         """
-        brought: dict[str, str] = {}
+        accepted: dict[str, str] = {}
         for name, value in values.items():
             key = self._key(name)
             option = self._options.get(key)
             if option is None or option.scope is Scope.SERVER or key == "dnn_model":
                 self._notes.append(f"{source}: {quote(name)} is no option that a model can set")
                 continue
-            value, problem = _checked(option.line, value)
+            value, problem = _check(option.line, value)
             if problem:
                 self._notes.append(f"{source}: {problem}")
                 continue
-            brought[key] = value
+            accepted[key] = value
             if key not in self._chosen and value != self._values[key]:
                 self._notes.append(f"{source}: {option.name}={value}")
-        before = self._by_model
-        self._replace_model_defaults(brought)
-        return lambda: self._replace_model_defaults(before)
+        previous = self._model_defaults
+        self._replace_model_defaults(accepted)
+        return lambda: self._replace_model_defaults(previous)
 
-    def _replace_model_defaults(self, brought: dict[str, str]) -> None:
+    def _replace_model_defaults(self, accepted: dict[str, str]) -> None:
         with self._lock:
-            for key in (self._by_model.keys() | brought.keys()) - self._chosen:
-                self._values[key] = brought.get(key, self._declared[key])
-            self._by_model = brought
+            for key in (self._model_defaults.keys() | accepted.keys()) - self._chosen:
+                self._values[key] = accepted.get(key, self._declared[key])
+            self._model_defaults = accepted
 
     def take_notes(self) -> list[str]:
-        """What `take_model_defaults` has noted since this was last asked."""
+        """Return and clear the notes of `apply_model_defaults`."""
         notes, self._notes = self._notes, []
         return notes
 
@@ -226,15 +226,15 @@ class OptionTable:
         return [option.line for option in self._options.values()]
 
     def set(self, name: str, value: str) -> str:
-        """Set an option; what is wrong with it, or "" where nothing is.
+        """Set an option; return an error message, or "" on success.
 
-        A bad value leaves the old one. GUIs send some names undeclared; these are passed over.
+        An invalid value keeps the old one. Undeclared names that GUIs always send are ignored.
         """
         key = self._key(name)
         option = self._options.get(key)
         if option is None:
             return "" if key in ALWAYS_SENT else f"no option {quote(name)}"
-        value, problem = _checked(option.line, value)
+        value, problem = _check(option.line, value)
         if problem:
             return problem
         with self._lock:
@@ -242,7 +242,7 @@ class OptionTable:
             if value != self._declared[key]:
                 self._chosen.add(key)
             elif key not in self._chosen:
-                value = self._by_model.get(key, value)
+                value = self._model_defaults.get(key, value)
             if self._values[key] != value:
                 self._values[key] = value
                 self._changed.add(key)
@@ -295,7 +295,7 @@ class OptionTable:
             return frozenset(self._options[key].scope for key in changed)
 
 
-def _checked(line: OptionLine, value: str) -> tuple[str, str]:
+def _check(line: OptionLine, value: str) -> tuple[str, str]:
     """Return the normalised value, and an error message or ""."""
     value = "" if value == "<empty>" else value
     problem = ""

@@ -80,7 +80,7 @@ class GoCommand:
     ponder: bool = False
     mate: bool = False
     mate_ms: int | None = None
-    """Time for `go mate`; None is without limit."""
+    """Time for `go mate`; None: no limit."""
     searchmoves: tuple[str, ...] = ()
 
     @property
@@ -118,9 +118,9 @@ _GO_NUMBERS = {
 }
 
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z")
-_WHOLE = re.compile(r"[+-]?[0-9]+\Z")
+_INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 #: Upper limit of numbers in `go`: 30 years in milliseconds.
-MOST = 10**12
+MAX_NUMBER = 10**12
 
 
 def parse_go(arguments: str) -> GoCommand:
@@ -146,7 +146,7 @@ def parse_go(arguments: str) -> GoCommand:
             values["mate"] = True
             if i < len(words) and words[i] == "infinite":
                 i += 1
-            elif i < len(words) and _WHOLE.match(words[i]):
+            elif i < len(words) and _INTEGER.match(words[i]):
                 values["mate_ms"] = max(0, _number("go mate", words[i]))
                 i += 1
         elif word == "searchmoves":
@@ -162,11 +162,11 @@ def parse_go(arguments: str) -> GoCommand:
 
 
 def _number(where: str, text: str) -> int:
-    if not _WHOLE.match(text):
+    if not _INTEGER.match(text):
         raise UsiSyntaxError(f"{where}: expected a number, found {quote(text)}")
     if not _NUMBER.match(text):  # too long for any clock
-        return -MOST if text[0] == "-" else MOST
-    return max(-MOST, min(int(text), MOST))
+        return -MAX_NUMBER if text[0] == "-" else MAX_NUMBER
+    return max(-MAX_NUMBER, min(int(text), MAX_NUMBER))
 
 
 def parse_setoption(arguments: str) -> tuple[str, str]:
@@ -183,7 +183,7 @@ def parse_setoption(arguments: str) -> tuple[str, str]:
     return match[1], match[2] or ""
 
 
-# ---------------------------------------------------------------------------- lines back
+# ---------------------------------------------------------------------------- engine output
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Ends engine processes when the program that started them ends, however it ends.
+"""Kill engine processes when the program that started them ends, in whatever way.
 
 A small shell process holds the reading end of a pipe and receives each engine's process group. The
 pipe closes when this process ends, even by SIGKILL; engines still running a second later are
@@ -42,14 +42,14 @@ class Reaper:
         self._process: subprocess.Popen[bytes] | None = None
 
     def watch(self, group: int) -> None:
-        """Kill this process group when this process ends."""
-        self._tell("+", group)
+        """Register a process group, to be killed when this process ends."""
+        self._send("+", group)
 
     def release(self, group: int) -> None:
-        """Forget a process group that has ended."""
-        self._tell("-", group)
+        """Unregister a process group that has ended."""
+        self._send("-", group)
 
-    def _tell(self, sign: str, group: int) -> None:
+    def _send(self, sign: str, group: int) -> None:
         if not hasattr(os, "killpg"):
             return
         with self._lock, contextlib.suppress(OSError, ValueError):

@@ -8,19 +8,19 @@ from collections.abc import Callable
 
 from komadori.usi.job import Job
 
-#: Time after `stop` until the last line is answered in place of the searcher.
-STOP_PATIENCE_S = 1.0
+#: Time for a search to end after `stop`; then the server answers with the last line.
+STOP_GRACE_S = 1.0
 
 
 class Watch:
     """Supervises one search of a job."""
 
-    def __init__(self, job: Job, on_deaf: Callable[[], None]) -> None:
-        """`on_deaf` is called if the search doesn't react to `stop`."""
+    def __init__(self, job: Job, on_unresponsive: Callable[[], None]) -> None:
+        """`on_unresponsive` is called if the search doesn't react to `stop`."""
         self._job = job
         self._halt = job.halt
         self._finished = threading.Event()
-        self._on_deaf = on_deaf
+        self._on_unresponsive = on_unresponsive
 
     def start(self, limit_ms: float | None) -> None:
         """Stop the search this long after its clock started; None: only check that it reacts to
@@ -29,11 +29,11 @@ class Watch:
         watch = threading.Thread(
             target=self._watch, args=(limit_ms,), name="usi watch", daemon=True
         )
-        with contextlib.suppress(RuntimeError):  # no more threads: the searcher minds its time
+        with contextlib.suppress(RuntimeError):  # no more threads: rely on the searcher's own clock
             watch.start()
 
     def finish(self) -> None:
-        """The search has ended."""
+        """End the supervision; call when the search has ended."""
         self._finished.set()
         self._halt.set()  # ends the watchdog's thread
 
@@ -43,5 +43,5 @@ class Watch:
         else:
             self._halt.wait(max(0.0, limit_ms / 1000.0 - self._job.elapsed_s()))
             self._halt.set()
-        if not self._finished.wait(STOP_PATIENCE_S) and self._job.released.is_set():
-            self._on_deaf()
+        if not self._finished.wait(STOP_GRACE_S) and self._job.released.is_set():
+            self._on_unresponsive()

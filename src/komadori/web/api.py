@@ -21,7 +21,7 @@ from komadori.web.library import Entry, entry_of, now, result_of
 from komadori.web.positions import read_move, read_position
 from komadori.web.session import Hub
 from komadori.web.shapes import GameResult, ModelInfo
-from komadori.web.studies import found_shape, mistakes_of, stored
+from komadori.web.studies import found_shape, load_analysis, mistakes_of
 from komadori.web.trainings import match_game
 from komadori.web.uploads import read_upload
 
@@ -40,7 +40,7 @@ _PROBLEMS: dict[int | str, dict[str, Any]] = {
         (422, "The request isn't valid"),
     )
 }
-#: Sandbox for other pages (reports, the laboratory).
+#: Content security policy of embedded pages (reports, the laboratory).
 _SANDBOX = {
     "content-security-policy": (
         "sandbox allow-scripts; default-src 'none'; img-src 'self' data:; font-src data:; "
@@ -50,7 +50,7 @@ _SANDBOX = {
 
 
 def make_api(hub: Hub) -> APIRouter:
-    """The routes under /api."""
+    """Create the routes under /api."""
     api = APIRouter(prefix="/api", responses=_PROBLEMS)
     _general(api, hub)
     _records(api, hub)
@@ -60,7 +60,7 @@ def make_api(hub: Hub) -> APIRouter:
 
 
 def _general(api: APIRouter, hub: Hub) -> None:
-    @api.get("/models", summary="Available networks, the default first")
+    @api.get("/models", summary="Available networks, default first")
     def models() -> list[ModelInfo]:
         return hub.models.infos()
 
@@ -68,13 +68,13 @@ def _general(api: APIRouter, hub: Hub) -> None:
     def players() -> shapes.Players:
         return hub.opponents.list()
 
-    @api.get("/protocol.json", summary="JSON schema of the WebSocket's messages")
+    @api.get("/protocol.json", summary="JSON schema of the WebSocket messages")
     def schema() -> dict[str, Any]:
         return protocol.json_schema()
 
     @api.get(
         "/board.svg",
-        summary="A picture of a position",
+        summary="An image of a position",
         response_class=Response,
         responses={200: {"content": {"image/svg+xml": {}}}},
     )
@@ -86,13 +86,13 @@ def _general(api: APIRouter, hub: Hub) -> None:
     ) -> Response:
         board = read_position(position)
         moves = [read_move(board, text) for text in arrow or []]
-        drawn = [(move, 1.0 / rank) for rank, move in enumerate(moves, 1)]
-        picture = board.svg(arrows=drawn, flipped=flipped, width=width, labels=False)
-        return Response(picture, media_type="image/svg+xml")
+        arrows = [(move, 1.0 / rank) for rank, move in enumerate(moves, 1)]
+        svg = board.svg(arrows=arrows, flipped=flipped, width=width, labels=False)
+        return Response(svg, media_type="image/svg+xml")
 
 
 def _records(api: APIRouter, hub: Hub) -> None:
-    @api.post("/records", summary="Parse a record of any format and encoding to games")
+    @api.post("/records", summary="Parse a record, of any format and encoding, into games")
     def read(
         data: Annotated[bytes, Body(media_type="application/octet-stream")],
         name: Annotated[str, Query(max_length=300)] = "",
@@ -127,7 +127,7 @@ def _read_game(entry: Entry, number: int | None) -> shapes.ReadGame:
 def _library(api: APIRouter, hub: Hub) -> None:
     library = hub.library
 
-    @api.get("/games", summary="Games of the library, the newest first")
+    @api.get("/games", summary="Games of the library, newest first")
     def games(
         q: Annotated[str, Query(max_length=200)] = "",
         player: Annotated[str, Query(max_length=200)] = "",
@@ -149,20 +149,20 @@ def _library(api: APIRouter, hub: Hub) -> None:
         )
         return shapes.GameList(games=found, total=total)
 
-    @api.get("/openings", summary="Moves that the library's games continued a position with")
+    @api.get("/openings", summary="Moves played from a position in the library's games")
     def openings(
         position: Annotated[str, Query(max_length=20_000)] = "startpos",
     ) -> shapes.Openings:
         return library.openings(read_position(position))
 
-    @api.post("/games", summary="Keep a game", status_code=201)
+    @api.post("/games", summary="Add a game", status_code=201)
     def save(game: shapes.SaveGame) -> shapes.Saved:
-        return shapes.Saved(game=library.add(_saved(game)))
+        return shapes.Saved(game=library.add(_to_entry(game)))
 
     @api.put("/games/{game}", summary="Change a game")
     def change(game: GameNumber, content: shapes.SaveGame) -> shapes.Saved:
         old = library.get(game)
-        entry = _saved(content)
+        entry = _to_entry(content)
         entry.source, entry.started = old.source, old.started
         if entry.moves == old.moves:
             entry.times_ms, entry.scores_cp = old.times_ms, old.scores_cp
@@ -174,7 +174,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
         library.delete(game)
         return Response(status_code=204)
 
-    @api.get("/games/{game}", summary="A game, whole")
+    @api.get("/games/{game}", summary="A complete game")
     def get(game: GameNumber) -> shapes.StoredGame:
         entry = library.get(game)
         has_result = entry.winner != "none" or entry.end in _REASONS
@@ -208,14 +208,14 @@ def _library(api: APIRouter, hub: Hub) -> None:
         studied: bool = False,
         lang: Literal["ja", "en"] = "en",
     ) -> Response:
-        whole: Game = library.get(game).with_comments()
-        found = stored(library, game) if studied else None
-        if found is not None:
-            whole = annotated(found.analysed, is_csa=format == "csa", language=lang)
+        exported: Game = library.get(game).with_comments()
+        analysis = load_analysis(library, game) if studied else None
+        if analysis is not None:
+            exported = annotated(analysis.analysed, is_csa=format == "csa", language=lang)
         write = FORMATS[format].write
         assert write is not None
         try:
-            data = write(whole, encoding)
+            data = write(exported, encoding)
         except (RecordError, RulesError) as error:
             raise RefusedError("not_possible", f"{format} can't hold this game: {error}") from error
         return Response(
@@ -226,39 +226,39 @@ def _library(api: APIRouter, hub: Hub) -> None:
 
     @api.get("/games/{game}/study", summary="The analysis of a game")
     def study(game: GameNumber) -> shapes.StoredStudy:
-        known = stored(library, game)
-        if known is None:
+        analysis = load_analysis(library, game)
+        if analysis is None:
             raise RefusedError("unknown_name", f"game {game} hasn't been analysed")
         return shapes.StoredStudy(
             game=game,
-            model=known.model,
-            effort=known.effort,
-            done=known.done,
-            total=len(known.keys),
+            model=analysis.model,
+            effort=analysis.effort,
+            done=analysis.done,
+            total=len(analysis.keys),
             found=[
-                found_shape(game, ply, known.keys[ply], found)
-                for ply, found in enumerate(known.analysed.found)
+                found_shape(game, ply, analysis.keys[ply], found)
+                for ply, found in enumerate(analysis.analysed.found)
                 if found is not None
             ],
-            mistakes=mistakes_of(game, known.analysed),
+            mistakes=mistakes_of(game, analysis.analysed),
         )
 
     @api.get(
         "/games/{game}/report.html",
-        summary="The page that `komadori analyse` makes",
+        summary="The page that `komadori analyse` writes",
         response_class=HTMLResponse,
     )
     def report(game: GameNumber, lang: Language = "auto", download: bool = False) -> Response:
-        known = stored(library, game)
-        if known is None:
+        analysis = load_analysis(library, game)
+        if analysis is None:
             raise RefusedError("unknown_name", f"game {game} hasn't been analysed")
         entry = library.get(game)
         title = entry.title or f"{entry.black or '?'} – {entry.white or '?'}"
-        note = f"komadori web, {known.model}, {known.effort} per position"
-        is_own = known.model == "alphabeta"
-        strength = statement(measured(known.model)) if is_own else UNKNOWN
+        note = f"komadori web, {analysis.model}, {analysis.effort} per position"
+        is_alphabeta = analysis.model == "alphabeta"
+        strength = statement(measured(analysis.model)) if is_alphabeta else UNKNOWN
         page = html_report(
-            [known.analysed], title, note, strength=strength, options=PageOptions(language=lang)
+            [analysis.analysed], title, note, strength=strength, options=PageOptions(language=lang)
         )
         headers = dict(_SANDBOX)
         if download:
@@ -266,7 +266,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
         return HTMLResponse(page, headers=headers)
 
 
-def _saved(game: shapes.SaveGame) -> Entry:
+def _to_entry(game: shapes.SaveGame) -> Entry:
     board = read_position(game.position)
     winner, end = result_of(game.end, board)
     return Entry(
@@ -291,7 +291,7 @@ _REASONS = frozenset(GameResult.model_fields["reason"].annotation.__args__)  # t
 def _trainings(api: APIRouter, hub: Hub) -> None:
     trainings = hub.trainings
 
-    @api.get("/runs", summary="Training runs, the newest first")
+    @api.get("/runs", summary="Training runs, newest first")
     def runs() -> list[shapes.RunInfo]:
         return trainings.runs()
 
@@ -306,13 +306,13 @@ def _trainings(api: APIRouter, hub: Hub) -> None:
     )
     def run_report(name: Name, file: Annotated[str, Path(max_length=100)]) -> Response:
         folder = trainings.path("run", name).parent / "report"
-        known = {path.name: path for path in folder.glob("*") if path.is_file()}
-        path = known.get(file)
+        files = {path.name: path for path in folder.glob("*") if path.is_file()}
+        path = files.get(file)
         if path is None or path.suffix not in (".html", ".svg", ".png"):
             raise RefusedError("unknown_name", f"{name} has no page {file!r}")
         return FileResponse(path, headers=_SANDBOX)
 
-    @api.get("/matches", summary="Matches, the newest first")
+    @api.get("/matches", summary="Matches, newest first")
     def matches() -> list[shapes.MatchInfo]:
         return trainings.matches()
 
@@ -324,15 +324,15 @@ def _trainings(api: APIRouter, hub: Hub) -> None:
     ) -> list[shapes.MatchGame]:
         return trainings.match_games(name, offset, limit)
 
-    @api.get("/loops", summary="Learning loops, the newest first")
+    @api.get("/loops", summary="Learning loops, newest first")
     def loops() -> list[shapes.LoopInfo]:
         return hub.loops.list()
 
-    @api.get("/ladders", summary="Ladders with their ratings, the newest first")
+    @api.get("/ladders", summary="Ladders with their ratings, newest first")
     def ladders() -> list[shapes.LadderInfo]:
         return hub.ladders.infos()
 
-    @api.get("/ladders/{name:path}/games", summary="Games of a ladder, the newest first")
+    @api.get("/ladders/{name:path}/games", summary="Games of a ladder, newest first")
     def ladder_games(
         name: Name,
         player: Annotated[str, Query(max_length=200)] = "",
@@ -348,8 +348,8 @@ def _trainings(api: APIRouter, hub: Hub) -> None:
     def lab() -> list[shapes.LabPage]:
         return hub.lab.list()
 
-    @api.get("/lab/{name:path}", summary="A page or picture", response_class=Response)
+    @api.get("/lab/{name:path}", summary="A page or image", response_class=Response)
     def lab_page(name: Name, theme: Theme = "light") -> Response:
         if name.endswith(".svg"):
-            return FileResponse(hub.lab.picture(name), media_type="image/svg+xml", headers=_SANDBOX)
+            return FileResponse(hub.lab.image(name), media_type="image/svg+xml", headers=_SANDBOX)
         return HTMLResponse(hub.lab.page(name, theme), headers=_SANDBOX)

@@ -24,12 +24,12 @@ from komadori.web.session import Hub
 
 STATIC = Path(__file__).parent / "static"
 
-#: HTTP statuses of refusals; 422 for others.
+#: HTTP status per error code; 422 for all others.
 _STATUS = {"unknown_name": 404, "unknown_model": 404, "failed": 500, "too_many": 413}
 
 
 def make_app(hub: Hub, access: Access | None = None, static: Path = STATIC) -> ASGIApp:
-    """Create the ASGI application of a hub, which it closes on shutdown."""
+    """Create the ASGI application of a hub; its shutdown closes the hub."""
 
     @asynccontextmanager
     async def lifespan(_: FastAPI) -> AsyncIterator[None]:
@@ -82,7 +82,7 @@ def make_app(hub: Hub, access: Access | None = None, static: Path = STATIC) -> A
 
 
 class _Pages(StaticFiles):
-    """Serves built assets: browsers cache names with a hash, and revalidate the page."""
+    """Serves the built pages; browsers may cache files with hashed names forever."""
 
     async def get_response(self, path: str, scope: Scope) -> Response:
         response = await super().get_response(path, scope)

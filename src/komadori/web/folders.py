@@ -1,7 +1,7 @@
-"""Scans the folders of the command line for models, runs, matches, loops and ladders.
+"""Scans the folders on the command line for models, runs, matches, loops and ladders.
 
-Everything has a name relative to its folder (`runs/first`). Names sent by pages are looked up in
-the scan, never joined to a path.
+Names are paths relative to a folder (`runs/first`). Names sent by pages are looked up in the
+scan, never joined to a path.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from pathlib import Path
 from komadori.model_folder import CARD_FILE, CHECKPOINTS, WEIGHTS_FILE
 
 #: Maximum depth of the scan.
-DEPTH = 6
-#: Maximum number of scanned folders, and how long a scan is valid.
-MOST_FOLDERS = 20_000
-SCAN_S = 5.0
+MAX_DEPTH = 6
+#: Maximum number of scanned folders, and the seconds a scan is valid.
+MAX_FOLDERS = 20_000
+SCAN_TTL_S = 5.0
 
-#: Suffixes of ladder files; opening tells which are ladders.
+#: Suffixes of files that may be ladders; `Ladders` opens them to find out.
 LADDER_SUFFIXES = (".db", ".sqlite", ".sqlite3", ".ladder")
 
 #: Folders to skip.
@@ -44,23 +44,24 @@ class Scan:
 
 
 class Folders:
-    """A view of folders, at most a few seconds old."""
+    """A cached scan of folders. Thread-safe."""
 
     def __init__(self, roots: Sequence[Path]) -> None:
         self.roots = [root.resolve() for root in roots]
         self._lock = threading.Lock()
         self._scan = Scan()
-        self._scanned_at = -SCAN_S
+        self._scanned_at = -SCAN_TTL_S
 
     def scan(self) -> Scan:
+        """Return the scan, repeated if it is older than SCAN_TTL_S."""
         with self._lock:
-            if time.monotonic() - self._scanned_at >= SCAN_S:
-                self._scan = self._look()
+            if time.monotonic() - self._scanned_at >= SCAN_TTL_S:
+                self._scan = self._rescan()
                 self._scanned_at = time.monotonic()
             return self._scan
 
     def models(self) -> Iterator[tuple[Path, str, str | None]]:
-        """Yield (path, id, run of which it is a checkpoint) for each model."""
+        """Yield (path, id, run if it is a checkpoint) of each model."""
         scan = self.scan()
         for name, path in scan.model_files.items():
             yield path, name, None
@@ -68,13 +69,13 @@ class Folders:
             run = name.rpartition(f"/{CHECKPOINTS}/")[0]
             yield path, name, run if run in scan.runs else None
 
-    def _look(self) -> Scan:
+    def _rescan(self) -> Scan:
         found = Scan()
-        left = MOST_FOLDERS
+        remaining = MAX_FOLDERS
         for root in self.roots:
             stack = [(root, "", 0)]
-            while stack and left:
-                left -= 1
+            while stack and remaining:
+                remaining -= 1
                 folder, name, depth = stack.pop()
                 try:
                     entries = sorted(os.scandir(folder), key=lambda e: e.name)
@@ -82,11 +83,11 @@ class Folders:
                     continue
                 files = {e.name for e in entries if _is_file(e)}
                 _classify(found, folder, name or folder.name, files)
-                own = {e.name for e in entries if e.name in files and not e.is_symlink()}
-                if "index.md" in own and any(
+                regular = {e.name for e in entries if e.name in files and not e.is_symlink()}
+                if "index.md" in regular and any(
                     e.name == "data" and e.is_dir(follow_symlinks=False) for e in entries
                 ):
-                    _take_pages(found, folder, name or folder.name, own)
+                    _add_pages(found, folder, name or folder.name, regular)
                 prefix = f"{name}/" if name else ""
                 for entry in entries:
                     if entry.name.startswith(".") or entry.name in _SKIPPED:
@@ -99,13 +100,13 @@ class Folders:
                         and _is_database(entry)
                     ):
                         found.ladders[prefix + entry.name] = Path(entry.path)
-                    if depth < DEPTH and entry.is_dir(follow_symlinks=False):
+                    if depth < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
                         stack.append((Path(entry.path), prefix + entry.name, depth + 1))
         return found
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
-    """Return whether an entry is a file or a link to one; links in circles aren't."""
+    """Return whether an entry is a file or a link to one; False for circular links."""
     try:
         return entry.is_file()
     except OSError:
@@ -113,7 +114,7 @@ def _is_file(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_database(entry: os.DirEntry[str]) -> bool:
-    """Return whether a file is an SQLite file, by its first bytes."""
+    """Return whether a file starts with the SQLite header."""
     try:
         with Path(entry.path).open("rb") as file:
             return file.read(16) == b"SQLite format 3\0"
@@ -121,8 +122,8 @@ def _is_database(entry: os.DirEntry[str]) -> bool:
         return False
 
 
-def _take_pages(found: Scan, folder: Path, name: str, files: set[str]) -> None:
-    """A laboratory report: pages and images, which are sent whole and so may not be links."""
+def _add_pages(found: Scan, folder: Path, name: str, files: set[str]) -> None:
+    """Add a laboratory report's pages and images. `files` has no links: pages can read them all."""
     for file in sorted(files):
         stem, _, suffix = file.rpartition(".")
         if suffix == "md":

@@ -18,10 +18,10 @@ from starlette.exceptions import HTTPException
 from starlette.responses import PlainTextResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-#: Maximum bytes of a request's body, including uploads.
-MOST_BYTES = 8 << 20
-#: Seconds to wait for more of a body.
-BODY_S = 20.0
+#: Maximum size of a request's body, including uploads.
+MAX_BODY_BYTES = 8 << 20
+#: Seconds to wait for the next part of a body.
+BODY_TIMEOUT_S = 20.0
 COOKIE = "komadori_token"
 
 _CSP = (
@@ -40,7 +40,7 @@ _LOCAL = frozenset({"127.0.0.1", "localhost", "[::1]"})
 
 @dataclass(frozen=True)
 class Access:
-    """`hosts`: accepted host names (without port); `token`: "" for none."""
+    """`hosts`: accepted host names, without port; `token`: "" if none is required."""
 
     hosts: frozenset[str] = _LOCAL
     token: str = ""
@@ -51,17 +51,17 @@ class Access:
 
 
 class TooSlowError(HTTPException):
-    """The body of a request doesn't arrive."""
+    """Raised if a request's body doesn't arrive in time."""
 
     def __init__(self) -> None:
-        super().__init__(408, f"no data for {BODY_S:.0f} s")
+        super().__init__(408, f"no data for {BODY_TIMEOUT_S:.0f} s")
 
 
 class TooLargeError(HTTPException):
-    """The body of a request exceeds the limit."""
+    """Raised if a request's body exceeds the limit."""
 
     def __init__(self) -> None:
-        super().__init__(413, f"more than {MOST_BYTES >> 20} MB")
+        super().__init__(413, f"more than {MAX_BODY_BYTES >> 20} MB")
 
 
 class Guard:
@@ -86,7 +86,7 @@ class Guard:
         if scope["type"] == "websocket":
             await self._app(scope, receive, send)
             return
-        await self._limited(scope, receive, send)
+        await self._handle_http(scope, receive, send)
 
     def _refusal(self, scope: Scope) -> Response | None:
         headers = Headers(scope=scope)
@@ -110,51 +110,51 @@ class Guard:
                 "This server needs the token of the address that `komadori web` printed.", 401
             )
         if scope["type"] == "http" and scope["method"] == "GET" and scope["path"] == "/":
-            answer = RedirectResponse("/", 303)  # removes the token from the address bar
-            answer.set_cookie(COOKIE, self._access.token, httponly=True, samesite="strict")
-            return answer
+            response = RedirectResponse("/", 303)  # removes the token from the address bar
+            response.set_cookie(COOKIE, self._access.token, httponly=True, samesite="strict")
+            return response
         return None
 
     def _is_token(self, given: str) -> bool:
         return hmac.compare_digest(given.encode(), self._access.token.encode())
 
-    async def _limited(self, scope: Scope, receive: Receive, send: Send) -> None:
-        got = 0
-        has_begun = has_all = False
+    async def _handle_http(self, scope: Scope, receive: Receive, send: Send) -> None:
+        received = 0
+        has_started = is_complete = False
 
-        async def counted() -> Message:
-            nonlocal got, has_all
+        async def limited_receive() -> Message:
+            nonlocal received, is_complete
             try:
-                message = await asyncio.wait_for(receive(), None if has_all else BODY_S)
+                message = await asyncio.wait_for(receive(), None if is_complete else BODY_TIMEOUT_S)
             except TimeoutError:
                 raise TooSlowError from None
-            has_all = not message.get("more_body", False)
-            got += len(message.get("body", b""))
-            if got > MOST_BYTES:
+            is_complete = not message.get("more_body", False)
+            received += len(message.get("body", b""))
+            if received > MAX_BODY_BYTES:
                 raise TooLargeError
             return message
 
-        async def secured(message: Message) -> None:
-            nonlocal has_begun
+        async def send_with_headers(message: Message) -> None:
+            nonlocal has_started
             if message["type"] == "http.response.start":
-                has_begun = True
+                has_started = True
                 headers = MutableHeaders(scope=message)
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
                 headers.setdefault("content-security-policy", _CSP)
             await send(message)
 
-        too_large = PlainTextResponse(f"more than {MOST_BYTES >> 20} MB", 413)
+        too_large = PlainTextResponse(f"more than {MAX_BODY_BYTES >> 20} MB", 413)
         length = Headers(scope=scope).get("content-length", "0")
-        if length.isdigit() and int(length) > MOST_BYTES:
-            await too_large(scope, receive, secured)
+        if length.isdigit() and int(length) > MAX_BODY_BYTES:
+            await too_large(scope, receive, send_with_headers)
             return
         try:
-            await self._app(scope, counted, secured)
+            await self._app(scope, limited_receive, send_with_headers)
         except (TooLargeError, TooSlowError) as error:
-            if not has_begun:
-                answer = PlainTextResponse(error.detail, error.status_code)
-                await answer(scope, receive, secured)
+            if not has_started:
+                response = PlainTextResponse(error.detail, error.status_code)
+                await response(scope, receive, send_with_headers)
 
 
 def _name(host: str) -> str:

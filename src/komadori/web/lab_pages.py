@@ -1,4 +1,4 @@
-"""The laboratory's pages: what `komadori lab report` wrote, as HTML."""
+"""Pages written by `komadori lab report`, rendered as HTML."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ code{background:#8882;padding:0 .2em}
 
 
 class LabPages:
-    """Pages by name: the folder's name and the file's, without its suffix."""
+    """The laboratory's pages. Names consist of the folder's and the file's without its suffix."""
 
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
@@ -37,7 +37,7 @@ class LabPages:
         return self._folders.scan().pages
 
     def list(self) -> list[LabPage]:
-        """Each folder's index first."""
+        """Return all pages, each folder's index first."""
         found = []
         for name, path in self._pages().items():
             if path.suffix == ".md":
@@ -47,13 +47,13 @@ class LabPages:
         )
 
     def page(self, name: str, theme: Theme = "light") -> str:
-        """A page as HTML. Raises RefusedError."""
+        """Return a page as HTML. Raises RefusedError."""
         path = self._pages().get(name)
         if path is None or path.suffix != ".md":
             raise RefusedError("unknown_name", f"no page {name!r}")
         from markdown_it import MarkdownIt
 
-        # Text that isn't ours: no HTML of its own but line breaks.
+        # The text is untrusted: escape all HTML except line breaks.
         text = path.read_text(encoding="utf-8")
         body = MarkdownIt("commonmark", {"html": False}).enable("table").render(text)
         body = body.replace("&lt;br&gt;", "<br>")
@@ -65,11 +65,11 @@ class LabPages:
             f'<meta name="viewport" content="width=device-width"><style>{_STYLE}</style>{body}'
         )
 
-    def picture(self, name: str) -> Path:
-        """A picture beside the pages. Raises RefusedError."""
+    def image(self, name: str) -> Path:
+        """Return the path of an SVG image. Raises RefusedError."""
         path = self._pages().get(name)
         if path is None or path.suffix != ".svg":
-            raise RefusedError("unknown_name", f"no picture {name!r}")
+            raise RefusedError("unknown_name", f"no image {name!r}")
         return path
 
 

@@ -1,4 +1,4 @@
-"""Ladders (`komadori.arena.ladder`): tables, games, and players as opponents."""
+"""Ladders (`komadori.arena.ladder`): ratings, games, and players as opponents."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from komadori.usi.protocol import GoCommand
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LadderInfo, LadderPairing, LadderPlayerInfo
-from komadori.web.trainings import changed, is_alive, terms_of
+from komadori.web.trainings import is_alive, modified_at, terms_of
 
 #: Kinds of ladder players that pages may play; commands in ladder files are never run.
 PLAYABLE = ("model", "policy", "one-ply", "alphabeta", "material", "random")
 
 
 @dataclass(frozen=True)
-class Rung:
-    """A ladder's player with its rating."""
+class RatedPlayer:
+    """A playable player of a ladder."""
 
     ladder: str
     player: LadderPlayer
@@ -36,11 +36,11 @@ class Rung:
 
 
 @dataclass(frozen=True)
-class _Known:
+class _Contents:
     """The contents of a ladder file."""
 
     info: LadderInfo
-    rungs: list[Rung]
+    playable: list[RatedPlayer]
 
 
 class Ladders:
@@ -49,19 +49,19 @@ class Ladders:
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
         self._lock = threading.Lock()
-        self._known: dict[str, tuple[tuple[float, int], _Known | None]] = {}
+        self._cache: dict[str, tuple[tuple[float, int], _Contents | None]] = {}
 
     def infos(self) -> list[LadderInfo]:
         """Return all ladders, newest first."""
-        found = [known.info for known in self._all()]
+        found = [ladder.info for ladder in self._all()]
         for info in found:
             info.is_running = is_alive(self._folders.scan().ladders[info.name], {})
         return sorted(found, key=lambda ladder: -ladder.updated)
 
-    def rungs(self) -> list[Rung]:
-        """Return playable players, newest ladder first, each ladder's ordered by rating."""
-        known = sorted(self._all(), key=lambda one: -one.info.updated)
-        return [rung for one in known for rung in one.rungs]
+    def playable(self) -> list[RatedPlayer]:
+        """Return all playable players: newest ladder first, then strongest first."""
+        contents = sorted(self._all(), key=lambda ladder: -ladder.info.updated)
+        return [player for ladder in contents for player in ladder.playable]
 
     def games(
         self, name: str, player: str, against: str, offset: int, limit: int
@@ -78,32 +78,32 @@ class Ladders:
         except LadderError as error:
             raise RefusedError("unknown_name", str(error)) from error
 
-    def _all(self) -> Iterator[_Known]:
+    def _all(self) -> Iterator[_Contents]:
         for name, path in self._folders.scan().ladders.items():
-            known = self._read(name, path)
-            if known is not None:
-                yield known
+            contents = self._read(name, path)
+            if contents is not None:
+                yield contents
 
-    def _read(self, name: str, path: Path) -> _Known | None:
-        """Read a ladder; None if the file isn't one."""
+    def _read(self, name: str, path: Path) -> _Contents | None:
+        """Return a ladder, from the cache if unchanged; None if the file isn't one."""
         try:
-            about = path.stat()
+            stat = path.stat()
         except OSError:
             return None
-        stamp = (about.st_mtime, about.st_size)
+        stamp = (stat.st_mtime, stat.st_size)
         with self._lock:
-            if name not in self._known or self._known[name][0] != stamp:
-                self._known[name] = (stamp, _read(name, path))
-            return self._known[name][1]
+            if name not in self._cache or self._cache[name][0] != stamp:
+                self._cache[name] = (stamp, _read(name, path))
+            return self._cache[name][1]
 
 
-def _read(name: str, path: Path) -> _Known | None:
+def _read(name: str, path: Path) -> _Contents | None:
     try:
         with closing(Ladder(path, reads_only=True)) as ladder:
             players, tallies, fit = ladder.players(), ladder.tallies(), ladder.fit()
-            terms = terms_of(ladder.settings.conditions)
-            limits = ladder.settings.conditions.go([0.0, 0.0])
-            own = None if ladder.settings.conditions.has_clock else limits
+            conditions = ladder.settings.conditions
+            terms = terms_of(conditions)
+            limits = None if conditions.has_clock else conditions.go([0.0, 0.0])
     except (LadderError, ValueError, OSError):
         return None
     by_name = {player.name: player for player in players}
@@ -117,14 +117,14 @@ def _read(name: str, path: Path) -> _Known | None:
         first_move_elo=fit.first_move_elo,
         draw_fraction=fit.draw_fraction,
         is_running=False,
-        updated=changed(path),
+        updated=modified_at(path),
     )
-    rungs = [
-        rung
+    playable = [
+        player
         for rating in fit.ratings
-        if (rung := _rung(name, by_name[rating.name], own, rating)) is not None
+        if (player := _playable(name, by_name[rating.name], limits, rating)) is not None
     ]
-    return _Known(info, rungs)
+    return _Contents(info, playable)
 
 
 def _player(player: LadderPlayer, rating: Rating) -> LadderPlayerInfo:
@@ -143,22 +143,25 @@ def _player(player: LadderPlayer, rating: Rating) -> LadderPlayerInfo:
 
 
 def _pairings(tallies: list[Tally], fit: Fit) -> list[LadderPairing]:
-    """Combine both colours, from the higher-rated player's view."""
-    place = {rating.name: n for n, rating in enumerate(fit.ratings)}
+    """Return the results of each pair with both colours, from the higher-rated player's view."""
+    rank = {rating.name: n for n, rating in enumerate(fit.ratings)}
     found: dict[tuple[str, str], LadderPairing] = {}
     for tally in tallies:
-        is_turned = place[tally.black] > place[tally.white]
-        pair = (tally.white, tally.black) if is_turned else (tally.black, tally.white)
-        one = found.setdefault(
+        is_swapped = rank[tally.black] > rank[tally.white]
+        pair = (tally.white, tally.black) if is_swapped else (tally.black, tally.white)
+        pairing = found.setdefault(
             pair, LadderPairing(player=pair[0], against=pair[1], wins=0, draws=0, losses=0)
         )
-        one.wins += tally.white_wins if is_turned else tally.black_wins
-        one.losses += tally.black_wins if is_turned else tally.white_wins
-        one.draws += tally.draws
-    return sorted(found.values(), key=lambda one: (place[one.player], place[one.against]))
+        pairing.wins += tally.white_wins if is_swapped else tally.black_wins
+        pairing.losses += tally.black_wins if is_swapped else tally.white_wins
+        pairing.draws += tally.draws
+    return sorted(found.values(), key=lambda pairing: (rank[pairing.player], rank[pairing.against]))
 
 
-def _rung(name: str, player: LadderPlayer, limits: GoCommand | None, rating: Rating) -> Rung | None:
+def _playable(
+    name: str, player: LadderPlayer, limits: GoCommand | None, rating: Rating
+) -> RatedPlayer | None:
+    """Return the player; None if pages can't play against it."""
     try:
         spec = PlayerSpec.parse(player.spec)
     except PlayerSpecError:
@@ -171,4 +174,4 @@ def _rung(name: str, player: LadderPlayer, limits: GoCommand | None, rating: Rat
                 return None
         except ModelNotFoundError:
             return None
-    return Rung(name, player, spec, spec.limits or limits, rating)
+    return RatedPlayer(name, player, spec, spec.limits or limits, rating)

@@ -1,4 +1,4 @@
-"""A page's searches: the analysis that runs, and short ones beside it."""
+"""The searches of a page: its analysis, and short searches alongside it."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from komadori.rules import Board, Move
 from komadori.search import Info, Limits, PuctSearcher, SearchResult
 from komadori.search.alphabeta import AlphaBetaSearcher
 from komadori.web import protocol
-from komadori.web.errors import RefusedError
+from komadori.web.errors import INTERNAL_ERROR, RefusedError
 from komadori.web.models import Models
-from komadori.web.page_searchers import Crowd, PageAlphaBeta, PageSearcher
+from komadori.web.page_searchers import PageAlphaBeta, PageSearcher, ThreadBudget
 from komadori.web.positions import (
     after_pass,
     ended_win_rate,
@@ -29,10 +29,10 @@ from komadori.web.positions import (
 from komadori.web.shapes import Candidate, Engine, Line, Shape
 from komadori.web.shapes import Proof as ProofText
 
-#: Megabytes of the tree or table of a page's analysis, and of its short searches.
+#: Memory in MB of the tree or hash table: of a page's analysis, and of its short searches.
 MEMORY_MB = 128
 SHORT_MEMORY_MB = 32
-#: What a short search gets where the page doesn't say it.
+#: Default limits of short searches.
 SHORT_NODES: dict[Engine, int] = {"alphabeta": 100_000, "model": 400}
 
 _PROOFS: dict[Proof, ProofText] = {
@@ -48,151 +48,152 @@ _log = logging.getLogger("komadori.web")
 
 
 class Analysis:
-    """The one search of a page that goes on until it is stopped."""
+    """Runs the analysis of a page, and short searches alongside it, one of each at a time."""
 
     def __init__(
         self,
         models: Models,
         pool: ThreadPoolExecutor,
         background: ThreadPoolExecutor,
-        crowd: Crowd,
+        thread_budget: ThreadBudget,
         send: Send,
     ) -> None:
-        """`background`: threads that step back behind those of `pool`."""
+        """`background`: threads with a lower priority than those of `pool`."""
         self._models = models
-        self._page = PageSearcher(models, MEMORY_MB)
-        self._short = PageSearcher(models, SHORT_MEMORY_MB, is_short=True)
+        self._searcher = PageSearcher(models, MEMORY_MB)
+        self._short_searcher = PageSearcher(models, SHORT_MEMORY_MB, is_short=True)
         self._alphabeta = PageAlphaBeta(MEMORY_MB)
         self._short_alphabeta = PageAlphaBeta(SHORT_MEMORY_MB)
         self._pool = pool
         self._background = background
-        self._crowd = crowd
+        self._thread_budget = thread_budget
         self._send = send
         self._stop = threading.Event()
         self._short_stop = threading.Event()
-        self._running: asyncio.Future[None] | None = None
-        self._wanted: protocol.Analyse | None = None
-        self._board: Board | None = None
+        self._task: asyncio.Future[None] | None = None
+        self._pending: protocol.Analyse | None = None
+        self._tree_board: Board | None = None
         self._short_lock = asyncio.Lock()
 
-    # -- the search
+    # -- the analysis
 
     async def start(self, request: protocol.Analyse) -> None:
-        """Take the place of what runs. Requests that come while that ends replace each other."""
+        """Replace the running search, and any request still waiting for it to stop."""
         read_position(request.position)
-        self._models.engine_of(request.engine, request.model)
-        self._wanted = request
+        self._models.resolve_engine(request.engine, request.model)
+        self._pending = request
         self._stop.set()
-        if self._running is None:
-            self._running = asyncio.ensure_future(self._run())
+        if self._task is None:
+            self._task = asyncio.ensure_future(self._run())
 
     async def stop(self) -> None:
-        self._wanted = None
+        """Stop the search and wait until it has ended."""
+        self._pending = None
         self._stop.set()
-        if self._running is not None:
-            await self._running
+        if self._task is not None:
+            await self._task
 
     def stop_short(self) -> None:
-        """End the short search that runs."""
+        """Stop the running short search."""
         self._short_stop.set()
 
     async def _run(self) -> None:
         try:
-            while (request := self._wanted) is not None:
-                self._wanted = None
+            while (request := self._pending) is not None:
+                self._pending = None
                 self._stop = stop = threading.Event()
                 try:
-                    last = await self._answer(request, stop)
+                    last = await self._search(request, stop)
                 except (RefusedError, InferenceError) as error:
                     code = error.code if isinstance(error, RefusedError) else "failed"
                     self._send(_error(request.id, code, str(error)), None)
                 except Exception:
                     _log.exception("analysis failed")
-                    text = "the server failed; its log says how"
-                    self._send(_error(request.id, "failed", text), None)
+                    self._send(_error(request.id, "failed", INTERNAL_ERROR), None)
                 else:
-                    if self._wanted is None:
+                    if self._pending is None:
                         self._send(last, f"analysis {request.id}")
         finally:
-            self._running = None
+            self._task = None
 
-    async def _answer(self, request: protocol.Analyse, stop: threading.Event) -> protocol.Analysis:
-        """Search and tell; the last message."""
+    async def _search(self, request: protocol.Analyse, stop: threading.Event) -> protocol.Analysis:
+        """Search and send updates; return the final one."""
         loop = asyncio.get_running_loop()
-        if self._models.engine_of(request.engine, request.model) == "model":
-            return await loop.run_in_executor(self._pool, self._search, request, stop, loop)
-        told = _ToldLines(request)
-        teller = asyncio.ensure_future(self._tell(told))
+        if self._models.resolve_engine(request.engine, request.model) == "model":
+            return await loop.run_in_executor(self._pool, self._search_tree, request, stop, loop)
+        reporter = _AlphaBetaReporter(request)
+        task = asyncio.ensure_future(self._send_updates(reporter))
         try:
-            return await loop.run_in_executor(self._background, self._search_alphabeta, told, stop)
+            return await loop.run_in_executor(
+                self._background, self._search_alphabeta, reporter, stop
+            )
         finally:
-            teller.cancel()
+            task.cancel()
 
-    async def _tell(self, told: _ToldLines) -> None:
-        """An alpha-beta search has news of its own once per depth; its nodes are told oftener."""
-        request = told.request
+    async def _send_updates(self, reporter: _AlphaBetaReporter) -> None:
+        """Send updates periodically, as the search itself reports only once per depth."""
+        request = reporter.request
         while True:
             await asyncio.sleep(request.interval_ms / 1000)
-            if (message := told.news()) is not None:
+            if (message := reporter.update()) is not None:
                 self._send(message, f"analysis {request.id}")
 
-    def _search_alphabeta(self, told: _ToldLines, stop: threading.Event) -> protocol.Analysis:
-        """In a thread that steps back."""
-        request, board = told.request, told.board
+    def _search_alphabeta(
+        self, reporter: _AlphaBetaReporter, stop: threading.Event
+    ) -> protocol.Analysis:
+        """Search in a background thread; return the final update."""
+        request, board = reporter.request, reporter.board
         if not board.legal_moves:
-            return told.message("done")
+            return reporter.message("done")
         limits = Limits(infinite=True) if request.nodes is None else Limits(nodes=request.nodes)
-        with self._crowd.share() as threads:
+        with self._thread_budget.share() as threads:
             searcher = self._alphabeta.prepare(threads, request.multipv)
             searcher.set_position(board)
-            told.begin(searcher)
+            reporter.begin(searcher)
             try:
-                result = searcher.search(limits, told.take, stop)
+                result = searcher.search(limits, reporter.on_info, stop)
             finally:
-                told.end()
-        return told.message("done", result.infos)
+                reporter.end()
+        return reporter.message("done", result.infos)
 
-    def _search(
+    def _search_tree(
         self,
         request: protocol.Analyse,
         stop: threading.Event,
         loop: asyncio.AbstractEventLoop,
     ) -> protocol.Analysis:
-        """In a thread of the pool: search and tell."""
+        """Search in a thread of the pool and send updates; return the final one."""
         board = read_position(request.position)
-        searcher = self._page.prepare(
+        searcher = self._searcher.prepare(
             request.model, multipv=request.multipv, pv_interval_ms=request.interval_ms
         )
         searcher.set_position(board)
-        self._board = board
-        told = _Told(request, board, searcher, self._page.model)
-
-        def tell(infos: Sequence[Info]) -> None:
-            message = told.message(infos, "running")
-            loop.call_soon_threadsafe(self._send, message, f"analysis {request.id}")
-
-        gathered: list[Info] = []
+        self._tree_board = board
+        reporter = _TreeReporter(request, board, searcher, self._searcher.model)
+        lines: list[Info] = []
         expected = 1
 
         def on_info(info: Info) -> None:
             nonlocal expected
             if info.multipv == 1:
-                gathered.clear()
-                expected = min(request.multipv, told.look())
-            gathered.append(info)
-            if len(gathered) == expected:
-                tell(gathered)
+                lines.clear()
+                expected = min(request.multipv, reporter.refresh())
+            lines.append(info)
+            if len(lines) == expected:
+                message = reporter.message(lines, "running")
+                loop.call_soon_threadsafe(self._send, message, f"analysis {request.id}")
 
         if board.legal_moves:
             limits = Limits(infinite=True) if request.nodes is None else Limits(nodes=request.nodes)
             result = searcher.search(limits, on_info, stop)
         else:
             result = SearchResult(None)
-        return told.message(result.infos, "done")
+        return reporter.message(result.infos, "done")
 
-    # -- beside it
+    # -- short searches and the tree
 
     async def threats(self, request: protocol.Threats) -> protocol.ThreatsFound:
+        """Search for the opponent's threats after a pass. Raises RefusedError."""
         board = read_position(request.position)
         passed = after_pass(board) if board.legal_moves else None
         if passed is None or not passed.legal_moves:
@@ -218,9 +219,9 @@ class Analysis:
         engine: Engine | None = None,
         model: str | None = None,
     ) -> list[Line]:
-        """The lines of a search of so many nodes, one such search at a time."""
+        """Return the lines of a short search, which waits for earlier ones. Raises RefusedError."""
         loop = asyncio.get_running_loop()
-        engine = self._models.engine_of(engine, model)
+        engine = self._models.resolve_engine(engine, model)
         limits = Limits(nodes=nodes or SHORT_NODES[engine])
         async with self._short_lock:
             self._short_stop = stop = threading.Event()
@@ -230,17 +231,19 @@ class Analysis:
                 if engine == "alphabeta":
                     searcher = self._short_alphabeta.prepare(1, multipv)
                 else:
-                    searcher = self._short.prepare(model, multipv=multipv, pv_interval_ms=0)
+                    searcher = self._short_searcher.prepare(
+                        model, multipv=multipv, pv_interval_ms=0
+                    )
                 searcher.set_position(board)
                 return lines_of(searcher.search(limits, None, stop).infos)
 
             return await loop.run_in_executor(self._pool, search)
 
     def walk(self, request: protocol.TreeWalk) -> protocol.TreeNode:
-        """A node of the tree of the position analysed last."""
-        searcher, board = self._page.searcher, self._board
+        """Return a node of the last analysis's tree. Raises RefusedError."""
+        searcher, board = self._searcher.searcher, self._tree_board
         if searcher is None or board is None:
-            raise RefusedError("not_possible", "there is no tree to walk in: search with a network")
+            raise RefusedError("not_possible", "there is no tree: analyse with a network first")
         board = board.copy()
         moves = []
         for text in request.path:
@@ -272,16 +275,21 @@ class Analysis:
         self.stop_short()
         await self.stop()
         async with self._short_lock:
-            await asyncio.get_running_loop().run_in_executor(self._pool, self._give_back)
+            await asyncio.get_running_loop().run_in_executor(self._pool, self._release)
 
-    def _give_back(self) -> None:
-        for searcher in (self._page, self._short, self._alphabeta, self._short_alphabeta):
+    def _release(self) -> None:
+        for searcher in (
+            self._searcher,
+            self._short_searcher,
+            self._alphabeta,
+            self._short_alphabeta,
+        ):
             searcher.close()
 
 
-class _ToldLines:
-    """Makes the messages of an alpha-beta search. `take` is called by the thread that searches,
-    `news` by the event loop.
+class _AlphaBetaReporter:
+    """Creates the updates of an alpha-beta search. `on_info` is called in the search thread,
+    `update` in the event loop.
     """
 
     def __init__(self, request: protocol.Analyse) -> None:
@@ -292,40 +300,40 @@ class _ToldLines:
         self._fallback = 1.0 if self._outcome == "declaration" else ended_win_rate(board)
         self._searcher: AlphaBetaSearcher | None = None
         self._is_searching = False
-        self._began = time.perf_counter()
-        self._gathered: list[Info] = []
+        self._started_at = time.perf_counter()
+        self._incomplete: list[Info] = []
         self._infos: list[Info] = []
-        self._told_nodes = -1
+        self._reported_nodes = -1
 
     def begin(self, searcher: AlphaBetaSearcher) -> None:
-        self._began = time.perf_counter()
+        self._started_at = time.perf_counter()
         self._searcher, self._is_searching = searcher, True
 
     def end(self) -> None:
         self._is_searching = False
 
-    def take(self, info: Info) -> None:
+    def on_info(self, info: Info) -> None:
         if info.multipv == 1:
-            self._gathered = []
-        self._gathered.append(info)
-        if len(self._gathered) == self._expected:
-            self._infos = self._gathered
+            self._incomplete = []
+        self._incomplete.append(info)
+        if len(self._incomplete) == self._expected:
+            self._infos = self._incomplete
 
-    def news(self) -> protocol.Analysis | None:
-        """How the search stands; None where nothing happened since the last time."""
+    def update(self) -> protocol.Analysis | None:
+        """Return the progress; None if there is none since the last update."""
         if not self._is_searching or self._searcher is None:
             return None
         nodes = self._searcher.nodes
-        if nodes == self._told_nodes:
+        if nodes == self._reported_nodes:
             return None
-        self._told_nodes = nodes
+        self._reported_nodes = nodes
         return self.message("running")
 
     def message(self, state: Any, infos: Sequence[Info] | None = None) -> protocol.Analysis:
         infos = infos or self._infos
         first = infos[0] if infos else None
         nodes = self._searcher.nodes if self._searcher is not None else 0
-        elapsed_s = time.perf_counter() - self._began
+        elapsed_s = time.perf_counter() - self._started_at
         return protocol.Analysis(
             id=self.request.id,
             state=state,
@@ -347,8 +355,8 @@ class _ToldLines:
         )
 
 
-class _Told:
-    """Makes the messages of one tree search."""
+class _TreeReporter:
+    """Creates the updates of a tree search."""
 
     def __init__(
         self, request: protocol.Analyse, board: Board, searcher: PuctSearcher, model: str
@@ -362,8 +370,8 @@ class _Told:
         self._is_over = not board.legal_moves
         self._rows: list[RootMove] = []
 
-    def look(self) -> int:
-        """Take in the root's moves, for the next message; how many lines the search has by now."""
+    def refresh(self) -> int:
+        """Read the root's moves for the next update; return the number of lines so far."""
         self._rows = self._searcher.tree.root_moves(0)
         return max(1, sum(bool(m.visits) or m.proof != Proof.NONE for m in self._rows))
 
@@ -371,7 +379,7 @@ class _Told:
         first = infos[0] if infos else None
         tree = self._searcher.tree
         if state == "done" and not self._is_over:
-            self.look()
+            self.refresh()
         rows = self._rows[: self._request.candidates]
         return protocol.Analysis(
             id=self._request.id,
@@ -421,7 +429,7 @@ def candidate_of(move: RootMove) -> Candidate:
     )
 
 
-#: `NodeView` counts value sums in these steps.
+#: Scale of the fixed-point value sums of `NodeView`.
 _VALUE_STEPS = 4096
 
 

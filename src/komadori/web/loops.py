@@ -13,10 +13,18 @@ from komadori.generate.folder import FolderError, games_so_far
 from komadori.generate.loop import STAGES, Loop, LoopError, Verdict, config_from_dict
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LoopInfo, LoopReference, LoopRound, LoopStage
-from komadori.web.trainings import ALIVE_S, MATCH_LOG, RUN_LOG, Tail, changed, finite, read_json
+from komadori.web.trainings import (
+    ALIVE_S,
+    MATCH_LOG,
+    RUN_LOG,
+    Tail,
+    json_safe,
+    modified_at,
+    read_json,
+)
 
-#: The folder a stage of a generation works in.
-_PLACES = {"games": "games", "relabel": "relabelled", "train": "run", "gate": "match"}
+#: Folder per stage, inside a generation's folder.
+_STAGE_FOLDERS = {"games": "games", "relabel": "relabelled", "train": "run", "gate": "match"}
 
 
 class Loops:
@@ -26,7 +34,7 @@ class Loops:
         self._folders = folders
 
     def list(self) -> list[LoopInfo]:
-        """The newest first."""
+        """Return all loops, newest first."""
         found = [_info(name, path) for name, path in self._folders.scan().loops.items()]
         return sorted(found, key=lambda loop: -loop.updated)
 
@@ -37,45 +45,45 @@ def _info(name: str, folder: Path) -> LoopInfo:
         name=name,
         title=name.rpartition("/")[2],
         learner=str(settings.get("learner", "")),
-        settings=finite(settings),
+        settings=json_safe(settings),
         planned=None,
         rounds=[],
         is_running=False,
-        updated=changed(folder / "loop.json"),
+        updated=modified_at(folder / "loop.json"),
         problem="",
     )
     try:
         loop = Loop(config_from_dict(settings), folder)
         info.planned = loop.config.generations
-        info.rounds, written = _rounds(name, loop)
+        info.rounds, modified = _rounds(name, loop)
     except (LoopError, ValueError, TypeError, KeyError, OSError) as error:
         info.problem = str(error)[:300]
         return info
-    info.updated = max(info.updated, written)
+    info.updated = max(info.updated, modified)
     is_over = len(info.rounds) == info.planned and all(r.state == "done" for r in info.rounds)
     info.is_running = not is_over and time.time() - info.updated < ALIVE_S
     return info
 
 
 def _rounds(name: str, loop: Loop) -> tuple[list[LoopRound], float]:
-    """The generations there are, and when the last of them was written to."""
+    """Return the existing generations, and when their files were last modified."""
     ratings = {rating.generation: rating for rating in loop.ratings()}
     rounds: list[LoopRound] = []
-    written = 0.0
+    modified = 0.0
     number = 1
     while (folder := loop.generation(number)).is_dir():
         verdict = loop.verdict(number)
         games = loop.facts(number, "games") or {}
-        stage, begun = _stage(loop, number)
+        stage, has_started = _stage(loop, number)
         rating = ratings.get(number)
         rounds.append(
             LoopRound(
                 number=number,
-                state="done" if stage is None else "running" if begun else "waiting",
+                state="done" if stage is None else "running" if has_started else "waiting",
                 stage=stage,
-                games=_whole(games.get("games")),
-                positions=_whole(games.get("positions")),
-                played_by=_whole(games.get("by")),
+                games=_integer(games.get("games")),
+                positions=_integer(games.get("positions")),
+                played_by=_integer(games.get("by")),
                 verdict="" if verdict is None else "promoted" if verdict.promoted else "dropped",
                 against=verdict.against if verdict else None,
                 wins=verdict.wins if verdict else 0,
@@ -87,48 +95,48 @@ def _rounds(name: str, loop: Loop) -> tuple[list[LoopRound], float]:
                 rating_error=rating.error if rating else None,
                 references=_references(loop, number),
                 run=f"{name}/{folder.name}/run" if (folder / "run" / RUN_LOG).is_file() else None,
-                match=f"{name}/{folder.name}/match" if _was_played(verdict, folder) else None,
+                match=f"{name}/{folder.name}/match" if _has_match(verdict, folder) else None,
             )
         )
-        written = max(written, _written(folder))
+        modified = max(modified, _last_modified(folder))
         number += 1
-    return rounds, written
+    return rounds, modified
 
 
-def _was_played(verdict: Verdict | None, folder: Path) -> bool:
+def _has_match(verdict: Verdict | None, folder: Path) -> bool:
     return (verdict is None or verdict.games > 0) and (folder / "match" / MATCH_LOG).is_file()
 
 
 def _stage(loop: Loop, number: int) -> tuple[LoopStage | None, bool]:
-    """Return the next stage, its progress, and whether it has started; None: finished."""
+    """Return the current stage with its progress (None: finished), and whether it has started."""
     for stage in STAGES.values():
         if stage.is_done(loop, number):
             continue
-        place = loop.generation(number) / _PLACES.get(stage.name, "reference-1")
-        done, total = _progress(loop, stage.name, place)
-        return LoopStage(name=stage.name, done=done, total=total), place.is_dir()
+        folder = loop.generation(number) / _STAGE_FOLDERS.get(stage.name, "reference-1")
+        done, total = _progress(loop, stage.name, folder)
+        return LoopStage(name=stage.name, done=done, total=total), folder.is_dir()
     return None, True
 
 
-def _progress(loop: Loop, stage: str, place: Path) -> tuple[int, int | None]:
+def _progress(loop: Loop, stage: str, folder: Path) -> tuple[int, int | None]:
     config = loop.config
     match stage:
         case "games":
             with contextlib.suppress(OSError, FolderError):
-                return games_so_far(place), config.games.games
+                return games_so_far(folder), config.games.games
         case "relabel":
-            segments = [read_json(path) for path in place.glob("[0-9]*.json")]
-            done = sum(_whole(segment.get("games")) or 0 for segment in segments)
-            # Of a segment under way nothing is known.
+            segments = [read_json(path) for path in folder.glob("[0-9]*.json")]
+            done = sum(_integer(segment.get("games")) or 0 for segment in segments)
+            # The games of an unfinished segment aren't known.
             return done, config.games.games if segments else None
         case "train":
-            _, entries = Tail(place / RUN_LOG).read()
+            _, entries = Tail(folder / RUN_LOG).read()
             steps = [e["step"] for e in entries if isinstance(e.get("step"), int)]
-            run = read_json(place / "config.json").get("loop")
+            run = read_json(folder / "config.json").get("loop")
             most = run.get("max_steps") if isinstance(run, dict) else None
             return max(steps, default=0), most if isinstance(most, int) and most > 0 else None
         case "gate":
-            _, entries = Tail(place / MATCH_LOG).read()
+            _, entries = Tail(folder / MATCH_LOG).read()
             return max(0, len(entries) - 1), config.gate.games or None
     return 0, None
 
@@ -136,7 +144,7 @@ def _progress(loop: Loop, stage: str, place: Path) -> tuple[int, int | None]:
 def _references(loop: Loop, number: int) -> list[LoopReference]:
     found = []
     for place, (name, score) in enumerate((loop.facts(number, "references") or {}).items(), 1):
-        won, drawn, lost = (_whole(score.get(key)) or 0 for key in ("wins", "draws", "losses"))
+        won, drawn, lost = (_integer(score.get(key)) or 0 for key in ("wins", "draws", "losses"))
         played = won + drawn + lost
         share = (won + drawn / 2) / played if played else 0.5
         elo = elo_from_score(share) if played else math.nan
@@ -153,16 +161,16 @@ def _references(loop: Loop, number: int) -> list[LoopReference]:
     return found
 
 
-def _written(folder: Path) -> float:
-    """Return the last modification of a generation's files and stage folders."""
-    newest = changed(folder)
+def _last_modified(folder: Path) -> float:
+    """Return when a generation's files were last modified."""
+    newest = modified_at(folder)
     with contextlib.suppress(OSError):
         for entry in folder.iterdir():
-            newest = max(newest, changed(entry))
+            newest = max(newest, modified_at(entry))
             if entry.is_dir():
-                newest = max([newest, *(changed(file) for file in entry.iterdir())])
+                newest = max([newest, *(modified_at(file) for file in entry.iterdir())])
     return newest
 
 
-def _whole(value: Any) -> int | None:
+def _integer(value: Any) -> int | None:
     return value if isinstance(value, int) and not isinstance(value, bool) else None

@@ -1,4 +1,4 @@
-"""Mate searches of a page: by the side to move, or by its opponent after a pass."""
+"""Mate searches of a page: for the side to move, or for its opponent after a pass."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from komadori.web.positions import after_pass, read_position
 #: Maximum size of a search's table in MiB; it is freed after the search.
 MEMORY_MB = 64
 
-_WORDS: dict[MateStatus, Literal["mate", "none", "unknown"]] = {
+_STATUS_NAMES: dict[MateStatus, Literal["mate", "none", "unknown"]] = {
     MateStatus.MATE: "mate",
     MateStatus.NO_MATE: "none",
     MateStatus.UNKNOWN: "unknown",
@@ -23,22 +23,22 @@ _WORDS: dict[MateStatus, Literal["mate", "none", "unknown"]] = {
 
 
 class Mates:
-    """Searches for mates, one at a time."""
+    """Runs mate searches, one at a time."""
 
     def __init__(self, pool: ThreadPoolExecutor) -> None:
         self._pool = pool
-        self._one = asyncio.Lock()
+        self._lock = asyncio.Lock()
         self._stop = StopFlag()
 
     async def search(self, request: protocol.AskMate) -> protocol.MateFound:
-        """Raises RefusedError."""
+        """Search for a mate once earlier searches have ended. Raises RefusedError."""
         board: Board | None = read_position(request.position)
         if request.after_pass:
             board = after_pass(board) if board is not None and board.legal_moves else None
         if board is None:
             return _answer(request, "not_possible")
         stop = self._stop
-        async with self._one:
+        async with self._lock:
             if stop.is_set():
                 return _answer(request, "unknown")
             return await asyncio.get_running_loop().run_in_executor(
@@ -46,23 +46,23 @@ class Mates:
             )
 
     def stop(self) -> None:
-        """End the search that runs and those that wait."""
+        """Cancel the running search and the queued ones."""
         self._stop.set()
         self._stop = StopFlag()
 
 
 def _solve(request: protocol.AskMate, board: Board, stop: StopFlag) -> protocol.MateFound:
     try:
-        found = MateSolver(MEMORY_MB).solve(board, request.nodes, shortest=True, stop=stop)
+        result = MateSolver(MEMORY_MB).solve(board, request.nodes, shortest=True, stop=stop)
     except PositionError as error:
         raise RefusedError("bad_position", str(error)) from error
     return _answer(
         request,
-        _WORDS[found.status],
-        moves=[move.usi() for move in found.moves],
-        nodes=found.nodes,
-        time_ms=round(1000 * found.seconds),
-        is_shortest=found.is_shortest,
+        _STATUS_NAMES[result.status],
+        moves=[move.usi() for move in result.moves],
+        nodes=result.nodes,
+        time_ms=round(1000 * result.seconds),
+        is_shortest=result.is_shortest,
     )
 
 

@@ -33,13 +33,13 @@ from komadori.web.folders import Folders
 from komadori.web.shapes import Engine as EngineName
 from komadori.web.shapes import ModelInfo
 
-#: Maximum number of loaded networks that aren't in use.
-KEPT = 4
+#: Idle networks are evicted while more than this many are loaded.
+MAX_LOADED = 4
 
 
 @dataclass
 class Engine:
-    """A loaded network, shared by its users."""
+    """A loaded network, shared by all searches."""
 
     model: ModelInfo
     shared: SharedEvaluator
@@ -55,7 +55,7 @@ class Engine:
         self._single_lock = threading.Lock()
 
     def evaluate(self, board: Board) -> tuple[Floats, float]:
-        """Return policy logits [labels] and value of one position. Raises InferenceError."""
+        """Return the policy logits [labels] and value of a position. Raises InferenceError."""
         with self._single_lock:
             planes = encode_boards([board], self._single.features)
             policy, value = evaluate(self._single, *planes)
@@ -80,11 +80,11 @@ class Models:
         self._is_closed = False
 
     def infos(self) -> list[ModelInfo]:
-        """Return all models, the default first."""
+        """Return all models, default first."""
         return [entry[0] for entry in self._entries().values()]
 
     def paths(self) -> list[tuple[ModelInfo, str]]:
-        """Yield each model with its path."""
+        """Return each model with its path."""
         return list(self._entries().values())
 
     def _entries(self) -> dict[str, tuple[ModelInfo, str]]:
@@ -114,11 +114,11 @@ class Models:
 
     @property
     def threads(self) -> int:
-        """Of a search that has the machine to itself."""
+        """Number of threads of a search that runs alone."""
         return self._threads or available_threads()
 
-    def engine_of(self, engine: EngineName | None, model: str | None) -> EngineName:
-        """What searches for a request that names these."""
+    def resolve_engine(self, engine: EngineName | None, model: str | None) -> EngineName:
+        """Return the engine for a request with these fields. Raises RefusedError."""
         if engine == "alphabeta" and model:
             raise RefusedError("not_possible", "alphabeta takes no network")
         return engine or ("model" if model else self.default_engine)
@@ -151,8 +151,8 @@ class Models:
             engine.users = 1
             with self._lock:
                 self._engines[info.id] = engine
-                idle = self._surplus()
-        for other in idle:
+                evicted = self._evict()
+        for other in evicted:
             other.shared.close()
         return engine
 
@@ -160,16 +160,17 @@ class Models:
         with self._lock:
             engine.users -= 1
             engine.used_at = time.monotonic()
-            idle = self._surplus()
-        for other in idle:
+            evicted = self._evict()
+        for other in evicted:
             other.shared.close()
 
-    def _surplus(self) -> list[Engine]:
+    def _evict(self) -> list[Engine]:
+        """Remove the least recently used idle networks and return them, still open."""
         idle = sorted((e for e in self._engines.values() if not e.users), key=lambda e: e.used_at)
-        surplus = idle[: max(0, len(self._engines) - KEPT)]
-        for engine in surplus:
+        evicted = idle[: max(0, len(self._engines) - MAX_LOADED)]
+        for engine in evicted:
             del self._engines[engine.model.id]
-        return surplus
+        return evicted
 
     def _load(self, info: ModelInfo, path: str) -> Engine:
         options = option_table("model")
@@ -200,16 +201,16 @@ def _default_entry(name: str) -> tuple[ModelInfo, str] | None:
     except OSError:
         return None
     if is_fake(path):
-        shown = ModelInfo(
+        info = ModelInfo(
             id=path, name=path, kind="fake", features="dlshogi", labels="2187", is_default=True
         )
-        return shown, path
+        return info, path
     info = _info(Path(path), "default", None)
     return info.model_copy(update={"is_default": True}), path
 
 
 def _info(path: Path, model_id: str, run: str | None) -> ModelInfo:
-    """Read the card beside a model. Raises OSError or ValueError for a damaged card."""
+    """Read a model's card, if it has one. Raises OSError or ValueError if the card is damaged."""
     card_path = path / CARD_FILE if path.is_dir() else path.with_suffix(".json")
     card = json.loads(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
     net = card.get("net")

@@ -29,13 +29,13 @@ from komadori.web.positions import read_position, turn_of
 from komadori.web.shapes import ModelInfo, PolicyMove
 
 #: Maximum number of checkpoints per request.
-MOST_CHECKPOINTS = 500
-#: Maximum number of networks loaded in torch for attention.
-KEPT = 2
+MAX_CHECKPOINTS = 500
+#: Maximum number of cached torch networks, used for attention.
+MAX_LOADED = 2
 
 
 class Network:
-    """Answers requests about networks. Its methods block: call them in threads."""
+    """Evaluates positions and shows inputs and attention. Methods block: call them in threads."""
 
     def __init__(self, models: Models, folders: Folders) -> None:
         self._models = models
@@ -43,11 +43,11 @@ class Network:
         self._torch: OrderedDict[str, Any] = OrderedDict()
         self._lock = threading.Lock()
 
-    def answer(
+    def evaluate(
         self, request: int, position: str, model: str | None, index: int
     ) -> protocol.NetworkAnswer:
-        """Raises RefusedError."""
-        board = _with_moves(position)
+        """Return policy and value of a position. Raises RefusedError."""
+        board = _read_unfinished(position)
         with self._models.lease(model) as engine:
             policy, value = engine.evaluate(board)
             labels = engine.shared.evaluator.labels
@@ -75,28 +75,28 @@ class Network:
         )
 
     def planes(self, request: protocol.AskPlanes) -> protocol.Planes:
-        """Raises RefusedError."""
+        """Return the nonzero input planes of a position. Raises RefusedError."""
         board = read_position(request.position)
         info, _ = self._models.find(request.model)
         features = info.features
-        if not features:  # unknown without a card
+        if not features:  # there is no card
             with self._models.lease(request.model) as engine:
                 features = engine.shared.evaluator.features
         table = FEATURES[features]
         arrays = encode_boards([board], features)
-        found = []
+        planes = []
         total = 0
-        for one, array in zip(table.inputs, arrays, strict=True):
-            is_board = len(one.shape) == 3
-            total += one.shape[0]
-            for index, name in enumerate(one.planes):
+        for tensor, array in zip(table.inputs, arrays, strict=True):
+            is_board = len(tensor.shape) == 3
+            total += tensor.shape[0]
+            for index, name in enumerate(tensor.planes):
                 cells = np.flatnonzero(array[0, index])
                 if not len(cells):
                     continue
-                squares = _real(cells, board) if is_board else cells
-                found.append(
+                squares = _rotate(cells, board) if is_board else cells
+                planes.append(
                     protocol.Plane(
-                        input=one.name,
+                        input=tensor.name,
                         index=index,
                         name=name,
                         squares=sorted(int(cell) for cell in squares),
@@ -107,17 +107,17 @@ class Network:
             model=info.id,
             features=features,
             turn=turn_of(board),
-            planes=found,
+            planes=planes,
             total=total,
         )
 
     def attention(self, request: protocol.AskAttention) -> protocol.AttentionAnswer:
-        """Raises RefusedError."""
+        """Return the attention of a layer. Raises RefusedError."""
         board = read_position(request.position)
         info, path = self._models.find(request.model)
         if not info.has_attention:
             raise RefusedError("not_possible", f"{info.name} has no attention that can be shown")
-        layers = self._attention(path, board)
+        layers = self._attention_layers(path, board)
         if request.layer >= len(layers):
             raise RefusedError("not_possible", f"{info.name} has {len(layers)} layers of attention")
         weights = layers[request.layer]  # [heads, tokens, tokens]
@@ -125,7 +125,7 @@ class Network:
         if request.head is not None and request.head >= heads:
             raise RefusedError("not_possible", f"{info.name} has {heads} heads in this layer")
         chosen = weights.mean(0) if request.head is None else weights[request.head]
-        order = _real(np.arange(81), board)
+        order = _rotate(np.arange(81), board)
         squares = chosen[:81, :81][np.ix_(order, order)]  # in board coordinates
         hands = chosen[:81, 81:].sum(1)[order]
         return protocol.AttentionAnswer(
@@ -140,7 +140,7 @@ class Network:
             hands=[round(float(w), 5) for w in hands],
         )
 
-    def _attention(self, path: str, board: Board) -> list[Any]:
+    def _attention_layers(self, path: str, board: Board) -> list[Any]:
         try:
             import torch
 
@@ -158,13 +158,13 @@ class Network:
                 except ModelFileError as error:
                     raise RefusedError("failed", str(error)) from error
             self._torch.move_to_end(path)
-            while len(self._torch) > KEPT:
+            while len(self._torch) > MAX_LOADED:
                 self._torch.popitem(last=False)
             network, card = self._torch[path]
             inputs = [torch.from_numpy(array) for array in encode_boards([board], card.features)]
-            with torch.inference_mode(), watched_attention() as seen:
+            with torch.inference_mode(), watched_attention() as captured:
                 network(*inputs)
-            layers = [weights[0].numpy() for weights in seen if weights.shape[-1] >= 81]
+            layers = [weights[0].numpy() for weights in captured if weights.shape[-1] >= 81]
         if not layers:
             raise RefusedError("not_possible", "the network has no attention over the squares")
         return layers
@@ -177,16 +177,16 @@ class Network:
             raise RefusedError("unknown_name", f"no run {run!r}")
         found = [self._models.find(i.id) for i in self._models.infos() if i.run == run]
         found.sort(key=lambda entry: entry[0].step or 0)
-        if len(found) > MOST_CHECKPOINTS:
-            step = len(found) / MOST_CHECKPOINTS
-            found = [found[int(n * step)] for n in range(MOST_CHECKPOINTS)]
+        if len(found) > MAX_CHECKPOINTS:
+            step = len(found) / MAX_CHECKPOINTS
+            found = [found[int(n * step)] for n in range(MAX_CHECKPOINTS)]
         return found
 
-    def at_checkpoint(
+    def evaluate_checkpoint(
         self, request: protocol.AskCheckpoints, entry: tuple[ModelInfo, str], index: int, total: int
     ) -> protocol.Checkpoint:
-        """Raises RefusedError."""
-        board = _with_moves(request.position)
+        """Evaluate a position with a checkpoint. Raises RefusedError."""
+        board = _read_unfinished(request.position)
         info, path = entry
         evaluator: Evaluator | None = None
         try:
@@ -214,10 +214,11 @@ class Network:
         )
 
 
-def _with_moves(position: str) -> Board:
+def _read_unfinished(position: str) -> Board:
+    """Parse a position that has legal moves. Raises RefusedError."""
     board = read_position(position)
     if not board.legal_moves:
-        raise RefusedError("not_possible", "the game is over: there is no move to judge")
+        raise RefusedError("not_possible", "the game is over: there is no move to evaluate")
     return board
 
 
@@ -235,6 +236,6 @@ def _legal_mass(board: Board, logits: Any, labels: str) -> float | None:
     return float(softmax(logits)[np.unique(legal_labels(board, labels))].sum())
 
 
-def _real(cells: Any, board: Board) -> Any:
-    """Map squares between the side to move's view and the board, in either direction."""
+def _rotate(cells: Any, board: Board) -> Any:
+    """Convert squares from the side to move's view to the board's, or back."""
     return 80 - cells if board.turn == WHITE else cells

@@ -1,4 +1,4 @@
-"""Whom a page can play: networks over the shared evaluator, and players of other kinds."""
+"""Opponents of a page: players with a shared network, ladder players, and others."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ from komadori.usi.models import find_model
 from komadori.usi.protocol import GoCommand
 from komadori.web.errors import RefusedError
 from komadori.web.http_shapes import HandicapInfo, Level, PlayerInfo, Players
-from komadori.web.ladders import Ladders, Rung
+from komadori.web.ladders import Ladders, RatedPlayer
 from komadori.web.models import Models
 from komadori.web.shapes import ModelInfo, Opponent
 
-#: Megabytes of a player's tree.
+#: Memory of a player's tree in MB.
 MEMORY_MB = 64
 
-#: A search of so many playouts goes before the searches that have no end.
+#: Searches of at most this many playouts use an urgent lane.
 SHORT_PLAYOUTS = 400
 
-#: Strengths offered of a network with search: label, playouts, temperature.
+#: Levels of a network with search: label, playouts, temperature.
 LEVELS: tuple[tuple[str, int | None, float], ...] = (
     ("10 playouts, varied", 10, 1.0),
     ("10 playouts", 10, 0.0),
@@ -39,7 +39,7 @@ LEVELS: tuple[tuple[str, int | None, float], ...] = (
     ("3200 playouts", 3200, 0.0),
     ("by the clock", None, 0.0),
 )
-#: Of other searchers: label, nodes, temperature.
+#: Levels of other engines: label, nodes, temperature.
 NODE_LEVELS: tuple[tuple[str, int | None, float], ...] = (
     ("100 nodes", 100, 0.0),
     ("1000 nodes", 1000, 0.0),
@@ -59,7 +59,7 @@ BUILT_IN = ("alphabeta", "material", "random")
 
 
 class SeatedPlayer:
-    """A player at a board, and how to make it stop thinking."""
+    """A player in a game, whose search can be stopped."""
 
     def __init__(self, player: Player, name: str, limits: GoCommand | None) -> None:
         self._player = player
@@ -71,7 +71,7 @@ class SeatedPlayer:
         self._lock = threading.Lock()
 
     def play(self, board: Board, go: GoCommand, cancelled: threading.Event) -> Decision:
-        """The move, thought out in the calling thread; no move once `cancelled` is set."""
+        """Search for a move. Blocks. The decision is empty if `cancelled` is set beforehand."""
         with self._lock:
             if self._stop is not None:
                 self._stop.clear()
@@ -84,7 +84,7 @@ class SeatedPlayer:
             self._player.new_game(None, draw_ply)
 
     def stop(self) -> None:
-        """Answer soon. An engine outside ends by its own limits."""
+        """Stop the search. Players that aren't a `SearchPlayer` run until their limits."""
         if self._stop is not None:
             self._stop.set()
 
@@ -95,103 +95,107 @@ class SeatedPlayer:
 
 
 class Opponents:
-    """The list of players, and the making of one."""
+    """Lists and creates players."""
 
     def __init__(
         self, models: Models, specs: Sequence[str] = (), ladders: Ladders | None = None
     ) -> None:
-        """`specs`: players named by the one who started the server. Raises PlayerSpecError."""
+        """`specs`: additional players (`--player`). Raises PlayerSpecError."""
         self._models = models
         self._specs = {f"spec:{n}": PlayerSpec.parse(text) for n, text in enumerate(specs, 1)}
         self._ladders = ladders
 
     def list(self) -> Players:
-        rungs = self._ladders.rungs() if self._ladders else []
-        rated = self._rated(rungs)
+        rated_players = self._ladders.playable() if self._ladders else []
+        ratings = self._ratings(rated_players)
         found = []
         for model in self._models.infos():
             for kind in ("model", "policy", "one-ply"):
-                found.append(_model_player(kind, model, rated))
-        found += _ladder_players(rungs)
+                found.append(_model_player(kind, model, ratings))
+        found += _ladder_players(rated_players)
         for kind in (*BUILT_IN, *_installed()):
-            found.append(_plain(kind, kind, kind))
+            found.append(_other_player(kind, kind, kind))
         for player, spec in self._specs.items():
-            found.append(_plain(player, spec.name, spec.kind))
+            found.append(_other_player(player, spec.name, spec.kind))
         handicaps = [
             HandicapInfo(name=h.name, kif=h.kif, position=f"sfen {h.sfen}")
             for h in HANDICAPS.values()
         ]
         return Players(players=found, handicaps=handicaps)
 
-    def _rated(self, rungs: Sequence[Rung]) -> dict[tuple[str, int | None], Rating]:
-        """Ratings of networks by id of the player and playouts; of several the newest ladder's."""
+    def _ratings(
+        self, rated_players: Sequence[RatedPlayer]
+    ) -> dict[tuple[str, int | None], Rating]:
+        """Return ratings of networks by player id and playouts; the newest ladder's if several."""
         found: dict[tuple[str, int | None], Rating] = {}
         by_path = {Path(path).resolve(): info.id for info, path in self._models.paths()}
-        for rung in rungs:
-            spec = rung.spec
+        for rated in rated_players:
+            spec = rated.spec
             if spec.kind not in ("model", "policy") or spec.own_options:
                 continue
             model = by_path.get(Path(find_model(spec.argument)).resolve())
-            limits = rung.limits
+            limits = rated.limits
             if model is None or (limits and (limits.depth or limits.movetime_ms)):
                 continue
             playouts = limits.nodes if limits and spec.kind == "model" else None
             if playouts is not None or spec.kind == "policy":
-                found.setdefault((f"{spec.kind}:{model}", playouts), rung.rating)
+                found.setdefault((f"{spec.kind}:{model}", playouts), rated.rating)
         return found
 
-    def seat(self, wanted: Opponent) -> SeatedPlayer:
-        """Make the player. Blocks: networks are loaded, engines started. Raises RefusedError."""
-        kind, _, argument = wanted.player.partition(":")
-        playouts, temperature = wanted.playouts, wanted.temperature
+    def seat(self, opponent: Opponent) -> SeatedPlayer:
+        """Create the player. Blocks: networks are loaded, engines started. Raises RefusedError."""
+        kind, _, argument = opponent.player.partition(":")
+        playouts, temperature = opponent.playouts, opponent.temperature
         try:
             if kind == "ladder":
-                return self._rung(wanted)
-            if wanted.elo is not None:
-                playouts, temperature = self._at_elo(wanted)
+                return self._ladder_player(opponent)
+            if opponent.elo is not None:
+                playouts, temperature = self._at_elo(opponent)
             if kind in ("model", "policy", "one-ply"):
-                return self._network(kind, argument, playouts, temperature, wanted)
-            spec = self._specs.get(wanted.player)
-            if spec is None and wanted.player in (*BUILT_IN, *_installed()):
-                spec = PlayerSpec.parse(wanted.player)
+                return self._network_player(kind, argument, playouts, temperature, opponent)
+            spec = self._specs.get(opponent.player)
+            if spec is None and opponent.player in (*BUILT_IN, *_installed()):
+                spec = PlayerSpec.parse(opponent.player)
             if spec is None:
-                raise RefusedError("unknown_name", f"no player {wanted.player!r}")
+                raise RefusedError("unknown_name", f"no player {opponent.player!r}")
             limits = GoCommand(nodes=playouts) if playouts else spec.limits
             player = players.make(spec)
         except (PlayerSpecError, EngineError, ValueError, OSError) as error:
             if isinstance(error, RefusedError):
                 raise
-            raise RefusedError("failed", f"{wanted.player}: {error}") from error
+            raise RefusedError("failed", f"{opponent.player}: {error}") from error
         return SeatedPlayer(player, player.name, limits)
 
-    def _at_elo(self, wanted: Opponent) -> tuple[int | None, float]:
-        info = next((p for p in self.list().players if p.id == wanted.player), None)
+    def _at_elo(self, opponent: Opponent) -> tuple[int | None, float]:
+        """Return playouts and temperature of the level with the nearest rating."""
+        info = next((p for p in self.list().players if p.id == opponent.player), None)
         rated = [level for level in (info.levels if info else []) if level.elo is not None]
         if not rated:
-            raise RefusedError("not_possible", f"no rating is known of {wanted.player}")
-        elo = wanted.elo or 0.0
+            raise RefusedError("not_possible", f"{opponent.player} has no rating")
+        elo = opponent.elo or 0.0
         nearest = min(rated, key=lambda level: abs((level.elo or 0.0) - elo))
         return nearest.playouts, nearest.temperature
 
-    def _rung(self, wanted: Opponent) -> SeatedPlayer:
-        """The player of a ladder whose rating is nearest to what is wanted."""
-        name = wanted.player.partition(":")[2]
-        rungs = [r for r in (self._ladders.rungs() if self._ladders else []) if r.ladder == name]
-        if not rungs:
-            raise RefusedError("unknown_name", f"no player {wanted.player!r}")
-        elo = max(r.rating.elo for r in rungs) if wanted.elo is None else wanted.elo
-        rung = min(rungs, key=lambda r: abs(r.rating.elo - elo))
-        player = players.make(rung.spec)
-        return SeatedPlayer(player, rung.player.name, rung.limits)
+    def _ladder_player(self, opponent: Opponent) -> SeatedPlayer:
+        """Create the ladder's player with the nearest rating; without a rating, the strongest."""
+        name = opponent.player.partition(":")[2]
+        playable = self._ladders.playable() if self._ladders else []
+        rated_players = [player for player in playable if player.ladder == name]
+        if not rated_players:
+            raise RefusedError("unknown_name", f"no player {opponent.player!r}")
+        elo = max(r.rating.elo for r in rated_players) if opponent.elo is None else opponent.elo
+        rated = min(rated_players, key=lambda r: abs(r.rating.elo - elo))
+        player = players.make(rated.spec)
+        return SeatedPlayer(player, rated.player.name, rated.limits)
 
-    def _network(
-        self, kind: str, model: str, playouts: int | None, temperature: float, wanted: Opponent
+    def _network_player(
+        self, kind: str, model: str, playouts: int | None, temperature: float, opponent: Opponent
     ) -> SeatedPlayer:
         engine = self._models.acquire(model)
-        is_short = kind != "model" or (playouts is not None and playouts <= SHORT_PLAYOUTS)
-        lane = engine.shared.lane(urgent=is_short)
+        is_urgent = kind != "model" or (playouts is not None and playouts <= SHORT_PLAYOUTS)
+        lane = engine.shared.lane(urgent=is_urgent)
 
-        def give_back() -> None:
+        def release() -> None:
             lane.close()
             self._models.release(engine)
 
@@ -199,15 +203,15 @@ class Opponents:
         name, limits = engine.model.name, GoCommand(nodes=playouts) if playouts else None
         player: Player
         if kind == "model":
-            drawn: dict[str, Any] = {}
+            sampling: dict[str, Any] = {}
             if temperature:
-                drawn = {
-                    "random_plies": wanted.temperature_plies,
+                sampling = {
+                    "random_plies": opponent.temperature_plies,
                     "random_temperature": temperature,
                     "random_cutoff": 1.0,
                 }
-            options = engine.search_options(memory_mb=MEMORY_MB, pv_interval_ms=200, **drawn)
-            player = SearchPlayer(PuctSearcher(lane, options), name, limits, give_back)
+            options = engine.search_options(memory_mb=MEMORY_MB, pv_interval_ms=200, **sampling)
+            player = SearchPlayer(PuctSearcher(lane, options), name, limits, release)
         else:
 
             def make(seed: int | None) -> Searcher:
@@ -216,19 +220,19 @@ class Opponents:
                 return OnePlySearcher(lane, seed=seed, eval_coef=coef)
 
             name = f"{name} ({kind})"
-            player = LookPlayer(make, name, give_back)
+            player = LookPlayer(make, name, release)
         if playouts and kind == "model":
             name = f"{name}, {playouts} playouts"
         return SeatedPlayer(player, name, limits)
 
 
 def _model_player(
-    kind: str, model: ModelInfo, rated: Mapping[tuple[str, int | None], Rating]
+    kind: str, model: ModelInfo, ratings: Mapping[tuple[str, int | None], Rating]
 ) -> PlayerInfo:
     player = f"{kind}:{model.id}"
     levels = []
     for label, playouts, temperature in {"model": LEVELS, "policy": POLICY_LEVELS}.get(kind, ()):
-        rating = None if temperature else rated.get((player, playouts))
+        rating = None if temperature else ratings.get((player, playouts))
         levels.append(
             Level(
                 label=label,
@@ -248,11 +252,11 @@ def _model_player(
     )
 
 
-def _ladder_players(rungs: Sequence[Rung]) -> list[PlayerInfo]:
-    """An opponent for each ladder, its levels by rating."""
-    by_ladder: dict[str, list[Rung]] = {}
-    for rung in rungs:
-        by_ladder.setdefault(rung.ladder, []).append(rung)
+def _ladder_players(rated_players: Sequence[RatedPlayer]) -> list[PlayerInfo]:
+    """Return an opponent per ladder, with its players as levels, weakest first."""
+    by_ladder: dict[str, list[RatedPlayer]] = {}
+    for rated in rated_players:
+        by_ladder.setdefault(rated.ladder, []).append(rated)
     return [
         PlayerInfo(
             id=f"ladder:{name}",
@@ -262,20 +266,20 @@ def _ladder_players(rungs: Sequence[Rung]) -> list[PlayerInfo]:
             takes_temperature=False,
             levels=[
                 Level(
-                    label=rung.player.name,
-                    playouts=rung.limits.nodes if rung.limits else None,
+                    label=rated.player.name,
+                    playouts=rated.limits.nodes if rated.limits else None,
                     temperature=0.0,
-                    elo=rung.rating.elo,
-                    elo_error=rung.rating.error,
+                    elo=rated.rating.elo,
+                    elo_error=rated.rating.error,
                 )
-                for rung in sorted(found, key=lambda one: one.rating.elo)
+                for rated in sorted(found, key=lambda rated: rated.rating.elo)
             ],
         )
         for name, found in by_ladder.items()
     ]
 
 
-def _plain(player: str, name: str, kind: str) -> PlayerInfo:
+def _other_player(player: str, name: str, kind: str) -> PlayerInfo:
     takes_nodes = kind in ("alphabeta", "usi")
     return PlayerInfo(
         id=player,
@@ -291,5 +295,5 @@ def _plain(player: str, name: str, kind: str) -> PlayerInfo:
 
 
 def _installed() -> list[str]:
-    """Engines with adapters that this machine has."""
+    """Return the engines with adapters that are installed."""
     return [kind for kind in adapters.ADAPTERS if adapters.program(kind)]

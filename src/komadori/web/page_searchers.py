@@ -1,4 +1,4 @@
-"""The searchers of a page, made when they are first needed, and how they share the machine."""
+"""The searchers of a page, created on first use, and how they share the CPUs."""
 
 from __future__ import annotations
 
@@ -14,22 +14,21 @@ from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
 from komadori.web.errors import RefusedError
 from komadori.web.models import Engine, Models
 
-#: How much less a thread that analyses without an end insists on a CPU than one that answers
-#: someone: by Linux's weights a third as much.
+#: Niceness of background searches; Linux gives them a third of the CPU time of a normal thread.
 NICENESS = 5
 
 
-def step_back() -> None:
-    """Let other threads go before this one and those that it starts, where threads have
-    priorities of their own.
+def lower_priority() -> None:
+    """Lower the priority of this thread and of those it starts, where the system has priorities
+    per thread.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError):
             os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
 
 
-class Crowd:
-    """Shares the CPUs among the alpha-beta searches that run without an end."""
+class ThreadBudget:
+    """Divides the CPUs among concurrent unlimited alpha-beta searches."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
@@ -38,7 +37,7 @@ class Crowd:
 
     @contextlib.contextmanager
     def share(self) -> Iterator[int]:
-        """Threads for one more search, for the time of the block."""
+        """Yield the number of threads for one more search, which runs during the block."""
         with self._lock:
             self._count += 1
             threads = max(1, self._threads // self._count)
@@ -50,7 +49,7 @@ class Crowd:
 
 
 class PageSearcher:
-    """A tree search on a shared network."""
+    """A tree search with a shared network."""
 
     def __init__(self, models: Models, memory_mb: int, *, is_short: bool = False) -> None:
         self._models = models
@@ -61,7 +60,7 @@ class PageSearcher:
         self.model = ""
 
     def prepare(self, model: str | None, **options: Any) -> PuctSearcher:
-        """The searcher with this network and these options. Blocks. Raises RefusedError."""
+        """Return the searcher with this network and these options. Blocks. Raises RefusedError."""
         info, _ = self._models.find(model)
         if self._searcher is None or self._engine is None or info.id != self.model:
             self.close()
@@ -72,9 +71,9 @@ class PageSearcher:
                 engine.search_options(memory_mb=self._memory_mb, **options),
             )
         else:
-            wanted = self._engine.search_options(memory_mb=self._memory_mb, **options)
-            if wanted != self._searcher.options:
-                self._searcher.options = wanted
+            new_options = self._engine.search_options(memory_mb=self._memory_mb, **options)
+            if new_options != self._searcher.options:
+                self._searcher.options = new_options
         return self._searcher
 
     @property
@@ -90,22 +89,22 @@ class PageSearcher:
 
 
 class PageAlphaBeta:
-    """An alpha-beta search over the package's NNUE, with a table of its own."""
+    """An alpha-beta search with the bundled NNUE and its own hash table."""
 
     def __init__(self, hash_mb: int) -> None:
         self._hash_mb = hash_mb
         self._searcher: AlphaBetaSearcher | None = None
 
     def prepare(self, threads: int, multipv: int) -> AlphaBetaSearcher:
-        """The searcher with these options; another number of threads forgets what was searched.
-        Raises RefusedError.
+        """Return the searcher with these options; a new_options number of threads clears the hash
+        table. Raises RefusedError.
         """
-        wanted = AlphaBetaOptions(threads=threads, hash_mb=self._hash_mb, multipv=multipv)
+        options = AlphaBetaOptions(threads=threads, hash_mb=self._hash_mb, multipv=multipv)
         try:
             if self._searcher is None:
-                self._searcher = AlphaBetaSearcher("nnue", None, wanted)
-            elif self._searcher.options != wanted:
-                self._searcher.options = wanted
+                self._searcher = AlphaBetaSearcher("nnue", None, options)
+            elif self._searcher.options != options:
+                self._searcher.options = options
         except (MemoryError, ValueError, OSError) as error:
             raise RefusedError("failed", f"alphabeta: {error}") from error
         return self._searcher

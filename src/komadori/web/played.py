@@ -33,13 +33,15 @@ from komadori.web.shapes import (
     Thought,
 )
 
-#: Minimum moves before the engine resigns in a handicap game.
+#: Number of moves in a handicap game before the engine may resign.
 NO_RESIGNATION_PLIES = 60
-#: Time per move of engines without limits, in games without a clock.
+#: Milliseconds per move of engines without limits in games without a clock.
 UNTIMED_MS = 1000
-#: Tolerated network delay of a human's move.
+#: Tolerated network delay of a human's move, in ms.
 GRACE_MS = 300
-#: How long a game waits for a page before it is interrupted.
+#: Maximum number of concurrent games.
+MAX_GAMES = 100
+#: Seconds after which a game that no page watches is interrupted.
 ABANDONED_S = 60.0
 
 _EVEN = Board(HANDICAPS["even"].sfen).sfen().rpartition(" ")[0]
@@ -52,16 +54,16 @@ class _Seat:
 
 
 @dataclass
-class _Made:
-    """A move, and the clocks before it."""
+class _PlayedMove:
+    """A move, and the remaining times before it."""
 
     time_ms: int
     score_cp: int | None
-    left_before: tuple[float, float]
+    remaining_ms: tuple[float, float]
 
 
 class PlayedGame:
-    """A game in progress. Everything but thinking runs in the event loop."""
+    """A game in progress. Everything but the engines' searches runs in the event loop."""
 
     def __init__(
         self,
@@ -86,15 +88,16 @@ class PlayedGame:
         )
         self._points = DECLARATION_POINTS[request.declaration]
         self._pace_s = request.pace_ms / 1000 if all(s.engine for s in seats) else 0.0
-        self._left_ms = [float(self._conditions.main_ms)] * 2
-        self._made = [_Made(0, None, (self._left_ms[0], self._left_ms[1]))] * len(self._board.moves)
+        main_ms = float(self._conditions.main_ms)
+        self._remaining_ms = [main_ms, main_ms]
+        self._moves = [_PlayedMove(0, None, (main_ms, main_ms))] * len(self._board.moves)
         self._phase: str = "playing"
         self._result: GameResult | None = None
         self._thought: Thought | None = None
-        self._turn_began = time.perf_counter()
+        self._turn_started_at = time.perf_counter()
         self._turn_used_ms = 0.0
-        self._flag: asyncio.TimerHandle | None = None
-        self._thinking: asyncio.Task[None] | None = None
+        self._flag_timer: asyncio.TimerHandle | None = None
+        self._search_task: asyncio.Task[None] | None = None
         self._cancelled = threading.Event()
         self._watchers: dict[object, tuple[int, Callable[[Shape, str | None], None]]] = {}
         self.unwatched_at: float | None = time.monotonic()
@@ -118,7 +121,7 @@ class PlayedGame:
             if seat.engine is not None:
                 await loop.run_in_executor(self._pool, seat.engine.new_game, draw_ply)
         self._begin_turn()
-        self._tell()
+        self._broadcast()
 
     # -- watchers
 
@@ -133,7 +136,7 @@ class PlayedGame:
         if self._watchers.pop(watcher, None) and not self._watchers:
             self.unwatched_at = time.monotonic()
 
-    def _tell(self) -> None:
+    def _broadcast(self) -> None:
         state = self.state()
         for request, send in list(self._watchers.values()):
             send(protocol.Game(id=request, game=state), f"game {self.number}")
@@ -157,10 +160,10 @@ class PlayedGame:
             moves=[move.usi() for move in board.moves],
             turn=turn_of(board),
             phase=self._phase,  # type: ignore[arg-type]
-            thinking=turn_of(board) if self._thinking is not None else None,
+            thinking=turn_of(board) if self._search_task is not None else None,
             clock=self._clock(),
-            times_ms=[made.time_ms for made in self._made],
-            scores_cp=[made.score_cp for made in self._made],
+            times_ms=[move.time_ms for move in self._moves],
+            scores_cp=[move.score_cp for move in self._moves],
             result=self._result,
             can_declare=self._can_declare(),
             is_check=board.is_check(),
@@ -172,26 +175,28 @@ class PlayedGame:
         conditions = self._conditions
         if not conditions.has_clock:
             return None
-        left = list(self._left_ms)
+        remaining = list(self._remaining_ms)
         running = self._phase == "playing"
         if not self.is_over:
-            left[self._board.turn] -= self._used_ms() if running else self._turn_used_ms
-            left[self._board.turn] += conditions.increment_ms
+            remaining[self._board.turn] -= self._used_ms() if running else self._turn_used_ms
+            remaining[self._board.turn] += conditions.increment_ms
         return ClockState(
-            black_ms=round(left[0]),
-            white_ms=round(left[1]),
+            black_ms=round(remaining[0]),
+            white_ms=round(remaining[1]),
             byoyomi_ms=conditions.byoyomi_ms,
             increment_ms=conditions.increment_ms,
             running=turn_of(self._board) if running else None,
             in_byoyomi=[
-                COLOR_NAMES[side] for side in (0, 1) if conditions.byoyomi_ms and left[side] <= 0
+                COLOR_NAMES[side]
+                for side in (0, 1)
+                if conditions.byoyomi_ms and remaining[side] <= 0
             ],
         )
 
     # -- turns
 
     def _used_ms(self) -> float:
-        return self._turn_used_ms + (time.perf_counter() - self._turn_began) * 1000
+        return self._turn_used_ms + (time.perf_counter() - self._turn_started_at) * 1000
 
     def _begin_turn(self) -> None:
         """Start a turn, unless the rules have ended the game."""
@@ -203,71 +208,73 @@ class PlayedGame:
         self._resume_turn()
 
     def _resume_turn(self) -> None:
-        self._turn_began = time.perf_counter()
+        """Start the clock, and the engine's search or the human's flag timer."""
+        self._turn_started_at = time.perf_counter()
         side = self._board.turn
         engine = self._seats[side].engine
         if engine is not None:
             self._cancelled = threading.Event()
-            self._thinking = asyncio.ensure_future(self._think(engine, self._cancelled))
+            self._search_task = asyncio.ensure_future(self._think(engine, self._cancelled))
         elif self._conditions.has_clock:
             c = self._conditions
-            left = self._left_ms[side] + c.increment_ms + c.byoyomi_ms - self._turn_used_ms
+            remaining = self._remaining_ms[side] + c.increment_ms + c.byoyomi_ms
+            delay_s = (remaining - self._turn_used_ms + GRACE_MS) / 1000 + 0.01
             loop = asyncio.get_running_loop()
-            self._flag = loop.call_later((left + GRACE_MS) / 1000 + 0.01, self._time_is_up)
+            self._flag_timer = loop.call_later(delay_s, self._lose_on_time)
 
     def _end_turn(self) -> None:
-        """Stop thinking."""
+        """Stop the clock and cancel the engine's search."""
         self._turn_used_ms = self._used_ms()
-        if self._flag is not None:
-            self._flag.cancel()
-            self._flag = None
-        thinking, self._thinking = self._thinking, None
-        if thinking is not None and thinking is not asyncio.current_task():
+        if self._flag_timer is not None:
+            self._flag_timer.cancel()
+            self._flag_timer = None
+        task, self._search_task = self._search_task, None
+        if task is not None and task is not asyncio.current_task():
             self._cancelled.set()
             engine = self._seats[self._board.turn].engine
             if engine is not None:
                 engine.stop()
-            thinking.cancel()
+            task.cancel()
 
     def _stop_clock(self) -> None:
-        """Deduct the time of the unfinished turn, for the final state."""
+        """Deduct the time used in the unfinished turn."""
         c, side = self._conditions, self._board.turn
         used = self._used_ms() if self._phase == "playing" else self._turn_used_ms
         if c.has_clock:
-            left = self._left_ms[side] + c.increment_ms - used
-            self._left_ms[side] = max(left, -float(c.byoyomi_ms))
+            remaining = self._remaining_ms[side] + c.increment_ms - used
+            self._remaining_ms[side] = max(remaining, -float(c.byoyomi_ms))
 
-    def _time_is_up(self) -> None:
+    def _lose_on_time(self) -> None:
         self._stop_clock()
         self._finish(GameResult(winner=COLOR_NAMES[1 - self._board.turn], reason="time"))
-        self._tell()
+        self._broadcast()
 
     async def _think(self, engine: SeatedPlayer, cancelled: threading.Event) -> None:
-        """Let an engine move; cancelled if its move is no longer needed."""
+        """Search with an engine and play its move."""
         board, side = self._board.copy(), self._board.turn
-        left = list(self._left_ms)
-        left[side] = max(left[side] - self._turn_used_ms, 0.0)
-        go = effective_limits(engine.limits, self._conditions.go(left))
+        remaining = list(self._remaining_ms)
+        remaining[side] = max(remaining[side] - self._turn_used_ms, 0.0)
+        go = effective_limits(engine.limits, self._conditions.go(remaining))
         if engine.limits is None and not self._conditions.has_clock:
             go = GoCommand(movetime_ms=UNTIMED_MS)
         loop = asyncio.get_running_loop()
-        began = time.perf_counter()
+        started_at = time.perf_counter()
         try:
             decision = await loop.run_in_executor(self._pool, engine.play, board, go, cancelled)
-            rest = self._pace_s - (time.perf_counter() - began)
-            if rest > 0:
-                await asyncio.sleep(rest)
+            pause_s = self._pace_s - (time.perf_counter() - started_at)
+            if pause_s > 0:
+                await asyncio.sleep(pause_s)
         except EngineError as error:
-            self._thinking = None
+            self._search_task = None
             self._lose(side, "engine_failure", str(error)[:200])
             return
         except asyncio.CancelledError:
             raise
         except Exception as error:
-            self._thinking = None
+            self._search_task = None
             self._lose(side, "engine_failure", type(error).__name__)
             return
-        self._thinking = None
+        self._search_task = None
         self._thought = Thought(
             color=COLOR_NAMES[side],
             score_cp=decision.score_cp,
@@ -276,9 +283,9 @@ class PlayedGame:
             nodes=decision.nodes,
             pv=list(decision.pv),
         )
-        self._take_decision(decision, side, (time.perf_counter() - began) * 1000)
+        self._play_decision(decision, side, (time.perf_counter() - started_at) * 1000)
 
-    def _take_decision(self, decision: Decision, side: int, spent_ms: float) -> None:
+    def _play_decision(self, decision: Decision, side: int, spent_ms: float) -> None:
         is_handicap = self._start.rpartition(" ")[0] != _EVEN
         is_early = len(self._board.moves) < NO_RESIGNATION_PLIES
         if decision.resigns and not (is_handicap and is_early and decision.move is not None):
@@ -289,51 +296,51 @@ class PlayedGame:
             text = decision.illegal or (decision.move.usi() if decision.move else "no move")
             self._lose(side, "illegal_move", text)
         else:
-            self._make(decision.move.usi(), spent_ms, decision.recorded_cp)
+            self._play(decision.move.usi(), spent_ms, decision.recorded_cp)
 
-    def _make(self, move: str, spent_ms: float, score_cp: int | None) -> None:
+    def _play(self, move: str, spent_ms: float, score_cp: int | None) -> None:
         side = self._board.turn
-        before = (self._left_ms[0], self._left_ms[1])
+        before = (self._remaining_ms[0], self._remaining_ms[1])
         self._end_turn()
         if self._conditions.has_clock and not charge(
-            self._left_ms, side, spent_ms, self._conditions
+            self._remaining_ms, side, spent_ms, self._conditions
         ):
-            self._left_ms[side] = -float(self._conditions.byoyomi_ms)
+            self._remaining_ms[side] = -float(self._conditions.byoyomi_ms)
             self._lose(side, "time")
             return
         self._board.push_usi(move)
-        self._made.append(_Made(round(spent_ms), score_cp, before))
-        self._keep()
+        self._moves.append(_PlayedMove(round(spent_ms), score_cp, before))
+        self._save()
         self._begin_turn()
-        self._tell()
+        self._broadcast()
 
     # -- actions of humans
 
     def move(self, text: str) -> None:
-        """Make the move of the human whose turn it is. Raises RefusedError."""
-        self._must_play()
+        """Play a move for the human whose turn it is. Raises RefusedError."""
+        self._require_playing()
         if self._seats[self._board.turn].engine is not None:
             raise RefusedError("not_possible", "it is the engine's turn")
         move = read_move(self._board, text)
-        self._make(move.usi(), self._used_ms(), None)
+        self._play(move.usi(), self._used_ms(), None)
 
     def act(self, action: str) -> None:
-        """Raises RefusedError."""
+        """Perform an action of `protocol.GameAction`. Raises RefusedError."""
         match action:
             case "take_back":
                 self._take_back()
             case "resign":
-                self._must_play()
+                self._require_playing()
                 self._stop_clock()
-                self._lose(self._person(), "resignation")
+                self._lose(self._human_side(), "resignation")
             case "declare":
-                self._must_play()
-                side = self._person()
+                self._require_playing()
+                side = self._human_side()
                 if side != self._board.turn:
-                    raise RefusedError("not_possible", "a win is declared in one's own turn")
+                    raise RefusedError("not_possible", "a win is declared on one's own turn")
                 self._declare(side)
             case "pause":
-                self._must_play()
+                self._require_playing()
                 self._end_turn()
                 self._phase = "paused"
             case "resume":
@@ -345,40 +352,40 @@ class PlayedGame:
                 if not self.is_over:
                     self._stop_clock()
                     self._finish(GameResult(winner="none", reason="interrupted"))
-        self._tell()
+        self._broadcast()
 
-    def _must_play(self) -> None:
+    def _require_playing(self) -> None:
         if self._phase != "playing":
             raise RefusedError("not_possible", f"the game is {self._phase}")
 
-    def _person(self) -> int:
-        """Return the side a human acts for: the one to move, else the only one."""
+    def _human_side(self) -> int:
+        """Return the human's side; of two humans, the one to move. Raises RefusedError."""
         sides = [side for side in (0, 1) if self._seats[side].engine is None]
         if not sides:
-            raise RefusedError("not_possible", "no person plays in this game")
+            raise RefusedError("not_possible", "no human plays in this game")
         return self._board.turn if self._board.turn in sides else sides[0]
 
     def _take_back(self) -> None:
-        people = [side for side in (0, 1) if self._seats[side].engine is None]
-        if not people:
-            raise RefusedError("not_possible", "no person plays in this game")
+        humans = [side for side in (0, 1) if self._seats[side].engine is None]
+        if not humans:
+            raise RefusedError("not_possible", "no human plays in this game")
         if self._phase == "paused":
             raise RefusedError("not_possible", "the game is paused")
         plies = 1
-        while (self._board.turn + plies) % 2 not in people:
+        while (self._board.turn + plies) % 2 not in humans:
             plies += 1
-        if len(self._board.moves) < plies or len(self._made) < plies:
+        if len(self._board.moves) < plies or len(self._moves) < plies:
             raise RefusedError("not_possible", "there is no move to take back")
         self._end_turn()
         for _ in range(plies):
             self._board.pop()
-            made = self._made.pop()
-            self._left_ms = list(made.left_before)
+            move = self._moves.pop()
+            self._remaining_ms = list(move.remaining_ms)
         self._phase, self._result, self._thought = "playing", None, None
-        self._keep()
+        self._save()
         self._begin_turn()
 
-    # -- ends
+    # -- endings
 
     def _can_declare(self) -> bool:
         return (
@@ -392,37 +399,37 @@ class PlayedGame:
             self._finish(GameResult(winner=COLOR_NAMES[side], reason="declaration"))
         else:
             self._finish(GameResult(winner=COLOR_NAMES[1 - side], reason="false_declaration"))
-        self._tell()
+        self._broadcast()
 
     def _lose(self, side: int, reason: str, detail: str = "") -> None:
         winner = COLOR_NAMES[1 - side]
         self._finish(GameResult(winner=winner, reason=reason, detail=detail))  # type: ignore[arg-type]
-        self._tell()
+        self._broadcast()
 
     def _finish(self, result: GameResult) -> None:
         self._end_turn()
         self._phase, self._result = "over", result
-        self._keep()
+        self._save()
 
-    def _keep(self) -> None:
+    def _save(self) -> None:
         """Store the current state of the game."""
         entry = self._entry
         entry.moves = [move.usi() for move in self._board.moves]
-        entry.times_ms = [made.time_ms for made in self._made]
-        entry.scores_cp = [made.score_cp for made in self._made]
+        entry.times_ms = [move.time_ms for move in self._moves]
+        entry.scores_cp = [move.score_cp for move in self._moves]
         entry.winner = self._result.winner if self._result else "none"
         entry.end = self._result.reason if self._result else ""
-        with contextlib.suppress(RefusedError):  # deleted from the library while it was played
+        with contextlib.suppress(RefusedError):  # deleted from the library during the game
             self._library.replace(self.number, entry)
 
     async def close(self) -> None:
-        """Interrupt the game if it isn't over, and release the players."""
+        """Interrupt the game if it isn't over, and close the players."""
         if self._is_closed:
             return
         self._is_closed = True
         if not self.is_over:
             self._finish(GameResult(winner="none", reason="interrupted"))
-            self._tell()
+            self._broadcast()
         loop = asyncio.get_running_loop()
         for seat in self._seats:
             if seat.engine is not None:
@@ -430,7 +437,7 @@ class PlayedGame:
 
 
 class Games:
-    """The running games."""
+    """All games in progress."""
 
     def __init__(self, library: Library, opponents: Opponents, pool: ThreadPoolExecutor) -> None:
         self._library = library
@@ -438,21 +445,18 @@ class Games:
         self._pool = pool
         self._games: dict[int, PlayedGame] = {}
 
-    #: Maximum number of concurrent games.
-    MOST = 100
-
     async def start(self, request: protocol.StartGame) -> PlayedGame:
-        """Raises RefusedError."""
-        if len(self._games) >= self.MOST:
-            raise RefusedError("too_many", f"{self.MOST} games are being played")
+        """Create a game; `PlayedGame.begin` starts it. Raises RefusedError."""
+        if len(self._games) >= MAX_GAMES:
+            raise RefusedError("too_many", f"{MAX_GAMES} games are being played")
         read_position(request.position)
         clock = request.clock
         if clock is not None and clock.byoyomi_ms and clock.increment_ms:
             raise RefusedError("not_possible", "a clock has byoyomi or an increment, not both")
         seats: list[_Seat] = []
         try:
-            for wanted in (request.black, request.white):
-                seats.append(await self._seat(wanted))
+            for player in (request.black, request.white):
+                seats.append(await self._seat(player))
             game = PlayedGame(request, (seats[0], seats[1]), self._library, self._pool)
         except BaseException:
             for seat in seats:
@@ -462,15 +466,15 @@ class Games:
         self._games[game.number] = game
         return game
 
-    async def _seat(self, wanted: Human | Opponent) -> _Seat:
-        if isinstance(wanted, Human):
-            return _Seat(SeatState(kind="human", name=wanted.name))
+    async def _seat(self, player: Human | Opponent) -> _Seat:
+        if isinstance(player, Human):
+            return _Seat(SeatState(kind="human", name=player.name))
         loop = asyncio.get_running_loop()
-        engine = await loop.run_in_executor(self._pool, self._opponents.seat, wanted)
-        return _Seat(SeatState(kind="engine", name=wanted.name or engine.name), engine)
+        engine = await loop.run_in_executor(self._pool, self._opponents.seat, player)
+        return _Seat(SeatState(kind="engine", name=player.name or engine.name), engine)
 
     def get(self, number: int) -> PlayedGame:
-        """Raises RefusedError."""
+        """Return a game in progress. Raises RefusedError."""
         game = self._games.get(number)
         if game is None:
             raise RefusedError("unknown_name", f"game {number} isn't being played")
@@ -484,7 +488,7 @@ class Games:
             game.unwatch(watcher)
 
     async def sweep(self) -> None:
-        """End games without watchers for a while."""
+        """Close the games that nobody has watched for ABANDONED_S."""
         for number, game in list(self._games.items()):
             since = game.unwatched_at
             if since is not None and time.monotonic() - since > ABANDONED_S:
@@ -498,7 +502,7 @@ class Games:
 
 
 def _occurrences(board: Board) -> int:
-    """Return how often the position has occurred in the game, including now."""
+    """Return how many times the position has occurred in the game, including now."""
     walk, seen = board.copy(), Counter({board.key: 1})
     for _ in range(len(board.moves)):
         walk.pop()

@@ -9,13 +9,13 @@ from komadori.web.shapes import Color
 COLOR_NAMES: tuple[Color, Color] = ("black", "white")
 
 #: Maximum number of moves of a position.
-MOST_MOVES = 2000
+MAX_MOVES = 2000
 
 
 def read_position(text: str) -> Board:
     """Parse `startpos moves ...` or `sfen ... moves ...`. Raises RefusedError."""
-    if text.count(" ") > MOST_MOVES:
-        raise RefusedError("bad_position", f"more than {MOST_MOVES} moves")
+    if text.count(" ") > MAX_MOVES:
+        raise RefusedError("bad_position", f"more than {MAX_MOVES} moves")
     try:
         return Board.from_usi(text)
     except ValueError as error:
@@ -35,7 +35,7 @@ def turn_of(board: Board) -> Color:
 
 
 def outcome_of(board: Board) -> str:
-    """Return the outcome as in `protocol.Analysis.outcome`, with the 27-point rule."""
+    """Return `protocol.Analysis.outcome`, with declarations by the 27-point rule."""
     ended = board.outcome()
     if ended is not None:
         return ended.termination.value.replace(" ", "_")
@@ -43,7 +43,7 @@ def outcome_of(board: Board) -> str:
 
 
 def ended_win_rate(board: Board) -> float:
-    """Return the value to the side to move of a finished game."""
+    """Return the result of a finished game as the side to move's win rate."""
     if not board.legal_moves:
         return 0.0
     match board.repetition():
@@ -55,7 +55,7 @@ def ended_win_rate(board: Board) -> float:
 
 
 def after_pass(board: Board) -> Board | None:
-    """Return the position with the other side to move; None in check, where passing is illegal."""
+    """Return the position after a pass; None in check, where passing is illegal."""
     if board.is_check():
         return None
     fields = board.sfen().split()

@@ -12,7 +12,7 @@ from komadori.web.shapes import Shape
 
 
 def messages_markdown() -> str:
-    """Return all messages of both directions and their shapes, with fields."""
+    """Return tables of all messages in both directions, and of the types they contain."""
     client = [_message(kind) for kind in _union(protocol.ClientMessage)]
     server = [_message(kind) for kind in _union(protocol.ServerMessage)]
     parts = [
@@ -64,8 +64,8 @@ def _rows(kind: type[Shape]) -> Iterable[str]:
 
 
 def _row(name: str, about: dict[str, Any], default: str, description: str) -> str:
-    said = re.sub(r"\s+", " ", description).replace("|", "\\|")
-    return f"| `{name}` | {_type(about)} | {default} | {said} |"
+    text = re.sub(r"\s+", " ", description).replace("|", "\\|")
+    return f"| `{name}` | {_type(about)} | {default} | {text} |"
 
 
 def _default(field: Any) -> str:
@@ -83,7 +83,7 @@ def _type(about: dict[str, Any]) -> str:
         return ", ".join(f'"{value}"' for value in about["enum"])
     for key in ("anyOf", "oneOf", "allOf"):
         if key in about:
-            return " or ".join(_type(one) for one in about[key])
+            return " or ".join(_type(option) for option in about[key])
     if about.get("type") == "array":
         return f"[{_type(about.get('items', {}))}]"
     if about.get("type") == "object":

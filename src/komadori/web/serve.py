@@ -1,4 +1,4 @@
-"""Running the server: addresses, token, browser, shutdown within a second of Ctrl-C."""
+"""Runs the server: addresses, token, browser, shutdown within a second of Ctrl-C."""
 
 from __future__ import annotations
 
@@ -21,15 +21,15 @@ import uvicorn
 from komadori.web.app import make_app
 from komadori.web.connections import Connection
 from komadori.web.guard import Access
-from komadori.web.session import MOST_MESSAGE_BYTES, Hub
+from komadori.web.session import MAX_MESSAGE_BYTES, Hub
 
 #: Ports to try if none is given.
 PORTS = range(8624, 8634)
-#: Connections that wait, and that asyncio accepts before it looks at any of them.
+#: Size of the listen queue; asyncio accepts up to this many connections at a time.
 BACKLOG = 32
-#: Maximum shutdown time after Ctrl-C.
-PATIENCE_S = 0.9
-#: Of malloc.h.
+#: Seconds after Ctrl-C before the process is forced to exit.
+SHUTDOWN_TIMEOUT_S = 0.9
+#: From malloc.h.
 _M_ARENA_MAX = -8
 
 
@@ -44,7 +44,7 @@ class Address:
 
 
 def bind(port: int | None, is_lan: bool, token: str = "") -> Address:
-    """Bind the given port, else the first free one. Raises OSError."""
+    """Bind the given port, or the first free one of PORTS. Raises OSError."""
     host = "0.0.0.0" if is_lan else "127.0.0.1"
     ports = PORTS if port is None else [port]
     listener: socket.socket | None = None
@@ -63,9 +63,9 @@ def bind(port: int | None, is_lan: bool, token: str = "") -> Address:
     local = f"http://127.0.0.1:{number}{query}"
     if not is_lan:
         return Address(listener, Access(token=token), local, None)
-    own = lan_address()
-    access = Access.on_lan({own, socket.gethostname().lower()}, token)
-    return Address(listener, access, local, f"http://{own}:{number}{query}")
+    lan_host = lan_address()
+    access = Access.on_lan({lan_host, socket.gethostname().lower()}, token)
+    return Address(listener, access, local, f"http://{lan_host}:{number}{query}")
 
 
 def _listen(host: str, port: int) -> socket.socket:
@@ -100,9 +100,9 @@ def qr_code(url: str) -> str:
     return out.getvalue()
 
 
-def _keep_memory_together() -> None:
-    """Limit glibc to two arenas. With its eight per CPU, what closed pages free is scattered
-    among what others use, and the process grows by 2 kB per analysed position.
+def _limit_malloc_arenas() -> None:
+    """Limit glibc to two arenas. With its default of eight per CPU, fragmentation makes the process
+    grow by 2 kB per analysed position.
     """
     if sys.platform == "linux":
         with contextlib.suppress(OSError, AttributeError):
@@ -111,7 +111,7 @@ def _keep_memory_together() -> None:
 
 def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], None]) -> None:
     """Serve until Ctrl-C or SIGTERM."""
-    _keep_memory_together()
+    _limit_malloc_arenas()
     config = uvicorn.Config(
         make_app(hub, address.access),
         log_level="warning",
@@ -119,7 +119,7 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
         http=Connection,
         backlog=BACKLOG,
         ws="websockets-sansio",
-        ws_max_size=MOST_MESSAGE_BYTES,
+        ws_max_size=MAX_MESSAGE_BYTES,
         ws_ping_interval=20.0,
         ws_ping_timeout=20.0,
         timeout_graceful_shutdown=1,
@@ -140,11 +140,11 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
 
 
 class _Server(uvicorn.Server):
-    """A server that shuts down even if a search or page doesn't end."""
+    """A server that exits in time even if a search or connection doesn't end."""
 
     def handle_exit(self, sig: int, frame: FrameType | None) -> None:
         if not self.should_exit:
-            watchdog = threading.Timer(PATIENCE_S, os._exit, (128 + sig,))
+            watchdog = threading.Timer(SHUTDOWN_TIMEOUT_S, os._exit, (128 + sig,))
             watchdog.daemon = True
             watchdog.start()
         super().handle_exit(sig, frame)

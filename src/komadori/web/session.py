@@ -1,4 +1,4 @@
-"""Sessions: a page's requests, searches and outbox."""
+"""Sessions: the requests, searches and outgoing messages of a page."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from starlette.websockets import WebSocket, WebSocketDisconnect, WebSocketState
 from komadori import __version__
 from komadori.inference import InferenceError
 from komadori.web import protocol
-from komadori.web.errors import RefusedError
+from komadori.web.errors import INTERNAL_ERROR, RefusedError
 from komadori.web.folders import Folders
 from komadori.web.lab_pages import LabPages
 from komadori.web.ladders import Ladders
@@ -31,32 +31,32 @@ from komadori.web.mates import Mates
 from komadori.web.models import Models
 from komadori.web.network import Network
 from komadori.web.opponents import Opponents
-from komadori.web.page_searchers import Crowd, step_back
+from komadori.web.page_searchers import ThreadBudget, lower_priority
 from komadori.web.played import Games
 from komadori.web.shapes import Shape
 from komadori.web.studies import Studies
-from komadori.web.trainings import Tail, Trainings, finite, is_alive
+from komadori.web.trainings import Tail, Trainings, is_alive, json_safe
 
 T = TypeVar("T")
 
-#: How long a session is kept after its connection was lost.
-KEPT_S = 60.0
-#: Delay of memory clean-up after a page has closed.
+#: Seconds a session is kept after its connection was lost.
+SESSION_TTL_S = 60.0
+#: Delay in seconds of the memory clean-up after a page has closed.
 TRIM_S = 1.0
 #: Maximum number of queued messages before a slow page is disconnected.
-MOST_WAITING = 2000
+MAX_QUEUED = 2000
 #: Maximum number of concurrent requests of a page.
-MOST_REQUESTS = 64
-#: Maximum number of watched logs per page, polling interval, entries per message.
-MOST_WATCHES = 20
+MAX_REQUESTS = 64
+#: Maximum number of watched logs per page, their polling interval, entries per message.
+MAX_WATCHES = 20
 WATCH_S = 1.0
 ENTRIES_PER_MESSAGE = 2000
-#: Maximum bytes of a message.
-MOST_MESSAGE_BYTES = 256 << 10
-#: Threads for searches and other blocking work.
+#: Maximum size of a message.
+MAX_MESSAGE_BYTES = 256 << 10
+#: Maximum number of threads per pool.
 THREADS = 256
-#: Close codes of a page that leaves.
-_LEAVES = (1000, 1001)
+#: WebSocket close codes of a closed page.
+_PAGE_CLOSED = (1000, 1001)
 
 _log = logging.getLogger("komadori.web")
 
@@ -65,30 +65,30 @@ class Outbox:
     """Queue of messages to the page. A newer message replaces one with the same key."""
 
     def __init__(self) -> None:
-        self._waiting: OrderedDict[str, str] = OrderedDict()
-        self._filled = asyncio.Event()
+        self._queue: OrderedDict[str, str] = OrderedDict()
+        self._has_messages = asyncio.Event()
         self._numbers = count()
-        self.is_overrun = False
+        self.has_overflowed = False
 
     def put(self, message: Shape, key: str | None) -> None:
-        if len(self._waiting) >= MOST_WAITING:
-            self.is_overrun = True
-            self._waiting.clear()
-        self._waiting[key or f"#{next(self._numbers)}"] = message.model_dump_json()
-        self._filled.set()
+        if len(self._queue) >= MAX_QUEUED:
+            self.has_overflowed = True
+            self._queue.clear()
+        self._queue[key or f"#{next(self._numbers)}"] = message.model_dump_json()
+        self._has_messages.set()
 
-    async def take(self) -> str:
-        while not self._waiting:
-            self._filled.clear()
-            await self._filled.wait()
-        return self._waiting.popitem(last=False)[1]
+    async def get(self) -> str:
+        while not self._queue:
+            self._has_messages.clear()
+            await self._has_messages.wait()
+        return self._queue.popitem(last=False)[1]
 
     def clear(self) -> None:
-        self._waiting.clear()
+        self._queue.clear()
 
 
 class Session:
-    """The state of one page; outlives its connection for a minute."""
+    """The state of a page, which can reconnect within SESSION_TTL_S."""
 
     def __init__(self, hub: Hub) -> None:
         self.key = secrets.token_urlsafe(16)
@@ -96,9 +96,9 @@ class Session:
         self._outbox = Outbox()
         self._socket: WebSocket | None = None
         self._requests: set[asyncio.Task[None]] = set()
-        self.left_at: float | None = None
+        self.disconnected_at: float | None = None
         self._watches: dict[int, asyncio.Task[None]] = {}
-        self.analysis = Analysis(hub.models, hub.pool, hub.background, hub.crowd, self.send)
+        self.analysis = Analysis(hub.models, hub.pool, hub.background, hub.thread_budget, self.send)
         self.mates = Mates(hub.background)
 
     def send(self, message: Shape, key: str | None = None) -> None:
@@ -112,28 +112,28 @@ class Session:
         """Serve the page until it disconnects; return the close code."""
         if self._socket is not None:
             with contextlib.suppress(RuntimeError):
-                await self._socket.close(4000)  # the same page has reconnected
-        self._socket, self.left_at = socket, None
-        sender = asyncio.ensure_future(self._send_all(socket, self._welcome(resumed)))
+                await self._socket.close(4000)  # the page has reconnected
+        self._socket, self.disconnected_at = socket, None
+        sender = asyncio.ensure_future(self._send_messages(socket, self._welcome(resumed)))
         try:
             while True:
                 text = await socket.receive_text()
-                await self._take(text)
-        except WebSocketDisconnect as gone:
-            return gone.code
-        except (RuntimeError, KeyError):  # closed by this side, or not a text
+                self._handle(text)
+        except WebSocketDisconnect as disconnect:
+            return disconnect.code
+        except (RuntimeError, KeyError):  # closed by the server, or a binary message
             return 1011
         finally:
             sender.cancel()
             if self._socket is socket:
-                self._socket, self.left_at = None, time.monotonic()
+                self._socket, self.disconnected_at = None, time.monotonic()
 
-    async def _send_all(self, socket: WebSocket, first: protocol.Welcome) -> None:
+    async def _send_messages(self, socket: WebSocket, first: protocol.Welcome) -> None:
         with contextlib.suppress(WebSocketDisconnect, RuntimeError, asyncio.CancelledError):
             await socket.send_text(first.model_dump_json())
-            while not self._outbox.is_overrun:
-                await socket.send_text(await self._outbox.take())
-            self._outbox.is_overrun = False
+            while not self._outbox.has_overflowed:
+                await socket.send_text(await self._outbox.get())
+            self._outbox.has_overflowed = False
             await socket.close(1013)
 
     def _welcome(self, resumed: bool) -> protocol.Welcome:
@@ -151,17 +151,17 @@ class Session:
             studies=self._hub.studies.running(),
         )
 
-    async def _take(self, text: str) -> None:
-        if len(text) > MOST_MESSAGE_BYTES:
+    def _handle(self, text: str) -> None:
+        if len(text) > MAX_MESSAGE_BYTES:
             self._refuse(None, "bad_message", "the message is too long")
             return
         try:
             request = protocol.CLIENT_MESSAGE.validate_json(text, strict=True)
         except ValidationError as error:
-            self._refuse(_id_in(text), "bad_message", _brief(error))
+            self._refuse(_id_in(text), "bad_message", _format_error(error))
             return
-        if len(self._requests) >= MOST_REQUESTS:
-            self._refuse(request.id, "too_many", f"{MOST_REQUESTS} requests are under way")
+        if len(self._requests) >= MAX_REQUESTS:
+            self._refuse(request.id, "too_many", f"{MAX_REQUESTS} requests are running")
             return
         task = asyncio.ensure_future(self._answer(request))
         self._requests.add(task)
@@ -176,7 +176,7 @@ class Session:
             self._refuse(request.id, "failed", str(error))
         except Exception:
             _log.exception("request %s failed", request.type)
-            self._refuse(request.id, "failed", "the server failed; its log says how")
+            self._refuse(request.id, "failed", INTERNAL_ERROR)
 
     def _refuse(self, request: int | None, code: Any, message: str) -> None:
         self.send(protocol.Error(id=request, code=code, message=message))
@@ -193,7 +193,7 @@ class Session:
         self.mates.stop()
         await self.analysis.close()
 
-    # -- the requests
+    # -- requests
 
     async def _analyse(self, request: protocol.Analyse) -> None:
         await self.analysis.start(request)
@@ -220,7 +220,7 @@ class Session:
         for index, model in enumerate(request.models or [None]):
             self.send(
                 await self._hub.in_thread(
-                    self._hub.network.answer, request.id, request.position, model, index
+                    self._hub.network.evaluate, request.id, request.position, model, index
                 )
             )
 
@@ -236,7 +236,7 @@ class Session:
         for index, entry in enumerate(entries):
             self.send(
                 await self._hub.in_thread(
-                    network.at_checkpoint, request, entry, index, len(entries)
+                    network.evaluate_checkpoint, request, entry, index, len(entries)
                 )
             )
         self._ok(request)
@@ -276,8 +276,8 @@ class Session:
 
     async def _watch(self, request: protocol.Watch) -> None:
         path = self._hub.trainings.path(request.what, request.name)
-        if len(self._watches) >= MOST_WATCHES:
-            raise RefusedError("too_many", f"{MOST_WATCHES} logs are watched")
+        if len(self._watches) >= MAX_WATCHES:
+            raise RefusedError("too_many", f"{MAX_WATCHES} logs are being watched")
         if old := self._watches.pop(request.id, None):
             old.cancel()
         self._watches[request.id] = asyncio.ensure_future(self._follow(request, Tail(path)))
@@ -294,10 +294,10 @@ class Session:
             if entries:
                 last = entries[-1]
             running = is_alive(tail.path, last)
-            fresh = entries[max(0, skipped - first) :]
-            if is_first or fresh or running != was_running:
-                since = first + len(entries) - len(fresh)
-                for begin in range(0, max(len(fresh), 1), ENTRIES_PER_MESSAGE):
+            new = entries[max(0, skipped - first) :]
+            if is_first or new or running != was_running:
+                since = first + len(entries) - len(new)
+                for begin in range(0, max(len(new), 1), ENTRIES_PER_MESSAGE):
                     self.send(
                         protocol.Watched(
                             id=request.id,
@@ -305,8 +305,8 @@ class Session:
                             name=request.name,
                             since=since + begin,
                             entries=[
-                                finite(entry)
-                                for entry in fresh[begin : begin + ENTRIES_PER_MESSAGE]
+                                json_safe(entry)
+                                for entry in new[begin : begin + ENTRIES_PER_MESSAGE]
                             ],
                             is_running=running,
                         )
@@ -350,7 +350,7 @@ class Session:
 
 
 class Hub:
-    """All sessions and their shared state."""
+    """All sessions, and the state they share."""
 
     def __init__(
         self,
@@ -361,13 +361,13 @@ class Hub:
         players: Sequence[str] = (),
         is_lan: bool = False,
     ) -> None:
-        """`players`: specifications of additional opponents. Raises PlayerSpecError."""
+        """`players`: specs of additional opponents. Raises PlayerSpecError."""
         self.models = models
         self.library = library
         self.is_lan = is_lan
         self.pool = ThreadPoolExecutor(THREADS, "page")
-        self.background = ThreadPoolExecutor(THREADS, "analysis", initializer=step_back)
-        self.crowd = Crowd(models.threads)
+        self.background = ThreadPoolExecutor(THREADS, "analysis", initializer=lower_priority)
+        self.thread_budget = ThreadBudget(models.threads)
         self.network = Network(models, folders)
         self.trainings = Trainings(folders)
         self.loops = Loops(folders)
@@ -378,7 +378,7 @@ class Hub:
         self.studies = Studies(models, library, self.pool, self.background)
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
-        self._trims = False
+        self._is_trim_scheduled = False
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         """Run blocking work in a thread."""
@@ -394,28 +394,29 @@ class Hub:
         if self._sweeper is None:
             self._sweeper = asyncio.ensure_future(self._sweep())
         code = await session.serve(socket, resumed)
-        if code in _LEAVES and not session.is_connected:
+        if code in _PAGE_CLOSED and not session.is_connected:
             await self._drop(session)
 
     async def _sweep(self) -> None:
         while True:
-            await asyncio.sleep(KEPT_S / 12)
+            await asyncio.sleep(SESSION_TTL_S / 12)
             now = time.monotonic()
             for session in list(self._sessions.values()):
-                if session.left_at is not None and now - session.left_at > KEPT_S:
+                since = session.disconnected_at
+                if since is not None and now - since > SESSION_TTL_S:
                     await self._drop(session)
             await self.games.sweep()
 
     async def _drop(self, session: Session) -> None:
         self._sessions.pop(session.key, None)
         await session.close()
-        if not self._trims:
-            self._trims = True
-            asyncio.get_running_loop().call_later(TRIM_S, self.pool.submit, self._trim)
+        if not self._is_trim_scheduled:
+            self._is_trim_scheduled = True
+            asyncio.get_running_loop().call_later(TRIM_S, self.pool.submit, self._trim_memory)
 
-    def _trim(self) -> None:
-        """Return the memory of closed pages to the system, since glibc would keep it."""
-        self._trims = False
+    def _trim_memory(self) -> None:
+        """Return freed memory to the system, as glibc would keep it."""
+        self._is_trim_scheduled = False
         with contextlib.suppress(OSError, AttributeError):
             ctypes.CDLL(None).malloc_trim(0)
 
@@ -432,7 +433,7 @@ class Hub:
 
 
 def _id_in(text: str) -> int | None:
-    """Return the id of an otherwise invalid message."""
+    """Return the id of an invalid message, if it has one."""
     from pydantic_core import from_json
 
     try:
@@ -443,7 +444,7 @@ def _id_in(text: str) -> int | None:
     return number if isinstance(number, int) and not isinstance(number, bool) else None
 
 
-def _brief(error: ValidationError) -> str:
+def _format_error(error: ValidationError) -> str:
     first = error.errors(include_url=False, include_context=False, include_input=False)[0]
     where = ".".join(str(part) for part in first["loc"])
     return f"{where}: {first['msg']}"[:300] if where else str(first["msg"])[:300]

@@ -12,7 +12,7 @@ from komadori.encoding.value import ELMO_COEF, win_rate_from_score
 
 Color = Literal["black", "white"]
 Proof = Literal["none", "win", "loss", "draw"]
-#: What searches: the alpha-beta search over the package's NNUE, or the tree search with a network.
+#: The alpha-beta search with the bundled NNUE, or the tree search with a network.
 Engine = Literal["alphabeta", "model"]
 
 #: USI text of a move.
@@ -35,7 +35,7 @@ class ScoredMoves(Shape):
     """The scores of a game's moves."""
 
     scores_cp: list[int | None]
-    """One per move, the mover's view; null where the record has none (moves of humans)."""
+    """One per move, from the mover's view; null without a score, as for moves of humans."""
 
     @computed_field
     def win_rates(self) -> list[float | None]:
@@ -57,7 +57,7 @@ class Line(Shape):
     mate_plies: int | None
     """Plies to mate: positive if the side to move wins."""
     visits: int
-    """Playouts of its first move; of an alpha-beta search all its nodes."""
+    """Playouts of its first move; for alpha-beta, all nodes of the search."""
     depth: int
     pv: list[str]
     """USI moves, starting with the move itself."""
@@ -123,9 +123,9 @@ class Opponent(Shape):
     playouts: Annotated[int | None, Field(ge=1, le=10_000_000)] = None
     """Playouts per move; null: by the clock, or the player's own limit."""
     temperature: Annotated[float, Field(ge=0, le=10)] = 0.0
-    """Moves are drawn by visits^(1/temperature), or by policy probability; 0: the best move."""
+    """Moves are sampled by visits^(1/temperature), or by policy probability; 0: the best move."""
     temperature_plies: Annotated[int, Field(ge=0, le=1000)] = 1000
-    """Number of plies at the start for which moves are drawn."""
+    """Number of plies at the start for which moves are sampled."""
     elo: float | None = None
     """Instead of playouts: a rating from `levels` of GET /api/players; the nearest level plays."""
     name: Annotated[str, Field(max_length=200)] = ""
@@ -146,7 +146,7 @@ class ClockState(Shape):
     """The clocks when the message was sent; the running one continues from there."""
 
     black_ms: int
-    """Of the main time; below 0 so much of a byoyomi period is used."""
+    """Remaining main time; if negative, the time used of a byoyomi period."""
     white_ms: int
     byoyomi_ms: int
     increment_ms: int
@@ -214,7 +214,7 @@ class GameState(ScoredMoves):
 
 
 class Mistake(Shape):
-    """A move that lost win rate; rates are those of the side that made it."""
+    """A move that lost win rate; rates are from the mover's view."""
 
     game: int
     ply: int
@@ -234,7 +234,7 @@ class Found(Shape):
 
     game: int
     ply: int
-    """Moves made before it."""
+    """Number of moves before it."""
     turn: Color
     win_rate: float
     black_win_rate: float
@@ -244,11 +244,11 @@ class Found(Shape):
 
 
 class StudyGame(Shape):
-    """A game to analyse: one of the library, or the page's."""
+    """A game to analyse: from the library, or from the page."""
 
     game: int | None = None
     position: PositionText | None = None
     black: Annotated[str, Field(max_length=200)] = ""
     white: Annotated[str, Field(max_length=200)] = ""
     end: Annotated[str, Field(max_length=40)] = ""
-    """The record's word for the end, such as 投了, which also names the winner."""
+    """The record's word for the end, such as 投了, which implies the winner."""

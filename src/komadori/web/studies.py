@@ -1,6 +1,6 @@
 """Background analysis of whole games; results are written to disk at once.
 
-game -> positions -> PositionAnalyser on a lane -> Journal beside the library -> page
+game -> positions -> PositionAnalyser or AlphaBetaAnalyser -> Journal on disk -> page
 """
 
 from __future__ import annotations
@@ -26,42 +26,42 @@ from komadori.rules import BLACK, Board
 from komadori.run_lock import InUseError
 from komadori.search.defaults import ANALYSIS_NODES
 from komadori.web import protocol, shapes
-from komadori.web.errors import RefusedError
+from komadori.web.errors import INTERNAL_ERROR, RefusedError
 from komadori.web.library import Entry, Library, result_of
 from komadori.web.models import Models
 from komadori.web.positions import COLOR_NAMES, read_position
 from komadori.web.protocol import GameProgress
 from komadori.web.shapes import Shape
 
-#: Maximum number of concurrent studies; others wait.
-AT_ONCE = 2
-#: Alpha-beta searches of a study at once, each with a table of its own.
-MOST_SEARCHERS = 16
+#: Maximum number of concurrently running studies; others wait.
+MAX_RUNNING = 2
+#: Maximum number of concurrent alpha-beta searches of a study, each with its own hash table.
+MAX_SEARCHERS = 16
 #: Maximum number of waiting or running studies.
-MOST = 50
+MAX_STUDIES = 50
 #: Maximum number of positions of a study.
-MOST_POSITIONS = 100_000
-#: Minimum interval of messages to a page.
+MAX_POSITIONS = 100_000
+#: Interval of progress updates in seconds.
 INTERVAL_S = 0.15
 
 Send = Callable[[Shape, str | None], None]
 
 
 class _StoppedError(Exception):
-    """Ends a study's search."""
+    """Raised in the search of a stopped study."""
 
 
 class _StoppableLane(Lane):
-    """A lane whose next batch ends its search once `stop` is set."""
+    """A lane whose first `wait` after `stop` is set raises _StoppedError."""
 
     def __init__(self, shared: SharedEvaluator, stop: threading.Event) -> None:
         super().__init__(shared)
         self._stop = stop
-        self._has_ended = False
+        self._has_raised = False
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
-        if self._stop.is_set() and not self._has_ended:
-            self._has_ended = True
+        if self._stop.is_set() and not self._has_raised:
+            self._has_raised = True
             super().wait(slot)
             raise _StoppedError
         return super().wait(slot)
@@ -72,11 +72,10 @@ class _StudiedGame:
     number: int
     game: Game
     keys: list[str]
-    """The position after each number of moves: its SFEN without the move number."""
+    """See `position_keys`."""
     journal: Journal
-    left: int = 0
-    """Positions still to search."""
-    is_told: bool = False
+    remaining: int = 0
+    """Number of positions without a result."""
 
 
 @dataclass
@@ -86,24 +85,26 @@ class Study:
     key: str
     request: protocol.Study
     games: list[_StudiedGame] = field(default_factory=list)
-    wanted: list[_StudiedGame] = field(default_factory=list)
-    """The requested games in their order; equal ones are one of `games`."""
+    requested: list[_StudiedGame] = field(default_factory=list)
+    """The games in the order of the request; `games` without duplicates."""
     state: str = "running"
     message: str = ""
     stop: threading.Event = field(default_factory=threading.Event)
     found: list[shapes.Found] = field(default_factory=list)
     mistakes: list[shapes.Mistake] = field(default_factory=list)
     total: int = 0
-    known_before: int = 0
-    began: float = field(default_factory=time.monotonic)
+    reused: int = 0
+    """Number of results from earlier studies."""
+    started_at: float = field(default_factory=time.monotonic)
     followers: dict[object, _Follower] = field(default_factory=dict)
 
-    def progress(self, request: int, told: int, told_mistakes: int) -> protocol.StudyProgress:
+    def progress(self, request: int, sent: int, sent_mistakes: int) -> protocol.StudyProgress:
+        """Return an update with the results and mistakes after those already sent."""
         done = len(self.found)
-        fresh = done - self.known_before
-        left = None
-        if fresh > 0:
-            left = (time.monotonic() - self.began) / fresh * (self.total - done)
+        searched = done - self.reused
+        left_s = None
+        if searched > 0:
+            left_s = (time.monotonic() - self.started_at) / searched * (self.total - done)
         return protocol.StudyProgress(
             id=request,
             study=self.key,
@@ -111,30 +112,30 @@ class Study:
             message=self.message,
             games=[
                 GameProgress(
-                    game=one.number,
-                    black=one.game.black,
-                    white=one.game.white,
-                    plies=len(one.game),
-                    done=len(one.keys) - one.left,
+                    game=studied.number,
+                    black=studied.game.black,
+                    white=studied.game.white,
+                    plies=len(studied.game),
+                    done=len(studied.keys) - studied.remaining,
                 )
-                for one in self.wanted
+                for studied in self.requested
             ],
             done=done,
             total=self.total,
-            left_s=left if self.state == "running" else 0.0,
-            found=self.found[told:],
-            mistakes=self.mistakes[told_mistakes:],
+            left_s=left_s if self.state == "running" else 0.0,
+            found=self.found[sent:],
+            mistakes=self.mistakes[sent_mistakes:],
         )
 
 
 @dataclass(frozen=True)
-class _Searching:
-    """What searches a study's positions."""
+class _StudyEngine:
+    """The engine of a study."""
 
     name: str
-    """Id of the network, or alphabeta."""
+    """Id of the network, or "alphabeta"."""
     facts: Mapping[str, Any]
-    """Results hold for these alone."""
+    """Identity of the engine; stored results are valid only for it."""
     analyser: PositionAnalyser | AlphaBetaAnalyser
 
 
@@ -142,8 +143,8 @@ class _Searching:
 class _Follower:
     request: int
     send: Send
-    told: int = 0
-    told_mistakes: int = 0
+    sent: int = 0
+    sent_mistakes: int = 0
 
 
 class Studies:
@@ -156,42 +157,42 @@ class Studies:
         pool: ThreadPoolExecutor,
         background: ThreadPoolExecutor,
     ) -> None:
-        """`background`: threads that step back behind those of `pool`."""
+        """`background`: threads with a lower priority than those of `pool`."""
         self._models = models
         self._library = library
         self._pools = {"model": pool, "alphabeta": background}
         self._studies: dict[str, Study] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._turns = asyncio.Semaphore(AT_ONCE)
+        self._slots = asyncio.Semaphore(MAX_RUNNING)
         self._numbers = count(1)
 
     def running(self) -> list[str]:
         return [key for key, study in self._studies.items() if study.state == "running"]
 
     def start(self, request: protocol.Study, watcher: object, send: Send) -> Study:
-        """Start a study, which the watcher follows. Raises RefusedError."""
+        """Start a study with `watcher` as a follower. Raises RefusedError."""
         if request.nodes is not None and request.seconds is not None:
             raise RefusedError("not_possible", "nodes or seconds, not both")
-        if len(self.running()) >= MOST:
-            raise RefusedError("too_many", f"{MOST} studies are under way")
-        if self._models.engine_of(request.engine, request.model) == "model":
+        if len(self.running()) >= MAX_STUDIES:
+            raise RefusedError("too_many", f"{MAX_STUDIES} studies are running")
+        if self._models.resolve_engine(request.engine, request.model) == "model":
             self._models.find(request.model)
         study = Study(f"s{next(self._numbers)}", request)
         self._studies[study.key] = study
-        self.follow(study.key, request.id, watcher, send, tell=False)
+        self.follow(study.key, request.id, watcher, send, send_now=False)
         task = asyncio.ensure_future(self._run(study))
         self._tasks.add(task)
         task.add_done_callback(self._tasks.discard)
         return study
 
     def follow(
-        self, key: str, request: int, watcher: object, send: Send, *, tell: bool = True
+        self, key: str, request: int, watcher: object, send: Send, *, send_now: bool = True
     ) -> None:
-        """Send a study from its beginning, then its updates. Raises RefusedError."""
+        """Send a study's results so far, then updates. Raises RefusedError."""
         study = self._get(key)
         study.followers[watcher] = _Follower(request, send)
-        if tell:
-            self._tell(study)
+        if send_now:
+            self._broadcast(study)
 
     def _get(self, key: str) -> Study:
         study = self._studies.get(key)
@@ -200,7 +201,7 @@ class Studies:
         return study
 
     def stop(self, key: str) -> None:
-        """Raises RefusedError."""
+        """Stop a study; its results are kept. Raises RefusedError."""
         self._get(key).stop.set()
 
     def leave(self, watcher: object) -> None:
@@ -214,74 +215,74 @@ class Studies:
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=0.7)
 
-    # -- one study
+    # -- a study
 
     async def _run(self, study: Study) -> None:
         loop = asyncio.get_running_loop()
-        teller = asyncio.ensure_future(self._tell_often(study))
+        updates = asyncio.ensure_future(self._send_updates(study))
         try:
-            async with self._turns:
-                engine = self._models.engine_of(study.request.engine, study.request.model)
+            async with self._slots:
+                engine = self._models.resolve_engine(study.request.engine, study.request.model)
                 await loop.run_in_executor(self._pools[engine], self._search, study)
             study.state = "stopped" if study.stop.is_set() else "done"
         except (RefusedError, InferenceError, InUseError, ValueError, OSError) as error:
             study.state, study.message = "failed", str(error)
         except BaseException:
-            study.state, study.message = "failed", "the server failed"
+            study.state, study.message = "failed", INTERNAL_ERROR
             raise
         finally:
-            teller.cancel()
+            updates.cancel()
             if len(study.found) == study.total and study.state == "stopped":
                 study.state = "done"
-            self._tell(study)
-            self._forget_old()
+            self._broadcast(study)
+            self._forget_finished()
 
-    def _forget_old(self) -> None:
-        """Keep only the newest finished studies, for returning pages."""
+    def _forget_finished(self) -> None:
+        """Forget all but the newest finished studies, which returning pages may still follow."""
         ended = [key for key, study in self._studies.items() if study.state != "running"]
         for key in ended[:-20]:
             del self._studies[key]
 
-    async def _tell_often(self, study: Study) -> None:
-        told = (-1, -1, -1)
+    async def _send_updates(self, study: Study) -> None:
+        sent = (-1, -1, -1)
         while True:
             now = (study.total, len(study.found), len(study.mistakes))
-            if now != told:
-                self._tell(study)
-                told = now
+            if now != sent:
+                self._broadcast(study)
+                sent = now
             await asyncio.sleep(INTERVAL_S)
 
-    def _tell(self, study: Study) -> None:
+    def _broadcast(self, study: Study) -> None:
         for follower in study.followers.values():
-            message = study.progress(follower.request, follower.told, follower.told_mistakes)
-            follower.told += len(message.found)
-            follower.told_mistakes += len(message.mistakes)
+            message = study.progress(follower.request, follower.sent, follower.sent_mistakes)
+            follower.sent += len(message.found)
+            follower.sent_mistakes += len(message.mistakes)
             follower.send(message, None)
 
     def _search(self, study: Study) -> None:
-        """In a thread of the pool."""
+        """Analyse the games of a study, in a thread of its pool."""
         request = study.request
-        name = self._models.engine_of(request.engine, request.model)
+        name = self._models.resolve_engine(request.engine, request.model)
         effort = (
             Effort(None, request.seconds)
             if request.seconds is not None
             else Effort(request.nodes or ANALYSIS_NODES[name])
         )
-        engine = self._alphabeta if name == "alphabeta" else self._network
-        with engine(study, effort) as searching, contextlib.ExitStack() as journals:
-            settings = {**searching.facts, "effort": str(effort), "lines": request.lines}
+        lease = self._lease_alphabeta if name == "alphabeta" else self._lease_network
+        with lease(study, effort) as engine, contextlib.ExitStack() as journals:
+            settings = {**engine.facts, "effort": str(effort), "lines": request.lines}
             weight = float(effort.nodes or (effort.seconds or 0) * 1e6)
             games: dict[int, _StudiedGame] = {}
             for number, entry in self._entries(request.games):
                 if number in games:
-                    study.wanted.append(games[number])
+                    study.requested.append(games[number])
                     continue
                 game = entry.with_comments()
                 keys = position_keys(game)
-                path = self._library.note_study(
+                path = self._library.register_study(
                     number,
                     settings,
-                    model=searching.name,
+                    model=engine.name,
                     effort=str(effort),
                     weight=weight,
                     done=0,
@@ -290,48 +291,47 @@ class Studies:
                 journal = journals.enter_context(Journal(path, settings))
                 games[number] = _StudiedGame(number, game, keys, journal, len(keys))
                 study.games.append(games[number])
-                study.wanted.append(games[number])
-            study.total = sum(len(one.keys) for one in study.games)
-            if study.total > MOST_POSITIONS:
-                raise RefusedError("too_many", f"more than {MOST_POSITIONS:,} positions")
-            waiting: dict[str, list[tuple[_StudiedGame, int]]] = {}
+                study.requested.append(games[number])
+            study.total = sum(len(studied.keys) for studied in study.games)
+            if study.total > MAX_POSITIONS:
+                raise RefusedError("too_many", f"more than {MAX_POSITIONS:,} positions")
+            occurrences: dict[str, list[tuple[_StudiedGame, int]]] = {}
             known: dict[str, Found] = {}
-            for one in study.games:
-                known |= one.journal.known
-                for ply, key in enumerate(one.keys):
-                    waiting.setdefault(key, []).append((one, ply))
-            for key in waiting.keys() & known.keys():
-                self._take(study, key, known[key], waiting)
-            study.known_before = len(study.found)
-            study.began = time.monotonic()
+            for studied in study.games:
+                known |= studied.journal.known
+                for ply, key in enumerate(studied.keys):
+                    occurrences.setdefault(key, []).append((studied, ply))
+            for key in occurrences.keys() & known.keys():
+                self._add_result(study, key, known[key], occurrences[key])
+            study.reused = len(study.found)
+            study.started_at = time.monotonic()
             try:
-                for key, found in searching.analyser.analyse(
-                    _positions(study.games, set(waiting) - set(known))
+                for key, found in engine.analyser.analyse(
+                    _positions(study.games, set(occurrences) - set(known))
                 ):
-                    self._take(study, key, found, waiting)
-                    known[key] = found
+                    self._add_result(study, key, found, occurrences[key])
             except _StoppedError:
                 pass
             finally:
-                for one in study.games:
-                    self._library.note_study(
-                        one.number,
+                for studied in study.games:
+                    self._library.register_study(
+                        studied.number,
                         settings,
-                        model=searching.name,
+                        model=engine.name,
                         effort=str(effort),
                         weight=weight,
-                        done=len(one.keys) - one.left,
-                        total=len(one.keys),
+                        done=len(studied.keys) - studied.remaining,
+                        total=len(studied.keys),
                     )
 
     @contextlib.contextmanager
-    def _network(self, study: Study, effort: Effort) -> Iterator[_Searching]:
+    def _lease_network(self, study: Study, effort: Effort) -> Iterator[_StudyEngine]:
         request = study.request
         with self._models.lease(request.model) as engine:
             lane = _StoppableLane(engine.shared, study.stop)
             try:
                 options = engine.search_options(multipv=request.lines)
-                yield _Searching(
+                yield _StudyEngine(
                     engine.model.id,
                     {**engine.facts, "options": engine.options},
                     PositionAnalyser(lane, effort, options),
@@ -340,66 +340,67 @@ class Studies:
                 lane.close()
 
     @contextlib.contextmanager
-    def _alphabeta(self, study: Study, effort: Effort) -> Iterator[_Searching]:
-        searchers = make_searchers(min(self._models.threads, MOST_SEARCHERS))
+    def _lease_alphabeta(self, study: Study, effort: Effort) -> Iterator[_StudyEngine]:
+        searchers = make_searchers(min(self._models.threads, MAX_SEARCHERS))
         try:
             analyser = AlphaBetaAnalyser(
                 searchers, effort, lines=study.request.lines, stop=study.stop
             )
-            yield _Searching("alphabeta", facts(), analyser)
+            yield _StudyEngine("alphabeta", facts(), analyser)
         finally:
             for searcher in searchers:
                 searcher.close()
 
-    def _entries(self, wanted: Sequence[shapes.StudyGame]) -> Iterator[tuple[int, Entry]]:
-        for one in wanted:
-            if one.game is not None:
-                number, entry = one.game, self._library.get(one.game)
+    def _entries(self, games: Sequence[shapes.StudyGame]) -> Iterator[tuple[int, Entry]]:
+        """Yield the requested games with their numbers; games of the page are added first."""
+        for item in games:
+            if item.game is not None:
+                number, entry = item.game, self._library.get(item.game)
             else:
-                board = read_position(one.position or "startpos")
-                winner, end = result_of(one.end, board)
+                board = read_position(item.position or "startpos")
+                winner, end = result_of(item.end, board)
                 entry = Entry(
                     sfen=board.root().sfen(),
                     moves=[move.usi() for move in board.moves],
                     source="studied",
-                    black=one.black,
-                    white=one.white,
+                    black=item.black,
+                    white=item.white,
                     winner=winner,
                     end=end,
                 )
                 number = self._library.add_once(entry)
             yield number, entry
 
-    def _take(
-        self,
-        study: Study,
-        key: str,
-        found: Found,
-        waiting: dict[str, list[tuple[_StudiedGame, int]]],
+    def _add_result(
+        self, study: Study, key: str, found: Found, occurrences: list[tuple[_StudiedGame, int]]
     ) -> None:
-        """Store a position's result for every game that contains it."""
-        for one, ply in waiting[key]:
-            if key not in one.journal.known:
-                one.journal.add(key, found)
-            one.left -= 1
-            study.found.append(found_shape(one.number, ply, one.keys[ply], found))
-            if not one.left:
-                analysed = AnalysedGame(one.game, [one.journal.known[k] for k in one.keys])
-                study.mistakes.extend(mistakes_of(one.number, analysed))
+        """Store a position's result for each of its occurrences in the games."""
+        for studied, ply in occurrences:
+            if key not in studied.journal.known:
+                studied.journal.add(key, found)
+            studied.remaining -= 1
+            study.found.append(found_shape(studied.number, ply, studied.keys[ply], found))
+            if not studied.remaining:
+                analysed = AnalysedGame(
+                    studied.game, [studied.journal.known[k] for k in studied.keys]
+                )
+                study.mistakes.extend(mistakes_of(studied.number, analysed))
 
 
 def position_keys(game: Game) -> list[str]:
-    """The position after each number of moves: its SFEN without the move number."""
+    """Return the SFENs of all positions, without move numbers."""
     boards = [board.sfen() for board, _ in game.positions()]
     return [sfen.rpartition(" ")[0] for sfen in (*boards, game.final_board().sfen())]
 
 
-def _positions(games: Sequence[_StudiedGame], wanted: set[str]) -> Iterator[tuple[str, Board]]:
-    """As `komadori analyse` takes them: each once, from the end, without the moves before."""
-    for one in games:
-        for key in reversed(one.keys):
-            if key in wanted:
-                wanted.remove(key)
+def _positions(games: Sequence[_StudiedGame], pending: set[str]) -> Iterator[tuple[str, Board]]:
+    """Yield the pending positions as `komadori analyse` does: each once, without history, the last
+    of each game first.
+    """
+    for studied in games:
+        for key in reversed(studied.keys):
+            if key in pending:
+                pending.remove(key)
                 yield key, Board(f"{key} 1")
 
 
@@ -448,7 +449,7 @@ def mistakes_of(game: int, analysed: AnalysedGame) -> list[shapes.Mistake]:
 
 
 @dataclass
-class StoredFound:
+class StoredAnalysis:
     """The stored analysis of a game of the library."""
 
     keys: list[str]
@@ -461,8 +462,8 @@ class StoredFound:
         return sum(found is not None for found in self.analysed.found)
 
 
-def stored(library: Library, number: int) -> StoredFound | None:
-    """Return the results of a game's best study; None if there is none. Raises RefusedError."""
+def load_analysis(library: Library, number: int) -> StoredAnalysis | None:
+    """Load a game's best analysis; None if there is none. Raises RefusedError."""
     game = library.get(number).with_comments()
     best = library.best_study(number)
     if best is None:
@@ -474,4 +475,4 @@ def stored(library: Library, number: int) -> StoredFound | None:
         return None
     keys = position_keys(game)
     analysed = AnalysedGame(game, [known.get(key) for key in keys], model)
-    return StoredFound(keys, analysed, model, effort)
+    return StoredAnalysis(keys, analysed, model, effort)

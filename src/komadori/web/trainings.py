@@ -1,4 +1,4 @@
-"""Training runs and matches, read from the files of the command line."""
+"""Training runs and matches, read from the folders on the command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from komadori.web.http_shapes import LogPart, MatchGame, MatchInfo, RunInfo, Ter
 #: A log without an end entry counts as running if it was written this recently.
 ALIVE_S = 180.0
 #: Maximum entries per response.
-MOST_ENTRIES = 20_000
+MAX_ENTRIES = 20_000
 
 RUN_LOG = "log.jsonl"
 MATCH_LOG = "games.jsonl"
@@ -36,13 +36,13 @@ class Tail:
         """Entries read so far."""
 
     def read(self) -> tuple[int, list[dict[str, Any]]]:
-        """Return the new entries and the number of the first. A file that shrank or was replaced
-        is read from its beginning, as number 0. Lines that aren't objects are skipped.
+        """Return the number of the first new entry, and the new entries. A file that shrank or was
+        replaced is read again from entry 0. Lines that aren't objects are skipped.
         """
         try:
-            about = self.path.stat()
-            if about.st_size < self._offset or about.st_ino != self._inode:
-                self._offset, self._inode, self.number = 0, about.st_ino, 0
+            stat = self.path.stat()
+            if stat.st_size < self._offset or stat.st_ino != self._inode:
+                self._offset, self._inode, self.number = 0, stat.st_ino, 0
             with self.path.open("rb") as file:
                 file.seek(self._offset)
                 data = file.read(64 << 20)
@@ -64,29 +64,29 @@ class Tail:
 
 
 class Trainings:
-    """The runs and matches of the folders."""
+    """The training runs and matches of the folders."""
 
     def __init__(self, folders: Folders) -> None:
         self._folders = folders
 
     def path(self, what: str, name: str) -> Path:
-        """Return the log of a name. Raises RefusedError."""
+        """Return the log of a run or match. Raises RefusedError."""
         scan = self._folders.scan()
-        places = {"run": scan.runs, "match": scan.matches}[what]
-        if name not in places:
+        folders = {"run": scan.runs, "match": scan.matches}[what]
+        if name not in folders:
             raise RefusedError("unknown_name", f"no {what} {name!r}")
-        return places[name] / {"run": RUN_LOG, "match": MATCH_LOG}[what]
+        return folders[name] / {"run": RUN_LOG, "match": MATCH_LOG}[what]
 
     # -- runs
 
     def runs(self) -> list[RunInfo]:
-        """The newest first."""
+        """Return all runs, newest first."""
         found = [self._run(name, path) for name, path in self._folders.scan().runs.items()]
         return sorted(found, key=lambda run: -run.updated)
 
     def _run(self, name: str, folder: Path) -> RunInfo:
         _, entries = Tail(folder / RUN_LOG).read()
-        head = next((entry for entry in entries if entry.get("kind") == "run"), {})
+        header = next((entry for entry in entries if entry.get("kind") == "run"), {})
         tests = [entry for entry in entries if entry.get("kind") == "test"]
         models = self._folders.scan().model_folders
         loop = read_json(folder / "config.json").get("loop", {})
@@ -97,22 +97,22 @@ class Trainings:
             is_running=is_alive(folder / RUN_LOG, entries[-1] if entries else {}),
             step=_step(entries[-1]) if entries else 0,
             steps=steps if isinstance(steps, int) and steps > 0 else None,
-            net=str(head.get("net", "")),
-            started=changed(folder / "config.json") or None,
-            updated=changed(folder / RUN_LOG),
-            last=finite(tests[-1]) if tests else {},
+            net=str(header.get("net", "")),
+            started=modified_at(folder / "config.json") or None,
+            updated=modified_at(folder / RUN_LOG),
+            last=json_safe(tests[-1]) if tests else {},
             checkpoints=sorted(n for n in models if n.startswith(f"{name}/{CHECKPOINTS}/")),
             has_report=(folder / "report" / "index.html").is_file(),
         )
 
     def log(self, what: str, name: str, since: int) -> LogPart:
-        """Raises RefusedError."""
+        """Return the entries of a log from number `since` on. Raises RefusedError."""
         path = self.path(what, name)
         _, entries = Tail(path).read()
         return LogPart(
             name=name,
             since=since,
-            entries=[finite(entry) for entry in entries[since : since + MOST_ENTRIES]],
+            entries=[json_safe(entry) for entry in entries[since : since + MAX_ENTRIES]],
             total=len(entries),
             is_running=is_alive(path, entries[-1] if entries else {}),
         )
@@ -120,7 +120,7 @@ class Trainings:
     # -- matches
 
     def matches(self) -> list[MatchInfo]:
-        """The newest first."""
+        """Return all matches, newest first."""
         found = []
         for name, path in self._folders.scan().matches.items():
             info = _match(name, path)
@@ -129,13 +129,13 @@ class Trainings:
         return sorted(found, key=lambda match: -match.updated)
 
     def match_games(self, name: str, offset: int, limit: int) -> list[MatchGame]:
-        """Raises RefusedError."""
+        """Return a page of a match's games. Raises RefusedError."""
         records = list(_records(self.path("match", name)))
         return [match_game(record) for record in records[offset : offset + limit]]
 
 
 def _step(entry: dict[str, Any]) -> int:
-    """Return the step of a network's log, or the iteration of a linear evaluation's."""
+    """Return the step of a log entry; logs of linear evaluations have iterations instead."""
     step = entry.get("step", entry.get("iteration"))
     return int(step) if isinstance(step, int | float) else 0
 
@@ -156,11 +156,12 @@ def match_game(record: GameRecord) -> MatchGame:
 
 
 def is_alive(path: Path, last: dict[str, Any]) -> bool:
-    """Return whether a log with this last entry seems to be still growing."""
-    return last.get("kind") != "end" and time.time() - changed(path) < ALIVE_S
+    """Return whether a log with this last entry is probably still being written."""
+    return last.get("kind") != "end" and time.time() - modified_at(path) < ALIVE_S
 
 
-def changed(path: Path) -> float:
+def modified_at(path: Path) -> float:
+    """Return a file's modification time; 0 if there is none."""
     try:
         return path.stat().st_mtime
     except OSError:
@@ -168,7 +169,7 @@ def changed(path: Path) -> float:
 
 
 def _records(path: Path) -> Iterator[GameRecord]:
-    """Return the finished games of a match; damaged lines are skipped."""
+    """Yield the finished games of a match; damaged lines are skipped."""
     _, entries = Tail(path).read()
     for entry in entries[1:]:
         try:
@@ -182,30 +183,30 @@ def _match(name: str, folder: Path) -> MatchInfo | None:
     _, entries = Tail(path).read()
     if not entries:
         return None
-    terms = entries[0]
+    header = entries[0]
     result: MatchResult | None = None
     for record in _records(path):
         if result is None:
             a, b = record.names if record.first_is_black else record.names[::-1]
             result = MatchResult((a, b), Conditions())
         result.add(record)
-    planned = terms.get("games")
-    players = terms.get("players")
-    named = result.names if result else players if isinstance(players, list) else ()
+    planned = header.get("games")
+    players = header.get("players")
+    names = result.names if result else players if isinstance(players, list) else ()
     return MatchInfo(
         name=name,
-        players=[str(player) for player in named],
+        players=[str(player) for player in names],
         is_running=not (folder / "result.json").is_file() and is_alive(path, {}),
         games=result.played if result else 0,
         planned=planned if isinstance(planned, int) else None,
         wins=result.wins if result else 0,
         draws=result.draws if result else 0,
         losses=result.losses if result else 0,
-        elo=_finite(result.elo) if result and result.played else None,
-        elo_error=_finite(result.elo_error) if result and result.played else None,
-        los=_finite(result.los) if result and result.played else None,
-        terms=_terms(terms.get("conditions")),
-        updated=changed(path),
+        elo=_finite_or_none(result.elo) if result and result.played else None,
+        elo_error=_finite_or_none(result.elo_error) if result and result.played else None,
+        los=_finite_or_none(result.los) if result and result.played else None,
+        terms=_parse_terms(header.get("conditions")),
+        updated=modified_at(path),
     )
 
 
@@ -213,7 +214,7 @@ def terms_of(conditions: Conditions) -> Terms:
     return Terms(**{name: getattr(conditions, name) for name in Terms.model_fields})
 
 
-def _terms(value: Any) -> Terms:
+def _parse_terms(value: Any) -> Terms:
     try:
         return terms_of(Conditions(**value))
     except (TypeError, ValueError):
@@ -221,7 +222,7 @@ def _terms(value: Any) -> Terms:
 
 
 def read_json(path: Path) -> dict[str, Any]:
-    """Read a JSON object; {} if there is none."""
+    """Read a JSON object; {} if the file is missing or damaged."""
     try:
         found = json.loads(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -229,14 +230,14 @@ def read_json(path: Path) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _finite(value: float) -> float | None:
+def _finite_or_none(value: float) -> float | None:
     return value if math.isfinite(value) else None
 
 
-def finite(value: Any) -> Any:
-    """Replace infinities and NaN, which browsers can't parse."""
+def json_safe(value: Any) -> Any:
+    """Replace infinities and NaN, which JSON can't represent, by null."""
     if isinstance(value, dict):
-        return {key: finite(item) for key, item in value.items()}
+        return {key: json_safe(item) for key, item in value.items()}
     if isinstance(value, list):
-        return [finite(item) for item in value]
-    return _finite(value) if isinstance(value, float) else value
+        return [json_safe(item) for item in value]
+    return _finite_or_none(value) if isinstance(value, float) else value

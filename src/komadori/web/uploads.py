@@ -13,9 +13,9 @@ from komadori.web.errors import RefusedError
 #: Formats of uploads.
 TEXT_FORMATS = ("csa", "kif", "ki2", "jkf", "usi")
 #: Maximum number of games per upload.
-MOST_GAMES = 500
-#: Maximum number of listed problems.
-MOST_TOLD = 20
+MAX_GAMES = 500
+#: Maximum number of reported problems.
+MAX_REPORTED = 20
 
 
 def read_upload(data: bytes, name: str = "") -> tuple[str, list[Game], list[str]]:
@@ -35,15 +35,15 @@ def read_upload(data: bytes, name: str = "") -> tuple[str, list[Game], list[str]
                 problems.append(str(error))
                 continue
             games.append(game)
-            if len(games) > MOST_GAMES:
-                raise RefusedError("too_many", f"more than {MOST_GAMES} games")
+            if len(games) > MAX_GAMES:
+                raise RefusedError("too_many", f"more than {MAX_GAMES} games")
     except (RecordError, RulesError, UnicodeError) as error:
         raise RefusedError("bad_position", f"not a record in {format}: {error}") from error
     problems += [f"byte {skipped.offset}: {skipped.reason}" for skipped in reader.skipped]
-    if len(problems) > MOST_TOLD:
-        problems[MOST_TOLD:] = [f"and {len(problems) - MOST_TOLD} more"]
+    if len(problems) > MAX_REPORTED:
+        problems[MAX_REPORTED:] = [f"and {len(problems) - MAX_REPORTED} more"]
     if not games and not problems:
-        problems = ["no game in it"]
+        problems = ["no games found"]
     return format, games, problems
 
 

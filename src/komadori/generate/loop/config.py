@@ -20,10 +20,10 @@ class LoopConfigError(ValueError):
 
 @dataclass(frozen=True)
 class GamesConfig:
-    """Source of a generation's games.
+    """The source of a generation's games.
 
-    kind: a key of `plugins.GAMES`. games: number per generation. settings: of the kind, for
-    example those of `TeacherSettings`.
+    kind: a key of `plugins.GAMES`. games: number per generation. settings: those of
+    the kind, for example of `TeacherSettings`.
     """
 
     kind: str = "teacher"
@@ -31,7 +31,7 @@ class GamesConfig:
     settings: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        _check(self.kind in GAMES, f"games.kind is {self.kind!r}: {_names(GAMES)}")
+        _check(self.kind in GAMES, f"games.kind is {self.kind!r}: {_one_of(GAMES)}")
         _check(self.games >= 1, f"games.games is {self.games}, at least 1 is needed")
 
 
@@ -44,7 +44,7 @@ class RelabelConfig:
 
     def __post_init__(self) -> None:
         known = not self.kind or self.kind in RELABELLERS
-        _check(known, f"relabel.kind is {self.kind!r}: {_names(RELABELLERS)}")
+        _check(known, f"relabel.kind is {self.kind!r}: {_one_of(RELABELLERS)}")
 
 
 @dataclass(frozen=True)
@@ -112,7 +112,7 @@ class LoopConfig:
     gate: GateConfig = field(default_factory=GateConfig)
 
     def __post_init__(self) -> None:
-        _check(self.learner in LEARNERS, f"learner is {self.learner!r}: {_names(LEARNERS)}")
+        _check(self.learner in LEARNERS, f"learner is {self.learner!r}: {_one_of(LEARNERS)}")
         at_least(self, generations=1, window=1, lag=0, test_limit=1)
         _check(
             0 < self.test_fraction < 1, f"test_fraction is {self.test_fraction}, 0 to 1 is needed"
@@ -148,22 +148,22 @@ def load_config(path: Path | str) -> LoopConfig:
         raise LoopConfigError(f"{path}: {error}") from error
 
 
-#: Settings of older files by their present names.
+#: Former names of settings, which are still read, and their current names.
 _RENAMED = {"begin_with": "init_from", "test_share": "test_fraction"}
 
 
-def _with_present_names(table: Mapping[str, Any]) -> Mapping[str, Any]:
+def _with_current_names(table: Mapping[str, Any]) -> Mapping[str, Any]:
     train = table.get("train")
     if not isinstance(train, Mapping) or "go_on" not in train:
         return table
-    named = {"warm_start" if name == "go_on" else name: value for name, value in train.items()}
-    return {**table, "train": named}
+    current = {"warm_start" if name == "go_on" else name: value for name, value in train.items()}
+    return {**table, "train": current}
 
 
 def config_from_dict(table: Mapping[str, Any]) -> LoopConfig:
     """Build a config from a TOML table or JSON object. Raises LoopConfigError."""
     try:
-        return build(LoopConfig, _with_present_names(table), renamed=_RENAMED)
+        return build(LoopConfig, _with_current_names(table), renamed=_RENAMED)
     except LoopConfigError:
         raise
     except ValueError as error:
@@ -175,5 +175,5 @@ def _check(holds: bool, message: str) -> None:
         raise LoopConfigError(message)
 
 
-def _names(known: Mapping[str, Any]) -> str:
+def _one_of(known: Mapping[str, Any]) -> str:
     return f"one of {', '.join(known)} is needed"

@@ -97,21 +97,21 @@ class Loop:
 
     @property
     def beginning(self) -> Path | None:
-        """The model folder or run that training starts from in the first generation, if any."""
+        """The model folder or run with the initial weights of the first generation, if any."""
         imported = self.generation(0) / "player"
         if imported.is_dir():
             return imported
         return Path(self.config.init_from) if self.config.init_from else None
 
     def player(self, number: int) -> Path | None:
-        """The file of a generation's player; None for the learner's default."""
+        """Return the file of a generation's player; None for the learner's default."""
         path = self.player_path(number)
         return path if path.exists() else None
 
     # -- completed stages
 
     def facts(self, number: int, stage: str) -> dict[str, Any] | None:
-        """The facts recorded by a complete stage, None if it isn't complete."""
+        """Return the facts recorded by a complete stage, None if it isn't complete."""
         path = self.generation(number) / f"{stage}.json"
         try:
             facts: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
@@ -126,7 +126,7 @@ class Loop:
         write_text(self.generation(number) / f"{stage}.json", json.dumps(facts, indent=2) + "\n")
 
     def verdict(self, number: int) -> Verdict | None:
-        """The outcome of a generation's gating match, None if it isn't decided."""
+        """Return the outcome of a generation's gating match, None if it isn't decided."""
         facts = self.facts(number, "verdict")
         try:
             return None if facts is None else Verdict(**facts)
@@ -138,7 +138,7 @@ class Loop:
         self.note(number, "verdict", asdict(verdict))
 
     def best(self, number: int) -> int | None:
-        """The best generation after this one's gating match; None if that isn't decided."""
+        """Return the best generation after this one's gating match; None if it isn't decided."""
         while number > 0:
             verdict = self.verdict(number)
             if verdict is None:
@@ -149,15 +149,15 @@ class Loop:
         return 0
 
     def learnt_from(self, number: int) -> list[Path]:
-        """Segment files of the games in a generation's training window."""
+        """Return the segment files of the games in a generation's training window."""
         files: list[Path] = []
         name = "relabelled" if self.config.relabel.kind else "games"
-        for one in range(max(1, number - self.config.window + 1), number + 1):
-            files += segment_files(self.generation(one) / name)
+        for past in range(max(1, number - self.config.window + 1), number + 1):
+            files += segment_files(self.generation(past) / name)
         return files
 
     def ratings(self) -> list[Rating]:
-        """The ratings of generation 0 and of all generations that played a gating match."""
+        """Return the ratings of generation 0 and of all that played a gating match."""
         found = {0: Rating(0, 0.0, 0.0, True)}
         for number in self.judged():
             verdict = self.verdict(number)
@@ -170,7 +170,7 @@ class Loop:
         return list(found.values())
 
     def judged(self) -> Iterable[int]:
-        """The generations whose gating match is decided, in order."""
+        """Yield the generations whose gating match is decided, in order."""
         number = 1
         while (self.generation(number) / "verdict.json").exists():
             yield number

@@ -1,4 +1,4 @@
-"""Fills the folder of a generation's games, whatever plays them."""
+"""Fill the folder of a generation's games from any source."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from komadori.generate.loop.plugins import GamesTask
 from komadori.generate.sources import GameSource
 from komadori.generate.teacher import generate_games
 
-#: Opens a source of games; the number scales how many games are queued.
+#: Opens a source of games, with a number of threads that scales how many games are queued.
 OpenSource = Callable[[], AbstractContextManager[tuple[GameSource, int]]]
 
 

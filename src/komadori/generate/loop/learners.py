@@ -28,9 +28,9 @@ Stop = Callable[[], bool]
 class TrainTask:
     """One generation's training.
 
-    files: games to train on. settings: the learner's. folder: of the run, which is resumed if it
-    exists. candidate: the file to write. before: run folder of the best generation, None for
-    generation 0. init_from: initial weights of the first generation. show: prints a line.
+    files: games to train on. settings: those of the learner. folder: the run's folder; an existing
+    run is resumed. candidate: the file to write. before: run folder of the best generation, None
+    for generation 0. init_from: initial weights of the first generation. show: prints a line.
     progress: called with the steps done and their total.
     """
 
@@ -50,7 +50,7 @@ class TrainTask:
 
 
 class Learner(Protocol):
-    """Trains players. suffix: of their files."""
+    """Trains players. suffix: suffix of their files."""
 
     @property
     def suffix(self) -> str: ...
@@ -79,7 +79,7 @@ def _copy(made: Path, to: Path) -> None:
         shutil.copyfileobj(source, copy)
 
 
-def _is_begun(folder: Path) -> bool:
+def _has_state(folder: Path) -> bool:
     return (folder / "state.npz").exists()
 
 
@@ -144,7 +144,7 @@ def _two_piece(task: TrainTask, settings: Any, train: Positions, test: Positions
         two_piece.Records(np.ascontiguousarray(part.hcp), part.move16) for part in (train, test)
     )
     learner = two_piece.Learner(
-        settings, train_records, test_records, task.folder, resume=_is_begun(task.folder)
+        settings, train_records, test_records, task.folder, resume=_has_state(task.folder)
     )
 
     def report(found: two_piece.Report) -> None:
@@ -159,7 +159,7 @@ def _two_piece(task: TrainTask, settings: Any, train: Positions, test: Positions
 
 
 def _kpp(task: TrainTask, settings: Any, train: Positions, test: Positions) -> Path | None:
-    learner = kpp.Learner(settings, train, test, task.folder, resume=_is_begun(task.folder))
+    learner = kpp.Learner(settings, train, test, task.folder, resume=_has_state(task.folder))
     updates = learner.updates
     learner.run(
         lambda state: task.progress(
@@ -175,9 +175,9 @@ def _kpp(task: TrainTask, settings: Any, train: Positions, test: Positions) -> P
 
 
 def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> Path | None:
-    begun = _is_begun(task.folder)
-    before = task.before if task.settings.get("warm_start") and not begun else None
-    learner = nnue.Learner(settings, train, test, task.folder, resume=begun, init_from=before)
+    resume = _has_state(task.folder)
+    before = task.before if task.settings.get("warm_start") and not resume else None
+    learner = nnue.Learner(settings, train, test, task.folder, resume=resume, init_from=before)
 
     def report(found: nnue.Report) -> None:
         task.progress(found.epoch, settings.epochs)
@@ -188,13 +188,16 @@ def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> 
 
 
 class NetworkLearner:
-    """Trains a network. Settings are those of `komadori train`, or `config`, a file of them, and
-    `set`, a list of KEY=VALUE. `warm_start`: start from the weights of the best generation."""
+    """Trains a network.
+
+    Settings are those of `komadori train`, or `config`, the path of a file with them. `set`: list
+    of KEY=VALUE overrides. `warm_start`: start from the weights of the best generation.
+    """
 
     suffix = "onnx"
 
     def check(self, settings: Mapping[str, Any]) -> None:
-        """Without torch, check nothing, so that loops can still be displayed."""
+        """Check the settings if torch is installed; without it loops can still be displayed."""
         if find_spec("torch") is not None:
             self._config(settings)
 
@@ -214,26 +217,26 @@ class NetworkLearner:
         return training.config_from_dict(table, "train", overrides)
 
     def begin_from(self, settings: Mapping[str, Any], weights: str, candidate: Path) -> None:
-        """From a model folder or run, or an exported model (`default`: the bundled one), which is
-        imported to the folder PLAYER beside the candidate PLAYER.onnx."""
+        """Create the player from a model folder or run, or from an exported model (`default`: the
+        bundled one), which is imported to the folder PLAYER beside the candidate PLAYER.onnx."""
         from komadori import nets, training
         from komadori.training.importing import import_exported
 
         config = self._config(settings)
         source = Path(find_model(weights)) if weights == "default" else Path(weights)
         if not source.is_file():
-            training.check_init_from(self._begun_with(config, source))
+            training.check_init_from(self._with_init_from(config, source))
             training.export(source, candidate)
             return
         found = import_exported(source, records.load_samples(records.sample_path()))
         folder = candidate.with_suffix("")
         folder.mkdir(parents=True, exist_ok=True)
         nets.save_model(folder, found.network, found.card)
-        training.check_init_from(self._begun_with(config, folder))
+        training.check_init_from(self._with_init_from(config, folder))
         training.export(folder, candidate)
 
     @staticmethod
-    def _begun_with(config: Any, weights: Path) -> Any:
+    def _with_init_from(config: Any, weights: Path) -> Any:
         return replace(config, model=replace(config.model, init_from=str(weights)))
 
     def begin(self, settings: Mapping[str, Any], candidate: Path) -> Path | None:
@@ -256,7 +259,7 @@ class NetworkLearner:
         if begin is None and task.init_from is not None and task.init_from.is_dir():
             begin = task.init_from
         if begin is not None:
-            config = self._begun_with(config, begin)
+            config = self._with_init_from(config, begin)
         samples: Any
         if config.loss.policy_target == "visits":
             samples = training.load_visits(task.files)
@@ -295,7 +298,7 @@ class NetworkLearner:
         )
 
 
-#: By the name in `learner`.
+#: Learners by their name in the config.
 LEARNERS: dict[str, Learner] = {
     "nnue": LinearLearner("nnue", nnue.Settings, "bin", _nnue),
     "two-piece": LinearLearner("two-piece", two_piece.Settings, "npz", _two_piece),

@@ -80,7 +80,7 @@ def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, 
         else ["", "", ""]
     )
     if verdict is None:
-        cells += ["", "", _doing(loop, number), ""]
+        cells += ["", "", _current_stage(loop, number), ""]
     else:
         match = f"{verdict.wins}-{verdict.draws}-{verdict.losses}" if verdict.games else ""
         cells += [
@@ -96,7 +96,7 @@ def _row(loop: Loop, number: int, rating: Rating | None, references: tuple[str, 
     return "<tr>" + "".join(f"<td>{escape(cell)}</td>" for cell in cells) + "</tr>"
 
 
-def _doing(loop: Loop, number: int) -> str:
+def _current_stage(loop: Loop, number: int) -> str:
     for stage, word in (
         ("train", "gating match"),
         ("relabel", "training"),
@@ -118,7 +118,7 @@ def _with_error(elo: float | None, error: float | None) -> str:
 
 
 def chart(ratings: list[Rating], levels: Mapping[str, float] | None = None) -> str:
-    """Elo over the generations as SVG. `levels`: other players as horizontal lines."""
+    """Plot Elo over the generations as SVG. `levels`: other players, as horizontal lines."""
     levels = levels or {}
     last = max(rating.generation for rating in ratings)
     low = min([0.0, *(r.elo - r.error for r in ratings), *levels.values()])
@@ -151,8 +151,8 @@ def chart(ratings: list[Rating], levels: Mapping[str, float] | None = None) -> s
         f'<text x="{_WIDTH - 24}" y="{y(elo) - 5:.1f}" text-anchor="end">{escape(name)}</text>'
         for name, elo in levels.items()
     ]
-    taken = [r for r in ratings if r.promoted]
-    points = " ".join(f"{x(r.generation):.1f},{y(r.elo):.1f}" for r in taken)
+    promoted = [r for r in ratings if r.promoted]
+    points = " ".join(f"{x(r.generation):.1f},{y(r.elo):.1f}" for r in promoted)
     parts.append(f'<polyline class="line" points="{points}"/>')
     for r in ratings:
         parts.append(

@@ -1,4 +1,4 @@
-"""Registry of the sources of a loop's games and of its relabellers, imported on first use."""
+"""Registries of a loop's sources of games and of its relabellers, imported on first use."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from typing import Any
 class GamesTask:
     """The games of one generation.
 
-    folder: of the games, a `GameFolder`. games: how many. player: file of the player, None for the
-    learner's default. learner: a key of `learners.LEARNERS`. progress: called with the number of
+    folder: a `GameFolder`. games: their number. player: file of the player, None for the learner's
+    default. learner: a key of `learners.LEARNERS`. progress: called with the number of
     finished games.
     """
 
@@ -33,7 +33,7 @@ class GamesTask:
 class RelabelTask:
     """The relabelling of one generation's games.
 
-    files: of the games. folder: for the relabelled games. player, learner: as in `GamesTask`.
+    files: the games. folder: for the relabelled games. player, learner: as in `GamesTask`.
     progress: called with the number of files done.
     """
 

@@ -12,8 +12,8 @@ from komadori.generate.search_labellers import SearchLabeller
 from komadori.generate.segments import Progress, sources_card
 from komadori.typed_settings import build
 
-#: Settings besides those of `PolicySettings`: the model, by default the loop's; playouts of its
-#: search, by default none (raw policy and value).
+#: Settings besides those of `PolicySettings`: the model (default: the loop's best), and playouts of
+#: its search (default: none, raw policy and value).
 _OWN = ("model", "playouts")
 
 

@@ -1,4 +1,4 @@
-"""A loop's self-play games, with its best network."""
+"""Self-play games of a loop, played with its best network."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from komadori.generate.openings import Lines
 from komadori.generate.selfplay_settings import SelfPlaySettings
 from komadori.generate.sources import GameSource
 
-#: Settings besides those of `SelfPlaySettings`: opening files, games at once, the network's batch
-#: size and precision, games per segment.
+#: Settings besides those of `SelfPlaySettings`: opening files, concurrent games, the network's
+#: batch size and precision, games per segment.
 _OWN = ("openings", "games_at_once", "batch", "precision", "segment_games")
 
 

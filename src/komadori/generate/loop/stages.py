@@ -40,7 +40,7 @@ Stop = Callable[[], bool]
 
 
 @dataclass(frozen=True)
-class _Work:
+class _Context:
     loop: Loop
     number: int
     stage: str
@@ -48,7 +48,7 @@ class _Work:
     observer: Observer
     stop: Stop
 
-    def say(self, text: str) -> None:
+    def log(self, text: str) -> None:
         self.observer(Event(self.number, self.stage, text=text))
 
     def progress(self, total: int) -> Callable[[int], None]:
@@ -75,14 +75,14 @@ def _cpu_seconds() -> float:
 
 @dataclass(frozen=True)
 class Stage:
-    """ready: whether its inputs are complete. run: completes it; False if stopped."""
+    """ready: whether its inputs are complete. run: completes it; returns False if stopped."""
 
     name: str
     ready: Callable[[Loop, int], bool]
-    run: Callable[[_Work], bool]
+    run: Callable[[_Context], bool]
 
     def is_done(self, loop: Loop, number: int) -> bool:
-        return loop.facts(number, _NOTES.get(self.name, self.name)) is not None
+        return loop.facts(number, _FACTS_OF.get(self.name, self.name)) is not None
 
 
 # ---- games
@@ -92,22 +92,22 @@ def _player_of_games(loop: Loop, number: int) -> int | None:
     return loop.best(max(0, number - 1 - loop.config.lag))
 
 
-def _play(work: _Work) -> bool:
-    loop, config = work.loop, work.loop.config
-    generation = _player_of_games(loop, work.number)
+def _play(context: _Context) -> bool:
+    loop, config = context.loop, context.loop.config
+    generation = _player_of_games(loop, context.number)
     assert generation is not None
-    _begin(loop)
+    _create_first_player(loop)
     clock = _Clock()
     task = GamesTask(
-        folder=loop.generation(work.number) / "games",
+        folder=loop.generation(context.number) / "games",
         games=config.games.games,
         settings=config.games.settings,
         player=loop.player(generation),
         learner=config.learner,
-        seed=work.number,
-        threads=work.threads,
-        progress=work.progress(config.games.games),
-        stop=work.stop,
+        seed=context.number,
+        threads=context.threads,
+        progress=context.progress(config.games.games),
+        stop=context.stop,
     )
     if not GAMES[config.games.kind].run(task):
         return False
@@ -117,12 +117,12 @@ def _play(work: _Work) -> bool:
     positions = sum(counts.scored for counts in found if counts)
     games = sum(counts.games for counts in found if counts)
     facts = {"by": generation, "games": games, "positions": positions}
-    loop.note(work.number, "games", facts | clock.facts())
-    work.say(f"{games:,} games, {positions:,} positions")
+    loop.note(context.number, "games", facts | clock.facts())
+    context.log(f"{games:,} games, {positions:,} positions")
     return True
 
 
-def _begin(loop: Loop) -> None:
+def _create_first_player(loop: Loop) -> None:
     """Create the player of generation 0, unless the learner's default needs no file."""
     folder = loop.generation(0)
     with RunLock(folder):
@@ -139,37 +139,37 @@ def _begin(loop: Loop) -> None:
 # ---- new labels
 
 
-def _relabel(work: _Work) -> bool:
-    loop, config = work.loop, work.loop.config
+def _relabel(context: _Context) -> bool:
+    loop, config = context.loop, context.loop.config
     if not config.relabel.kind:
-        loop.note(work.number, "relabel", {})
+        loop.note(context.number, "relabel", {})
         return True
     from komadori.generate.folder import segment_files
 
-    generation = loop.best(work.number - 1)
+    generation = loop.best(context.number - 1)
     assert generation is not None
-    files = segment_files(loop.generation(work.number) / "games")
+    files = segment_files(loop.generation(context.number) / "games")
     task = RelabelTask(
         files=files,
-        folder=loop.generation(work.number) / "relabelled",
+        folder=loop.generation(context.number) / "relabelled",
         settings=config.relabel.settings,
         player=loop.player(generation),
         learner=config.learner,
-        threads=work.threads,
-        progress=work.progress(len(files)),
-        stop=work.stop,
+        threads=context.threads,
+        progress=context.progress(len(files)),
+        stop=context.stop,
     )
     if not RELABELLERS[config.relabel.kind].run(task):
         return False
-    loop.note(work.number, "relabel", {"by": generation, "files": len(files)})
+    loop.note(context.number, "relabel", {"by": generation, "files": len(files)})
     return True
 
 
-# ---- learning
+# ---- training
 
 
-def _train(work: _Work) -> bool:
-    loop, config, number = work.loop, work.loop.config, work.number
+def _train(context: _Context) -> bool:
+    loop, config, number = context.loop, context.loop.config, context.number
     best = loop.best(number - 1)
     assert best is not None
     clock = _Clock()
@@ -183,10 +183,10 @@ def _train(work: _Work) -> bool:
         test_fraction=config.test_fraction,
         test_limit=config.test_limit,
         seed=config.seed,
-        threads=work.threads,
-        show=work.say,
-        progress=lambda done, total: work.observer(Event(number, "train", done, total)),
-        stop=work.stop,
+        threads=context.threads,
+        show=context.log,
+        progress=lambda done, total: context.observer(Event(number, "train", done, total)),
+        stop=context.stop,
     )
     if not loop.learner.learn(task):
         return False
@@ -206,15 +206,15 @@ def _openings(loop: Loop) -> list[Opening] | None:
     return read_openings(gate.openings, gate.opening_plies)
 
 
-def _gate(work: _Work) -> bool:
-    loop, gate, number = work.loop, work.loop.config.gate, work.number
+def _gate(context: _Context) -> bool:
+    loop, gate, number = context.loop, context.loop.config.gate, context.number
     best = loop.best(number - 1)
     assert best is not None
     if not gate.games:
         loop.note_verdict(number, Verdict(True, best))
-        work.say("promoted without a match (gate.games is 0)")
+        context.log("promoted without a match (gate.games is 0)")
         return True
-    result = _match(work, best, "match", gate.games, is_gate=True)
+    result = _match(context, best, "match", gate.games, is_gate=True)
     if result is None:
         return False
     decision = result.decision
@@ -232,7 +232,7 @@ def _gate(work: _Work) -> bool:
         decision,
     )
     loop.note_verdict(number, verdict)
-    work.say(f"{'promoted' if promoted else 'rejected'}: {result}")
+    context.log(f"{'promoted' if promoted else 'rejected'}: {result}")
     return True
 
 
@@ -245,12 +245,12 @@ class _StoppedError(Exception):
 
 
 def _match(
-    work: _Work, opponent: int | str, folder: str, games: int, *, is_gate: bool
+    context: _Context, opponent: int | str, folder: str, games: int, *, is_gate: bool
 ) -> MatchResult | None:
     from komadori.arena import play_match
     from komadori.arena.game import GameRecord
 
-    loop, gate = work.loop, work.loop.config.gate
+    loop, gate = context.loop, context.loop.config.gate
     learner = loop.learner
     other = (
         learner.player(loop.player(opponent), gate.nodes) if isinstance(opponent, int) else opponent
@@ -258,37 +258,38 @@ def _match(
     name = f"generation {opponent}" if isinstance(opponent, int) else opponent
 
     def on_game(_: GameRecord, so_far: MatchResult) -> None:
-        work.observer(Event(work.number, work.stage, so_far.played, games))
-        if work.stop():
+        context.observer(Event(context.number, context.stage, so_far.played, games))
+        if context.stop():
             raise _StoppedError
 
     try:
         return play_match(
-            learner.player(loop.player(work.number), gate.nodes),
+            learner.player(loop.player(context.number), gate.nodes),
             other,
             games=games,
             openings=_openings(loop),
             opening_plies=gate.opening_plies,
-            seed=loop.config.seed * 1000 + work.number,
-            concurrency=work.threads,
-            out=loop.generation(work.number) / folder,
+            seed=loop.config.seed * 1000 + context.number,
+            concurrency=context.threads,
+            out=loop.generation(context.number) / folder,
             sprt=gate.sprt() if is_gate else None,
-            names=(f"generation {work.number}", name),
+            names=(f"generation {context.number}", name),
             on_game=on_game,
         )
     except _StoppedError:
         return None
 
 
-def _references(work: _Work) -> bool:
-    loop, gate = work.loop, work.loop.config.gate
-    verdict = loop.verdict(work.number)
+def _references(context: _Context) -> bool:
+    loop, gate = context.loop, context.loop.config.gate
+    verdict = loop.verdict(context.number)
     assert verdict is not None
     facts: dict[str, object] = {}
     if verdict.promoted:
         for i, reference in enumerate(gate.references, 1):
             opponent: int | str = 0 if reference == "generation 0" else reference
-            result = _match(work, opponent, f"reference-{i}", gate.reference_games, is_gate=False)
+            folder, games = f"reference-{i}", gate.reference_games
+            result = _match(context, opponent, folder, games, is_gate=False)
             if result is None:
                 return False
             facts[reference] = {
@@ -296,8 +297,8 @@ def _references(work: _Work) -> bool:
                 "draws": result.draws,
                 "losses": result.losses,
             }
-            work.say(f"against {reference}: {result}")
-    loop.note(work.number, "references", facts)
+            context.log(f"against {reference}: {result}")
+    loop.note(context.number, "references", facts)
     return True
 
 
@@ -324,7 +325,8 @@ STAGES: dict[str, Stage] = {
         Stage("references", lambda loop, n: loop.verdict(n) is not None, _references),
     )
 }
-_NOTES = {"gate": "verdict"}
+#: Names of the stages' .json files where they differ from the stage's.
+_FACTS_OF = {"gate": "verdict"}
 
 
 def run_stage(
@@ -339,7 +341,7 @@ def run_stage(
     """Run one stage of all generations.
 
     Returns True when all are complete, False if stopped. If the inputs of a generation are missing,
-    waits for other processes to make them with `wait`, raises LoopError without it.
+    waits with `wait` for other processes to produce them, and raises LoopError without it.
     """
     stage = STAGES[name]
     for number in range(1, loop.config.generations + 1):
@@ -354,7 +356,7 @@ def run_stage(
             time.sleep(WAIT_S)
         while True:
             try:
-                if not _do(loop, number, stage, threads, observer, stop):
+                if not _run_if_incomplete(loop, number, stage, threads, observer, stop):
                     return False
                 break
             except InUseError:  # another process is running it
@@ -374,12 +376,12 @@ def run(
         import komadori.training  # fails before the first game where torch is missing  # noqa: F401
     for number in range(1, loop.config.generations + 1):
         for stage in STAGES.values():
-            if stop() or not _do(loop, number, stage, threads, observer, stop):
+            if stop() or not _run_if_incomplete(loop, number, stage, threads, observer, stop):
                 return False
     return True
 
 
-def _do(
+def _run_if_incomplete(
     loop: Loop, number: int, stage: Stage, threads: int, observer: Observer, stop: Stop
 ) -> bool:
     if stage.is_done(loop, number):
@@ -389,7 +391,7 @@ def _do(
         if stage.is_done(loop, number):
             return True
         observer(Event(number, stage.name))
-        if not stage.run(_Work(loop, number, stage.name, threads, observer, stop)):
+        if not stage.run(_Context(loop, number, stage.name, threads, observer, stop)):
             return False
     write_page(loop)
     return True

@@ -1,4 +1,4 @@
-"""A loop's teacher games: the alpha-beta search with the loop's best evaluation, or a fixed one."""
+"""Teacher games of a loop: alpha-beta search with the loop's best evaluation, or a fixed one."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Engines that aren't plain USI, each with its quirks, by the name of its program.
+"""Adapters for engines that don't follow plain USI, by the name of the program.
 
-`start(name, options)` finds the program on PATH or in Debian's folder of games and starts it.
-Options are the engine's own; each adapter's docstring lists the useful ones.
+`start(name, options)` finds the program on PATH or in Debian's folders for games and starts it.
+Options are those of the engine; each adapter's docstring lists the useful ones.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ ADAPTERS: dict[str, tuple[str, str, str]] = {
 
 
 def program(name: str) -> str | None:
-    """Where an adapter's program lies on this machine, None where it isn't installed."""
+    """Return the path of an adapter's program; None if it isn't installed."""
     return find_program(ADAPTERS[name][2])
 
 
 def start(name: str, options: Mapping[str, str] | None = None, path: str = "") -> ExternalEngine:
-    """Start the engine with adapter `name`. Raises EngineError where it isn't installed."""
+    """Start the engine of adapter `name`. Raises EngineError if it isn't installed."""
     if name not in ADAPTERS:
         raise EngineError(f"no adapter {name!r}; there are {', '.join(ADAPTERS)}")
-    module, class_name, wanted = ADAPTERS[name]
-    found = find_program(path or wanted)
+    module, class_name, default_program = ADAPTERS[name]
+    found = find_program(path or default_program)
     if found is None:
-        raise EngineError(f"{path or wanted} isn't installed (see `komadori doctor`)")
+        raise EngineError(f"{path or default_program} isn't installed (see `komadori doctor`)")
     adapter = getattr(importlib.import_module(f"{__name__}.{module}"), class_name)
     engine: ExternalEngine = adapter([found], options)
     return engine

@@ -1,8 +1,8 @@
-"""Fairy-Stockfish: plays shogi in answer to `usi`; early variations may omit the `+`.
+"""Fairy-Stockfish: plays shogi after `usi`; early variations may omit the `+` of a promotion.
 
 Version 11 (Debian) names its options `UCI_Variant`, `Hash`, `Threads`; newer builds
-`USI_Variant` and `USI_Hash`. A caller may use either: they are translated to what the
-engine declares.
+`USI_Variant` and `USI_Hash`. A caller may use either name; the adapter translates it to the one
+that the engine declares.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ class FairyStockfish(UsiEngine):
         "Threads": "1",
     }
 
-    def _set_options(self, options: Mapping[str, str], demanded: set[str]) -> None:
+    def _set_options(self, options: Mapping[str, str], required: set[str]) -> None:
         translated = {self._declared_name(name): value for name, value in options.items()}
-        super()._set_options(translated, {self._declared_name(name) for name in demanded})
+        super()._set_options(translated, {self._declared_name(name) for name in required})
 
     def _declared_name(self, name: str) -> str:
         for names in _SYNONYMS:

@@ -1,4 +1,4 @@
-"""GNU Shogi: the xshogi protocol, not USI; no scores; games from the start position only.
+"""GNU Shogi: xshogi protocol instead of USI; no scores; games from the start position only.
 
 Limits: `depth` in go, or the option `depth` (3, 4, 5, 6 take about 5, 30, 150, 600 ms per move
 in openings); with neither, depth 4. The book is off unless the option `book` is `true`.
@@ -15,16 +15,16 @@ from komadori.usi.protocol import STARTPOS, BestMove, GoCommand, is_move_text
 
 DEFAULT_DEPTH = 4
 
-#: `3. ... 3a2b 299990` is its move, `3. 3a2b 300000` repeats ours. The first line after
-#: `depth` stands behind that command's prompt.
+#: `3. ... 3a2b 299990` is the engine's move, `3. 3a2b 300000` repeats ours. The first line after
+#: `depth` is preceded by that command's prompt.
 _OWN_MOVE = re.compile(r"(?:depth = )?\d+\. \.\.\. (\S+)")
 
-#: No command: the complaint about it tells that all before it was answered.
+#: Not a command: the engine's error message about it shows that all earlier lines were processed.
 _MARKER = "komadori-marker"
 
 
 class GnuShogi:
-    """Keeps the game on the engine's board and sends only what is new."""
+    """Keeps the game on the engine's board and sends only new moves."""
 
     def __init__(self, command: Sequence[str], options: Mapping[str, str] | None = None) -> None:
         options = dict(options or {})
@@ -36,43 +36,43 @@ class GnuShogi:
         self._process = LineProcess(command, self.name)
         self._played: list[str] | None = None
         self._depth_set = 0
-        self._fresh = True
+        self._is_first_game = True
 
     def new_game(self) -> None:
         self._played = None
 
     def think(self, sfen: str, moves: Sequence[str], go: GoCommand, limit_s: float) -> Thought:
-        """As ExternalEngine says. Its move is its own word: illegal ones are the caller's find."""
+        """As `ExternalEngine.think`. The caller must check that the move is legal."""
         if sfen != STARTPOS:
             raise EngineError("gnushogi plays from the start position only")
         if go.nodes is not None:
             raise EngineError("gnushogi can't be limited by nodes; give depth")
-        began = time.monotonic()
-        deadline = began + limit_s
+        start = time.monotonic()
+        deadline = start + limit_s
         self._process.pending()
         depth = go.depth or self._depth
         moves = list(moves)
-        follows = self._played is not None and moves[:-1] == self._played
-        if follows and depth == self._depth_set:
+        is_continued = self._played is not None and moves[:-1] == self._played
+        if is_continued and depth == self._depth_set:
             self._process.send(moves[-1])
         else:
             self._set_up(moves, depth, deadline)
-        best = self._answer(deadline, began)
+        best = self._read_move(deadline, start)
         if is_move_text(best.move):
             self._played = [*moves, best.move]
         else:
             self._played = None
-        return Thought(best, [], (time.monotonic() - began) * 1000.0)
+        return Thought(best, [], (time.monotonic() - start) * 1000.0)
 
     def _set_up(self, moves: Sequence[str], depth: int, deadline: float) -> None:
-        # What belongs to the last game (`Black mates!`) may still be on its way: pass it over.
+        # Skip output of the last game (`Black mates!`) that may not have arrived yet.
         self._process.send("new")
         self._process.send(_MARKER)
         while _MARKER not in self._process.read(deadline):
             pass
-        if self._fresh and not self._book:
-            self._process.send("book")  # a switch, kept over new games
-        self._fresh = False
+        if self._is_first_game and not self._book:
+            self._process.send("book")  # toggles the book; new games don't reset it
+        self._is_first_game = False
         self._process.send("depth")
         self._process.send(str(depth))
         self._depth_set = depth
@@ -81,13 +81,13 @@ class GnuShogi:
             self._process.send(move)
         self._process.send("go")
 
-    def _answer(self, deadline: float, began: float) -> BestMove:
+    def _read_move(self, deadline: float, start: float) -> BestMove:
         while True:
             try:
                 line = self._process.read(deadline)
             except EngineTimeoutError:
                 raise EngineTimeoutError(
-                    f"gnushogi gave no move in {time.monotonic() - began:.1f} s"
+                    f"gnushogi gave no move in {time.monotonic() - start:.1f} s"
                 ) from None
             if match := _OWN_MOVE.match(line):
                 return BestMove(match[1])

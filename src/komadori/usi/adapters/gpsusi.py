@@ -1,8 +1,8 @@
-"""GPS Shogi's USI program: aborts on any `go` but clocks, and plays from a book.
+"""GPS Shogi's USI program: aborts on a `go` without clocks, and plays from a book.
 
-Its strength is set by `LimitDepth` (4 to 10), a fixed depth, before isready; a byoyomi below
-1,000 ms counts as a second. The book is off and one thread used unless the options
-`BookDepth` and `Thread` say otherwise.
+The option `LimitDepth` (4 to 10), set before isready, fixes its search depth. A byoyomi below
+1,000 ms counts as a second. By default the book is off and one thread is used (options
+`BookDepth` and `Thread`).
 """
 
 from __future__ import annotations
@@ -13,10 +13,10 @@ from typing import ClassVar
 from komadori.usi.client import EngineError, UsiEngine
 from komadori.usi.protocol import GoCommand, InfoLine, Score
 
-#: Scores from here on are mates (seen: 1,148,897 at mate in one).
+#: Larger absolute scores are mates (observed: 1,148,897 at mate in one).
 MATE_CP = 1_000_000
 
-#: Time enough for any fixed depth: the depth is the limit then.
+#: Byoyomi for searches limited by LimitDepth alone.
 UNLIMITED_MS = 3_600_000
 
 
@@ -30,7 +30,7 @@ class GpsUsi(UsiEngine):
             )
         if go.movetime_ms is not None:
             return GoCommand(btime_ms=0, wtime_ms=0, byoyomi_ms=max(1000, go.movetime_ms))
-        if go.has_clock:  # it knows no increments: they count as byoyomi
+        if go.has_clock:  # it doesn't support increments: they count as byoyomi
             increment = min(go.binc_ms or 0, go.winc_ms or 0)
             byoyomi = max(go.byoyomi_ms or 0, increment)
             return GoCommand(

@@ -1,7 +1,7 @@
 """Sjaak II: UCI with a shogi variant; drops are written `B@4e`, byoyomi is ignored.
 
-Seen in version 1.4.1: it gives no bestmove at all where the side to move is mated, and its
-score saturates near 16,000 at mate. Options: `Hash` (MB).
+Observed in version 1.4.1: it sends no bestmove if the side to move is mated, and its score
+saturates near 16,000 at mate. Options: `Hash` (MB).
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import ClassVar
 from komadori.usi.client import EngineError, Thought, UsiEngine
 from komadori.usi.protocol import GoCommand, InfoLine, Score
 
-#: Its scores beyond this are mates (15,999 is mate next move).
+#: Larger absolute scores are mates (15,999: mate by the next move).
 MATE_CP = 15_000
 
 
@@ -45,9 +45,9 @@ class SjaakII(UsiEngine):
         return info
 
     def think(self, sfen: str, moves: Sequence[str], go: GoCommand, limit_s: float) -> Thought:
-        """As any engine; the caller must not ask in a mated position, where it never answers."""
+        """As `UsiEngine.think`; not to be called if the side to move is mated: it never answers."""
         return super().think(sfen, moves, go, limit_s)
 
 
-#: Taken off the byoyomi, so that the answer is there before the time is over.
+#: Safety margin subtracted from the byoyomi.
 MARGIN_MS = 50
