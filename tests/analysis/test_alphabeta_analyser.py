@@ -28,6 +28,11 @@ def boards(count: int) -> list[tuple[int, Board]]:
     return found
 
 
+@pytest.mark.parametrize("effort", [Effort(500), Effort(None, 0.5), Effort(None, 12.0)])
+def test_efforts_are_parsed_as_written(effort: Effort) -> None:
+    assert Effort.parse(str(effort)) == effort
+
+
 def test_a_position_gets_the_same_whatever_was_searched_beside_it() -> None:
     effort = Effort(500)
     one = dict(analyser(1, effort).analyse(boards(6)))

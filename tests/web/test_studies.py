@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Any
 
@@ -96,6 +97,8 @@ def test_records_and_reports_contain_the_analysis(server: Server) -> None:
     report = server.http.get(f"/api/games/{number}/report.html")
     assert report.status_code == 200
     assert "sandbox" in report.headers["content-security-policy"]
+    assert re.search(r"komadori web, [^\"]+, \d+ nodes per position", report.text)
+    assert re.search(r"komadori web、[^\"]+、1局面\d+ノード", report.text)
 
 
 @pytest.mark.parametrize(

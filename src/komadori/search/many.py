@@ -55,6 +55,12 @@ class Effort:
         assert self.seconds is not None
         return min(int(self.seconds * MATE_MOVES_PER_SECOND) + 1, MAX_MATE_MOVES)
 
+    @classmethod
+    def parse(cls, text: str) -> Effort:
+        """Return the effort that `str()` formats as `text`. Raises ValueError."""
+        number, _, unit = text.partition(" ")
+        return cls(nodes=int(number)) if unit == "nodes" else cls(seconds=float(number))
+
     def in_japanese(self) -> str:
         """Return the effort per position as Japanese text."""
         return f"1局面{self.nodes}ノード" if self.nodes is not None else f"1局面{self.seconds:g}秒"

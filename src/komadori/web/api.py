@@ -8,7 +8,7 @@ from fastapi import APIRouter, Body, Path, Query
 from fastapi.responses import FileResponse, HTMLResponse
 from starlette.responses import Response
 
-from komadori.analysis import annotated, html_report
+from komadori.analysis import Effort, annotated, html_report
 from komadori.analysis.page import PageOptions
 from komadori.analysis.strength import UNKNOWN, measured, statement
 from komadori.records import FORMATS, Game, RecordError
@@ -254,7 +254,11 @@ def _library(api: APIRouter, hub: Hub) -> None:
             raise RefusedError("unknown_name", f"game {game} hasn't been analysed")
         entry = library.get(game)
         title = entry.title or f"{entry.black or '?'} – {entry.white or '?'}"
-        note = f"komadori web, {analysis.model}, {analysis.effort} per position"
+        effort = Effort.parse(analysis.effort)
+        note = {
+            "en": f"komadori web, {analysis.model}, {effort} per position",
+            "ja": f"komadori web、{analysis.model}、{effort.in_japanese()}",
+        }
         is_alphabeta = analysis.model == "alphabeta"
         strength = statement(measured(analysis.model)) if is_alphabeta else UNKNOWN
         page = html_report(
