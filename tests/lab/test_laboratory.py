@@ -82,6 +82,13 @@ def test_every_row_of_the_diary_has_a_variant():
     assert {"resnet", "value-output", "attention", "separate-outputs", "pydlshogi"} <= set(found)
 
 
+def test_a_folder_without_experiments_is_an_error(tmp_path: Path) -> None:
+    with pytest.raises(LabError, match=r"no experiment \(\*\.toml\) in it"):
+        experiment.load_all(tmp_path)
+    with pytest.raises(LabError, match="no such folder"):
+        experiment.load_all(tmp_path / "none")
+
+
 @pytest.mark.parametrize("one", experiment.load_all(FOLDER), ids=lambda one: one.name)
 def test_no_published_record_is_lost_to_a_renamed_setting(one):
     """The pages leave out records of other settings; published variants have theirs."""

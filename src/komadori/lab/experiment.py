@@ -208,10 +208,12 @@ def load(path: Path) -> Experiment:
 
 
 def load_all(folder: Path = FOLDER) -> list[Experiment]:
-    """The folder's experiments, in the order of `lab run --all`."""
+    """Return the folder's experiments in the order of `lab run --all`. Raises LabError if none."""
     if not folder.is_dir():
         raise LabError(f"{folder}: no such folder of experiments")
     experiments = [load(path) for path in sorted(folder.glob("*.toml"))]
+    if not experiments:
+        raise LabError(f"{folder}: no experiment (*.toml) in it")
     return sorted(experiments, key=lambda e: (e.order, e.name))
 
 
