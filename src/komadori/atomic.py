@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 #: Temporary names tried before giving up, the largest number of concurrent writers of a file.
-_MOST_WRITERS = 100
+_MAX_WRITERS = 100
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -155,13 +155,13 @@ def _make_folder(folder: Path) -> None:
 
 def _open_temporary(target: Path) -> tuple[BinaryIO, str]:
     """Open a temporary file beside the target with the umask's permissions; return its path too."""
-    for number in range(_MOST_WRITERS):
+    for number in range(_MAX_WRITERS):
         name = f".{target.name}{f'.{number}' * bool(number)}.tmp"
         temporary = str(target.with_name(name))
         file = _claim(temporary)
         if file is not None:
             return file, temporary
-    raise OSError(f"{target}: {_MOST_WRITERS} other processes are writing it")
+    raise OSError(f"{target}: {_MAX_WRITERS} other processes are writing it")
 
 
 def _claim(temporary: str) -> BinaryIO | None:

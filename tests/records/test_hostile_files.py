@@ -224,8 +224,8 @@ def test_memory_limits_are_enforced_here() -> None:
 def test_junk_without_an_end_is_not_read_to_its_end(
     name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("komadori.records.formats.MOST_JUNK_LINES", 100)
-    monkeypatch.setattr("komadori.records.kif.MOST_LINES", 100)
+    monkeypatch.setattr("komadori.records.formats.MAX_JUNK_LINES", 100)
+    monkeypatch.setattr("komadori.records.kif.MAX_LINES", 100)
     path = tmp_path / f"a.{name}"
     write_games(path, [Game.from_usi(["7g7f", "3c3d"])])
     sound = path.read_bytes()

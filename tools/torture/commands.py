@@ -115,7 +115,11 @@ COMMANDS: dict[str, Attacked] = {
     "import": Attacked("import {shop}/dlshogi.pth -o imported --force", ("imported",)),
     "export": Attacked("export {shop}/run -o model.onnx", ("model.onnx",)),
     "lab list": Attacked("lab list"),
-    "lab report": Attacked("lab report -o labpage", ("labpage",)),
+    "lab report": Attacked(
+        "lab report --experiments {shop}/lab --results labresults -o labpage",
+        ("labpage",),
+        brings=("labresults",),
+    ),
     "lab run": Attacked(
         f"lab run {LAB} --test-positions 100 --seeds 1 --threads 1", ("runs",), True
     ),

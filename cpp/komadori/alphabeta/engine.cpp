@@ -125,8 +125,8 @@ void Engine::run(Position position) {
     int n = position.legal_moves(moves);
     std::vector<Move> root_moves;
     for (int i = 0; i < n; ++i) {
-        const auto& wanted = shared_.limits.searchmoves;
-        if (wanted.empty() || std::ranges::find(wanted, moves[i].move16()) != wanted.end()) {
+        const auto& allowed = shared_.limits.searchmoves;
+        if (allowed.empty() || std::ranges::find(allowed, moves[i].move16()) != allowed.end()) {
             root_moves.push_back(moves[i]);
         }
     }

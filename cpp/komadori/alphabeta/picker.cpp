@@ -203,14 +203,14 @@ Move MovePicker::next(bool skip_quiets) {
                     (bad_end_++)->raw = m.raw();
                 }
                 if (!skip_quiets) {
-                    std::uint16_t wanted[3] = {hints_.killers[0], hints_.killers[1],
+                    std::uint16_t quiets[3] = {hints_.killers[0], hints_.killers[1],
                                                hints_.counter};
                     for (int i = 0; i < 3; ++i) {
-                        if (!wanted[i] || (i > 0 && wanted[i] == wanted[0]) ||
-                            (i > 1 && wanted[i] == wanted[1])) {
+                        if (!quiets[i] || (i > 0 && quiets[i] == quiets[0]) ||
+                            (i > 1 && quiets[i] == quiets[1])) {
                             continue;
                         }
-                        Move m = position_.from_move16(wanted[i]);
+                        Move m = position_.from_move16(quiets[i]);
                         bool is_capture = m.captured() || (m.is_promotion() && m.moved() == PAWN);
                         if (m != hints_.table_move && !is_capture) refutations_[i] = m;
                     }

@@ -28,6 +28,6 @@ constexpr bool is_mate(Score s) { return s >= MATE_BOUND || s <= -MATE_BOUND; }
 constexpr bool is_decisive(Score s) { return s > EVAL_LIMIT || s < -EVAL_LIMIT; }
 
 enum class Bound : std::uint8_t { NONE = 0, UPPER = 1, LOWER = 2, EXACT = 3 };
-constexpr bool allows(Bound b, Bound wanted) { return (int(b) & int(wanted)) != 0; }
+constexpr bool allows(Bound b, Bound needed) { return (int(b) & int(needed)) != 0; }
 
 }  // namespace komadori::alphabeta

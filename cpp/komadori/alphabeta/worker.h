@@ -64,7 +64,7 @@ struct TableHit {
     bool has_no_mate_in_one() const {
         return hit && (entry.depth > TranspositionTable::DEPTH_MIN || entry.bound == Bound::NONE);
     }
-    bool bounds(Bound wanted) const { return score != NO_SCORE && allows(entry.bound, wanted); }
+    bool bounds(Bound needed) const { return score != NO_SCORE && allows(entry.bound, needed); }
     bool allows_cutoff(Score beta, int depth) const {
         return hit && entry.depth >= depth && bounds(score >= beta ? Bound::LOWER : Bound::UPPER);
     }

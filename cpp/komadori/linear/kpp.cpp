@@ -29,10 +29,10 @@ const BonaPiece* map_of(Color view, bool folded) {
     return MAPS.map[view][folded].data();
 }
 
-void require_size(const char* name, std::size_t size, std::size_t wanted) {
-    if (size == wanted) return;
+void require_size(const char* name, std::size_t size, std::size_t expected) {
+    if (size == expected) return;
     throw std::invalid_argument(std::string(name) + " has " + std::to_string(size) +
-                                " weights, not " + std::to_string(wanted));
+                                " weights, not " + std::to_string(expected));
 }
 
 template <class T>

@@ -43,12 +43,12 @@ class LineSearch {
   private:
     static constexpr int MAX_DEPTH = 2;
     static constexpr int MAX_QUIESCENCE = 10;
-    static constexpr int LONGEST = MAX_DEPTH + MAX_QUIESCENCE + 1;
+    static constexpr int MAX_LENGTH = MAX_DEPTH + MAX_QUIESCENCE + 1;
     static constexpr int RECAPTURES_FROM = 5;  // quiescence ply from which only recaptures count
 
     struct Line {
         int length = 0;
-        Move moves[LONGEST];
+        Move moves[MAX_LENGTH];
     };
 
     Score search(int ply, int depth, Score alpha, Score beta);
@@ -72,7 +72,7 @@ class LineSearch {
 
     Position position_;
     E evaluator_;
-    Line lines_[LONGEST + 1];
+    Line lines_[MAX_LENGTH + 1];
     std::uint64_t nodes_ = 0;
 };
 

@@ -20,7 +20,7 @@ namespace komadori::linear {
 namespace {
 
 constexpr std::uint32_t VERSION = 0x7af32f16;
-constexpr std::uint32_t LONGEST_DESCRIPTION = 4096;
+constexpr std::uint32_t MAX_DESCRIPTION = 4096;
 
 constexpr std::uint32_t inputs_hash(NnueInputs inputs) {
     constexpr std::uint32_t HALF_KP_OWN = 0x5d69d5b9 ^ 1, K = 0xd3cee169, P = 0x764cfb4b;
@@ -80,11 +80,11 @@ class Reader {
         read(&value, 1, what);
         return value;
     }
-    void expect(std::uint32_t wanted, const char* what) {
+    void expect(std::uint32_t expected, const char* what) {
         const std::size_t where = at_;
-        if (const std::uint32_t found = number(what); found != wanted) {
+        if (const std::uint32_t found = number(what); found != expected) {
             throw std::invalid_argument(std::string(what) + " at byte " + std::to_string(where) +
-                                        " is " + hex(found) + ", not " + hex(wanted));
+                                        " is " + hex(found) + ", not " + hex(expected));
         }
     }
 
@@ -129,10 +129,10 @@ NnueParameters read_nnue(std::span<const std::uint8_t> file) {
             hex(nnue_hash(NnueInputs::HALF_KP)) + ")");
     }
     const std::uint32_t length = reader.number("the description's length");
-    if (length > LONGEST_DESCRIPTION) {
+    if (length > MAX_DESCRIPTION) {
         throw std::invalid_argument("the description's length at byte 8 is " +
                                     std::to_string(length) + ", at most " +
-                                    std::to_string(LONGEST_DESCRIPTION) + " is understood");
+                                    std::to_string(MAX_DESCRIPTION) + " is understood");
     }
     std::string description(length, ' ');
     reader.read(description.data(), length, "the description");  // informative only

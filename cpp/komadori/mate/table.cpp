@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::size_t BUCKET_BYTES = Table::BUCKET * sizeof(Entry);
 constexpr std::size_t FIRST_BUCKETS = 1024;
-constexpr std::size_t LEAST_BUCKETS = 64;
+constexpr std::size_t MIN_BUCKETS = 64;
 
 // Replacement priority: proofs and disproofs before estimates, then by the work below.
 int value(const Entry& e) { return e.work + (e.pn == 0 || e.dn == 0 ? 2 : 0); }
@@ -21,7 +21,7 @@ int value(const Entry& e) { return e.work + (e.pn == 0 || e.dn == 0 ? 2 : 0); }
 void Table::Free::operator()(void* memory) const { std::free(memory); }
 
 Table::Table(std::size_t bytes) {
-    max_mask_ = std::bit_floor(std::max(bytes / BUCKET_BYTES, LEAST_BUCKETS)) - 1;
+    max_mask_ = std::bit_floor(std::max(bytes / BUCKET_BYTES, MIN_BUCKETS)) - 1;
 }
 
 void Table::start_solve() {

@@ -47,7 +47,7 @@ struct Symbol {
     std::uint8_t length = 0;  // 0: not a valid code
 };
 // Lookup tables by the next eight bits.
-constexpr unsigned LONGEST_SYMBOL = 8;
+constexpr unsigned MAX_SYMBOL_BITS = 8;
 struct Decoder {
     Symbol board[256];
     Symbol hand[256];
@@ -215,10 +215,10 @@ PieceList decode(const Codec& codec, PackedView bytes) {
     std::uint64_t counts = 0;
     for (unsigned seen = 0;; ++seen) {
         unsigned empty = unsigned(std::countr_zero(in.window()));
-        if (empty + LONGEST_SYMBOL > in.held()) {  // the symbol may end outside the window
+        if (empty + MAX_SYMBOL_BITS > in.held()) {  // the symbol may end outside the window
             in.fill();
             empty = unsigned(std::countr_zero(in.window()));
-            if (empty + LONGEST_SYMBOL > 64 && seen + empty < others) {
+            if (empty + MAX_SYMBOL_BITS > 64 && seen + empty < others) {
                 in.jump(empty);
                 seen += empty;
                 empty = unsigned(std::countr_zero(in.window()));
@@ -242,7 +242,7 @@ PieceList decode(const Codec& codec, PackedView bytes) {
     list.pieces = placed;
 
     while (in.at() < 256) {
-        if (in.held() < LONGEST_SYMBOL) in.fill();
+        if (in.held() < MAX_SYMBOL_BITS) in.fill();
         const Symbol symbol = codec.decoder.hand[in.window() & 255];
         if (symbol.length == 0) fail(layout, in.at(), "no code of a piece in hand");
         const Piece p = Piece(symbol.piece);

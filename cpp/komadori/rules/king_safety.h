@@ -18,10 +18,10 @@ inline Bitboard files_without(const Bitboard& pawns) {
     return {(lo - (lo >> 8)) | lo, (hi - (hi >> 8)) | hi};
 }
 
-// The squares of `wanted`, all adjacent to C's king, that the opponent doesn't attack once the
+// The squares of `candidates`, all adjacent to C's king, that the opponent doesn't attack once the
 // king has left its square; `occupied` excludes the king.
 template <Color C>
-Bitboard Position::safe_for_king(Square king, Bitboard wanted, const Bitboard& occupied) const {
+Bitboard Position::safe_for_king(Square king, Bitboard candidates, const Bitboard& occupied) const {
     constexpr Color THEM = opponent(C);
     const Bitboard& theirs = by_color_[THEM];
     if (Bitboard near = theirs & TABLES.king_reach[king]; near.any()) {
@@ -35,8 +35,8 @@ Bitboard Position::safe_for_king(Square king, Bitboard wanted, const Bitboard& o
         Bitboard back = shift<reverse(F)>(silver);
         Bitboard both = diagonal | jump | back | gold;
         Bitboard attacked = ahead | shift<W>(both) | shift<E>(both) | shift<reverse(F)>(gold);
-        wanted = wanted.without(attacked);
-        if (wanted.none()) return wanted;
+        candidates = candidates.without(attacked);
+        if (candidates.none()) return candidates;
     }
     Bitboard sliders = theirs & pieces(LANCE, BISHOP, HORSE, ROOK, DRAGON);
     sliders.each([&](Square s) {
@@ -53,29 +53,29 @@ Bitboard Position::safe_for_king(Square king, Bitboard wanted, const Bitboard& o
             default:
                 reach = TABLES.orthogonal[s];
         }
-        if ((reach & wanted).none()) return;
+        if ((reach & candidates).none()) return;
         switch (t) {
             case LANCE:
-                wanted = wanted.without(lance_attacks(THEM, s, occupied));
+                candidates = candidates.without(lance_attacks(THEM, s, occupied));
                 break;
             case BISHOP:
             case HORSE:
-                wanted = wanted.without(bishop_attacks(s, occupied));
+                candidates = candidates.without(bishop_attacks(s, occupied));
                 break;
             default:
-                wanted = wanted.without(rook_attacks(s, occupied));
+                candidates = candidates.without(rook_attacks(s, occupied));
         }
     });
-    return wanted;
+    return candidates;
 }
 
 template <Color US>
 Bitboard Position::king_targets() const {
     Square king = king_[US];
     if (king == NO_SQUARE) return {};
-    Bitboard wanted = king_attacks(king).without(by_color_[US]);
-    if (wanted.none()) return wanted;
-    return safe_for_king<US>(king, wanted, occupied() ^ square_set(king));
+    Bitboard candidates = king_attacks(king).without(by_color_[US]);
+    if (candidates.none()) return candidates;
+    return safe_for_king<US>(king, candidates, occupied() ^ square_set(king));
 }
 
 template <Color US>
@@ -88,8 +88,8 @@ bool Position::pawn_drop_mates(Square to) const {
     // A piece pinned along the king's file may still capture the pawn.
     Bitboard immobile = pinned.without(file_set(file_of(king)));
     if (takers.without(immobile).any()) return false;
-    Bitboard wanted = king_attacks(king).without(by_color_[THEM]);
-    return safe_for_king<THEM>(king, wanted, all ^ square_set(king)).none();
+    Bitboard candidates = king_attacks(king).without(by_color_[THEM]);
+    return safe_for_king<THEM>(king, candidates, all ^ square_set(king)).none();
 }
 
 // The squares of `squares` where a pawn may be dropped.

@@ -30,14 +30,14 @@ Square csa_square(std::string_view text, std::size_t at) {
 }  // namespace
 
 std::string shown(std::string_view text) {
-    constexpr std::size_t LONGEST = 24;
+    constexpr std::size_t MAX_SHOWN = 24;
     std::string out = "'";
-    for (char c : text.substr(0, LONGEST)) {
+    for (char c : text.substr(0, MAX_SHOWN)) {
         if (static_cast<unsigned char>(c) < ' ' || c == 127) c = '?';
         out += c;
     }
     // Never cuts a UTF-8 sequence.
-    if (text.size() > LONGEST) {
+    if (text.size() > MAX_SHOWN) {
         while (out.size() > 1 && (static_cast<unsigned char>(out.back()) & 0xc0) == 0x80) {
             out.pop_back();
         }

@@ -137,7 +137,7 @@ class Position {
     template <Color US>
     int generate(Move* moves) const;
     template <Color C>
-    Bitboard safe_for_king(Square king, Bitboard wanted, const Bitboard& occupied) const;
+    Bitboard safe_for_king(Square king, Bitboard candidates, const Bitboard& occupied) const;
     template <Color US>
     Bitboard king_targets() const;
     template <Color US>

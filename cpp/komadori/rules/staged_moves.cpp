@@ -196,8 +196,8 @@ class Generator {
     void direct_checks(Square from, PieceType t) {
         constexpr Bitboard zone = far_ranks(US, 3);
         bool promotes = can_promote(t);
-        Bitboard wanted = promotes ? checks_[t] | checks_[promoted_type(t)] : checks_[t];
-        Bitboard reach = attacks(US, t, from, occupied_) & wanted;
+        Bitboard targets = promotes ? checks_[t] | checks_[promoted_type(t)] : checks_[t];
+        Bitboard reach = attacks(US, t, from, occupied_) & targets;
         if (reach.none()) return;
         reach.each([&](Square to) {
             bool in_zone = zone.has(from) || zone.has(to);

@@ -17,7 +17,7 @@ from komadori.inference.protocol import Evaluator, Floats, InferenceError, Plane
 #: Seconds that other lanes pause after an urgent request, for the next one of the same search.
 HOLD_S = 0.015
 #: Longest total pause of the other lanes.
-MOST_HOLD_S = 0.1
+MAX_HOLD_S = 0.1
 #: How long closing waits for batches in the threads of lanes.
 CLOSING_S = 1.0
 
@@ -121,7 +121,7 @@ class SharedEvaluator:
 
     def _held_s(self, now: float) -> float:
         """How long the long searches still wait for an urgent request."""
-        return min(self._hold_until, self._others_taken_at + MOST_HOLD_S) - now
+        return min(self._hold_until, self._others_taken_at + MAX_HOLD_S) - now
 
     def _claim(self, taken: list[_Request], now: float) -> int:
         """A free slot for a batch of these requests."""

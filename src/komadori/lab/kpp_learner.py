@@ -39,7 +39,7 @@ TEST_FRACTION = 0.02
 #: Older names in saved configs. Digests are of these, so that those in older records stay valid.
 _RENAMED = {"test_share": "test_fraction"}
 #: Most concurrent games: each has two evaluations of 257 MB.
-_MOST_TABLES = 4
+_MAX_TABLES = 4
 #: k of the agreement of the best move.
 _BEST = (1, 2, 4, 8)
 
@@ -322,7 +322,7 @@ def _play(job: Job, first: Path) -> dict[str, float] | None:
             _source(first),
             games=GAMES,
             conditions=arena.Conditions(nodes=NODES),
-            concurrency=min(_MOST_TABLES, available_threads()),
+            concurrency=min(_MAX_TABLES, available_threads()),
             names=(job.folder.name, first.name),
             out=job.folder / f"against-{first.name}",
             on_game=on_game,

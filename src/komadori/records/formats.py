@@ -22,7 +22,7 @@ __all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "valid_f
 
 CHUNK_GAMES = 512
 #: Consecutive lines without a game after which reading a file of one game per line stops.
-MOST_JUNK_LINES = 10_000
+MAX_JUNK_LINES = 10_000
 #: Largest file of JSON, which is read as a whole.
 JKF_BYTES = 1 << 28
 Data = NDArray[np.uint8]
@@ -114,7 +114,7 @@ def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
         except (RecordError, RulesError) as error:
             chunk.skipped.append(Skipped(path, line.offset, chunk.offset, line.offset, str(error)))
             junk += 1
-            if junk == MOST_JUNK_LINES:
+            if junk == MAX_JUNK_LINES:
                 reason = f"{junk:,} lines without a game; the rest isn't read"
                 chunk.skipped.append(Skipped(path, line.end, len(data), line.end, reason))
                 break

@@ -58,7 +58,7 @@ _RULINGS = {
 
 
 #: Most lines of a game with its variations and comments, to bound memory.
-MOST_LINES = 200_000
+MAX_LINES = 200_000
 
 
 class BadLineError(RecordError):
@@ -72,7 +72,7 @@ class BadLineError(RecordError):
 def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
     """Split a file into games: a header or a `#KIF` line after moves begins a new one.
 
-    Raises BadLineError after a game of more than MOST_LINES lines.
+    Raises BadLineError after a game of more than MAX_LINES lines.
     """
     game: list[Line] = []
     has_moves = False
@@ -86,9 +86,9 @@ def split_games(lines: Iterable[Line]) -> Iterator[list[Line]]:
                 _NUMBERED.match(text) or _KI2_MOVE.match(text) or text.startswith("まで")
             )
         game.append(line)
-        if len(game) >= MOST_LINES:
+        if len(game) >= MAX_LINES:
             yield game
-            raise BadLineError(line, f"a game of more than {MOST_LINES:,} lines")
+            raise BadLineError(line, f"a game of more than {MAX_LINES:,} lines")
     if any(line.text.strip("\ufeff \t") for line in game):
         yield game
 

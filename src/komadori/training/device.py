@@ -23,7 +23,7 @@ from komadori.training.workers import Workers
 #: A network's outputs of its inputs.
 Forward = Callable[..., tuple[Tensor, ...]]
 #: Most shards of a batch on a CPU; more threads work in groups, so that shards stay large.
-MOST_REPLICAS = 4
+MAX_REPLICAS = 4
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,7 @@ class Compute:
         if device.type == "cpu":
             keep_freed_memory()
         threads = torch.get_num_threads() if device.type == "cpu" else 1
-        replicas = min(config.replicas or MOST_REPLICAS, threads)
+        replicas = min(config.replicas or MAX_REPLICAS, threads)
         return cls(device, dtype, replicas, threads // replicas, config.compile)
 
     def undivided(self) -> Compute:

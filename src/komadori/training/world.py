@@ -20,7 +20,7 @@ from komadori.nets import Network
 from komadori.training.loss import Losses
 
 #: How long the others wait for rank 0, which may be evaluating.
-_PATIENCE = timedelta(days=1)
+_TIMEOUT = timedelta(days=1)
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class World:
             backend = "nccl" if device.type == "cuda" else "gloo"
             if device.type == "cuda":
                 torch.cuda.set_device(device)
-            dist.init_process_group(backend, timeout=_PATIENCE)
+            dist.init_process_group(backend, timeout=_TIMEOUT)
         return cls(int(os.environ["RANK"]), size, device)
 
     @staticmethod
