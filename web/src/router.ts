@@ -11,6 +11,8 @@ function read(): string[] {
 }
 
 export const route = signal<string[]>(read());
+/** The fragment that `route` was read from or `replace` wrote. */
+let handled = location.hash;
 
 export const screen = (): Screen => {
   const [name] = route.value;
@@ -23,10 +25,18 @@ export function open(...parts: (string | number)[]): void {
   location.hash = href(...parts);
 }
 
-/** Replaces the URL without adding a history entry or triggering `hashchange`. */
+/**
+ * Replaces the URL without adding a history entry or triggering `hashchange`. Does nothing while the
+ * event of a navigation is pending: it would find the replaced URL instead of the new one.
+ */
 export function replace(...parts: (string | number)[]): void {
   const target = href(...parts);
-  if (location.hash !== target) history.replaceState(history.state, '', target);
+  if (location.hash === target || location.hash !== handled) return;
+  history.replaceState(history.state, '', target);
+  handled = target;
 }
 
-addEventListener('hashchange', () => (route.value = read()));
+addEventListener('hashchange', () => {
+  handled = location.hash;
+  route.value = read();
+});
