@@ -1,7 +1,7 @@
 // The application shell: header, current screen, settings, notifications.
 import type { ComponentType } from 'preact';
 import { signal } from '@preact/signals';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useRef, useState } from 'preact/hooks';
 import { Analyse } from './analyse/Analyse';
 import { listenForRecords } from './analyse/Open';
 import { listenForPrinting, Paper } from './analyse/Paper';
@@ -70,6 +70,9 @@ function SettingsDialog() {
 function Header() {
   const current = screen();
   const status = connection.status.value;
+  const nav = useRef<HTMLElement>(null);
+  // On a narrow screen the links scroll.
+  useEffect(() => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current, language.value]);
   return (
     <header class="app-header">
       <a class="skip" href="#content" onClick={e => (e.preventDefault(), document.querySelector('main')?.scrollIntoView())}>
@@ -79,7 +82,7 @@ function Header() {
         <img src="./icon.svg" alt="" width="26" height="26" />
         <span>komadori</span>
       </a>
-      <nav aria-label={t('screens')}>
+      <nav ref={nav} aria-label={t('screens')}>
         {SCREENS.map(name => (
           <a key={name} href={href(name)} aria-current={name === current ? 'page' : undefined}>
             {t(`nav.${name}` as Key)}
