@@ -25,7 +25,7 @@ def test_every_command_is_attacked() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in COMMANDS if name != "usi"])
-def test_its_line_is_understood(name: str, tmp_path: Path) -> None:
+def test_its_arguments_are_valid(name: str, tmp_path: Path) -> None:
     command = command_named(name)
     given = arguments(name, tmp_path)[len(name.split()) :]
     command.make_parser(click.Context(command)).parse_args(list(given))  # raises NoSuchOption
@@ -36,7 +36,7 @@ def test_its_line_is_understood(name: str, tmp_path: Path) -> None:
 
 
 def test_the_page_uses_the_tools_words() -> None:
-    """The classes are its `--list`; the counts are what it prints, one row per class."""
+    """The classes are those of `--list`; the counts have one row per class."""
     page = (ROOT / "docs" / "results" / "torture.md").read_text(encoding="utf-8")
     assert classes_table() in page
     counts = page.split(HEAD)[1].split("\n\n")[0]

@@ -1,1 +1,1 @@
-"""What the project promises under attack, tried on the real commands: `make torture`."""
+"""Fault injection for the installed commands: `make torture`."""

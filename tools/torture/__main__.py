@@ -3,9 +3,9 @@
     python -m tools.torture [--seconds 60] [--rounds 1] [--command C] [CLASS ...]
     python -m tools.torture --list
 
-Prints each violation at once, with its seed, and exits with status 1 if there is one. Ctrl-C or
-SIGTERM ends it with what has been counted so far. `tools/torture/commands.py` must have an entry
-for every command. --list prints what each class injects and what must hold.
+Prints each violation immediately, with its seed, and exits with status 1 if there is one. Ctrl-C or
+SIGTERM stops it; the counts so far are printed. `tools/torture/commands.py` must have an entry for
+every command. --list prints the fault and the guarantee of each class.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ import tempfile
 import time
 from pathlib import Path
 
-from tools.torture.attacks import CLASSES, Attack, bring
-from tools.torture.commands import COMMANDS, open_shop, registered
+from tools.torture.attacks import CLASSES, Attack, copy_inputs
+from tools.torture.commands import COMMANDS, make_inputs, registered
 
 
 def classes_table() -> str:
-    """What each class injects, and what must hold."""
+    """Return the fault and the guarantee of each class, as a table."""
     rows = (f"| {name} | {attack.guarantee} |\n" for name, attack in CLASSES.items())
     return "| class | fault: what must hold |\n|---|---|\n" + "".join(rows)
 
@@ -33,13 +33,13 @@ def classes_table() -> str:
 HEAD = "| class | commands | tried | violated |\n|---|---:|---:|---:|"
 
 
-def attempt(attack: Attack, target: str, shop: Path, seed: str) -> str:
-    """Attack a command once, in a folder of its own; the violation, or ""."""
+def attempt(attack: Attack, target: str, inputs: Path, seed: str) -> str:
+    """Attack a command once, in a folder of its own; return the violation or ""."""
     with tempfile.TemporaryDirectory() as folder:
         try:
             if target:
-                bring(target, shop, Path(folder))
-            attack.run(shop, Path(folder), random.Random(seed), target)
+                copy_inputs(target, inputs, Path(folder))
+            attack.run(inputs, Path(folder), random.Random(seed), target)
         except Exception as error:
             return f"{type(error).__name__}: {' '.join(str(error).split())}"
     return ""
@@ -50,9 +50,9 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("classes", nargs="*", choices=[[], *CLASSES], metavar="CLASS")
-    parser.add_argument("--seconds", type=float, default=60.0, help="for each class")
+    parser.add_argument("--seconds", type=float, default=60.0, help="per class")
     parser.add_argument(
-        "--rounds", type=int, default=0, help="at least, over all commands of each class"
+        "--rounds", type=int, default=0, help="minimum number over all commands of each class"
     )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--command", action="append", choices=COMMANDS, metavar="COMMAND",
@@ -63,21 +63,21 @@ def main() -> int:
         print(classes_table(), end="")
         return 0
     if missing := set(registered()) ^ set(COMMANDS):
-        print(f"not in tools/torture/commands.py, or no command: {', '.join(sorted(missing))}")
+        print(f"missing in tools/torture/commands.py, or unknown: {', '.join(sorted(missing))}")
         return 1
     signal.signal(signal.SIGTERM, signal.default_int_handler)
     violations = 0
     tried_commands: set[str] = set()
     print(HEAD)
     with tempfile.TemporaryDirectory() as made, contextlib.suppress(KeyboardInterrupt):
-        shop = open_shop(Path(made))
+        inputs = make_inputs(Path(made))
         for name in arguments.classes or CLASSES:
             attack = CLASSES[name]
             end = time.monotonic() + arguments.seconds
             tried, faults, seen = 0, 0, set()
-            wanted = arguments.command or COMMANDS
+            selected = arguments.command or COMMANDS
             targets = [
-                target for target in attack.targets or [""] if target in wanted or not target
+                target for target in attack.targets or [""] if target in selected or not target
             ]
             if not targets:
                 continue
@@ -86,7 +86,7 @@ def main() -> int:
                 while time.monotonic() < end or tried < arguments.rounds * len(targets):
                     seed = f"{arguments.seed}-{name}-{tried}"
                     target = targets[tried % len(targets)]
-                    fault = attempt(attack, target, shop, seed)
+                    fault = attempt(attack, target, inputs, seed)
                     if fault:
                         print(f"{seed} {target}: {fault}", file=sys.stderr, flush=True)
                     faults += bool(fault)

@@ -1,4 +1,4 @@
-"""The classes of faults: each is injected at a random moment or with random material."""
+"""The classes of faults, injected at random times or with random data."""
 
 from __future__ import annotations
 
@@ -23,26 +23,26 @@ from tools.torture.program import STATUS
 from tools.torture.servers import csa_servers, usi_engines
 
 from komadori.cli._group import BUG, group
-from komadori.records import GameReader, RecordError, read_games, sample_path, write_games
+from komadori.records import Game, GameReader, RecordError, read_games, sample_path, write_games
 
-#: Seconds after a signal within which a command has to end, on a machine that does other work.
-PATIENCE_S = 10.0
-#: And with what CPU time.
-BUSY_S = 3.0
-#: Seconds within which a command that ends by itself has to.
-MOST_S = 400.0
-#: Of a command that did its work and says that something is lacking: games, a proof.
-ELSE_TOLD = (" skipped:", "No win with p <", "nothing was written")
-#: What would have a terminal do something.
+#: A command must exit within this time after a signal, on a busy machine;
+SHUTDOWN_TIMEOUT_S = 10.0
+#: or use less than this CPU time.
+SHUTDOWN_CPU_S = 3.0
+#: Time limit of commands that terminate by themselves.
+TIMEOUT_S = 400.0
+#: Messages of commands that finish with an incomplete result: skipped games, no proof.
+PARTIAL_RESULT_MESSAGES = (" skipped:", "No win with p <", "nothing was written")
+#: Control characters that begin terminal escape sequences.
 ESCAPES = ("\x1b", "\x07", "\x9b")
-#: Numbers that no option needs, and memory for the commands that are given them.
+#: Out-of-range values for numeric options, and the memory limit of commands that get them.
 EXTREMES = [
     *("0", "-1", "1", "3", "255", "65536", "2147483648", "1099511627776", "4611686018427387904"),
     *("9223372036854775807", "1000000000000000000000", "0.5", "1e-300", "1e300", "nan", "inf"),
 ]
 MEMORY_BYTES = 4 << 30
-#: Names and texts of others: markup, escapes, not UTF-8, parts of formats.
-FOREIGN = (
+#: Names and texts from other programs: markup, escapes, invalid UTF-8, parts of formats.
+HOSTILE_TEXTS = (
     b"[red]A[/]",
     b"[/b]",
     b"\x1b[31m\x1b]0;x\x07",
@@ -57,18 +57,20 @@ FOREIGN = (
     b"<script>alert(1)</script>",
     b"x" * 3000,
 )
-_NAMES = [text for text in FOREIGN if b"/" not in text and b"\n" not in text and len(text) < 200]
+HOSTILE_NAMES = [
+    text for text in HOSTILE_TEXTS if b"/" not in text and b"\n" not in text and len(text) < 200
+]
 
 
-class BrokenError(Exception):
-    """A violation of what a class guarantees."""
+class ViolationError(Exception):
+    """A violated guarantee."""
 
 
 @dataclass(frozen=True)
 class Attack:
-    """A class of faults: `run` injects one; its docstring says which, and what must hold.
+    """A class of faults: `run` injects one; its docstring names the fault and the guarantee.
 
-    targets: the commands it takes in turn.
+    targets: the commands it attacks, in turn.
     """
 
     run: Callable[[Path, Path, random.Random, str], None]
@@ -82,7 +84,7 @@ class Attack:
 def start(words: Sequence[str | Path], folder: Path, **options: object) -> subprocess.Popen[str]:
     stdin = subprocess.PIPE if options.pop("stdin", "") else subprocess.DEVNULL
     return subprocess.Popen(  # type: ignore[call-overload,no-any-return]
-        [*KOMADORI, *map(os.fspath, words)],
+        [*KOMADORI, *(os.fspath(word) for word in words)],
         cwd=folder,
         stdin=stdin,
         stdout=subprocess.PIPE,
@@ -93,89 +95,93 @@ def start(words: Sequence[str | Path], folder: Path, **options: object) -> subpr
     )
 
 
-def start_target(target: str, shop: Path, folder: Path, **options: object) -> subprocess.Popen[str]:
-    return start(arguments(target, shop), folder, stdin=COMMANDS[target].stdin, **options)
+def start_target(
+    target: str, inputs: Path, folder: Path, **options: object
+) -> subprocess.Popen[str]:
+    return start(arguments(target, inputs), folder, stdin=COMMANDS[target].stdin, **options)
 
 
-def end(process: subprocess.Popen[str], target: str = "", most_s: float = MOST_S) -> str:
-    """Its messages, when it has ended; what it says is looked at."""
+def wait_for_exit(
+    process: subprocess.Popen[str], target: str = "", timeout_s: float = TIMEOUT_S
+) -> str:
+    """Wait for the process and check its output; return stderr."""
     text = COMMANDS[target].stdin if target else ""
     try:
-        out, err = process.communicate(text or None, timeout=most_s)
+        out, err = process.communicate(text or None, timeout=timeout_s)
     except subprocess.TimeoutExpired:
         process.kill()
         process.communicate()
-        raise BrokenError(f"still there after {most_s:.0f} s") from None
-    for said in (out, err):
-        if "Traceback" in said or BUG in said or "[Errno" in said:
-            raise BrokenError(said.strip()[-600:])
-        # A GUI gets the paths of options as they are.
-        if target != "usi" and any(sign in said for sign in ESCAPES):
-            raise BrokenError(f"an escape sequence: {said[-300:]!r}")
+        raise ViolationError(f"still running after {timeout_s:.0f} s") from None
+    for output in (out, err):
+        if "Traceback" in output or BUG in output or "[Errno" in output:
+            raise ViolationError(output.strip()[-600:])
+        # A USI client gets the paths of options unescaped.
+        if target != "usi" and any(escape in output for escape in ESCAPES):
+            raise ViolationError(f"an escape sequence: {output[-300:]!r}")
     return err
 
 
-def is_told(messages: str) -> bool:
-    """Whether what went wrong is said, in one line if it is an error."""
-    told = sum("Error" in line for line in messages.splitlines())
-    return told == 1 or (told == 0 and any(sign in messages for sign in ELSE_TOLD))
+def reports_one_error(messages: str) -> bool:
+    """Return True if there is exactly one error line, or none and a partial result is reported."""
+    errors = sum("Error" in line for line in messages.splitlines())
+    return errors == 1 or (errors == 0 and any(m in messages for m in PARTIAL_RESULT_MESSAGES))
 
 
 def leftovers(folder: Path) -> list[str]:
-    """Temporary files."""
+    """Return the temporary files in the folder."""
     return sorted(str(path.relative_to(folder)) for path in folder.rglob(".*.tmp"))
 
 
-def bring(target: str, shop: Path, folder: Path) -> None:
-    """Copy what the command works in into its folder."""
-    for name in COMMANDS[target].brings:
-        if (shop / name).is_dir():
-            shutil.copytree(shop / name, folder / name)
+def copy_inputs(target: str, inputs: Path, folder: Path) -> None:
+    """Copy the inputs that the command modifies into its own folder."""
+    for name in COMMANDS[target].copies:
+        if (inputs / name).is_dir():
+            shutil.copytree(inputs / name, folder / name)
         else:
-            shutil.copy(shop / name, folder / name)
+            shutil.copy(inputs / name, folder / name)
 
 
-def has_ended_well(target: str, code: int | None, messages: str) -> bool:
-    """Whether it did its work, finds it done, or refuses as it should."""
+def has_succeeded(target: str, code: int | None, messages: str) -> bool:
+    """Return True if the command completed, found its work done, or failed as expected."""
     command = COMMANDS[target]
-    is_done = bool(command.refuses) and code == 1 and command.refuses in messages
-    return code == int(command.fails) or is_done
+    was_done = bool(command.done_message) and code == 1 and command.done_message in messages
+    return code == int(command.expects_error) or was_done
 
 
-def check_sound(target: str, folder: Path) -> None:
-    """What a command brought is whole, and what was in it before is still there."""
-    if not COMMANDS[target].shows:
+def check_intact(target: str, folder: Path) -> None:
+    """Check that a modified input is valid and still has its previous content."""
+    if not COMMANDS[target].check:
         return
-    process = start(COMMANDS[target].shows.split(), folder)
-    shown, messages = process.communicate()
-    if process.returncode or " a " not in shown or " b " not in shown:
-        raise BrokenError(f"lost: {shown[-300:]} {messages[-300:]}")
+    process = start(COMMANDS[target].check.split(), folder)
+    output, messages = process.communicate()
+    if process.returncode or " a " not in output or " b " not in output:
+        raise ViolationError(f"lost: {output[-300:]} {messages[-300:]}")
 
 
-def complete(target: str, shop: Path, folder: Path) -> None:
-    """The command, given again, comes to its end and cleans up."""
+def check_completes(target: str, inputs: Path, folder: Path) -> None:
+    """Run the command again; check that it completes and leaves no temporary files."""
     command = COMMANDS[target]
-    check_sound(target, folder)
-    tries = [[]]
+    check_intact(target, folder)
+    tries: list[list[str]] = [[]]
     if command.resume and (folder / command.writes[0]).exists():
         tries.insert(0, [command.resume])
     for number, more in enumerate(tries, 1):
-        process = start([*arguments(target, shop), *more], folder, stdin=command.stdin)
-        messages = end(process, target)
-        if has_ended_well(target, process.returncode, messages):
+        process = start([*arguments(target, inputs), *more], folder, stdin=command.stdin)
+        messages = wait_for_exit(process, target)
+        if has_succeeded(target, process.returncode, messages):
             break
         if number == len(tries):
-            raise BrokenError(f"run again it ends with {process.returncode}: {messages[-400:]}")
-    check_sound(target, folder)
+            raise ViolationError(f"run again: {process.returncode}: {messages[-400:]}")
+    check_intact(target, folder)
     for name in command.writes:
         if not (folder / name).exists():
-            raise BrokenError(f"{name} isn't there")
+            raise ViolationError(f"missing: {name}")
     if left := leftovers(folder):
-        raise BrokenError(f"left: {', '.join(left)}")
+        raise ViolationError(f"left: {', '.join(left)}")
 
 
-def state(folder: Path) -> dict[str, str]:
-    """What the files hold."""
+def digests(folder: Path) -> dict[str, str]:
+    """Return the SHA-256 of each file, by relative path."""
     return {
         str(path.relative_to(folder)): hashlib.sha256(path.read_bytes()).hexdigest()
         for path in folder.rglob("*")
@@ -183,135 +189,142 @@ def state(folder: Path) -> dict[str, str]:
     }
 
 
-#: Of every command that writes, those whose files two runs at once may not mix.
-WRITERS = [name for name, command in COMMANDS.items() if command.writes or command.brings]
+#: Commands that write; those that write a file; those that two concurrent runs must not mix.
+WRITERS = [name for name, command in COMMANDS.items() if command.writes or command.copies]
 FILES = [name for name in WRITERS if "." in "".join(COMMANDS[name].writes[:1])]
 FOLDERS = [
-    name for name in WRITERS if name not in FILES and (COMMANDS[name].lasts or COMMANDS[name].shows)
+    name
+    for name in WRITERS
+    if name not in FILES and (COMMANDS[name].is_long or COMMANDS[name].check)
 ]
-LASTING = [name for name, command in COMMANDS.items() if command.lasts]
-ENDING = [name for name, command in COMMANDS.items() if command.ends]
+LONG = [name for name, command in COMMANDS.items() if command.is_long]
+TERMINATING = [name for name, command in COMMANDS.items() if command.terminates]
 
 
-def plain(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
-    """No fault: the command completes its work and prints no error."""
-    if COMMANDS[target].ends:
-        complete(target, shop, folder)
+def plain(inputs: Path, folder: Path, _rng: random.Random, target: str) -> None:
+    """No fault: the command completes and prints no error."""
+    if COMMANDS[target].terminates:
+        check_completes(target, inputs, folder)
         return
-    process = start_target(target, shop, folder)
+    process = start_target(target, inputs, folder)
     time.sleep(5.0)
     process.send_signal(signal.SIGTERM)
-    end(process, target, 60)
+    wait_for_exit(process, target, 60)
 
 
-def races(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
-    """Two runs at once in one folder or on one ladder: each
-    completes, or names the run that holds it."""
-    both = [start_target(target, shop, folder) for _ in range(2)]
-    ends = [end(process, target) for process in both]
+def races(inputs: Path, folder: Path, _rng: random.Random, target: str) -> None:
+    """Two concurrent runs in one folder or on one ladder: each completes, or names the run that
+    holds the lock."""
+    both = [start_target(target, inputs, folder) for _ in range(2)]
+    messages = [wait_for_exit(process, target) for process in both]
     codes = [process.returncode for process in both]
-    told = [number for number, text in enumerate(ends) if "in use by" in text]
+    refused = [number for number, text in enumerate(messages) if "in use by" in text]
     wrong = [
         number
         for number, code in enumerate(codes)
-        if number not in told and not has_ended_well(target, code, ends[number])
+        if number not in refused and not has_succeeded(target, code, messages[number])
     ]
-    if wrong or len(told) == 2:
-        raise BrokenError(f"statuses {codes}: {ends[wrong[0] if wrong else 0][-300:]}")
-    complete(target, shop, folder)
+    if wrong or len(refused) == 2:
+        raise ViolationError(f"statuses {codes}: {messages[wrong[0] if wrong else 0][-300:]}")
+    check_completes(target, inputs, folder)
 
 
-def kills(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """SIGKILL at random moments: run again (or with --resume), the command completes and cleans up;
-    a file that existed before is the whole old one or the whole new one."""
+def kills(inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
+    """SIGKILL at random times: run again (or with --resume), the command completes and cleans up;
+    an output file that existed before has its old or its new content, never a part."""
     command = COMMANDS[target]
     old = b""
     if target in FILES:
-        complete(target, shop, folder)
+        check_completes(target, inputs, folder)
         old = (folder / command.writes[0]).read_bytes()
-    for _ in range(chance.randrange(1, 3)):
-        process = start_target(target, shop, folder)
-        time.sleep(chance.uniform(0.2, 8.0))
+    for _ in range(rng.randrange(1, 3)):
+        process = start_target(target, inputs, folder)
+        time.sleep(rng.uniform(0.2, 8.0))
         process.kill()
         process.communicate()
         if old and (folder / command.writes[0]).read_bytes() != old and target != "export":
-            raise BrokenError("neither the old file nor the new one")
-    complete(target, shop, folder)
+            raise ViolationError("neither the old nor the new content")
+    check_completes(target, inputs, folder)
 
 
-def disks(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """A full disk, from a few bytes to a megabyte: one line; with room, the command completes."""
-    limit = int(10 ** chance.uniform(0.5, 6))
+def disks(inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
+    """A full disk, after a few bytes to a megabyte: one error line; run again with enough space,
+    the command completes."""
+    limit = int(10 ** rng.uniform(0.5, 6))
 
     def full() -> None:
         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
         resource.setrlimit(resource.RLIMIT_FSIZE, (limit, limit))
 
-    process = start_target(target, shop, folder, preexec_fn=full)
-    messages = end(process, target)
+    process = start_target(target, inputs, folder, preexec_fn=full)
+    messages = wait_for_exit(process, target)
     if process.returncode:
         last = messages.strip().splitlines()[-1:]
         if process.returncode < 0 or not last or not last[0].startswith(("Error:", "interrupted")):
-            raise BrokenError(f"{limit} bytes: {process.returncode}: {messages[-400:]}")
-    complete(target, shop, folder)
+            raise ViolationError(f"{limit} bytes: {process.returncode}: {messages[-400:]}")
+    check_completes(target, inputs, folder)
 
 
-def readonly(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
-    """A folder that can't be written: one line that names it, before long work."""
-    # Root may write anywhere but under a file.
-    words = arguments(target, shop)
-    names = (*COMMANDS[target].writes, *COMMANDS[target].brings)
+def readonly(inputs: Path, folder: Path, _rng: random.Random, target: str) -> None:
+    """An unwritable output folder: one error line that names it, before the actual work."""
+    # Permissions don't stop root; a file in place of a folder does.
+    words = arguments(target, inputs)
+    names = (*COMMANDS[target].writes, *COMMANDS[target].copies)
     (folder / "file").write_text("not a folder")
     own = len(target.split())
     moved = [
         f"file/{word}" if word in names and number >= own else word
         for number, word in enumerate(words)
     ]
-    if moved == words:  # it writes where it wasn't told to: there is a file
+    if moved == words:  # the output's name isn't an argument
         (folder / names[0]).write_text("not a folder")
     process = start(moved, folder)
-    messages = end(process)
+    messages = wait_for_exit(process)
     lines = [line for line in messages.splitlines() if "Error:" in line]
     if process.returncode not in (1, 2) or len(lines) != 1:
-        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+        raise ViolationError(f"{process.returncode}: {messages[-400:]}")
     if "File exists" in lines[0] or not any(name in lines[0] for name in ("file", names[0])):
-        raise BrokenError(f"doesn't say what is in the way: {lines[0]}")
+        raise ViolationError(f"doesn't name the file in the way: {lines[0]}")
     if (folder / "file").read_text() != "not a folder":
-        raise BrokenError("the file in the way is gone")
+        raise ViolationError("the file in the way was replaced")
 
 
-def kept(shop: Path, folder: Path, _chance: random.Random, target: str) -> None:
-    """A file of another kind in the place of an output, an input named as output: kept, and one
-    line."""
+def kept(inputs: Path, folder: Path, _rng: random.Random, target: str) -> None:
+    """A file of another kind at the output's path, or an input given as output: it isn't
+    overwritten; one error line."""
     command = COMMANDS[target]
-    words = [word for word in arguments(target, shop) if word != "--force"]
-    _refused(words, folder, [folder / name for name in command.writes], b"a diary\n")
-    inputs = [word for word in words if word.startswith(str(shop)) and Path(word).is_file()]
-    if target not in FILES or not inputs:
+    words = [word for word in arguments(target, inputs) if word != "--force"]
+    _check_refused(words, folder, [folder / name for name in command.writes], b"a diary\n")
+    input_files = [word for word in words if word.startswith(str(inputs)) and Path(word).is_file()]
+    if target not in FILES or not input_files:
         return
-    mine = folder / f"mine{Path(inputs[0]).suffix}"
+    source = folder / f"source{Path(input_files[0]).suffix}"
     words = [
-        str(mine) if word == inputs[0] else mine.name if word == command.writes[0] else word
+        str(source)
+        if word == input_files[0]
+        else source.name
+        if word == command.writes[0]
+        else word
         for word in words
     ]
-    _refused(words, folder, [mine], Path(inputs[0]).read_bytes())
+    _check_refused(words, folder, [source], Path(input_files[0]).read_bytes())
 
 
-def _refused(words: list[str], folder: Path, files: list[Path], content: bytes) -> None:
+def _check_refused(words: list[str], folder: Path, files: list[Path], content: bytes) -> None:
     for path in files:
         path.write_bytes(content)
     process = start(words, folder)
-    messages = end(process)
+    messages = wait_for_exit(process)
     if process.returncode not in (1, 2) or sum("Error" in x for x in messages.splitlines()) != 1:
-        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+        raise ViolationError(f"{process.returncode}: {messages[-400:]}")
     if any(path.read_bytes() != content for path in files):
-        raise BrokenError(f"{' '.join(words)}: it is gone")
+        raise ViolationError(f"{' '.join(words)}: overwritten")
     for path in files:
         path.unlink()
 
 
 def cpu_seconds(pid: int = 0) -> float:
-    """That a process has used so far; of 0 the children that have ended."""
+    """Return the CPU time of a process so far; for pid 0, that of children that have exited."""
     if not pid:
         used = resource.getrusage(resource.RUSAGE_CHILDREN)
         return used.ru_utime + used.ru_stime
@@ -321,8 +334,8 @@ def cpu_seconds(pid: int = 0) -> float:
     return 0.0
 
 
-def handles_signals(process: subprocess.Popen[str]) -> bool:
-    """Whether the command's own handlers stand: SIGTERM is caught, or it has ended."""
+def has_signal_handlers(process: subprocess.Popen[str]) -> bool:
+    """Return True once the command's own handlers are installed, or if it has exited."""
     with contextlib.suppress(OSError):
         for line in Path(f"/proc/{process.pid}/status").read_text().splitlines():
             if line.startswith("SigCgt:"):
@@ -331,47 +344,56 @@ def handles_signals(process: subprocess.Popen[str]) -> bool:
     return True
 
 
-def signals(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """SIGINT or SIGTERM at random moments: it ends soon with 130 or 143; run again, it
+def signals(inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
+    """SIGINT or SIGTERM at random times: the command exits soon with 130 or 143; run again, it
     completes."""
     command = COMMANDS[target]
-    number = chance.choice([signal.SIGINT, signal.SIGTERM])
-    process = start_target(target, shop, folder)
-    while not handles_signals(process):  # before, a signal ends Python as it always did
+    number = rng.choice([signal.SIGINT, signal.SIGTERM])
+    process = start_target(target, inputs, folder)
+    while not has_signal_handlers(process):  # until then, Python's defaults apply
         time.sleep(0.02)
-    time.sleep(chance.uniform(0.0, 9.0))
+    time.sleep(rng.uniform(0.0, 9.0))
     began, before = time.monotonic(), cpu_seconds(process.pid)
     process.send_signal(number)
     children = cpu_seconds()
-    messages = end(process, target, 120)
+    messages = wait_for_exit(process, target, 120)
     seconds, busy = time.monotonic() - began, cpu_seconds() - children - before
-    if command.ends and has_ended_well(target, process.returncode, messages):
+    if command.terminates and has_succeeded(target, process.returncode, messages):
         return
     if process.returncode == -number and all((folder / name).exists() for name in command.writes):
-        return  # it had ended, and Python took its handlers down
-    # Of a machine that does other work it gets a small share.
-    if process.returncode != 128 + number or (seconds > PATIENCE_S and busy > BUSY_S):
-        raise BrokenError(
+        return  # it had finished, and its handlers were removed
+    # Wall time alone proves nothing on a busy machine.
+    if process.returncode != 128 + number or (
+        seconds > SHUTDOWN_TIMEOUT_S and busy > SHUTDOWN_CPU_S
+    ):
+        raise ViolationError(
             f"{process.returncode} after {seconds:.1f} s, {busy:.1f} s of CPU: {messages[-300:]}"
         )
     if left := leftovers(folder):
-        raise BrokenError(f"left: {', '.join(left)}")
+        raise ViolationError(f"left: {', '.join(left)}")
     if target in WRITERS:
-        complete(target, shop, folder)
+        check_completes(target, inputs, folder)
 
 
-def exits(shop: Path, folder: Path, chance: random.Random, _target: str) -> None:
-    """SIGINT at random moments in a program that trains, while its daemon threads search, solve,
-    read and play: it ends with its own status, never by a signal. Python ignores an interrupt that
-    falls into a finalizer; then it gets another."""
+def exits(inputs: Path, folder: Path, rng: random.Random, _target: str) -> None:
+    """SIGINT at random times in a program that trains, while its daemon threads search, solve, read
+    and play: it exits with its own status, never by a signal. Python ignores an interrupt during a
+    finalizer; then another one is sent."""
     tool = Path(__file__).with_name("program.py")
-    words = [sys.executable, "-X", "faulthandler", tool, shop / "games.hcpe3", str(chance.random())]
+    words: list[str | Path] = [
+        sys.executable,
+        "-X",
+        "faulthandler",
+        tool,
+        inputs / "games.hcpe3",
+        str(rng.random()),
+    ]
     with subprocess.Popen(
         words, cwd=folder, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
     ) as process:
         assert process.stdout is not None
         process.stdout.readline()
-        time.sleep(chance.uniform(0.0, 2.0))
+        time.sleep(rng.uniform(0.0, 2.0))
         for _ in range(4):
             process.send_signal(signal.SIGINT)
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -379,56 +401,60 @@ def exits(shop: Path, folder: Path, chance: random.Random, _target: str) -> None
                 break
         else:
             process.kill()
-            raise BrokenError("still there after four interrupts")
+            raise ViolationError("still running after four interrupts")
     if process.returncode != STATUS:
-        raise BrokenError(f"{process.returncode}: {messages[-600:]}")
+        raise ViolationError(f"{process.returncode}: {messages[-600:]}")
 
 
-def junk(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """Bytes of input files changed, cut, inserted, under foreign names: one line; no input
-    changes."""
-    own = folder / os.fsdecode(chance.choice(_NAMES))
+def junk(inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
+    """Input files with bytes changed, deleted or inserted, under hostile names: at most one error
+    line; inputs aren't modified."""
+    own = folder / os.fsdecode(rng.choice(HOSTILE_NAMES))
     own.mkdir()
     words = []
-    for word, given in zip(arguments(target, shop), COMMANDS[target].words.split(), strict=True):
-        if not given.startswith("{shop}"):
+    for word, given in zip(
+        arguments(target, inputs), COMMANDS[target].arguments.split(), strict=True
+    ):
+        if not given.startswith("{inputs}"):
             words.append(word)
             continue
         path = Path(word)
-        made = own / f"{os.fsdecode(chance.choice(_NAMES))}{path.suffix}"
+        made = own / f"{os.fsdecode(rng.choice(HOSTILE_NAMES))}{path.suffix}"
         if path.is_dir():
             shutil.copytree(path, made, dirs_exist_ok=True)
             files = [inner for inner in made.rglob("*") if inner.is_file()]
-            for inner in chance.sample(files, min(3, len(files))):
-                inner.write_bytes(mutated(inner.read_bytes(), chance))
+            for inner in rng.sample(files, min(3, len(files))):
+                inner.write_bytes(mutated(inner.read_bytes(), rng))
         else:
-            made.write_bytes(mutated(path.read_bytes(), chance))
+            made.write_bytes(mutated(path.read_bytes(), rng))
         words.append(str(made))
-    for name in COMMANDS[target].brings:
-        brought = folder / name
-        for inner in [brought] if brought.is_file() else brought.rglob("*.*"):
+    for name in COMMANDS[target].copies:
+        copied = folder / name
+        for inner in [copied] if copied.is_file() else copied.rglob("*.*"):
             if inner.is_file():
-                inner.write_bytes(mutated(inner.read_bytes(), chance))
-    before = state(own)
+                inner.write_bytes(mutated(inner.read_bytes(), rng))
+    before = digests(own)
     process = start(words, folder, stdin=COMMANDS[target].stdin)
-    limit = 20.0 if not COMMANDS[target].ends else MOST_S
+    limit = 20.0 if not COMMANDS[target].terminates else TIMEOUT_S
     try:
-        messages = end(process, target, limit)
-    except BrokenError as error:
-        if not COMMANDS[target].ends and "still there" in str(error):
+        messages = wait_for_exit(process, target, limit)
+    except ViolationError as error:
+        if not COMMANDS[target].terminates and "still running" in str(error):
             return
         raise
     if process.returncode not in (0, 1, 2):
-        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
-    if process.returncode and not is_told(messages) and target != "usi":  # which says it to the GUI
-        raise BrokenError(f"not one line: {messages[-400:]}")
-    changed = [name for name, digest in before.items() if state(own).get(name) != digest]
+        raise ViolationError(f"{process.returncode}: {messages[-400:]}")
+    if (
+        process.returncode and not reports_one_error(messages) and target != "usi"
+    ):  # it reports to the GUI
+        raise ViolationError(f"not one error line: {messages[-400:]}")
+    changed = [name for name, digest in before.items() if digests(own).get(name) != digest]
     if changed and not target.startswith(("ladder", "loop")):
-        raise BrokenError(f"changed: {', '.join(changed)}")
+        raise ViolationError(f"modified: {', '.join(changed)}")
 
 
 def command_named(name: str) -> click.Command:
-    """The command, such as `records convert`."""
+    """Return the command with this name, such as `records convert`."""
     command: click.Command = group
     for word in name.split():
         assert isinstance(command, click.Group)
@@ -439,7 +465,7 @@ def command_named(name: str) -> click.Command:
 
 
 def numeric_options(target: str) -> list[tuple[str, int]]:
-    """The options of a command that take numbers, and how many each takes."""
+    """Return a command's numeric options and how many values each takes."""
     return [
         (option.opts[0], option.nargs)
         for option in command_named(target).params
@@ -448,54 +474,55 @@ def numeric_options(target: str) -> list[tuple[str, int]]:
     ]
 
 
-def numbers(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """Extreme numbers for an option: it works, in whatever time, or says in one line why not."""
-    option, count = chance.choice(numeric_options(target))
-    values = [chance.choice(EXTREMES) for _ in range(count)]
+def numbers(inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
+    """Extreme values for a numeric option: the command works, however slowly, or prints one error
+    line."""
+    option, count = rng.choice(numeric_options(target))
+    values = [rng.choice(EXTREMES) for _ in range(count)]
 
     def limited() -> None:
         resource.setrlimit(resource.RLIMIT_DATA, (MEMORY_BYTES, MEMORY_BYTES))
 
-    words = [*arguments(target, shop), option, *values]
+    words = [*arguments(target, inputs), option, *values]
     process = start(words, folder, preexec_fn=limited)
     try:
-        messages = end(process, target, chance.uniform(5, 20))
-    except BrokenError as error:
-        if "still there" in str(error):
+        messages = wait_for_exit(process, target, rng.uniform(5, 20))
+    except ViolationError as error:
+        if "still running" in str(error):
             return
-        raise BrokenError(f"{' '.join(words[-3:])}: {error}") from None
-    if process.returncode not in (0, 1, 2) or (process.returncode and not is_told(messages)):
-        raise BrokenError(f"{' '.join(words[-3:])}: {process.returncode}: {messages[-400:]}")
+        raise ViolationError(f"{' '.join(words[-3:])}: {error}") from None
+    if process.returncode not in (0, 1, 2) or (
+        process.returncode and not reports_one_error(messages)
+    ):
+        raise ViolationError(f"{' '.join(words[-3:])}: {process.returncode}: {messages[-400:]}")
 
 
-def mutated(data: bytes, chance: random.Random) -> bytes:
-    """Bytes changed, cut, put in; or something else altogether."""
-    if chance.random() < 0.2:
-        return chance.choice(
-            [b"", b"\x00" * 100, chance.randbytes(500), b"hello\n", b"PK\x03\x04x"]
-        )
+def mutated(data: bytes, rng: random.Random) -> bytes:
+    """Return the data with bytes changed, deleted or inserted; sometimes unrelated data."""
+    if rng.random() < 0.2:
+        return rng.choice([b"", b"\x00" * 100, rng.randbytes(500), b"hello\n", b"PK\x03\x04x"])
     made = bytearray(data)
-    for _ in range(chance.randrange(1, 6)):
+    for _ in range(rng.randrange(1, 6)):
         if not made:
             break
-        at, what = chance.randrange(len(made)), chance.randrange(4)
+        at, what = rng.randrange(len(made)), rng.randrange(4)
         if what == 0:
-            made[at] = chance.randrange(256)
+            made[at] = rng.randrange(256)
         elif what == 1:
-            del made[at : at + chance.randrange(1, 200)]
+            del made[at : at + rng.randrange(1, 200)]
         elif what == 2:
-            made[at:at] = chance.randbytes(chance.randrange(1, 50))
+            made[at:at] = rng.randbytes(rng.randrange(1, 50))
         else:
-            made[at:at] = chance.choice(FOREIGN) + b"\n"
+            made[at:at] = rng.choice(HOSTILE_TEXTS) + b"\n"
     return bytes(made)
 
 
-def files(_shop: Path, folder: Path, chance: random.Random, _target: str) -> None:
-    """Mutated records of every format: their games, or an error that names the place."""
-    name = chance.choice(["csa", "kif", "ki2", "usi", "jkf", "hcpe3"])
-    path = folder / f"a.{name}{chance.choice(['', '.gz', '.xz'])}"
-    write_games(path, chance.sample(_games(), 3))
-    path.write_bytes(mutated(path.read_bytes(), chance))
+def files(_inputs: Path, folder: Path, rng: random.Random, _target: str) -> None:
+    """Mutated records of every format: games are read, or an error names the place in the file."""
+    name = rng.choice(["csa", "kif", "ki2", "usi", "jkf", "hcpe3"])
+    path = folder / f"a.{name}{rng.choice(['', '.gz', '.xz'])}"
+    write_games(path, rng.sample(_games(), 3))
+    path.write_bytes(mutated(path.read_bytes(), rng))
     try:
         found = read_games(path)
     except RecordError:
@@ -504,68 +531,69 @@ def files(_shop: Path, folder: Path, chance: random.Random, _target: str) -> Non
         game.final_board()
 
 
-def _games() -> list:  # type: ignore[type-arg]
+def _games() -> list[Game]:
     if not _sample:
         _sample.extend(islice(GameReader(sample_path()), 200))
     return _sample
 
 
-_sample: list = []  # type: ignore[type-arg]
+_sample: list[Game] = []
 
 
-def texts(shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """Markup, escape sequences, line breaks, scripts as players, events and comments: every format
-    keeps the moves; no terminal and no page obeys the text."""
-    games = read_games(shop / "few.csa")
+def texts(inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
+    """Markup, escape sequences, line breaks and scripts in players, events and comments: every
+    format keeps the moves; neither the terminal nor a page interprets them."""
+    games = read_games(inputs / "few.csa")
     game = games[0]
-    foreign = [text.decode("utf-8", "replace") for text in FOREIGN]
+    hostile = [text.decode("utf-8", "replace") for text in HOSTILE_TEXTS]
     game.headers = {
-        "black": chance.choice(foreign),
-        "white": chance.choice(foreign),
-        "event": chance.choice(foreign),
-        chance.choice(foreign): chance.choice(foreign),
+        "black": rng.choice(hostile),
+        "white": rng.choice(hostile),
+        "event": rng.choice(hostile),
+        rng.choice(hostile): rng.choice(hostile),
     }
-    game.comments = {ply: chance.choice(foreign) for ply in (0, 1, 2)}
-    path = folder / f"a.{chance.choice(['csa', 'kif', 'ki2', 'usi', 'jkf'])}"
+    game.comments = {ply: rng.choice(hostile) for ply in (0, 1, 2)}
+    path = folder / f"a.{rng.choice(['csa', 'kif', 'ki2', 'usi', 'jkf'])}"
     try:
         write_games(path, [game])
     except RecordError:
         return
     again = read_games(path)
     if [one.usi_moves() for one in again] != [game.usi_moves()]:
-        raise BrokenError(f"{path.name}: {len(again)} games of other moves: {game.headers}")
-    lines = {
-        "analyse": ["analyse", path, "--model", shop / "model.onnx", "--nodes", "2", "-o", "o"],
+        raise ViolationError(f"{path.name}: {len(again)} games, different moves: {game.headers}")
+    lines: dict[str, list[str | Path]] = {
+        "analyse": ["analyse", path, "--model", inputs / "model.onnx", "--nodes", "2", "-o", "o"],
         "records stats": ["records", "stats", path],
         "records head": ["records", "head", path],
         "records convert": ["records", "convert", path, "-o", "b.kif"],
         "match": [
-            "match", f"random?name={chance.choice(foreign)[:60]}", "material", "--games", "2",
+            "match", f"random?name={rng.choice(hostile)[:60]}", "material", "--games", "2",
             "--max-plies", "4", "--out", "m",
         ],
     }  # fmt: skip
     process = start([str(word).replace("\0", "") for word in lines[target]], folder)
-    messages = end(process)
+    messages = wait_for_exit(process)
     if process.returncode not in (0, 1, 2) or (process.returncode and "Error" not in messages):
-        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+        raise ViolationError(f"{process.returncode}: {messages[-400:]}")
     if target != "match" and process.returncode:
-        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+        raise ViolationError(f"{process.returncode}: {messages[-400:]}")
     for page in folder.rglob("*.html"):
         if "<script>alert" in page.read_text("utf-8"):
-            raise BrokenError(f"{page.name} would run a script")
+            raise ViolationError(f"{page.name} would run a script")
 
 
-def usi(_shop: Path, _folder: Path, chance: random.Random, _target: str) -> None:
-    """Races of commands, tables too large, garbage, Ctrl-C: one answer per `go`, no traceback."""
+def usi(_inputs: Path, _folder: Path, rng: random.Random, _target: str) -> None:
+    """Commands in random order, oversized tables, garbage, Ctrl-C: one answer per `go`, no
+    traceback."""
     tool = Path(__file__).with_name("usi.py")
-    seed = str(chance.randrange(10**6))
+    seed = str(rng.randrange(10**6))
     done = subprocess.run(
         [sys.executable, str(tool), "--rounds", "2", "--seed", seed],
         capture_output=True, text=True, timeout=900, check=False,
     )  # fmt: skip
     if done.returncode:
-        wrong = " | ".join([*done.stdout.splitlines(), *done.stderr.splitlines()[-3:]])
-        raise BrokenError(f"seed {seed}: {wrong}")
+        output = " | ".join([*done.stdout.splitlines(), *done.stderr.splitlines()[-3:]])
+        raise ViolationError(f"seed {seed}: {output}")
 
 
 CLASSES: dict[str, Attack] = {
@@ -574,11 +602,11 @@ CLASSES: dict[str, Attack] = {
     "kills": Attack(kills, WRITERS),
     "disks": Attack(disks, WRITERS),
     "readonly": Attack(readonly, WRITERS),
-    "kept": Attack(kept, [n for n, c in COMMANDS.items() if c.writes and not c.brings]),
-    "signals": Attack(signals, LASTING),
+    "kept": Attack(kept, [n for n, c in COMMANDS.items() if c.writes and not c.copies]),
+    "signals": Attack(signals, LONG),
     "exits": Attack(exits),
     "junk": Attack(junk, list(COMMANDS)),
-    "numbers": Attack(numbers, [n for n in ENDING if n != "usi" and numeric_options(n)]),
+    "numbers": Attack(numbers, [n for n in TERMINATING if n != "usi" and numeric_options(n)]),
     "texts": Attack(
         texts, ["analyse", "records stats", "records head", "records convert", "match"]
     ),

@@ -1,7 +1,7 @@
-"""Every command of the registry, as small as it can be, and what holds of it under attack.
+"""A small command line for every registered command, and its expected behaviour.
 
-{shop} is the workshop, made once: games, a model, a run, a book, a ladder. Commands run in a
-folder of their own; what they write stands there.
+{inputs} is a folder of shared input files, made once: games, a model, a run, a book, a ladder. Each
+command runs in a folder of its own and writes its output there.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ test_limit = 64
 """
 LAB_TOML = """\
 title = "Small"
-source = "nowhere"
-question = "Does it end?"
+source = "none"
+question = "Does it run?"
 order = 1
 [base.model.net]
 family = "resnet"
@@ -44,7 +44,7 @@ batch_size = 16
 name = "a"
 title = "the only one"
 """
-LAB = "tiny --experiments {shop}/lab --data {shop}/games.hcpe3 --positions 400 --width 8"
+LAB = "tiny --experiments {inputs}/lab --data {inputs}/games.hcpe3 --positions 400 --width 8"
 LOOP_TOML = """\
 learner = "two-piece"
 generations = 1
@@ -75,158 +75,176 @@ PROBLEMS = "7k1/5g2g/4G2G1/8L/9/9/9/9/9 b 2r2b4s4n3l18p 1\n" * 3
 
 
 @dataclass(frozen=True)
-class Attacked:
-    """A command line under attack."""
+class CommandSpec:
+    """A command line and its expected behaviour."""
 
-    words: str
-    """Its arguments, split at spaces; {shop} is filled in."""
+    arguments: str
+    """Separated by spaces; {inputs} is replaced by the folder."""
     writes: tuple[str, ...] = ()
-    """Files and folders in its own folder, which a second run completes after any end."""
-    lasts: bool = False
-    """It works until it is stopped, or for long enough to be interrupted."""
+    """Output files and folders, which a second run completes however the first one ended."""
+    is_long: bool = False
+    """It runs until it is stopped, or long enough to be interrupted."""
     resume: str = ""
-    """The option with which it resumes, where the same command starts over or refuses."""
-    ends: bool = True
-    """By itself, with status 0."""
-    fails: bool = False
-    """Here it ends with 1 and one line: its work can't be done, or proves nothing."""
-    refuses: str = ""
-    """What it says, with status 1, where its work is done already."""
-    brings: tuple[str, ...] = ()
-    """Files and folders of the shop, copied into its own folder, in which it works."""
-    shows: str = ""
-    """The command that shows that what it brought is still sound, and has these players."""
+    """The option that resumes, if the same command line starts over or fails."""
+    terminates: bool = True
+    """It exits by itself, with status 0."""
+    expects_error: bool = False
+    """It exits with status 1 and one error line, even without a fault."""
+    done_message: str = ""
+    """Its error, with status 1, if the work was already done."""
+    copies: tuple[str, ...] = ()
+    """Input files and folders that it modifies, copied into its own folder first."""
+    check: str = ""
+    """The command that must still read the modified input and list its players."""
     stdin: str = ""
 
 
-SHOW = "ladder show ladder.db"
+LADDER_SHOW = "ladder show ladder.db"
 
-COMMANDS: dict[str, Attacked] = {
-    "quickstart": Attacked(
-        "quickstart --out q --time 3 --games 2 --nodes 2", ("q",), lasts=True, fails=True
+COMMANDS: dict[str, CommandSpec] = {
+    "quickstart": CommandSpec(
+        "quickstart --out q --time 3 --games 2 --nodes 2", ("q",), is_long=True, expects_error=True
     ),
-    "perft": Attacked("perft 6", lasts=True),
-    "mate": Attacked("mate --file {shop}/problems.sfen", lasts=False),
-    "train": Attacked(
-        "train {shop}/run.toml --data {shop}/games.hcpe3 -o run", ("run",), True, "--resume"
+    "perft": CommandSpec("perft 6", is_long=True),
+    "mate": CommandSpec("mate --file {inputs}/problems.sfen", is_long=False),
+    "train": CommandSpec(
+        "train {inputs}/run.toml --data {inputs}/games.hcpe3 -o run", ("run",), True, "--resume"
     ),
-    "report": Attacked("report {shop}/run --data {shop}/games.hcpe3 -o page", ("page",), True),
-    "evaluate": Attacked("evaluate {shop}/run --data {shop}/games.hcpe3", lasts=True),
-    "import": Attacked("import {shop}/dlshogi.pth -o imported --force", ("imported",)),
-    "export": Attacked("export {shop}/run -o model.onnx", ("model.onnx",)),
-    "lab list": Attacked("lab list"),
-    "lab report": Attacked(
-        "lab report --experiments {shop}/lab --results labresults -o labpage",
+    "report": CommandSpec(
+        "report {inputs}/run --data {inputs}/games.hcpe3 -o page", ("page",), True
+    ),
+    "evaluate": CommandSpec("evaluate {inputs}/run --data {inputs}/games.hcpe3", is_long=True),
+    "import": CommandSpec("import {inputs}/dlshogi.pth -o imported --force", ("imported",)),
+    "export": CommandSpec("export {inputs}/run -o model.onnx", ("model.onnx",)),
+    "lab list": CommandSpec("lab list"),
+    "lab report": CommandSpec(
+        "lab report --experiments {inputs}/lab --results labresults -o labpage",
         ("labpage",),
-        brings=("labresults",),
+        copies=("labresults",),
     ),
-    "lab run": Attacked(
+    "lab run": CommandSpec(
         f"lab run {LAB} --test-positions 100 --seeds 1 --threads 1", ("runs",), True
     ),
-    "lab speed": Attacked(
+    "lab speed": CommandSpec(
         f"lab speed {LAB} --test-positions 100 --runs labruns --results labresults",
         ("labruns",),
-        brings=("labruns", "labresults"),
+        copies=("labruns", "labresults"),
     ),
-    "linear loop": Attacked(
+    "linear loop": CommandSpec(
         "linear loop -o lloop --rounds 1 --games 4 --nodes 20 --set iterations=1 "
         "--set positions=20 --set updates=1",
         ("lloop",),
         True,
     ),
-    "linear train kpp": Attacked(
-        "linear train kpp --data {shop}/games.hcpe3 -o kpp --epochs 1", ("kpp",), True, "--resume"
+    "linear train kpp": CommandSpec(
+        "linear train kpp --data {inputs}/games.hcpe3 -o kpp --epochs 1", ("kpp",), True, "--resume"
     ),
-    "linear train nnue": Attacked(
-        "linear train nnue --data {shop}/games.hcpe3 -o nnue --epochs 1",
+    "linear train nnue": CommandSpec(
+        "linear train nnue --data {inputs}/games.hcpe3 -o nnue --epochs 1",
         ("nnue",),
         True,
         "--resume",
     ),
-    "linear train two-piece": Attacked(
-        "linear train two-piece --data {shop}/games.hcpe3 -o two --iterations 1 --positions 20",
+    "linear train two-piece": CommandSpec(
+        "linear train two-piece --data {inputs}/games.hcpe3 -o two --iterations 1 --positions 20",
         ("two",),
         True,
         "--resume",
     ),
-    "generate nearby": Attacked(
-        "generate nearby {shop}/games.hcpe3 -o near --search nodes=20", ("near",), True
+    "generate nearby": CommandSpec(
+        "generate nearby {inputs}/games.hcpe3 -o near --search nodes=20", ("near",), True
     ),
-    "generate relabel": Attacked(
-        "generate relabel {shop}/games.csa --by {shop}/model.onnx -o labels --segment 100",
+    "generate relabel": CommandSpec(
+        "generate relabel {inputs}/games.csa --by {inputs}/model.onnx -o labels --segment 100",
         ("labels",),
         True,
     ),
-    "generate selfplay": Attacked(
-        "generate selfplay -o self --model {shop}/model.onnx --games 6 --playouts 4 "
+    "generate selfplay": CommandSpec(
+        "generate selfplay -o self --model {inputs}/model.onnx --games 6 --playouts 4 "
         "--max-plies 30 --seed 1",
         ("self",),
         True,
     ),
-    "generate stats": Attacked("generate stats {shop}/teacher"),
-    "generate teacher": Attacked(
+    "generate stats": CommandSpec("generate stats {inputs}/teacher"),
+    "generate teacher": CommandSpec(
         "generate teacher -o teach --games 200 --nodes 50 --max-plies 60 --seed 1", ("teach",), True
     ),
-    "loop run": Attacked("loop run {shop}/loop.toml -o loop", ("loop",), True),
-    "loop stage": Attacked("loop stage games {shop}/loop.toml -o stage", ("stage",), True),
-    "loop status": Attacked("loop status {shop}/loop"),
-    "bench alphabeta": Attacked("bench alphabeta --nodes 20000 --no-yardstick", lasts=True),
-    "bench inference": Attacked(
-        "bench inference --model {shop}/model.onnx --time 0.05 --batches 1", lasts=True
+    "loop run": CommandSpec("loop run {inputs}/loop.toml -o loop", ("loop",), True),
+    "loop stage": CommandSpec("loop stage games {inputs}/loop.toml -o stage", ("stage",), True),
+    "loop status": CommandSpec("loop status {inputs}/loop"),
+    "bench alphabeta": CommandSpec("bench alphabeta --nodes 20000 --no-yardstick", is_long=True),
+    "bench inference": CommandSpec(
+        "bench inference --model {inputs}/model.onnx --time 0.05 --batches 1", is_long=True
     ),
-    "bench search": Attacked(
-        "bench search --model {shop}/model.onnx --time 0.1 --positions 2", lasts=True
+    "bench search": CommandSpec(
+        "bench search --model {inputs}/model.onnx --time 0.1 --positions 2", is_long=True
     ),
-    "usi": Attacked("usi --model {shop}/model.onnx", stdin="usi\nisready\ngo nodes 20\nquit\n"),
-    "analyse": Attacked(
-        "analyse {shop}/few.csa {shop}/other.kif --model {shop}/model.onnx --nodes 60 -o analysed",
+    "usi": CommandSpec(
+        "usi --model {inputs}/model.onnx", stdin="usi\nisready\ngo nodes 20\nquit\n"
+    ),
+    "analyse": CommandSpec(
+        "analyse {inputs}/few.csa {inputs}/other.kif --model {inputs}/model.onnx --nodes 60 "
+        "-o analysed",
         ("analysed",),
         True,
     ),
-    "web": Attacked("web --no-browser --port 0 --library library", lasts=True, ends=False),
-    "records convert": Attacked(
-        "records convert {shop}/games.hcpe3 {shop}/games.csa -o out.csa", ("out.csa",), True
+    "web": CommandSpec(
+        "web --no-browser --port 0 --library library", is_long=True, terminates=False
     ),
-    "records dedupe": Attacked(
-        "records dedupe {shop}/games.csa {shop}/games.hcpe3 -o once.csa", ("once.csa",)
+    "records convert": CommandSpec(
+        "records convert {inputs}/games.hcpe3 {inputs}/games.csa -o out.csa", ("out.csa",), True
     ),
-    "records head": Attacked("records head {shop}/games.csa"),
-    "records sample": Attacked("records sample sample.hcpe3 --games 20 --force", ("sample.hcpe3",)),
-    "records split": Attacked(
-        "records split {shop}/games.csa --train a.csa --test b.csa --ratio 0.5", ("a.csa", "b.csa")
+    "records dedupe": CommandSpec(
+        "records dedupe {inputs}/games.csa {inputs}/games.hcpe3 -o once.csa", ("once.csa",)
     ),
-    "records stats": Attacked("records stats {shop}/games.hcpe3 {shop}/games.csa", lasts=True),
-    "install-engine": Attacked(
-        "install-engine {shop}/model.onnx --out engine.sh --force", ("engine.sh",)
+    "records head": CommandSpec("records head {inputs}/games.csa"),
+    "records sample": CommandSpec(
+        "records sample sample.hcpe3 --games 20 --force", ("sample.hcpe3",)
     ),
-    "book make": Attacked("book make {shop}/games.csa --min-count 1 -o book.db", ("book.db",)),
-    "book show": Attacked("book show {shop}/book.db"),
-    "match": Attacked(
+    "records split": CommandSpec(
+        "records split {inputs}/games.csa --train a.csa --test b.csa --ratio 0.5",
+        ("a.csa", "b.csa"),
+    ),
+    "records stats": CommandSpec(
+        "records stats {inputs}/games.hcpe3 {inputs}/games.csa", is_long=True
+    ),
+    "install-engine": CommandSpec(
+        "install-engine {inputs}/model.onnx --out engine.sh --force", ("engine.sh",)
+    ),
+    "book make": CommandSpec("book make {inputs}/games.csa --min-count 1 -o book.db", ("book.db",)),
+    "book show": CommandSpec("book show {inputs}/book.db"),
+    "match": CommandSpec(
         "match random material --games 20 --max-plies 60 --out match", ("match",), True
     ),
-    "ladder add": Attacked(
+    "ladder add": CommandSpec(
         "ladder add ladder.db again random",
-        refuses="has a player 'again' already",
-        brings=("ladder.db",),
-        shows=SHOW,
+        done_message="has a player 'again' already",
+        copies=("ladder.db",),
+        check=LADDER_SHOW,
     ),
-    "ladder games": Attacked("ladder games {shop}/ladder.db -o ladder.csa", ("ladder.csa",)),
-    "ladder import": Attacked(
-        "ladder import ladder.db {shop}/match", brings=("ladder.db",), shows=SHOW
+    "ladder games": CommandSpec("ladder games {inputs}/ladder.db -o ladder.csa", ("ladder.csa",)),
+    "ladder import": CommandSpec(
+        "ladder import ladder.db {inputs}/match", copies=("ladder.db",), check=LADDER_SHOW
     ),
-    "ladder new": Attacked("ladder new new.db --nodes 2", ("new.db",), refuses="exists already"),
-    "ladder play": Attacked(
-        "ladder play ladder.db -g 4", lasts=True, brings=("ladder.db",), shows=SHOW
+    "ladder new": CommandSpec(
+        "ladder new new.db --nodes 2", ("new.db",), done_message="exists already"
     ),
-    "ladder show": Attacked("ladder show {shop}/ladder.db"),
-    "tune": Attacked("tune model:random:1 {shop}/parameters.toml --out tuned", ("tuned",), True),
-    "csa": Attacked("csa random --host 127.0.0.1 --port 9 --name a --password b", ends=False),
-    "doctor": Attacked("doctor"),
+    "ladder play": CommandSpec(
+        "ladder play ladder.db -g 4", is_long=True, copies=("ladder.db",), check=LADDER_SHOW
+    ),
+    "ladder show": CommandSpec("ladder show {inputs}/ladder.db"),
+    "tune": CommandSpec(
+        "tune model:random:1 {inputs}/parameters.toml --out tuned", ("tuned",), True
+    ),
+    "csa": CommandSpec(
+        "csa random --host 127.0.0.1 --port 9 --name a --password b", terminates=False
+    ),
+    "doctor": CommandSpec("doctor"),
 }
 
 
 def registered(command: click.Command | None = None, words: str = "") -> Iterator[str]:
-    """The words of every command there is."""
+    """Yield the name of every command."""
     if command is None:
         from komadori.cli._group import group
 
@@ -239,12 +257,12 @@ def registered(command: click.Command | None = None, words: str = "") -> Iterato
         yield from registered(command.get_command(context, name), f"{words} {name}".strip())
 
 
-def arguments(name: str, shop: Path) -> list[str]:
-    return [word.format(shop=shop) for word in COMMANDS[name].words.split()]
+def arguments(name: str, inputs: Path) -> list[str]:
+    return [word.format(inputs=inputs) for word in COMMANDS[name].arguments.split()]
 
 
-def open_shop(folder: Path) -> Path:
-    """Make what the commands read. Raises CalledProcessError where one fails unattacked."""
+def make_inputs(folder: Path) -> Path:
+    """Make the shared input files. Raises CalledProcessError if a command fails."""
     from komadori.inference.synthetic import write_random_resnet
 
     games = []
@@ -278,14 +296,14 @@ def open_shop(folder: Path) -> Path:
         "ladder play ladder.db -g 2",
         "loop run loop.toml -o loop",
         f"lab run {LAB} --test-positions 100 --seeds 1 --threads 1 --runs labruns "
-        "--results labresults".format(shop="."),
+        "--results labresults".format(inputs="."),
     ):
         subprocess.run([*KOMADORI, *words.split()], cwd=folder, check=True, capture_output=True)
     return folder
 
 
 def write_dlshogi(path: Path, blocks: int = 1, channels: int = 4, hidden: int = 5) -> None:
-    """Weights under the names that dlshogi's networks of blocks have for them."""
+    """Write weights with the parameter names of dlshogi's residual networks."""
     import torch
 
     shapes: dict[str, tuple[int, ...]] = {

@@ -1,9 +1,9 @@
-"""A program that uses the library in its own threads, to be interrupted at any moment.
+"""A program that uses the library in several threads, to be interrupted at any time.
 
     python tools/torture/program.py RECORDS SEED
 
 Daemon threads search, read and solve for as long as the process lives; the main thread trains
-linear evaluations. Prints a line when all have begun. Ctrl-C ends it with status 7.
+linear evaluations. Prints a line once all threads are started. On Ctrl-C, exits with status 7.
 """
 
 from __future__ import annotations
@@ -62,12 +62,12 @@ def play() -> None:
         source.take(10)
 
 
-def train(positions: Positions, chance: random.Random) -> None:
+def train(positions: Positions, rng: random.Random) -> None:
     """Train one evaluation after another, each in a new folder."""
     while True:
         with tempfile.TemporaryDirectory() as folder:
             test = positions.take(np.arange(50))
-            if chance.random() < 0.5:
+            if rng.random() < 0.5:
                 settings = nnue.Settings(epochs=1, threads=2, batch=256)
                 nnue.Learner(settings, positions, test, Path(folder) / "n", resume=False).run()
             else:
@@ -78,14 +78,14 @@ def train(positions: Positions, chance: random.Random) -> None:
 
 
 def main() -> None:
-    path, chance = Path(sys.argv[1]), random.Random(sys.argv[2])
+    path, rng = Path(sys.argv[1]), random.Random(sys.argv[2])
     samples = load_samples(path)
     positions = Positions.of(samples, np.flatnonzero(samples.move16)[:1000])
     work: list[Callable[[], None]] = [search, count, solve, lambda: read(path), play]
-    for one in chance.sample(work, 3):
+    for one in rng.sample(work, 3):
         threading.Thread(target=one, daemon=True).start()
-    print("begun", flush=True)
-    train(positions, chance)
+    print("started", flush=True)
+    train(positions, rng)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Hostile others at the end of a line: a CSA server, a USI engine."""
+"""Hostile peers: a CSA server, a USI engine."""
 
 from __future__ import annotations
 
@@ -67,76 +67,76 @@ LINES = (
 )
 
 
-def csa_servers(_shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """A CSA server that sends anything: no traceback, no escape sequence, the password nowhere,
-    even where the server echoes it."""
-    from tools.torture.attacks import BrokenError, end, start
+def csa_servers(_inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
+    """A CSA server that sends random lines: no traceback, no escape sequence; the password appears
+    nowhere, even if the server echoes it."""
+    from tools.torture.attacks import ViolationError, start, wait_for_exit
 
     listener = socket.create_server(("127.0.0.1", 0))
     stop = threading.Event()
-    thread = threading.Thread(target=_serve, args=(listener, chance, stop), daemon=True)
+    thread = threading.Thread(target=_serve, args=(listener, rng, stop), daemon=True)
     thread.start()
     words = [
         target, "random", "--host", "127.0.0.1", "--port", str(listener.getsockname()[1]),
         "--name", "me", "--password", PASSWORD, "--games", "2", "--out", "games",
     ]  # fmt: skip
-    process = start([*words, *(["--verbose"] if chance.random() < 0.5 else [])], folder)
+    process = start([*words, *(["--verbose"] if rng.random() < 0.5 else [])], folder)
     try:
-        thread.join(chance.uniform(8, 14))
+        thread.join(rng.uniform(8, 14))
         stop.set()
         listener.close()
         with contextlib.suppress(ProcessLookupError):
             process.terminate()
-        messages = end(process, most_s=60)
+        messages = wait_for_exit(process, timeout_s=60)
     finally:
         stop.set()
-    said = messages + "".join(
+    output = messages + "".join(
         path.read_text("utf-8", "replace") for path in folder.rglob("*.csa") if path.is_file()
     )
     for secret in (PASSWORD, PASSWORD.partition(",")[2]):
-        if secret in said:
-            raise BrokenError("the password was shown")
+        if secret in output:
+            raise ViolationError("the password was shown")
     if process.returncode not in (0, 1, 143):
-        raise BrokenError(f"{process.returncode}: {messages[-400:]}")
+        raise ViolationError(f"{process.returncode}: {messages[-400:]}")
 
 
-def _serve(listener: socket.socket, chance: random.Random, stop: threading.Event) -> None:
+def _serve(listener: socket.socket, rng: random.Random, stop: threading.Event) -> None:
     with contextlib.suppress(OSError):
         while not stop.is_set():
             connection, _ = listener.accept()
             with connection, contextlib.suppress(OSError, ValueError):
                 connection.settimeout(2.0)
-                _talk(connection, chance)
+                _talk(connection, rng)
 
 
-def _talk(connection: socket.socket, chance: random.Random) -> None:
-    from tools.torture.attacks import FOREIGN, mutated
+def _talk(connection: socket.socket, rng: random.Random) -> None:
+    from tools.torture.attacks import HOSTILE_TEXTS, mutated
 
-    def odd(share: float, usual: str, others: tuple[str, ...]) -> str:
-        return chance.choice(others) if chance.random() < share else usual
+    def corrupt(probability: float, valid: str, others: tuple[str, ...]) -> str:
+        return rng.choice(others) if rng.random() < probability else valid
 
-    names = tuple(text.decode("latin-1") for text in FOREIGN)
-    said = connection.recv(4096).decode("utf-8", "replace")
-    connection.sendall(f"LOGIN:me OK\n{said}\n".encode())  # the password, too
+    names = tuple(text.decode("latin-1") for text in HOSTILE_TEXTS)
+    login = connection.recv(4096).decode("utf-8", "replace")
+    connection.sendall(f"LOGIN:me OK\n{login}\n".encode())  # echoes the password
     summary = SUMMARY.format(
-        id=odd(0.3, "a+b", ("x" * 3000, "../../x", "a/b", "", *names)),
-        black=odd(0.5, "me", names),
-        white=odd(0.5, "you", names),
-        turn=odd(0.1, "+", ("-", "*", "")),
-        most=odd(0.3, "20", NUMBERS),
-        unit=odd(0.3, "1sec", ("1msec", "5min", "9" * 5000 + "sec", "0sec", "sec", "")),
-        total=odd(0.3, "10", NUMBERS),
-        byoyomi=odd(0.3, "0", NUMBERS),
-        increment=odd(0.3, "1", NUMBERS),
+        id=corrupt(0.3, "a+b", ("x" * 3000, "../../x", "a/b", "", *names)),
+        black=corrupt(0.5, "me", names),
+        white=corrupt(0.5, "you", names),
+        turn=corrupt(0.1, "+", ("-", "*", "")),
+        most=corrupt(0.3, "20", NUMBERS),
+        unit=corrupt(0.3, "1sec", ("1msec", "5min", "9" * 5000 + "sec", "0sec", "sec", "")),
+        total=corrupt(0.3, "10", NUMBERS),
+        byoyomi=corrupt(0.3, "0", NUMBERS),
+        increment=corrupt(0.3, "1", NUMBERS),
     ).encode("utf-8", "replace")
-    connection.sendall(mutated(summary, chance) if chance.random() < 0.2 else summary)
+    connection.sendall(mutated(summary, rng) if rng.random() < 0.2 else summary)
     with contextlib.suppress(TimeoutError):
         connection.recv(4096)
     connection.sendall(b"START:a+b\n")
-    for _ in range(chance.randrange(1, 12)):
-        line = chance.choice(LINES).encode()
-        connection.sendall((chance.choice(FOREIGN) if chance.random() < 0.2 else line) + b"\n")
-        if chance.random() < 0.5:
+    for _ in range(rng.randrange(1, 12)):
+        line = rng.choice(LINES).encode()
+        connection.sendall((rng.choice(HOSTILE_TEXTS) if rng.random() < 0.2 else line) + b"\n")
+        if rng.random() < 0.5:
             with contextlib.suppress(TimeoutError):
                 connection.settimeout(0.3)
                 connection.recv(4096)
@@ -144,52 +144,52 @@ def _talk(connection: socket.socket, chance: random.Random) -> None:
 
 ENGINE = """\
 import random, sys, time
-chance = random.Random({seed})
-FOREIGN = {foreign!r}
+rng = random.Random({seed})
+HOSTILE_TEXTS = {hostile!r}
 def put(line):
     data = line if isinstance(line, bytes) else line.encode("utf-8", "replace")
     sys.stdout.buffer.write(data + b"\\n")
     sys.stdout.buffer.flush()
 for line in sys.stdin:
     word = line.split()[:1]
-    if chance.random() < 0.3:
-        put(chance.choice(FOREIGN))
+    if rng.random() < 0.3:
+        put(rng.choice(HOSTILE_TEXTS))
     if word == ["usi"]:
-        put(b"id name " + chance.choice(FOREIGN))
-        put(b"option name " + chance.choice(FOREIGN) + b" type spin default x min 9 max 1")
+        put(b"id name " + rng.choice(HOSTILE_TEXTS))
+        put(b"option name " + rng.choice(HOSTILE_TEXTS) + b" type spin default x min 9 max 1")
         put("usiok")
     elif word == ["isready"]:
         put("readyok")
     elif word == ["go"]:
-        for _ in range(chance.randrange(4)):
-            put(chance.choice([
+        for _ in range(rng.randrange(4)):
+            put(rng.choice([
                 "info depth x score cp " + "9" * 300, "info score mate +", "info pv 1a1b zz",
                 "info string \\x1b[31m[/b]", "info multipv 0 nodes -1 score cp nan",
             ]))
-        put(chance.choice([
+        put(rng.choice([
             "bestmove resign", "bestmove win", "bestmove 7g7f", "bestmove", "bestmove \\x1b[2J",
             "bestmove [/b]", "bestmove 1a1b ponder " + "z" * 500, "bestmove none",
         ]))
     elif word == ["quit"]:
-        if chance.random() < 0.3:
+        if rng.random() < 0.3:
             time.sleep(30)
         break
 """
 
 
-def usi_engines(_shop: Path, folder: Path, chance: random.Random, target: str) -> None:
-    """A USI engine that says anything: every game of the match ends with a reason; no traceback, no
-    escape sequence."""
-    from tools.torture.attacks import FOREIGN, BrokenError, end, start
+def usi_engines(_inputs: Path, folder: Path, rng: random.Random, target: str) -> None:
+    """A USI engine that sends random lines: every game of the match ends with a reason; no
+    traceback, no escape sequence."""
+    from tools.torture.attacks import HOSTILE_TEXTS, ViolationError, start, wait_for_exit
 
     engine = folder / "engine.py"
     engine.write_text(
-        f"#!{sys.executable}\n" + ENGINE.format(seed=chance.random(), foreign=list(FOREIGN))
+        f"#!{sys.executable}\n" + ENGINE.format(seed=rng.random(), hostile=list(HOSTILE_TEXTS))
     )
     engine.chmod(0o755)
     words = [target, f"usi:{engine}", "random", "--games", "4", "--max-plies", "20", "--out", "m"]
     process = start([*words, "--time", "0.1"], folder)
-    messages = end(process)
+    messages = wait_for_exit(process)
     lines = (folder / "m" / "games.jsonl").read_text("utf-8").splitlines()
     if process.returncode or len(lines) != 5:
-        raise BrokenError(f"{process.returncode}, {len(lines)} lines: {messages[-400:]}")
+        raise ViolationError(f"{process.returncode}, {len(lines)} lines: {messages[-400:]}")

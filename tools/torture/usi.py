@@ -1,10 +1,10 @@
-"""Attack the USI engine: signals, tables too large, races of commands, lines that aren't USI.
+"""Attack the USI engine: signals, oversized tables, commands in random order, invalid lines.
 
     python tools/torture/usi.py [--rounds 20] [--seed 1] [--player alphabeta ...]
 
-Every `go` must get exactly one answer, no engine may die or print a traceback, Ctrl-C must end it
-within a second and a half with status 130. Prints what was tried and each violation; the exit
-status is 1 if there is one. Part of `make torture`.
+Every `go` must get exactly one answer, no engine may crash or print a traceback, and on Ctrl-C it
+must exit with status 130 within 1.5 seconds. Prints the number of tries and each violation; the
+exit status is 1 if there is one. Part of `make torture`.
 """
 
 from __future__ import annotations
@@ -19,10 +19,10 @@ import threading
 import time
 from collections.abc import Callable
 
-#: How long an engine may take for anything.
-PATIENCE_S = 60.0
-#: From SIGINT to the end of the process; as many times that as there are processes per CPU.
-INTERRUPT_S = 1.5
+#: Time limit of every answer.
+TIMEOUT_S = 60.0
+#: Time limit from SIGINT to exit, multiplied by the load per CPU if that is above 1.
+INTERRUPT_TIMEOUT_S = 1.5
 
 PLAYERS = {
     "model": ["--player", "model", "--model", "random:3", "--option", "USI_Hash=64"],
@@ -37,7 +37,7 @@ POSITIONS = (
     "sfen 4k4/9/4GS3/9/9/9/9/9/4K4 b - 1",
     "sfen l6nl/5+P1gk/2np1S3/p1p4Pp/3P2Sp1/1PPb2P1P/P5GS1/R8/LN4bKL w RGgsn5p 1",
     "sfen 4k4/9/9/9/9/9/9/9/9 b 2G2R2B 1",  # Black has no king
-    "sfen 9/9/9/9/9/9/9/9/4K4 b 2G2R2B 1",  # White has none
+    "sfen 9/9/9/9/9/9/9/9/4K4 b 2G2R2B 1",  # White has no king
     "sfen 4k4/4G4/4P4/9/9/9/9/9/4K4 w - 2",  # mated
     "sfen lnsgkgsnl/9/ppppppppp/9/9/9/PPPPPPPPP/1B5R1/LNSGKGSNL w - 1",  # a handicap
 )
@@ -90,7 +90,7 @@ class Engine:
         self.answers = 0
         self.lines: list[str] = []
         self.errors: list[str] = []
-        self._news = threading.Condition()
+        self._changed = threading.Condition()
         for target in (self._read, self._read_errors):
             threading.Thread(target=target, daemon=True).start()
 
@@ -98,12 +98,12 @@ class Engine:
         assert self.process.stdout is not None
         for raw in self.process.stdout:
             line = raw.decode("utf-8", "replace").strip()
-            with self._news:
+            with self._changed:
                 self.lines.append(line)
                 self.answers += line.startswith(("bestmove", "checkmate"))
-                self._news.notify_all()
-        with self._news:
-            self._news.notify_all()
+                self._changed.notify_all()
+        with self._changed:
+            self._changed.notify_all()
 
     def _read_errors(self) -> None:
         assert self.process.stderr is not None
@@ -118,10 +118,10 @@ class Engine:
         self.process.stdin.flush()
 
     def wait_for(self, condition: Callable[[], bool]) -> bool:
-        with self._news:
+        with self._changed:
             return (
-                self._news.wait_for(
-                    lambda: condition() or self.process.poll() is not None, PATIENCE_S
+                self._changed.wait_for(
+                    lambda: condition() or self.process.poll() is not None, TIMEOUT_S
                 )
                 and condition()
             )
@@ -134,15 +134,15 @@ class Engine:
         return self.wait_for(lambda: self.has_line("readyok"))
 
     def quit(self) -> str:
-        """End it; what was wrong, or ""."""
+        """Quit the engine; return the problem or ""."""
         try:
             self.send("quit")
-            status = self.process.wait(PATIENCE_S)
+            status = self.process.wait(TIMEOUT_S)
         except (OSError, subprocess.TimeoutExpired):
             status = None
         self.kill()
         if status != 0:
-            return f"ended with {status}"
+            return f"exited with {status}"
         if any("Traceback" in line for line in self.errors):
             return "traceback: " + " | ".join(self.errors[-3:])
         return ""
@@ -154,7 +154,7 @@ class Engine:
 
 
 class Report:
-    """What was tried and what was violated."""
+    """The number of tries by kind, and the violations."""
 
     def __init__(self) -> None:
         self.tried: dict[str, int] = {}
@@ -168,7 +168,7 @@ class Report:
 
 
 def interrupts(player: str, rounds: int, rng: random.Random, report: Report) -> None:
-    """Ctrl-C in the middle of a search."""
+    """Send SIGINT during a search."""
     for _ in range(rounds):
         engine = Engine(player)
         problem = ""
@@ -179,23 +179,25 @@ def interrupts(player: str, rounds: int, rng: random.Random, report: Report) -> 
                 "position startpos", rng.choice(("go infinite", "go ponder", "go mate 9999"))
             )
             time.sleep(rng.uniform(0.0, 0.3))
-            began = time.monotonic()
+            start = time.monotonic()
             engine.process.send_signal(signal.SIGINT)
             try:
-                status: int | None = engine.process.wait(PATIENCE_S)
+                status: int | None = engine.process.wait(TIMEOUT_S)
             except subprocess.TimeoutExpired:
                 status = None
-            took = time.monotonic() - began
+            elapsed = time.monotonic() - start
             if status != 130:
                 problem = f"status {status}: {' | '.join(engine.errors[-2:])}"
-            elif took > INTERRUPT_S * max(1.0, os.getloadavg()[0] / (os.cpu_count() or 1)):
-                problem = f"took {took:.1f} s"
+            elif elapsed > INTERRUPT_TIMEOUT_S * max(
+                1.0, os.getloadavg()[0] / (os.cpu_count() or 1)
+            ):
+                problem = f"took {elapsed:.1f} s"
         engine.kill()
         report.add(f"Ctrl-C ({player})", 1, problem)
 
 
 def large_tables(player: str, report: Report) -> None:
-    """Tables beyond the machine's memory, before and after one that fits."""
+    """Set tables larger than the memory, before and after one that fits."""
     engine = Engine(player)
     problem = "" if engine.ready() else "no readyok"
     goes = 0
@@ -212,15 +214,15 @@ def large_tables(player: str, report: Report) -> None:
         goes += 1
         if not engine.wait_for(lambda: engine.answers >= goes):
             problem = "no answer afterwards"
-    report.add(f"tables too large ({player})", goes, problem or engine.quit())
+    report.add(f"oversized tables ({player})", goes, problem or engine.quit())
     engine.kill()
 
 
-def races(player: str, rounds: int, rng: random.Random, report: Report) -> None:
-    """Commands in any order, as fast as they can be written."""
+def random_order(player: str, rounds: int, rng: random.Random, report: Report) -> None:
+    """Send commands in random order, as fast as possible."""
     engine = Engine(player)
     if not engine.ready():
-        report.add(f"races ({player})", 0, "no readyok")
+        report.add(f"random order ({player})", 0, "no readyok")
         engine.kill()
         return
     goes = 0
@@ -246,13 +248,13 @@ def races(player: str, rounds: int, rng: random.Random, report: Report) -> None:
             if engine.answers != goes:
                 problem = f"{engine.answers} answers to {goes} go"
     except OSError:
-        problem = f"died: {engine.process.poll()}: {' | '.join(engine.errors[-3:])}"
-    report.add(f"races ({player})", goes, problem or engine.quit())
+        problem = f"crashed: {engine.process.poll()}: {' | '.join(engine.errors[-3:])}"
+    report.add(f"random order ({player})", goes, problem or engine.quit())
     engine.kill()
 
 
 def garbage(player: str, rounds: int, rng: random.Random, report: Report) -> None:
-    """Lines with bytes changed, cut and repeated."""
+    """Send lines with bytes changed, deleted and repeated."""
     engine = Engine(player)
     if not engine.ready():
         report.add(f"garbage ({player})", 0, "no readyok")
@@ -285,7 +287,7 @@ def garbage(player: str, rounds: int, rng: random.Random, report: Report) -> Non
         if not engine.wait_for(lambda: any(x == "usiok" for x in engine.lines[before - 1 :])):
             problem = "no usiok afterwards"
     except OSError:
-        problem = f"died: {engine.process.poll()}: {' | '.join(engine.errors[-3:])}"
+        problem = f"crashed: {engine.process.poll()}: {' | '.join(engine.errors[-3:])}"
     report.add(f"garbage ({player})", sent, problem or engine.quit())
     engine.kill()
 
@@ -302,7 +304,7 @@ def main() -> int:
         if player != "material":
             interrupts(player, max(1, arguments.rounds // 2), rng, report)
         large_tables(player, report)
-        races(player, arguments.rounds, rng, report)
+        random_order(player, arguments.rounds, rng, report)
         garbage(player, arguments.rounds, rng, report)
     for what, count in report.tried.items():
         print(f"{what:<32}{count:>8,} tried")
