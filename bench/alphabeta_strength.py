@@ -4,7 +4,7 @@
 
 Calibration games measure the opponent's mean time per move, t; then the engine gets the same time
 on one thread. With `--by cpu` (the default) t is CPU time, converted to a number of nodes, so that
-other programs on the machine have no influence. With `--by wall` the engine gets t ms per move of
+other programs don't affect it. With `--by wall` the engine gets t ms per move of
 wall time; on a busy machine this favours an opponent with a fixed depth. Prints the score, the
 reasons of the games' ends, and the time that each side used.
 """
@@ -31,7 +31,7 @@ class Spent:
 
 
 def times(games: Iterable[GameRecord]) -> tuple[list[int], list[int]]:
-    """Wall time in ms of each move of A and of B."""
+    """Return the wall time in ms of each move of A and of B."""
     ours: list[int] = []
     theirs: list[int] = []
     for game in games:
@@ -42,11 +42,11 @@ def times(games: Iterable[GameRecord]) -> tuple[list[int], list[int]]:
 
 
 def children_s() -> float:
-    """CPU time of finished child processes."""
+    """Return the CPU time of finished child processes."""
     return os.times().children_user + os.times().children_system
 
 
-def say(game: GameRecord, result: MatchResult) -> None:
+def print_score(game: GameRecord, result: MatchResult) -> None:
     score = f"+{result.wins} -{result.losses} ={result.draws}"
     print(f"\r{score} ({game.reason}, {len(game.moves)} plies)".ljust(50), end="", flush=True)
 
@@ -55,15 +55,15 @@ def play(
     own: str, opponent: str, games: int, seed: int, out: Path | None = None
 ) -> tuple[MatchResult, Spent]:
     """Play a match in this process; the opponent's process is started and ended with it."""
-    cpu, others = time.process_time(), children_s()
+    cpu, children = time.process_time(), children_s()
     result = play_match(
-        own, opponent, games=games, seed=seed, conditions=Conditions(), on_game=say, out=out
+        own, opponent, games=games, seed=seed, conditions=Conditions(), on_game=print_score, out=out
     )
     print()
-    cpu, others = time.process_time() - cpu, children_s() - others
+    cpu, children = time.process_time() - cpu, children_s() - children
     ours, theirs = times(result.games)
     return result, Spent(
-        (1000 * cpu / len(ours), 1000 * others / len(theirs)),
+        (1000 * cpu / len(ours), 1000 * children / len(theirs)),
         (sum(ours) / len(ours), sum(theirs) / len(theirs)),
         (max(ours), max(theirs)),
     )

@@ -1,9 +1,9 @@
-"""Attention, forward and backward on one core: the networks' implementation compared to torch's.
+"""Attention, forward and backward on one core: komadori's implementation compared to torch's.
 
     python bench/attention.py [--rounds R]
 
-For the shapes used by the networks, in turns: median CPU time of forward and backward in ms, and
-the ratio of torch's time to the networks'. The networks use the core's kernel where it is faster.
+For each shape, in turns: median CPU time of forward and backward in ms, and the ratio of torch's
+time to komadori's. The networks use the core's kernel where it is faster.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from torch.nn import functional as F
 
 from komadori.nets.layers import attend
 
-#: Positions, heads, tokens, head size, learned bias, dropout; and the network that uses it.
+#: Positions, heads, tokens, head size, learned bias, dropout; the network with this shape.
 SHAPES = (
     (256, 8, 137, 8, False, 0.0, "the diary's encoder, 8 heads of 64"),
     (256, 8, 137, 8, False, 0.1, "the same with its dropout"),
@@ -30,12 +30,12 @@ SHAPES = (
 )
 
 
-def milliseconds(attention: Callable[..., Tensor], given: list[Tensor], by_out: Tensor) -> float:
-    for tensor in given:
+def milliseconds(attention: Callable[..., Tensor], inputs: list[Tensor], grad: Tensor) -> float:
+    for tensor in inputs:
         tensor.grad = None
-    began = time.process_time()
-    attention(*given).backward(by_out)
-    return 1e3 * (time.process_time() - began)
+    start = time.process_time()
+    attention(*inputs).backward(grad)  # type: ignore[no-untyped-call]
+    return 1e3 * (time.process_time() - start)
 
 
 def main() -> None:
@@ -45,22 +45,26 @@ def main() -> None:
     torch.set_num_threads(1)
     print(f"{'ours':>8} {'torch':>8} {'ratio':>6}")
     for n, heads, tokens, size, with_bias, dropout, where in SHAPES:
-        given = [torch.randn(n, heads, tokens, size, requires_grad=True) for _ in range(3)]
+        inputs = [torch.randn(n, heads, tokens, size, requires_grad=True) for _ in range(3)]
         if with_bias:
-            given.append(torch.randn(heads, tokens, tokens, requires_grad=True))
-        by_out = torch.randn(n, heads, tokens, size)
+            inputs.append(torch.randn(heads, tokens, tokens, requires_grad=True))
+        grad = torch.randn(n, heads, tokens, size)
         times: tuple[list[float], list[float]] = ([], [])
 
-        def by_core(*parts: Tensor, dropout: float = dropout) -> Tensor:
-            return attend(*parts[:3], *(parts[3:] or (None,)), dropout)
+        def by_core(
+            q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None = None, dropout: float = dropout
+        ) -> Tensor:
+            return attend(q, k, v, bias, dropout)
 
-        def by_torch(*parts: Tensor, dropout: float = dropout) -> Tensor:
-            return F.scaled_dot_product_attention(*parts, dropout_p=dropout)
+        def by_torch(
+            q: Tensor, k: Tensor, v: Tensor, bias: Tensor | None = None, dropout: float = dropout
+        ) -> Tensor:
+            return F.scaled_dot_product_attention(q, k, v, bias, dropout)
 
         for _ in range(rounds + 1):
-            for own, attention in zip(times, (by_core, by_torch), strict=True):
-                own.append(milliseconds(attention, given, by_out))
-        ours, torchs = (statistics.median(own[1:]) for own in times)
+            for column, attention in zip(times, (by_core, by_torch), strict=True):
+                column.append(milliseconds(attention, inputs, grad))
+        ours, torchs = (statistics.median(column[1:]) for column in times)
         print(f"{ours:8.1f} {torchs:8.1f} {torchs / ours:6.2f}  {where}")
 
 

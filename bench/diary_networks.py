@@ -38,14 +38,14 @@ NETWORKS = {
 }
 
 #: Adjudication: both sides agree for four moves each; or the ply limit.
-ENDS = {"adjudicate_cp": 2000, "adjudicate_moves": 4, "max_plies": 256}
+ENDS: dict[str, Any] = {"adjudicate_cp": 2000, "adjudicate_moves": 4, "max_plies": 256}
 
 
 def config_of(name: str, size: Size, threads: int) -> training.Config:
-    """The row's config, with a value loss."""
+    """Return the row's config, with a value loss."""
     which, variant = NETWORKS[name]
-    one = experiment.load(experiment.FOLDER / f"{which}.toml")
-    config = one.training_config(one.variant(variant), size)
+    loaded = experiment.load(experiment.FOLDER / f"{which}.toml")
+    config = loaded.training_config(loaded.variant(variant), size)
     loss = config.loss
     if not loss.value_weight:
         loss = dataclasses.replace(loss, value_weight=1.0)
@@ -56,7 +56,7 @@ def config_of(name: str, size: Size, threads: int) -> training.Config:
 def network(
     name: str, samples: records.Samples, size: Size, folder: Path, threads: int
 ) -> dict[str, Any]:
-    """Train and export the network unless that is done; return its facts."""
+    """Train and export the network unless it exists already; return its facts."""
     path = folder / ("-".join(NETWORKS[name]) + ".onnx")
     facts = path.with_suffix(".facts.json")
     if not (path.exists() and facts.exists()):
@@ -105,7 +105,7 @@ class Condition:
             )
 
     def tally(self, names: list[str]) -> tuple[list[Tally], dict[str, float]]:
-        """Results by colours, and the mean time per move of each network in ms."""
+        """Return the results by colour, and the mean time per move of each network in ms."""
         rows = []
         times: dict[str, list[int]] = {name: [] for name in names}
         for path in sorted(self.folder.iterdir()):

@@ -2,8 +2,8 @@
 
     python bench/encode.py [--positions 4096] [--batch 256] [--rounds 15]
 
-All rows are measured in turns, so that a busy machine affects them alike; prints the best round and
-the median of each. Output arrays are reused for every batch, as in training and search. Times are
+All rows are measured in turns, so that other load affects them equally; prints the best and the
+median of the rounds. Output arrays are reused for every batch, as in training and search. Times are
 CPU time of this process; positions are from random games.
 """
 
@@ -14,6 +14,7 @@ import statistics
 import sys
 import time
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import cshogi
 import cshogi.dlshogi
@@ -28,7 +29,7 @@ FLOAT32_GOAL, PACKED_GOAL = 150_000, 1_000_000
 
 
 def random_positions(count: int) -> tuple[NDArray[np.uint8], NDArray[np.uint16]]:
-    """(hcps [count, 32], a legal move16 of each)"""
+    """Return (hcps [count, 32], a legal move16 of each)."""
     rng = random.Random(1)
     hcps, moves = np.zeros((count, 32), np.uint8), np.zeros(count, np.uint16)
 
@@ -54,7 +55,7 @@ Row = tuple[str, Callable[[], None]]
 def our_rows(hcps: NDArray[np.uint8], moves: NDArray[np.uint16], batch: int) -> list[Row]:
     chunks = [slice(first, first + batch) for first in range(0, len(hcps), batch)]
 
-    def planes(features: str, dtype: str) -> Row:
+    def planes(features: str, dtype: Literal["float32", "uint8", "packed"]) -> Row:
         out = encode_planes(hcps[:batch], features, dtype)
 
         def run() -> None:
@@ -133,9 +134,9 @@ def main() -> int:
     seconds: dict[str, list[float]] = {name: [] for name, _ in rows}
     for _ in range(args.rounds):
         for name, run in rows:
-            started = time.process_time()
+            start = time.process_time()
             run()
-            seconds[name].append((time.process_time() - started) / count)
+            seconds[name].append((time.process_time() - start) / count)
     best = {name: min(times) for name, times in seconds.items()}
     reference = best["cshogi set_hcp + make_input_features"]
     label_reference = best["cshogi make_move_label"]

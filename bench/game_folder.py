@@ -2,8 +2,8 @@
 
     python bench/game_folder.py [--games 4000]
 
-Adds copies of the bundled games, with unique numbers and digests, to a folder, as the head of a
-cluster does with its workers' games. Prints plies per second of CPU time.
+Adds copies of the bundled games, with unique numbers and digests, to a folder, as the head node of
+a cluster does with its workers' games. Prints plies per second of CPU time.
 """
 
 from __future__ import annotations
@@ -33,23 +33,23 @@ def main() -> None:
     plies = sum(game.facts.plies for game in games)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        with GameFolder(folder / "journals", {}, count + 1) as held:
-            began = time.process_time()
-            held.add(games)
-            journals = time.process_time() - began
+        with GameFolder(folder / "journals", {}, count + 1) as out:
+            start = time.process_time()
+            out.add(games)
+            writing = time.process_time() - start
         (journal,) = (folder / "journals").glob("*.journal")
         size = journal.stat().st_size
-        began = time.process_time()
+        start = time.process_time()
         read_journal(journal)
-        reading = time.process_time() - began
-        with GameFolder(folder / "segments", {}, 1000) as held:
-            began = time.process_time()
-            held.add(games)
-            whole = time.process_time() - began
+        reading = time.process_time() - start
+        with GameFolder(folder / "segments", {}, 1000) as out:
+            start = time.process_time()
+            out.add(games)
+            segments = time.process_time() - start
     print(
         f"{count:,} games, {plies:,} plies, {size / plies:.1f} bytes per ply in journals; plies "
-        f"per second of a core: written to journals {plies / journals:,.0f}, read from them "
-        f"{plies / reading:,.0f}, kept as segments (journal, duplicates, xz) {plies / whole:,.0f}"
+        f"per second of CPU time: journals written {plies / writing:,.0f}, read "
+        f"{plies / reading:,.0f}, segments (journal, duplicates, xz) {plies / segments:,.0f}"
     )
 
 

@@ -1,4 +1,4 @@
-"""Latency of a USI engine: `usiok` and `readyok` compared to the start of Python, and `bestmove`
+"""Latency of the USI engine: `usiok` and `readyok` compared to the start of Python, and `bestmove`
 after `stop` in a search on all CPUs.
 
     python bench/handshake.py [--runs 10] [--model uniform]
@@ -25,7 +25,7 @@ def bare_ms() -> float:
 
 
 def engine_ms(model: str, folder: str) -> tuple[float, float, list[float]]:
-    """Milliseconds from start to usiok, from isready to readyok, from each stop to bestmove."""
+    """Return the ms from start to usiok, from isready to readyok, from each stop to bestmove."""
     engine = Path(sys.executable).parent / "komadori-usi"
     began = time.perf_counter()
     process = subprocess.Popen(
@@ -44,7 +44,7 @@ def engine_ms(model: str, folder: str) -> tuple[float, float, list[float]]:
         process.stdin.flush()
         while not (got := process.stdout.readline()).startswith(answer):
             if not got:
-                sys.exit(f"the engine ended before {answer.decode()} (status {process.wait()})")
+                sys.exit(f"the engine exited before {answer.decode()} (status {process.wait()})")
         return time.perf_counter()
 
     usiok = ask(b"usi", b"usiok")
@@ -79,11 +79,11 @@ def main() -> None:
             usiok.append(first)
             readyok.append(second)
             stops += third
-    middle = statistics.median
-    print(f"python -c pass   {middle(bare):7.0f} ms")
-    print(f"usiok            {middle(usiok):7.0f} ms   {middle(usiok) / middle(bare):.1f} x")
-    print(f"readyok after    {middle(readyok):7.0f} ms   ({arguments.model})")
-    print(f"bestmove after stop {middle(stops):4.0f} ms   at most {max(stops):.0f} ms")
+    median = statistics.median
+    print(f"python -c pass   {median(bare):7.0f} ms")
+    print(f"usiok            {median(usiok):7.0f} ms   {median(usiok) / median(bare):.1f} x")
+    print(f"readyok after    {median(readyok):7.0f} ms   ({arguments.model})")
+    print(f"bestmove after stop {median(stops):4.0f} ms   at most {max(stops):.0f} ms")
 
 
 if __name__ == "__main__":

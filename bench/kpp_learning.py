@@ -1,10 +1,10 @@
 """The learning curve of KPP: losses by amount of data.
 
-    python bench/kpp_learning.py DATA... [--fractions F,F,...] [--epochs N] [--beside WEIGHTS...]
+    python bench/kpp_learning.py DATA... [--fractions F,F,...] [--epochs N] [--compare WEIGHTS...]
 
 Trains on fractions of the games and evaluates each on the same held-out games. Fits a power law of
 the number of positions to the held-out losses and extrapolates it: positions needed to reach the
-losses of other evaluations (--beside) and to train every weight.
+losses of other evaluations (--compare) and to train every weight.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from komadori.training import Part
 
 
 class Data:
-    """Training games, to be used in fractions, and held-out positions."""
+    """Training games, of which a fraction can be used, and held-out positions."""
 
     def __init__(self, files: list[Path], seed: int, test_limit: int) -> None:
         samples = records.load_samples(files)
@@ -40,7 +40,7 @@ class Data:
         self.games = np.random.default_rng([seed, 2]).permutation(games)
 
     def part(self, fraction: float) -> tuple[Positions, int]:
-        """(positions, number of games); smaller parts are subsets of larger ones."""
+        """Return (positions, number of games); smaller parts are subsets of larger ones."""
         games = self.games[: max(1, round(fraction * len(self.games)))]
         rows = self.rows[np.isin(self.samples.game[self.rows], games)]
         return Positions.of(self.samples, rows), len(games)
@@ -53,13 +53,13 @@ def learn(settings: Settings, train: Positions, test: Positions, folder: Path) -
 
 
 def row(name: str, report: Report, seconds: float) -> str:
-    """A table row; losses are elmo's two terms minus their floors, for every training loss."""
+    """Return a table row; losses are elmo's two terms minus their minima."""
     result, teacher = report.held_out.loss.above_floor
     top = " | ".join(f"{100 * report.held_out.agreement[k - 1]:.1f} %" for k in (1, 2, 4, 8))
-    seen, _ = report.loss.above_floor
+    training_loss, _ = report.loss.above_floor
     return (
-        f"| {name} | {seen:.4f} | {result:.4f} | {teacher:.4f} | {top} | {report.touched:,} | "
-        f"{seconds:.0f} s |"
+        f"| {name} | {training_loss:.4f} | {result:.4f} | {teacher:.4f} | {top} "
+        f"| {report.touched:,} | {seconds:.0f} s |"
     )
 
 
@@ -69,13 +69,13 @@ HEAD = (
 )
 
 
-def judged(report: Report, folder: Path, test: Positions, threads: int) -> Report:
-    """The report with the held-out loss as cross entropy, for every training loss."""
+def with_held_out(report: Report, folder: Path, test: Positions, threads: int) -> Report:
+    """Return the report with the held-out loss as cross entropy, whatever the training loss."""
     weights = KppWeights.load(folder / "weights.npz").core()
     return replace(report, held_out=measure(weights, test, LossSettings(), threads))
 
 
-def curve(data: Data, usual: Settings, given: argparse.Namespace) -> None:
+def curve(data: Data, base: Settings, given: argparse.Namespace) -> None:
     print(HEAD)
     print("|---|---|---|---|---|---|---|---|---|---|")
     counts: list[int] = []
@@ -84,28 +84,28 @@ def curve(data: Data, usual: Settings, given: argparse.Namespace) -> None:
         train, games = data.part(fraction)
         with tempfile.TemporaryDirectory() as folder:
             began = time.monotonic()
-            report = learn(usual, train, data.test, Path(folder))
-            report = judged(report, Path(folder), data.test, usual.threads)
+            report = learn(base, train, data.test, Path(folder))
+            report = with_held_out(report, Path(folder), data.test, base.threads)
             name = f"{fraction:g}: {len(train):,} positions of {games:,} games"
             print(row(name, report, time.monotonic() - began), flush=True)
         counts.append(len(train))
-        for name, value in judgement(report.held_out).items():
+        for name, value in measures_of(report.held_out).items():
             measures[name].append(value)
         measures[TOUCHED].append(report.touched)
     others = {
-        path: measure(evaluation(path), data.test, LossSettings(), 1) for path in given.beside
+        path: measure(evaluation(path), data.test, LossSettings(), 1) for path in given.compare
     }
     for path, found in others.items():
-        print(f"\n{path.name} on the same: {found}")
+        print(f"\n{path.name} on the same positions: {found}")
     if len(counts) < 2:
         return
-    print("\n| measure | power of the positions | largest error of the fit | positions needed |")
+    print("\n| measure | exponent | largest error of the fit | positions needed |")
     print("|---|---|---|---|")
     for name, values in measures.items():
         power, constant = np.polyfit(np.log(counts), np.log(values), 1)
         error = np.abs(np.polyval((power, constant), np.log(counts)) - np.log(values)).max()
         goals = (
-            {path.name: judgement(found)[name] for path, found in others.items()}
+            {path.name: measures_of(found)[name] for path, found in others.items()}
             if (name != TOUCHED)
             else {"all of KPP": float(TABLES["KPP"][1])}
         )
@@ -120,14 +120,14 @@ RESULT, TEACHER = "result's loss, held out", "teacher's loss, held out"
 MISSED, TOUCHED = "teacher's move missed (k = 1)", "weights trained"
 
 
-def judgement(held_out: HeldOut) -> dict[str, float]:
-    """Measures that fall during training."""
+def measures_of(held_out: HeldOut) -> dict[str, float]:
+    """Return the measures that decrease during training."""
     result, teacher = held_out.loss.above_floor
     return {RESULT: result, TEACHER: teacher, MISSED: 1 - held_out.agreement[0]}
 
 
 def evaluation(path: Path) -> Any:
-    """The core's weights of another evaluation."""
+    """Load the core's weights of another evaluation."""
     if path.suffix == ".bin":
         return NnueWeights.load(path).core()
     return TwoPieceWeights.load(path).core()
@@ -145,7 +145,7 @@ def main() -> None:
     parser.add_argument("--lambda", dest="teacher", type=float, default=0.5)
     parser.add_argument("--result-weight", type=float, default=1.0)
     parser.add_argument(
-        "--beside",
+        "--compare",
         type=Path,
         nargs="+",
         default=[],
@@ -153,7 +153,7 @@ def main() -> None:
     )
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
-    usual = Settings(
+    base = Settings(
         result_weight=given.result_weight,
         teacher_weight=given.teacher,
         epochs=given.epochs,
@@ -164,7 +164,7 @@ def main() -> None:
         threads=given.threads,
         checkpoint_minutes=60.0,
     )
-    curve(Data(given.data, usual.seed, given.test_limit), usual, given)
+    curve(Data(given.data, base.seed, given.test_limit), base, given)
 
 
 if __name__ == "__main__":

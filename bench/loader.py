@@ -24,7 +24,7 @@ def loading_speed(part: Part, batch_size: int, threads: int, seconds: float) -> 
     """Samples/s of shuffled and encoded batches, without training."""
     encoder = CoreEncoder("dlshogi", "2187", threads=threads)
     batches = Loader(part, encoder, batch_size, seed=1).batches()
-    for _ in range(8):  # warm-up: the first shuffle, filling the queue
+    for _ in range(8):  # warm-up: first shuffle, full queue
         next(batches)
     done, began = 0, time.monotonic()
     while time.monotonic() - began < seconds:
@@ -39,7 +39,7 @@ def main() -> None:
     parser.add_argument("files", nargs="*", default=[records.sample_path()])
     parser.add_argument("--net", default="resnet5x64")
     parser.add_argument("--batch-size", type=int, default=1024)
-    parser.add_argument("--seconds", type=float, default=4.0, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=4.0, help="per measurement")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--cache", help="folder to map the samples from instead of loading them")
     options = parser.parse_args()
@@ -50,8 +50,8 @@ def main() -> None:
     else:
         part = Part.whole(records.load_samples(options.files))
     seconds = time.monotonic() - began
-    done = "mapped" if options.cache else "read"
-    print(f"{len(part):,} positions {done} in {seconds:.2f} s ({len(part) / seconds:,.0f}/s)")
+    action = "mapped" if options.cache else "read"
+    print(f"{len(part):,} positions {action} in {seconds:.2f} s ({len(part) / seconds:,.0f}/s)")
     for threads in (1, 2):
         rates = [
             loading_speed(part, options.batch_size, threads, options.seconds / 2)

@@ -1,11 +1,11 @@
-"""Elo over the generations of a loop of networks, by games of equal playouts.
+"""Elo over the generations of a learning loop, from games of equal playouts.
 
     python bench/loop_curve.py LOOP [--every 3] [--nodes 64] [--games 400] [--player material ...]
         [--ladder curve.db] [-o curve.svg]
 
 Plays generations 0, 3, 6, ..., the last one and the named players against one another in a ladder,
-each time the pair whose result tells most, and rates them relative to generation 0. Prints a table
-and draws it. An interrupted run resumes with the ladder's games.
+always the pair whose result is most informative. Prints Elo relative to generation 0 as a table and
+draws a chart. An interrupted run resumes with the ladder's games.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ text { font: 12px system-ui, sans-serif; fill: #555; } .grid { stroke: #e5e5e5; 
 
 
 def generations(loop: Path, every: int) -> list[int]:
-    """Those that have a player: every so many, and the last."""
+    """Return every nth generation that has a player, and the last one."""
     found = sorted(int(path.parent.name) for path in loop.glob("[0-9]*/player.onnx"))
     return [number for number in found if number % every == 0 or number == found[-1]]
 

@@ -29,8 +29,8 @@ def read(path: Path) -> list[str]:
     return [line.split("\t")[1] for line in text.splitlines() if not line.startswith("#")]
 
 
-def legal(sfens: list[str]) -> list[str]:
-    """The positions that Board accepts."""
+def valid(sfens: list[str]) -> list[str]:
+    """Return the positions that Board accepts."""
     kept = []
     for sfen in sfens:
         try:
@@ -41,12 +41,12 @@ def legal(sfens: list[str]) -> list[str]:
     return kept
 
 
-def we_mate(solver: MateSolver, board: Board, max_nodes: int) -> bool:
+def solves(solver: MateSolver, board: Board, max_nodes: int) -> bool:
     return solver.solve(board, max_nodes).is_mate
 
 
 def run(problems: list[Callable[[], bool]]) -> tuple[float, float, int]:
-    """CPU seconds, CPU seconds of the slowest problem, number of solved problems."""
+    """Return the CPU seconds of all problems and of the slowest, and the number of solved ones."""
     slowest, solved = 0.0, 0
     start = time.process_time()
     for solve in problems:
@@ -60,11 +60,11 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("files", nargs="*", type=Path)
     parser.add_argument("--repeat", type=int, default=5)
-    parser.add_argument("--nodes", type=int, default=2_000_000, help="limit of each problem")
+    parser.add_argument("--nodes", type=int, default=2_000_000, help="limit per problem")
     arguments = parser.parse_args()
     for path in arguments.files or sorted(FIXTURES.glob("*.tsv")):
         everything = read(path)
-        sfens = legal(everything)
+        sfens = valid(everything)
         ours = [Board(sfen) for sfen in sfens]
         theirs = [cshogi.Board(sfen=sfen) for sfen in sfens]
         solver = MateSolver(hash_mb=64)
@@ -72,7 +72,7 @@ def main() -> None:
         peer.set_max_search_node(arguments.nodes)
         best: dict[str, tuple[float, float, int]] = {}
         engines: dict[str, list[Callable[[], bool]]] = {
-            "komadori": [partial(we_mate, solver, board, arguments.nodes) for board in ours],
+            "komadori": [partial(solves, solver, board, arguments.nodes) for board in ours],
             "cshogi": [partial(peer.search, board) for board in theirs],
         }
         for _ in range(arguments.repeat):

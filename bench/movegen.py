@@ -19,6 +19,7 @@ import argparse
 import random
 import time
 from collections.abc import Callable
+from functools import partial
 
 import cshogi
 from rsshogi.core import Board as RsBoard
@@ -83,7 +84,7 @@ def walk_rsshogi(board: RsBoard, depth: int) -> int:
 
 
 def best_times(tasks: dict[str, Callable[[], int]], repeat: int) -> tuple[int, dict[str, float]]:
-    """The common count, and the best seconds of each task, run in turns."""
+    """Run the tasks in turns; return their common count and the best seconds of each."""
     best = dict.fromkeys(tasks, float("inf"))
     counts = set()
     for _ in range(repeat):
@@ -121,17 +122,16 @@ def main() -> None:
     }
     report("list, 500 random positions", *best_times(tasks, repeat))
     for title, sfen, depth in (("start position", START, 3), ("matsuri", MATSURI, 2)):
-        a, b, c = Board(sfen), cshogi.Board(sfen), RsBoard(sfen)
         tasks = {
-            "komadori": lambda a=a, d=depth: walk_komadori(a, d),
-            "cshogi": lambda b=b, d=depth: walk_cshogi(b, d),
-            "rsshogi": lambda c=c, d=depth: walk_rsshogi(c, d),
+            "komadori": partial(walk_komadori, Board(sfen), depth),
+            "cshogi": partial(walk_cshogi, cshogi.Board(sfen), depth),
+            "rsshogi": partial(walk_rsshogi, RsBoard(sfen), depth),
         }
         report(f"walk, {title}, depth {depth}", *best_times(tasks, repeat))
 
     for title, sfen, depth in (("start position", START, 5), ("matsuri", MATSURI, 3)):
         board = Board(sfen)
-        count, best = best_times({"komadori": lambda b=board, d=depth: b.perft(d)}, repeat)
+        count, best = best_times({"komadori": partial(board.perft, depth)}, repeat)
         speed = count / best["komadori"]
         print(
             f"core, {title}: perft({depth}) = {count:,} in {1e3 * best['komadori']:.1f} ms, "

@@ -2,7 +2,8 @@
 
     python bench/nearby.py [--threads 2] [--nodes 120 1500] [--positions 20000] [--rounds 5]
 
-The rest of the threads' time goes to reading, drawing moves, counting, compressing and writing.
+The rest of the threads' time is spent on reading, sampling moves, counting, compressing and
+writing.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def main() -> None:
             for number in range(arguments.rounds):
                 searched, before = nearby.search.search_seconds, nearby.search.nodes
                 wall, cpu_s = time.perf_counter(), time.process_time()
-                with NearbyFolder(Path(folder) / str(number), {"round": number}) as held:
-                    counts = generate_nearby([source], held, nearby)
+                with NearbyFolder(Path(folder) / str(number), {"round": number}) as out:
+                    counts = generate_nearby([source], out, nearby)
                 assert counts is not None
                 wall, cpu_s = time.perf_counter() - wall, time.process_time() - cpu_s
                 searched = nearby.search.search_seconds - searched
@@ -54,8 +55,8 @@ def main() -> None:
                 speeds.append(counts.positions / cpu_s)
                 rates.append((nearby.search.nodes - before) / cpu_s)
         print(
-            f"{nodes:>6} nodes: {statistics.median(speeds):,.0f} positions/s per second of a core; "
-            f"in searches {statistics.median(ratios):.3f} of the time of {arguments.threads} "
+            f"{nodes:>6} nodes: {statistics.median(speeds):,.0f} positions per second of CPU time; "
+            f"searches take {statistics.median(ratios):.3f} of the time of {arguments.threads} "
             f"threads ({min(ratios):.3f} to {max(ratios):.3f}), "
             f"{statistics.median(rates) / 1000:,.0f} knodes/s",
             flush=True,

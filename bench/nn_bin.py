@@ -34,10 +34,10 @@ from komadori.usi.client import LineProcess, UsiEngine, split_command
 
 ANSWER = re.compile(r"^eval = (-?\d+)$")
 LIMIT = 27000
-PATIENCE_S = 60.0
+TIMEOUT_S = 60.0
 
 
-def their_values(
+def engine_values(
     command: str, folder: Path, scale: int, boards: list[Board], ask: str
 ) -> Iterator[int]:
     words = split_command(command)
@@ -50,7 +50,7 @@ def their_values(
             "isready",
         ):
             engine.send(line)
-        deadline = time.monotonic() + PATIENCE_S
+        deadline = time.monotonic() + TIMEOUT_S
         while engine.read(deadline) != "readyok":
             pass
         for board in boards:
@@ -72,36 +72,36 @@ def compare(
         (folder / "nn.bin").write_bytes(content)
         for scale in scales:
             ours = core.NnueWeights(content, scale).evaluate_all(hcps, 1)
-            theirs = np.array([*their_values(command, folder, scale, boards, ask)])
-            away = np.abs(ours - np.clip(theirs, -LIMIT, LIMIT))
+            theirs = np.array([*engine_values(command, folder, scale, boards, ask)])
+            error = np.abs(ours - np.clip(theirs, -LIMIT, LIMIT))
             print(
-                f"FV_SCALE {scale}: {np.count_nonzero(away == 0):,} of {len(boards):,} values "
-                f"equal, largest difference {away.max()}; from {ours.min():,} to {ours.max():,}, "
+                f"FV_SCALE {scale}: {np.count_nonzero(error == 0):,} of {len(boards):,} values "
+                f"equal, largest difference {error.max()}; from {ours.min():,} to {ours.max():,}, "
                 f"{len(set(ours.tolist())):,} different"
             )
-            for i in np.flatnonzero(away)[:5]:
-                print(f"  {boards[i].sfen()}: {ours[i]} here, {theirs[i]} there")
+            for i in np.flatnonzero(error)[:5]:
+                print(f"  {boards[i].sfen()}: komadori {ours[i]}, engine {theirs[i]}")
 
 
-def race(command: str, content: bytes, nodes: int) -> None:
+def compare_speed(command: str, content: bytes, nodes: int) -> None:
     with tempfile.TemporaryDirectory() as name:
         weights = Path(name) / "nn.bin"
         weights.write_bytes(content)
         options = {"EvalDir": name, "Threads": "1", "USI_Hash": "64", "USI_OwnBook": "false"}
-        own, peer = _Sum(), _Sum()
-        print(f"{'position':<12}{'nodes/s':>12}{'there':>12}{'ratio':>8}")
+        total, engine_total = _Sum(), _Sum()
+        print(f"{'position':<12}{'nodes/s':>12}{'engine':>12}{'ratio':>8}")
         with UsiEngine(command, options) as engine:
             for speed in measure(nodes, "nnue", weights):
-                here = _Sum(speed.nodes, speed.cpu_s, speed.wall_s)
-                there = _search(engine, speed.position, nodes)
-                own.add(here)
-                peer.add(there)
-                print_row(speed.position, here, there)
-        print_row("all", own, peer)
+                ours = _Sum(speed.nodes, speed.cpu_s, speed.wall_s)
+                theirs = _search(engine, speed.position, nodes)
+                total.add(ours)
+                engine_total.add(theirs)
+                print_row(speed.position, ours, theirs)
+        print_row("all", total, engine_total)
 
 
-def print_row(name: str, here: _Sum, there: _Sum) -> None:
-    print(f"{name:<12}{here.nps:>12,.0f}{there.nps:>12,.0f}{here.nps / there.nps:>8.2f}")
+def print_row(name: str, ours: _Sum, theirs: _Sum) -> None:
+    print(f"{name:<12}{ours.nps:>12,.0f}{theirs.nps:>12,.0f}{ours.nps / theirs.nps:>8.2f}")
 
 
 def main() -> None:
@@ -128,7 +128,7 @@ def main() -> None:
         scales = [int(scale) for scale in options.scales.split(",")]
         compare(options.engine, content, scales, np.ascontiguousarray(hcps[rows]), options.command)
     if options.speed:
-        race(options.engine, content, options.speed)
+        compare_speed(options.engine, content, options.speed)
 
 
 if __name__ == "__main__":

@@ -1,14 +1,14 @@
-"""What an NNUE learns from: nodes per label at equal generation time, and the value's target.
+"""Training data of an NNUE: nodes per label at equal generation time, and the value target.
 
     python bench/nnue_data.py nodes  GAMES... [--weights teacher.bin] [--nodes 120 20 500 1500]
         [--seconds 300] [--samples 12000000] [--games 400] [--folder nnue-data]
     python bench/nnue_data.py target GAMES... [--lambdas 1 0.7 0.333] [--samples ...]
 
 `nodes`: each arm labels positions near those of the games for `--seconds` of CPU time with its own
-number of nodes, and trains a network from scratch on what it got. `target`: each arm trains on the
-games themselves, with its own weight of the score against the result. All arms see `--samples`
+number of nodes, and trains a network from scratch on them. `target`: each arm trains on the games
+themselves, with its own weight of the score relative to the result. All arms train on `--samples`
 positions, counted over the epochs, and play `--games` games against the first arm at a fixed number
-of nodes per move. An interrupted run resumes: what is finished in the folder is not made again.
+of nodes per move. An interrupted run resumes: finished parts in the folder are reused.
 """
 
 from __future__ import annotations
@@ -27,43 +27,43 @@ from komadori.generate.nearby import Nearby, NearbyFolder, NearbySettings, gener
 from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 
-#: Source positions per file: what is lost where the time ends in the middle of one.
+#: Source positions per file; an unfinished file is lost when the time is over.
 SEGMENT = 8192
-#: Passes over the labels, at most; fewer positions are not repeated more often.
-MOST_EPOCHS = 24
+#: Maximum number of epochs, however few positions there are.
+MAX_EPOCHS = 24
 
 
 def label(folder: Path, sources: list[Path], nodes: int, options: argparse.Namespace) -> int:
-    """Label until the CPU time is spent; the number of positions."""
-    note = folder / "labels.json"
-    if not note.exists():
+    """Label until the CPU time is spent; return the number of positions."""
+    facts = folder / "labels.json"
+    if not facts.exists():
         began = time.process_time()
 
         def is_over() -> bool:
-            return time.process_time() - began > options.seconds
+            return bool(time.process_time() - began > options.seconds)
 
         seed = 0
         while not is_over():
             seed += 1
             settings = NearbySettings(search=SearchBounds(nodes=nodes), seed=seed)
             nearby = Nearby(settings, Evaluation("nnue", options.weights), options.threads)
-            with NearbyFolder(folder / f"labels-{seed}", {"seed": seed}) as held:
-                generate_nearby(sources, held, nearby, segment_positions=SEGMENT, stop=is_over)
+            with NearbyFolder(folder / f"labels-{seed}", {"seed": seed}) as out:
+                generate_nearby(sources, out, nearby, segment_positions=SEGMENT, stop=is_over)
         spent = time.process_time() - began
         counts = [json.loads(p.read_text()) for p in folder.glob("labels-*/[0-9]*.json")]
         positions = sum(one["positions"] for one in counts)
-        write_text(note, json.dumps({"positions": positions, "cpu_seconds": spent}))
-    found: dict[str, Any] = json.loads(note.read_text())
+        write_text(facts, json.dumps({"positions": positions, "cpu_seconds": spent}))
+    found: dict[str, Any] = json.loads(facts.read_text())
     print(f"{folder.name}: {found['positions']:,} positions in {found['cpu_seconds']:.0f} s of CPU")
     return int(found["positions"])
 
 
 def learn(folder: Path, data: list[str], positions: int, weight: float, samples: int) -> Path:
-    """Train with the weight of the score; the network's file."""
-    made = folder / "run" / "nn.bin"
-    done = folder / "learnt"
+    """Train with this weight of the score; return the network's file."""
+    weights = folder / "run" / "nn.bin"
+    done = folder / "trained"
     if not done.exists():
-        epochs = max(1, min(MOST_EPOCHS, round(samples / positions)))
+        epochs = max(1, min(MAX_EPOCHS, round(samples / positions)))
         command = [sys.executable, "-m", "komadori", "linear", "train", "nnue"]
         for pattern in data:
             command += ["--data", pattern]
@@ -73,11 +73,11 @@ def learn(folder: Path, data: list[str], positions: int, weight: float, samples:
             command.append("--resume")
         subprocess.run(command, check=True)
         write_text(done, f"{epochs} epochs\n")
-    return made
+    return weights
 
 
 def play(arms: dict[str, Path], options: argparse.Namespace) -> None:
-    """Games of every arm against the first one."""
+    """Play a match of every arm against the first one."""
     names = list(arms)
     for name in names[1:]:
         result = arena.play_match(
@@ -102,7 +102,7 @@ def main() -> None:
     parser.add_argument("--weights", type=Path, help="the teacher's evaluation (the package's)")
     parser.add_argument("--nodes", type=int, nargs="+", default=[120, 20, 500, 1500])
     parser.add_argument("--lambdas", type=float, nargs="+", default=[1.0, 0.7, 0.333])
-    parser.add_argument("--seconds", type=float, default=300, help="CPU time of each arm's labels")
+    parser.add_argument("--seconds", type=float, default=300, help="CPU time per arm for labelling")
     parser.add_argument("--samples", type=int, default=12_000_000, help="positions trained on")
     parser.add_argument("--games", type=int, default=400)
     parser.add_argument("--match-nodes", type=int, default=5000)

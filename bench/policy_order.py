@@ -30,8 +30,8 @@ def main() -> None:
     parser.add_argument("--ask", type=int, default=AlphaBetaOptions.policy_nodes)
     arguments = parser.parse_args()
     policy = inference.load(arguments.model, max_batch=1, threads=1)
-    heads = "".join(f"{f'depth {low}-{high}':>22}" for low, high in BANDS)
-    print(f"{'':<10}{heads}{'requests':>10}{'mean depth':>12}{'CPU s':>8}")
+    columns = "".join(f"{f'depth {low}-{high}':>22}" for low, high in BANDS)
+    print(f"{'':<10}{columns}{'requests':>10}{'mean depth':>12}{'CPU s':>8}")
     for name, network in (("without", None), ("with", policy)):
         print(f"{name:<10}{row(arguments, network)}", flush=True)
 
@@ -39,7 +39,7 @@ def main() -> None:
 def row(arguments: argparse.Namespace, policy: Evaluator | None) -> str:
     options = AlphaBetaOptions(hash_mb=64, policy_depth=arguments.depth, policy_nodes=arguments.ask)
     searcher = AlphaBetaSearcher(arguments.eval, options=options, policy=policy)
-    every, first, requests, depth = [0] * 32, [0] * 32, 0, 0
+    cutoffs_all, cutoffs_first, requests, depth = [0] * 32, [0] * 32, 0, 0
     began = time.process_time()
     for sfen in POSITIONS.values():
         searcher.new_game()
@@ -47,13 +47,15 @@ def row(arguments: argparse.Namespace, policy: Evaluator | None) -> str:
         depth += searcher.search(Limits(nodes=arguments.nodes)).infos[0].depth
         requests += searcher.engine.answered
         cutoffs, by_first = searcher.engine.cutoffs()
-        every = [a + b for a, b in zip(every, cutoffs, strict=True)]
-        first = [a + b for a, b in zip(first, by_first, strict=True)]
+        cutoffs_all = [a + b for a, b in zip(cutoffs_all, cutoffs, strict=True)]
+        cutoffs_first = [a + b for a, b in zip(cutoffs_first, by_first, strict=True)]
     seconds = time.process_time() - began
     text = ""
     for low, high in BANDS:
-        total = sum(every[low : high + 1])
-        percentage = f"{100 * sum(first[low : high + 1]) / max(total, 1):.1f} % of {total:,}"
+        total = sum(cutoffs_all[low : high + 1])
+        percentage = (
+            f"{100 * sum(cutoffs_first[low : high + 1]) / max(total, 1):.1f} % of {total:,}"
+        )
         text += f"{percentage:>22}"
     return f"{text}{requests:>10}{depth / len(POSITIONS):>12.1f}{seconds:>8.1f}"
 

@@ -2,7 +2,7 @@
 
     python bench/records.py [--plies 200000] [--repeat 5]
 
-The input are games of the bundled sample written as CSA with scores and times, like floodgate's.
+The input is games of the bundled sample, written as CSA with scores and times like floodgate's.
 Calls are measured in turns; prints the best of the repeats.
 
 - convert: the functions of `komadori records convert a.csa -o b.hcpe3`: read, check every move,
@@ -37,7 +37,7 @@ LIMIT_PLIES_PER_S = 1e6 / 6
 
 
 def sample_games(plies: int) -> list[Game]:
-    """Games of the sample, repeated until they have at least `plies` plies."""
+    """Return games of the sample, repeated until they have at least `plies` plies."""
     sample = read_games(sample_path())
     games: list[Game] = []
     left = plies
@@ -59,7 +59,7 @@ def convert(source: Path, target: Path) -> None:
 
 
 def best_of(calls: dict[str, Callable[[], object]], repeat: int) -> dict[str, float]:
-    """The best seconds of each call; calls are measured in turns."""
+    """Run the calls in turns; return the best seconds of each."""
     best = dict.fromkeys(calls, float("inf"))
     for _ in range(repeat):
         for name, call in calls.items():

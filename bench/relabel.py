@@ -2,8 +2,8 @@
 
     python bench/relabel.py [--model default] [--rounds 5] [--positions 20000]
 
-The bare network runs inference in every slot and nothing else; relabelling also reads games,
-encodes, selects candidates, compresses and writes. Both run in turns on the same evaluator. Prints
+The bare network only runs inference in every slot; relabelling also reads games, encodes, selects
+candidates, compresses and writes. Both run in turns on the same evaluator. Prints
 the ratio by wall time and by CPU time, which other programs affect less.
 """
 
@@ -46,22 +46,22 @@ def main() -> None:
             with LabelFolder(Path(folder) / str(number), {"bench": number}) as out:
                 counts = relabel([source], out, labeller, segment_positions=plies // 2)
             assert counts is not None
-            by_clock = counts.positions / (time.perf_counter() - began)
+            by_wall = counts.positions / (time.perf_counter() - began)
             by_cpu = counts.positions / (time.process_time() - cpu)
             after = bare(evaluator)
             ratios.append(
-                (2 * by_clock / (before[0] + after[0]), 2 * by_cpu / (before[1] + after[1]))
+                (2 * by_wall / (before[0] + after[0]), 2 * by_cpu / (before[1] + after[1]))
             )
             print(
-                f"relabel {by_clock:,.0f}/s, bare network {(before[0] + after[0]) / 2:,.0f}/s: "
-                f"{ratios[-1][0]:.3f} by the clock, {ratios[-1][1]:.3f} by CPU time"
+                f"relabel {by_wall:,.0f}/s, bare network {(before[0] + after[0]) / 2:,.0f}/s: "
+                f"{ratios[-1][0]:.3f} by wall time, {ratios[-1][1]:.3f} by CPU time"
             )
-    clock, cpu = (statistics.median(column) for column in zip(*ratios, strict=True))
-    print(f"median ratio {clock:.3f} by the clock, {cpu:.3f} by CPU time (goal 0.9)")
+    wall, cpu = (statistics.median(column) for column in zip(*ratios, strict=True))
+    print(f"median ratio {wall:.3f} by wall time, {cpu:.3f} by CPU time (goal 0.9)")
 
 
 def bare(evaluator: Evaluator) -> tuple[float, float]:
-    """Positions per second of wall time and of CPU time."""
+    """Return the positions per second of wall time and of CPU time."""
     fill_inputs(evaluator)
     began, cpu = time.perf_counter(), time.process_time()
     speed = positions_per_second(evaluator, 2.0, warm_up=0.0)

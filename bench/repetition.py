@@ -11,21 +11,22 @@ fewer nodes, so it benefits from repetitions. With --out an interrupted run resu
 from __future__ import annotations
 
 import argparse
-import math
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
 from komadori import arena
 from komadori.arena import GameRecord
+from komadori.encoding.value import DLSHOGI_COEF, win_rate_from_score
 
-EVAL_COEF = 756
+#: The option Eval_Coef is a whole number.
+EVAL_COEF = round(DLSHOGI_COEF)
 WON = 0.6
 
 
 @dataclass(frozen=True)
 class Count:
-    """Repetitions of a variant: draws, losses by perpetual check, those from won positions."""
+    """Repetitions of one variant: draws, losses by perpetual check, those from won positions."""
 
     draws: int
     perpetual: int
@@ -33,13 +34,13 @@ class Count:
 
 
 def last_value(game: GameRecord) -> float:
-    """The win rate of A's last search of a game; 0.5 if it made none."""
+    """Return the win rate in A's last search of a game; 0.5 if there was none."""
     own = [
         score
         for ply, score in enumerate(game.scores_cp, start=game.opening_plies)
         if (ply % 2 == 0) == game.first_is_black and score is not None
     ]
-    return 1 / (1 + math.exp(-own[-1] / EVAL_COEF)) if own else 0.5
+    return win_rate_from_score(own[-1], EVAL_COEF) if own else 0.5
 
 
 def count(games: list[GameRecord]) -> Count:

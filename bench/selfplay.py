@@ -27,7 +27,7 @@ def main() -> None:
     parser.add_argument("--fast-playouts", type=int, default=40)
     parser.add_argument("--games", type=int, default=None, help="concurrent games")
     parser.add_argument("--batch", type=int, default=0, help="0: automatic")
-    parser.add_argument("--seconds", type=float, default=10.0, help="of each turn")
+    parser.add_argument("--seconds", type=float, default=10.0, help="per turn")
     parser.add_argument("--turns", type=int, default=3)
     parser.add_argument("--mate-nodes", type=int, default=1000)
     parser.add_argument("--leaf-weight", type=float, default=0.0)

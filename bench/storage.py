@@ -1,11 +1,11 @@
-"""Bytes per ply of teacher games: by field, by what is stored, by compression.
+"""Bytes per ply of teacher games, by field, storage settings and compression.
 
     python bench/storage.py [--games 300] [--nodes 200] [--candidates 0.25] [--zstd]
 
-Plays the same games with several settings of what is stored, and prints for each the bytes per ply
-before and after compression as a game folder compresses them (`records.files`), with xz's own
-settings for comparison, and the divergence of the stored policies from the exact softmax. Then the
-entropy of each field by itself, in bytes per ply: what is left for the order of the fields.
+Plays the same games with several storage settings. For each, prints the bytes per ply before and
+after the compression of game folders (`records.files`), with xz's default settings for comparison,
+and the divergence of the stored policies from the exact softmax. Then prints the entropy of each
+field by itself in bytes per ply.
 `--zstd` adds the program zstd at its highest level. Goal: at most 5 bytes per ply.
 """
 
@@ -92,7 +92,7 @@ def _folder_size(data: bytes) -> int:
 
 
 def _policies(games: list[records.Game]) -> list[NDArray[np.float64]]:
-    """The policy of every ply with candidates, best move first."""
+    """Return the policy of every ply with candidates, best move first."""
     found: list[Any] = []
     for game in games:
         assert game.candidates is not None
@@ -104,7 +104,7 @@ def _policies(games: list[records.Game]) -> list[NDArray[np.float64]]:
 
 
 def _divergence(exact: list[NDArray[np.float64]], stored: list[NDArray[np.float64]]) -> str:
-    """KL divergence over the moves that were kept, and the probability of those left out."""
+    """Format the KL divergence over the stored moves and the probability of the others."""
     lost, divergence, count = 0.0, 0.0, 0
     for one, other in zip(exact, stored, strict=True):
         if len(one) < 2:
@@ -116,7 +116,7 @@ def _divergence(exact: list[NDArray[np.float64]], stored: list[NDArray[np.float6
         count += 1
     if not count or not math.isfinite(divergence):
         return ""
-    return f"  KL {divergence / count:.4f} nats, left out {lost / count:.2%}"
+    return f"  KL {divergence / count:.4f} nats, omitted {lost / count:.2%}"
 
 
 def _fields(games: list[records.Game]) -> None:

@@ -1,12 +1,12 @@
-"""Streaming training data that doesn't fit in memory: bytes per position, positions/s, memory.
+"""Streaming of training data that doesn't fit in memory: bytes per position, positions/s, memory.
 
     python bench/stream.py [GAMES] [--positions 10000000] [--window 1000000] [--threads 2]
     python bench/stream.py --train [--net resnet5x64] [--visits]
 
 Copies the games (default: the bundled sample) to as many compressed segments as needed for
---positions and reads an epoch in windows. With --train, does the work of `komadori train` with
-data.window: counts, shuffles within windows, encodes batches; and compares the speed to the
-network's training step, both per second of CPU time.
+--positions and reads an epoch in windows. With --train, loads like `komadori train` with
+data.window (counts, shuffles within windows, encodes batches), and compares the speed to that of
+training steps, both per second of CPU time.
 """
 
 from __future__ import annotations
@@ -57,12 +57,12 @@ class Clock:
         self.wall, self.cpu = time.perf_counter(), time.process_time()
         self.memory = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
 
-    def say(self, what: str, total: int) -> float:
-        """Print the speed; positions per second of CPU time."""
+    def report(self, label: str, total: int) -> float:
+        """Print the speed; return the positions per second of CPU time."""
         wall, cpu = time.perf_counter() - self.wall, time.process_time() - self.cpu
         peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         print(
-            f"{what} {total:,} positions: {total / wall:,.0f}/s by the clock, "
+            f"{label} {total:,} positions: {total / wall:,.0f}/s of wall time, "
             f"{total / cpu:,.0f} per second of CPU time; peak memory {peak / 1024:,.0f} MiB, "
             f"{self.memory / 1024:,.0f} before"
         )
@@ -75,7 +75,7 @@ def reader(paths: list[Path], arguments: argparse.Namespace) -> None:
     )
     clock = Clock()
     total = sum(len(window) for window in stream.windows(0))
-    clock.say(f"read in windows of {arguments.window:,}:", total)
+    clock.report(f"read in windows of {arguments.window:,}:", total)
     print(f"unpacked in memory or on disk it would take {49 * total / 2**20:,.0f} MiB")
 
 
@@ -98,12 +98,12 @@ def trainer(paths: list[Path], arguments: argparse.Namespace) -> None:
     encoder = CoreEncoder(config.model.features, config.model.labels, threads=arguments.threads)
     clock = Clock()
     part = training.split_of(config, training.Files.of(paths), None, encoder).train
-    clock.say("counted", len(part))
+    clock.report("counted", len(part))
     loader = training.Loader(part, encoder, config.loop.batch_size)
     clock, total = Clock(), 0
     for batch in loader.batches(epochs=1):
         total += len(batch)
-    loaded = clock.say("to batches", total)
+    loaded = clock.report("to batches", total)
     print(f"unpacked in memory or on disk it would take {49 * total / 2**20:,.0f} MiB")
     compute = training.Compute.of(training.DeviceConfig())
     with contextlib.closing(loader.batches()) as batches:

@@ -1,4 +1,4 @@
-"""Samples/s of training steps for several networks and ways to run them.
+"""Samples/s of training steps for several networks and configurations.
 
     python bench/training.py [NET ...] [--seconds S] [--compile]
 
@@ -35,9 +35,9 @@ ROUNDS = 3
 def samples_per_s(
     net: str, compute: Compute, next_batch: Callable[[], Batch], seconds: float
 ) -> tuple[float, float]:
-    """Samples per second of wall time and of CPU time, of optimizer steps for about `seconds`.
+    """Return samples per second of wall time and of CPU time of optimizer steps for `seconds`.
 
-    The first two steps aren't counted.
+    The first two steps are not counted.
     """
     network = compute.place(nets.build(net)).train()
     optimizer = make_optimizer(network, OptimizerConfig())
@@ -50,7 +50,7 @@ def samples_per_s(
         with compute.autocast():
             policy, value = forwards[replica](*compute.inputs(shard))
         loss = losses(policy, value, targets_on(shard, compute.device), LossConfig(), size)
-        loss.total.backward()
+        loss.total.backward()  # type: ignore[no-untyped-call]
         return loss
 
     done, began, cpu = 0, time.monotonic(), time.process_time()
@@ -66,22 +66,22 @@ def samples_per_s(
         torch.nn.utils.clip_grad_norm_(network.parameters(), 10.0)
         optimizer.step()
         done += len(batch)
-    took = time.monotonic() - began, time.process_time() - cpu
+    wall, cpu = time.monotonic() - began, time.process_time() - cpu
     workers.close()
-    return done / took[0], done / took[1]
+    return done / wall, done / cpu
 
 
 def compare_compiled(
-    names: Sequence[str], usual: Compute, next_batch: Callable[[], Batch], seconds: float
+    names: Sequence[str], default: Compute, next_batch: Callable[[], Batch], seconds: float
 ) -> None:
     """Print samples/s with and without torch.compile, and after how many samples it pays off."""
     print(f"{'net':14}{'plain':>10}{'compiled':>10}{'ratio':>7}{'compiling':>11}   pays off after")
     for net in names:
-        compiled = replace(usual, compile="default")
+        compiled = replace(default, compile="default")
         began = time.monotonic()
         samples_per_s(net, compiled, next_batch, 0.0)
         took = time.monotonic() - began
-        found: dict[Compute, list[float]] = {usual: [], compiled: []}
+        found: dict[Compute, list[float]] = {default: [], compiled: []}
         for _ in range(ROUNDS):
             for compute, speeds in found.items():
                 speeds.append(samples_per_s(net, compute, next_batch, seconds)[0])
@@ -94,7 +94,7 @@ def compare_compiled(
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("nets", nargs="*", default=["resnet4x48", "resnet4x64", "resnet5x64"])
-    parser.add_argument("--seconds", type=float, default=5.0, help="of each measurement")
+    parser.add_argument("--seconds", type=float, default=5.0, help="per measurement")
     parser.add_argument("--batch-size", type=int, default=128)
     parser.add_argument("--compile", action="store_true", help="compare to torch.compile")
     options = parser.parse_args()
@@ -103,18 +103,18 @@ def main() -> None:
     loader = Loader(part, CoreEncoder("dlshogi", "2187"), options.batch_size, seed=1)
     stream: Iterator[Batch] = loader.batches()
     fixed = next(stream)
-    usual = Compute.of(DeviceConfig())
-    total = usual.replicas * usual.threads_each
-    ways = {
-        usual.describe()["dtype"]: (usual, lambda: fixed),
-        "float32": (replace(usual, dtype=torch.float32), lambda: fixed),
-        "fork-join": (replace(usual, replicas=1, threads_each=total), lambda: fixed),
-        "with loader": (usual, partial(next, stream)),
+    default = Compute.of(DeviceConfig())
+    total = default.replicas * default.threads_each
+    ways: dict[str, tuple[Compute, Callable[[], Batch]]] = {
+        default.describe()["dtype"]: (default, lambda: fixed),
+        "float32": (replace(default, dtype=torch.float32), lambda: fixed),
+        "fork-join": (replace(default, replicas=1, threads_each=total), lambda: fixed),
+        "with loader": (default, partial(next, stream)),
     }
     if options.compile:
-        compare_compiled(options.nets, usual, lambda: fixed, options.seconds)
+        compare_compiled(options.nets, default, lambda: fixed, options.seconds)
         return
-    print(f"batch {options.batch_size}, {usual.describe()['threads']} threads; samples/s")
+    print(f"batch {options.batch_size}, {default.describe()['threads']} threads; samples/s")
     print(f"{'net':14}" + "".join(f"{name:>14}" for name in ways) + "   loader ratio")
     for net in options.nets:
         found: dict[str, list[float]] = {name: [] for name in ways}

@@ -3,7 +3,8 @@
     python bench/two_piece_parts.py DATA... [--iterations N] [--positions N] [--games N]
 
 Every variant changes one part and trains on the same positions in the same order. It then plays
-the weights of the unchanged learner and plain material at fixed nodes, with paired openings.
+against the unchanged learner's weights and against plain material at fixed nodes, with paired
+openings.
 """
 
 from __future__ import annotations
@@ -36,8 +37,8 @@ def split(files: list[Path], seed: int) -> tuple[Records, Records]:
     moved = np.flatnonzero(samples.move16 != 0).astype(np.int64)
     parts = training.split_by_game(Part(samples, moved), 0.01, seed)
     found = training.make_split(*parts, test_limit=3000, seed=seed)
-    every = Records(samples.hcp, samples.move16)
-    return every.take(found.train.rows), every.take(found.test.rows)
+    all_records = Records(samples.hcp, samples.move16)
+    return all_records.take(found.train.rows), all_records.take(found.test.rows)
 
 
 def learn(settings: Settings, data: tuple[Records, Records], folder: Path) -> Report:
@@ -55,8 +56,8 @@ def main() -> None:
     parser.add_argument("--nodes", type=int, default=5000)
     parser.add_argument("--threads", type=int, default=2)
     given = parser.parse_args()
-    usual = Settings(iterations=given.iterations, positions=given.positions, threads=given.threads)
-    data = split(given.data, usual.seed)
+    base = Settings(iterations=given.iterations, positions=given.positions, threads=given.threads)
+    data = split(given.data, base.seed)
     print(
         f"{'':<32}{'agreement in the top 1, 2, 4, 8':>34}{'loss':>8}{'s':>6}  against", flush=True
     )
@@ -65,7 +66,7 @@ def main() -> None:
         for name, changes in VARIANTS.items():
             run = Path(folder) / name.replace(" ", "-")
             began = time.monotonic()
-            report = learn(replace(usual, **changes), data, run)  # type: ignore[arg-type]
+            report = learn(replace(base, **changes), data, run)  # type: ignore[arg-type]
             seconds = time.monotonic() - began
             player = f"alphabeta?Eval=two-piece&EvalFile={run / 'weights.npz'}&nodes={given.nodes}"
             opponents = {"material": f"alphabeta?Eval=material&nodes={given.nodes}"}

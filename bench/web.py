@@ -35,20 +35,20 @@ from komadori.search.measure import POSITIONS
 
 WEB = Path(__file__).parent.parent / "web"
 
-#: Positions until caches are full, and the limit of the server's growth per position after them.
+#: Positions until caches are full, and the maximum growth of the server per position after them.
 WARM_POSITIONS, LIMIT_KB = 300, 1.0
-#: Number and length of the games for the page; no two share a position after the first.
+#: Number and length of the games for the page; they share only the first position.
 GAMES, GAME_PLIES = 13, 100
 
 #: Nodes per move of the alpha-beta opponent.
 ALPHABETA_NODES = 10_000
 
-#: Measurements per side of a comparison, which alternate.
+#: Measurements per side of a comparison, in turns.
 TURNS = 3
 
 
 class Page:
-    """A WebSocket client that acts as a page."""
+    """A WebSocket client that behaves like a page."""
 
     def __init__(self, socket: ClientConnection) -> None:
         self._socket = socket
@@ -99,9 +99,9 @@ class Server:
             await page.receive()
             yield page
 
-    async def settled_mb(self) -> float:
-        """Return the resident memory after the last page has closed: the minimum over 3 s, as the
-        server returns freed memory with a delay.
+    async def idle_memory_mb(self) -> float:
+        """Return the resident memory without pages: the minimum over 3 s, as the server returns
+        freed memory with a delay.
         """
         samples = []
         for _ in range(12):
@@ -215,7 +215,7 @@ async def play(
 ) -> list[float]:
     """Play against an engine, with pauses between moves; return the response times in ms."""
     rng = random.Random(number)
-    answers = []
+    answers: list[float] = []
     async with server.page() as page:
         request = await page.send(type="game_start", black={"kind": "human"}, white=opponent)
         game = (await page.until("game", request))["game"]
@@ -311,7 +311,7 @@ def distinct_games(games: int, plies: int) -> list[str]:
     seen: set[int] = set()
     found: list[str] = []
     while len(found) < games:
-        board, keys = Board(), set()
+        board, keys = Board(), set[int]()
         while len(keys) < plies and board.legal_moves:
             board.push(rng.choice(list(board.legal_moves)))
             if board.key in seen or board.key in keys:
@@ -343,16 +343,16 @@ async def measure_memory(model: str, positions: int) -> None:
                     )
                     while (await page.until("analysis", request))["state"] != "done":
                         pass
-            marks.append((GAME_PLIES // 2 * (number + 1), await server.settled_mb()))
+            marks.append((GAME_PLIES // 2 * (number + 1), await server.idle_memory_mb()))
     finally:
         server.close()
-    settled = [mark for mark in marks if mark[0] >= min(WARM_POSITIONS, marks[-2][0])]
-    growth = 1024 * statistics.linear_regression(*zip(*settled, strict=True)).slope
+    warm = [mark for mark in marks if mark[0] >= min(WARM_POSITIONS, marks[-2][0])]
+    growth = 1024 * statistics.linear_regression(*zip(*warm, strict=True)).slope
     print(
         f"{marks[-1][0]} positions: server {marks[0][1]:.1f} MB after {marks[0][0]}, "
-        f"{settled[0][1]:.1f} MB after {settled[0][0]}, {settled[-1][1]:.1f} MB at the end; "
+        f"{warm[0][1]:.1f} MB after {warm[0][0]}, {warm[-1][1]:.1f} MB at the end; "
         f"from there {growth:+.2f} kB per position (limit {LIMIT_KB:g}): "
-        f"{'holds' if growth <= LIMIT_KB else 'GROWS'}"
+        f"{'ok' if growth <= LIMIT_KB else 'EXCEEDED'}"
     )
 
 
@@ -380,7 +380,7 @@ async def main() -> None:
     parser.add_argument("--model", default="default")
     parser.add_argument("--pages", type=int, default=20)
     parser.add_argument("--playouts", type=int, default=50)
-    parser.add_argument("--seconds", type=float, default=1.5, help="of each speed measurement")
+    parser.add_argument("--seconds", type=float, default=1.5, help="per speed measurement")
     parser.add_argument("--positions", type=int, default=1000)
     arguments = parser.parse_args()
     parts = arguments.parts or ["speed", "pages", "browser", "memory"]

@@ -100,7 +100,7 @@ with atomic_writer(Path(sys.argv[1])) as file:
 """
 
 
-def test_what_a_killed_process_left_is_used_again(tmp_path: Path) -> None:
+def test_leftovers_of_a_killed_process_are_reused(tmp_path: Path) -> None:
     path = tmp_path / "a"
     write_text(path, "old")
     process = subprocess.Popen(

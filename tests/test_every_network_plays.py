@@ -99,7 +99,7 @@ def samples() -> records.Samples:
 def export(
     samples: records.Samples, tmp_path_factory: pytest.TempPathFactory
 ) -> Callable[[str], Path]:
-    """The network trained for a few steps, as an ONNX file without a card beside it."""
+    """The network trained for a few steps, as an ONNX file without a separate card."""
 
     @functools.cache
     def made(name: str) -> Path:

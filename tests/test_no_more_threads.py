@@ -81,7 +81,7 @@ print(all(np.array_equal(a, b) for a, b in zip(expected, found)))
     assert run(program) == "True"
 
 
-def test_a_search_goes_on_without_its_helpers() -> None:
+def test_a_search_continues_without_helper_threads() -> None:
     program = """
 from komadori._core import alphabeta as core
 from komadori.rules import Board
@@ -175,11 +175,11 @@ def test_the_engine_answers(arguments: list[str]) -> None:
         def ask(lines: str, answer: str) -> list[str]:
             stdin.write(lines)
             stdin.flush()
-            said = []
-            while not (said and said[-1].startswith(answer)):
-                said.append(stdout.readline())
-                assert said[-1], (said, engine.stderr and engine.stderr.read())
-            return said
+            output = []
+            while not (output and output[-1].startswith(answer)):
+                output.append(stdout.readline())
+                assert output[-1], (output, engine.stderr and engine.stderr.read())
+            return output
 
         go = "position startpos\ngo nodes 300\n"
         legal = {move.usi() for move in Board().legal_moves}
@@ -195,6 +195,6 @@ def test_the_engine_answers(arguments: list[str]) -> None:
         again = ask(go, "bestmove")
         assert again[-1].split()[1] in legal
         assert not any("error" in line for line in again)
-        _, said = engine.communicate("quit\n", timeout=30)
-        assert engine.returncode == 0, said
-        assert "Traceback" not in said
+        _, output = engine.communicate("quit\n", timeout=30)
+        assert engine.returncode == 0, output
+        assert "Traceback" not in output

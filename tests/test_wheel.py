@@ -138,7 +138,7 @@ def test_it_analyses(environment: tuple[Path, dict[str, str]]) -> None:
     assert "kmd-kanji-P" in page
 
 
-def test_what_is_missing_is_told(environment: tuple[Path, dict[str, str]]) -> None:
+def test_missing_packages_are_named(environment: tuple[Path, dict[str, str]]) -> None:
     """Before the extras are there: the line that installs them."""
     folder, variables = environment
     for words, package in (
@@ -170,11 +170,11 @@ def test_it_serves(with_web: tuple[Path, dict[str, str]]) -> None:
     )  # fmt: skip
     try:
         assert server.stdout
-        said = ""
-        while not (found := re.search(r"http://127\.0\.0\.1:\d+\S*", said)):
+        output = ""
+        while not (found := re.search(r"http://127\.0\.0\.1:\d+\S*", output)):
             line = server.stdout.readline()
-            assert line, said
-            said += line
+            assert line, output
+            output += line
         with urllib.request.urlopen(found[0], timeout=60) as answer:
             assert b"<script" in answer.read()
     finally:

@@ -1,6 +1,6 @@
 """Write the generated tables of the documentation, or with --check report outdated ones.
 
-Pages of docs/concepts have tables of the core between `<!-- tables -->` and `<!-- /tables -->`.
+Pages of docs/concepts contain tables of the core between `<!-- tables -->` and `<!-- /tables -->`.
 Pages of docs/tutorial have, between `<!-- measured NAME MEASURE... -->` and `<!-- /measured -->`,
 the diary's figures of an experiment and those in docs/results/lab/data.
 """
@@ -29,13 +29,12 @@ PAGES = {
 }
 BEGIN, END = "<!-- tables -->", "<!-- /tables -->"
 
-
 MEASURED = re.compile(r"<!-- measured (\S+) (.*?) -->\n.*?<!-- /measured -->", re.DOTALL)
 LAB = ROOT / "docs" / "results" / "lab" / "data"
 
 
 def measured(name: str, measures: list[str]) -> str:
-    """A row per variant: the diary's figure and the mean over the seeds, with its spread."""
+    """Return one row per variant: the diary's figure, the mean over the seeds and its spread."""
     experiment = load(ROOT / "experiments" / "lab" / f"{name}.toml")
     records = Store(LAB).current(experiment)
     return variants_table(experiment, at_size(records, records[-1].size), measures)
@@ -49,7 +48,7 @@ def with_measured(page: str) -> str:
     return MEASURED.sub(table, page)
 
 
-def renewed(page: str, tables: str) -> str:
+def with_tables(page: str, tables: str) -> str:
     before, rest = page.split(BEGIN)
     after = rest.split(END)[1]
     return f"{before}{BEGIN}\n\n{tables}\n{END}{after}"
@@ -63,7 +62,7 @@ def main() -> int:
     pages = [(CONCEPTS / name, tables) for name, tables in PAGES.items()]
     for path, tables in [*pages, *((path, None) for path in sorted(TUTORIAL.glob("*.md")))]:
         text = path.read_text(encoding="utf-8")
-        new = with_measured(text) if tables is None else renewed(text, tables())
+        new = with_measured(text) if tables is None else with_tables(text, tables())
         if check and new != text:
             print(f"{path.name} is outdated: run python tools/docs_tables.py", file=sys.stderr)
             stale = True

@@ -2,7 +2,7 @@
 
     python tools/fuzz.py --inputs 100000 [--target sfen ...] [--seed 1]
 
-A new reader is a row in TARGETS: its valid inputs and the function that reads them. `make sanitize`
+To add a reader, add its valid inputs and the function that reads them to TARGETS. `make sanitize`
 runs this with a core built with AddressSanitizer and UBSan.
 """
 
@@ -20,8 +20,8 @@ from pathlib import Path
 
 from komadori.rules import Board, Move
 
-sys.path.insert(0, str(Path(__file__).parent))
-from fuzz_records import RECORDS
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
+from tools.fuzz_records import RECORDS
 
 HANG_SECONDS = 60  # 500 inputs take less than a second, a few with sanitizers
 
@@ -32,7 +32,7 @@ class Target:
 
     seeds: Callable[[random.Random], list[bytes]]
     read: Callable[[bytes], None]
-    tokens: tuple[bytes, ...] = ()  # of the grammar, for mutations that get past the first checks
+    tokens: tuple[bytes, ...] = ()  # from the grammar, to get past the first checks
 
 
 class FuzzError(AssertionError):
@@ -40,8 +40,8 @@ class FuzzError(AssertionError):
 
 
 def boards(rng: random.Random, number: int = 40) -> list[Board]:
-    """Positions of random games."""
-    found = []
+    """Return positions of random games."""
+    found: list[Board] = []
     while len(found) < number:
         board = Board()
         for _ in range(rng.randrange(200)):
@@ -59,7 +59,7 @@ def check_board(board: Board) -> None:
         raise FuzzError(f"inconsistent: {board.sfen()}")
     moves = list(board.legal_moves)
     if len(moves) != len(board.legal_moves):
-        raise FuzzError(f"miscounted: {board.sfen()}")
+        raise FuzzError(f"wrong number of moves: {board.sfen()}")
     board.mate_in_one()
     for move in moves[:3]:
         board.push(move)
@@ -157,7 +157,7 @@ TARGETS: dict[str, Target] = {
 
 
 def mutated(rng: random.Random, seeds: list[bytes], tokens: tuple[bytes, ...]) -> bytes:
-    """A valid input with a few mutations."""
+    """Return a valid input with a few mutations."""
     data = bytearray(rng.choice(seeds))
     for _ in range(rng.choice((1, 1, 1, 2, 3, 8))):
         at = rng.randrange(len(data) + 1)
@@ -184,9 +184,9 @@ def mutated(rng: random.Random, seeds: list[bytes], tokens: tuple[bytes, ...]) -
 
 
 def fuzz(name: str, inputs: int, seed: int) -> Counter[str]:
-    """Run one target; the number of inputs read and of those rejected, by error.
+    """Run one target; return the number of inputs read, and of those rejected by type of error.
 
-    Any other exception than ValueError is raised again, with the input as a note.
+    Exceptions other than ValueError are re-raised with the input as a note.
     """
     target = TARGETS[name]
     rng = random.Random(f"{name} {seed}")

@@ -1,4 +1,4 @@
-"""The record formats as targets of tools/fuzz.py: mutated files.
+"""Targets of tools/fuzz.py for the record formats: mutated files.
 
 A file counts as rejected if any part of it was skipped, else as read.
 """

@@ -39,7 +39,7 @@ IN_PAGES = (
 
 
 def outlines() -> dict[str, Any]:
-    """The outlines: y points down, 1000 units per em, baseline at 0."""
+    """Return the outlines: y points down, 1000 units per em, baseline at 0."""
     from fontTools.pens.svgPathPen import SVGPathPen
     from fontTools.pens.transformPen import TransformPen
     from fontTools.ttLib import TTCollection
@@ -48,13 +48,13 @@ def outlines() -> dict[str, Any]:
     font = next(f for f in fonts if f["name"].getDebugName(1) == "Noto Serif CJK JP")
     glyphs, names = font.getGlyphSet(), font.getBestCmap()
     scale = 1000 / font["head"].unitsPerEm
-    drawn = {}
+    paths = {}
     for char in ON_BOARDS:
         glyph = glyphs[names[ord(char)]]
         pen = SVGPathPen(glyphs, ntos=lambda v: f"{round(v)}")
         glyph.draw(TransformPen(pen, (scale, 0, 0, -scale, 0, 0)))
-        drawn[char] = {"width": round(glyph.width * scale), "path": pen.getCommands()}
-    return {"source": SOURCE, "glyphs": drawn}
+        paths[char] = {"width": round(glyph.width * scale), "path": pen.getCommands()}
+    return {"source": SOURCE, "glyphs": paths}
 
 
 def page_characters() -> str:
@@ -79,7 +79,7 @@ def subset() -> None:
 
 
 def missing() -> list[str]:
-    """Characters of the texts that the committed font lacks."""
+    """Return the characters of the texts that are missing in the committed font."""
     known = CHARACTERS.read_text("utf-8")
     return [char for char in page_characters() if char not in known]
 
@@ -88,8 +88,8 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--check", action="store_true")
     if parser.parse_args().check:
-        lacking = missing()
-        sys.exit(f"ui.woff2 lacks {''.join(lacking)!r}" if lacking else 0)
+        absent = missing()
+        sys.exit(f"missing in ui.woff2: {''.join(absent)!r}" if absent else 0)
     GLYPHS.write_text(json.dumps(outlines(), ensure_ascii=False, indent=0) + "\n", "utf-8")
     subset()
     print(f"{GLYPHS}: {GLYPHS.stat().st_size:,} bytes; {FONT}: {FONT.stat().st_size:,} bytes")

@@ -19,8 +19,8 @@ LIMIT_BYTES = 1_000_000
 FILTERS = [{"id": lzma.FILTER_LZMA2, "preset": 9 | lzma.PRESET_EXTREME, "lc": 0, "lp": 1, "pb": 1}]
 
 
-def pack(chosen: list[bytes]) -> bytes:
-    return lzma.compress(b"".join(chosen), filters=FILTERS)
+def pack(games: list[bytes]) -> bytes:
+    return lzma.compress(b"".join(games), filters=FILTERS)
 
 
 def main() -> None:
@@ -28,7 +28,9 @@ def main() -> None:
     parser.add_argument("teacher", type=Path)
     source = parser.parse_args().teacher
     games = read_games(source)[::STEP]
-    candidates = [FORMATS["hcpe3"].write(game, "") for game in games]
+    write = FORMATS["hcpe3"].write
+    assert write is not None
+    candidates = [write(game, "") for game in games]
     fits, too_many = 1, len(candidates) + 1
     while too_many - fits > 1:
         middle = (fits + too_many) // 2

@@ -1,4 +1,4 @@
-"""MkDocs hooks: put every page into the navigation and generate missing API pages."""
+"""MkDocs hooks: add every page to the navigation and generate missing API pages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _title(path: Path) -> str:
 
 
 def _packages(docs: Path) -> list[str]:
-    """Packages without an API page."""
+    """Return the packages without an API page."""
     source = docs.parent / "src" / "komadori"
     names = [path.parent.name for path in source.glob("*/__init__.py")]
     public = sorted(name for name in names if not name.startswith("_") and name != "cli")
@@ -38,7 +38,7 @@ def on_files(files: Any, config: Any) -> Any:
 
 
 def on_config(config: Any) -> Any:
-    """Fill `Results` with its pages and the laboratory's; append concepts that aren't listed."""
+    """Add the result pages, the laboratory's pages and unlisted concept pages to the navigation."""
     docs = Path(config.docs_dir)
 
     def pages(folder: str, first: tuple[str, ...] = ("index.md",)) -> list[str]:

@@ -10,7 +10,7 @@ from nanobind.stubgen import StubGen
 
 import komadori._core as core
 
-#: Two overloads that differ in the type of their one parameter.
+#: Two overloads that differ in the type of their only parameter.
 OVERLOADS = re.compile(
     r'( +)@overload\n\1def (\w+)\(self, (\w+): (\w+)\) -> (\w+):\n\1    """(.*)"""\n\n'
     r'\1@overload\n\1def \2\(self, \3: (\w+)\) -> \5:\n\1    """(.*)"""\n'
@@ -21,7 +21,7 @@ FOLDER = Path(__file__).resolve().parent.parent / "src" / "komadori" / "_core"
 
 
 def stubs() -> dict[Path, str]:
-    """The stub text of each submodule of the core, by its path."""
+    """Return the stub of each submodule of the core, by path."""
     texts = {}
     for name, member in vars(core).items():
         if (
@@ -31,7 +31,7 @@ def stubs() -> dict[Path, str]:
         ):
             generator = StubGen(member)
             generator.put(member)
-            # The documentation's generator skips methods that have overloads only.
+            # mkdocstrings skips methods that consist of overloads only.
             texts[FOLDER / f"{name}.pyi"] = OVERLOADS.sub(MERGED, generator.get())
     return texts
 

@@ -61,7 +61,7 @@ def options(**changes: int) -> core.Options:
 
 def test_a_policy_that_knows_better_cuts_off_earlier() -> None:
     """A policy that ranks a short search's best move first, against one that ranks it last."""
-    shares = []
+    fractions = []
     for value in (0.0, -60.0):
         engine = core.Engine("material", options(policy_depth=2, policy_nodes=50))
         every, by_first = 0, 0
@@ -81,8 +81,8 @@ def test_a_policy_that_knows_better_cuts_off_earlier() -> None:
             every += sum(of_depth[2:])
             by_first += sum(of_first[2:])
         assert every > 100
-        shares.append(by_first / every)
-    assert shares[0] > shares[1] + 0.02
+        fractions.append(by_first / every)
+    assert fractions[0] > fractions[1] + 0.02
 
 
 @functools.cache

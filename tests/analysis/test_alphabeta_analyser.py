@@ -79,7 +79,7 @@ def test_time_is_shared_by_the_positions(monkeypatch: pytest.MonkeyPatch) -> Non
     assert asked == [10, 10, 10]  # two searches at a time
 
 
-def test_it_can_be_left_in_the_middle() -> None:
+def test_a_search_can_be_stopped_in_the_middle() -> None:
     work = analyser(2, Effort(None, 3600.0))
     quick = analyser(2, Effort(100))
     found = quick.analyse(boards(50))

@@ -120,8 +120,8 @@ def test_results_are_named_as_the_files_were(
     monkeypatch.chdir(tmp_path)
     for name in ("a.csa", "b.csa"):
         write(tmp_path / name, ["7g7f"])
-    said = run("a.csa", "b.csa").output
-    assert said.splitlines()[-1] == "wrote analysis-index.html"
+    output = run("a.csa", "b.csa").output
+    assert output.splitlines()[-1] == "wrote analysis-index.html"
 
 
 def test_a_folder_for_the_results(tmp_path: Path) -> None:

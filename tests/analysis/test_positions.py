@@ -92,7 +92,7 @@ def test_the_same_position_twice_at_once() -> None:
     assert all(result.visits >= 100 for result in found.values())
 
 
-def test_what_was_left_can_be_taken_up_again() -> None:
+def test_unfinished_positions_can_be_resumed() -> None:
     evaluator = load("random:1", max_batch=8, slots=3)
     analyser = PositionAnalyser(evaluator, Effort(nodes=100))
     boards = some_boards(20)

@@ -143,14 +143,14 @@ def play(server: CsaServer, games: int = 1, **first: Any) -> tuple[list[CsaGame]
 @pytest.mark.usefixtures("quick")
 def test_games_are_played_and_recorded(tmp_path: Path) -> None:
     server = CsaServer(max_moves=400)
-    mine, theirs = play(server, games=2, out=tmp_path)
-    assert [game.summary.color for game in mine] == [0, 1]
-    for game, other in zip(mine, theirs, strict=True):
+    first, second = play(server, games=2, out=tmp_path)
+    assert [game.summary.color for game in first] == [0, 1]
+    for game, other in zip(first, second, strict=True):
         assert game.moves == other.moves
         assert {game.outcome, other.outcome} in ({"win", "lose"}, {"draw"})
     records = sorted(tmp_path.glob("*.csa"))
     assert len(records) == 2
-    for path, game in zip(records, mine, strict=True):
+    for path, game in zip(records, first, strict=True):
         (record,) = read_games(path)
         assert record.usi_moves() == game.moves
         assert record.black == game.summary.names[0]
@@ -167,8 +167,8 @@ def test_games_are_played_and_recorded(tmp_path: Path) -> None:
 
 @pytest.mark.usefixtures("quick")
 def test_a_game_handed_over_after_some_moves() -> None:
-    mine, _ = play(CsaServer(moves=("+7776FU", "-3334FU", "+2726FU"), max_moves=10))
-    (game,) = mine
+    first, _ = play(CsaServer(moves=("+7776FU", "-3334FU", "+2726FU"), max_moves=10))
+    (game,) = first
     assert game.summary.moves == ("7g7f", "3c3d", "2g2f")
     assert len(game.moves) == 7
     assert (game.outcome, game.reason) == ("draw", "MAX_MOVES")
@@ -180,8 +180,8 @@ def test_a_game_handed_over_after_some_moves() -> None:
 @pytest.mark.usefixtures("quick")
 def test_a_lost_connection_is_made_again() -> None:
     server = CsaServer(drops=3, max_moves=10)
-    mine, theirs = play(server)
-    assert (len(mine), len(theirs)) == (1, 1)
+    first, second = play(server)
+    assert (len(first), len(second)) == (1, 1)
     assert server.logins == 5
 
 
@@ -202,14 +202,14 @@ class Slow:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self.told: list[GoCommand] = []
+        self.received: list[GoCommand] = []
         self._inner = make("random?seed=1")
 
     def new_game(self, seed: int | None = None, draw_ply: int = 0) -> None:
         self.draw_ply = draw_ply
 
     def play(self, board: Board, go: GoCommand) -> Decision:
-        self.told.append(go)
+        self.received.append(go)
         time.sleep(self.seconds)
         return self._inner.play(board, go)
 
@@ -221,7 +221,7 @@ class Slow:
 def test_clocks_are_passed_less_the_margin() -> None:
     slow = Slow(1.05)
     play(CsaServer(max_moves=4), player=slow, margin_ms=500)
-    first, second = slow.told
+    first, second = slow.received
     assert (first.btime_ms, first.wtime_ms) == (61_500, 61_500)
     assert first.binc_ms == 2000
     assert second.btime_ms == 61_500 + 2000 - 1000  # 1.05 s count as one second
@@ -233,7 +233,7 @@ def test_a_clock_within_the_margin_does_not_free_the_increment() -> None:
     slow = Slow(0.0)
     server = CsaServer(max_moves=7, times="Time_Unit:1sec\nTotal_Time:0\nIncrement:1")
     play(server, player=slow, margin_ms=1500)
-    assert (slow.told[0].btime_ms, slow.told[0].binc_ms) == (1, 1000)
+    assert (slow.received[0].btime_ms, slow.received[0].binc_ms) == (1, 1000)
     assert slow.draw_ply == 7
 
 
@@ -242,7 +242,7 @@ def test_byoyomi_is_passed_less_the_margin_once_time_is_up() -> None:
     slow = Slow(0.0)
     server = CsaServer(max_moves=2, times="Time_Unit:1sec\nTotal_Time:0\nByoyomi:10")
     play(server, player=slow, margin_ms=500)
-    assert (slow.told[0].btime_ms, slow.told[0].byoyomi_ms) == (0, 9500)
+    assert (slow.received[0].btime_ms, slow.received[0].byoyomi_ms) == (0, 9500)
 
 
 @pytest.mark.usefixtures("quick")
@@ -258,16 +258,16 @@ def test_a_result_that_comes_while_thinking_ends_the_game() -> None:
     """The server adjudicates a draw by a move limit that its game summary doesn't state."""
     server = CsaServer(max_moves=2, tells_max_moves=False)
     slow = Slow(0.3)
-    mine, _ = play(server, player=slow)
-    assert (mine[0].outcome, mine[0].reason) == ("draw", "MAX_MOVES")
-    assert len(slow.told) == 2  # it was thinking about its second move
+    first, _ = play(server, player=slow)
+    assert (first[0].outcome, first[0].reason) == ("draw", "MAX_MOVES")
+    assert len(slow.received) == 2  # it was thinking about its second move
 
 
 @pytest.mark.usefixtures("quick")
 def test_the_mated_side_resigns() -> None:
     server = CsaServer(max_moves=400, ends_at_mate=False)
-    mine, theirs = play(server)
-    assert {mine[0].reason, theirs[0].reason} == {"RESIGN"}
+    first, second = play(server)
+    assert {first[0].reason, second[0].reason} == {"RESIGN"}
 
 
 class Once:
@@ -299,9 +299,9 @@ class Once:
 def test_resignation_and_a_false_declaration(
     decision: Decision, reason: str, end: End, tmp_path: Path
 ) -> None:
-    mine, theirs = play(CsaServer(), player=Once(decision), out=tmp_path)
-    assert (mine[0].outcome, mine[0].reason) == ("lose", reason)
-    assert theirs[0].outcome == "win"
+    first, second = play(CsaServer(), player=Once(decision), out=tmp_path)
+    assert (first[0].outcome, first[0].reason) == ("lose", reason)
+    assert second[0].outcome == "win"
     (path,) = tmp_path.glob("*.csa")
     (record,) = read_games(path)
     assert (record.end, record.winner) == (end, Winner.WHITE)
@@ -359,9 +359,9 @@ def test_a_record_that_cannot_be_written_is_logged(
 ) -> None:
     place = tmp_path / "file"
     place.write_text("not a folder")
-    mine, _ = play(CsaServer(max_moves=4), out=place)
-    assert len(mine[0].moves) == 4
-    assert " ".join(mine[0].moves) in caplog.text
+    first, _ = play(CsaServer(max_moves=4), out=place)
+    assert len(first[0].moves) == 4
+    assert " ".join(first[0].moves) in caplog.text
 
 
 class ScriptedServer:

@@ -134,7 +134,7 @@ def played(played_content: bytes, tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("seed", range(12))
-def test_a_damaged_ladder_is_told_in_one_line(played: Path, tmp_path: Path, seed: int) -> None:
+def test_a_damaged_ladder_is_reported_in_one_line(played: Path, tmp_path: Path, seed: int) -> None:
     chance = random.Random(seed)
     content = bytearray(played.read_bytes())
     for _ in range(6):
@@ -153,7 +153,7 @@ def test_a_damaged_ladder_is_told_in_one_line(played: Path, tmp_path: Path, seed
         assert result.output.count("Error") == (1 if result.exit_code else 0), result.output
 
 
-def test_a_damaged_game_is_told(played: Path, tmp_path: Path) -> None:
+def test_a_damaged_game_is_reported(played: Path, tmp_path: Path) -> None:
     with Ladder(played) as ladder:
         game = json.dumps(list(ladder.games())[6].to_json())
     for record in ("junk", "{}", "[1]", game.replace("7g7f", "7g7e"), game.replace("sfen", "x")):

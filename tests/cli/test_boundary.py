@@ -1,4 +1,4 @@
-"""What all commands share: one line per error, foreign text printed verbatim."""
+"""Common to all commands: one line per error, text from files printed verbatim."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def run(*words: str | Path) -> Result:
     [
         (OSError(errno.ENOSPC, "No space left on device", "a/b"), "a/b: No space left on device"),
         (OSError(errno.ENOSPC, "No space left on device"), "No space left on device"),
-        (OSError("said by us"), "said by us"),
+        (OSError("our message"), "our message"),
         (MemoryError(), "not enough memory"),
         (RecordError("x.csa: damaged"), "x.csa: damaged"),
         (

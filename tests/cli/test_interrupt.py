@@ -31,7 +31,7 @@ def stop(
 
 
 def handles_signals(process: subprocess.Popen[str]) -> bool:
-    """Whether the command has installed its signal handlers: /proc lists SIGTERM as caught."""
+    """Return True once the command has installed its signal handlers: SIGTERM is caught."""
     try:
         text = Path(f"/proc/{process.pid}/status").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""What is wrong with a command's words or files is told in one line, before any work."""
+"""Invalid arguments and files are reported in one line, before any work."""
 
 from __future__ import annotations
 
@@ -76,10 +76,10 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def test_one_line_says_what_is_wrong(line: str, message: str, here: Path) -> None:
     before = sorted(path.name for path in here.iterdir())
     result = run(line)
-    told = [text for text in result.output.splitlines() if text.startswith("Error: ")]
-    assert len(told) == 1, result.output
-    assert message in told[0]
-    assert "[Errno" not in told[0]
+    errors = [text for text in result.output.splitlines() if text.startswith("Error: ")]
+    assert len(errors) == 1, result.output
+    assert message in errors[0]
+    assert "[Errno" not in errors[0]
     assert result.exit_code in (1, 2)
     assert BUG not in result.output
     assert ".tmp" not in result.output

@@ -97,7 +97,7 @@ def test_work_that_cant_be_done_says_why(cluster, nodes, tmp_path) -> None:
             fleet.take(60)
 
 
-def test_a_lost_node_loses_nothing_but_games_in_play(cluster, nodes, tmp_path) -> None:
+def test_a_lost_node_loses_only_unfinished_games(cluster, nodes, tmp_path) -> None:
     from komadori.generate import (
         Evaluation,
         GameFolder,
@@ -191,7 +191,7 @@ def test_labels_are_the_same_after_a_node_was_lost(cluster, mortal, tmp_path) ->
     assert f"{len(records.load_samples(source)):,} positions" in again.output
 
 
-def test_self_play_goes_on_without_a_node(cluster, mortal, tmp_path) -> None:
+def test_self_play_continues_without_a_node(cluster, mortal, tmp_path) -> None:
     options = ["--model", "random:3", "--playouts", 8, "--fast-playouts", 2, "--max-plies", 40]
     options += ["--at-once", 4, "--segment-games", 10, "--games", 30, "-o"]
     thread = killing(cluster, mortal[0], tmp_path / "cluster", "000000.json", 1)

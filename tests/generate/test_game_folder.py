@@ -176,7 +176,7 @@ def wait_for_games(folder: Path, games: int, process: subprocess.Popen[str]) -> 
     pytest.fail(f"no games in time: {process.communicate()}")
 
 
-def test_killed_it_loses_only_games_in_play_and_goes_on(tmp_path) -> None:
+def test_a_killed_run_loses_only_unfinished_games_and_resumes(tmp_path) -> None:
     process = start(tmp_path / "killed", "--games", "0")
     wait_for_games(tmp_path / "killed", 3, process)
     process.kill()
@@ -255,7 +255,7 @@ def test_distinct_positions_are_estimated_beyond_the_limit() -> None:
     assert abs(len(sampled) - 40_000) < 3000
 
 
-def test_statistics_tell_of_games_in_journals(tmp_path) -> None:
+def test_statistics_include_games_in_journals(tmp_path) -> None:
     with GameFolder(tmp_path, {}, 4) as folder:
         folder.add([game(0), game(1), game(2), game(3), game(4)])
     found = folder_statistics(tmp_path)

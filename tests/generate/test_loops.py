@@ -75,7 +75,7 @@ class StopAt:
             self.reached.set()
 
 
-def test_every_stage_is_gone_on_with(tmp_path) -> None:
+def test_every_stage_resumes(tmp_path) -> None:
     whole = Loop(config(), tmp_path / "whole")
     assert run(whole)
     expected = contents(whole.folder)
@@ -95,7 +95,7 @@ def test_every_stage_is_gone_on_with(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_killed_at_any_moment_it_comes_to_the_same(tmp_path) -> None:
+def test_a_loop_killed_at_any_time_has_the_same_result(tmp_path) -> None:
     path = tmp_path / "loop.toml"
     path.write_text(
         'learner = "two-piece"\ngenerations = 1\ntest_fraction = 0.2\n'
@@ -105,12 +105,12 @@ def test_killed_at_any_moment_it_comes_to_the_same(tmp_path) -> None:
     )
     arguments = [sys.executable, "-m", "komadori", "loop", "run", str(path), "--threads", "1"]
     killed = 0
-    for patience in (1.5, 2.0, 2.6, 3.2, 60, 60, 60):
+    for timeout_s in (1.5, 2.0, 2.6, 3.2, 60, 60, 60):
         process = subprocess.Popen(
             [*arguments, "-o", str(tmp_path / "killed")], stdout=subprocess.DEVNULL
         )
         try:
-            assert process.wait(patience) == 0
+            assert process.wait(timeout_s) == 0
             break
         except subprocess.TimeoutExpired:
             process.kill()
@@ -139,7 +139,7 @@ def test_stages_run_by_themselves_and_wait_for_each_other(tmp_path, monkeypatch)
     assert run(Loop(config(), tmp_path), observer=lambda event: pytest.fail(str(event)))
 
 
-def test_waiting_ends_when_it_is_told_to(tmp_path) -> None:
+def test_waiting_ends_on_a_stop(tmp_path) -> None:
     began = time.monotonic()
     assert not run_stage(Loop(config(), tmp_path), "gate", wait=True, stop=lambda: True)
     assert time.monotonic() - began < 2

@@ -65,7 +65,7 @@ def test_each_position_is_so_many_legal_moves_away_and_keeps_its_winner(source) 
     assert lengths == {1, 2}
 
 
-def test_a_draw_depends_on_seed_and_number_alone() -> None:
+def test_a_sample_depends_only_on_seed_and_number() -> None:
     def drawn(number, **settings):
         core_settings = NearbySettings(**settings).to_core()
         found = core.nearby_position(Board(), core_settings, number)
@@ -79,17 +79,17 @@ def test_a_draw_depends_on_seed_and_number_alone() -> None:
     assert core.nearby_position(mated, NearbySettings().to_core(), 1) is None
 
 
-def test_captures_and_promotions_are_drawn_as_often_as_asked() -> None:
+def test_captures_and_promotions_are_sampled_at_the_given_rates() -> None:
     board = Board("4k4/9/9/4p4/4P4/9/9/9/4K4 b - 1")  # one capture among few moves
 
-    def share(tactical):
+    def fraction(tactical):
         settings = NearbySettings(plies=(1, 1), tactical_fraction=tactical).to_core()
         found = [core.nearby_position(board, settings, n) for n in range(300)]
         return np.mean([one.sfen().split()[2] == "P" for one in found])
 
-    assert share(1.0) == 1.0
-    assert 0.4 < share(0.5) < 0.8
-    assert share(0.0) < 0.5
+    assert fraction(1.0) == 1.0
+    assert 0.4 < fraction(0.5) < 0.8
+    assert fraction(0.0) < 0.5
 
 
 def test_the_command_resumes_to_the_same_files_on_any_number_of_threads(source, tmp_path) -> None:

@@ -85,9 +85,9 @@ def test_games_keep_moves_and_results_and_get_the_networks_opinion(
         expected = np.rint(score_from_win_rate(value.astype(float), model_coef(MODEL)))
         assert np.array_equal(new.scores_cp, expected)
         for ply in (0, 11, 29):
-            shares = move_probabilities(boards[ply], policy[ply], "2187")
+            probs = move_probabilities(boards[ply], policy[ply], "2187")
             legal = [move.usi() for move in boards[ply].legal_moves]
-            by_move = dict(zip(legal, shares, strict=True))
+            by_move = dict(zip(legal, probs, strict=True))
             kept = dict(new.candidates.of_ply(ply))
             played = old.usi_moves()[ply]
             assert kept.keys() == {m for m in legal if by_move[m] >= 0.01 or m == played} | {
@@ -305,7 +305,7 @@ def test_a_search_that_is_stopped_resumes(source: Path, tmp_path: Path) -> None:
 
 
 def opinion(sfens: Sequence[str]) -> list[tuple[Mapping[str, float], float]]:
-    """What a user's function may look like."""
+    """An example of a user-defined labeller."""
     answers: list[tuple[Mapping[str, float], float]] = []
     for sfen in sfens:
         moves = [move.usi() for move in Board(sfen).legal_moves]
@@ -381,7 +381,7 @@ def test_training_mixes_the_moves_made_with_the_candidates(source: Path, tmp_pat
         assert np.allclose(np.bincount(owner, mixed), 1, atol=1e-5)
 
 
-def test_hard_share_is_checked() -> None:
+def test_hard_fraction_is_checked() -> None:
     with pytest.raises(ValueError, match="policy_target = visits"):
         LossConfig(hard_fraction=0.5)
     with pytest.raises(ValueError, match=r"in \[0, 1\]"):

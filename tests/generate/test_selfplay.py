@@ -174,7 +174,7 @@ def test_openings_are_played_and_not_learnt(tmp_path: Path) -> None:
     assert not game.candidates.count[:6].any()
 
 
-def test_a_network_that_answers_nonsense_is_an_error() -> None:
+def test_invalid_network_outputs_are_an_error() -> None:
     class Nonsense(UniformEvaluator):
         def _evaluate(self, inputs: Any, policy: Any, value: Any) -> None:
             value[:] = np.nan

@@ -280,10 +280,10 @@ def test_outputs_that_are_not_numbers_are_an_error(model: Path, tmp_path: Path) 
             evaluate(load(tmp_path / "nan.onnx", backend=backend), *planes(2))
 
 
-@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="Linux tells where threads run")
+@pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")
 @pytest.mark.parametrize("backend", BACKENDS)
 def test_threads_may_run_on_any_core(model: Path, backend: str) -> None:
-    """Else two engines of a thread each would share the core that both are pinned to."""
+    """Otherwise two engines of one thread each would share the core that both are pinned to."""
     tasks = Path("/proc/self/task")
     others = {task.name for task in tasks.iterdir()} - {str(threading.get_native_id())}
     evaluator = load(model, backend=backend, max_batch=64, threads=1)

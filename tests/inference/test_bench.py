@@ -42,7 +42,7 @@ def test_every_setting_has_a_row(model: Path) -> None:
     assert rows[-1][0] == "recommended:"
 
 
-def test_the_search_is_set_beside_the_network(model: Path) -> None:
+def test_the_search_is_compared_to_the_network(model: Path) -> None:
     arguments = ["search", "--model", str(model), "--positions", "2", "--time", "0.1"]
     done = CliRunner().invoke(command, [*arguments, "--beside-onnxruntime"])
     assert done.exit_code == 0, done.output
@@ -52,7 +52,7 @@ def test_the_search_is_set_beside_the_network(model: Path) -> None:
     assert "times that" in lines[-1]
 
 
-def test_the_best_precision_is_taken_where_it_is_left_open(model: Path) -> None:
+def test_auto_selects_the_best_precision(model: Path) -> None:
     evaluator = load(model, precision="auto")
     assert evaluator.precision == best_precision()  # type: ignore[attr-defined]
     evaluator.close()

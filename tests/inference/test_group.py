@@ -91,7 +91,7 @@ def test_members_must_fit() -> None:
         EvaluatorGroup([load("random:1"), load("random:1", features="dlshogi-119")])
 
 
-def test_the_processor_may_be_shared_out(tmp_path: Path) -> None:
+def test_the_cpu_may_be_split(tmp_path: Path) -> None:
     options = option_table("model")
     options.set("DNN_Model", str(write_random_resnet(tmp_path / "m.onnx", 1, 8)))
     options.set("UCT_Threads", "2")

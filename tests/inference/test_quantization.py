@@ -340,7 +340,7 @@ def test_a_kill_never_leaves_parts_of_two_models(
         assert output.read_text() == output.with_suffix(".bin").read_text() == "new"
 
 
-def test_quantization_reports_to_nobody(model: Path, tmp_path: Path) -> None:
+def test_quantization_sends_no_telemetry(model: Path, tmp_path: Path) -> None:
     """NNCF's telemetry would write an id to the home folder and contact a server."""
     pytest.importorskip("nncf")
     code = (

@@ -91,7 +91,7 @@ def test_elmos_file():
         one.training_config(one.variants[0], Size())
 
 
-def test_runs_go_on_from_wherever_they_stopped(toy, samples, tmp_path):
+def test_runs_resume_wherever_they_stopped(toy, samples, tmp_path):
     """Stopped while learning, then while playing; then nothing is left to do."""
     store, watch = Store(tmp_path / "results"), Watch()
     laboratory = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu", watch)
@@ -238,9 +238,9 @@ def test_commands(tmp_path, monkeypatch):
         (('"elo_first"]', '"elo"]'), "extras: unknown 'elo'; there are elo_first"),
     ],
 )
-def test_a_wrong_file_is_told(change, text, tmp_path):
+def test_a_wrong_file_is_reported(change, text, tmp_path):
     path = tmp_path / "toy.toml"
     path.write_text(TOY.replace(*change))
-    with pytest.raises(LabError, match=r"toy\.toml") as told:
+    with pytest.raises(LabError, match=r"toy\.toml") as error:
         experiment.load(path)
-    assert text in str(told.value)
+    assert text in str(error.value)

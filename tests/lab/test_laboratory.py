@@ -133,7 +133,7 @@ def test_every_variant_trains(one, samples, tmp_path):
         assert result.test.positions > 0
 
 
-def test_runs_are_made_once_and_go_on_where_they_stopped(toy, samples, tmp_path):
+def test_runs_are_made_once_and_resume(toy, samples, tmp_path):
     store, watch = Store(tmp_path / "results"), Watch()
     asked = 0
 
@@ -178,8 +178,8 @@ def test_processes_share_the_runs(toy, samples, tmp_path, monkeypatch):
             claim.release()
 
     watch = Ending()
-    mine = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu", watch)
-    assert mine.run([toy], [1])
+    laboratory = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu", watch)
+    assert laboratory.run([toy], [1])
     assert watch.ended == ["fast"]
     assert {r.variant for r in store.records("toy")} == {"slow", "fast"}
 
@@ -196,7 +196,7 @@ def test_the_same_run_of_two_experiments_is_made_by_one_process(toy, samples, tm
     ]
 
 
-def test_who_plays_against_the_first_waits_for_it(toy, samples, tmp_path, monkeypatch):
+def test_a_variant_that_plays_the_first_waits_for_it(toy, samples, tmp_path, monkeypatch):
     monkeypatch.setattr(experiment.Experiment, "against_first", True)
     laboratory = Laboratory(Store(tmp_path / "results"), tmp_path / "runs", TINY, samples)
     tasks = laboratory.tasks([toy], [1])
@@ -295,7 +295,7 @@ def test_every_pair_must_pass():
 
 
 def test_verdicts_are_corrected_for_the_claims_of_the_page():
-    """A finding alone is exploratory beside nine claims that find nothing."""
+    """A single finding is exploratory among nine claims without one."""
     runs = [*seeds_of("slow", 0.3, 0.3, 0.3), *seeds_of("fast", 0.301, 0.302, 0.3018)]
     runs += seeds_of("other", 0.27, 0.33, 0.3)
     others = [Claim(f"{i}?", higher=("other",), lower=("slow",)) for i in range(9)]
@@ -372,7 +372,7 @@ def sizes(at: float, *values: float) -> list[Record]:
         (0.9, 0.37, 0.07 - 0.05 * math.log2(0.9)),
     ],
 )
-def test_a_network_stands_beside_one_of_equal_time(at, value, gap):
+def test_a_network_is_compared_to_one_of_equal_time(at, value, gap):
     assert claims.gap_to_sizes(SIZES, sizes(at, value)).mean == pytest.approx(gap, abs=1e-12)
 
 
@@ -396,7 +396,7 @@ def test_verdicts_at_equal_time():
     assert verdict_of(SIZES, untimed) == "not decided"
 
 
-def test_a_page_shows_what_is_had_at_equal_time(toy):
+def test_a_page_shows_measures_at_equal_time(toy):
     names = ("a", "small", "large")
     of_sizes = dataclasses.replace(
         toy,
@@ -486,8 +486,8 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     assert made.exit_code == 0, made.output
     listed = runner.invoke(command, ["list", *common])
     assert "toy" in listed.output
-    told = runner.invoke(command, ["report", *common, "-o", "pages", "--machine", "A machine"])
-    assert told.exit_code == 0, told.output
+    report = runner.invoke(command, ["report", *common, "-o", "pages", "--machine", "A machine"])
+    assert report.exit_code == 0, report.output
     page = (tmp_path / "pages" / "toy.md").read_text()
     lines = page.splitlines()
     cells = [[c.strip() for c in line.split("|")] for line in lines if line.startswith("|")]
@@ -529,7 +529,7 @@ def test_different_data_is_no_comparison(toy, tmp_path):
         write_pages([toy], store, tmp_path / "out", "", "")
 
 
-def test_runs_of_other_games_do_not_stand_beside_each_other(toy, samples, tmp_path):
+def test_runs_on_different_games_are_not_compared(toy, samples, tmp_path):
     store = Store(tmp_path / "results")
     part = training.Part(samples, np.arange(len(samples.hcp) - 1))
     games = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu", files=("games.hcpe3",))
@@ -584,7 +584,7 @@ def test_train_takes_a_variant(tmp_path, monkeypatch):
         (("schedule.rate = 0.05", "schedule.speed = 0.05"), "unknown key 'schedule.speed'"),
     ],
 )
-def test_a_wrong_file_is_told(change, text, tmp_path):
+def test_a_wrong_file_is_reported(change, text, tmp_path):
     path = tmp_path / "toy.toml"
     path.write_text(TOY.replace(*change))
     with pytest.raises(LabError, match=text):

@@ -214,7 +214,7 @@ def test_the_sum_over_threads_is_that_of_one(leaves) -> None:
     assert np.allclose(one, three, rtol=1e-5, atol=1e-6)
 
 
-def test_what_is_alike_is_learnt_as_one(leaves) -> None:
+def test_shared_weights_are_learnt_as_one(leaves) -> None:
     boards = [Board.from_hcp(row.tobytes()) for row in leaves[:60]]
     slope, same_turn = drawn(len(boards))
 

@@ -187,7 +187,7 @@ def test_the_command(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_twenty_games_are_learned_by_heart(tmp_path, samples) -> None:
+def test_it_overfits_twenty_games(tmp_path, samples) -> None:
     """The winner, from the sign of the leaf's value."""
     few = with_draws(Positions.of(samples, np.flatnonzero(samples.game < 20)), LossSettings())
     settings = Settings(epochs=20, batch=500, teacher_weight=0.0, threads=2)

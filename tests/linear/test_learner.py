@@ -137,7 +137,7 @@ def test_a_penalty_stops_at_the_base(tmp_path, games: Records) -> None:
     assert list(state.w[free]) == [0, 0, 24]
 
 
-def test_weights_settle_where_gradient_and_penalty_are_equal(tmp_path, games: Records) -> None:
+def test_weights_converge_where_gradient_and_penalty_are_equal(tmp_path, games: Records) -> None:
     settings = replace(SETTINGS, relative=False, hand_weight=1.0)
     learn = learner(tmp_path, games, settings)
     geometry, state = learn.geometry, learn.state
@@ -256,7 +256,7 @@ def test_the_command(tmp_path) -> None:
 
 
 @pytest.mark.slow
-def test_twenty_games_are_learned_by_heart(tmp_path) -> None:
+def test_it_overfits_twenty_games(tmp_path) -> None:
     samples = records.load_samples([records.sample_path()])
     rows = np.flatnonzero(samples.game < 20)
     few = Records(samples.hcp, samples.move16).take(rows)

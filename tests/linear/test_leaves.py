@@ -46,7 +46,7 @@ def test_leaves_do_not_depend_on_threads(hcps: np.ndarray) -> None:
         assert np.array_equal(a, b)
 
 
-def test_a_mate_is_not_settled() -> None:
+def test_a_mate_is_not_quiet() -> None:
     mated = Board("4k4/4G4/4P4/9/9/9/9/9/4K4 w 2R2B3G4S4N4L17P 1")
     hcp = np.frombuffer(mated.hcp(), np.uint8)[None]
     _, _, _, is_settled, _ = core.find_leaves(TwoPieceWeights.material().core(), hcp, 1)
@@ -77,8 +77,8 @@ def test_the_floor_is_reached_at_the_teachers_score() -> None:
     at_teacher = core.loss_terms(teacher, teacher, result, scale_cp=600.0, **KINDS[0])
     assert at_teacher[1] == pytest.approx(at_teacher[3], abs=1e-9)
     for off in (-50.0, 50.0):
-        beside = core.loss_terms(teacher + off, teacher, result, scale_cp=600.0, **KINDS[0])
-        assert np.all(beside[1, 1:] > at_teacher[1, 1:])
+        shifted = core.loss_terms(teacher + off, teacher, result, scale_cp=600.0, **KINDS[0])
+        assert np.all(shifted[1, 1:] > at_teacher[1, 1:])
     assert list(at_teacher[2]) == pytest.approx([0, 0, np.log(2), 0, 0])
     assert np.all(np.isfinite(at_teacher))
 

@@ -28,7 +28,7 @@ def content(request: pytest.FixtureRequest) -> bytes:
 
 
 @pytest.mark.parametrize("view", [0, 1])
-def test_pieces_are_numbered_as_in_the_field(view: int) -> None:
+def test_pieces_are_numbered_as_in_yaneuraou(view: int) -> None:
     for board in [*positions(100, 1), Board(MIDDLE), Board(FEW), Board(HANDICAP)]:
         assert sorted(core.bona_list(board, view)) == sorted(pieces(board, view)[0])
         for architecture in INPUTS:
@@ -102,7 +102,7 @@ def test_a_file_is_written_as_it_is_laid_out(content: bytes) -> None:
     assert NnueWeights(written).core().to_bytes() == written
 
 
-def test_descriptions_are_those_of_the_field() -> None:
+def test_descriptions_are_those_of_yaneuraou() -> None:
     layers = (
         "AffineTransform[1<-32](ClippedReLU[32](AffineTransform[32<-32](ClippedReLU[32]"
         "(AffineTransform[32<-512](InputSlice[512(0:512)])))))"

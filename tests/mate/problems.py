@@ -41,7 +41,7 @@ def assert_mates(board: Board, moves: tuple[Move, ...]) -> None:
 
 
 def oracle_mates(board: Board, plies: int) -> bool:
-    """Whether the side to move mates by checks within `plies`: every line tried."""
+    """Return True if the side to move mates by checks within `plies`; tries every line."""
     for move in list(board.legal_moves):
         board.push(move)
         mated = board.is_check() and _oracle_is_mated(board, plies - 1)

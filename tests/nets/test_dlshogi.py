@@ -253,7 +253,7 @@ def test_command(tmp_path):
         ("e.pth", b""),
     ],
 )
-def test_the_command_tells_in_one_line_what_is_no_model(tmp_path, name, data):
+def test_the_command_reports_an_invalid_model_in_one_line(tmp_path, name, data):
     (tmp_path / name).write_bytes(data)
     done = CliRunner().invoke(group, ["import", str(tmp_path / name), "-o", str(tmp_path / "m")])
     assert done.exit_code == 1

@@ -147,7 +147,7 @@ def test_sizes_as_published(name, expected):
     assert count == pytest.approx(expected, rel=0.12)
 
 
-def test_the_transformer_is_as_heavy_as_published():
+def test_the_transformer_has_the_published_multiply_adds():
     """The notes on trunks give 886 million multiply-adds per position for 10 blocks of 384."""
     config = nets.parse("transformer10x384")
     block = bottleneck_transformer.TransformerBlock(config, torch.relu)

@@ -37,10 +37,10 @@ def test_attention_and_its_gradient_are_those_of_the_formula(shape, with_bias):
     by_out = torch.randn(out.shape, generator=torch.Generator().manual_seed(8))
     out.backward(by_out)
     expected.backward(by_out.double())
-    for mine, its in zip(given, exact, strict=True):
-        if mine is not None:
-            scale = max(1.0, its.grad.abs().max().item())
-            torch.testing.assert_close(mine.grad.double(), its.grad, rtol=0, atol=2e-5 * scale)
+    for own, expected in zip(given, exact, strict=True):
+        if own is not None:
+            scale = max(1.0, expected.grad.abs().max().item())
+            torch.testing.assert_close(own.grad.double(), expected.grad, rtol=0, atol=2e-5 * scale)
 
 
 @pytest.mark.parametrize("with_bias", [False, True])
@@ -60,7 +60,7 @@ def test_attention_is_the_same_on_any_number_of_threads(with_bias):
         assert torch.equal(one, several)
 
 
-def test_attention_bears_extreme_scores():
+def test_attention_handles_extreme_scores():
     """Scores of several thousand: no overflow, and softmax is one-hot."""
     query, key, value, _ = (
         None if x is None else x.detach() for x in inputs_of((1, 1, 9, 4), False)
@@ -102,7 +102,7 @@ def kept_shares(shape: tuple[int, int, int], dropout: float, seed: int) -> Tenso
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.5])
-def test_attention_drops_its_share(probability):
+def test_attention_drops_the_given_fraction(probability):
     kept = kept_shares((50, 3, 37), probability, seed=7)
     dropped = (kept == 0).float()
     numbers = dropped.numel()
@@ -143,7 +143,7 @@ def test_dropped_attention_and_its_gradient_equal_torch_with_the_same_mask(with_
             torch.testing.assert_close(ours.grad.double(), theirs.grad, rtol=1e-4, atol=1e-4)
 
 
-def test_dropped_attention_repeats_itself_for_any_number_of_threads():
+def test_dropped_attention_is_reproducible_on_any_number_of_threads():
     given = inputs_of((4, 2, 21, 8), False)
     results = []
     for threads in (1, 2):
@@ -183,7 +183,7 @@ def boards(count: int, dtype: torch.dtype = torch.float32) -> Tensor:
 
 
 @pytest.mark.parametrize("probability", [0.1, 0.4, 0.9])
-def test_dropout_drops_its_share_and_keeps_the_mean(probability):
+def test_dropout_drops_the_given_fraction_and_keeps_the_mean(probability):
     x = boards(1500)
     torch.manual_seed(5)
     y = Dropout(probability)(x)
@@ -195,7 +195,7 @@ def test_dropout_drops_its_share_and_keeps_the_mean(probability):
     assert by_place.std().item() < 1.2 * (probability * (1 - probability) / 1500) ** 0.5
 
 
-def test_dropout_repeats_itself_and_is_still_in_evaluation():
+def test_dropout_is_reproducible_and_off_in_evaluation():
     x = boards(3, torch.bfloat16)
     layer = Dropout(0.4)
     torch.manual_seed(5)

@@ -195,7 +195,7 @@ def test_a_missing_model_is_named() -> None:
 
 
 @pytest.mark.parametrize("as_seen", ["relative", "absolute"])
-def test_a_match_shares_the_processors(
+def test_a_match_divides_the_cpus(
     as_seen: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     pytest.importorskip("onnx")
@@ -244,19 +244,19 @@ def test_players_know_when_the_game_is_drawn() -> None:
         player.close()
 
 
-def test_an_engine_is_told_when_the_game_is_drawn(monkeypatch: pytest.MonkeyPatch) -> None:
-    said: list[tuple[str, str]] = []
-    monkeypatch.setattr(UsiEngine, "set_option", lambda self, n, v: said.append((n, v)))
+def test_an_engine_gets_the_ply_of_the_draw(monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[tuple[str, str]] = []
+    monkeypatch.setattr(UsiEngine, "set_option", lambda self, n, v: sent.append((n, v)))
     command = f"usi:{sys.executable} -m komadori usi --player material"
     for text in (command, f"{command}?Draw_Ply=300"):
         player = make(text)
-        said.clear()
+        sent.clear()
         player.new_game(1, draw_ply=256)
         player.new_game(2, draw_ply=256)
         player.new_game(3)
         player.close()
         expected = [("Draw_Ply", "256"), ("Draw_Ply", "0")] if text == command else []
-        assert said == expected
+        assert sent == expected
 
 
 RESIGNS = """

@@ -88,7 +88,7 @@ def test_two_steps_do_not_pass(outcome: quickstart.Outcome) -> None:
         (quickstart.Settings(), ""),
     ],
 )
-def test_what_is_missing_is_told(
+def test_missing_packages_are_named(
     outcome: quickstart.Outcome, settings: quickstart.Settings, advice: str
 ) -> None:
     text = quickstart.shortfall(outcome, settings)

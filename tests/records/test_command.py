@@ -74,7 +74,7 @@ def test_a_damaged_game_is_reported_with_file_byte_and_reason(
     assert f"{damaged}: byte {offset}: ply 1: " in result.stderr
 
 
-def test_verbose_tells_every_place(csa: Path) -> None:
+def test_verbose_lists_every_place(csa: Path) -> None:
     bad = "/\nPI\n+\n+1111OU\n" * 7
     csa.write_text("PI\n+\n+7776FU\n%TORYO\n" + bad)
     short, full = run("stats", csa), run("stats", csa, "--verbose")

@@ -178,7 +178,7 @@ def test_made_once_and_again_for_a_changed_file(games, tmp_path, monkeypatch):
     assert len(records.map_samples(path, tmp_path / "cache")) < first
 
 
-def test_nothing_is_left_of_a_failure(games, tmp_path, monkeypatch):
+def test_a_failure_leaves_no_files(games, tmp_path, monkeypatch):
     def full(*_):
         raise OSError(28, "No space left on device")
 

@@ -18,7 +18,7 @@ TEACHER = [DATA / "teacher" / f"teacher-{n}.hcpe3.xz" for n in (1, 2)]
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     if not CSA.exists():
-        pytest.skip("no files of a championship beside the repository")
+        pytest.skip("the files are not next to the repository")
     path = tmp_path_factory.mktemp("wcsc28")
     with tarfile.open(CSA) as archive:
         safely = {"filter": "data"} if hasattr(tarfile, "data_filter") else {}  # from 3.11.4 on
@@ -52,7 +52,7 @@ def test_concatenated_files_with_marks(folder: Path, tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.skipif(not TEACHER[0].exists(), reason="no teacher games beside the repository")
+@pytest.mark.skipif(not TEACHER[0].exists(), reason="the files are not next to the repository")
 def test_the_teacher_games() -> None:
     samples = load_samples(TEACHER)
     assert not samples.skipped

@@ -59,8 +59,8 @@ def test_the_counts_are_those_of_the_measures(games, tmp_path, labels):
     assert seen.policy_loss[seen.labelled].mean() == pytest.approx(measured.policy_loss, rel=1e-4)
     assert seen.is_legal.mean() == pytest.approx(measured.best_is_legal)
     decided = seen.result != 0.5
-    told = (seen.win > 0.5) == (seen.result > 0.5)
-    assert told[decided].mean() == pytest.approx(measured.value_accuracy)
+    correct = (seen.win > 0.5) == (seen.result > 0.5)
+    assert correct[decided].mean() == pytest.approx(measured.value_accuracy)
     rows = run_page.phase_rows(seen)
     assert sum(row.positions for row in rows) == len(seen.rows)
     whole = sum(row.legal * row.positions for row in rows) / len(seen.rows)

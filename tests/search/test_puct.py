@@ -95,7 +95,7 @@ def test_stopped_before_it_begins_the_policy_s_move_is_played() -> None:
         assert s.search(make_limits, stop=stop).best_move == Move.from_usi("2g2f")
 
 
-def test_a_search_of_one_move_does_not_speak_for_it_later() -> None:
+def test_a_search_of_one_move_does_not_affect_later_searches() -> None:
     s = searcher(multipv=593)
     alone = s.search(Limits(nodes=300)).infos
     best, worst = alone[0].pv[0], alone[-1].pv[0]
@@ -178,29 +178,29 @@ def test_the_mate_search_before_a_count_is_bounded() -> None:
     s.search(Limits(nodes=1))
     assert s.mate_nodes < 100 * MATE_MOVES_PER_NODE
     stop = threading.Event()
-    told = threading.Event()
+    reported = threading.Event()
     s.set_option(pv_interval_ms=10)
     thread = threading.Thread(
-        target=lambda: s.search(Limits(nodes=10**8), lambda info: told.set(), stop)
+        target=lambda: s.search(Limits(nodes=10**8), lambda info: reported.set(), stop)
     )
     thread.start()
-    is_told = told.wait(20)  # so the tree search has begun
+    is_searching = reported.wait(20)  # so the tree search has begun
     stop.set()
     thread.join(5)
-    assert is_told
+    assert is_searching
     assert s.mate_nodes <= 2 * MAX_MATE_MOVES
 
 
 def test_a_count_ends_an_infinite_search_which_then_waits_for_stop() -> None:
     s, stop = searcher(), threading.Event()
     s.set_option(pv_interval_ms=0)
-    told: list[Info] = []
+    infos: list[Info] = []
     threading.Timer(1.0, stop.set).start()
     begun = time.perf_counter()
-    result = s.search(Limits(infinite=True, nodes=100), told.append, stop)
+    result = s.search(Limits(infinite=True, nodes=100), infos.append, stop)
     assert time.perf_counter() - begun > 0.9
     assert result.infos[0].nodes == 100
-    assert told == result.infos  # once, not again at the end
+    assert infos == result.infos  # once, not again at the end
 
 
 def test_movetime_is_kept() -> None:
@@ -288,7 +288,7 @@ def test_a_search_repeats_itself() -> None:
     assert runs[0] == runs[1] == runs[2] == runs[3]
 
 
-def test_what_is_known_is_kept_from_move_to_move() -> None:
+def test_the_tree_is_kept_between_moves() -> None:
     s, board = searcher(), Board(MIDDLE)
     first = s.search(Limits(nodes=8000))
     for move in first.infos[0].pv[:2]:
@@ -433,7 +433,7 @@ def test_an_interrupt_leaves_a_sound_tree() -> None:
 
 
 @pytest.mark.parametrize(("policies", "values"), [(0, np.nan), (np.nan, 0.5), (0, 1.5), (0, -7)])
-def test_a_network_that_answers_nonsense_is_an_error(policies: float, values: float) -> None:
+def test_invalid_network_outputs_are_an_error(policies: float, values: float) -> None:
     class Nonsense(UniformEvaluator):
         name = "nonsense"
 
@@ -525,7 +525,7 @@ def test_a_mate_is_never_drawn_away() -> None:
         assert result.best_move == result.infos[0].pv[0]
 
 
-# -- the mate search beside it
+# -- the parallel mate search
 
 MATE_IN_7 = "7k1/5g2g/4G2G1/8L/9/9/9/9/9 b 2r2b4s4n3l18p 1"
 
@@ -563,11 +563,11 @@ def test_under_a_clock_a_mate_ends_the_search() -> None:
 def test_a_mate_found_in_an_infinite_search_waits_for_stop() -> None:
     s = searcher("uniform", MATE_IN_7, multipv=3, pv_interval_ms=10)
     stop = threading.Event()
-    told: list[Info] = []
+    infos: list[Info] = []
     found = threading.Event()
 
     def on_info(info: Info) -> None:
-        told.append(info)
+        infos.append(info)
         if info.mate_plies == 7:
             found.set()
 
@@ -577,7 +577,7 @@ def test_a_mate_found_in_an_infinite_search_waits_for_stop() -> None:
     )
     thread.start()
     try:
-        assert found.wait(60), [(info.mate_plies, info.nodes, info.pv) for info in told[-3:]]
+        assert found.wait(60), [(info.mate_plies, info.nodes, info.pv) for info in infos[-3:]]
         thread.join(0.1)
         assert thread.is_alive()
     finally:
@@ -591,18 +591,18 @@ def test_a_mate_found_in_an_infinite_search_waits_for_stop() -> None:
 
 def test_an_infinite_search_that_solves_the_tree_reports_it_at_once() -> None:
     s = searcher("uniform", MATE_IN_3, root_mate_plies=0, pv_interval_ms=60_000)
-    stop, told = threading.Event(), threading.Event()
+    stop, reported = threading.Event(), threading.Event()
 
     def on_info(info: Info) -> None:
         if info.mate_plies == 3:
-            told.set()
+            reported.set()
 
     thread = threading.Thread(target=lambda: s.search(Limits(infinite=True), on_info, stop))
     thread.start()
-    is_told = told.wait(20)
+    is_searching = reported.wait(20)
     stop.set()
     thread.join(5)
-    assert is_told
+    assert is_searching
 
 
 def test_a_mate_by_a_move_that_is_not_searched_is_not_played() -> None:
@@ -618,14 +618,14 @@ def test_a_mate_beyond_the_ply_limit_is_none() -> None:
     assert result.infos[0].mate_plies is None
 
 
-@pytest.mark.parametrize(("threads", "share"), [(0, 1.0), (2, 1.0), (3, CROWDED_FRACTION)])
+@pytest.mark.parametrize(("threads", "fraction"), [(0, 1.0), (2, 1.0), (3, CROWDED_FRACTION)])
 def test_where_the_network_needs_every_cpu_the_mate_search_takes_little(
-    threads: int, share: float, monkeypatch: pytest.MonkeyPatch
+    threads: int, fraction: float, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("komadori.search.puct.available_threads", lambda: 4)
     evaluator = UniformEvaluator()
     evaluator.threads = threads  # type: ignore[attr-defined]
-    assert mate_fraction(evaluator) == share
+    assert mate_fraction(evaluator) == fraction
 
 
 def test_no_thread_is_left_behind() -> None:

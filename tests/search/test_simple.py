@@ -47,8 +47,8 @@ def test_a_temperature_draws_by_the_policy() -> None:
     s = PolicySearcher(fixed(), temperature=1.0, seed=5)
     s.set_position(Board())
     drawn = [s.search(Limits()).best_move for _ in range(300)]
-    share = sum(m == Move.from_usi("2g2f") for m in drawn) / 300
-    assert 0.6 < share < 0.8
+    fraction = sum(m == Move.from_usi("2g2f") for m in drawn) / 300
+    assert 0.6 < fraction < 0.8
     s.new_game()
     assert [s.search(Limits()).best_move for _ in range(300)] == drawn
 

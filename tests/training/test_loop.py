@@ -219,7 +219,7 @@ def test_the_precision_suits_the_device(monkeypatch):
     assert device._best_dtype(gpu) is device._best_dtype(cpu) is torch.bfloat16
 
 
-def test_gradients_that_overflow_halve_the_scale_and_step_nowhere(tmp_path, encoder, samples):
+def test_gradients_that_overflow_halve_the_scale_and_skip_the_step(tmp_path, encoder, samples):
     config = make_config(
         device={"precision": "float16"}, loss={"value_weight": 1e6}, loop={"max_steps": 3}
     )

@@ -78,14 +78,14 @@ def targets(n=6, labels=7, seed=3):
 def test_soft_targets_are_the_cross_entropy_of_distributions():
     to, logits = targets(), torch.randn(6, 7)
     soft_label = torch.tensor([[0, 3, 3], [1, 1, 1], [2, 4, 6], [5, 5, 5], [6, 0, 1], [2, 2, 2]])
-    share = torch.tensor(
+    probs = torch.tensor(
         [[0.7, 0.3, 0], [1, 0, 0], [0.2, 0.3, 0.5], [0, 0, 0], [0.5, 0.5, 0], [1, 0, 0]]
     )
-    dense = torch.zeros(6, 7).scatter_add_(1, soft_label, share)
+    dense = torch.zeros(6, 7).scatter_add_(1, soft_label, probs)
     found = losses(
         logits,
         torch.zeros(6),
-        replace(to, soft_label=soft_label, target_probs=share),
+        replace(to, soft_label=soft_label, target_probs=probs),
         LossConfig(),
         Size(6, 5),
     )

@@ -16,7 +16,7 @@ from komadori.training.loss import losses
 from komadori.training.targets import Size
 
 
-def shares_of(rows):
+def targets_of(rows):
     """From a list of {move16: weight}."""
     count = np.array([len(row) for row in rows])
     move16 = np.array([m for row in rows for m in row], np.uint16)
@@ -25,9 +25,9 @@ def shares_of(rows):
 
 
 def as_dicts(targets):
-    count, move16, share = targets.rows(np.arange(len(targets.first) - 1))
+    count, move16, probs = targets.rows(np.arange(len(targets.first) - 1))
     edges = [0, *np.cumsum(count).tolist()]
-    rounded = np.round(share.astype(float), 4)
+    rounded = np.round(probs.astype(float), 4)
     return [
         dict(zip(move16[a:b].tolist(), rounded[a:b].tolist(), strict=True))
         for a, b in itertools.pairwise(edges)
@@ -35,20 +35,20 @@ def as_dicts(targets):
 
 
 def test_weights_are_normalised():
-    shares = shares_of([{5: 3, 6: 1}, {}, {7: 0, 8: 0}])
-    assert as_dicts(shares) == [{5: 0.75, 6: 0.25}, {}, {7: 0.5, 8: 0.5}]
-    sharp = shares.at_temperature(0.5)
+    targets = targets_of([{5: 3, 6: 1}, {}, {7: 0, 8: 0}])
+    assert as_dicts(targets) == [{5: 0.75, 6: 0.25}, {}, {7: 0.5, 8: 0.5}]
+    sharp = targets.at_temperature(0.5)
     assert as_dicts(sharp)[0] == {5: 0.9, 6: 0.1}
-    count, move16, share = shares.rows(np.array([2, 1, 0]))
+    count, move16, probs = targets.rows(np.array([2, 1, 0]))
     assert count.tolist() == [2, 0, 2]
     assert move16.tolist() == [7, 8, 5, 6]
-    assert share.tolist() == [0.5, 0.5, 0.75, 0.25]
+    assert probs.tolist() == [0.5, 0.5, 0.75, 0.25]
 
 
 def test_batches_carry_soft_targets_as_labels():
     samples = make_samples(3)
     samples.move16[1] = 0
-    part = Part.whole(samples, shares_of([{5: 3, 6: 1}, {}, {9: 1}]))
+    part = Part.whole(samples, targets_of([{5: 3, 6: 1}, {}, {9: 1}]))
     batch = next(Loader(part, ToyEncoder(), 3, shuffle=False).batches())
     assert batch.targets.soft_label.tolist() == [[4, 5], [0, 0], [8, 8]]
     assert batch.targets.target_probs.tolist() == [[0.75, 0.25], [0, 0], [1, 0]]
@@ -107,7 +107,7 @@ def test_a_mask_of_soft_targets_keeps_unlabelled_rows():
     samples = records.load_samples(records.sample_path()).take(slice(20, 24))
     samples.move16[1] = 0
     moves = samples.move16
-    part = Part.whole(samples, shares_of([{m: 1} if m else {} for m in moves.tolist()]))
+    part = Part.whole(samples, targets_of([{m: 1} if m else {} for m in moves.tolist()]))
     encoder = CoreEncoder("dlshogi", "2187")
     batch = next(Loader(part, encoder, 4, shuffle=False, legal=True).batches())
     assert np.array_equal(batch.targets.legal, encoder.legal(samples, np.arange(4)))
@@ -120,7 +120,7 @@ def test_duplicates_without_moves_and_with_soft_targets():
     part = training.average_duplicates(Part.whole(samples))
     assert as_dicts(part.target_probs) == [{4: 1.0}, {}]
     assert part.samples.move16.tolist() == [4, 0]
-    soft = Part.whole(samples, shares_of([{4: 1, 5: 3}, {4: 1}, {}]))
+    soft = Part.whole(samples, targets_of([{4: 1, 5: 3}, {4: 1}, {}]))
     merged = training.average_duplicates(soft)
     assert as_dicts(merged.target_probs) == [{4: 0.625, 5: 0.375}, {}]
 

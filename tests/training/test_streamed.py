@@ -137,10 +137,10 @@ def test_soft_targets_are_those_of_loaded_files(files) -> None:
         found = {}
         with contextlib.closing(Loader(source, ENCODER, 32).batches(epochs=1)) as batches:
             for batch in batches:
-                labels, shares = batch.targets.soft_label, batch.targets.target_probs
-                for row, label, share in zip(batch.rows, labels, shares, strict=True):
+                labels, probs = batch.targets.soft_label, batch.targets.target_probs
+                for row, label, prob in zip(batch.rows, labels, probs, strict=True):
                     key = batch.samples.hcp[row].tobytes(), int(batch.samples.ply[row])
-                    kept = {int(x): float(y) for x, y in zip(label, share, strict=True) if y}
+                    kept = {int(x): float(y) for x, y in zip(label, prob, strict=True) if y}
                     found.setdefault(key, []).append(sorted(kept.items()))
         return {key: sorted(value) for key, value in found.items()}
 

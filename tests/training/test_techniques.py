@@ -192,14 +192,14 @@ def test_surprising_positions_weigh_more():
 
 def test_a_target_that_is_met_is_no_surprise():
     """With soft targets the surprise is the divergence, without the target's entropy."""
-    shares = torch.tensor([[0.5, 0.5], [1.0, 0.0]])
+    target_probs = torch.tensor([[0.5, 0.5], [1.0, 0.0]])
     logits = torch.tensor([[5.0, 5.0, -20.0], [0.0, 0.0, -20.0]])
     to = Targets(
         torch.tensor([0, 0]),
         torch.ones(2),
         torch.zeros(2),
         torch.tensor([[0, 1], [0, 0]]),
-        shares,
+        target_probs,
     )
     weighted = losses(logits, torch.zeros(2), to, LossConfig(surprise=1.0), Size(2, 2))
     assert float(weighted.policy) == pytest.approx(2 * math.log(2) / 2, rel=1e-4)

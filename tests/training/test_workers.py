@@ -19,20 +19,20 @@ def test_parts_are_the_batch_in_order(batch):
     workers = Workers(3, 1)
     names = set()
 
-    def look(index, share):
+    def look(index, shard):
         names.add(threading.current_thread().name)
         assert torch.get_num_threads() == 1
-        assert len(share.targets.label) == len(share.inputs[0]) == len(share)
-        return index, share.rows.tolist()
+        assert len(shard.targets.label) == len(shard.inputs[0]) == len(shard)
+        return index, shard.rows.tolist()
 
     found = workers.map(look, batch)
     assert [index for index, _ in found] == [0, 1, 2]
     assert [row for _, rows in found for row in rows] == batch.rows.tolist()
     assert threading.current_thread().name not in names
     assert len(workers.map(look, batch.part(0, 17))) == 2  # parts of at least 8
-    assert workers.map(lambda i, share: len(share), batch.part(0, 5)) == [5]
+    assert workers.map(lambda i, shard: len(shard), batch.part(0, 5)) == [5]
     with pytest.raises(ZeroDivisionError):
-        workers.map(lambda i, share: 1 / 0, batch)
+        workers.map(lambda i, shard: 1 / 0, batch)
     workers.close()
     assert torch.get_num_threads() == before
 

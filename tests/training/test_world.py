@@ -74,10 +74,10 @@ def command(folder, games, name, *, processes, resume=False, steps=0, changes=()
 
 def test_two_processes_equal_one(tmp_path, games):
     """The same parts of the same batches, so the same gradients, losses and weights."""
-    # Seven steps: the epoch's last batch is too small for one process to share it out.
+    # Seven steps: the epoch's last batch is too small for one process to split it.
     command(tmp_path, games, "one", processes=1, steps=7)
-    said = command(tmp_path, games, "two", processes=2, steps=7)
-    assert said.count("samples/s)") == 1  # only one process prints
+    output = command(tmp_path, games, "two", processes=2, steps=7)
+    assert output.count("samples/s)") == 1  # only one process prints
     logs = [training.read_log(tmp_path / name) for name in ("one", "two")]
     facts = [next(e for e in log if e["kind"] == "run") for log in logs]
     assert [fact["processes"] for fact in facts] == [1, 2]
@@ -168,10 +168,10 @@ def test_two_processes_resume(tmp_path, games):
     assert parts == whole
 
 
-def test_a_share_may_be_empty():
+def test_a_shard_may_be_empty():
     """A last batch of one position leaves the first of two processes with none."""
-    shares = [World(rank, 2).shard(1) for rank in (0, 1)]
-    assert [len(range(1)[share]) for share in shares] == [0, 1]
+    shards = [World(rank, 2).shard(1) for rank in (0, 1)]
+    assert [len(range(1)[shard]) for shard in shards] == [0, 1]
     samples = make_samples(1)
     loader = Loader(Part.whole(samples), ToyEncoder(), 4, shard=World(0, 2).shard)
     batch = next(loader.batches())

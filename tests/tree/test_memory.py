@@ -211,11 +211,11 @@ def test_several_roots_share_one_tree_and_one_batch() -> None:
         driver.answer(0)
     alone = Driver(load("random:4", max_batch=16), Board(MIDDLE))
     alone.run(driver.tree.root_visits(other), rows=8)
-    mine, theirs = (
+    first, second = (
         {m.move16: m.visits for m in tree.root_moves(root)}
         for tree, root in ((driver.tree, other), (alone.tree, alone.root))
     )
-    assert mine == theirs
+    assert first == second
     assert driver.tree.check() == ""
 
 

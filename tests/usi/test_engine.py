@@ -481,7 +481,7 @@ def test_after_an_invalid_position_nothing_is_played() -> None:
         assert len(gui.source.searcher.seen) == 1
 
 
-def test_a_network_that_answers_nonsense_plays_nothing() -> None:
+def test_invalid_network_outputs_play_no_move() -> None:
     with Gui().ready() as gui:
         gui.source.searcher.error = InferenceError("m: the network's outputs aren't numbers")
         gui.send("position startpos", "go nodes 1")
@@ -489,11 +489,11 @@ def test_a_network_that_answers_nonsense_plays_nothing() -> None:
         assert gui.expect("bestmove") == "bestmove resign"
 
 
-def test_the_same_line_is_given_once() -> None:
+def test_the_same_line_is_printed_once() -> None:
     with Gui().ready() as gui:
         info = an_info(Board())
         later = replace(info, time_ms=info.time_ms + 7, nps=900)
-        gui.source.searcher.told = [info, later]
+        gui.source.searcher.infos = [info, later]
         gui.source.searcher.result = lambda board: SearchResult(info.pv[0], infos=[later])
         gui.send("position startpos", "go nodes 1")
         gui.expect("bestmove")

@@ -33,7 +33,7 @@ def test_a_launcher_plays_from_its_folder_without_arguments(tmp_path: Path) -> N
     assert "--force" in again.output
 
 
-def test_the_model_stands_with_its_full_path(
+def test_the_model_is_written_with_its_full_path(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -110,7 +110,7 @@ def test_the_shell_script_quotes_what_it_names() -> None:
 
 
 def test_the_windows_program_starts_the_engine() -> None:
-    """Its archive is run by this Python; the launcher's own code needs Windows."""
+    """Runs only its archive, with this Python; the launcher itself needs Windows."""
     arguments = ["--player", "material", "--option", "NodesLimit=5"]
     data = windows_program(arguments, r"C:\Program Files\Python\python.exe", "AMD64")
     assert data.startswith(b"MZ")

@@ -139,7 +139,7 @@ def test_a_search_in_one_call_takes_it_too(model: Path) -> None:
     assert other.score_cp == score_cp(own.win_rate, 306.2)
 
 
-def test_the_engine_says_what_the_model_brings(model: Path) -> None:
+def test_the_engine_prints_the_models_defaults(model: Path) -> None:
     model.with_suffix(".ini").write_text("Resign_Threshold=0\n")
     options = option_table("model")
     options.preset({"DNN_Model": str(model), "UCT_Threads": "1"})

@@ -126,7 +126,7 @@ def test_info_round_trip(line: str) -> None:
     assert str(protocol.parse_info(line.removeprefix("info "))) == line
 
 
-def test_info_of_others_is_read_with_patience() -> None:
+def test_invalid_info_fields_are_ignored() -> None:
     info = protocol.parse_info("depth x currmove 7g7f score cp bad nodes 12 score cp 5 pv 7g7f")
     assert info == InfoLine(nodes=12, score=Score(cp=5), pv=("7g7f",))
 

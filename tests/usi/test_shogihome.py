@@ -20,7 +20,7 @@ from komadori.usi.models import DEFAULT_PLAYER
 
 DIALOGUES = sorted((Path(__file__).parent / "data").glob("shogihome-*.txt"))
 #: ShogiHome gives up on usiok after 10 s; readyok may take longer.
-PATIENCE_S = 60
+TIMEOUT_S = 60
 
 
 class Engine:
@@ -52,7 +52,7 @@ class Engine:
     def expect(self, wanted: str) -> str:
         """The next line that has this; counts the answers passed on the way."""
         while True:
-            line = self._lines.get(timeout=PATIENCE_S)
+            line = self._lines.get(timeout=TIMEOUT_S)
             assert line is not None, f"the engine ended before {wanted!r}"
             assert "error" not in line, line
             if line.startswith(("bestmove", "checkmate")):
@@ -62,9 +62,9 @@ class Engine:
 
     def end(self) -> int:
         """After quit: the exit status, with every line read."""
-        while (line := self._lines.get(timeout=PATIENCE_S)) is not None:
+        while (line := self._lines.get(timeout=TIMEOUT_S)) is not None:
             assert not line.startswith(("bestmove", "checkmate")), f"one answer too many: {line}"
-        return self._process.wait(PATIENCE_S)
+        return self._process.wait(TIMEOUT_S)
 
     def kill(self) -> None:
         self._process.kill()

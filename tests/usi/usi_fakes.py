@@ -52,7 +52,7 @@ class FakeSearcher:
         self.result: Callable[[Board], SearchResult] | None = None
         self.fails = False
         self.error: Exception | None = None
-        self.told: list[Info] = []
+        self.infos: list[Info] = []
 
     def set_position(self, board: Board) -> None:
         self.board = board
@@ -72,7 +72,7 @@ class FakeSearcher:
             raise RuntimeError("the network melted")
         if self.error is not None:
             raise self.error
-        for info in self.told:
+        for info in self.infos:
             assert on_info is not None
             on_info(info)
         if self.result is not None:
@@ -204,7 +204,7 @@ class Gui:
 
     def join(self, within_s: float = 5.0) -> int | None:
         self._threads[0].join(within_s)
-        assert not self._threads[0].is_alive(), "the server goes on"
+        assert not self._threads[0].is_alive(), "the server is still running"
         return self.status
 
     def __enter__(self) -> Gui:

@@ -30,8 +30,8 @@ REPOSITORY = Path(__file__).parents[2]
 SCREENSHOTS = os.environ.get("KOMADORI_SCREENSHOTS", "")
 #: A folder created by `demo.py`; if empty, the tests create one.
 DEMO = os.environ.get("KOMADORI_DEMO", "")
-PATIENCE_MS = 30_000
-expect.set_options(timeout=PATIENCE_MS)
+TIMEOUT_MS = 30_000
+expect.set_options(timeout=TIMEOUT_MS)
 
 SIZES: dict[str, dict[str, Any]] = {
     "desktop": {"viewport": {"width": 1440, "height": 900}},
@@ -126,7 +126,7 @@ def visit(browser: Browser, site: Process) -> Iterator[Open]:
         context = browser.new_context(
             **SIZES[size], color_scheme=theme, locale={"ja": "ja-JP", "en": "en-GB"}[language]
         )
-        context.set_default_timeout(PATIENCE_MS)
+        context.set_default_timeout(TIMEOUT_MS)
         contexts.append(context)
         page = context.new_page()
         page.on("pageerror", lambda error: logged.append(str(error)))
@@ -136,7 +136,7 @@ def visit(browser: Browser, site: Process) -> Iterator[Open]:
         )
         page.goto(f"http://{site.host}/#/{screen}")
         page.locator("main").first.wait_for()
-        expect(page.locator(".status.open")).to_be_attached(timeout=PATIENCE_MS)
+        expect(page.locator(".status.open")).to_be_attached(timeout=TIMEOUT_MS)
         expect(page.locator("main[aria-busy]")).to_have_count(0)
         return page
 

@@ -50,8 +50,8 @@ def test_planes_use_board_coordinates(server: Server, position: str) -> None:
     assert answer["total"] == 62 + 57
     own = {plane["name"]: plane["squares"] for plane in answer["planes"]}
     pawns = [s for s in range(81) if (p := board.piece_at(s)) and p.symbol in "Pp"]
-    mine = [s for s in pawns if board.piece_at(s).color == board.turn]
-    names = [name for name, squares in own.items() if squares == mine]
+    expected = [s for s in pawns if board.piece_at(s).color == board.turn]
+    names = [name for name, squares in own.items() if squares == expected]
     assert "own pieces P" in names, sorted(own)
 
 

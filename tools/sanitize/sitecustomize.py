@@ -1,4 +1,4 @@
-"""For runs with sanitizers: use the package on PYTHONPATH instead of an editable install."""
+"""Use the package on PYTHONPATH instead of the editable install, in runs with sanitizers."""
 
 import sys
 
