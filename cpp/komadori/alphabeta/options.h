@@ -40,6 +40,7 @@ struct Parts {
     bool all_moves = false;  // generate also the non-promotions that generate_moves omits
 };
 
+// Defaults of the player: AlphaBetaOptions in search/alphabeta.py, which sets every member.
 struct Options {
     int threads = 1;
     int hash_mb = 64;

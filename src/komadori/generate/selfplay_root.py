@@ -132,7 +132,8 @@ class NoisyRoot:
         assert self._priors is not None
         best, o = moves[0], self._options
         total = sum(m.visits for m in moves)
-        c = math.log((total + o.c_base_root + 1) / o.c_base_root) + o.c_init_root
+        # The exploration factor of the root, as in Tree::select (select.cpp).
+        c = o.c_growth * math.log((total + o.c_base_root + 1) / o.c_base_root) + o.c_init_root
         bonus = c * math.sqrt(max(total, 1))
         limit = best.value + bonus * self._priors[best.move16] / (1 + best.visits)
         kept = {best.move16: best.visits}

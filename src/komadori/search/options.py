@@ -86,14 +86,14 @@ class PuctOptions:
     visits_per_flight: int = _TREE.visits_per_flight
     """Limit the playouts in flight below a node to one per this many finished visits, at least
     one. 2 allows 1, 1, 2, 4, 8 at 1, 2, 4, 8, 16 visits. 0: no limit."""
-    draw_value_black: float = 0.5
+    draw_value_black: float = _TREE.draw_value[0]
     """Value of a draw to Black if Black's move leads to it."""
-    draw_value_white: float = 0.5
-    draw_ply: int = 0
+    draw_value_white: float = _TREE.draw_value[1]
+    draw_ply: int = _TREE.draw_ply
     """The game is drawn after this many plies; 0: never."""
-    repetition: bool = True
+    repetition: bool = _TREE.repetition
     """Detect repetitions; disable only for ablations."""
-    mate_in_one: bool = True
+    mate_in_one: bool = _TREE.mate_in_one
     """Check for mates in one before evaluating a leaf."""
     declaration: str = "27"
     """The entering-king rule: "27" points, "24" points or "none"."""
