@@ -311,7 +311,7 @@ void bind_records(nb::module_& m) {
     m.def(
         "count_sound",
         [](std::string_view format, const Column<std::uint8_t>& data, std::size_t limit) {
-            return komadori::count_sound(fixed_format(format), view(data), limit);
+            return komadori::count_valid(fixed_format(format), view(data), limit);
         },
         "format"_a, "data"_a, "limit"_a,
         nb::sig("def count_sound(format: str, data: " U8 ", limit: int) -> int"));

@@ -211,7 +211,7 @@ class CsaReader {
             default:
                 break;
         }
-        throw BadStatement{s.data(), "not a CSA statement: " + shown(s)};
+        throw BadStatement{s.data(), "not a CSA statement: " + quoted(s)};
     }
 
     // A line of dashes, which some programs write between games.
@@ -228,7 +228,7 @@ class CsaReader {
                 return add_text(-1, name.key, trimmed(line.substr(name.csa.size())));
         const std::size_t colon = line.find(':');
         if (line[0] != '$' || colon == string_view::npos)
-            throw BadStatement{line.data(), "not a CSA statement: " + shown(line)};
+            throw BadStatement{line.data(), "not a CSA statement: " + quoted(line)};
         add_text(-1, line.substr(1, colon - 1), trimmed(line.substr(colon + 1)));
     }
 
@@ -306,25 +306,26 @@ class CsaReader {
 
     void read_placement(string_view s) {
         if (state_ == State::MOVES || state_ == State::ENDED)
-            throw BadStatement{s.data(), "a placement after the moves: " + shown(s)};
-        if (s.size() < 2) throw BadStatement{s.data(), "not a CSA statement: " + shown(s)};
+            throw BadStatement{s.data(), "a placement after the moves: " + quoted(s)};
+        if (s.size() < 2) throw BadStatement{s.data(), "not a CSA statement: " + quoted(s)};
         state_ = State::PLACEMENT;
         if (s[1] == 'I') return read_hirate(s);
         if (s[1] >= '1' && s[1] <= '9') return read_rank(s);
         if (s[1] == '+' || s[1] == '-') return read_pieces(s);
-        throw BadStatement{s.data(), "not a CSA statement: " + shown(s)};
+        throw BadStatement{s.data(), "not a CSA statement: " + quoted(s)};
     }
 
     // "PI", then squares and the pieces to remove from them: "PI82HI22KA".
     void read_hirate(string_view s) {
         setup_ = hirate_;
         for (std::size_t i = 2; i < s.size(); i += 4) {
-            if (s.size() < i + 4) throw BadStatement{s.data() + i, "incomplete piece: " + shown(s)};
+            if (s.size() < i + 4)
+                throw BadStatement{s.data() + i, "incomplete piece: " + quoted(s)};
             const Square square = square_at(s.substr(i));
             const PieceType type = csa::piece_type(s.substr(i + 2, 2));
             if (square == NO_SQUARE || type == NO_PIECE_TYPE ||
                 type_of(setup_.board[square]) != type)
-                throw BadStatement{s.data() + i, "no such piece to remove: " + shown(s)};
+                throw BadStatement{s.data() + i, "no such piece to remove: " + quoted(s)};
             setup_.board[square] = NO_PIECE;
         }
     }
@@ -339,10 +340,10 @@ class CsaReader {
             if (cell.size() == 3 && (cell[0] == '+' || cell[0] == '-')) {
                 const PieceType type = csa::piece_type(cell.substr(1));
                 if (type == NO_PIECE_TYPE)
-                    throw BadStatement{cell.data(), "unknown piece " + shown(cell)};
+                    throw BadStatement{cell.data(), "unknown piece " + quoted(cell)};
                 piece = make_piece(cell[0] == '+' ? BLACK : WHITE, type);
             } else if (cell.find_first_not_of(" *") != string_view::npos) {
-                throw BadStatement{cell.data(), "unknown piece " + shown(cell)};
+                throw BadStatement{cell.data(), "unknown piece " + quoted(cell)};
             }
             setup_.board[make_square(8 - column, rank)] = piece;
         }
@@ -352,7 +353,8 @@ class CsaReader {
     void read_pieces(string_view s) {
         const Color color = s[1] == '+' ? BLACK : WHITE;
         for (std::size_t i = 2; i < s.size(); i += 4) {
-            if (s.size() < i + 4) throw BadStatement{s.data() + i, "incomplete piece: " + shown(s)};
+            if (s.size() < i + 4)
+                throw BadStatement{s.data() + i, "incomplete piece: " + quoted(s)};
             const string_view where = s.substr(i, 2), name = s.substr(i + 2, 2);
             if (where == "00" && name == "AL") {
                 all_in_hand_ = color;
@@ -362,11 +364,11 @@ class CsaReader {
             const Square square = square_at(where);
             if (type == NO_PIECE_TYPE || (square == NO_SQUARE && where != "00") ||
                 (square == NO_SQUARE && type > GOLD))
-                throw BadStatement{s.data() + i, "not a piece: " + shown(s.substr(i, 4))};
+                throw BadStatement{s.data() + i, "not a piece: " + quoted(s.substr(i, 4))};
             if (square != NO_SQUARE)
                 setup_.board[square] = make_piece(color, type);
             else if (++setup_.hand[color][type] > PIECES_IN_SET[type])
-                throw BadStatement{s.data() + i, "too many in hand: " + shown(s.substr(i, 4))};
+                throw BadStatement{s.data() + i, "too many in hand: " + quoted(s.substr(i, 4))};
         }
     }
 
@@ -419,7 +421,7 @@ class CsaReader {
         string_view rest = s.substr(1);
         const std::optional<double> seconds = take_number(rest);
         if (!seconds || *seconds < 0 || *seconds > 1e6 || !rest.empty())
-            throw BadStatement{s.data(), "not a time: " + shown(s)};
+            throw BadStatement{s.data(), "not a time: " + quoted(s)};
         if (state_ == State::MOVES && !pending_illegal_ && plies() > 0)
             table_.time_ms.back() = std::int32_t(std::lround(*seconds * 1000));
     }

@@ -119,7 +119,7 @@ std::string set_position(FixedFormat format, const std::uint8_t* p, const Record
     return {};
 }
 
-bool is_sound(FixedFormat format, const std::uint8_t* p, Position& position) {
+bool is_valid_record(FixedFormat format, const std::uint8_t* p, Position& position) {
     Record record;
     return may_be_position(p) && read_fields(format, p, record) == nullptr &&
            set_position(format, p, record, position).empty();
@@ -212,19 +212,19 @@ class FixedReader {
     }
 
     // The offset at which to resume after the damaged record at `at`: the next record if it is
-    // sound, else the nearest two consecutive sound records, else the next record.
+    // valid, else the nearest two consecutive valid records, else the next record.
     std::size_t next_record(std::size_t at) {
         const std::size_t next = at + size_;
-        if (next + size_ > bytes_.size() || is_sound_at(next)) return next;
+        if (next + size_ > bytes_.size() || is_valid_at(next)) return next;
         for (std::size_t shift = 1; shift < 2 * size_; ++shift) {
             const std::size_t first = at + shift, second = first + size_;
             if (second + size_ > bytes_.size()) break;
-            if (shift != size_ && is_sound_at(first) && is_sound_at(second)) return first;
+            if (shift != size_ && is_valid_at(first) && is_valid_at(second)) return first;
         }
         return next;
     }
 
-    bool is_sound_at(std::size_t at) { return is_sound(format_, &bytes_[at], position_); }
+    bool is_valid_at(std::size_t at) { return is_valid_record(format_, &bytes_[at], position_); }
 
     void add_fault(std::size_t begin, std::size_t end, std::string reason) {
         if (!faults_.empty() && faults_.back().end == begin && faults_.back().reason == reason) {
@@ -254,14 +254,14 @@ FixedRead read_fixed(FixedFormat format, std::span<const std::uint8_t> bytes, st
     return FixedReader(format, bytes).read(begin, max_records);
 }
 
-std::size_t count_sound(FixedFormat format, std::span<const std::uint8_t> bytes,
+std::size_t count_valid(FixedFormat format, std::span<const std::uint8_t> bytes,
                         std::size_t limit) {
     Position position;
-    std::size_t sound = 0;
+    std::size_t valid = 0;
     const std::size_t size = record_size(format);
     for (std::size_t i = 0; i < limit && (i + 1) * size <= bytes.size(); ++i)
-        sound += is_sound(format, &bytes[i * size], position);
-    return sound;
+        valid += is_valid_record(format, &bytes[i * size], position);
+    return valid;
 }
 
 void write_fixed(FixedFormat format, const SampleTable& table, std::string& out) {

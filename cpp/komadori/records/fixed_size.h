@@ -78,9 +78,9 @@ constexpr std::size_t record_size(FixedFormat format) {
     return fields_of(format).back().offset + 1;  // the last field is one byte of padding
 }
 
-// Reads up to `max_records` records from byte `begin` on. A sound record has a valid position and a
+// Reads up to `max_records` records from byte `begin` on. A valid record has a valid position and a
 // legal move or none. Consecutive damaged records become one fault. If bytes are missing or
-// inserted, resumes at the next two consecutive sound records.
+// inserted, resumes at the next two consecutive valid records.
 // `game`: a record belongs to the game of the previous record if one legal move leads from that to
 // its position, with the same result (and the next ply, if plies are given).
 struct FixedRead {
@@ -91,8 +91,8 @@ struct FixedRead {
 FixedRead read_fixed(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t begin = 0,
                      std::size_t max_records = ALL);
 
-// The number of sound records among the first `limit`, to distinguish formats.
-std::size_t count_sound(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t limit);
+// The number of valid records among the first `limit`, to distinguish formats.
+std::size_t count_valid(FixedFormat format, std::span<const std::uint8_t> bytes, std::size_t limit);
 
 // Appends the rows of the table. Doesn't check moves; throws RulesError for an invalid hcp.
 void write_fixed(FixedFormat format, const SampleTable& table, std::string& out);

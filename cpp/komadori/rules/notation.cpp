@@ -29,7 +29,7 @@ Square csa_square(std::string_view text, std::size_t at) {
 
 }  // namespace
 
-std::string shown(std::string_view text) {
+std::string quoted(std::string_view text) {
     constexpr std::size_t MAX_SHOWN = 24;
     std::string out = "'";
     for (char c : text.substr(0, MAX_SHOWN)) {
@@ -49,7 +49,7 @@ std::string shown(std::string_view text) {
 
 void fail_move(const char* what, std::string_view text, std::size_t where,
                const std::string& expected) {
-    throw MoveError(std::string(what) + " " + shown(text) + ", character " +
+    throw MoveError(std::string(what) + " " + quoted(text) + ", character " +
                     std::to_string(where + 1) + ": expected " + expected);
 }
 

@@ -9,7 +9,7 @@
 namespace komadori {
 
 // Quotes untrusted text for a message: truncated, without control characters.
-std::string shown(std::string_view text);
+std::string quoted(std::string_view text);
 // Throw MoveError and IllegalMoveError.
 [[noreturn]] void fail_move(const char* what, std::string_view text, std::size_t where,
                             const std::string& expected);
