@@ -40,8 +40,7 @@ struct Parts {
     bool all_moves = false;  // generate also the non-promotions that generate_moves omits
 };
 
-// Defaults of the player: AlphaBetaOptions in search/alphabeta.py, which sets every member.
-struct Options {
+struct Options {  // set by AlphaBetaOptions in search/alphabeta.py, which has the defaults
     int threads = 1;
     int hash_mb = 64;
     int multi_pv = 1;
