@@ -19,15 +19,15 @@ from pathlib import Path
 
 
 def bare_ms() -> float:
-    began = time.perf_counter()
+    start = time.perf_counter()
     subprocess.run([sys.executable, "-c", "pass"], check=True)
-    return (time.perf_counter() - began) * 1000
+    return (time.perf_counter() - start) * 1000
 
 
 def engine_ms(model: str, folder: str) -> tuple[float, float, list[float]]:
     """Return the ms from start to usiok, from isready to readyok, from each stop to bestmove."""
     engine = Path(sys.executable).parent / "komadori-usi"
-    began = time.perf_counter()
+    start = time.perf_counter()
     process = subprocess.Popen(
         [str(engine), "--model", model],
         stdin=subprocess.PIPE,
@@ -57,7 +57,7 @@ def engine_ms(model: str, folder: str) -> tuple[float, float, list[float]]:
         asked = time.perf_counter()
         stops.append((ask(b"stop", b"bestmove") - asked) * 1000)
     process.communicate(b"quit\n")
-    return (usiok - began) * 1000, (readyok - usiok) * 1000, stops
+    return (usiok - start) * 1000, (readyok - usiok) * 1000, stops
 
 
 def main() -> None:

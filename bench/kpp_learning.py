@@ -83,11 +83,11 @@ def curve(data: Data, base: Settings, given: argparse.Namespace) -> None:
     for fraction in (float(text) for text in given.fractions.split(",")):
         train, games = data.part(fraction)
         with tempfile.TemporaryDirectory() as folder:
-            began = time.monotonic()
+            start = time.monotonic()
             report = learn(base, train, data.test, Path(folder))
             report = with_held_out(report, Path(folder), data.test, base.threads)
             name = f"{fraction:g}: {len(train):,} positions of {games:,} games"
-            print(row(name, report, time.monotonic() - began), flush=True)
+            print(row(name, report, time.monotonic() - start), flush=True)
         counts.append(len(train))
         for name, value in measures_of(report.held_out).items():
             measures[name].append(value)

@@ -26,10 +26,10 @@ def loading_speed(part: Part, batch_size: int, threads: int, seconds: float) -> 
     batches = Loader(part, encoder, batch_size, seed=1).batches()
     for _ in range(8):  # warm-up: first shuffle, full queue
         next(batches)
-    done, began = 0, time.monotonic()
-    while time.monotonic() - began < seconds:
+    done, start = 0, time.monotonic()
+    while time.monotonic() - start < seconds:
         done += len(next(batches))
-    rate = done / (time.monotonic() - began)
+    rate = done / (time.monotonic() - start)
     batches.close()
     return rate
 
@@ -44,12 +44,12 @@ def main() -> None:
     parser.add_argument("--cache", help="folder to map the samples from instead of loading them")
     options = parser.parse_args()
 
-    began = time.monotonic()
+    start = time.monotonic()
     if options.cache:
         part = Part.whole(records.map_samples(options.files, options.cache))
     else:
         part = Part.whole(records.load_samples(options.files))
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - start
     action = "mapped" if options.cache else "read"
     print(f"{len(part):,} positions {action} in {seconds:.2f} s ({len(part) / seconds:,.0f}/s)")
     for threads in (1, 2):

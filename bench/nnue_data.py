@@ -37,10 +37,10 @@ def label(folder: Path, sources: list[Path], nodes: int, options: argparse.Names
     """Label until the CPU time is spent; return the number of positions."""
     facts = folder / "labels.json"
     if not facts.exists():
-        began = time.process_time()
+        start = time.process_time()
 
         def is_over() -> bool:
-            return bool(time.process_time() - began > options.seconds)
+            return bool(time.process_time() - start > options.seconds)
 
         seed = 0
         while not is_over():
@@ -49,7 +49,7 @@ def label(folder: Path, sources: list[Path], nodes: int, options: argparse.Names
             nearby = Nearby(settings, Evaluation("nnue", options.weights), options.threads)
             with NearbyFolder(folder / f"labels-{seed}", {"seed": seed}) as out:
                 generate_nearby(sources, out, nearby, segment_positions=SEGMENT, stop=is_over)
-        spent = time.process_time() - began
+        spent = time.process_time() - start
         counts = [json.loads(p.read_text()) for p in folder.glob("labels-*/[0-9]*.json")]
         positions = sum(one["positions"] for one in counts)
         write_text(facts, json.dumps({"positions": positions, "cpu_seconds": spent}))

@@ -40,7 +40,7 @@ def row(arguments: argparse.Namespace, policy: Evaluator | None) -> str:
     options = AlphaBetaOptions(hash_mb=64, policy_depth=arguments.depth, policy_nodes=arguments.ask)
     searcher = AlphaBetaSearcher(arguments.eval, options=options, policy=policy)
     cutoffs_all, cutoffs_first, requests, depth = [0] * 32, [0] * 32, 0, 0
-    began = time.process_time()
+    start = time.process_time()
     for sfen in POSITIONS.values():
         searcher.new_game()
         searcher.set_position(Board(sfen))
@@ -49,7 +49,7 @@ def row(arguments: argparse.Namespace, policy: Evaluator | None) -> str:
         cutoffs, by_first = searcher.engine.cutoffs()
         cutoffs_all = [a + b for a, b in zip(cutoffs_all, cutoffs, strict=True)]
         cutoffs_first = [a + b for a, b in zip(cutoffs_first, by_first, strict=True)]
-    seconds = time.process_time() - began
+    seconds = time.process_time() - start
     text = ""
     for low, high in BANDS:
         total = sum(cutoffs_all[low : high + 1])

@@ -42,11 +42,11 @@ def main() -> None:
         ratios: list[tuple[float, float]] = []
         for number in range(arguments.rounds):
             before = bare(evaluator)
-            began, cpu = time.perf_counter(), time.process_time()
+            start, cpu = time.perf_counter(), time.process_time()
             with LabelFolder(Path(folder) / str(number), {"bench": number}) as out:
                 counts = relabel([source], out, labeller, segment_positions=plies // 2)
             assert counts is not None
-            by_wall = counts.positions / (time.perf_counter() - began)
+            by_wall = counts.positions / (time.perf_counter() - start)
             by_cpu = counts.positions / (time.process_time() - cpu)
             after = bare(evaluator)
             ratios.append(
@@ -63,9 +63,9 @@ def main() -> None:
 def bare(evaluator: Evaluator) -> tuple[float, float]:
     """Return the positions per second of wall time and of CPU time."""
     fill_inputs(evaluator)
-    began, cpu = time.perf_counter(), time.process_time()
+    start, cpu = time.perf_counter(), time.process_time()
     speed = positions_per_second(evaluator, 2.0, warm_up=0.0)
-    cpus = (time.process_time() - cpu) / (time.perf_counter() - began)
+    cpus = (time.process_time() - cpu) / (time.perf_counter() - start)
     return speed, speed / cpus
 
 

@@ -58,9 +58,9 @@ def main() -> None:
         raw.append(_raw(evaluator, arguments.seconds / 2))
         raw_cpu = (time.process_time() - raw_cpu) / (raw[-1] * arguments.seconds / 2)
         used = time.process_time()
-        began, playouts, evaluated = time.perf_counter(), games.playouts, games.evaluated
+        start, playouts, evaluated = time.perf_counter(), games.playouts, games.evaluated
         _play(games, arguments.seconds)
-        seconds = time.perf_counter() - began
+        seconds = time.perf_counter() - start
         used = (time.process_time() - used) / max(games.playouts - playouts, 1)
         cpu.append(raw_cpu / used)
         speeds.append((games.playouts - playouts) / seconds)

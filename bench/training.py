@@ -53,11 +53,11 @@ def samples_per_s(
         loss.total.backward()  # type: ignore[no-untyped-call]
         return loss
 
-    done, began, cpu = 0, time.monotonic(), time.process_time()
+    done, start, cpu = 0, time.monotonic(), time.process_time()
     for step in range(1_000_000):
         if step == 2:
-            done, began, cpu = 0, time.monotonic(), time.process_time()
-        if step > 2 and time.monotonic() - began > seconds:
+            done, start, cpu = 0, time.monotonic(), time.process_time()
+        if step > 2 and time.monotonic() - start > seconds:
             break
         batch = next_batch()
         optimizer.zero_grad(set_to_none=True)
@@ -66,7 +66,7 @@ def samples_per_s(
         torch.nn.utils.clip_grad_norm_(network.parameters(), 10.0)
         optimizer.step()
         done += len(batch)
-    wall, cpu = time.monotonic() - began, time.process_time() - cpu
+    wall, cpu = time.monotonic() - start, time.process_time() - cpu
     workers.close()
     return done / wall, done / cpu
 
@@ -78,9 +78,9 @@ def compare_compiled(
     print(f"{'net':14}{'plain':>10}{'compiled':>10}{'ratio':>7}{'compiling':>11}   pays off after")
     for net in names:
         compiled = replace(default, compile="default")
-        began = time.monotonic()
+        start = time.monotonic()
         samples_per_s(net, compiled, next_batch, 0.0)
-        took = time.monotonic() - began
+        took = time.monotonic() - start
         found: dict[Compute, list[float]] = {default: [], compiled: []}
         for _ in range(ROUNDS):
             for compute, speeds in found.items():

@@ -65,9 +65,9 @@ def main() -> None:
         baseline: str | None = None
         for name, changes in VARIANTS.items():
             run = Path(folder) / name.replace(" ", "-")
-            began = time.monotonic()
+            start = time.monotonic()
             report = learn(replace(base, **changes), data, run)  # type: ignore[arg-type]
-            seconds = time.monotonic() - began
+            seconds = time.monotonic() - start
             player = f"alphabeta?Eval=two-piece&EvalFile={run / 'weights.npz'}&nodes={given.nodes}"
             opponents = {"material": f"alphabeta?Eval=material&nodes={given.nodes}"}
             if baseline:

@@ -136,9 +136,9 @@ for line in sys.stdin:
     searcher.set_position(Board(sfen))
     stop = threading.Event()
     threading.Timer(float(seconds), stop.set).start()
-    began = time.perf_counter()
+    start = time.perf_counter()
     nodes = searcher.search(Limits(infinite=True), None, stop).infos[0].nodes
-    print(nodes / (time.perf_counter() - began), flush=True)
+    print(nodes / (time.perf_counter() - start), flush=True)
 """
 
     def __init__(self, model: str) -> None:
@@ -166,12 +166,12 @@ async def page_speed(page: Page, sfen: str, seconds: float) -> tuple[float, floa
     """Return the nodes/s and updates/s of a page's analysis."""
     position = "startpos" if sfen == "startpos" else f"sfen {sfen}"
     request = await page.send(type="analyse", position=position, multipv=3, candidates=20)
-    began = time.perf_counter()
+    start = time.perf_counter()
     updates = 0
-    while time.perf_counter() - began < seconds:
+    while time.perf_counter() - start < seconds:
         await page.until("analysis", request)
         updates += 1
-    elapsed = time.perf_counter() - began
+    elapsed = time.perf_counter() - start
     await page.send(type="stop")
     while (last := await page.until("analysis", request))["state"] != "done":
         pass
@@ -226,7 +226,7 @@ async def play(
                 "startpos moves " + " ".join(game["moves"]) if game["moves"] else "startpos"
             )
             move = rng.choice(list(board.legal_moves)).usi()
-            began = time.perf_counter()
+            start = time.perf_counter()
             await page.send(type="game_move", game=game["game"], move=move)
             plies = len(game["moves"]) + 2
             while True:
@@ -234,7 +234,7 @@ async def play(
                 if len(game["moves"]) >= plies or game["phase"] != "playing":
                     break
             if game["phase"] == "playing":
-                answers.append(1000 * (time.perf_counter() - began))
+                answers.append(1000 * (time.perf_counter() - start))
     return answers
 
 
@@ -246,8 +246,8 @@ async def analyse(
     firsts, updates = [], 0
     async with server.page() as page:
         board = Board()
-        began = time.perf_counter()
-        while (elapsed := time.perf_counter() - began) < seconds:
+        start = time.perf_counter()
+        while (elapsed := time.perf_counter() - start) < seconds:
             moves = " ".join(move.usi() for move in board.moves)
             position = f"startpos moves {moves}" if moves else "startpos"
             sent = time.perf_counter()
