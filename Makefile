@@ -8,6 +8,9 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check
 INSTALL := $(PIP) install -q -c constraints.txt
 CXX_FILES := $(shell find cpp -name '*.cpp' -o -name '*.h')
+# A file's tests run in one process; more processes than four would only compete for the CPUs, since many
+# tests use several threads themselves.
+PARALLEL := -n logical --maxprocesses 4 --dist loadfile
 PY_FOLDERS := src tests bench tools
 BUILD_INPUTS := $(CXX_FILES) CMakeLists.txt cpp/cmake/variants.cmake pyproject.toml
 
@@ -17,10 +20,10 @@ quickstart: $(if $(wildcard $(VENV)/.dev),dev,install)
 	$(BIN)/komadori quickstart
 
 test: dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(PARALLEL)
 
 check: lint
-	$(BIN)/python -m pytest -x -q -m "not slow and not engine"
+	$(BIN)/python -m pytest -x -q -m "not slow and not engine" $(PARALLEL)
 
 lint: dev
 	$(BIN)/ruff format --check $(PY_FOLDERS)

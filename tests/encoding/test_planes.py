@@ -158,7 +158,7 @@ def test_refuses_other_arrays(hcps: NDArray[np.uint8]) -> None:
         encode_planes(hcps, "diary-turn10")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.binary(min_size=32, max_size=32))
 def test_any_bytes(row: bytes) -> None:
     """Random bytes are encoded or rejected; every position that the rules accept is encoded."""
@@ -170,7 +170,7 @@ def test_any_bytes(row: bytes) -> None:
             Board.from_hcp(row)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.integers(0, 299), st.lists(st.integers(0, 255), max_size=3))
 def test_damaged_bytes(hcps: NDArray[np.uint8], row: int, flips: list[int]) -> None:
     damaged = hcps[row].copy()
@@ -194,7 +194,7 @@ def turned(sfen: str) -> str:
 
 
 @pytest.mark.parametrize("features", sorted(set(FEATURES) - {"diary-color", "dlshogi-119"}))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(0, 299))
 def test_turned_position_is_equal(features: str, hcps: NDArray[np.uint8], row: int) -> None:
     board = Board.from_hcp(hcps[row].tobytes())

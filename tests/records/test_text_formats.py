@@ -69,9 +69,7 @@ def test_moves_and_ends_survive_usi(tmp_path: Path, games: list[Game]) -> None:
         assert (after.winner, after.end) == (before.winner, before.end)
 
 
-@settings(
-    max_examples=25, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
-)
+@settings(max_examples=25, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     seed=st.integers(0, 10**6),
     plies=st.integers(0, 120),

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from komadori.rules import BLACK, HAND_TYPES, SQUARES, Board, Move, Repetition
 
-FEW = settings(max_examples=60, deadline=None)
+FEW = settings(max_examples=60)
 
 
 @st.composite
@@ -125,7 +125,7 @@ def well_formed(bits: int) -> bool:
 EVERY_MOVE = [Move.from_move16(bits) for bits in range(1 << 15) if well_formed(bits)]
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(boards())
 def test_legality_of_one_move_is_membership(board):
     legal = {move.move16 for move in board.legal_moves}
@@ -177,7 +177,7 @@ def naive_repetition(history: list[tuple[tuple, bool]], occurrences: int) -> Rep
     return Repetition.NONE
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.randoms(use_true_random=False), st.booleans())
 def test_repetition_against_the_rule(rng, checks):
     """Few pieces, so that random play repeats itself; with `checks`, checks are preferred."""

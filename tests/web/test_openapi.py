@@ -59,7 +59,6 @@ def test_responses_match_the_schema(api: Any) -> None:
         @given(case=operation.as_strategy())
         @settings(
             max_examples=MAX_EXAMPLES,
-            deadline=None,
             derandomize=True,
             database=None,
             suppress_health_check=list(HealthCheck),
