@@ -11,6 +11,7 @@ from komadori.cli.console import console
 from komadori.cli.linear_data import (
     EpochTable,
     data_options,
+    check_folder,
     load_split,
     megabytes,
     progress_bar,
@@ -70,6 +71,7 @@ def kpp(
         "besides the data",
         soft_wrap=True,
     )
+    check_folder(folder, resume=resume)
     train, test = load_split(terminal, data, test_fraction, test_limit, settings.seed)
     stop = threading.Event()
     try:

@@ -11,6 +11,7 @@ from komadori.cli.console import console
 from komadori.cli.linear_data import (
     EpochTable,
     data_options,
+    check_folder,
     load_split,
     load_windows,
     megabytes,
@@ -83,6 +84,7 @@ def command(
         },
         overrides,
     )
+    check_folder(folder, resume=resume)
     train: Positions | PositionWindows
     if window:
         train, test = load_windows(
