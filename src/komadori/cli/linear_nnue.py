@@ -10,8 +10,8 @@ import click
 from komadori.cli.console import console
 from komadori.cli.linear_data import (
     EpochTable,
-    data_options,
     check_folder,
+    data_options,
     load_split,
     load_windows,
     megabytes,
