@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -68,6 +69,41 @@ def test_a_folder_that_cannot_be_written_is_an_os_error(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(OSError, match="file"):
         RunLock(tmp_path / "file" / "run").acquire()
+
+
+@pytest.mark.parametrize("kind", ["folder", "file"])
+def test_an_error_names_the_place_and_not_the_lock(
+    kind: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "run"
+    lock = RunLock.of_file(path) if kind == "file" else RunLock(path)
+
+    def full(*_: object, **__: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", lock._lock.lock_file)
+
+    monkeypatch.setattr(lock._lock, "acquire", full)
+    with pytest.raises(OSError, match="No space left") as raised:
+        lock.acquire()
+    assert raised.value.filename == str(path)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "train resnet5x64",
+        "linear train two-piece",
+        "linear train kpp",
+        "linear train nnue",
+    ],
+)
+def test_the_folder_is_checked_before_the_games_are_read(line: str, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    where = tmp_path / "file" / "run"
+    arguments = [*line.split(), "--data", str(tmp_path / "unread.hcpe3"), "-o", str(where)]
+    result = CliRunner().invoke(group, arguments)
+    assert result.exit_code == 1, result.output
+    assert "file is a file, not a folder" in result.output
+    assert "unread" not in result.output
 
 
 @pytest.fixture

@@ -29,12 +29,13 @@ ON_BOARDS = (
     "歩香桂銀角飛金玉王と杏圭全馬龍一二三四五六七八九１２３４５６７８９先後上下手"
     "0123456789%PLNSBRGK+abcdefghi"
 )
-#: In addition to the texts: notation, digits, marks and all of ASCII.
+#: In addition to the texts: notation, digits, marks, headers of records, kana and all of ASCII.
 IN_PAGES = (
     "１２３４５６７８９一二三四五六七八九同歩香桂銀角飛金玉王と成杏圭全馬竜龍打右左上寄引直行入不"
     "▲△☗☖▼▽　、。・「」（）：！？…→←↑↓×±−–—“”‘’"
     "平落枚十千日持将棋投了詰反則勝負切時間中断宣言最大数裁定引分封"
-    + "".join(map(chr, range(32, 127)))
+    "名叡聖座段級期第世予選準組回会館東京大阪電脳順位挑戦者番々〜"
+    + "".join(map(chr, (*range(32, 127), *range(0x3041, 0x3097), *range(0x30A1, 0x30FD))))
 )
 
 
@@ -58,8 +59,14 @@ def outlines() -> dict[str, Any]:
 
 
 def page_characters() -> str:
-    texts = json.loads((PAGE / "texts.json").read_text("utf-8"))
-    return "".join(sorted({*IN_PAGES, *json.dumps(texts, ensure_ascii=False)} - {"\n"}))
+    from komadori.analysis.strength import UNKNOWN, measured, statement
+    from komadori.search.defaults import ANALYSIS_NODES
+    from komadori.search.many import Effort
+
+    texts = (PAGE / "texts.json").read_text("utf-8") + UNKNOWN["ja"]
+    texts += Effort(nodes=1).in_japanese() + Effort(seconds=1).in_japanese()
+    texts += "".join(statement(measured(player)).get("ja", "") for player in ANALYSIS_NODES)
+    return "".join(sorted({*IN_PAGES, *texts} - {"\n"}))
 
 
 def subset() -> None:
@@ -70,6 +77,7 @@ def subset() -> None:
     font = next(f for f in fonts if f["name"].getDebugName(1) == "Noto Sans CJK JP")
     options = Options(flavor="woff2", layout_features=["kern", "palt"], hinting=False)
     options.name_IDs = [0, 13, 14]
+    options.notdef_outline = True  # a character of a name that is missing shows as a box
     subsetter = Subsetter(options)
     subsetter.populate(text=page_characters())
     subsetter.subset(font)

@@ -38,4 +38,4 @@ def __getattr__(name: str) -> ModuleType:
 
 
 def __dir__() -> list[str]:
-    return [*globals(), *_SUBPACKAGES]
+    return sorted({*globals(), *_SUBPACKAGES})

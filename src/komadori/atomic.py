@@ -9,6 +9,7 @@ the file it points to is replaced.
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import re
 import stat
@@ -85,6 +86,22 @@ def file_in_the_way(folder: Path) -> Path | None:
             continue
         return None if stat.S_ISDIR(mode) else path
     return None
+
+
+def check_writable(folder: Path) -> None:
+    """Raise OSError if `folder`, or the parent in which it would be created, can't be written;
+    changes nothing, so it may precede long work."""
+    place = next((path for path in (folder, *folder.parents) if path.exists()), None)
+    if place is None:
+        return
+    if not place.is_dir():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(folder))
+    if os.access(place, os.W_OK | os.X_OK):
+        return
+    code = errno.EACCES
+    if sys.platform != "win32" and os.statvfs(place).f_flag & os.ST_RDONLY:
+        code = errno.EROFS
+    raise OSError(code, os.strerror(code), str(folder))
 
 
 def sync_folder(folder: Path) -> None:

@@ -102,6 +102,16 @@ def test_node_limit_is_exact(threads: int, multipv: int) -> None:
         assert result.best_move in Board().legal_moves
 
 
+@pytest.mark.parametrize("multipv", [1, 3])
+def test_a_small_node_limit_plays_what_any_thread_found(multipv: int) -> None:
+    """A helper may use up the nodes before the first thread completes an iteration."""
+    options = AlphaBetaOptions(hash_mb=8, threads=2, multipv=multipv)
+    engine = AlphaBetaSearcher("nnue", options=options)
+    engine.set_position(Board())
+    for _ in range(200):
+        assert engine.search(Limits(nodes=300)).infos[0].depth > 0
+
+
 def test_an_interrupted_iteration_reports_every_line() -> None:
     """Lines that it didn't reach keep the depth and score of the previous iteration."""
     engine = searcher(multipv=3)

@@ -148,7 +148,12 @@ def test_files_that_cannot_be_analysed_are_named(tmp_path: Path) -> None:
     both = run(path, "--time", "1")
     assert "not both" in both.output
     twice = run(path, write(tmp_path / "one.csa", SECOND))
-    assert "same place" in twice.output
+    assert f"one.kif and {tmp_path}/one.csa would both be written to" in " ".join(
+        twice.output.split()
+    )
+    none = run(path, "--time", "0")
+    assert none.exit_code == 2
+    assert "'--time': 0.0 is not in the range x>0" in none.output
 
 
 def test_its_own_output_is_no_input(tmp_path: Path) -> None:
@@ -160,6 +165,12 @@ def test_its_own_output_is_no_input(tmp_path: Path) -> None:
     assert "skipped 1 file that this command wrote" in again.output
     assert {path.name for path in tmp_path.iterdir()} == before
     assert run(tmp_path / "one.analysed.csa").exit_code == 1
+    everything = run(*sorted(path for path in tmp_path.iterdir() if path.is_file()))
+    assert everything.exit_code == 0, everything.output
+    assert "skipped 3 files that this command wrote" in everything.output
+    foreign = tmp_path / "two.html"
+    foreign.write_text("<p>not ours</p>")
+    assert "two.html" in run(tmp_path / "one.csa", foreign).output
 
 
 def test_languages_and_styles(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tools import glyphs
 
 from komadori.analysis import (
     AnalysedGame,
@@ -22,7 +23,7 @@ from komadori.analysis import (
     html_report,
     page_data,
 )
-from komadori.analysis.page.bundle import page_assets, page_module
+from komadori.analysis.page.bundle import page_assets, page_module, page_style
 from komadori.analysis.strength import Match, Strength, measured, statement, stronger_players
 from komadori.records import Game, Winner
 from komadori.rules import HANDICAPS
@@ -133,6 +134,13 @@ def test_the_font_has_the_texts() -> None:
     wanted = json.dumps(page_assets()["texts"], ensure_ascii=False)
     assert [char for char in wanted if char not in known] == []
     assert all(char in known for char in "▲△☗☖同成打直寄引上右左王玉")
+    assert glyphs.missing() == []  # nor notes on strength and effort, nor kana
+
+
+def test_the_font_precedes_the_systems_in_every_language() -> None:
+    """After system-ui, Chromium draws boxes for Han characters that a later font has."""
+    for family in re.findall(r"font(?:-family)?:([^;]*\bsans-serif)", page_style()):
+        assert "komadori ui" in family.partition("system-ui")[0]
 
 
 def test_players_who_may_be_stronger(analysed: AnalysedGame) -> None:

@@ -295,6 +295,11 @@ def test_an_interrupted_match_resumes(tmp_path: Path) -> None:
     assert len(path.read_text().splitlines()) == 9
     figures = json.loads((tmp_path / "result.json").read_text())
     assert figures["wins"] == whole.wins
+    folder = tmp_path / "failed"
+    with pytest.raises(EngineError):
+        arena.play_match("material", f"usi:{sys.executable} -c pass", games=2, out=folder)
+    # A match that failed before its first game doesn't hold the folder.
+    assert len(arena.play_match("material", "random", games=2, out=folder).games) == 2
     with pytest.raises(arena.MatchStoreError, match="another match"):
         arena.play_match("material", "random", games=8, seed=6, out=tmp_path)
     lines = path.read_text().splitlines()

@@ -35,7 +35,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     ("line", "message"),
     [
         ("analyse a.kif --nodes 2 -o file/x", "file is a file, not a folder"),
-        ("analyse a.kif --time 0", "--time: an effort must be positive"),
+        ("analyse a.kif --time 0", "'--time': 0.0 is not in the range x>0"),
         ("analyse a.kif --time 1 --nodes 2", "--time"),
         ("analyse a.kif --model junk.onnx", "junk.onnx: neither an ONNX model nor one of OpenVINO"),
         ("quickstart --out file/x", "file/x: file is a file, not a folder"),
@@ -84,6 +84,32 @@ def test_one_line_says_what_is_wrong(line: str, message: str, here: Path) -> Non
     assert BUG not in result.output
     assert ".tmp" not in result.output
     assert sorted(path.name for path in here.iterdir()) == before
+
+
+_STREAMS = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="needs a POSIX shell")
+@pytest.mark.parametrize("closed", _STREAMS)
+@pytest.mark.parametrize("line", ["perft 1", "usi --player material"])
+def test_a_closed_stream_is_the_null_device(line: str, closed: str, here: Path) -> None:
+    command = f"printf 'usi\\nquit\\n' | {sys.executable} -m komadori {line} {_STREAMS[closed]}"
+    done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=here)
+    assert done.returncode == 0, done.stderr
+    assert done.stderr == ""
+    assert bool(done.stdout) == (closed == "stderr" or (closed, line) == ("stdin", "perft 1"))
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="folders in use can't be deleted there")
+def test_a_deleted_folder_and_a_wrong_core_are_named(here: Path) -> None:
+    program = f"{sys.executable} -m komadori"
+    (here / "gone").mkdir()
+    for command, message in (
+        (f"cd gone && rmdir ../gone && {program} doctor", "the current folder has been deleted"),
+        (f"KOMADORI_CORE=junk {program} perft 1", "KOMADORI_CORE=junk: no such build of the core"),
+    ):
+        done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, cwd=here)
+        assert (done.returncode, done.stderr) == (1, f"Error: {message}\n")
 
 
 def test_a_position_may_be_a_game(here: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 
@@ -72,6 +73,17 @@ def test_a_path_alone_is_a_model(tmp_path: Path) -> None:
     path.write_bytes(b"")
     spec = PlayerSpec.parse(f"{path}?nodes=5")
     assert (spec.kind, spec.argument, spec.name) == ("model", str(path), "net")
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"), [("mine", "usi"), ("fairy-stockfish", "fairy-stockfish")]
+)
+def test_a_path_of_a_program_is_no_model(name: str, kind: str, tmp_path: Path) -> None:
+    path = tmp_path / name
+    path.write_text("#!/bin/sh\n")
+    path.chmod(0o755)
+    with pytest.raises(PlayerSpecError, match=re.escape(f"is a program: {kind}:{path} plays")):
+        PlayerSpec.parse(str(path))
 
 
 def test_own_limits_keep_the_match_clock() -> None:

@@ -19,6 +19,13 @@ from komadori.usi.client import EngineDiedError, UsiEngine
 from komadori.usi.protocol import STARTPOS, GoCommand
 
 
+@pytest.mark.parametrize("force", [[], ["--force"]])
+def test_a_folder_is_no_launcher(force: list[str], tmp_path: Path) -> None:
+    done = CliRunner().invoke(command, ["--player", "material", "--out", str(tmp_path), *force])
+    assert done.exit_code == 1
+    assert f"{tmp_path} is a folder; name a file for the launcher" in done.output
+
+
 def test_a_launcher_plays_from_its_folder_without_arguments(tmp_path: Path) -> None:
     target = tmp_path / "my engines" / "material one.sh"
     done = CliRunner().invoke(

@@ -10,20 +10,27 @@ import os
 import sys
 from types import ModuleType
 
-__all__ = ["VARIANT"]
+__all__ = ["VARIANT", "CoreError"]
+
+
+class CoreError(ImportError):
+    """No build of the core can be loaded. The message names the variant."""
 
 
 def _load() -> tuple[str, ModuleType]:
     forced = os.environ.get("KOMADORI_CORE")
     if forced:
-        return forced, importlib.import_module(f"{__name__}._{forced}")
+        try:
+            return forced, importlib.import_module(f"{__name__}._{forced}")
+        except ModuleNotFoundError:
+            raise CoreError(f"KOMADORI_CORE={forced}: no such build of the core") from None
     best = importlib.import_module(f"{__name__}._cpu_probe").level()
     for name in ("native", best):
         try:
             return name, importlib.import_module(f"{__name__}._{name}")
         except ModuleNotFoundError:
             continue
-    raise ImportError(f"komadori was built without a core for {best}; reinstall the package")
+    raise CoreError(f"komadori was built without a core for {best}; reinstall the package")
 
 
 VARIANT, _module = _load()

@@ -50,13 +50,13 @@ class Journal:
         self._lock.release()
 
     def _open(self) -> None:
-        first = b""
+        first, has_items = b"", False
         if self.path.exists():
             with self.path.open("rb") as file:
                 first = file.readline()
+                has_items = bool(file.read(1))
         if not first.endswith(b"\n"):  # truncated, so nothing follows it
-            self.path.unlink(missing_ok=True)
-            self.append(self._terms)
+            self._begin()
             return
         try:
             found = json.loads(first)
@@ -66,9 +66,17 @@ class Journal:
             raise MatchStoreError(f"{self.path}, line 1: no terms of a {self._work}")
         for key, value in self._terms.items():
             if what := _difference(key, found.get(key), value):
+                if not has_items:  # the other work failed before its first item
+                    self._begin()
+                    return
                 raise MatchStoreError(
                     f"{self.folder} holds another {self._work}: {what}; choose another folder"
                 )
+
+    def _begin(self) -> None:
+        """Write the terms as the only line."""
+        self.path.unlink(missing_ok=True)
+        self.append(self._terms)
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """Yield the finished items. A truncated last line is removed from the file.

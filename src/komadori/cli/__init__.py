@@ -6,6 +6,7 @@ missing extra affects only the commands that need it.
 
 from __future__ import annotations
 
+import os
 import sys
 
 #: Name -> one-line help. The module of that name in this package exports `command`.
@@ -37,8 +38,25 @@ SUBCOMMANDS: dict[str, str] = {
 }
 
 
+def open_closed_streams() -> None:
+    """Let a standard stream that the caller closed be the null device."""
+    for number, name in enumerate(("stdin", "stdout", "stderr")):
+        if getattr(sys, name) is not None:
+            continue
+        handle = os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)
+        try:
+            os.fstat(number)
+        except OSError:
+            os.dup2(handle, number)
+            os.close(handle)
+            handle = number
+        # Open until the process ends.
+        setattr(sys, name, os.fdopen(handle, "r" if number == 0 else "w"))
+
+
 def main() -> None:
     """The `komadori` console command."""
+    open_closed_streams()
     if sys.argv[1:2] == ["usi"]:  # fast handshake: import nothing else first
         from komadori.cli.usi import main as usi_main
 

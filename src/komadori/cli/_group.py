@@ -162,6 +162,10 @@ def run(arguments: Sequence[str] | None = None) -> NoReturn:
         if hasattr(stream, "reconfigure"):
             stream.reconfigure(errors="backslashreplace")
     interrupt.install()
+    try:
+        Path.cwd()
+    except OSError:
+        _end("Error: the current folder has been deleted", 1)
     status: Any = 0
     try:
         group(list(arguments) if arguments is not None else None, prog_name="komadori")

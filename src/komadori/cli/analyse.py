@@ -33,7 +33,8 @@ if TYPE_CHECKING:
 
 #: Maximum number of a game's positions that are searched together and share their tree.
 BLOCK = 32
-#: Suffixes of this command's outputs, which are skipped as inputs.
+#: Suffixes of this command's outputs, which are skipped as inputs, as are its pages.
+_JOURNAL_SUFFIX = ".analysis.jsonl"
 _OWN_SUFFIXES = (".analysed.csa", ".analysed.kif")
 _INDEX = "analysis-index.html"
 
@@ -50,7 +51,7 @@ class _Record:
 
     @property
     def journal(self) -> Path:
-        return self.base.with_name(self.base.name + ".analysis.jsonl")
+        return self.base.with_name(self.base.name + _JOURNAL_SUFFIX)
 
     @property
     def annotated(self) -> Path:
@@ -116,7 +117,12 @@ class _Output:
     + ", ".join(f"{nodes} ({player})" for player, nodes in ANALYSIS_NODES.items())
     + "]",
 )
-@click.option("--time", "seconds", type=float, help="Seconds per position, instead of nodes.")
+@click.option(
+    "--time",
+    "seconds",
+    type=click.FloatRange(min=0, min_open=True),
+    help="Seconds per position, instead of nodes.",
+)
 @click.option("--threads", default=0, type=THREADS_OR_AUTO, help="[default: all CPUs]")
 @click.option(
     "-o",
@@ -173,7 +179,7 @@ def command(
     Writes beside each file: NAME.analysed.kif (.csa for CSA records) with the score and the
     expected line after each move and a comment on each mistake, and NAME.html, a page to step
     through the game. Several files get an index, analysis-index.html. An interrupted analysis
-    resumes with the same settings. Files written by the command (*.analysed.*) are skipped.
+    resumes with the same settings. Files written by the command are skipped.
     """
     from komadori.analysis import AnalysedGame, Effort
 
@@ -182,10 +188,7 @@ def command(
     if from_comments and (nodes or seconds or model or player):
         raise click.UsageError("--from-comments takes no search options")
     player = player_of(player, model)
-    try:
-        effort = Effort(None if seconds is not None else nodes or ANALYSIS_NODES[player], seconds)
-    except ValueError as error:
-        raise click.UsageError(f"--time: {error}") from error
+    effort = Effort(None if seconds is not None else nodes or ANALYSIS_NODES[player], seconds)
     paths = _inputs(files, own=from_comments)
     _check_targets(paths, output, only_pages=from_comments, force=force)
     settings = _Output(lang, pieces, comments)
@@ -220,18 +223,28 @@ def command(
 
 
 def _inputs(files: Sequence[Path], *, own: bool) -> list[Path]:
-    """Leave out files written by this command, unless their comments are used."""
-    if own:
-        return list(files)
-    kept = [path for path in files if not path.name.endswith(_OWN_SUFFIXES)]
+    """Leave out files written by this command, except annotated records if their comments are
+    used."""
+    kept = [path for path in files if not _is_own(path, records=not own)]
     skipped = len(files) - len(kept)
     if skipped:
-        say(f"skipped {counted(skipped, 'file')} that this command wrote (*.analysed.*)", err=True)
+        say(f"skipped {counted(skipped, 'file')} that this command wrote", err=True)
     if not kept:
         raise click.ClickException(
-            "the files were all written by this command; --from-comments shows their analysis"
+            "the files were all written by this command; --from-comments shows the analysis in "
+            "its records"
         )
     return kept
+
+
+def _is_own(path: Path, *, records: bool) -> bool:
+    """Return whether this command wrote a file: a journal, a page, with `records` a record."""
+    if path.name.endswith((_JOURNAL_SUFFIX, *(_OWN_SUFFIXES if records else ()))):
+        return True
+    try:
+        return path.suffix == ".html" and is_page(path)
+    except OSError:
+        return False
 
 
 def _check_targets(
@@ -242,9 +255,13 @@ def _check_targets(
     from komadori.records.formats import find_format, guess_format
 
     records = [_Record(path, [], False, _base(path, output)) for path in paths]
-    names = [record.base for record in records]
-    if len(set(names)) < len(names):
-        raise click.UsageError("two files would be written to the same place; give them folders")
+    first: dict[Path, Path] = {}
+    for record in records:
+        if (other := first.setdefault(record.base, record.path)) is not record.path:
+            raise click.UsageError(
+                f"{other} and {record.path} would both be written to {record.base}.html: analyse "
+                "them one at a time, with different --out folders"
+            )
     outputs: dict[Path, tuple[str, IsKind]] = {r.page: ("komadori page", is_page) for r in records}
     if len(records) > 1:
         outputs[_index_path(records)] = ("komadori page", is_page)
@@ -351,7 +368,8 @@ def _search(
                 journal.add(key, found[key])
         whole = engine.shares_tree and effort.seconds is None
         blocks = _blocks(chosen, found.keys(), whole=whole)
-        interrupt.hint("the same command resumes")
+        again = "the same command without --fresh" if fresh else "the same command"
+        interrupt.hint(f"{again} resumes")
         analyser = engine.begin(effort)
         with progress(console(err=True)) as bar:
             task = bar.add_task("positions", total=len(missing_in))

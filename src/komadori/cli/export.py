@@ -81,7 +81,9 @@ def command(
         _export_int8(source, output, name, data, calibration, held_out, gate)
         return
     if source.is_file():
-        raise click.UsageError(f"{source} is an ONNX file already; --int8 quantises it")
+        if source.suffix.lower() == ".onnx":
+            raise click.UsageError(f"{source} is an ONNX file already; --int8 quantises it")
+        raise click.UsageError(f"{source} is a file; SOURCE is a run or a checkpoint, both folders")
     output = output or Path(f"{stem}.onnx")
     check_outputs(_kinds(output, ".json"), (), force=force)
     _export_onnx(source, output, name)

@@ -84,6 +84,8 @@ def command(
         arguments += ["--name", name]
     suffix = ".exe" if sys.platform == "win32" else ".sh"
     target = out or Path(f"{_name(name, model, player)}{suffix}")
+    if target.is_dir():
+        raise click.ClickException(f"{target} is a folder; name a file for the launcher")
     if target.exists() and not force:
         raise click.ClickException(f"{target} exists; --force replaces it")
     _check_loads(player, table, target)

@@ -230,13 +230,13 @@ def _rating_rows(fit: Fit) -> Rows:
             [
                 str(i + 1),
                 rating.name,
-                f"{rating.elo:+.0f}",
+                f"{round(rating.elo) + 0:+d}",
                 f"{rating.error:.0f}" if rating.error else "fixed",
                 str(rating.games),
                 str(rating.wins),
                 str(rating.draws),
                 str(rating.losses),
-                f"{100 * rating.score:.1f} %",
+                f"{100 * rating.score:.1f} %" if rating.games else "",
                 los,
             ]
         )

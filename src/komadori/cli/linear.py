@@ -9,7 +9,7 @@ import click
 
 from komadori.cli import linear_loop, linear_nnue
 from komadori.cli.console import console
-from komadori.cli.linear_data import data_options, load_split, progress_bar
+from komadori.cli.linear_data import check_folder, data_options, load_split, progress_bar
 from komadori.cli.linear_kpp import kpp
 from komadori.cpus import available_threads
 
@@ -69,6 +69,7 @@ def two_piece(
         },
         overrides,
     )
+    check_folder(folder, resume=resume)
     train, test = (
         Records(part.hcp, part.move16)
         for part in load_split(terminal, data, test_fraction, test_limit, settings.seed)

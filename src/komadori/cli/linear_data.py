@@ -63,6 +63,16 @@ def data_options(
     return decorate
 
 
+def check_folder(folder: Path, *, resume: bool) -> None:
+    """Check the run's folder before the data is read. Raises ClickException."""
+    from komadori.linear.run_folder import check_run_folder
+
+    try:
+        check_run_folder(folder, resume=resume)
+    except (ValueError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+
+
 def load_split(
     terminal: Console, data: Iterable[str], test_fraction: float, test_limit: int, seed: int
 ) -> tuple[Positions, Positions]:

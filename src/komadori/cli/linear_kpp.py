@@ -10,6 +10,7 @@ import click
 from komadori.cli.console import console
 from komadori.cli.linear_data import (
     EpochTable,
+    check_folder,
     data_options,
     load_split,
     megabytes,
@@ -70,6 +71,7 @@ def kpp(
         "besides the data",
         soft_wrap=True,
     )
+    check_folder(folder, resume=resume)
     train, test = load_split(terminal, data, test_fraction, test_limit, settings.seed)
     stop = threading.Event()
     try:

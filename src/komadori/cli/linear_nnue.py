@@ -10,6 +10,7 @@ import click
 from komadori.cli.console import console
 from komadori.cli.linear_data import (
     EpochTable,
+    check_folder,
     data_options,
     load_split,
     load_windows,
@@ -83,6 +84,7 @@ def command(
         },
         overrides,
     )
+    check_folder(folder, resume=resume)
     train: Positions | PositionWindows
     if window:
         train, test = load_windows(

@@ -77,6 +77,7 @@ def command(
     from komadori.cli.training_display import TrainingBar, metrics_table
     from komadori.lab import experiment
     from komadori.lab.size import LabError, Size
+    from komadori.training.run_folder import RunFolder
 
     is_first = os.environ.get("RANK", "0") == "0"  # rank 0 reports
     name = f"{config.stem}-{variant}" if variant else config.stem
@@ -97,6 +98,7 @@ def command(
         train_files, test_files = data or settings.data.train, test or settings.data.test
         if not train_files:
             raise click.ClickException(f"{config}: no games: give --data or set data.train")
+        RunFolder(run_dir, resume=resume)  # raises before the games are read
         files = replace(settings.data, train=tuple(train_files), test=tuple(test_files))
         settings = replace(settings, data=files)
         if init_from is not None:

@@ -13,6 +13,7 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from komadori.cli import open_closed_streams
 from komadori.cpus import available_threads
 from komadori.usi.engine import UsiServer
 from komadori.usi.models import DEFAULT_PLAYER, ENVIRONMENT, THREADS_VARIABLE, engine_name
@@ -36,6 +37,7 @@ the tree search, whose network GUIs set by the option DNN_Model."""
 
 def main(argv: list[str] | None = None) -> int:
     """Run the engine until `quit` or the end of input. Returns the exit status."""
+    open_closed_streams()
     arguments = _parser().parse_args(argv)
     presets: dict[str, str] = {}
     for pair in arguments.option:

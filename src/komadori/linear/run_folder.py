@@ -15,15 +15,30 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from komadori.atomic import atomic_writer, write_text
+from komadori.atomic import atomic_writer, check_writable, write_text
 from komadori.run_lock import RunLock
 
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
+_STATE = "state.npz"
 #: Settings of older runs by their present names.
 _RENAMED = {"hand_share": "hand_weight"}
 #: Settings that older runs of a learner don't have, with what they did.
 _ADDED = {"nnue": {"leak": 0.0}}
+
+
+def check_run_folder(path: Path, *, resume: bool) -> None:
+    """Check before long work that the run can begin; changes nothing.
+
+    Raises ValueError if a new run's folder holds a run or if there is no run to resume, OSError if
+    it can't be written.
+    """
+    is_begun = (path / _STATE).exists()
+    if resume and not is_begun:
+        raise ValueError(f"{path}: nothing to resume")
+    if is_begun and not resume:
+        raise ValueError(f"{path}: holds a run already; resume it or choose another folder")
+    check_writable(path)
 
 
 class RunFolder:
@@ -49,13 +64,10 @@ class RunFolder:
         self.lock = RunLock(path)
         given = {"kind": kind, "settings": dict(settings), "data": dict(data)}
         self.card = json.loads(json.dumps(given))
-        state = self.state_path
-        if resume and not state.exists():
-            raise ValueError(f"{path}: nothing to resume")
+        check_run_folder(path, resume=resume)
         self.lock.acquire()
         try:
-            if state.exists() and not resume:
-                raise ValueError(f"{path}: holds a run already; resume it or choose another folder")
+            check_run_folder(path, resume=resume)  # another process may have begun a run
             if resume:
                 self._check(may_differ)
             self._write_card()
@@ -69,7 +81,7 @@ class RunFolder:
 
     @property
     def state_path(self) -> Path:
-        return self.path / "state.npz"
+        return self.path / _STATE
 
     def _check(self, may_differ: Collection[str]) -> None:
         try:

@@ -29,6 +29,7 @@ other question marks.
 
 from __future__ import annotations
 
+import os
 import re
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -64,6 +65,10 @@ class PlayerSpecError(ValueError):
     """An invalid player specification. The message says what was expected."""
 
 
+#: First bytes of programs: ELF, scripts, Windows.
+_PROGRAM_HEADS = (b"\x7fELF", b"#!", b"MZ")
+
+
 @dataclass(frozen=True)
 class PlayerSpec:
     """A parsed player specification."""
@@ -92,6 +97,12 @@ class PlayerSpec:
                 raise PlayerSpecError(
                     f"{text!r} is no player: expected one of {', '.join(KINDS)}, or a model's path"
                 )
+            if Path(text).is_file() and os.access(text, os.X_OK):
+                with Path(text).open("rb") as file:
+                    if file.read(4).startswith(_PROGRAM_HEADS):
+                        name = Path(text).name
+                        own = name if name in KINDS else "usi"
+                        raise PlayerSpecError(f"{text} is a program: {own}:{text} plays with it")
             kind, argument = "model", text
         if kind in _NEEDS_ARGUMENT and not argument:
             raise PlayerSpecError(f"{kind}: needs {_NEEDS_ARGUMENT[kind]}, as in {kind}:...")

@@ -11,7 +11,7 @@ import json
 from pathlib import Path
 
 from komadori import nets
-from komadori.atomic import write_text
+from komadori.atomic import check_writable, write_text
 from komadori.model_folder import newest_checkpoint
 from komadori.nets import ModelCard
 from komadori.training import checkpoint
@@ -27,13 +27,16 @@ class RunFolder:
     """A run's folder, new or resumed. Rank 0 alone writes to it."""
 
     def __init__(self, path: Path, *, resume: bool) -> None:
-        """Raises TrainingError if a new run's folder holds a run, or if nothing can be resumed."""
+        """Raises TrainingError if a new run's folder holds a run or if nothing can be resumed,
+        OSError if it can't be written; changes nothing.
+        """
         self.path, self.is_resumed = path, resume
         self._restored = newest_checkpoint(path)
         if resume and self._restored is None:
             raise TrainingError(f"{path}: nothing to resume: no checkpoint there")
         if not resume and self._restored is not None:
             raise TrainingError(f"{path}: holds a run already; resume it or choose another")
+        check_writable(path)
 
     def restore(self, setup: Setup) -> Progress:
         """Load the newest checkpoint into the set-up; returns the progress, zero for a new run.
