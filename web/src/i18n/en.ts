@@ -535,6 +535,7 @@ export const en = {
   'error.not_possible': 'Not possible: {detail}',
   'error.too_many': 'Too many requests at once: {detail}',
   'error.failed': 'Failed: {detail}',
+  'error.lost': 'Not done: the connection to the server was lost. Try again.',
   'error.connection': 'The server cannot be reached.',
   loop: 'Loop',
   'games.count': 'Games',

@@ -537,6 +537,7 @@ export const ja: Record<keyof typeof en, string> = {
   'error.not_possible': '実行できません（{detail}）',
   'error.too_many': '要求が多すぎます（{detail}）',
   'error.failed': '失敗しました（{detail}）',
+  'error.lost': '接続が切れたため実行できませんでした。もう一度お試しください。',
   'error.connection': 'サーバーに接続できません。',
   loop: '学習ループ',
   'games.count': '局数',
