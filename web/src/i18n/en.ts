@@ -103,6 +103,7 @@ export const en = {
 
   setup: 'Set up',
   'setup.hint': 'Drag pieces between the board and the hands. Double-click (double-tap) or right-click a piece to promote it, then to change its side.',
+  'setup.keys': 'Keyboard: arrows and Enter move, + promotes or changes the side, Delete takes in hand, p l n s g b r drop.',
   'setup.turn': 'To move',
   'setup.sente': 'Black to move',
   'setup.gote': 'White to move',

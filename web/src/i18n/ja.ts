@@ -105,6 +105,7 @@ export const ja: Record<keyof typeof en, string> = {
 
   setup: '局面編集',
   'setup.hint': '盤と駒台の間で駒をドラッグしてください。ダブルクリック（ダブルタップ）または右クリックで、成・不成と先後が順に切り替わります。',
+  'setup.keys': 'キーボード：矢印と Enter で移動、+ で成・不成と先後、Delete で駒台へ、p l n s g b r で持ち駒。',
   'setup.turn': '手番',
   'setup.sente': '先手番',
   'setup.gote': '後手番',

@@ -132,6 +132,10 @@ function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
   const at = shown.value;
   const [isSure, setSure] = useState(false);
   useEffect(() => setSure(false), [game.game, game.moves.length]);
+  // The button that started the game is gone: the keyboard continues on the board.
+  useEffect(() => {
+    if (document.activeElement === document.body) document.querySelector<HTMLElement>('.board-cursor')?.focus({ preventScroll: true });
+  }, [game.game]);
   const side = human.value;
   const last = positions.value.length - 1;
   const ply = Math.min(lookedAt.value ?? last, last);
