@@ -7,6 +7,7 @@ import json
 import threading
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from web_pages import Page, Server, make_server
@@ -103,6 +104,22 @@ def test_a_session_with_a_gap_is_not_resumed(
         key = _session(page)
         with server.page(key, received=7) as again:  # more than were sent
             assert not again.welcome["resumed"]
+
+
+def test_further_pages_get_less_memory(server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[int] = []
+    make = live.Analysis
+
+    def analysis(*args: Any) -> live.Analysis:
+        given.append(args[-1])
+        return make(*args)
+
+    monkeypatch.setattr(session, "Analysis", analysis)
+    monkeypatch.setattr(session, "ROOMY_PAGES", 1)
+    with server.page(), server.page() as second:
+        request = second.send("analyse", position="startpos")
+        assert second.until("analysis", id=request)["state"] == "running"
+    assert given == [live.MEMORY_MB, live.SMALL_MEMORY_MB]
 
 
 class Text(Shape):

@@ -27,6 +27,8 @@ const MAX_RETRY_MS = 8_000;
 const PATIENCE_MS = 4_000;
 /** Maximum number of requests kept while there is no connection. */
 const MAX_UNSENT = 50;
+/** Maximum size of a message; the server closes the connection at a longer one. */
+const MAX_BYTES = 256 << 10;
 
 export class Connection {
   readonly status = signal<Status>('connecting');
@@ -122,11 +124,11 @@ export class Connection {
     for (const id of old) this.refuse(id);
   }
 
-  /** Ends a request of the previous session; only one without an answer tells its sender. */
-  private refuse(id: number): void {
+  /** Ends a request that the server will not answer; if it has answered already, silently. */
+  private refuse(id: number, code: 'lost' | 'too_long' = 'lost'): void {
     const handler = this.handlers.get(id);
     this.handlers.delete(id);
-    if (this.unanswered.delete(id)) handler?.({ type: 'error', id, code: 'lost', message: 'the connection was lost' } as unknown as Answer);
+    if (this.unanswered.delete(id)) handler?.({ type: 'error', id, code, message: code } as unknown as Answer);
   }
 
   get isOutdated(): boolean {
@@ -146,6 +148,10 @@ export class Connection {
       return id;
     }
     const text = JSON.stringify({ ...message, id });
+    if (new TextEncoder().encode(text).length > MAX_BYTES) {
+      queueMicrotask(() => this.refuse(id, 'too_long'));
+      return id;
+    }
     this.unsent.set(id, text);
     if (isOpen) this.socket!.send(text);
     return id;

@@ -143,3 +143,10 @@ test('a server that no longer answers is noticed', async () => {
   expect(connection.status.value).toBe('open');
   expect(ids()).toEqual([2]);
 });
+
+test('a message longer than the server accepts is refused, not sent again and again', async () => {
+  note('long', connection.ask({ type: 'study', games: [{ position: '歩'.repeat(100_000) }] }, 'study'));
+  await vi.advanceTimersByTimeAsync(0);
+  expect(outcomes).toEqual(['long too_long']);
+  expect(ids()).toEqual([]);
+});

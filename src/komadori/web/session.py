@@ -25,7 +25,7 @@ from komadori.web.folders import Folders
 from komadori.web.lab_pages import LabPages
 from komadori.web.ladders import Ladders
 from komadori.web.library import Library
-from komadori.web.live import Analysis
+from komadori.web.live import MEMORY_MB, ROOMY_PAGES, SMALL_MEMORY_MB, Analysis
 from komadori.web.loops import Loops
 from komadori.web.mates import Mates
 from komadori.web.models import Models
@@ -142,7 +142,14 @@ class Session:
         self._requests: set[asyncio.Task[None]] = set()
         self.disconnected_at: float | None = None
         self._watches: dict[int, asyncio.Task[None]] = {}
-        self.analysis = Analysis(hub.models, hub.pool, hub.background, hub.thread_budget, self.send)
+        self.analysis = Analysis(
+            hub.models,
+            hub.pool,
+            hub.background,
+            hub.thread_budget,
+            self.send,
+            MEMORY_MB if hub.page_count < ROOMY_PAGES else SMALL_MEMORY_MB,
+        )
         self.mates = Mates(hub.background)
 
     def send(self, message: Shape, key: str | None = None) -> None:
@@ -432,6 +439,10 @@ class Hub:
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
         self._is_trim_scheduled = False
+
+    @property
+    def page_count(self) -> int:
+        return len(self._sessions)
 
     async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         """Run blocking work in a thread."""

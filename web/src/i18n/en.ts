@@ -537,6 +537,7 @@ export const en = {
   'error.too_many': 'Too many requests at once: {detail}',
   'error.failed': 'Failed: {detail}',
   'error.lost': 'Not done: the connection to the server was lost. Try again.',
+  'error.too_long': 'Too much for one request; choose less, for example fewer games.',
   'error.connection': 'The server cannot be reached.',
   loop: 'Loop',
   'games.count': 'Games',

@@ -539,6 +539,7 @@ export const ja: Record<keyof typeof en, string> = {
   'error.too_many': '要求が多すぎます（{detail}）',
   'error.failed': '失敗しました（{detail}）',
   'error.lost': '接続が切れたため実行できませんでした。もう一度お試しください。',
+  'error.too_long': '一度に送れる量を超えています。対局数などを減らしてください。',
   'error.connection': 'サーバーに接続できません。',
   loop: '学習ループ',
   'games.count': '局数',
