@@ -399,6 +399,73 @@ def test_a_game_is_played_by_keyboard_alone(visit: Open) -> None:
     screenshot(page, "play")
 
 
+def test_a_session_by_keyboard_alone(visit: Open) -> None:
+    page = visit("analyse")
+    key = page.keyboard
+
+    def tab_to(selector: str) -> None:
+        for _ in range(150):
+            key.press("Tab")
+            if page.evaluate("s => document.activeElement.matches(s)", selector):
+                return
+        raise AssertionError(f"Tab doesn't reach {selector}")
+
+    key.press("Tab")
+    expect(page.locator(".skip")).to_be_focused()
+    key.press("Enter")  # skips the header
+    key.press("Tab")
+    expect(page.locator(".board-cursor")).to_be_focused()
+
+    key.press("Control+o")
+    tab_to("dialog textarea")
+    key.insert_text(RECORD.rsplit("  12", 1)[0])
+    tab_to("dialog footer button")
+    key.press("Enter")
+    expect(page.locator("dialog")).to_have_count(0)
+    for name in ("Home", "ArrowRight", "ArrowRight"):
+        key.press(name)
+    expect(page.locator(".move.current")).to_contain_text("P-3d")
+    key.press("l")
+    expect(page.locator(".line-rate").first).to_be_visible()
+    key.press("l")
+    key.press("c")
+    key.type("a comment")
+    key.press("Escape")  # back to the other keys
+    key.press("End")
+    expect(page.locator(".move.current .ply")).to_have_text("11")
+
+    tab_to(".analyse .toolbar .button:nth-child(2)")
+    key.press("Enter")
+    sfen = page.locator("dialog input.mono")
+    expect(sfen).to_be_visible()
+    tab_to("dialog .board-cursor")
+    for name in ("ArrowUp", "ArrowDown", "ArrowDown", "ArrowDown", "Enter", "ArrowUp", "Enter"):
+        key.press(name)  # the pawn 5g to 5f
+    expect(sfen).to_have_value(re.compile(r"/2P1P4/.* w Pp "))
+    key.press("+")
+    expect(sfen).to_have_value(re.compile(r"/2P1\+P4/"))
+    key.press("+")
+    expect(sfen).to_have_value(re.compile(r"/2P1p4/"))
+    key.press("Delete")  # in White's hand
+    expect(sfen).to_have_value(re.compile(r"/2P6/.* w P2p "))
+    tab_to("dialog footer .primary")
+    key.press("Enter")
+    expect(page.locator("dialog")).to_have_count(0)
+
+    key.press("Alt+3")
+    page.locator(".new-game").wait_for()
+    tab_to(".new-game .primary")
+    key.press("Enter")
+    expect(page.locator(".board-cursor")).to_be_focused()
+    for name in ("ArrowDown", "ArrowDown", "ArrowLeft", "ArrowLeft", "Enter", "ArrowUp", "Enter"):
+        key.press(name)
+    expect(page.locator(".play-moves li").first).to_contain_text("P-7f")
+    tab_to(".play .toolbar .button:nth-child(3)")
+    key.press("Enter")
+    key.press("Enter")
+    expect(page.locator(".result")).to_contain_text("White won by resignation")
+
+
 def test_a_reloaded_page_continues_its_game(visit: Open) -> None:
     page = visit("play", language="ja")
     page.get_by_label("手合割").select_option(label="二枚落ち")

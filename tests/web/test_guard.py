@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 from starlette.websockets import WebSocketDisconnect
-from web_pages import ORIGIN, Page, Server, make_server
+from web_pages import ORIGIN, Server, make_server
 
 from komadori.web.guard import MAX_BODY_BYTES
 from komadori.web.session import MAX_MESSAGE_BYTES
@@ -187,38 +187,6 @@ def test_a_flood_of_requests_is_limited(server: Server) -> None:
         codes = {page.receive()["code"] for _ in range(300)}
         assert codes <= {"unknown_name", "too_many"}
         assert page.ask("ping", "ok")
-
-
-def _session(page: Page) -> str:
-    return str(page.welcome["session"])
-
-
-def test_a_reconnecting_page_resumes_its_search(server: Server) -> None:
-    context = server.page()
-    with context as page:
-        request = page.send("analyse", position="startpos")
-        page.until("analysis", id=request)
-        key = _session(page)
-        with server.page(key) as resumed:
-            assert resumed.welcome["resumed"]
-            assert resumed.welcome["session"] == key
-            assert resumed.until("analysis", id=request)["state"] == "running"
-            resumed.ask("stop", "ok")
-
-
-def test_closing_a_page_ends_its_session(server: Server) -> None:
-    with server.page() as page:
-        request = page.send("analyse", position="startpos")
-        page.until("analysis", id=request)
-        key = _session(page)
-    with server.page(key) as resumed:
-        assert not resumed.welcome["resumed"]
-
-
-def test_an_unknown_session_is_not_resumed(server: Server) -> None:
-    with server.page("../../x") as page:
-        assert not page.welcome["resumed"]
-        assert page.welcome["session"] != "../../x"
 
 
 def test_html_in_records_is_served_as_json(server: Server) -> None:

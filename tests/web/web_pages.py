@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlencode
 
 from starlette.testclient import TestClient, WebSocketTestSession
 
@@ -57,14 +58,18 @@ class Server:
     def __init__(self, client: TestClient) -> None:
         self.http = client
 
-    def page(self, session: str = "") -> Any:
-        return _PageContext(self.http, session)
+    def page(self, session: str = "", received: object = None) -> Any:
+        """Connect a page; `received`: what it says to have received of a lost connection."""
+        return _PageContext(self.http, session, received)
 
 
 class _PageContext:
-    def __init__(self, client: TestClient, session: str) -> None:
+    def __init__(self, client: TestClient, session: str, received: object) -> None:
+        query = urlencode(
+            {"session": session} | ({} if received is None else {"received": received})
+        )
         self._context = client.websocket_connect(
-            f"ws://127.0.0.1/ws?session={session}", headers={"origin": ORIGIN}
+            f"ws://127.0.0.1/ws?{query}", headers={"origin": ORIGIN}
         )
 
     def __enter__(self) -> Page:

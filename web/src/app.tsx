@@ -67,6 +67,14 @@ function SettingsDialog() {
   );
 }
 
+/** Moves the keyboard focus to the content, so that Tab continues there. */
+function skipToContent(): void {
+  const main = document.querySelector<HTMLElement>('main');
+  if (!main) return;
+  main.tabIndex = -1;
+  main.focus();
+}
+
 function Header() {
   const current = screen();
   const status = connection.status.value;
@@ -75,7 +83,7 @@ function Header() {
   useEffect(() => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current, language.value]);
   return (
     <header class="app-header">
-      <a class="skip" href="#content" onClick={e => (e.preventDefault(), document.querySelector('main')?.scrollIntoView())}>
+      <a class="skip" href="#content" onClick={e => (e.preventDefault(), skipToContent())}>
         {t('skip')}
       </a>
       <a class="brand" href={href('analyse')} aria-label="komadori">

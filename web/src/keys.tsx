@@ -83,6 +83,7 @@ function nameOf(e: KeyboardEvent): string {
 export function listenForKeys(): void {
   addEventListener('keydown', e => {
     const target = e.target as HTMLElement;
+    if (e.key === 'Escape' && target.closest('input, textarea') && !target.closest('dialog')) target.blur(); // back to the shortcuts
     if (target.closest('input, textarea, select') || (target.closest('dialog') && e.key !== '?')) return;
     const name = nameOf(e);
     if (name === 'Ctrl+c' && String(getSelection())) return;

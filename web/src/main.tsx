@@ -16,4 +16,7 @@ releaseReplaced();
 persistSettings();
 listenForKeys();
 connection.connect();
+addEventListener('online', () => connection.check());
+addEventListener('offline', () => connection.check());
+document.addEventListener('visibilitychange', () => document.visibilityState === 'visible' && connection.check());
 render(<App />, document.getElementById('app')!);

@@ -755,6 +755,7 @@ export interface Welcome {
   version: string;
   session: string;
   resumed: boolean;
+  received: number;
   default_engine: 'alphabeta' | 'model';
   default_model: ModelInfo | null;
   problem: string;

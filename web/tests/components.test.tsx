@@ -261,7 +261,12 @@ test('a game shows players, clocks, actions and the result', async () => {
   expect(place.textContent).toContain('This position has occurred 3 times');
   const again = await mount(Play); // the same session: the game continues
   expect(again.querySelector('.result')).toBeNull();
+  await act(() => void connection.epoch.value++); // a new session: the game may still be there
+  expect(sent.at(-1)).toMatchObject({ type: 'game_join', game: 3 });
+  await answer('game_join', { type: 'game', game: state });
+  expect(again.querySelector('.result')).toBeNull();
   await act(() => void connection.epoch.value++); // a restarted server
+  await answer('game_join', { type: 'error', code: 'unknown_name', message: 'no game 3' });
   expect(again.querySelector('.result')?.textContent).toContain('No result interrupted');
   await answer('game_start', { type: 'game', game: state });
   await click(button(again, 'Resign'));

@@ -25,7 +25,7 @@ test('counts and durations are abbreviated', () => {
 });
 
 /** Names and abbreviations that are the same in Japanese. */
-const SAME = /^(komadori|KIF?2?|KI2|JKF|CSA|USI|SFEN|HTML|PNG|GIF|UTF|Shift|JIS|Enter|Tab|Elo|NNUE|MB|web|model|docs|results|shogiground|shogiops|tsshogi|uPlot|GPL|MIT|SIL|OFL|Yuji|Syuku|Kaisei|Tokumin)$/;
+const SAME = /^(komadori|KIF?2?|KI2|JKF|CSA|USI|SFEN|HTML|PNG|GIF|UTF|Shift|JIS|Enter|Delete|Tab|Elo|NNUE|MB|web|model|docs|results|shogiground|shogiops|tsshogi|uPlot|GPL|MIT|SIL|OFL|Yuji|Syuku|Kaisei|Tokumin)$/;
 
 test('Japanese strings contain no English words', () => {
   for (const [key, text] of Object.entries(ja)) {

@@ -34,6 +34,7 @@ export const WELCOME: Welcome = {
   version: '0',
   session: 's',
   resumed: false,
+  received: 0,
   default_engine: 'alphabeta',
   default_model: null,
   problem: '',

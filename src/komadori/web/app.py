@@ -64,9 +64,10 @@ def make_app(hub: Hub, access: Access | None = None, static: Path = STATIC) -> A
         return JSONResponse(problem.model_dump(), error.status_code, headers=error.headers)
 
     @app.websocket("/ws")
-    async def connect(socket: WebSocket, session: str = "") -> None:
+    async def connect(socket: WebSocket, session: str = "", received: str = "") -> None:
         await socket.accept()
-        await hub.connect(socket, session)
+        is_number = received.isascii() and received.isdigit() and len(received) < 16
+        await hub.connect(socket, session, int(received) if is_number else None)
 
     if (static / "index.html").is_file():
         app.mount("/", _Pages(directory=static, html=True), name="pages")

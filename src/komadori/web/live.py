@@ -32,6 +32,9 @@ from komadori.web.shapes import Proof as ProofText
 #: Memory in MB of the tree or hash table: of a page's analysis, and of its short searches.
 MEMORY_MB = 128
 SHORT_MEMORY_MB = 32
+#: Number of pages that get so much, and the memory of each further page: 256 pages must fit.
+ROOMY_PAGES = 24
+SMALL_MEMORY_MB = 16
 #: Default limits of short searches.
 SHORT_NODES: dict[Engine, int] = {"alphabeta": 100_000, "model": 400}
 
@@ -57,13 +60,14 @@ class Analysis:
         background: ThreadPoolExecutor,
         thread_budget: ThreadBudget,
         send: Send,
+        memory_mb: int = MEMORY_MB,
     ) -> None:
         """`background`: threads with a lower priority than those of `pool`."""
         self._models = models
-        self._searcher = PageSearcher(models, MEMORY_MB)
-        self._short_searcher = PageSearcher(models, SHORT_MEMORY_MB, is_short=True)
-        self._alphabeta = PageAlphaBeta(MEMORY_MB)
-        self._short_alphabeta = PageAlphaBeta(SHORT_MEMORY_MB)
+        self._searcher = PageSearcher(models, memory_mb)
+        self._short_searcher = PageSearcher(models, min(SHORT_MEMORY_MB, memory_mb), is_short=True)
+        self._alphabeta = PageAlphaBeta(memory_mb)
+        self._short_alphabeta = PageAlphaBeta(min(SHORT_MEMORY_MB, memory_mb))
         self._pool = pool
         self._background = background
         self._thread_budget = thread_budget

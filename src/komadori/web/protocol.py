@@ -307,9 +307,12 @@ class Welcome(Shape):
     version: str
     """Version of komadori."""
     session: str
-    """Reconnect with ?session=... within 60 s to resume the session."""
+    """Reconnect with ?session=...&received=N within 60 s to resume the session; N: the number of
+    messages received in it, without `welcome`. The server repeats those after them."""
     resumed: bool
     """Whether a session was resumed; its searches and games continue under their ids."""
+    received: int
+    """Id of the last request received in this session. The page repeats those after it."""
     default_engine: Engine
     """Engine of requests that don't name one."""
     default_model: ModelInfo | None

@@ -25,7 +25,7 @@ from komadori.web.folders import Folders
 from komadori.web.lab_pages import LabPages
 from komadori.web.ladders import Ladders
 from komadori.web.library import Library
-from komadori.web.live import Analysis
+from komadori.web.live import MEMORY_MB, ROOMY_PAGES, SMALL_MEMORY_MB, Analysis
 from komadori.web.loops import Loops
 from komadori.web.mates import Mates
 from komadori.web.models import Models
@@ -45,6 +45,9 @@ SESSION_TTL_S = 60.0
 TRIM_S = 1.0
 #: Maximum number of queued messages before a slow page is disconnected.
 MAX_QUEUED = 2000
+#: Maximum number and size of the sent messages kept to repeat them after a lost connection.
+MAX_KEPT = 200
+MAX_KEPT_CHARS = 1 << 20
 #: Maximum number of concurrent requests of a page.
 MAX_REQUESTS = 64
 #: Maximum number of watched logs per page, their polling interval, entries per message.
@@ -62,13 +65,22 @@ _log = logging.getLogger("komadori.web")
 
 
 class Outbox:
-    """Queue of messages to the page. A newer message replaces one with the same key."""
+    """Queue of messages to the page. A newer message replaces one with the same key.
+
+    Keeps the latest messages sent, to repeat those that a lost connection swallowed.
+    """
 
     def __init__(self) -> None:
         self._queue: OrderedDict[str, str] = OrderedDict()
         self._has_messages = asyncio.Event()
         self._numbers = count()
         self.has_overflowed = False
+        #: Number of messages sent; the latest of them, by key, with their numbers from 1.
+        self._sent = 0
+        self._kept: OrderedDict[str, tuple[int, str]] = OrderedDict()
+        self._kept_chars = 0
+        #: Number of the last message that is no longer kept, unless a newer one replaced it.
+        self._forgotten = 0
 
     def put(self, message: Shape, key: str | None) -> None:
         if len(self._queue) >= MAX_QUEUED:
@@ -81,10 +93,38 @@ class Outbox:
         while not self._queue:
             self._has_messages.clear()
             await self._has_messages.wait()
-        return self._queue.popitem(last=False)[1]
+        key, text = self._queue.popitem(last=False)
+        self._sent += 1
+        self._forget(key)
+        self._kept[key] = (self._sent, text)
+        self._kept_chars += len(text)
+        while len(self._kept) > MAX_KEPT or self._kept_chars > MAX_KEPT_CHARS:
+            self._forgotten = self._forget(next(iter(self._kept)))
+        return text
 
-    def clear(self) -> None:
-        self._queue.clear()
+    def _forget(self, key: str) -> int:
+        number, text = self._kept.pop(key, (0, ""))
+        self._kept_chars -= len(text)
+        return number
+
+    def repeat(self, received: int | None) -> bool:
+        """Put the sent messages that the page hasn't received at the front of the queue.
+
+        `received`: their number; None: all. Returns whether none is lost.
+        """
+        if received is None:
+            received = self._sent
+        if self.has_overflowed or not self._forgotten <= received <= self._sent:
+            return False
+        lost = [(key, text) for key, (n, text) in self._kept.items() if n > received]
+        for key, text in reversed(lost):
+            self._forget(key)
+            if key not in self._queue:  # else a newer message replaces it
+                self._queue[key] = text
+                self._queue.move_to_end(key, last=False)
+        self._sent = received
+        self._has_messages.set()
+        return True
 
 
 class Session:
@@ -95,10 +135,21 @@ class Session:
         self._hub = hub
         self._outbox = Outbox()
         self._socket: WebSocket | None = None
+        self._sender: asyncio.Future[None] | None = None
+        self._closings: set[asyncio.Task[None]] = set()
+        #: Number of the last request received.
+        self._received = 0
         self._requests: set[asyncio.Task[None]] = set()
         self.disconnected_at: float | None = None
         self._watches: dict[int, asyncio.Task[None]] = {}
-        self.analysis = Analysis(hub.models, hub.pool, hub.background, hub.thread_budget, self.send)
+        self.analysis = Analysis(
+            hub.models,
+            hub.pool,
+            hub.background,
+            hub.thread_budget,
+            self.send,
+            MEMORY_MB if hub.page_count < ROOMY_PAGES else SMALL_MEMORY_MB,
+        )
         self.mates = Mates(hub.background)
 
     def send(self, message: Shape, key: str | None = None) -> None:
@@ -108,13 +159,22 @@ class Session:
     def is_connected(self) -> bool:
         return self._socket is not None
 
+    def can_resume(self, received: int | None) -> bool:
+        """Prepare to continue after the messages that the page has received, if none is lost."""
+        return self._outbox.repeat(received)
+
     async def serve(self, socket: WebSocket, resumed: bool) -> int:
         """Serve the page until it disconnects; return the close code."""
+        if self._sender is not None:
+            self._sender.cancel()
         if self._socket is not None:
-            with contextlib.suppress(RuntimeError):
-                await self._socket.close(4000)  # the page has reconnected
+            # The page has reconnected. Closing a dead connection takes long.
+            closing = asyncio.ensure_future(_close(self._socket, 4000))
+            self._closings.add(closing)
+            closing.add_done_callback(self._closings.discard)
         self._socket, self.disconnected_at = socket, None
         sender = asyncio.ensure_future(self._send_messages(socket, self._welcome(resumed)))
+        self._sender = sender
         try:
             while True:
                 text = await socket.receive_text()
@@ -133,7 +193,6 @@ class Session:
             await socket.send_text(first.model_dump_json())
             while not self._outbox.has_overflowed:
                 await socket.send_text(await self._outbox.get())
-            self._outbox.has_overflowed = False
             await socket.close(1013)
 
     def _welcome(self, resumed: bool) -> protocol.Welcome:
@@ -143,6 +202,7 @@ class Session:
             version=__version__,
             session=self.key,
             resumed=resumed,
+            received=self._received,
             default_engine=self._hub.models.default_engine,
             default_model=model,
             problem="" if model else "no network: start with --model",
@@ -160,6 +220,7 @@ class Session:
         except ValidationError as error:
             self._refuse(_id_in(text), "bad_message", _format_error(error))
             return
+        self._received = request.id
         if len(self._requests) >= MAX_REQUESTS:
             self._refuse(request.id, "too_many", f"{MAX_REQUESTS} requests are running")
             return
@@ -188,8 +249,7 @@ class Session:
         self._hub.games.leave(self)
         self._hub.studies.leave(self)
         if self._socket is not None and self._socket.client_state == WebSocketState.CONNECTED:
-            with contextlib.suppress(RuntimeError):
-                await self._socket.close(1001)
+            await _close(self._socket, 1001)
         self.mates.stop()
         await self.analysis.close()
 
@@ -380,13 +440,20 @@ class Hub:
         self._sweeper: asyncio.Task[None] | None = None
         self._is_trim_scheduled = False
 
+    @property
+    def page_count(self) -> int:
+        return len(self._sessions)
+
     async def in_thread(self, work: Callable[..., T], *arguments: Any) -> T:
         """Run blocking work in a thread."""
         return await asyncio.get_running_loop().run_in_executor(self.pool, work, *arguments)
 
-    async def connect(self, socket: WebSocket, key: str) -> None:
+    async def connect(self, socket: WebSocket, key: str, received: int | None = None) -> None:
         """Serve a page's connection until it ends."""
         session = self._sessions.get(key)
+        if session is not None and not session.can_resume(received):
+            await self._drop(session)
+            session = None
         resumed = session is not None
         if session is None:
             session = Session(self)
@@ -430,6 +497,11 @@ class Hub:
             pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.get_running_loop().run_in_executor(None, self.models.close)
         self.library.close()
+
+
+async def _close(socket: WebSocket, code: int) -> None:
+    with contextlib.suppress(RuntimeError, WebSocketDisconnect):
+        await socket.close(code)
 
 
 def _id_in(text: str) -> int | None:

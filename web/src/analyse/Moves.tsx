@@ -124,7 +124,7 @@ export function MoveList() {
         </div>,
       );
   }
-  if (game.value.ending) rows.push(<p key="end" class="ending">{endingText(game.value.ending)}</p>);
+  if (game.value.ending) rows.push(<p key="end" class="ending">{endingText(game.value.ending, game.value.mainLine().at(-1)!.sfen)}</p>);
   return (
     <div ref={list} class="move-list" role="region" aria-label={t('moves')} tabIndex={-1}>
       {rows}

@@ -2,6 +2,8 @@
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Shogiground } from 'shogiground';
 import type { Api } from 'shogiground/api';
+import type { Key } from 'shogiground/types';
+import { BoardCursor } from '../board/cursor';
 import { coordinates, FORSYTH, PROMOTES } from '../board/Board';
 import { t, word } from '../i18n';
 import { HANDICAPS } from '../shogi/handicaps';
@@ -32,6 +34,38 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
     setHands(ground.current!.getHandsSfen() || '-');
   };
 
+  /** Promotes a piece, then changes its side. */
+  const cycle = (key: Key) => {
+    const api = ground.current!;
+    const piece = api.state.pieces.get(key);
+    if (!piece) return;
+    const promoted = PROMOTES!.promotesTo!(piece.role);
+    const base = PROMOTES!.unpromotesTo!(piece.role) ?? piece.role;
+    const next = promoted ? { ...piece, role: promoted } : { role: base, color: piece.color === 'sente' ? ('gote' as const) : ('sente' as const) };
+    api.cancelMoveOrDrop();
+    api.setPieces(new Map([[key, next]]));
+    read();
+  };
+
+  /** Takes a piece from the board into the hand of the side to move; a king leaves the game. */
+  const take = (key: Key) => {
+    const api = ground.current!;
+    const piece = api.state.pieces.get(key);
+    if (!piece) return;
+    const role = PROMOTES!.unpromotesTo!(piece.role) ?? piece.role;
+    api.cancelMoveOrDrop();
+    api.setPieces(new Map([[key, undefined]]));
+    api.addToHand({ role, color: turn });
+    read();
+  };
+
+  const onKey = (key: string, square: Key): boolean => {
+    if (key === '+' || key === '=') cycle(square);
+    else if (key === 'Delete' || key === 'Backspace') take(square);
+    else return false;
+    return true;
+  };
+
   useEffect(() => {
     const [b, , h] = start.current.split(' ');
     ground.current = Shogiground(
@@ -60,21 +94,15 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
       { board: board.current!, hands: { top: top.current!, bottom: bottom.current! } },
     );
     const place = board.current!;
-    // A double or right click cycles a piece: promoted, then the other side's.
+    // A double or right click cycles a piece.
     const cyclePiece = (e: MouseEvent) => {
       if (e.type === 'contextmenu' && (e as PointerEvent).pointerType === 'touch') return; // a long press, used for dragging
       const api = ground.current!;
       const cell = e.target as HTMLElement & { sgKey?: string };
       const key = (cell.closest('sq, piece') as { sgKey?: string } | null)?.sgKey ?? keyAt(place, e);
-      const piece = key && api.state.pieces.get(key as never);
-      if (!piece) return;
+      if (!key || !api.state.pieces.has(key as Key)) return;
       e.preventDefault();
-      const promoted = PROMOTES!.promotesTo!(piece.role);
-      const base = PROMOTES!.unpromotesTo!(piece.role) ?? piece.role;
-      const next = promoted ? { ...piece, role: promoted } : { role: base, color: piece.color === 'sente' ? ('gote' as const) : ('sente' as const) };
-      api.cancelMoveOrDrop();
-      api.setPieces(new Map([[key as never, next]]));
-      read();
+      cycle(key as Key);
     };
     // shogiground consumes touch events, so touches never produce `dblclick`.
     let tapped = { key: '', at: 0 };
@@ -103,12 +131,13 @@ export function SetupDialog({ onClose }: { onClose: () => void }) {
     <Dialog title={t('setup')} onClose={onClose} class="setup">
       <div class="board-set">
         <div class="hand-place top" ref={top} />
-        <div class="board-cursor">
+        <BoardCursor ground={ground} sfen={sfen} initialSfen={START} orientation="sente" onKey={onKey}>
           <div class="board-place" ref={board} />
-        </div>
+        </BoardCursor>
         <div class="hand-place bottom" ref={bottom} />
       </div>
       <p class="hint">{t('setup.hint')}</p>
+      <p class="hint keys-hint">{t('setup.keys')}</p>
       <div class="row">
         <Segments label={t('setup.turn')} value={turn} options={[['sente', t('setup.sente')], ['gote', t('setup.gote')]]} onChange={setTurn} />
         <Choice

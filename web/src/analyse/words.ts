@@ -3,7 +3,7 @@ import { count, t, word } from '../i18n';
 import { language, notation } from '../settings';
 import type { MateFound } from '../protocol';
 import { lineOf, moveText, type Notation } from '../shogi/notation';
-import { parsePosition } from '../shogi/position';
+import { parsePosition, turnOf } from '../shogi/position';
 import { lastSquare } from '../shogi/notation';
 import type { Node } from '../shogi/tree';
 
@@ -47,8 +47,18 @@ const ENDINGS: Record<string, string> = {
   最大手数: 'max_plies',
 };
 
-/** Translates how a game ended: records state it in Japanese. */
-export const endingText = (ending: string): string => (language.value !== 'ja' && ENDINGS[ending] ? word('reason', ENDINGS[ending]) : ending);
+/** Endings that the side to move brings about as the winner or, otherwise, the loser. */
+const WON_BY_MOVER: Record<string, boolean> = { 投了: false, 詰み: false, 切れ負け: false, 反則負け: false, 入玉勝ち: true, 反則勝ち: true };
+
+/** Translates how a game ended in a position: records state it in Japanese. */
+export function endingText(ending: string, sfen: string): string {
+  if (language.value === 'ja' || !ENDINGS[ending]) return ending;
+  const reason = word('reason', ENDINGS[ending]);
+  const won = WON_BY_MOVER[ending];
+  if (won === undefined) return reason;
+  const winner = won === (turnOf(sfen) === 'sente') ? 'black' : 'white';
+  return `${t(`winner.${winner}`)} · ${reason}`;
+}
 
 /** The result of a mate search for the side to move, or for its opponent after a pass. */
 export function mateText(whose: 'own' | 'threat', { status, moves, nodes, is_shortest }: MateFound): string {

@@ -14,6 +14,9 @@ interface Props {
 
 const CELL = 100;
 
+/** The width of a piece in hand with its count. */
+const handWidth = (n: number): number => (n > 9 ? 156 : n > 1 ? 124 : 100);
+
 function Piece({ role, isWhite, isDown, x, y, scale = 1 }: { role: string; isWhite: boolean; isDown: boolean; x: number; y: number; scale?: number }) {
   const look = LOOKS[role];
   return (
@@ -60,14 +63,16 @@ export const MiniBoard = memo(function MiniBoard({ sfen, lastUsi, orientation = 
           const n = pos.hands.color(color).get(role);
           return n ? [[role, n] as const] : [];
         });
-        return held.map(([role, n], i) => {
-          const x = isTop ? i * 128 : 900 - (held.length - i) * 128;
+        let x = isTop ? 0 : 900 - held.reduce((sum, [, n]) => sum + handWidth(n), 0);
+        return held.map(([role, n]) => {
+          const left = x;
+          x += handWidth(n);
           const y = isTop ? -112 : 918;
           return (
             <g key={color + role}>
-              <Piece role={role} isWhite={isWhite} isDown={isTop} x={x} y={y} scale={0.95} />
+              <Piece role={role} isWhite={isWhite} isDown={isTop} x={left} y={y} scale={0.95} />
               {n > 1 && (
-                <text class="count" x={x + 90} y={y + 94}>
+                <text class="count" x={left + 90} y={y + 94}>
                   {n}
                 </text>
               )}

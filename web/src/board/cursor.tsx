@@ -13,6 +13,8 @@ interface Props {
   sfen: string;
   initialSfen: string;
   orientation: Color;
+  /** Handles further keys on a square; returns whether it did. */
+  onKey?: (key: string, square: Key) => boolean;
   children: ComponentChildren;
 }
 
@@ -27,7 +29,7 @@ const LETTERS = 'rbgsnlp';
 const name = (file: number, rank: number) => `${file}${String.fromCharCode(96 + rank)}` as Key;
 const clamp = (n: number) => Math.min(9, Math.max(1, n));
 
-export function BoardCursor({ ground, sfen, initialSfen, orientation, children }: Props) {
+export function BoardCursor({ ground, sfen, initialSfen, orientation, onKey, children }: Props) {
   const [at, setAt] = useState<readonly [number, number]>([5, 5]);
   const [isActive, setActive] = useState(false);
   const [announcement, announce] = useState('');
@@ -44,7 +46,8 @@ export function BoardCursor({ ground, sfen, initialSfen, orientation, children }
     const step = STEPS[e.key];
     const key = name(...at);
     if (step && e.shiftKey) return;
-    if (step) {
+    if (isActive && onKey?.(e.key, key)) announce(describe(key));
+    else if (step) {
       const sign = orientation === 'sente' ? 1 : -1;
       const next = [clamp(at[0] + sign * step[0]), clamp(at[1] + sign * step[1])] as const;
       setAt(next);

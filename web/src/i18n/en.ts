@@ -103,6 +103,7 @@ export const en = {
 
   setup: 'Set up',
   'setup.hint': 'Drag pieces between the board and the hands. Double-click (double-tap) or right-click a piece to promote it, then to change its side.',
+  'setup.keys': 'Keyboard: arrows and Enter move, + promotes or changes the side, Delete takes in hand, p l n s g b r drop.',
   'setup.turn': 'To move',
   'setup.sente': 'Black to move',
   'setup.gote': 'White to move',
@@ -535,6 +536,8 @@ export const en = {
   'error.not_possible': 'Not possible: {detail}',
   'error.too_many': 'Too many requests at once: {detail}',
   'error.failed': 'Failed: {detail}',
+  'error.lost': 'Not done: the connection to the server was lost. Try again.',
+  'error.too_long': 'Too much for one request; choose less, for example fewer games.',
   'error.connection': 'The server cannot be reached.',
   loop: 'Loop',
   'games.count': 'Games',

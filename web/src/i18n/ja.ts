@@ -105,6 +105,7 @@ export const ja: Record<keyof typeof en, string> = {
 
   setup: '局面編集',
   'setup.hint': '盤と駒台の間で駒をドラッグしてください。ダブルクリック（ダブルタップ）または右クリックで、成・不成と先後が順に切り替わります。',
+  'setup.keys': 'キーボード：矢印と Enter で移動、+ で成・不成と先後、Delete で駒台へ、p l n s g b r で持ち駒。',
   'setup.turn': '手番',
   'setup.sente': '先手番',
   'setup.gote': '後手番',
@@ -537,6 +538,8 @@ export const ja: Record<keyof typeof en, string> = {
   'error.not_possible': '実行できません（{detail}）',
   'error.too_many': '要求が多すぎます（{detail}）',
   'error.failed': '失敗しました（{detail}）',
+  'error.lost': '接続が切れたため実行できませんでした。もう一度お試しください。',
+  'error.too_long': '一度に送れる量を超えています。対局数などを減らしてください。',
   'error.connection': 'サーバーに接続できません。',
   loop: '学習ループ',
   'games.count': '局数',

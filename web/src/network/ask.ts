@@ -11,13 +11,14 @@ interface Query<T> {
   isWaiting: boolean;
 }
 
-/** Sends a request whenever `key` or the session changes; debounced, so that stepping through a game
+/** Sends a request whenever `key` or the connection changes; debounced, so that stepping through a game
  * sends none on the way. */
 function useAnswer<T>(key: string, ask: (() => Promise<T>) | undefined): Query<T> {
   const [state, setState] = useState<Query<T> & { key: string }>({ key: '', isWaiting: false });
   const epoch = connection.epoch.value;
+  const isOpen = connection.status.value === 'open';
   useEffect(() => {
-    if (!ask || !epoch) return;
+    if (!ask || !epoch || !isOpen) return;
     let isCancelled = false;
     setState(s => ({ ...s, isWaiting: true }));
     const timer = setTimeout(() => {
@@ -30,7 +31,7 @@ function useAnswer<T>(key: string, ask: (() => Promise<T>) | undefined): Query<T
       isCancelled = true;
       clearTimeout(timer);
     };
-  }, [key, epoch]);
+  }, [key, epoch, isOpen]);
   return state;
 }
 

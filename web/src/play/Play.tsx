@@ -18,7 +18,7 @@ import { Button } from '../ui/parts';
 import { tick } from '../ui/sound';
 import { Typed } from '../ui/Typed';
 import { NewGame } from './NewGame';
-import { act, askHint, current, hints, human, interruptLost, isAsking, join, lookedAt, mayMove, move, orientation, positions, rejoin, shown, timeLeft } from './state';
+import { act, askHint, current, hints, human, isAsking, join, lookedAt, mayMove, move, orientation, positions, rejoin, shown, timeLeft } from './state';
 
 function clockText(ms: number): string {
   const s = Math.ceil(ms / 1000);
@@ -132,6 +132,10 @@ function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
   const at = shown.value;
   const [isSure, setSure] = useState(false);
   useEffect(() => setSure(false), [game.game, game.moves.length]);
+  // The button that started the game is gone: the keyboard continues on the board.
+  useEffect(() => {
+    if (document.activeElement === document.body) document.querySelector<HTMLElement>('.board-cursor')?.focus({ preventScroll: true });
+  }, [game.game]);
   const side = human.value;
   const last = positions.value.length - 1;
   const ply = Math.min(lookedAt.value ?? last, last);
@@ -200,11 +204,10 @@ export function Play() {
   const game = current.value;
   const welcome = connection.welcome.value;
   const epoch = connection.epoch.value;
-  // Rejoin a game of this session or of this tab before a reload, or mark a lost one as interrupted.
+  // Rejoin a game of this session, or of this tab before a reload or in a lost session.
   useEffect(() => {
     const running = welcome?.games.at(-1);
     if (running !== undefined && current.peek()?.game !== running) join(running);
-    else if (current.peek()) interruptLost();
     else if (epoch) rejoin();
   }, [epoch]);
   return (

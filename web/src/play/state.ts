@@ -95,16 +95,23 @@ function listen(message: Body<StartGame> | { type: 'game_join'; game: number }, 
 export const start = (message: Body<StartGame>): void => listen(message);
 export const join = (game: number): void => listen({ type: 'game_join', game });
 
-/** Rejoins the game that this tab played before a reload, if the server still keeps it. */
+/** Rejoins the game that this tab played before a reload or in a session that is lost, if the server still
+ * keeps it. */
 export function rejoin(): void {
+  const known = current.peek();
+  if (known && (known.phase === 'over' || epoch === connection.epoch.peek())) return;
   const game = Number(sessionStorage.getItem(RUNNING));
-  if (game) listen({ type: 'game_join', game }, () => sessionStorage.removeItem(RUNNING));
+  if (!game) return;
+  listen({ type: 'game_join', game }, () => {
+    sessionStorage.removeItem(RUNNING);
+    interrupt();
+  });
 }
 
-/** Marks a game lost with its session as interrupted: the server was restarted or the session expired. */
-export function interruptLost(): void {
+/** Marks the game as interrupted: the server was restarted or has closed it. */
+function interrupt(): void {
   const game = current.peek();
-  if (!game || game.phase === 'over' || epoch === connection.epoch.peek()) return;
+  if (!game || game.phase === 'over') return;
   batch(() => {
     pending.value = undefined;
     hints.value = [];
