@@ -188,12 +188,11 @@ def test_invalid_network_outputs_are_an_error() -> None:
 
 def searched(evaluator: Evaluator, make: Any, playouts: int) -> tuple[Tree, Any]:
     settings = SelfPlaySettings(playouts=playouts, full_fraction=1.0)
-    options = settings.search_options()
-    tree = Tree(4 << 20, tree_options(options))
+    tree = Tree(4 << 20, tree_options(settings.search_options()))
     tree.add_root()
     tree.set_root(0, Board())
     batch = slot_batches(evaluator)[0]
-    root = make(tree, settings, options)
+    root = make(tree, settings)
     while (first := root.next_move()) is not None:
         if tree.collect(0, batch, 1, 1, first):
             evaluator.start(0, 1)
@@ -205,7 +204,7 @@ def test_sequential_halving_spends_its_playouts_on_the_best() -> None:
     """16 moves, then 8, 4, 2: each round gets a quarter of the playouts."""
     tree, root = searched(
         load("random:5", max_batch=4),
-        lambda tree, settings, _: GumbelRoot(tree, settings, np.random.default_rng(1), 0, True),
+        lambda tree, settings: GumbelRoot(tree, settings, np.random.default_rng(1), 0, True),
         128,
     )
     visits = sorted((m.visits for m in tree.root_moves(0) if m.visits), reverse=True)
@@ -221,7 +220,7 @@ def test_the_improved_policy_is_the_paper_s() -> None:
     """pi' = softmax(logits + sigma(completed q)) with the mixed value for what wasn't visited."""
     tree, root = searched(
         load("random:5", max_batch=4),
-        lambda tree, settings, _: GumbelRoot(tree, settings, np.random.default_rng(1), 0, True),
+        lambda tree, settings: GumbelRoot(tree, settings, np.random.default_rng(1), 0, True),
         32,
     )
     moves = {m.move16: m for m in tree.root_moves(0)}
@@ -246,9 +245,7 @@ def test_noise_changes_the_root_alone_and_its_visits_are_pruned() -> None:
     evaluator.add(Board(), {"2g2f": 0.6, "7g7f": 0.3}, 0.5)
     tree, root = searched(
         evaluator,
-        lambda tree, settings, options: NoisyRoot(
-            tree, settings, options, np.random.default_rng(3), 0, True
-        ),
+        lambda tree, settings: NoisyRoot(tree, settings, np.random.default_rng(3), 0, True),
         400,
     )
     assert tree.root_visits(0) == 400

@@ -8,7 +8,7 @@ import pytest
 from driving import Driver
 from tree_oracle import ONE, Oracle
 
-from komadori._core.tree import Proof
+from komadori._core.tree import Proof, TreeOptions
 from komadori.inference import load
 from komadori.inference.fakes import RandomEvaluator
 from komadori.rules import Board
@@ -114,3 +114,14 @@ def test_a_change_of_options_that_change_values_clears_the_tree() -> None:
     changed.temperature_root = 2.0
     driver.tree.options = changed
     assert driver.place(Board()) == 0
+
+
+@pytest.mark.parametrize("at_root", [False, True])
+@pytest.mark.parametrize("n", [0, 1, 800, 100_000])
+def test_exploration_is_the_factor_of_the_paper(n: int, at_root: bool) -> None:
+    options = TreeOptions()
+    options.c_growth, options.c_base, options.c_base_root = 0.45, 500, 900
+    options.c_init, options.c_init_root = 1.5, 1.1
+    init, base = (1.1, 900) if at_root else (1.5, 500)
+    expected = (0.45 * math.log((n + base + 1) / base) + init) * math.sqrt(max(1, n))
+    assert options.exploration(n, at_root) == pytest.approx(expected, rel=1e-5)

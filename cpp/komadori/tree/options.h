@@ -2,7 +2,9 @@
 // options and the documentation are derived from them.
 #pragma once
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 
 #include "komadori/rules/declaration.h"
 
@@ -45,6 +47,15 @@ struct TreeOptions {
     bool repetition = true;  // false only for ablations
     bool mate_in_one = true;
     DeclarationPoints declaration_points = POINTS_27;
+
+    // The factor of P / (1 + n) in the PUCT score of a move at a node with N visits below it,
+    // without the factor of stdev_scale.
+    float exploration(float n, bool at_root) const {
+        const float init = at_root ? c_init_root : c_init;
+        const float base = at_root ? c_base_root : c_base;
+        return (c_growth * std::log((n + base + 1.0f) / base) + init) *
+               std::sqrt(std::max(1.0f, n));
+    }
 
     bool operator==(const TreeOptions&) const = default;
 };

@@ -45,12 +45,8 @@ double Tree::stdev(const Node* node) const {
 // children is summed anew at every selection).
 Tree::Selected Tree::select(Node& node, std::span<const std::uint16_t> allowed, bool at_root) {
     if (!node.front && node.touched < node.edge_count) bring_front(node);
-    const float init = at_root ? options_.c_init_root : options_.c_init;
-    const float base = at_root ? options_.c_base_root : options_.c_base;
     const float reduction = at_root ? options_.fpu_reduction_root : options_.fpu_reduction;
-    const float n = float(node.visits - 1);
-    float exploration = (options_.c_growth * std::log((n + base + 1.0f) / base) + init) *
-                        std::sqrt(std::max(1.0f, n));
+    float exploration = options_.exploration(float(node.visits - 1), at_root);
     if (options_.stdev_scale > 0.0f) {
         const double prior = 0.5 * double(options_.stdev_prior);
         exploration *= float(1.0 + double(options_.stdev_scale) * (stdev(&node) / prior - 1.0));

@@ -140,6 +140,12 @@ class TreeOptions:
     @declaration_points.setter
     def declaration_points(self, arg: Sequence[int], /) -> None: ...
 
+    def exploration(self, visits: float, at_root: bool) -> float:
+        """
+        Factor of prior / (1 + visits of the move) in a move's PUCT score, at a node with this
+        many visits below it; without the factor of stdev_scale.
+        """
+
 class Proof(enum.Enum):
     """The proven value of a position or move."""
 

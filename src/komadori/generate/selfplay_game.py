@@ -20,7 +20,6 @@ from komadori.records import MATE_CP, Candidates, End, Game, Winner
 from komadori.records.formats import find_format
 from komadori.rules import BLACK, DECLARATION_POINTS, Board, Move, Repetition
 from komadori.search.leaf_search import search_leaves
-from komadori.search.options import PuctOptions
 from komadori.search.puct import tree_options
 
 #: Maximum score of a win rate, just below the score of a mate.
@@ -69,7 +68,6 @@ class SelfPlayGame:
         self.playouts = 0
         self.finished: StoredGame | None = None
         self._settings, self._mates = settings, mates
-        self._options: PuctOptions = settings.search_options()
         self._rng = np.random.default_rng([settings.seed, number])
         game_tree.new_game()
         self.game_tree, self.tree = game_tree, game_tree.tree
@@ -134,7 +132,7 @@ class SelfPlayGame:
             self.tree.clear()
         self.tree.set_root(0, self._board)
         ply = len(self._board.moves)
-        self._root = make_root(self.tree, self._settings, self._options, self._rng, ply)
+        self._root = make_root(self.tree, self._settings, self._rng, ply)
 
     def _push(self, move: Move, choice: Choice | None) -> None:
         if choice is None:

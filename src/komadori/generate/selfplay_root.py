@@ -18,7 +18,6 @@ from numpy.typing import NDArray
 from komadori._core.tree import Proof, RootMove, Tree
 from komadori.encoding import softmax
 from komadori.generate.selfplay_settings import SelfPlaySettings
-from komadori.search.options import PuctOptions
 
 #: Approximate sum of the visits of a ply's candidates in hcpe3.
 CANDIDATE_VISITS = 1000
@@ -55,7 +54,6 @@ class RootSearch(Protocol):
 def make_root(
     tree: Tree,
     settings: SelfPlaySettings,
-    options: PuctOptions,
     rng: np.random.Generator,
     ply: int,
 ) -> RootSearch:
@@ -63,7 +61,7 @@ def make_root(
     is_full = bool(rng.random() < settings.full_fraction)
     if settings.root == "gumbel":
         return GumbelRoot(tree, settings, rng, ply, is_full)
-    return NoisyRoot(tree, settings, options, rng, ply, is_full)
+    return NoisyRoot(tree, settings, rng, ply, is_full)
 
 
 class NoisyRoot:
@@ -73,12 +71,11 @@ class NoisyRoot:
         self,
         tree: Tree,
         settings: SelfPlaySettings,
-        options: PuctOptions,
         rng: np.random.Generator,
         ply: int,
         is_full: bool,
     ) -> None:
-        self._tree, self._settings, self._options = tree, settings, options
+        self._tree, self._settings = tree, settings
         self._rng, self._ply, self._is_full = rng, ply, is_full
         self._target = settings.playouts if is_full else settings.fast_playouts
         self._priors: dict[int, float] | None = None
@@ -130,11 +127,9 @@ class NoisyRoot:
         the best, as many as keep its PUCT score without noise below that of the best move.
         """
         assert self._priors is not None
-        best, o = moves[0], self._options
+        best = moves[0]
         total = sum(m.visits for m in moves)
-        # The exploration factor of the root, as in Tree::select (select.cpp).
-        c = o.c_growth * math.log((total + o.c_base_root + 1) / o.c_base_root) + o.c_init_root
-        bonus = c * math.sqrt(max(total, 1))
+        bonus = self._tree.options.exploration(total, at_root=True)
         limit = best.value + bonus * self._priors[best.move16] / (1 + best.visits)
         kept = {best.move16: best.visits}
         for m in moves[1:]:
