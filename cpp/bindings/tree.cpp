@@ -112,9 +112,8 @@ void bind_options(nb::module_& m) {
         .def_rw("mate_in_one", &TreeOptions::mate_in_one)
         .def_rw("declaration_points", &TreeOptions::declaration_points)
         .def("exploration", &TreeOptions::exploration, nb::arg("visits"), nb::arg("at_root"),
-             "Factor of prior / (1 + visits of the move) in a move's PUCT score, at a node with "
-             "this\n"
-             "many visits below it; without the factor of stdev_scale.");
+             "Factor of prior / (1 + visits of the move) in a move's PUCT score, at a "
+             "node with this\nmany visits below it; without the factor of stdev_scale.");
 }
 
 void bind_reports(nb::module_& m) {

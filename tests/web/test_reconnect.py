@@ -115,7 +115,7 @@ def test_further_pages_get_less_memory(server: Server, monkeypatch: pytest.Monke
         return make(*args)
 
     monkeypatch.setattr(session, "Analysis", analysis)
-    monkeypatch.setattr(session, "ROOMY_PAGES", 1)
+    monkeypatch.setattr(session, "FULL_MEMORY_PAGES", 1)
     with server.page(), server.page() as second:
         request = second.send("analyse", position="startpos")
         assert second.until("analysis", id=request)["state"] == "running"

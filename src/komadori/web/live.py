@@ -32,8 +32,8 @@ from komadori.web.shapes import Proof as ProofText
 #: Memory in MB of the tree or hash table: of a page's analysis, and of its short searches.
 MEMORY_MB = 128
 SHORT_MEMORY_MB = 32
-#: Number of pages that get so much, and the memory of each further page: 256 pages must fit.
-ROOMY_PAGES = 24
+#: Number of pages that get MEMORY_MB; each further page gets less, so that 256 pages fit in memory.
+FULL_MEMORY_PAGES = 24
 SMALL_MEMORY_MB = 16
 #: Default limits of short searches.
 SHORT_NODES: dict[Engine, int] = {"alphabeta": 100_000, "model": 400}

@@ -25,7 +25,7 @@ from komadori.web.folders import Folders
 from komadori.web.lab_pages import LabPages
 from komadori.web.ladders import Ladders
 from komadori.web.library import Library
-from komadori.web.live import MEMORY_MB, ROOMY_PAGES, SMALL_MEMORY_MB, Analysis
+from komadori.web.live import FULL_MEMORY_PAGES, MEMORY_MB, SMALL_MEMORY_MB, Analysis
 from komadori.web.loops import Loops
 from komadori.web.mates import Mates
 from komadori.web.models import Models
@@ -45,7 +45,7 @@ SESSION_TTL_S = 60.0
 TRIM_S = 1.0
 #: Maximum number of queued messages before a slow page is disconnected.
 MAX_QUEUED = 2000
-#: Maximum number and size of the sent messages kept to repeat them after a lost connection.
+#: Maximum number and total size of the sent messages kept for a reconnect.
 MAX_KEPT = 200
 MAX_KEPT_CHARS = 1 << 20
 #: Maximum number of concurrent requests of a page.
@@ -67,7 +67,7 @@ _log = logging.getLogger("komadori.web")
 class Outbox:
     """Queue of messages to the page. A newer message replaces one with the same key.
 
-    Keeps the latest messages sent, to repeat those that a lost connection swallowed.
+    Keeps the latest messages sent, to resend those that were lost with a connection.
     """
 
     def __init__(self) -> None:
@@ -148,7 +148,7 @@ class Session:
             hub.background,
             hub.thread_budget,
             self.send,
-            MEMORY_MB if hub.page_count < ROOMY_PAGES else SMALL_MEMORY_MB,
+            MEMORY_MB if hub.page_count < FULL_MEMORY_PAGES else SMALL_MEMORY_MB,
         )
         self.mates = Mates(hub.background)
 
