@@ -448,9 +448,12 @@ def test_a_session_by_keyboard_alone(visit: Open) -> None:
     expect(sfen).to_have_value(re.compile(r"/2P1p4/"))
     key.press("Delete")  # in White's hand
     expect(sfen).to_have_value(re.compile(r"/2P6/.* w P2p "))
+    key.press("?")  # not over another dialog
+    expect(page.locator("dialog")).to_have_count(1)
     tab_to("dialog footer .primary")
     key.press("Enter")
     expect(page.locator("dialog")).to_have_count(0)
+    expect(page.locator(".analyse .toolbar .button:nth-child(2)")).to_be_focused()
 
     key.press("Alt+3")
     page.locator(".new-game").wait_for()

@@ -80,7 +80,12 @@ function Header() {
   const status = connection.status.value;
   const nav = useRef<HTMLElement>(null);
   // On a narrow screen the links scroll.
-  useEffect(() => nav.current?.querySelector('[aria-current]')?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [current, language.value]);
+  // Not scrollIntoView: in some browsers Tab would then start from the scrolled link, past "Skip to content".
+  useEffect(() => {
+    const bar = nav.current?.getBoundingClientRect();
+    const link = nav.current?.querySelector('[aria-current]')?.getBoundingClientRect();
+    if (bar && link) nav.current!.scrollLeft += Math.min(0, link.left - bar.left) + Math.max(0, link.right - bar.right);
+  }, [current, language.value]);
   return (
     <header class="app-header">
       <a class="skip" href="#content" onClick={e => (e.preventDefault(), skipToContent())}>

@@ -84,7 +84,7 @@ export function listenForKeys(): void {
   addEventListener('keydown', e => {
     const target = e.target as HTMLElement;
     if (e.key === 'Escape' && target.closest('input, textarea') && !target.closest('dialog')) target.blur(); // back to the shortcuts
-    if (target.closest('input, textarea, select') || (target.closest('dialog') && e.key !== '?')) return;
+    if (target.closest('input, textarea, select') || (document.querySelector('dialog[open]') && !(isHelpOpen.value && e.key === '?'))) return;
     const name = nameOf(e);
     if (name === 'Ctrl+c' && String(getSelection())) return;
     // Space and Enter still activate focused buttons and links.

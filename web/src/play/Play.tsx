@@ -131,12 +131,15 @@ function Notes({ game }: { game: GameState }) {
 function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
   const at = shown.value;
   const [isSure, setSure] = useState(false);
-  useEffect(() => setSure(false), [game.game, game.moves.length]);
+  const side = human.value;
+  // The engine's move doesn't withdraw a confirmation that was asked for while it was thinking; one's own does.
+  const isOwnTurn = (game.turn === 'black') === (side === 'sente');
+  const turnAt = game.moves.length + (isOwnTurn ? 0 : 1);
+  useEffect(() => setSure(false), [game.game, turnAt]);
   // The button that started the game is gone: the keyboard continues on the board.
   useEffect(() => {
     if (document.activeElement === document.body) document.querySelector<HTMLElement>('.board-cursor')?.focus({ preventScroll: true });
   }, [game.game]);
-  const side = human.value;
   const last = positions.value.length - 1;
   const ply = Math.min(lookedAt.value ?? last, last);
   const look = (to: number) => (lookedAt.value = to >= last ? undefined : Math.max(0, to));

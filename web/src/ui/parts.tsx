@@ -84,8 +84,14 @@ export function Dialog({ title, onClose, children, class: name }: { title: strin
   const ref = useRef<HTMLDialogElement>(null);
   useEffect(() => {
     const dialog = ref.current!;
+    // The button that opened the dialog gets the focus back. Nothing else does: after the board's
+    // cursor, for example, the arrow keys go through the game.
+    const opener = document.activeElement?.closest('button');
     if (!dialog.open) dialog.showModal();
-    return () => dialog.close();
+    return () => {
+      dialog.close();
+      if (opener?.isConnected) opener.focus({ preventScroll: true });
+    };
   }, []);
   return (
     <dialog
@@ -164,6 +170,7 @@ export function Menu({ icon, label, items, isWide, class: name }: { icon: IconNa
                 disabled={item.disabled}
                 onClick={() => {
                   setOpen(false);
+                  ref.current?.querySelector<HTMLElement>('button')?.focus(); // a dialog that opens now returns the focus here
                   item.onClick();
                 }}
               >
