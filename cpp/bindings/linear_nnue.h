@@ -6,8 +6,6 @@
 
 namespace komadori::linear {
 
-constexpr const char* NNUE_NAMES[] = {"k-p", "halfkp"};
-
 // Throws ValueError.
 NnueInputs nnue_inputs_named(const std::string& name);
 

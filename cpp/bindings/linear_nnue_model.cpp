@@ -148,5 +148,10 @@ void bind_linear_nnue_model(nb::module_& m) {
         .def(
             "quantised",
             [](const NnueModel& model) { return std::make_shared<NnueWeights>(model.quantised()); },
-            "The parameters rounded to the engine's integers. Raises ValueError on overflow.");
+            "The parameters rounded to the engine's integers. Raises ValueError on overflow.")
+        .def(
+            "set",
+            [](NnueModel& model, const NnueWeights& weights) { model.set(weights.parameters()); },
+            "weights"_a,
+            "Set the parameters to an engine's. Raises ValueError for another architecture.");
 }

@@ -285,6 +285,22 @@ def test_a_run_begins_with_anothers_weights(tmp_path: Path) -> None:
             Learner(settings, *parts, tmp_path / "third", resume=False, init_from=folder)
 
 
+@pytest.mark.parametrize("architecture", sorted(INPUTS))
+def test_a_run_begins_with_the_weights_of_a_file(tmp_path: Path, architecture: str) -> None:
+    model, _ = trained(architecture)
+    content = model.quantised().to_bytes()
+    (tmp_path / "nn.bin").write_bytes(content)
+    parts = examples(400, 1), examples(80, 2)
+    settings = Settings(architecture=architecture)
+    learner = Learner(
+        settings, *parts, tmp_path / "run", resume=False, init_from=tmp_path / "nn.bin"
+    )
+    assert learner.weights().content == content
+    other = Settings(architecture="k-p" if architecture == "halfkp" else "halfkp")
+    with pytest.raises(ValueError, match=rf"nn\.bin: the network's inputs are {architecture}, "):
+        Learner(other, *parts, tmp_path / "other", resume=False, init_from=tmp_path / "nn.bin")
+
+
 def test_it_stops_where_nothing_gets_better(tmp_path: Path) -> None:
     learner = run(tmp_path, epochs=40, patience=1, rate=0.05)
     assert learner.epoch < 40

@@ -33,6 +33,7 @@ namespace komadori::linear {
 using alphabeta::Score;
 
 enum class NnueInputs : std::uint8_t { K_P, HALF_KP };
+constexpr const char* NNUE_NAMES[] = {"k-p", "halfkp"};
 
 constexpr int NNUE_HALF = 256;   // outputs of the feature transformer per view
 constexpr int NNUE_HIDDEN = 32;  // outputs of each of the two hidden layers

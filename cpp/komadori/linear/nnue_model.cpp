@@ -30,6 +30,8 @@ constexpr float KING_WEIGHT = 0.125f;
 // Integer output units per logit.
 constexpr double OUTPUT_SCALE = ELMO_COEF * NNUE_FV_SCALE;
 constexpr double HIDDEN_SCALE = 1 << NNUE_SHIFT;
+// The engine's shift rounds down; adding half a unit rounds to nearest.
+constexpr double HALF_UNIT = HIDDEN_SCALE / 2;
 constexpr float HIDDEN_LIMIT = float(127 / HIDDEN_SCALE);
 constexpr float OUTPUT_LIMIT = float(127.0 * NNUE_ONE / OUTPUT_SCALE);
 
@@ -487,8 +489,6 @@ NnueParameters NnueModel::quantised() const {
         q.ft_biases.push_back(
             std::int16_t(rounded(double(p[BIAS + i]) * NNUE_ONE, INT16_MAX, "a bias")));
     }
-    // The engine's shift rounds down; adding half a unit rounds to nearest.
-    constexpr double HALF_UNIT = HIDDEN_SCALE / 2;
     const auto layer = [&](std::size_t weights, std::size_t biases, int inputs, std::int8_t* w,
                            std::int32_t* b) {
         for (int o = 0; o < HIDDEN; ++o) {
@@ -509,6 +509,36 @@ NnueParameters NnueModel::quantised() const {
     }
     q.bias3 = rounded(double(p[BIAS3]) * OUTPUT_SCALE, INT32_MAX / 2, "the output's bias");
     return q;
+}
+
+void NnueModel::set(const NnueParameters& q) {
+    if (q.inputs != inputs_) {
+        throw std::invalid_argument(std::string("the network's inputs are ") +
+                                    NNUE_NAMES[int(q.inputs)] + ", " + NNUE_NAMES[int(inputs_)] +
+                                    " is needed");
+    }
+    std::fill(parameters_.begin(), parameters_.end(), 0.0f);
+    const auto scaled = [](double integer, double units) { return float(integer / units); };
+    for (std::size_t i = 0; i < q.ft_weights.size(); ++i) {
+        parameters_[i] = scaled(q.ft_weights[i], NNUE_ONE);
+    }
+    float* p = layers();
+    for (std::size_t i = 0; i < HALF; ++i) p[BIAS + i] = scaled(q.ft_biases[i], NNUE_ONE);
+    const auto layer = [&](std::size_t weights, std::size_t biases, int inputs,
+                           const std::int8_t* w, const std::int32_t* b) {
+        for (int o = 0; o < HIDDEN; ++o) {
+            p[biases + std::size_t(o)] = scaled(b[o] - HALF_UNIT, HIDDEN_SCALE * NNUE_ONE);
+            for (int i = 0; i < inputs; ++i) {
+                p[weights + std::size_t(i * HIDDEN + o)] = scaled(w[o * inputs + i], HIDDEN_SCALE);
+            }
+        }
+    };
+    layer(WEIGHTS1, BIASES1, BOTH, q.weights1.data(), q.biases1.data());
+    layer(WEIGHTS2, BIASES2, HIDDEN, q.weights2.data(), q.biases2.data());
+    for (std::size_t i = 0; i < HIDDEN; ++i) {
+        p[WEIGHTS3 + i] = scaled(double(q.weights3[i]) * NNUE_ONE, OUTPUT_SCALE);
+    }
+    p[BIAS3] = scaled(q.bias3, OUTPUT_SCALE);
 }
 
 }  // namespace komadori::linear

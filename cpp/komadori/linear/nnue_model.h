@@ -93,6 +93,9 @@ class NnueModel {
                   const Adam& adam);
     // The parameters rounded to the engine's integers.
     NnueParameters quantised() const;
+    // Sets the parameters to those of an engine's file, so that `quantised` returns them; rows
+    // shared by inputs become 0. Throws std::invalid_argument for other inputs.
+    void set(const NnueParameters& parameters);
 
   private:
     struct ThreadGradient {                  // gradient sum of one thread

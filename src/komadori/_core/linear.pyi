@@ -268,3 +268,8 @@ class NnueModel:
         """
         The parameters rounded to the engine's integers. Raises ValueError on overflow.
         """
+
+    def set(self, weights: NnueWeights) -> None:
+        """
+        Set the parameters to an engine's. Raises ValueError for another architecture.
+        """

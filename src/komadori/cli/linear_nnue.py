@@ -31,8 +31,8 @@ if TYPE_CHECKING:
 @click.option(
     "--from",
     "init_from",
-    type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="Run with the initial weights.",
+    type=click.Path(exists=True, path_type=Path),
+    help="Run or nn.bin with the initial weights.",
 )
 @click.option("--epochs", type=click.IntRange(min=1), help="Epochs of training.")
 @click.option(

@@ -136,9 +136,9 @@ class Learner:
         resume: bool,
         init_from: Path | None = None,
     ) -> None:
-        """train: if given as windows, each counts as an epoch. init_from: folder of a run whose
-        weights initialize a new one. Raises ValueError as `RunFolder`, and without training or
-        held-out positions.
+        """train: if given as windows, each counts as an epoch. init_from: folder of a run, or an
+        nn.bin, whose weights initialize a new one. Raises ValueError as `RunFolder`, and without
+        training or held-out positions.
         """
         self.settings, self.folder = settings, folder
         self.windows = train if isinstance(train, PositionWindows) else None
@@ -158,7 +158,7 @@ class Learner:
         if resume:
             self._load()
         elif init_from is not None:
-            self._init_from(init_from / "state.npz")
+            self._init_from(init_from)
 
     @property
     def is_done(self) -> bool:
@@ -331,6 +331,13 @@ class Learner:
         )
 
     def _init_from(self, path: Path) -> None:
+        if path.is_file():
+            try:
+                self.model.set(NnueWeights.load(path).core())
+            except ValueError as error:
+                raise ValueError(f"{path}: {error}") from error
+            return
+        path = path / "state.npz"
         try:
             with np.load(path, allow_pickle=False) as file:
                 self.model.parameters[:] = file["parameters"]
