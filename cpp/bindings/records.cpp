@@ -309,12 +309,12 @@ void bind_records(nb::module_& m) {
         "format"_a,
         "Name, numpy type and count of each field of a record, in order, without gaps.");
     m.def(
-        "count_sound",
+        "count_valid",
         [](std::string_view format, const Column<std::uint8_t>& data, std::size_t limit) {
             return komadori::count_valid(fixed_format(format), view(data), limit);
         },
         "format"_a, "data"_a, "limit"_a,
-        nb::sig("def count_sound(format: str, data: " U8 ", limit: int) -> int"));
+        nb::sig("def count_valid(format: str, data: " U8 ", limit: int) -> int"));
     m.def(
         "write_fixed",
         [](std::string_view format, const Rows& hcp, const Column<std::uint16_t>& move16,

@@ -134,9 +134,9 @@ class CsaServer:
                 }[reason]
                 return self._end(seats, word, {"black": 0, "white": 1}.get(winner))
             mover = seats[board.turn]
-            began = time.monotonic()
+            started = time.monotonic()
             line = mover.read()
-            spent = int(time.monotonic() - began)
+            spent = int(time.monotonic() - started)
             self.log.append(line)
             if line == "%TORYO":
                 self._tell(seats, f"%TORYO,T{spent}")

@@ -505,12 +505,12 @@ def test_workers_and_engines_die_with_the_match(
     )
     wait_for(lambda: len(list(pids.iterdir())) == concurrency, 60)
     started = [int(path.name) for path in pids.iterdir()]
-    began = time.monotonic()
+    start_s = time.monotonic()
     match.send_signal(number)
     _, error = match.communicate(timeout=20)
     if number == signal.SIGINT:
         assert match.returncode == 130
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - start_s < 5
         assert "can be resumed" in error
     wait_for(lambda: not any(is_running(pid) for pid in started), 10)
 

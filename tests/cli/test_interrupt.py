@@ -24,10 +24,10 @@ def stop(
         time.sleep(0.02)
     time.sleep(after)
     assert process.poll() is None, process.communicate()
-    began = time.monotonic()
+    started = time.monotonic()
     process.send_signal(number)
     _, messages = process.communicate(timeout=60)
-    return process.returncode, messages, time.monotonic() - began
+    return process.returncode, messages, time.monotonic() - started
 
 
 def handles_signals(process: subprocess.Popen[str]) -> bool:

@@ -140,9 +140,9 @@ def test_stages_run_by_themselves_and_wait_for_each_other(tmp_path, monkeypatch)
 
 
 def test_waiting_ends_on_a_stop(tmp_path) -> None:
-    began = time.monotonic()
+    started = time.monotonic()
     assert not run_stage(Loop(config(), tmp_path), "gate", wait=True, stop=lambda: True)
-    assert time.monotonic() - began < 2
+    assert time.monotonic() - started < 2
 
 
 def test_games_are_played_by_whoever_took_over(tmp_path) -> None:
@@ -274,8 +274,8 @@ def test_training_starts_from_the_model_that_the_loop_was_given(tmp_path) -> Non
     given = training.save_untrained(training.config_from_dict(model), tmp_path / "given")
     loop = Loop(config_from_dict({**table, "init_from": str(given)}), tmp_path / "loop")
     assert run(loop)
-    _, begun = read_progress(training.newest_checkpoint(loop.generation(1) / "run"))
-    assert begun.model.init_from == str(given)
+    _, progress = read_progress(training.newest_checkpoint(loop.generation(1) / "run"))
+    assert progress.model.init_from == str(given)
 
 
 def test_settings_of_older_loops_have_their_present_names() -> None:
@@ -295,8 +295,8 @@ def test_training_starts_from_an_exported_model(tmp_path) -> None:
         config_from_dict({**table, "init_from": str(tmp_path / "given.onnx")}), tmp_path / "loop"
     )
     assert run(loop)
-    _, begun = read_progress(training.newest_checkpoint(loop.generation(1) / "run"))
-    assert begun.model.init_from == str(loop.generation(0) / "player")
+    _, progress = read_progress(training.newest_checkpoint(loop.generation(1) / "run"))
+    assert progress.model.init_from == str(loop.generation(0) / "player")
     before, _ = nets.load_model(given)
     after, _ = nets.load_model(loop.generation(0) / "player")
     weights, imported = before.folded().state_dict(), after.folded().state_dict()

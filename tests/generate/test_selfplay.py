@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import math
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +85,22 @@ def test_games_are_legal_and_fast_searches_are_not_learnt(root: str, tmp_path: P
             assert {usi for usi, _ in candidates} <= {m.usi() for m in board.legal_moves}
         (tmp_path / "all.hcpe3").write_bytes(stored.hcpe3)
         assert len(load_samples([tmp_path / "all.hcpe3"])) == learnt
+
+
+def test_closed_games_are_freed_without_a_garbage_collection() -> None:
+    games = SelfPlayGames(load("random:1", max_batch=4, slots=2), SelfPlaySettings(**FAST))
+    games.add(range(3))
+    while games.waiting:
+        games.take(1000)
+    gc.collect()
+    gc.disable()
+    try:
+        games.close()
+        freed = weakref.ref(games)
+        del games
+        assert freed() is None
+    finally:
+        gc.enable()
 
 
 def test_a_mate_found_by_df_pn_ends_the_game(tmp_path: Path) -> None:

@@ -262,16 +262,16 @@ def test_openings_of_every_kind(tmp_path) -> None:
     lines = Lines([text, games])
     assert len(lines) == 4
     settings = replace(SETTINGS, random_moves=0, opening_plies=(0, 9))
-    begun = set()
+    starts = set()
     for number in range(200):
         game = core.TeacherGame(settings.to_core(), lines.core, number)
-        begun.add((game.initial_sfen.split()[0], *game.moves))
+        starts.add((game.initial_sfen.split()[0], *game.moves))
     start = Board().sfen().split()[0]
-    assert (start,) in begun
-    assert (start, "7g7f", "3c3d", "2g2f") in begun
-    assert (start, "7g7f", "8c8d", "2g2f") in begun
-    assert ("4k4/9/4P4/9/9/9/9/9/4K4",) in begun
-    assert len(begun) == 8
+    assert (start,) in starts
+    assert (start, "7g7f", "3c3d", "2g2f") in starts
+    assert (start, "7g7f", "8c8d", "2g2f") in starts
+    assert ("4k4/9/4P4/9/9/9/9/9/4K4",) in starts
+    assert len(starts) == 8
     half = replace(settings, opening_fraction=0.0, opening_plies=(1, 9))
     game = core.TeacherGame(half.to_core(), lines.core, 1)
     assert game.moves == []

@@ -153,9 +153,9 @@ def test_stop_is_quick_while_an_engine_hangs(tmp_path, engine) -> None:
     source = UsiGames(SETTINGS, Lines(), engine("hang", 8), processes=2)
     source.add(range(5))
     time.sleep(1.0)
-    began = time.monotonic()
+    started = time.monotonic()
     source.stop()
-    assert time.monotonic() - began < 10  # the engine hangs for 100 s
+    assert time.monotonic() - started < 10  # the engine hangs for 100 s
     assert source.take(0) == []
 
 

@@ -357,16 +357,16 @@ def test_a_slot_dropped_in_flight_may_be_started_again(model: Path, backend: str
 
 def test_waiting_for_a_batch_that_was_dropped_is_an_error() -> None:
     class Blocked(FutureSlots):
-        begun, free = threading.Event(), threading.Event()
+        started, free = threading.Event(), threading.Event()
 
         def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:
-            self.begun.set()
+            self.started.set()
             self.free.wait(20)
             return np.zeros((n, 2), np.float32), np.zeros(n, np.float32)
 
     slots = Blocked("blocked", max_batch=1, slots=2, workers=1)
     slots.start(0, 1)
-    assert slots.begun.wait(20)
+    assert slots.started.wait(20)
     slots.start(1, 1)
     slots.drop(1)
     with pytest.raises(InferenceError, match=r"slot 1: .* dropped"):

@@ -55,10 +55,10 @@ lower = ["fast"]
 
 class Watch(Observer):
     def __init__(self):
-        self.began, self.ended, self.steps = [], [], []
+        self.started, self.ended, self.steps = [], [], []
 
     def begin(self, task, done, left, seconds_left):
-        self.began.append((task.variant.name, task.seed))
+        self.started.append((task.variant.name, task.seed))
         assert seconds_left > 0
 
     def progress(self, progress):
@@ -144,13 +144,13 @@ def test_runs_are_made_once_and_resume(toy, samples, tmp_path):
 
     laboratory = Laboratory(store, tmp_path / "runs", TINY, samples, "cpu", watch, stop_after_ten)
     assert not laboratory.run([toy], [1])
-    assert watch.began == [("slow", 1)]
+    assert watch.started == [("slow", 1)]
     assert watch.ended == []
     stopped_at = watch.steps[-1]
     laboratory.stop = lambda: False
     watch.steps = []
-    (begun,) = (tmp_path / "runs" / "toy").iterdir()
-    begun.rename(begun.with_name("slow-seed1-0123abcd"))  # as under other settings
+    (run_folder,) = (tmp_path / "runs" / "toy").iterdir()
+    run_folder.rename(run_folder.with_name("slow-seed1-0123abcd"))  # as under other settings
     assert laboratory.run([toy], [1])
     assert watch.steps[0] == stopped_at + 1  # from the checkpoint, not anew
     assert watch.ended == ["slow", "fast"]

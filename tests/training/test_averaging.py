@@ -27,14 +27,14 @@ def test_swa_is_the_mean_of_the_chosen_steps():
         average.update(step)
         if step in (4, 7, 10):
             seen.append(weight.detach().clone())
-    assert [average.has_begun(s) for s in (0, 3, 4, 9)] == [False, False, True, True]
+    assert [average.has_started(s) for s in (0, 3, 4, 9)] == [False, False, True, True]
     torch.testing.assert_close(averaged.policy.conv.weight, torch.stack(seen).mean(0))
 
 
 def test_swa_never_counts_the_weights_it_starts_from():
     trained, averaged = build(), build(1)
     average = WeightAverage(LoopConfig(swa_every=5), trained, averaged)
-    assert [average.has_begun(s) for s in (0, 4, 5)] == [False, False, True]
+    assert [average.has_started(s) for s in (0, 4, 5)] == [False, False, True]
     with torch.no_grad():
         trained.policy.conv.weight.add_(1)
     average.update(5)

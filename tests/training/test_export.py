@@ -86,8 +86,8 @@ def test_an_exported_card_names_files_without_their_folders(model, tmp_path):
     card = json.loads(path.read_text())
     data = {"train": ["/home/me/games/a-*.hcpe3"], "test": ["b.csa"], "cache": "/home/me/cache"}
     model_facts = {"init_from": "/home/me/runs/one", "begin_with": "/home/me/runs/two"}
-    begun = {"model": model_facts, "data": data}
-    path.write_text(json.dumps(card | {"training": {"config": begun}}))
+    training_card = {"model": model_facts, "data": data}
+    path.write_text(json.dumps(card | {"training": {"config": training_card}}))
     training.export(model, tmp_path / "m.onnx")
     found = json.loads((tmp_path / "m.json").read_text())["training"]["config"]
     assert found["data"] == {"train": ["a-*.hcpe3"], "test": ["b.csa"], "cache": "cache"}

@@ -302,9 +302,9 @@ def test_missing_moves_train_the_value_only(tmp_path, encoder):
     config = make_config(loop={"max_steps": 60, "evaluate_every": 0})
     config = replace(config, loss=replace(config.loss, entropy_bonus=0.1))
     result = run(tmp_path / "run", config, encoder, samples)
-    begun = nets.load_model(training.save_untrained(config, tmp_path / "new", encoder))[0]
+    initial = nets.load_model(training.save_untrained(config, tmp_path / "new", encoder))[0]
     learned = nets.load_model(result.checkpoint)[0]
-    assert torch.equal(learned.policy.bias, begun.policy.bias)
+    assert torch.equal(learned.policy.bias, initial.policy.bias)
     assert result.test.labelled == 0
     assert math.isnan(result.test.policy_top1)
     assert result.test.value_accuracy > 0.95

@@ -127,9 +127,9 @@ def test_a_hung_engine_is_given_up_and_killed(
     engine = UsiEngine([*toy, "hang"])
     with pytest.raises(EngineTimeoutError):
         engine.think(STARTPOS, [], GoCommand(), 0.2)
-    began = time.monotonic()
+    started = time.monotonic()
     engine._process.close(grace_s=0.3)
-    assert time.monotonic() - began < 3.0
+    assert time.monotonic() - started < 3.0
     assert not engine._process.is_alive
     engine.close()
 

@@ -96,12 +96,12 @@ def test_a_long_analysis_is_stopped_at_once(server: Server) -> None:
         running = page.until("study", id=request)
         while running["total"] == 0:
             running = page.until("study", id=request)
-        began = time.monotonic()
+        started = time.monotonic()
         page.send("study_stop", study=running["study"])
         while (last := page.until("study", id=request))["state"] == "running":
             pass
         assert last["state"] == "stopped"
-        assert time.monotonic() - began < 10
+        assert time.monotonic() - started < 10
 
 
 def test_alphabeta_is_the_default_unless_a_network_is_named(
@@ -129,11 +129,11 @@ def test_a_searching_engine_is_interrupted(server: Server) -> None:
         game = page.until("game", id=request)["game"]["game"]
         page.ask("game_move", "ok", game=game, move="7g7f")
         time.sleep(0.2)
-        began = time.monotonic()
+        started = time.monotonic()
         page.ask("game_action", "ok", game=game, action="take_back")
         page.ask("game_move", "ok", game=game, move="2g2f")
         page.ask("game_action", "ok", game=game, action="resign")
-        assert time.monotonic() - began < 5
+        assert time.monotonic() - started < 5
 
 
 def test_the_thread_budget_is_divided() -> None:

@@ -111,12 +111,12 @@ def test_a_win_is_declared(server: Server) -> None:
 
 def test_a_human_loses_on_time(server: Server) -> None:
     with server.page() as page:
-        began = time.monotonic()
+        started = time.monotonic()
         request, _ = start(page, clock={"main_ms": 200})
         over = state(page, request, phase="over")
         assert over["result"]["reason"] == "time"
         assert over["result"]["winner"] == "white"
-        assert time.monotonic() - began < 3
+        assert time.monotonic() - started < 3
         assert over["clock"]["black_ms"] == 0
 
 

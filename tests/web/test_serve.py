@@ -101,10 +101,10 @@ def test_shutdown_takes_a_second_whatever_is_running(tmp_path: Path, sig: signal
         send(page, type="analyse", id=1, position="startpos")
         send(page, type="study", id=2, games=[{"position": GAME}], nodes=100_000)
         until(page, "analysis")
-        began = time.monotonic()
+        started = time.monotonic()
         server.process.send_signal(sig)
         server.process.wait(10)
-        assert time.monotonic() - began < 2.5  # a second, on an idle machine
+        assert time.monotonic() - started < 2.5  # a second, on an idle machine
 
 
 def test_a_server_killed_during_an_analysis_loses_nothing(tmp_path: Path) -> None:

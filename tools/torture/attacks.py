@@ -353,11 +353,11 @@ def signals(inputs: Path, folder: Path, rng: random.Random, target: str) -> None
     while not has_signal_handlers(process):  # until then, Python's defaults apply
         time.sleep(0.02)
     time.sleep(rng.uniform(0.0, 9.0))
-    began, before = time.monotonic(), cpu_seconds(process.pid)
+    started, before = time.monotonic(), cpu_seconds(process.pid)
     process.send_signal(number)
     children = cpu_seconds()
     messages = wait_for_exit(process, target, 120)
-    seconds, busy = time.monotonic() - began, cpu_seconds() - children - before
+    seconds, busy = time.monotonic() - started, cpu_seconds() - children - before
     if command.terminates and has_succeeded(target, process.returncode, messages):
         return
     if process.returncode == -number and all((folder / name).exists() for name in command.writes):

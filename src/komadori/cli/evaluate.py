@@ -44,7 +44,7 @@ def command(
     from komadori.cli.sample_files import load_samples
 
     samples = load_samples(data)
-    began = time.monotonic()
+    started = time.monotonic()
     try:
         if model.is_dir():
             metrics = _measure_checkpoint(model, samples, batch_size, device)
@@ -58,7 +58,7 @@ def command(
         inference.ModelError,
     ) as error:
         raise click.ClickException(str(error)) from error
-    seconds = time.monotonic() - began
+    seconds = time.monotonic() - started
     if as_json:
         say(json.dumps(metrics.to_dict()))
     else:

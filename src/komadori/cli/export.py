@@ -154,10 +154,10 @@ def _export_int8(
     from komadori.inference.quantization import TOP1_TOLERANCE, QuantizationError, quantize
 
     samples = load_samples(data or [str(records.sample_path())])
-    began = time.monotonic()
+    started = time.monotonic()
 
     def show_step(step: str) -> None:
-        say(f"{time.monotonic() - began:6.1f} s  {step}", err=True)
+        say(f"{time.monotonic() - started:6.1f} s  {step}", err=True)
 
     try:
         with _as_file(source, name) as model:

@@ -129,10 +129,10 @@ def segments_bar(terminal: Console) -> Iterator[Callable[[SegmentProgress], None
     columns = "{task.description}", BarColumn(), "{task.fields[speed]}", TimeRemainingColumn()
     with progress(terminal, *columns) as bar:
         task = bar.add_task("", total=1.0, speed="")
-        began = time.monotonic()
+        started = time.monotonic()
 
         def show(at: SegmentProgress) -> None:
-            speed = (at.positions - at.resumed) / max(time.monotonic() - began, 1e-9)
+            speed = (at.positions - at.resumed) / max(time.monotonic() - started, 1e-9)
             description = f"{at.positions:,} positions"
             bar.update(task, completed=at.read, description=description, speed=f"{speed:,.0f}/s")
 

@@ -234,15 +234,15 @@ def _is_unused(name: str, flat: Mapping[str, Any]) -> bool:
 
 
 def settings_conflict(
-    folder: Path, begun: Mapping[str, Any], given: Mapping[str, Any], ignore: Iterable[str] = ()
+    folder: Path, stored: Mapping[str, Any], given: Mapping[str, Any], ignore: Iterable[str] = ()
 ) -> str:
     """Return an error message that lists how the given settings differ from those the folder was
-    begun with; "" if they agree. Settings named in `ignore` (as "a.b" if nested) may differ.
+    created with; "" if they agree. Settings named in `ignore` (as "a.b" if nested) may differ.
     """
     old, new = (
         # Settings called `..._share` in older folders are `..._fraction` today.
         {re.sub("_share$", "_fraction", key): value for key, value in flatten(card).items()}
-        for card in (json.loads(json.dumps(begun)), json.loads(json.dumps(given)))
+        for card in (json.loads(json.dumps(stored)), json.loads(json.dumps(given)))
     )
     for name in new.keys() - old.keys():
         if (last := name.rpartition(".")[2]) in _IMPLICIT:
@@ -255,7 +255,7 @@ def settings_conflict(
     if not different:
         return ""
     return (
-        f"{folder}: was begun with other settings: {'; '.join(different)}; "
+        f"{folder}: was created with other settings: {'; '.join(different)}; "
         "resume with those, or choose another folder"
     )
 
@@ -265,7 +265,7 @@ class GameFolder:
 
     def __init__(self, path: Path, card: Mapping[str, Any], segment_games: int = 1000) -> None:
         """`card`: everything that determines the games, as JSON. Raises FolderError if the folder
-        was begun with another card, InUseError if another run is writing to it, OSError.
+        was created with another card, InUseError if another run is writing to it, OSError.
         """
         self.path = path
         self._lock = RunLock(path)
@@ -299,10 +299,10 @@ class GameFolder:
             }
             write_text(path, json.dumps(about, indent=2) + "\n")
             return segment_games
-        begun = read_settings(self.path)
-        if conflict := settings_conflict(self.path, begun["settings"], card):
+        stored = read_settings(self.path)
+        if conflict := settings_conflict(self.path, stored["settings"], card):
             raise FolderError(conflict)
-        return int(begun["segment_games"])
+        return int(stored["segment_games"])
 
     def _open_journal(self, path: Path) -> None:
         try:

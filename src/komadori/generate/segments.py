@@ -156,7 +156,7 @@ class SegmentFolder(Generic[C]):
     counts_of: ClassVar[Callable[..., Any]]
 
     def __init__(self, path: Path, card: dict[str, Any]) -> None:
-        """Raises FolderError if the folder was begun with another card, InUseError, OSError."""
+        """Raises FolderError if the folder was created with another card, InUseError, OSError."""
         self.path = path
         self._lock = RunLock(path).acquire()
         try:
@@ -172,10 +172,10 @@ class SegmentFolder(Generic[C]):
             atomic.write_text(settings, json.dumps(about, indent=2) + "\n")
             return
         try:
-            begun = json.loads(settings.read_text(encoding="utf-8"))
-            if begun["format"] != FORMAT or begun["format_version"] != FORMAT_VERSION:
+            stored = json.loads(settings.read_text(encoding="utf-8"))
+            if stored["format"] != FORMAT or stored["format_version"] != FORMAT_VERSION:
                 raise FolderError(f"{settings}: not labels of this version")
-            old = begun["settings"]
+            old = stored["settings"]
         except (ValueError, KeyError, TypeError) as error:
             raise FolderError(f"{settings}: damaged: {error!r}") from error
         if conflict := settings_conflict(self.path, old, card):

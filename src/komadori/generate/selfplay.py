@@ -127,6 +127,16 @@ class SelfPlayGames:
         self._numbers.clear()
         self._playing = 0
 
+    def close(self) -> None:
+        """Drop all games and free their trees, about 16 MB each with leaf searches.
+
+        Without it they stay until the garbage collector runs, since the pipeline refers to this
+        object.
+        """
+        self.stop()
+        self._free_trees.clear()
+        del self._pipeline
+
     # -- Source of the pipeline
 
     def collect(self, slot: int) -> int:

@@ -39,14 +39,14 @@ def positions_per_second(
     for slot in waiting:
         evaluator.start(slot, n)
     done = 0
-    begun = time.perf_counter()
+    start_s = time.perf_counter()
     started: float | None = None
     while True:
         slot = waiting.popleft()
         evaluator.wait(slot)
         now = time.perf_counter()
         if started is None:
-            if now - begun >= warm_up:
+            if now - start_s >= warm_up:
                 started = now
         else:
             done += n

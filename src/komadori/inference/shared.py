@@ -257,7 +257,7 @@ class Lane(FutureSlots):
         self._shared = shared
         self._is_urgent = urgent
         #: By slot: what began at once, and in which slot of the network.
-        self._begun: dict[int, tuple[int, _Request]] = {}
+        self._started: dict[int, tuple[int, _Request]] = {}
         inputs = evaluator.inputs(0)
         labels = LABELS[evaluator.labels].size
         self._inputs: list[tuple[Planes, ...]] = [
@@ -276,29 +276,29 @@ class Lane(FutureSlots):
         search takes its batches back, so that its result doesn't depend on the other lanes.
         """
         slot = slots[0]
-        if begun := self._begun.get(slot):
-            return slot if self._shared.poll(begun[0], timeout_s) else None
+        if started := self._started.get(slot):
+            return slot if self._shared.poll(started[0], timeout_s) else None
         done, _ = wait([self._future(slot)], timeout_s)
         return slot if done else None
 
     def wait(self, slot: int) -> tuple[Floats, Floats]:
-        if begun := self._begun.pop(slot, None):
-            _, request = begun
+        if started := self._started.pop(slot, None):
+            _, request = started
             try:
-                request.future.set_result(self._shared.end(*begun))
+                request.future.set_result(self._shared.end(*started))
             except BaseException as error:
                 request.future.set_exception(error)
         return super().wait(slot)
 
     def drop(self, slot: int) -> None:
         super().drop(slot)
-        if begun := self._begun.pop(slot, None):
-            _, request = begun
+        if started := self._started.pop(slot, None):
+            _, request = started
             request.future.set_running_or_notify_cancel()  # or the slot's next start would wait
-            self._shared.drop(*begun)
+            self._shared.drop(*started)
 
     def close(self) -> None:
-        for slot in list(self._begun):
+        for slot in list(self._started):
             self.drop(slot)
         super().close()
 
@@ -306,7 +306,7 @@ class Lane(FutureSlots):
         request = _Request(self._inputs[slot], self._outputs[slot], n, is_urgent=self._is_urgent)
         at = self._shared.begin(request)
         if at is not None:
-            self._begun[slot] = (at, request)
+            self._started[slot] = (at, request)
         return request.future
 
     def _run(self, slot: int, n: int) -> tuple[Floats, Floats]:

@@ -217,11 +217,11 @@ def _learned(job: Job, split: Split[Part]) -> Outcome | None:
     settings: Settings = job.config.settings
     test = _positions(split.test)
     state = job.folder / "state.npz"
-    began = time.monotonic()
+    started = time.monotonic()
     learner = Learner(settings, _positions(split.train), test, job.folder, resume=state.exists())
     watch = _Watch(job, learner)
     learner.run(watch, stop=job.stop)
-    seconds = known.get("seconds", 0.0) + time.monotonic() - began
+    seconds = known.get("seconds", 0.0) + time.monotonic() - started
     if learner.state.epoch < settings.epochs:
         write_text(path, json.dumps({"seconds": seconds}))
         return None
@@ -296,13 +296,13 @@ class _Stopped(Exception):  # noqa: N818 (not an error)
 
 def _play(job: Job, first: Path) -> dict[str, float] | None:
     """The match against the first variant's weights; None if it was stopped."""
-    began, before = time.monotonic(), 0
+    started, before = time.monotonic(), 0
 
     def on_game(_: arena.GameRecord, match: arena.MatchResult) -> None:
         nonlocal before
         before = before or match.played - 1
         left = GAMES - match.played
-        seconds = (time.monotonic() - began) / max(match.played - before, 1)
+        seconds = (time.monotonic() - started) / max(match.played - before, 1)
         job.progress(
             Progress(
                 match.played,

@@ -143,10 +143,10 @@ class Laboratory:
             self.store.add(task.experiment.name, twin)
             return twin
         self.observer.begin(task, done, left, seconds_left)
-        began = time.monotonic()
+        started = time.monotonic()
         record = self._make(task)
         if record is not None:
-            pace.took(task, record.samples, time.monotonic() - began)
+            pace.took(task, record.samples, time.monotonic() - started)
             self.store.add(task.experiment.name, record)
         return record
 
@@ -199,9 +199,9 @@ class Laboratory:
         """The folder of the task's run."""
         config, parent = self.config(task), self.runs / task.experiment.name
         name = _file_name(task).partition("/")[2]
-        for begun in sorted(parent.glob(f"{name}-*")):
-            if _has_config(begun, task.kind, config):  # its digest may be of an older version
-                return begun
+        for known in sorted(parent.glob(f"{name}-*")):
+            if _has_config(known, task.kind, config):  # its digest may be of an older version
+                return known
         return parent / f"{name}-{task.kind.digest(config)}"
 
     def _first_task(self, task: Task) -> Task | None:

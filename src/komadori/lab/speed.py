@@ -55,14 +55,14 @@ def int8_us(models: Mapping[str, Path], batches: int = 24, rounds: int = 12) -> 
 
 
 def _turn(evaluator: Evaluator, batches: int) -> float:
-    began = time.process_time()
+    started = time.process_time()
     for batch in range(batches + evaluator.slots):
         slot = batch % evaluator.slots
         if batch >= evaluator.slots:
             evaluator.wait(slot)
         if batch < batches:
             evaluator.start(slot, evaluator.max_batch)
-    return 1e6 * (time.process_time() - began) / (batches * evaluator.max_batch)
+    return 1e6 * (time.process_time() - started) / (batches * evaluator.max_batch)
 
 
 def measure_int8(

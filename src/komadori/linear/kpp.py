@@ -222,7 +222,7 @@ class Learner:
     ) -> None:
         saved = time.monotonic()
         while self.state.epoch < self.settings.epochs:
-            began = time.monotonic()
+            started = time.monotonic()
             rows = batches(len(self.train), self._batch, self.settings.seed, self.state.epoch)
             while self.state.update < len(rows):
                 if stop():
@@ -234,7 +234,7 @@ class Learner:
                 if time.monotonic() - saved > 60 * self.settings.checkpoint_minutes:
                     self.save()
                     saved = time.monotonic()
-            done = self._end_epoch(time.monotonic() - began)
+            done = self._end_epoch(time.monotonic() - started)
             saved = time.monotonic()
             if report:
                 report(done)

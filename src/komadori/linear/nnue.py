@@ -196,13 +196,13 @@ class Learner:
     ) -> None:
         train: _core.NnueData | None = None
         while not self.is_done:
-            began = time.monotonic()
+            started = time.monotonic()
             renews = self._renews_leaves()
             if renews:
                 self._leaf_weights = self.weights().content if self._has_weights else b""
             if train is None or renews or self.windows:
                 train = self._data(self._positions(), self._leaf_weights)[0]
-            leaf_seconds = time.monotonic() - began
+            leaf_seconds = time.monotonic() - started
             report = self._epoch(train, leaf_seconds, on_positions, stop)
             if report is None:
                 return
@@ -251,7 +251,7 @@ class Learner:
     ) -> Report | None:
         """Train for an epoch; None if stopped."""
         settings, model = self.settings, self.model
-        began = time.monotonic()
+        started = time.monotonic()
         model.rounds = self.epoch >= settings.round_from
         model.leak = settings.leak
         sums = np.zeros(4)
@@ -281,9 +281,9 @@ class Learner:
             agreed,
             is_best,
             rate,
-            len(train) / max(trained - began, 1e-9),
+            len(train) / max(trained - started, 1e-9),
             leaf_seconds,
-            leaf_seconds + ended - began,
+            leaf_seconds + ended - started,
         )
 
     def _loss(self) -> dict[str, Any]:

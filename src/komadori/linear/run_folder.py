@@ -85,19 +85,19 @@ class RunFolder:
 
     def _check(self, may_differ: Collection[str]) -> None:
         try:
-            begun = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
-            kind = begun["kind"]
+            stored = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            kind = stored["kind"]
             begun_with = _ADDED.get(kind, {}) | {
-                _RENAMED.get(k, k): v for k, v in dict(begun["settings"]).items()
+                _RENAMED.get(k, k): v for k, v in dict(stored["settings"]).items()
             }
-            begun_on = dict(begun["data"])
+            stored_data = dict(stored["data"])
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise ValueError(f"{self.path}: run.json can't be read ({error})") from error
         if kind != self.card["kind"]:
             raise ValueError(f"{self.path}: a run of {kind}, not of {self.card['kind']}")
         for what, before, now in (
             ("settings", begun_with, self.card["settings"]),
-            ("data", begun_on, self.card["data"]),
+            ("data", stored_data, self.card["data"]),
         ):
             other = [
                 f"{name} was {before.get(name)!r}, is {now.get(name)!r}"

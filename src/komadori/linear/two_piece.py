@@ -313,7 +313,7 @@ class Learner:
 
     def iterate(self) -> Report:
         """Run one iteration."""
-        settings, state, began = self.settings, self.state, time.monotonic()
+        settings, state, started = self.settings, self.state, time.monotonic()
         random = np.random.default_rng([settings.seed, state.iteration])
         count = min(settings.positions, len(self.train))
         drawn = self.train.take(np.sort(random.choice(len(self.train), count, replace=False)))
@@ -346,7 +346,7 @@ class Learner:
             lines.comparisons,
             tuple(float(np.mean((ranks >= 0) & (ranks < k))) for k in range(1, 9)),
             tuple(int(state.piece_values[t]) for t in VALUED_TYPES),
-            time.monotonic() - began,
+            time.monotonic() - started,
         )
 
     def combine(self, pairs: NDArray[np.floating[Any]]) -> Floats:

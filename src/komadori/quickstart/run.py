@@ -137,7 +137,7 @@ def run(
 def _run(
     folder: Path, settings: Settings, observer: Observer, run_config: Config | None
 ) -> Outcome:
-    began = time.monotonic()
+    started = time.monotonic()
     _clear_finished(folder)
     observer.stage("reading the sample games")
     samples = records.load_samples([records.sample_path()])
@@ -166,7 +166,7 @@ def _run(
     )
 
     matches = _matches(folder, model, untrained, settings, observer)
-    outcome = Outcome(folder, model, result.test, matches, time.monotonic() - began)
+    outcome = Outcome(folder, model, result.test, matches, time.monotonic() - started)
     write_text(folder / _SUMMARY, json.dumps(_summary(outcome, settings), indent=1) + "\n")
     held_out = Part(samples, test_part.rows)
     page = _page(outcome, settings, run_config, result, _views(model, held_out, settings.seed))

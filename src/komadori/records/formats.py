@@ -241,7 +241,7 @@ def guess_format(path: Path, data: Data | None = None) -> Format:
 def valid_fraction(format: Format, data: Data) -> float:
     """The fraction of the first records that are valid in a format of single positions, 0 to 1."""
     tried = min(len(data) // _core.record_size(format.name), PROBED_RECORDS)
-    return _core.count_sound(format.name, data, tried) / tried if tried else 0.0
+    return _core.count_valid(format.name, data, tried) / tried if tried else 0.0
 
 
 def _sound_format(expected: Format, data: Data) -> Format:

@@ -174,11 +174,11 @@ class ManySearch(Generic[Key]):
                         yield key, over
                         continue
                     self._active.append(self._begin(key, board))
-                began = time.perf_counter()
+                started = time.perf_counter()
                 pipeline.fill()
                 if not pipeline.take() and not self._active:
                     return
-                seconds = (time.perf_counter() - began) / max(len(self._active), 1)
+                seconds = (time.perf_counter() - started) / max(len(self._active), 1)
                 for position in self._active:
                     if position.time_share is not None:
                         position.time_share.used += seconds

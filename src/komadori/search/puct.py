@@ -292,7 +292,7 @@ class _Run:
                 break
             # Start no batch that can't return in time, except the first.
             is_late = self._conditions.hints.deadline_ms < pipeline.batch_ms
-            if not met and not (is_late and (progress.has_begun or pipeline.in_flight)):
+            if not met and not (is_late and (progress.has_started or pipeline.in_flight)):
                 pipeline.fill()
             if not pipeline.in_flight:
                 playouts = self._tree.playouts()

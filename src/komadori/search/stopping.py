@@ -63,7 +63,7 @@ class Progress:
         return self.playouts - self._clock_first
 
     @property
-    def has_begun(self) -> bool:
+    def has_started(self) -> bool:
         """Whether any playout has finished since the search started."""
         return self.playouts > self._first
 
@@ -219,7 +219,7 @@ class Lead:
         if len(moves) == 1:
             return moves[0].visits > 0
         expected = progress.speed() * hints.planned_ms
-        return progress.has_begun and moves[0].visits - moves[1].visits > expected
+        return progress.has_started and moves[0].visits - moves[1].visits > expected
 
 
 class Depth:

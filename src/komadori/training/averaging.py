@@ -19,7 +19,7 @@ class WeightAverage:
         self.config, self.trained, self.averaged = config, trained, averaged
         self._first = config.swa_start or config.swa_every
 
-    def has_begun(self, step: int) -> bool:
+    def has_started(self, step: int) -> bool:
         """Whether the average has any weights after `step` steps."""
         return not self.config.swa_every or step >= self._first
 

@@ -139,7 +139,7 @@ class Run:
         setup, is_known = self.setup, self._metrics_step == self.at.step
         if not len(setup.split.test) or is_known or not setup.world.is_first:
             return None
-        began = time.monotonic()
+        started = time.monotonic()
         self._estimate_norms()
         config = setup.config
         self.metrics = evaluate(
@@ -152,7 +152,7 @@ class Run:
         )
         self.guard.check_test(self.metrics.loss, self.at.step)
         self._metrics_step = self.at.step
-        self._since += time.monotonic() - began  # samples/s leave the test out
+        self._since += time.monotonic() - started  # samples/s leave the test out
         values = {"samples": self.at.samples, "seconds": self.budget.seconds}
         return self.log.write("test", self.at.step, values | self.metrics.to_dict())
 
@@ -163,12 +163,12 @@ class Run:
         """
         if not self.setup.world.is_first:
             return
-        began = time.monotonic()
+        started = time.monotonic()
         if batch is not None:
             self.guard.check_outputs(lambda: self._outputs(batch), self.at.step)
         self._estimate_norms()
         self.folder.save(self.setup, self.at, self._card())
-        self._since += time.monotonic() - began
+        self._since += time.monotonic() - started
 
     @torch.no_grad()
     def _outputs(self, batch: Batch) -> tuple[Tensor, ...]:

@@ -109,7 +109,7 @@ class Setup:
     def model(self, step: int) -> Network:
         """The network that is measured and exported after `step` steps: the weight average, once
         begun."""
-        if self.average is not None and self.average.has_begun(step):
+        if self.average is not None and self.average.has_started(step):
             return self.average.averaged
         return self.network
 
@@ -131,8 +131,8 @@ def new_network(config: Config, encoder: Encoder, *, begin: bool = True) -> Netw
     if not (model.init_from and begin):
         return network
     check_init_from(config)
-    begun, _ = nets.load_model(checkpoint.resolve(Path(model.init_from)))
-    network.load_state_dict(begun.state_dict())
+    initial, _ = nets.load_model(checkpoint.resolve(Path(model.init_from)))
+    network.load_state_dict(initial.state_dict())
     return network
 
 

@@ -69,7 +69,7 @@ class Loop:
     """A config and a folder. State is read from disk each time: other processes may change it."""
 
     def __init__(self, config: LoopConfig, folder: Path) -> None:
-        """Raises LoopError if the folder was begun with another config, OSError."""
+        """Raises LoopError if the folder was created with another config, OSError."""
         self.config, self.folder = config, folder
         path = folder / "loop.json"
         if not path.exists():
@@ -78,8 +78,8 @@ class Loop:
 
     def _check(self, path: Path) -> None:
         try:
-            begun = config_from_dict(json.loads(path.read_text(encoding="utf-8"))).to_dict()
-            conflict = settings_conflict(self.folder, begun, self.config.to_dict(), MAY_DIFFER)
+            stored = config_from_dict(json.loads(path.read_text(encoding="utf-8"))).to_dict()
+            conflict = settings_conflict(self.folder, stored, self.config.to_dict(), MAY_DIFFER)
         except (ValueError, AttributeError) as error:
             raise LoopError(f"{path}: damaged: {error}") from error
         if conflict:

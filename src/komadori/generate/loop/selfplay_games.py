@@ -44,7 +44,8 @@ def run(task: GamesTask) -> bool:
         with contextlib.closing(inference.load(str(task.player), **options)) as evaluator:
             at_once = task.settings.get("games_at_once")
             games = SelfPlayGames(evaluator, settings, lines.openings, at_once)
-            yield games, games.games_at_once // 32 + 1
+            with contextlib.closing(games):
+                yield games, games.games_at_once // 32 + 1
 
     return fill(task, selfplay_card(settings, lines, str(inference.digest(task.player))), source)
 
