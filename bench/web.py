@@ -1,8 +1,10 @@
 """Benchmarks of `komadori web`: a page's search speed relative to the bare searcher, response times
-with twenty pages, the page in a browser, and memory after a thousand positions.
+with twenty pages, with a hundred unlimited analyses, the page in a browser, and memory after a
+thousand positions.
 
-    python bench/web.py                     # all parts, about seven minutes
-    python bench/web.py --pages 50 speed
+    python bench/web.py                     # all parts, about eight minutes
+    python bench/web.py --pages 50 pages
+    python bench/web.py --analyses 20 analyses
 
 Limits: nodes/s of a page's search at least 0.95 of the searcher's; with twenty pages, the median
 response to a move under 200 ms; at least 5 analysis updates per second; first paint under 1 s, also
@@ -24,6 +26,7 @@ import subprocess
 import sys
 import tempfile
 import time
+import urllib.request
 from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
@@ -305,6 +308,65 @@ async def measure_pages(model: str, pages: int, seconds: float, playouts: int) -
         server.close()
 
 
+async def measure_analyses(model: str, pages: int, seconds: float) -> None:
+    """Measure HTTP requests and a game beside unlimited alpha-beta analyses that start at once."""
+    server = Server(model)
+    began: list[float] = []
+    updates = [0] * pages
+
+    async def analyse(page: Page, number: int) -> None:
+        rng = random.Random(number)
+        board = Board()
+        for _ in range(6):
+            board.push(rng.choice(list(board.legal_moves)))
+        position = "startpos moves " + " ".join(move.usi() for move in board.moves)
+        start = time.perf_counter()
+        request = await page.send(type="analyse", position=position, engine="alphabeta")
+        while not (await page.until("analysis", request))["lines"]:
+            pass
+        began.append(1000 * (time.perf_counter() - start))
+        while True:
+            await page.until("analysis", request)
+            updates[number] += 1
+
+    def request_models() -> float:
+        start = time.perf_counter()
+        with urllib.request.urlopen(f"http://{server.host}/api/models", timeout=60) as answer:
+            answer.read()
+        return 1000 * (time.perf_counter() - start)
+
+    async def request_often() -> list[float]:
+        end, times = time.perf_counter() + seconds, []
+        while time.perf_counter() < end:
+            times.append(await asyncio.to_thread(request_models))
+            await asyncio.sleep(0.2)
+        return times
+
+    def text(times: list[float]) -> str:
+        times = sorted(times)
+        return (
+            f"median {statistics.median(times):.0f} ms, 90 % {times[int(0.9 * len(times))]:.0f} ms"
+            f", longest {times[-1]:.0f} ms"
+        )
+
+    opponent = {"kind": "engine", "player": "alphabeta", "playouts": ALPHABETA_NODES}
+    try:
+        async with contextlib.AsyncExitStack() as stack:
+            opened = [await stack.enter_async_context(server.page()) for _ in range(pages)]
+            tasks = [asyncio.ensure_future(analyse(page, n)) for n, page in enumerate(opened)]
+            answers, http = await asyncio.gather(
+                play(server, pages, seconds, opponent, 0.5), request_often()
+            )
+            for task in tasks:
+                task.cancel()
+        print(f"{pages} unlimited analyses: {len(answers)} moves, {text(answers)}")
+        print(f"  {len(http)} HTTP requests, {text(http)}")
+        print(f"  first line of {len(began)} pages, {text(began)}; ", end="")
+        print(f"updates {statistics.median(updates) / seconds:.1f}/s per page\n")
+    finally:
+        server.close()
+
+
 def distinct_games(games: int, plies: int) -> list[str]:
     """Return random games, as arguments of USI's `position`; they share only the first position."""
     rng = random.Random(1)
@@ -376,18 +438,21 @@ def measure_browser(model: str) -> None:
 
 async def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("parts", nargs="*", help="speed, pages, browser, memory [default: all]")
+    parser.add_argument("parts", nargs="*", help="speed, pages, analyses, browser, memory")
     parser.add_argument("--model", default="default")
     parser.add_argument("--pages", type=int, default=20)
+    parser.add_argument("--analyses", type=int, default=100)
     parser.add_argument("--playouts", type=int, default=50)
     parser.add_argument("--seconds", type=float, default=1.5, help="per speed measurement")
     parser.add_argument("--positions", type=int, default=1000)
     arguments = parser.parse_args()
-    parts = arguments.parts or ["speed", "pages", "browser", "memory"]
+    parts = arguments.parts or ["speed", "pages", "analyses", "browser", "memory"]
     if "speed" in parts:
         await measure_speed(arguments.model, arguments.seconds)
     if "pages" in parts:
         await measure_pages(arguments.model, arguments.pages, 20.0, arguments.playouts)
+    if "analyses" in parts:
+        await measure_analyses(arguments.model, arguments.analyses, 15.0)
     if "browser" in parts:
         await asyncio.to_thread(measure_browser, arguments.model)
     if "memory" in parts:

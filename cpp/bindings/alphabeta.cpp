@@ -1,6 +1,7 @@
 // komadori._core.alphabeta: the engine behind komadori.search.alphabeta.
 #include <nanobind/stl/array.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/string_view.h>
 #include <nanobind/stl/unique_ptr.h>
@@ -93,6 +94,11 @@ void bind_alphabeta(nb::module_& m) {
         .def_rw("declaration", &Parts::declaration)
         .def_rw("all_moves", &Parts::all_moves);
 
+    nb::class_<Turns>(m, "Turns",
+                      "Lets at most this many threads of the engines that share it run at a time, "
+                      "in turns.")
+        .def(nb::init<int>(), nb::arg("threads"));
+
     nb::class_<Options>(m, "Options", "Options of the engine.")
         .def(nb::init<>())
         .def(nb::init<const Options&>(), nb::arg("other"))
@@ -103,6 +109,13 @@ void bind_alphabeta(nb::module_& m) {
         .def_rw("declaration_points", &Options::declaration_points)
         .def_rw("policy_depth", &Options::policy_depth)
         .def_rw("policy_nodes", &Options::policy_nodes)
+        .def_rw("niceness", &Options::niceness)
+        .def_prop_rw(
+            "turns", [](const Options& o) { return o.turns; },
+            [](Options& o, std::shared_ptr<Turns> turns) { o.turns = std::move(turns); },
+            nb::for_setter(nb::arg("turns").none()),
+            nb::for_getter(nb::sig("def turns(self) -> Turns | None")),
+            nb::for_setter(nb::sig("def turns(self, turns: Turns | None, /) -> None")))
         .def_rw("parts", &Options::parts)
         .def(
             "set_draw_scores",
@@ -176,8 +189,8 @@ void bind_alphabeta(nb::module_& m) {
             },
             "Beta cutoffs of the last search by remaining depth, and those by the first move.")
         .def_prop_ro("is_searching", &Engine::is_searching)
-        .def("stop", &Engine::stop)
-        .def("ponderhit", &Engine::ponderhit, nb::arg("limits"))
+        .def("stop", &Engine::stop, nb::call_guard<ReleaseGil>())
+        .def("ponderhit", &Engine::ponderhit, nb::arg("limits"), nb::call_guard<ReleaseGil>())
         .def("result", &Engine::result, nb::rv_policy::copy, nb::call_guard<ReleaseGil>())
         .def_prop_ro("nodes", &Engine::nodes)
         .def_prop_ro("table_bytes", &Engine::table_bytes);

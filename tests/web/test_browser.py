@@ -545,6 +545,15 @@ def test_trainings_and_matches_are_shown(visit: Open) -> None:
     screenshot(page, "lab")
 
 
+def test_a_phone_shows_the_matches_whole(visit: Open) -> None:
+    page = visit("matches", size="phone")
+    page.locator(".match-table tbody tr").first.wait_for()
+    widths = page.locator(".table-wrap").evaluate_all(
+        "all => all.map(e => [e.scrollWidth, e.clientWidth])"
+    )
+    assert all(content <= shown for content, shown in widths)
+
+
 def test_the_keys_are_listed(visit: Open) -> None:
     page = visit("analyse", language="ja")
     page.keyboard.press("?")

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +13,7 @@ import pytest
 from web_pages import Page, Server, make_server
 
 from komadori.usi.models import ENVIRONMENT
-from komadori.web.page_searchers import ThreadBudget
+from komadori.web.page_searchers import NICENESS, ThreadBudget
 
 GAME = "startpos moves 7g7f 3c3d 8h2b+ 3a2b B*5e 2b3c"
 
@@ -134,6 +137,25 @@ def test_a_searching_engine_is_interrupted(server: Server) -> None:
         page.ask("game_move", "ok", game=game, move="2g2f")
         page.ask("game_action", "ok", game=game, action="resign")
         assert time.monotonic() - started < 5
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="threads have no niceness here")
+def test_only_search_threads_have_a_lower_priority(server: Server) -> None:
+    """A thread with a low priority that holds the GIL would stop the server."""
+    nice = os.getpriority(os.PRIO_PROCESS, 0)
+    with server.page() as first, server.page() as second:
+        for page in (first, second):
+            request = page.send("analyse", position="startpos", engine="alphabeta")
+            while not page.until("analysis", id=request, state="running")["nodes"]:
+                pass
+        with_gil = {thread.native_id for thread in threading.enumerate()}
+        tasks = {int(path.name) for path in Path("/proc/self/task").iterdir()}
+        priorities = {
+            name: [os.getpriority(os.PRIO_PROCESS, task) for task in group]
+            for name, group in (("python", tasks & with_gil), ("others", tasks - with_gil))
+        }
+        assert set(priorities["python"]) == {nice}
+        assert priorities["others"].count(nice + NICENESS) >= 2
 
 
 def test_the_thread_budget_is_divided() -> None:

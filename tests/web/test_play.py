@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
+from pathlib import Path
 from typing import Any
 
 import pytest
-from web_pages import Page, Server
+from web_pages import Page, Server, make_server
 
 HUMAN = {"kind": "human", "name": "me"}
 RANDOM = {"kind": "engine", "player": "model:random:3", "playouts": 8}
@@ -199,3 +200,17 @@ def test_another_page_joins_a_game(server: Server) -> None:
         with server.page() as other:
             joined = other.ask("game_join", "game", game=game["game"])
             assert joined["game"]["game"] == game["game"]
+
+
+def test_an_abandoned_game_without_a_move_leaves_the_library(tmp_path: Path) -> None:
+    human = {"kind": "human"}
+    with make_server(tmp_path) as client, Server(client).page() as page:
+        games = []
+        for _ in range(2):
+            request = page.send("game_start", black=human, white=human)
+            games.append(page.until("game", id=request)["game"]["game"])
+        page.ask("game_move", "ok", game=games[0], move="7g7f")
+        assert client.get("/api/games").json()["total"] == 2
+    with make_server(tmp_path) as client:  # the first server interrupted its games
+        found = client.get("/api/games").json()["games"]
+        assert [game["game"] for game in found] == games[:1]

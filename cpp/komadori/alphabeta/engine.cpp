@@ -109,7 +109,10 @@ void Engine::start(const Position& position, const Limits& limits) {
     prepare(limits);
     if (thread_.joinable()) thread_.join();
     try {
-        thread_ = std::thread([this, copy = position]() mutable { run(std::move(copy)); });
+        thread_ = std::thread([this, copy = position]() mutable {
+            lower_priority(shared_.options.niceness);
+            run(std::move(copy));
+        });
     } catch (...) {
         searching_.store(false, std::memory_order_release);
         throw;
@@ -143,9 +146,9 @@ void Engine::run(Position position) {
         }
         workers_[0]->think(position, root_moves);
         // USI: an infinite search that has ended early still waits for `stop`.
-        while (shared_.infinite && !shared_.stop) {
+        {
             std::unique_lock lock(mutex_);
-            changed_.wait_for(lock, std::chrono::milliseconds(5));
+            changed_.wait(lock, [this] { return !shared_.infinite || shared_.stop; });
         }
         // If the node budget ran out, helpers first use up the nodes that they have claimed.
         if (!workers_[0]->is_out_of_nodes()) stop();
@@ -196,13 +199,20 @@ std::vector<Info> Engine::wait(std::int64_t timeout_ms) {
 }
 
 void Engine::stop() {
-    shared_.stop = true;
+    {
+        std::lock_guard lock(mutex_);
+        shared_.stop = true;
+    }
     shared_.policy.wake();
+    if (shared_.options.turns) shared_.options.turns->wake();
     changed_.notify_all();
 }
 
 void Engine::ponderhit(const Limits& limits) {
-    apply_time(limits);
+    {
+        std::lock_guard lock(mutex_);
+        apply_time(limits);
+    }
     changed_.notify_all();
 }
 

@@ -17,6 +17,7 @@
 #include "komadori/alphabeta/options.h"
 #include "komadori/alphabeta/policy_queue.h"
 #include "komadori/alphabeta/table.h"
+#include "komadori/alphabeta/turns.h"
 #include "komadori/rules/position.h"
 
 namespace komadori::alphabeta {

@@ -48,7 +48,14 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
     lines_.assign(1, Info{});
     lines_[0].pv = root_moves_[0].pv;
     lines_[0].score = evaluate_here();
-    iterate();
+    if (Turns* turns = shared_.options.turns.get()) {
+        turns->begin(shared_.stop);
+        turn_began_ms_ = now_ms();
+        iterate();
+        turns->end();
+    } else {
+        iterate();
+    }
     if (shared_.limits.nodes > 0 && !is_out_of_nodes_) {  // returns its unused claim
         shared_.node_budget.renew(claimed_ - std::int64_t(nodes()), 0, 1);
     }
@@ -198,6 +205,12 @@ void Worker<E>::check_limits() {
     }
     if (index_ == 0 && !shared_.infinite && shared_.elapsed_ms() >= shared_.maximum_ms) {
         shared_.stop = true;
+    }
+    if (Turns* turns = shared_.options.turns.get();
+        turns && turns->has_waiting() && now_ms() - turn_began_ms_ >= Turns::TURN_MS) {
+        turns->end();
+        turns->begin(shared_.stop);
+        turn_began_ms_ = now_ms();
     }
     // `stop` doesn't interrupt the first iteration, so that there is a move to play.
     if (shared_.stop.load(std::memory_order_relaxed) && completed_depth_ > 0) is_stopped_ = true;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "komadori/alphabeta/score.h"
@@ -9,6 +10,8 @@
 #include "komadori/rules/types.h"
 
 namespace komadori::alphabeta {
+
+class Turns;
 
 // Limits of one search; 0 is none. Times in ms from its start, planned by komadori.search.clock.
 struct Limits {
@@ -51,6 +54,8 @@ struct Options {  // set by AlphaBetaOptions in search/alphabeta.py, which has t
     // never. Below the root, requests at most one position per policy_nodes nodes.
     int policy_depth = 0;
     std::uint64_t policy_nodes = 20000;
+    int niceness = 0;  // of the threads of Engine::start, where threads have one (Linux)
+    std::shared_ptr<Turns> turns;  // searches that share the CPUs; null: this one always runs
     Parts parts;
 };
 

@@ -181,6 +181,7 @@ class Worker final : public AnyWorker {
     std::uint64_t next_request_ = 0;  // node count of the next policy request
     int calls_left_ = 0;              // until the limits are checked again
     std::int64_t claimed_ = 0;        // nodes claimed from the budget in this search
+    std::int64_t turn_began_ms_ = 0;  // with Options::turns
     bool is_stopped_ = false;         // as of the last check
     std::array<Frame, MAX_PLIES + BEFORE + 4> frames_;
     std::array<Line, MAX_PLIES + 4> lines_by_ply_;

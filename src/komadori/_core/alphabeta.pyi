@@ -140,6 +140,13 @@ class Parts:
     @all_moves.setter
     def all_moves(self, arg: bool, /) -> None: ...
 
+class Turns:
+    """
+    Lets at most this many threads of the engines that share it run at a time, in turns.
+    """
+
+    def __init__(self, threads: int) -> None: ...
+
 class Options:
     """Options of the engine."""
 
@@ -190,6 +197,18 @@ class Options:
 
     @policy_nodes.setter
     def policy_nodes(self, arg: int, /) -> None: ...
+
+    @property
+    def niceness(self) -> int: ...
+
+    @niceness.setter
+    def niceness(self, arg: int, /) -> None: ...
+
+    @property
+    def turns(self) -> Turns | None: ...
+
+    @turns.setter
+    def turns(self, turns: Turns | None, /) -> None: ...
 
     @property
     def parts(self) -> Parts: ...

@@ -9,12 +9,13 @@ from dataclasses import replace
 from importlib import resources
 from queue import SimpleQueue
 
+from komadori._core.alphabeta import Turns
 from komadori.analysis.positions import Effort, Found, Key, Line
 from komadori.inference import digest
 from komadori.rules import Board
 from komadori.search import Limits
 from komadori.search.alphabeta import EVALUATIONS, AlphaBetaOptions, AlphaBetaSearcher
-from komadori.search.protocol import Info, SearchResult
+from komadori.search.protocol import Info, SearchResult, StopEvent
 
 __all__ = ["AlphaBetaAnalyser", "facts", "make_searchers"]
 
@@ -22,10 +23,12 @@ __all__ = ["AlphaBetaAnalyser", "facts", "make_searchers"]
 HASH_MB = 32
 
 
-def make_searchers(count: int) -> list[AlphaBetaSearcher]:
+def make_searchers(
+    count: int, *, niceness: int = 0, turns: Turns | None = None
+) -> list[AlphaBetaSearcher]:
     """Searchers over the package's NNUE for an `AlphaBetaAnalyser`."""
-    options = AlphaBetaOptions(hash_mb=HASH_MB)
-    return [AlphaBetaSearcher("nnue", None, options) for _ in range(count)]
+    options = AlphaBetaOptions(hash_mb=HASH_MB, niceness=niceness)
+    return [AlphaBetaSearcher("nnue", None, options, turns=turns) for _ in range(count)]
 
 
 def facts() -> dict[str, str]:
@@ -77,7 +80,7 @@ class AlphaBetaAnalyser:
         A board's path counts for repetitions. The iteration may be left at any time.
         """
         source = iter(positions)
-        stop = self._stop or threading.Event()
+        stop = self._stop or StopEvent()
         running: dict[Future[Found], Key] = {}
         with ThreadPoolExecutor(len(self._searchers)) as pool:
             try:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from komadori.search.protocol import Info, Limits, Searcher, SearchResult
+from komadori.search.protocol import Info, Limits, Searcher, SearchResult, StopEvent
 
 if TYPE_CHECKING:
     from komadori.search.options import PuctOptions
@@ -37,6 +37,7 @@ __all__ = [
     "PuctSearcher",
     "SearchResult",
     "Searcher",
+    "StopEvent",
     "search",
 ]
 

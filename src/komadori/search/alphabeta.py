@@ -6,6 +6,7 @@ import math
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from functools import cache
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +17,13 @@ from komadori.encoding.value import ELMO_COEF
 from komadori.rules import DECLARATION_POINTS, Board, Move
 from komadori.search.clock import iteration_budget
 from komadori.search.memory import check_memory
-from komadori.search.protocol import Info, Limits, SearchResult, check_searchmoves
+from komadori.search.protocol import (
+    Info,
+    Limits,
+    SearchResult,
+    StopEvent,
+    check_searchmoves,
+)
 from komadori.search.resigning import Resigning, ResignRule
 
 if TYPE_CHECKING:
@@ -33,8 +40,10 @@ EVALUATIONS: dict[str, str | None] = {
 #: Parts of the search that can be disabled, by the names of `core.Parts`.
 PARTS = tuple(name for name in dir(core.Parts) if not name.startswith("_") and name != "all_moves")
 
-#: Poll intervals of a search with and without a `stop` event.
-_POLL_MS, _SLOW_POLL_MS = 2, 100
+#: Poll interval of a `stop` that isn't a StopEvent.
+_POLL_MS = 2
+#: Interval in which other searches look for signals.
+_SLOW_POLL_MS = 100
 #: Lower bound on priors, so that their logarithm is finite.
 _MIN_PRIOR = 1e-30
 
@@ -77,6 +86,8 @@ class AlphaBetaOptions:
     """Minimum number of nodes between policy evaluations; the root is always evaluated."""
     all_moves: bool = False
     """Also search non-promotions that only serve to avoid mate by a dropped pawn."""
+    niceness: int = 0
+    """Niceness of the search threads, on systems that have one per thread (Linux)."""
 
     def __post_init__(self) -> None:
         for name, least in (
@@ -89,6 +100,7 @@ class AlphaBetaOptions:
             ("slow_mover", 1),
             ("policy_depth", 1),
             ("policy_nodes", 0),
+            ("niceness", 0),
         ):
             if getattr(self, name) < least:
                 raise ValueError(f"{name} is {getattr(self, name)}, at least {least} is needed")
@@ -108,6 +120,7 @@ class AlphaBetaOptions:
         options.threads = self.threads
         options.hash_mb = self.hash_mb
         options.multi_pv = self.multipv
+        options.niceness = self.niceness
         options.max_ply = self.draw_ply
         options.set_draw_scores(
             round(score_of(self.draw_value_black)), round(score_of(self.draw_value_white))
@@ -140,11 +153,13 @@ class AlphaBetaSearcher:
         *,
         fv_scale: int = 16,
         policy: Evaluator | None = None,
+        turns: core.Turns | None = None,
     ) -> None:
         """Create a searcher.
 
         `weights` defaults to the bundled ones. `fv_scale` divides an NNUE network's output.
-        `policy` orders moves; the caller closes it. Raises ValueError if the evaluation doesn't
+        `policy` orders moves; the caller closes it. Searchers with the same `turns` share the
+        CPUs. Raises ValueError if the evaluation doesn't
         exist or the file isn't valid for it, OSError if the file can't be read.
         """
         if evaluation not in EVALUATIONS:
@@ -159,6 +174,7 @@ class AlphaBetaSearcher:
         check_memory("the transposition table", self._options.hash_mb)
         self._resigning = Resigning()
         self._policy = policy
+        self._turns = turns
         self._engine = _engine(evaluation, weights, fv_scale, self._core_options())
         self._board = Board()
 
@@ -182,7 +198,9 @@ class AlphaBetaSearcher:
         self.options = replace(self._options, **changes)
 
     def _core_options(self) -> core.Options:
-        return self._options.to_core(has_policy=self._policy is not None)
+        options = self._options.to_core(has_policy=self._policy is not None)
+        options.turns = self._turns
+        return options
 
     def _core_limits(self, limits: Limits) -> core.Limits:
         nodes = limits.playouts if limits.nodes is None else limits.nodes
@@ -249,6 +267,19 @@ class AlphaBetaSearcher:
         check_searchmoves(limits, self._board)
         engine = self._engine
         engine.start(self._board, self._core_limits(limits))
+        if isinstance(stop, StopEvent):
+            with stop.calling(engine.stop):
+                self._follow(on_info, None)
+        else:
+            self._follow(on_info, stop)
+        if on_info:
+            for line in engine.wait(0):
+                on_info(_info(line))
+        return self._result(engine.result())
+
+    def _follow(self, on_info: Callable[[Info], None] | None, stop: threading.Event | None) -> None:
+        """Report and answer the running search until it ends; poll `stop`."""
+        engine = self._engine
         poll_ms = _SLOW_POLL_MS if stop is None else _POLL_MS
         try:
             while True:
@@ -266,10 +297,6 @@ class AlphaBetaSearcher:
             engine.stop()
             engine.result()
             raise
-        if on_info:
-            for line in engine.wait(0):
-                on_info(_info(line))
-        return self._result(engine.result())
 
     def _priors(self, hcp: bytes) -> tuple[list[int], list[float]]:
         """Return the legal moves (move16) of a position and the logarithms of their priors."""
@@ -368,6 +395,11 @@ def engine_factory(
         return lambda options: core.Engine(evaluation, options)
     if weights is not None:
         return _factory_of(evaluation, weights, fv_scale)
+    return _bundled_factory(evaluation, fv_scale)
+
+
+@cache
+def _bundled_factory(evaluation: str, fv_scale: int) -> Callable[[core.Options], core.Engine]:
     bundled = EVALUATIONS[evaluation]
     if bundled is None:
         raise ValueError(f"the evaluation {evaluation} needs a file of weights")

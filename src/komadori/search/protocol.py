@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Protocol, runtime_checkable
 
@@ -48,6 +49,37 @@ class Limits:
     def waits(self) -> bool:
         """Whether the result must wait for `stop` or `ponderhit` after the search has ended."""
         return self.infinite or self.ponder
+
+
+class StopEvent(threading.Event):
+    """A `stop` that calls functions when it is set, so that a search needn't poll it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._functions: list[Callable[[], None]] = []
+        self._lock = threading.RLock()  # a signal handler may set the event
+
+    def set(self) -> None:
+        with self._lock:
+            super().set()
+            for function in self._functions:
+                function()
+
+    @contextmanager
+    def calling(self, function: Callable[[], None]) -> Iterator[None]:
+        """During the block, `set` calls this function; at once if the event is already set.
+
+        The function must not use the event. It isn't called after the block.
+        """
+        with self._lock:
+            self._functions.append(function)
+            if self.is_set():
+                function()
+        try:
+            yield
+        finally:
+            with self._lock:
+                self._functions.remove(function)
 
 
 def check_searchmoves(limits: Limits, board: Board) -> None:

@@ -7,6 +7,7 @@ import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from komadori.search.protocol import StopEvent
 from komadori.usi.protocol import GoCommand
 
 if TYPE_CHECKING:
@@ -22,7 +23,7 @@ class Job:
         self.board = board
         self.problem = problem
         self.clock_start = time.monotonic()
-        self.halt = threading.Event()  # ends the running search
+        self.halt = StopEvent()  # ends the running search
         self.released = threading.Event()  # the answer may be sent
         self.last_pv: tuple[str, ...] = ()
         self.last_lines: dict[int | None, str] = {}  # by MultiPV number
@@ -65,7 +66,7 @@ class Job:
             if not self._is_hit or self._is_stopped:
                 return False
             self._is_hit = False
-            self.halt = threading.Event()
+            self.halt = StopEvent()
             return True
 
     def take_answer(self) -> bool:

@@ -13,7 +13,7 @@ from typing import Any
 from komadori._core.tree import NodeView, Proof, RootMove
 from komadori.inference import InferenceError
 from komadori.rules import Board, Move
-from komadori.search import Info, Limits, PuctSearcher, SearchResult
+from komadori.search import Info, Limits, PuctSearcher, SearchResult, StopEvent
 from komadori.search.alphabeta import AlphaBetaSearcher
 from komadori.web import protocol
 from komadori.web.errors import INTERNAL_ERROR, RefusedError
@@ -57,23 +57,22 @@ class Analysis:
         self,
         models: Models,
         pool: ThreadPoolExecutor,
-        background: ThreadPoolExecutor,
-        thread_budget: ThreadBudget,
+        preparation: ThreadPoolExecutor,
+        budget: ThreadBudget,
         send: Send,
         memory_mb: int = MEMORY_MB,
     ) -> None:
-        """`background`: threads with a lower priority than those of `pool`."""
         self._models = models
         self._searcher = PageSearcher(models, memory_mb)
         self._short_searcher = PageSearcher(models, min(SHORT_MEMORY_MB, memory_mb), is_short=True)
-        self._alphabeta = PageAlphaBeta(memory_mb)
+        self._alphabeta = PageAlphaBeta(memory_mb, budget)
         self._short_alphabeta = PageAlphaBeta(min(SHORT_MEMORY_MB, memory_mb))
         self._pool = pool
-        self._background = background
-        self._thread_budget = thread_budget
+        self._preparation = preparation
+        self._budget = budget
         self._send = send
-        self._stop = threading.Event()
-        self._short_stop = threading.Event()
+        self._stop = StopEvent()
+        self._short_stop = StopEvent()
         self._task: asyncio.Future[None] | None = None
         self._pending: protocol.Analyse | None = None
         self._tree_board: Board | None = None
@@ -105,7 +104,7 @@ class Analysis:
         try:
             while (request := self._pending) is not None:
                 self._pending = None
-                self._stop = stop = threading.Event()
+                self._stop = stop = StopEvent()
                 try:
                     last = await self._search(request, stop)
                 except (RefusedError, InferenceError) as error:
@@ -128,9 +127,13 @@ class Analysis:
         reporter = _AlphaBetaReporter(request)
         task = asyncio.ensure_future(self._send_updates(reporter))
         try:
-            return await loop.run_in_executor(
-                self._background, self._search_alphabeta, reporter, stop
-            )
+            with self._budget.share() as threads:
+                searcher = await loop.run_in_executor(
+                    self._preparation, self._alphabeta.prepare, threads, request.multipv
+                )
+                return await loop.run_in_executor(
+                    self._pool, self._search_alphabeta, searcher, reporter, stop
+                )
         finally:
             task.cancel()
 
@@ -143,21 +146,19 @@ class Analysis:
                 self._send(message, f"analysis {request.id}")
 
     def _search_alphabeta(
-        self, reporter: _AlphaBetaReporter, stop: threading.Event
+        self, searcher: AlphaBetaSearcher, reporter: _AlphaBetaReporter, stop: threading.Event
     ) -> protocol.Analysis:
-        """Search in a background thread; return the final update."""
+        """Search in a thread of the pool; return the final update."""
         request, board = reporter.request, reporter.board
         if not board.legal_moves:
             return reporter.message("done")
         limits = Limits(infinite=True) if request.nodes is None else Limits(nodes=request.nodes)
-        with self._thread_budget.share() as threads:
-            searcher = self._alphabeta.prepare(threads, request.multipv)
-            searcher.set_position(board)
-            reporter.begin(searcher)
-            try:
-                result = searcher.search(limits, reporter.on_info, stop)
-            finally:
-                reporter.end()
+        searcher.set_position(board)
+        reporter.begin(searcher)
+        try:
+            result = searcher.search(limits, reporter.on_info, stop)
+        finally:
+            reporter.end()
         return reporter.message("done", result.infos)
 
     def _search_tree(
@@ -228,7 +229,7 @@ class Analysis:
         engine = self._models.resolve_engine(engine, model)
         limits = Limits(nodes=nodes or SHORT_NODES[engine])
         async with self._short_lock:
-            self._short_stop = stop = threading.Event()
+            self._short_stop = stop = StopEvent()
 
             def search() -> list[Line]:
                 searcher: PuctSearcher | AlphaBetaSearcher

@@ -12,7 +12,7 @@ from komadori.arena.ratings import Rating
 from komadori.players import Decision, Player, PlayerSpec, PlayerSpecError
 from komadori.players.searching import LookPlayer, SearchPlayer
 from komadori.rules import HANDICAPS, Board
-from komadori.search import OnePlySearcher, PolicySearcher, PuctSearcher, Searcher
+from komadori.search import OnePlySearcher, PolicySearcher, PuctSearcher, Searcher, StopEvent
 from komadori.usi import adapters
 from komadori.usi.client import EngineError
 from komadori.usi.models import find_model
@@ -65,9 +65,9 @@ class SeatedPlayer:
         self._player = player
         self.name = name
         self.limits = limits
-        self._stop: threading.Event | None = None
+        self._stop: StopEvent | None = None
         if isinstance(player, SearchPlayer):
-            self._stop = player.stop = threading.Event()
+            self._stop = player.stop = StopEvent()
         self._lock = threading.Lock()
 
     def play(self, board: Board, go: GoCommand, cancelled: threading.Event) -> Decision:

@@ -9,6 +9,7 @@ import threading
 from collections.abc import Iterator
 from typing import Any
 
+from komadori._core.alphabeta import Turns
 from komadori.search import PuctSearcher
 from komadori.search.alphabeta import AlphaBetaOptions, AlphaBetaSearcher
 from komadori.web.errors import RefusedError
@@ -28,10 +29,13 @@ def lower_priority() -> None:
 
 
 class ThreadBudget:
-    """Divides the CPUs among concurrent unlimited alpha-beta searches."""
+    """Divides the CPUs among concurrent alpha-beta analyses."""
 
     def __init__(self, threads: int) -> None:
         self._threads = threads
+        #: Lets only as many of their threads run at a time as there are CPUs: with more, the
+        #: server's own threads would rarely run.
+        self.turns = Turns(threads)
         self._count = 0
         self._lock = threading.Lock()
 
@@ -89,20 +93,28 @@ class PageSearcher:
 
 
 class PageAlphaBeta:
-    """An alpha-beta search with the bundled NNUE and its own hash table."""
+    """An alpha-beta search with the bundled NNUE and its own hash table.
 
-    def __init__(self, hash_mb: int) -> None:
+    With a budget, its threads have a lower priority and take turns. The thread that waits for them
+    doesn't: it holds the GIL from time to time, and the server would wait for it.
+    """
+
+    def __init__(self, hash_mb: int, budget: ThreadBudget | None = None) -> None:
         self._hash_mb = hash_mb
+        self._turns = budget.turns if budget else None
+        self._niceness = NICENESS if budget else 0
         self._searcher: AlphaBetaSearcher | None = None
 
     def prepare(self, threads: int, multipv: int) -> AlphaBetaSearcher:
-        """Return the searcher with these options; a new_options number of threads clears the hash
+        """Return the searcher with these options; a new number of threads clears the hash
         table. Raises RefusedError.
         """
-        options = AlphaBetaOptions(threads=threads, hash_mb=self._hash_mb, multipv=multipv)
+        options = AlphaBetaOptions(
+            threads=threads, hash_mb=self._hash_mb, multipv=multipv, niceness=self._niceness
+        )
         try:
             if self._searcher is None:
-                self._searcher = AlphaBetaSearcher("nnue", None, options)
+                self._searcher = AlphaBetaSearcher("nnue", None, options, turns=self._turns)
             elif self._searcher.options != options:
                 self._searcher.options = options
         except (MemoryError, ValueError, OSError) as error:

@@ -423,10 +423,14 @@ class PlayedGame:
             self._library.replace(self.number, entry)
 
     async def close(self) -> None:
-        """Interrupt the game if it isn't over, and close the players."""
+        """Interrupt the game if it isn't over, and close the players.
+
+        An interrupted game without a move is removed from the library.
+        """
         if self._is_closed:
             return
         self._is_closed = True
+        is_unplayed = not self.is_over and not self._moves
         if not self.is_over:
             self._finish(GameResult(winner="none", reason="interrupted"))
             self._broadcast()
@@ -434,6 +438,9 @@ class PlayedGame:
         for seat in self._seats:
             if seat.engine is not None:
                 await loop.run_in_executor(self._pool, seat.engine.close)
+        if is_unplayed:
+            with contextlib.suppress(RefusedError):  # deleted by a page
+                self._library.delete(self.number)
 
 
 class Games:

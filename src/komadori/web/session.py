@@ -56,8 +56,11 @@ WATCH_S = 1.0
 ENTRIES_PER_MESSAGE = 2000
 #: Maximum size of a message.
 MAX_MESSAGE_BYTES = 256 << 10
-#: Maximum number of threads per pool.
-THREADS = 256
+#: Number of threads: for the searches of 256 pages and their short requests, for clearing the hash
+#: tables of alpha-beta analyses, for mate searches.
+THREADS = 512
+PREPARATION_THREADS = 4
+MATE_THREADS = 16
 #: WebSocket close codes of a closed page.
 _PAGE_CLOSED = (1000, 1001)
 
@@ -145,12 +148,12 @@ class Session:
         self.analysis = Analysis(
             hub.models,
             hub.pool,
-            hub.background,
+            hub.preparation,
             hub.thread_budget,
             self.send,
             MEMORY_MB if hub.page_count < FULL_MEMORY_PAGES else SMALL_MEMORY_MB,
         )
-        self.mates = Mates(hub.background)
+        self.mates = Mates(hub.mate_pool)
 
     def send(self, message: Shape, key: str | None = None) -> None:
         self._outbox.put(message, key)
@@ -426,7 +429,8 @@ class Hub:
         self.library = library
         self.is_lan = is_lan
         self.pool = ThreadPoolExecutor(THREADS, "page")
-        self.background = ThreadPoolExecutor(THREADS, "analysis", initializer=lower_priority)
+        self.preparation = ThreadPoolExecutor(PREPARATION_THREADS, "prepare")
+        self.mate_pool = ThreadPoolExecutor(MATE_THREADS, "mate", initializer=lower_priority)
         self.thread_budget = ThreadBudget(models.threads)
         self.network = Network(models, folders)
         self.trainings = Trainings(folders)
@@ -435,7 +439,7 @@ class Hub:
         self.lab = LabPages(folders)
         self.opponents = Opponents(models, players, self.ladders)
         self.games = Games(library, self.opponents, self.pool)
-        self.studies = Studies(models, library, self.pool, self.background)
+        self.studies = Studies(models, library, self.pool, self.thread_budget)
         self._sessions: dict[str, Session] = {}
         self._sweeper: asyncio.Task[None] | None = None
         self._is_trim_scheduled = False
@@ -493,7 +497,7 @@ class Hub:
         await self.studies.close()
         await self.games.close()
         await asyncio.gather(*(self._drop(session) for session in list(self._sessions.values())))
-        for pool in (self.pool, self.background):
+        for pool in (self.pool, self.preparation, self.mate_pool):
             pool.shutdown(wait=False, cancel_futures=True)
         await asyncio.get_running_loop().run_in_executor(None, self.models.close)
         self.library.close()

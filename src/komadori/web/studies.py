@@ -24,11 +24,13 @@ from komadori.inference.shared import Lane, SharedEvaluator
 from komadori.records import Game
 from komadori.rules import BLACK, Board
 from komadori.run_lock import InUseError
+from komadori.search import StopEvent
 from komadori.search.defaults import ANALYSIS_NODES
 from komadori.web import protocol, shapes
 from komadori.web.errors import INTERNAL_ERROR, RefusedError
 from komadori.web.library import Entry, Library, result_of
 from komadori.web.models import Models
+from komadori.web.page_searchers import NICENESS, ThreadBudget
 from komadori.web.positions import COLOR_NAMES, read_position
 from komadori.web.protocol import GameProgress
 from komadori.web.shapes import Shape
@@ -89,7 +91,7 @@ class Study:
     """The games in the order of the request; `games` without duplicates."""
     state: str = "running"
     message: str = ""
-    stop: threading.Event = field(default_factory=threading.Event)
+    stop: StopEvent = field(default_factory=StopEvent)
     found: list[shapes.Found] = field(default_factory=list)
     mistakes: list[shapes.Mistake] = field(default_factory=list)
     total: int = 0
@@ -155,12 +157,12 @@ class Studies:
         models: Models,
         library: Library,
         pool: ThreadPoolExecutor,
-        background: ThreadPoolExecutor,
+        budget: ThreadBudget,
     ) -> None:
-        """`background`: threads with a lower priority than those of `pool`."""
         self._models = models
         self._library = library
-        self._pools = {"model": pool, "alphabeta": background}
+        self._pool = pool
+        self._budget = budget
         self._studies: dict[str, Study] = {}
         self._tasks: set[asyncio.Task[None]] = set()
         self._slots = asyncio.Semaphore(MAX_RUNNING)
@@ -222,8 +224,7 @@ class Studies:
         updates = asyncio.ensure_future(self._send_updates(study))
         try:
             async with self._slots:
-                engine = self._models.resolve_engine(study.request.engine, study.request.model)
-                await loop.run_in_executor(self._pools[engine], self._search, study)
+                await loop.run_in_executor(self._pool, self._search, study)
             study.state = "stopped" if study.stop.is_set() else "done"
         except (RefusedError, InferenceError, InUseError, ValueError, OSError) as error:
             study.state, study.message = "failed", str(error)
@@ -341,7 +342,11 @@ class Studies:
 
     @contextlib.contextmanager
     def _lease_alphabeta(self, study: Study, effort: Effort) -> Iterator[_StudyEngine]:
-        searchers = make_searchers(min(self._models.threads, MAX_SEARCHERS))
+        searchers = make_searchers(
+            min(self._models.threads, MAX_SEARCHERS),
+            niceness=NICENESS,
+            turns=self._budget.turns,
+        )
         try:
             analyser = AlphaBetaAnalyser(
                 searchers, effort, lines=study.request.lines, stop=study.stop

@@ -7,6 +7,7 @@ import { send } from '../http';
 import { arrows, showEvalBar, showThreats } from '../settings';
 import type { Saved } from '../protocol';
 import { GameTree } from '../shogi/tree';
+import { screen } from '../router';
 import { Typed } from '../ui/Typed';
 import { notify } from '../ui/notices';
 import { isShared } from '../ui/media';
@@ -24,7 +25,7 @@ import { Retry } from './Retry';
 import { exercise, isAtExercise, retry } from './retry';
 import { copyText, gifProgress, recordText, saveGif, savePng, saveRecord } from './save';
 import { SetupDialog } from './Setup';
-import { addGames, changed, game, heat, hidesEngine, isBlind, line, node, orientation, play, positionText, preview, shownLines, threats } from './state';
+import { addGames, changed, game, heat, hidesEngine, isBlind, line, node, orientation, play, positionText, preview, searched, shownLines, threats } from './state';
 import { saveReport } from './report';
 import { study } from './study';
 
@@ -97,7 +98,8 @@ function GameMenu() {
 /** The board with player names and evaluation bar, shared by the analysis and network screens. */
 export function Stage() {
   const at = node.value;
-  const lines = shownLines.value;
+  // On the network screen, no arrows of the alpha-beta analysis of the game.
+  const lines = screen() === 'network' ? (searched.value?.lines ?? []) : shownLines.value;
   const first = hidesEngine.value ? '' : lines.slice(0, arrows.value).map(l => l.pv[0] ?? '').join(' ');
   const threat = showThreats.value && threats.value?.available && !hidesEngine.value ? (threats.value.lines[0]?.pv[0] ?? '') : '';
   const hinted = retry.value?.isHinted && retry.value.phase === 'looking' && isAtExercise.value ? (exercise.value!.parent!.score!.pv[0] ?? '') : '';

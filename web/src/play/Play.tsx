@@ -9,7 +9,7 @@ import type { GameState } from '../protocol';
 import { notation } from '../settings';
 import { sideText } from '../shogi/handicaps';
 import { lastSquare, lineOf, moveText } from '../shogi/notation';
-import { parsePosition } from '../shogi/position';
+import { parsePosition, turnOf } from '../shogi/position';
 import { open } from '../router';
 import { connection } from '../socket';
 import { treeOf } from '../shogi/played';
@@ -130,17 +130,19 @@ function Notes({ game }: { game: GameState }) {
 
 function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
   const at = shown.value;
-  const [isSure, setSure] = useState(false);
   const side = human.value;
-  // The engine's move doesn't withdraw a confirmation that was asked for while it was thinking; one's own does.
-  const isOwnTurn = (game.turn === 'black') === (side === 'sente');
-  const turnAt = game.moves.length + (isOwnTurn ? 0 : 1);
-  useEffect(() => setSure(false), [game.game, turnAt]);
+  const last = positions.value.length - 1;
+  // The engine's move doesn't withdraw a confirmation that was asked for while it was thinking, nor does the
+  // server's answer to one's own move; one's own move does.
+  const isOwnTurn = side === 'both' || turnOf(positions.value[last].sfen) === side;
+  const question = `${game.game} ${isOwnTurn ? last : last + 1}`;
+  const [asked, ask] = useState('');
+  const isSure = asked === question;
+  if (asked && !isSure) ask('');
   // The button that started the game is gone: the keyboard continues on the board.
   useEffect(() => {
     if (document.activeElement === document.body) document.querySelector<HTMLElement>('.board-cursor')?.focus({ preventScroll: true });
   }, [game.game]);
-  const last = positions.value.length - 1;
   const ply = Math.min(lookedAt.value ?? last, last);
   const look = (to: number) => (lookedAt.value = to >= last ? undefined : Math.max(0, to));
   const firstHints = (mayMove.value ? hints.value : []).slice(0, 3).map(l => l.pv[0] ?? '').join(' ');
@@ -163,7 +165,7 @@ function Table({ game, onNew }: { game: GameState; onNew: () => void }) {
               <Button icon="undo" isWide label={t('play.takeBack')} disabled={game.moves.length < 1} onClick={() => act('take_back')} />
               <Button icon="bulb" isWide label={t('play.hint')} disabled={!mayMove.value || isAsking.value} onClick={() => void askHint()} />
               {game.can_declare && mayMove.value && <Button icon="flag" isWide class="primary" label={t('play.declare')} onClick={() => act('declare')} />}
-              <Button icon="flag" isWide label={t(isSure ? 'play.resignSure' : 'play.resign')} class={isSure ? 'primary' : ''} onClick={() => (isSure ? act('resign') : setSure(true))} />
+              <Button icon="flag" isWide label={t(isSure ? 'play.resignSure' : 'play.resign')} class={isSure ? 'primary' : ''} onClick={() => (isSure ? act('resign') : ask(question))} />
             </>
           )}
           {!isOver && game.phase === 'playing' && <Button icon="stop" isWide label={t('play.pause')} onClick={() => act('pause')} />}

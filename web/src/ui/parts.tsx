@@ -1,6 +1,6 @@
 // Small components used by all screens.
 import type { ComponentChildren } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { t, type Key } from '../i18n';
 import { openPanels } from '../settings';
 
@@ -82,15 +82,17 @@ export function Button({ icon, label, onClick, isWide, pressed, disabled, class:
 /** A modal dialog, closed by Escape or a click on the backdrop. */
 export function Dialog({ title, onClose, children, class: name }: { title: string; onClose: () => void; children: ComponentChildren; class?: string }) {
   const ref = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
+  // At once, so that keys pressed after the dialog's own don't reach the page below it.
+  useLayoutEffect(() => {
     const dialog = ref.current!;
-    // The button that opened the dialog gets the focus back. Nothing else does: after the board's
-    // cursor, for example, the arrow keys go through the game.
+    // The button that opened the dialog gets the focus back. Nothing else does, though close() gives it:
+    // on the board's cursor, for example, the arrow keys wouldn't go through the game that was opened.
     const opener = document.activeElement?.closest('button');
     if (!dialog.open) dialog.showModal();
     return () => {
       dialog.close();
       if (opener?.isConnected) opener.focus({ preventScroll: true });
+      else if (document.activeElement instanceof HTMLElement) document.activeElement.blur();
     };
   }, []);
   return (
