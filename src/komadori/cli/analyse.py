@@ -285,7 +285,8 @@ def _searched(
     try:
         found = _search(chosen, engine, effort, fresh)
     except inference.InferenceError as error:
-        raise click.ClickException(f"{engine.name}: {error}") from error
+        reason = str(error).removeprefix(f"{engine.name}: ")
+        raise click.ClickException(f"{engine.name}: {reason}") from error
     except OSError as error:
         raise click.ClickException(str(error)) from error
     return found, {
