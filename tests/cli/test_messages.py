@@ -112,6 +112,15 @@ def test_a_deleted_folder_and_a_wrong_core_are_named(here: Path) -> None:
         assert (done.returncode, done.stderr) == (1, f"Error: {message}\n")
 
 
+def test_a_terminal_without_a_width_gets_all_lines(
+    monkeypatch: pytest.MonkeyPatch, here: Path
+) -> None:
+    normal = run("doctor").output
+    monkeypatch.setenv("COLUMNS", "0")
+    found = run("doctor").output
+    assert found.count("\n") >= normal.count("\n") > 5
+
+
 def test_a_position_may_be_a_game(here: Path) -> None:
     result = CliRunner().invoke(group, ["perft", "1", "--sfen", "startpos moves 7g7f"])
     assert result.exit_code == 0, result.output
