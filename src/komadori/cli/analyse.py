@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import locale
+import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -493,6 +494,8 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
     terminal.print(table)
     for turn in (0, 1):
         side_ = analysed.side(turn)
+        if math.isnan(side_.accuracy):  # no move of this side was judged
+            continue
         same, made = analysed.agreement(turn)
         terminal.print(
             ("▲ " if turn == BLACK else "△ ")
