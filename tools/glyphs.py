@@ -59,11 +59,17 @@ def outlines() -> dict[str, Any]:
 
 
 def page_characters() -> str:
-    from komadori.analysis.strength import UNKNOWN, measured, statement
+    """Return the characters of pages, sorted: IN_PAGES, all texts of the analysis package (names of
+    mistakes and comments stand in its code), and what other packages say on pages.
+    """
+    from komadori.analysis.strength import measured, statement
+    from komadori.rules import HANDICAPS
     from komadori.search.defaults import ANALYSIS_NODES
     from komadori.search.many import Effort
 
-    texts = (PAGE / "texts.json").read_text("utf-8") + UNKNOWN["ja"]
+    texts = (PAGE / "texts.json").read_text("utf-8")
+    texts += "".join(path.read_text("utf-8") for path in sorted(PAGE.parent.rglob("*.py")))
+    texts += "".join(handicap.kif for handicap in HANDICAPS.values())
     texts += Effort(nodes=1).in_japanese() + Effort(seconds=1).in_japanese()
     texts += "".join(statement(measured(player)).get("ja", "") for player in ANALYSIS_NODES)
     return "".join(sorted({*IN_PAGES, *texts} - {"\n"}))

@@ -156,6 +156,14 @@ def test_files_that_cannot_be_analysed_are_named(tmp_path: Path) -> None:
     assert "'--time': 0.0 is not in the range x>0" in none.output
 
 
+def test_a_side_without_moves_has_no_summary(tmp_path: Path) -> None:
+    done = run(write(tmp_path / "one.kif", FIRST[:1]))
+    assert done.exit_code == 0, done.output
+    assert "▲ " in done.output
+    assert done.output.count("accuracy") == 1
+    assert "nan" not in done.output
+
+
 def test_its_own_output_is_no_input(tmp_path: Path) -> None:
     write(tmp_path / "one.csa", SECOND)
     assert run(*tmp_path.glob("*.csa")).exit_code == 0

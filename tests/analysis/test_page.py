@@ -19,6 +19,7 @@ from komadori.analysis import (
     IndexEntry,
     Line,
     PageOptions,
+    annotated,
     html_index,
     html_report,
     page_data,
@@ -128,10 +129,13 @@ def test_texts_are_complete() -> None:
     assert used <= set(texts["en"])
 
 
-def test_the_font_has_the_texts() -> None:
+def test_the_font_has_the_texts(analysed: AnalysedGame) -> None:
     folder = Path(page_data.__code__.co_filename).parent
     known = (folder / "ui.txt").read_text("utf-8")
-    wanted = json.dumps(page_assets()["texts"], ensure_ascii=False)
+    wanted = json.dumps([page_assets()["texts"], page_data([], "")["grades"]], ensure_ascii=False)
+    wanted += "".join(handicap.kif for handicap in HANDICAPS.values())
+    commented = annotated(AnalysedGame(Game.from_usi(MOVES), analysed.found), language="ja")
+    wanted += "".join("".join(commented.comments.values()).split())
     assert [char for char in wanted if char not in known] == []
     assert all(char in known for char in "▲△☗☖同成打直寄引上右左王玉")
     assert glyphs.missing() == []  # nor notes on strength and effort, nor kana
@@ -141,6 +145,17 @@ def test_the_font_precedes_the_systems_in_every_language() -> None:
     """After system-ui, Chromium draws boxes for Han characters that a later font has."""
     for family in re.findall(r"font(?:-family)?:([^;]*\bsans-serif)", page_style()):
         assert "komadori ui" in family.partition("system-ui")[0]
+
+
+def test_paper_has_its_own_colours() -> None:
+    """A page that a browser shows dark is printed as from a light one."""
+    style = page_style()
+    dark, paper = (
+        set(re.findall(r"--[\w-]+(?=:)", style[style.index(media) :].partition("}")[0]))
+        for media in ("@media (prefers-color-scheme: dark)", "@media print")
+    )
+    assert dark
+    assert dark <= paper
 
 
 def test_players_who_may_be_stronger(analysed: AnalysedGame) -> None:
@@ -210,6 +225,7 @@ def test_a_browser_shows_the_list(analysed: AnalysedGame, tmp_path: Path) -> Non
     shown = dom(path)
     assert shown.count('href="#g') == 2
     assert ">Event</th>" in shown
+    assert shown.count('data-name="Event"') == 2  # a phone shows no head
     unnamed = AnalysedGame(Game.from_usi(MOVES, winner=Winner.BLACK), analysed.found)
     path.write_text(html_report([unnamed] * 2, "t", options=PageOptions("en")), "utf-8")
     shown = dom(path)

@@ -112,6 +112,24 @@ def test_a_deleted_folder_and_a_wrong_core_are_named(here: Path) -> None:
         assert (done.returncode, done.stderr) == (1, f"Error: {message}\n")
 
 
+@pytest.mark.parametrize("words", [["records", "stats"], ["analyse"], ["ladder", "show"]])
+def test_a_line_break_in_a_name_forges_no_message(words: list[str], here: Path) -> None:
+    name = "x.kif\nError: all is lost.kif"
+    (here / name).write_text("junk")
+    found = CliRunner().invoke(group, [*words, name])
+    assert found.exit_code != 0
+    assert [line for line in found.output.splitlines() if line.startswith("Error: all")] == []
+
+
+def test_a_terminal_without_a_width_gets_all_lines(
+    monkeypatch: pytest.MonkeyPatch, here: Path
+) -> None:
+    normal = run("doctor").output
+    monkeypatch.setenv("COLUMNS", "0")
+    found = run("doctor").output
+    assert found.count("\n") >= normal.count("\n") > 5
+
+
 def test_a_position_may_be_a_game(here: Path) -> None:
     result = CliRunner().invoke(group, ["perft", "1", "--sfen", "startpos moves 7g7f"])
     assert result.exit_code == 0, result.output

@@ -24,6 +24,7 @@ from komadori.generate.labellers import (
 from komadori.generate.relabel import LabelFolder, relabel, to_hcpe3
 from komadori.generate.search_labellers import SearchLabeller
 from komadori.generate.segments import read_chunks
+from komadori.inference.fakes import FixedEvaluator
 from komadori.records import End, Game, GameReader, Winner, load_sample_moves, read_games
 from komadori.rules import Board, Repetition
 from komadori.training.config import ConfigError, LossConfig
@@ -154,6 +155,17 @@ def test_a_run_resumes_after_its_last_segment(source: Path, tmp_path: Path) -> N
     assert found.positions == 210
     for path in whole.glob("0*"):
         assert (cut / path.name).read_bytes() == path.read_bytes()
+
+
+@pytest.mark.parametrize("value", [1.5, -0.5, np.nan])
+def test_invalid_network_outputs_are_an_error(value: float, source: Path, tmp_path: Path) -> None:
+    labeller = NetworkLabeller(MODEL, PolicySettings())
+    labeller.evaluator = FixedEvaluator(default_value=value)
+    with (
+        LabelFolder(tmp_path / "out", {"kind": "test"}) as folder,
+        pytest.raises(inference.InferenceError, match="aren't between 0 and 1"),
+    ):
+        relabel([source], folder, labeller)
 
 
 def test_other_settings_in_the_same_folder_are_refused(source: Path, tmp_path: Path) -> None:

@@ -15,7 +15,9 @@ import numpy as np
 import pytest
 
 from komadori import inference
+from komadori.encoding import encode_boards
 from komadori.inference import Evaluator, InferenceError, ModelError, evaluate, load
+from komadori.inference.fakes import FixedEvaluator
 from komadori.inference.future_slots import FutureSlots
 from komadori.inference.protocol import Floats
 from komadori.rules import Board
@@ -270,14 +272,26 @@ def test_options_out_of_range(model: Path) -> None:
             evaluator.start(0, n)
 
 
-def test_outputs_that_are_not_numbers_are_an_error(model: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("backend", BACKENDS)
+@pytest.mark.parametrize("place", [0, -1])  # the first weights, the value's bias
+def test_weights_that_are_not_numbers_are_an_error(
+    model: Path, tmp_path: Path, place: int, backend: str
+) -> None:
+    """Also where OpenVINO's activations hide them: 0 is the greater of 0 and NaN."""
     proto = onnx.load(model)
-    last = proto.graph.initializer[-1]  # the value's bias
-    last.CopyFrom(onnx.numpy_helper.from_array(np.full(1, np.nan, np.float32), last.name))
+    weights = proto.graph.initializer[place]
+    shape = tuple(weights.dims)
+    weights.CopyFrom(onnx.numpy_helper.from_array(np.full(shape, np.nan, "f4"), weights.name))
     onnx.save(proto, tmp_path / "nan.onnx")
-    for backend in BACKENDS:
-        with pytest.raises(inference.InferenceError, match="aren't numbers"):
-            evaluate(load(tmp_path / "nan.onnx", backend=backend), *planes(2))
+    with pytest.raises((ModelError, InferenceError), match=r"nan\.onnx: .*aren't numbers"):
+        evaluate(load(tmp_path / "nan.onnx", backend=backend), *planes(2))
+
+
+@pytest.mark.parametrize("value", [1.5, -0.01, np.inf])
+def test_values_that_are_not_probabilities_are_an_error(value: float) -> None:
+    evaluator = FixedEvaluator(default_value=value)
+    with pytest.raises(InferenceError, match="values aren't between 0 and 1"):
+        evaluate(evaluator, *encode_boards([Board()]))
 
 
 @pytest.mark.skipif(not Path("/proc/self/task").is_dir(), reason="needs /proc")

@@ -116,3 +116,9 @@ def test_model_file_errors(tmp_path):
         (tmp_path / "model.json").write_text(text.replace(old, new, 1))
         with pytest.raises(nets.ModelFileError, match=message):
             nets.load_model(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["resnet99999999x8", "cnn99999999x8", "resnet2x20000"])
+def test_a_network_too_large_for_any_machine_is_refused_at_once(name):
+    with pytest.raises(ValueError, match=r"(blocks|layers|channels) is \d+, 16384 at most"):
+        nets.build(name)

@@ -140,6 +140,27 @@ def test_a_kif_keeps_its_moves_up_to_an_illegal_one(tmp_path: Path) -> None:
     assert skipped.reason.endswith("; the moves before it are kept")
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [("kif", KIF.replace("   3 ９九玉(59)\n   4 ８四歩(83)\n", "")),
+     ("usi", "startpos moves 7g7f 3c3d\nstartpos moves 2g2f\n")],
+)  # fmt: skip
+def test_the_games_before_a_line_too_long_for_text_are_read(
+    name: str, text: str, tmp_path: Path
+) -> None:
+    path = tmp_path / f"a.{name}"
+    path.write_bytes(text.encode() + b"x" * (1 << 24) + b"\n" + text.encode())
+    games = read_games(path)
+    assert [len(game) for game in games] == [2, 1]
+    begin, number = len(text.encode()), text.count("\n") + 1
+    (skipped,) = games.skipped
+    assert (skipped.begin, skipped.offset) == (begin, begin)
+    assert str(skipped) == (
+        f"{path}: byte {begin}: line {number}: a line of more than 16 MB; not a text file; "
+        "the rest isn't read"
+    )
+
+
 @pytest.mark.parametrize("name", [n for n, f in FORMATS.items() if f.holds_games])
 def test_junk_is_an_error(name: str, tmp_path: Path) -> None:
     path = tmp_path / "a"

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from komadori.inference import load
+from komadori.inference import InferenceError, load
 from komadori.inference.fakes import FixedEvaluator
 from komadori.rules import Board, Move
 from komadori.search import Limits, OnePlySearcher, PolicySearcher, Searcher
@@ -89,3 +89,11 @@ def test_scores_are_a_distribution() -> None:
     scores, _ = s._score_moves(board, moves)
     assert scores.sum() == pytest.approx(1.0)
     assert np.all(scores > 0)
+
+
+@pytest.mark.parametrize("kind", [PolicySearcher, OnePlySearcher])
+@pytest.mark.parametrize("value", [1.5, -0.5, np.nan])
+def test_invalid_network_outputs_are_an_error(kind: type, value: float) -> None:
+    searcher = kind(FixedEvaluator(default_value=value))
+    with pytest.raises(InferenceError, match="fixed: the network's outputs aren't numbers"):
+        searcher.search(Limits(nodes=1))

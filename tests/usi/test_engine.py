@@ -450,17 +450,45 @@ def test_nothing_is_played_by_an_older_model_where_the_new_one_cannot_be_loaded(
         assert first.is_closed
 
 
-def test_settings_that_cannot_be_taken_over_leave_those_before() -> None:
-    class Stubborn(FakeSource):
-        def configure(self, searcher: Any, options: OptionTable) -> FakeSearcher:
-            if int(options.values()["USI_Hash"]) > 10_000:
-                raise MemoryError("too much")
-            return super().configure(searcher, options)
+class Stubborn(FakeSource):
+    """Refuses large tables, before the first searcher or after it."""
 
+    def build(self, options: OptionTable) -> FakeSearcher:
+        self.check(options)
+        return super().build(options)
+
+    def configure(self, searcher: Any, options: OptionTable) -> FakeSearcher:
+        self.check(options)
+        return super().configure(searcher, options)
+
+    def check(self, options: OptionTable) -> None:
+        if int(options.values()["USI_Hash"]) > 10_000:
+            raise MemoryError("too much")
+
+
+def test_nothing_is_played_with_other_settings_than_the_gui_s() -> None:
     with Gui(Stubborn()).ready() as gui:
-        gui.send("setoption name USI_Hash value 1000000", "position startpos", "go nodes 1")
-        gui.expect("info string error: too much")
+        gui.send("setoption name USI_Hash value 1000000", "position startpos")
+        for _ in range(2):
+            gui.send("go nodes 1")
+            assert "too much; nothing is played" in gui.expect("info string error")
+            assert gui.expect("bestmove") == "bestmove resign"
+        gui.send("setoption name C_init value 200", "setoption name USI_Hash value 64")
+        gui.send("go nodes 1")
         assert gui.expect("bestmove") != "bestmove resign"
+        assert gui.source.settings[-1]["c_init"] == 2.0
+
+
+@pytest.mark.parametrize("has_played", [False, True])
+def test_settings_that_cannot_be_applied_end_the_engine_at_isready(has_played: bool) -> None:
+    with Gui(Stubborn()) as gui:
+        if has_played:
+            gui.ready()
+        gui.send("setoption name USI_Hash value 1000000", "isready")
+        gui.expect("info string error: too much")
+        gui.close_input()
+        assert gui.join() == 1
+        assert "readyok" not in gui.rest()
 
 
 def test_after_an_invalid_position_nothing_is_played() -> None:

@@ -7,6 +7,7 @@ import errno
 import importlib
 import keyword
 import os
+import re
 import shutil
 import sys
 from collections.abc import Sequence
@@ -42,6 +43,8 @@ _EXTRAS = {
 BUG = "a bug in komadori"
 #: Maximum width of help texts, in characters.
 _HELP_WIDTH = 100
+#: Names of files may hold line breaks; an error is one line.
+_LINE_BREAK = re.compile(r"\s*\n\s*")
 
 
 class _LazyGroup(click.Group):
@@ -84,11 +87,11 @@ class _LazyGroup(click.Group):
             if isinstance(error, click.UsageError) and error.ctx is not None:
                 say(error.ctx.get_usage(), err=True)
                 say(f"Try '{error.ctx.command_path} --help' for help.\n", err=True)
-            _end(f"Error: {_message(error)}", error.exit_code)
+            _end(f"Error: {_LINE_BREAK.sub(' ', _message(error))}", error.exit_code)
         except Exception as error:
             if "KOMADORI_DEBUG" in os.environ:
                 raise
-            _end(f"Error: {describe(error)}", 1)
+            _end(f"Error: {_LINE_BREAK.sub(' ', describe(error))}", 1)
         sys.exit(status if isinstance(status, int) else 0)
 
 

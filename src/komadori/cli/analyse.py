@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import locale
+import math
 import os
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -285,7 +286,8 @@ def _searched(
     try:
         found = _search(chosen, engine, effort, fresh)
     except inference.InferenceError as error:
-        raise click.ClickException(f"{engine.name}: {error}") from error
+        reason = str(error).removeprefix(f"{engine.name}: ")
+        raise click.ClickException(f"{engine.name}: {reason}") from error
     except OSError as error:
         raise click.ClickException(str(error)) from error
     return found, {
@@ -492,6 +494,8 @@ def _print(analysed: AnalysedGame, language: Literal["ja", "en"]) -> None:
     terminal.print(table)
     for turn in (0, 1):
         side_ = analysed.side(turn)
+        if math.isnan(side_.accuracy):  # no move of this side was judged
+            continue
         same, made = analysed.agreement(turn)
         terminal.print(
             ("▲ " if turn == BLACK else "△ ")

@@ -23,6 +23,9 @@ _UNPRINTABLE = re.compile(
     "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
 )
 
+#: Width of a terminal that doesn't know its own.
+DEFAULT_WIDTH = 80
+
 
 def clean(text: str) -> str:
     """Replace control characters: ␛ for escape, � for others."""
@@ -61,7 +64,10 @@ def console(*, err: bool = False, quiet: bool = False) -> Console:
                 is_text = not segment.control
                 yield segment._replace(text=clean(segment.text)) if is_text else segment
 
-    return PlainConsole(stderr=err, quiet=quiet, markup=False, emoji=False, highlight=False)
+    made = PlainConsole(stderr=err, quiet=quiet, markup=False, emoji=False, highlight=False)
+    if made.width < 1:  # COLUMNS=0: rich would print nothing
+        made.width = DEFAULT_WIDTH
+    return made
 
 
 def progress(on: Console, *columns: Any, transient: bool = False) -> Progress:

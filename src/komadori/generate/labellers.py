@@ -22,7 +22,7 @@ from komadori._core import encoding as _core
 from komadori.encoding import FEATURES, encode_planes, score_from_win_rate
 from komadori.encoding.value import DLSHOGI_COEF
 from komadori.inference import Evaluator
-from komadori.inference.protocol import Floats
+from komadori.inference.protocol import Floats, invalid_outputs
 from komadori.records import MATE_CP, Samples, score_to_record
 from komadori.rules import Board
 
@@ -208,8 +208,8 @@ class _Part:
         count, move16, visits = (
             np.concatenate(column) for column in zip(*self._found, strict=True)
         )
-        if not (np.isfinite(self._values).all() and (count > 0).all()):
-            raise inference.InferenceError("the network's outputs contain NaN or infinity")
+        if not (((self._values >= 0) & (self._values <= 1)).all() and (count > 0).all()):
+            raise invalid_outputs(self._evaluator)
         score = np.rint(score_from_win_rate(self._values.astype(np.float64), coef))
         return Labels(count, move16, visits, score.astype(np.int32))
 

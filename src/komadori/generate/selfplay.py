@@ -22,10 +22,10 @@ from komadori.generate.selfplay_game import GameTree, SelfPlayGame
 from komadori.generate.selfplay_settings import SelfPlaySettings
 from komadori.generate.sources import Evaluation
 from komadori.inference import Evaluator
-from komadori.inference.protocol import Floats
+from komadori.inference.protocol import Floats, invalid_outputs
 from komadori.mate import MateSolver
 from komadori.search.leaf_search import leaf_engines
-from komadori.search.pipeline import Pipeline, invalid_outputs
+from komadori.search.pipeline import Pipeline
 from komadori.usi.models import is_fake
 
 #: Concurrent games per row of the batches in flight: half are evaluated while others are collected.

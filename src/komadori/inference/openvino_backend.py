@@ -67,6 +67,8 @@ class OpenVinoEvaluator(Described):
         signature = check_signature(
             path, _shapes(model.inputs), _shapes(model.outputs), read_card(path)
         )
+        if _has_nan(model):  # OpenVINO's activations may hide it in the outputs
+            raise ModelError(f"{path}: weights that aren't numbers (NaN)")
         ran_at = "int8" if _is_int8(model) else precision
         try:
             _set_batch(model, 1, signature)
@@ -228,6 +230,16 @@ def _read_model(core: Any, path: Path) -> Any:
         return core.read_model(path)
     except RuntimeError as error:
         raise ModelError(f"{path}: not a model that OpenVINO reads: {_brief(error)}") from None
+
+
+def _has_nan(model: Any) -> bool:
+    kinds = ("f16", "f32", "f64")
+    return any(
+        node.get_type_name() == "Constant"
+        and node.get_element_type().get_type_name() in kinds
+        and np.isnan(node.data).any()
+        for node in model.get_ops()
+    )
 
 
 def _is_int8(model: Any) -> bool:

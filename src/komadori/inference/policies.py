@@ -25,7 +25,7 @@ def policy_and_value(
 
     position: a board, an SFEN, or the arguments of USI's `position`. model: an evaluator or an
     argument of `load`; by default the network shipped with the package, loaded for this call only.
-    Raises ModelError, or InferenceError if an output isn't finite.
+    Raises ModelError, or InferenceError if an output isn't valid.
     """
     board = Board(position) if isinstance(position, str) else position
     if isinstance(model, str | Path):

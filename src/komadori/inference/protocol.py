@@ -98,7 +98,7 @@ def evaluate(
     """Evaluate any number of positions: policy logits [N, labels] and values [N].
 
     inputs: [N, *shape] for each input of the feature table, as returned by `encode_planes`. Keeps
-    all slots busy. Raises InferenceError if an output isn't finite.
+    all slots busy. Raises InferenceError if an output isn't finite, or a value not between 0 and 1.
     """
     expected = len(evaluator.inputs(0))
     if len(inputs) != expected:
@@ -137,6 +137,14 @@ def evaluate(
         size = LABELS[evaluator.labels].size
         return np.empty((0, size), np.float32), np.empty(0, np.float32)
     policy, value = np.concatenate(policies), np.concatenate(values)
-    if not (np.isfinite(policy).all() and np.isfinite(value).all()):
-        raise InferenceError(f"{evaluator.name}: the network gave outputs that aren't numbers")
+    if not (np.isfinite(policy).all() and ((value >= 0) & (value <= 1)).all()):
+        raise invalid_outputs(evaluator)
     return policy, value
+
+
+def invalid_outputs(evaluator: Evaluator) -> InferenceError:
+    """Return the error for a network with invalid outputs; it names the model, if known."""
+    return InferenceError(
+        f"{getattr(evaluator, 'model', evaluator.name)}: the network's outputs aren't numbers, or "
+        "its values aren't between 0 and 1"
+    )

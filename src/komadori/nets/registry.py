@@ -8,13 +8,16 @@ it.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any
 
 from komadori.nets.network import DLSHOGI, Interface, Network
 
 #: A family's frozen config dataclass; its type identifies the family.
 NetConfig = Any
+
+#: The greatest number of blocks, channels and the like: a mistyped one would fill the memory.
+LARGEST = 1 << 14
 
 
 class UnknownNetError(ValueError):
@@ -70,6 +73,13 @@ def short_name(config: NetConfig) -> str:
 
 
 def build(net: str | NetConfig, interface: Interface = DLSHOGI) -> Network:
-    """A network with initial weights from torch's global random state."""
+    """A network with initial weights from torch's global random state.
+
+    Raises UnknownNetError, ValueError for numbers that the family doesn't take.
+    """
     config = parse(net) if isinstance(net, str) else net
+    for field in fields(config):
+        value = getattr(config, field.name)
+        if isinstance(value, int) and value > LARGEST:
+            raise ValueError(f"{field.name} is {value}, {LARGEST} at most")
     return family_of(config).build(config, interface)

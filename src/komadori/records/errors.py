@@ -28,4 +28,5 @@ class Skipped:
 
     def __str__(self) -> str:
         times = f" ({self.count} records)" if self.count > 1 else ""
-        return f"{self.path}: byte {self.offset}: {self.reason}{times}"
+        path = " ".join(str(self.path).splitlines())  # one line whatever the name
+        return f"{path}: byte {self.offset}: {self.reason}{times}"

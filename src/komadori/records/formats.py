@@ -15,7 +15,7 @@ from komadori.records.errors import RecordError, Skipped
 from komadori.records.files import plain_suffix
 from komadori.records.game import Game, Source
 from komadori.records.table import games_of, table_of
-from komadori.records.text import decode_exactly, lines_of, take_scores
+from komadori.records.text import Line, LongLineError, decode_exactly, lines_of, take_scores
 from komadori.rules import RulesError
 
 __all__ = ["FORMATS", "Chunk", "Format", "find_format", "guess_format", "valid_fraction"]
@@ -74,8 +74,18 @@ def _read_core(
     return read
 
 
+def _sound_lines(data: Data, path: Path, skipped: list[Skipped]) -> Iterator[Line]:
+    """The lines up to one that is too long for text; the rest is added to `skipped`."""
+    try:
+        yield from lines_of(data)
+    except LongLineError as error:
+        reason = f"line {error.number}: {error}; the rest isn't read"
+        skipped.append(Skipped(path, error.offset, len(data), error.offset, reason))
+
+
 def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
-    games = kif.split_games(lines_of(data))
+    left: list[Skipped] = []
+    games = kif.split_games(_sound_lines(data, path, left))
     while True:
         try:
             lines = next(games, None)
@@ -86,6 +96,8 @@ def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
             )
             return
         if lines is None:
+            if left:
+                yield Chunk([], left, len(data))
             return
         begin, end = lines[0].offset, lines[-1].end
         game, fault = kif.read_sound_part(lines)
@@ -104,7 +116,8 @@ def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
 def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
     chunk = Chunk([], [], 0)
     junk = 0  # lines in a row
-    for line in lines_of(data):
+    left: list[Skipped] = []
+    for line in _sound_lines(data, path, left):
         text = line.text.strip("\ufeff \t")
         chunk.offset = line.end
         if not text or text.startswith("#"):
@@ -125,6 +138,7 @@ def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
         if len(chunk.games) == CHUNK_GAMES:
             yield chunk
             chunk = Chunk([], [], chunk.offset)
+    chunk.skipped += left
     yield chunk
 
 

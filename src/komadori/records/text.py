@@ -14,7 +14,15 @@ from komadori.records.errors import RecordError
 from komadori.records.game import NO_SCORE, Game, score_to_record
 from komadori.rules import BLACK
 
-__all__ = ["Line", "decode", "decode_exactly", "lines_of", "score_comment", "take_scores"]
+__all__ = [
+    "Line",
+    "LongLineError",
+    "decode",
+    "decode_exactly",
+    "lines_of",
+    "score_comment",
+    "take_scores",
+]
 
 #: Bytes decoded at a time, and the longest line.
 BLOCK_BYTES, LINE_BYTES = 1 << 22, 1 << 24
@@ -51,6 +59,14 @@ def decode_exactly(data: bytes) -> tuple[str, Callable[[str], int]]:
     return data.decode(encoding, errors), lambda piece: len(piece.encode(encoding, errors))
 
 
+class LongLineError(RecordError):
+    """A line that is too long for text. offset: its byte in the file. number: its line number."""
+
+    def __init__(self, offset: int, number: int) -> None:
+        super().__init__(f"a line of more than {LINE_BYTES >> 20} MB; not a text file")
+        self.offset, self.number = offset, number
+
+
 @dataclass(frozen=True, slots=True)
 class Line:
     """A line without its line break, its number from 1, and its first and last byte in the file."""
@@ -65,7 +81,7 @@ def lines_of(data: NDArray[np.uint8]) -> Iterator[Line]:
     """Yield the lines of a text file in UTF-8, Shift-JIS or (with a byte-order mark) UTF-16.
 
     Decoded in blocks, whose encodings may differ; a block of mixed encodings is decoded line by
-    line. Raises RecordError for a line that is too long for text.
+    line. Raises LongLineError for a line that is too long for text.
     """
     encoding = _UTF16_MARKS.get(data[:2].tobytes())
     if encoding is not None:
@@ -73,7 +89,7 @@ def lines_of(data: NDArray[np.uint8]) -> Iterator[Line]:
         return
     offset = number = 0
     while offset < len(data):
-        block = _block(data, offset)
+        block = _block(data, offset, number + 1)
         raw = block.split(b"\n")
         if block.endswith(b"\n"):
             del raw[-1]
@@ -87,8 +103,11 @@ def lines_of(data: NDArray[np.uint8]) -> Iterator[Line]:
             offset += len(source) + 1
 
 
-def _block(data: NDArray[np.uint8], begin: int) -> bytes:
-    """The next block of whole lines, some megabytes, or the rest of the file."""
+def _block(data: NDArray[np.uint8], begin: int, number: int) -> bytes:
+    """The next block of whole lines, some megabytes, or the rest of the file.
+
+    number: of the first line.
+    """
     for size in (BLOCK_BYTES, LINE_BYTES):
         block = data[begin : begin + size].tobytes()
         if begin + size >= len(data):
@@ -96,7 +115,7 @@ def _block(data: NDArray[np.uint8], begin: int) -> bytes:
         end = block.rfind(b"\n") + 1
         if end:
             return block[:end]
-    raise RecordError(f"byte {begin}: a line of more than {LINE_BYTES >> 20} MB; not a text file")
+    raise LongLineError(begin, number)
 
 
 def _lines_of_utf16(data: bytes, encoding: str) -> Iterator[Line]:

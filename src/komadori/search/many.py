@@ -12,12 +12,12 @@ from typing import Generic, TypeVar
 
 from komadori._core.tree import Tree
 from komadori.inference import Evaluator
-from komadori.inference.protocol import Floats
+from komadori.inference.protocol import Floats, invalid_outputs
 from komadori.mate import MateSolver
 from komadori.rules import DECLARATION_POINTS, Board, Move, PositionError
 from komadori.search.lines import RootLine, root_lines
 from komadori.search.options import PuctOptions, batch_rows
-from komadori.search.pipeline import Pipeline, invalid_outputs, slot_batches
+from komadori.search.pipeline import Pipeline, slot_batches
 from komadori.search.puct import tree_options
 from komadori.search.stopping import Condition, Conditions, Hints, MateFound, Progress, VisitCount
 

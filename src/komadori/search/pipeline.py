@@ -17,7 +17,7 @@ from typing import Protocol
 
 from komadori._core.tree import Batch, Tree
 from komadori.inference import Evaluator, InferenceError, Polled, batch_sizes
-from komadori.inference.protocol import Floats
+from komadori.inference.protocol import Floats, invalid_outputs
 from komadori.search.options import PuctOptions, batch_rows
 from komadori.search.stopping import Conditions, Progress
 
@@ -129,14 +129,6 @@ class Pipeline:
         self._free.extend(self.in_flight)
         self.in_flight.clear()
         self._has_changed = True
-
-
-def invalid_outputs(evaluator: Evaluator) -> InferenceError:
-    """Return the error for a network with invalid outputs."""
-    return InferenceError(
-        f"{evaluator.name}: the network's outputs aren't numbers, or its values aren't between "
-        "0 and 1"
-    )
 
 
 def slot_batches(evaluator: Evaluator) -> list[Batch]:

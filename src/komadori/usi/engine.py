@@ -49,7 +49,7 @@ class UsiServer:
         leave: Callable[[int], None] | None = None,
     ) -> None:
         """`leave` ends the process while the reader may be waiting for input. It is called with an
-        exit status when the output is closed or the model can't be loaded.
+        exit status when the output is closed, or the model or the settings can't be loaded.
         """
         self._options = options
         self._name, self._author = name, author

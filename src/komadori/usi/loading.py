@@ -38,22 +38,22 @@ class LoadedSearcher:
         self.searcher: Searcher | None = None
         self._source, self._options = source, options
         self._write, self._say = write, say
-        self._is_stale = True
+        self._is_stale = self._is_unconfigured = True
 
     def load(self) -> Searcher:
         """Return the searcher for the current options.
 
-        If it can't be built, each call tries again and raises the error.
+        If it can't be built, or can't take the settings, each call tries again and raises the
+        error: a searcher with other options than the GUI's never plays.
         """
         changed = self._options.take_changes()
         self._is_stale = self._is_stale or Scope.BUILD in changed
+        self._is_unconfigured = self._is_unconfigured or Scope.SEARCHER in changed
         if self._is_stale or self.searcher is None:
             self._build()
-        elif Scope.SEARCHER in changed:
-            try:
-                self.searcher = self._source.configure(self.searcher, self._options)
-            except Exception as error:  # keeps the previous settings
-                self._say(f"error: {error}")
+        elif self._is_unconfigured:
+            self.searcher = self._source.configure(self.searcher, self._options)
+        self._is_unconfigured = False
         assert self.searcher is not None
         return self.searcher
 

@@ -117,7 +117,7 @@ export function mount(element, data, options) {
     ].filter(Boolean);
     return h("div", { class: "scroll" }, h("table", { class: "index" },
       h("thead", {}, h("tr", {}, columns.map(([name, kind]) => h("th", { class: kind }, name)))),
-      h("tbody", {}, games.map((one, i) => h("tr", {}, columns.map(([, kind, cell]) => h("td", { class: kind }, cell(one, i))))))));
+      h("tbody", {}, games.map((one, i) => h("tr", {}, columns.map(([name, kind, cell]) => h("td", { class: kind, "data-name": name }, cell(one, i))))))));
   }
 
   const names = (one) => [0, 1].map((turn) => `${"☗☖"[turn]}${one[turn ? "white" : "black"] || sideNames(one)[turn]}`).join(" ");
