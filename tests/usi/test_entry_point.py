@@ -292,7 +292,7 @@ def test_ctrl_c_ends_an_infinite_search_with_status_130() -> None:
         assert out.count("bestmove") == 1
 
 
-def test_tables_too_large_are_reported_and_the_engine_plays_on() -> None:
+def test_tables_too_large_are_reported_and_a_smaller_one_plays_on() -> None:
     for player, options in (
         ("alphabeta", ["--eval", "material"]),
         ("model", ["--model", "uniform"]),
@@ -309,14 +309,17 @@ def test_tables_too_large_are_reported_and_the_engine_plays_on() -> None:
             process.stdin.flush()
             while process.stdout.readline().strip() != "readyok":
                 pass
-            process.stdin.write("setoption name USI_Hash value 1048576\n")
-            process.stdin.write("position startpos\ngo nodes 10\n")
-            process.stdin.flush()
-            lines = []
-            while not (lines and lines[-1].startswith("bestmove")):
-                lines.append(process.stdout.readline())
-                assert lines[-1], lines
+            moves, lines = [], []
+            process.stdin.write("position startpos\n")
+            for hash_mb in (1048576, 16):
+                process.stdin.write(f"setoption name USI_Hash value {hash_mb}\ngo nodes 10\n")
+                process.stdin.flush()
+                while not (lines and lines[-1].startswith("bestmove")):
+                    lines.append(process.stdout.readline())
+                    assert lines[-1], lines
+                moves.append(lines.pop())
             process.communicate("quit\n", timeout=30)
         assert process.returncode == 0
         assert any("MiB are more than this machine's memory" in line for line in lines)
-        assert lines[-1] != "bestmove resign\n"
+        assert moves[0] == "bestmove resign\n"
+        assert moves[1] != "bestmove resign\n"
