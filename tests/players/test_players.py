@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from komadori.players import PlayerSpec, PlayerSpecError, evaluators, make
+from komadori.players import PlayerSpec, PlayerSpecError, evaluators, fingerprint, make
 from komadori.players.searching import SearchPlayer
 from komadori.players.simple import PIECE_CP, gain_cp, material_cp
 from komadori.rules import Board, Move
@@ -313,3 +313,19 @@ def test_players_say_who_they_are(spec: str, text: str) -> None:
     player = make(spec)
     assert repr(player) == text
     player.close()
+
+
+# ---------------------------------------------------------------------------- fingerprints
+
+
+@pytest.mark.parametrize(
+    ("player", "files"),
+    [
+        ("alphabeta", ["nnue-k-p.bin"]),
+        ("alphabeta?Eval=two-piece", ["two-piece.npz"]),
+        ("alphabeta?eval=material", []),
+        ("material", []),
+    ],
+)
+def test_a_fingerprint_names_the_weights_that_play(player: str, files: list[str]) -> None:
+    assert [Path(path).name for path in fingerprint(player)] == files

@@ -10,6 +10,7 @@ from importlib import resources
 from pathlib import Path
 
 from komadori.players.spec import PlayerSpec
+from komadori.search.alphabeta import EVALUATIONS
 from komadori.usi.client import find_program
 from komadori.usi.models import ModelNotFoundError, defaults_file, find_model, is_fake
 
@@ -30,8 +31,10 @@ def _files(spec: PlayerSpec) -> Iterator[Path]:
     if spec.kind in ("model", "policy", "one-ply"):
         yield from _model_files(spec.argument)
     elif spec.kind == "alphabeta":
-        if not {"EvalFile", "weights"} & spec.own_options.keys():
-            yield from _files_of(Path(str(resources.files("komadori") / "data")), depth=1)
+        own = spec.own_options
+        bundled = EVALUATIONS.get(own.get("Eval", own.get("eval", "nnue")))
+        if bundled and not {"EvalFile", "weights"} & own.keys():
+            yield Path(str(resources.files("komadori") / "data" / bundled))
     elif spec.argument or spec.kind not in ("material", "random"):
         words = shlex.split(spec.argument or spec.kind, posix=sys.platform != "win32")
         if program := find_program(words[0]):
