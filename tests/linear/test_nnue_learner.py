@@ -299,6 +299,10 @@ def test_a_run_begins_with_the_weights_of_a_file(tmp_path: Path, architecture: s
     other = Settings(architecture="k-p" if architecture == "halfkp" else "halfkp")
     with pytest.raises(ValueError, match=rf"nn\.bin: the network's inputs are {architecture}, "):
         Learner(other, *parts, tmp_path / "other", resume=False, init_from=tmp_path / "nn.bin")
+    (tmp_path / "junk").write_bytes(b"junk")
+    with pytest.raises(ValueError, match="not an NNUE network") as raised:
+        Learner(settings, *parts, tmp_path / "junk-run", resume=False, init_from=tmp_path / "junk")
+    assert str(raised.value).count("junk:") == 1
 
 
 def test_it_stops_where_nothing_gets_better(tmp_path: Path) -> None:

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     "--from",
     "init_from",
     type=click.Path(exists=True, path_type=Path),
-    help="Run or nn.bin with the initial weights.",
+    help="Folder of a run, or nn.bin, with the initial weights.",
 )
 @click.option("--epochs", type=click.IntRange(min=1), help="Epochs of training.")
 @click.option(

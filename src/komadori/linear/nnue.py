@@ -332,8 +332,9 @@ class Learner:
 
     def _init_from(self, path: Path) -> None:
         if path.is_file():
+            weights = NnueWeights.load(path).core()
             try:
-                self.model.set(NnueWeights.load(path).core())
+                self.model.set(weights)
             except ValueError as error:
                 raise ValueError(f"{path}: {error}") from error
             return

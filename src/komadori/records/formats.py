@@ -74,7 +74,7 @@ def _read_core(
     return read
 
 
-def _sound_lines(data: Data, path: Path, skipped: list[Skipped]) -> Iterator[Line]:
+def _readable_lines(data: Data, path: Path, skipped: list[Skipped]) -> Iterator[Line]:
     """The lines up to one that is too long for text; the rest is added to `skipped`."""
     try:
         yield from lines_of(data)
@@ -85,7 +85,7 @@ def _sound_lines(data: Data, path: Path, skipped: list[Skipped]) -> Iterator[Lin
 
 def _read_kif(data: Data, path: Path) -> Iterator[Chunk]:
     left: list[Skipped] = []
-    games = kif.split_games(_sound_lines(data, path, left))
+    games = kif.split_games(_readable_lines(data, path, left))
     while True:
         try:
             lines = next(games, None)
@@ -117,7 +117,7 @@ def _read_usi(data: Data, path: Path) -> Iterator[Chunk]:
     chunk = Chunk([], [], 0)
     junk = 0  # lines in a row
     left: list[Skipped] = []
-    for line in _sound_lines(data, path, left):
+    for line in _readable_lines(data, path, left):
         text = line.text.strip("\ufeff \t")
         chunk.offset = line.end
         if not text or text.startswith("#"):

@@ -159,8 +159,8 @@ class AlphaBetaSearcher:
 
         `weights` defaults to the bundled ones. `fv_scale` divides an NNUE network's output.
         `policy` orders moves; the caller closes it. Searchers with the same `turns` share the
-        CPUs. Raises ValueError if the evaluation doesn't
-        exist or the file isn't valid for it, OSError if the file can't be read.
+        CPUs. Raises ValueError if the evaluation doesn't exist or the file isn't valid for it,
+        OSError if the file can't be read.
         """
         if evaluation not in EVALUATIONS:
             names = ", ".join(EVALUATIONS)
