@@ -51,18 +51,22 @@ export async function send<T>(method: 'POST' | 'PUT' | 'PATCH' | 'DELETE', path:
 export function resource<T>(path: string, initial: T) {
   const value = signal(initial);
   const error = signal('');
+  const isLoaded = signal(false);
   let isRequested = false;
   const load = async () => {
     isRequested = true;
     try {
       value.value = await get<T>(path);
       error.value = '';
+      isLoaded.value = true;
     } catch (e) {
       error.value = explain(e as Error);
     }
   };
   return {
     error,
+    /** Whether the value was fetched at least once. */
+    isLoaded,
     load,
     get value(): T {
       if (!isRequested) void load();

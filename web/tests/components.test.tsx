@@ -22,7 +22,8 @@ import { GameTree } from '../src/shogi/tree';
 import { crossTable, LadderPage, scaleOf } from '../src/train/Ladders';
 import { Loop, seriesOf } from '../src/train/Loops';
 import { stepOf } from '../src/train/EloChart';
-import { curvesOf } from '../src/train/Train';
+import { Matches } from '../src/train/Matches';
+import { curvesOf, Train } from '../src/train/Train';
 import { EngineChoice } from '../src/ui/EngineChoice';
 import { Notices } from '../src/ui/notices';
 import { Segments } from '../src/ui/parts';
@@ -408,8 +409,17 @@ test('a loop shows the Elo chart, verdicts and the current stage', async () => {
   expect(rows[2]).toContain('training  120 / 300');
   expect(place.textContent).toContain('2 min. ago');
   language.value = 'ja';
-  expect((await mount(Loop, { loop })).textContent).toContain('学習中');
+  expect((await mount(Loop, { loop })).textContent).toMatch(/ネットワーク · .*学習中/);
   expect([10, 90, 400, 3000].map(stepOf)).toEqual([10, 20, 50, 500]);
+});
+
+test('without trainings and matches, their screens name commands that write some', async () => {
+  serve({ 'api/runs': [], 'api/loops': [], 'api/matches': [], 'api/ladders': [] });
+  for (const [screen, command] of [[Train, 'komadori train'], [Matches, 'komadori match']] as const) {
+    const place = await mount(screen);
+    await act(() => new Promise(done => setTimeout(done, 50)));
+    expect([...place.querySelectorAll('.empty code')].map(c => c.textContent).join()).toContain(command);
+  }
 });
 
 test('curves have translated names, including logs of linear evaluations', () => {

@@ -53,7 +53,7 @@ function Row({ loop, round }: { loop: LoopInfo; round: LoopRound }) {
       <td class="n">{round.rating === null ? '' : eloText(round.rating, round.rating_error)}</td>
       <td>
         {round.references.map(one => (
-          <div key={one.name}>
+          <div key={one.name} class="reference">
             {one.name} <a href={href('matches', `${loop.name}/${String(round.number).padStart(3, '0')}/reference-${one.place}`)}>{resultText(one)}</a>
           </div>
         ))}
@@ -73,7 +73,7 @@ export function Loop({ loop }: { loop: LoopInfo }) {
         </h2>
         {loop.is_running && <em class="live">{t('running')}</em>}
         <span>
-          {loop.learner} · {t('loop.generations', { n: loop.rounds.length, total: loop.planned ?? '?' })} · {ago(loop.updated)}
+          {word('learner', loop.learner)} · {t('loop.generations', { n: loop.rounds.length, total: loop.planned ?? '?' })} · {ago(loop.updated)}
         </span>
       </header>
       {loop.problem && <p class="problem">{loop.problem}</p>}

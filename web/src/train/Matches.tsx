@@ -2,10 +2,14 @@
 import { percent, t } from '../i18n';
 import type { MatchInfo } from '../protocol';
 import { href, route } from '../router';
+import { Empty } from '../ui/parts';
 import { Boards } from './Boards';
 import { ladders, matches, usePolling } from './data';
 import { eloText, resultText, termsText } from './elo';
 import { LadderList, LadderPage } from './Ladders';
+
+/** Commands that write matches and ladders; players and names are examples. */
+const COMMANDS = ['komadori match alphabeta material --out matches/first', 'komadori ladder new strength.db'];
 
 function MatchTable({ current }: { current?: string }) {
   return (
@@ -92,7 +96,7 @@ export function Matches() {
           {ladders.value.length > 0 && <LadderList ladders={ladders.value} />}
           <section class="card">
             <h2>{t('matches')}</h2>
-            {matches.value.length ? <MatchTable current={name} /> : <p class="empty">{t('matches.none')}</p>}
+            {matches.value.length || !matches.isLoaded.value ? <MatchTable current={name} /> : <Empty text={t('matches.none')} commands={COMMANDS} />}
           </section>
         </>
       )}

@@ -3,10 +3,10 @@ import { game, node, orientation, play } from '../analyse/state';
 import { Controls } from '../analyse/Moves';
 import { Board } from '../board/Board';
 import { apiUrl } from '../http';
-import { ago, count, has, t, type Key } from '../i18n';
+import { ago, count, has, t, word, type Key } from '../i18n';
 import { Checkpoints } from '../network/Checkpoints';
 import { href, route } from '../router';
-import { Panel, Progress } from '../ui/parts';
+import { Empty, Panel, Progress } from '../ui/parts';
 import { Curves } from '../ui/plot';
 import type { RunInfo } from '../protocol';
 import { Loop } from './Loops';
@@ -26,6 +26,9 @@ interface CurveSet {
   x: number[];
   curves: { name: string; values: (number | null)[] }[];
 }
+
+/** Commands that write training runs and loops; the files of games and settings are examples. */
+const COMMANDS = ['komadori quickstart', 'komadori train resnet5x64 --data games.hcpe3', 'komadori loop run loop.toml'];
 
 /** The display name of a logged metric. */
 const metric = (key: string): string => (has(`metric.${key}`) ? t(`metric.${key}` as Key) : key.replaceAll('_', ' '));
@@ -56,7 +59,18 @@ export function curvesOf(entries: readonly Entry[], pattern: RegExp): CurveSet {
   return { x: steps, curves: [...wanted].map(([name, values]) => ({ name, values })) };
 }
 
-const joinFacts = (...parts: (string | false | undefined)[]): string => parts.filter(Boolean).join(' · ');
+/** Facts on a line, which breaks only between them. */
+function Facts({ of }: { of: readonly (string | null | undefined)[] }) {
+  return (
+    <small class="joined">
+      {of.filter(Boolean).map((fact, i) => (
+        <span key={i}>{fact}</span>
+      ))}
+    </small>
+  );
+}
+
+const stepText = (step: number, steps: number | null): string => t('step.n', { n: steps ? `${step} / ${steps}` : step });
 
 function RunList({ list, current }: { list: readonly RunInfo[]; current: string }) {
   return (
@@ -65,7 +79,7 @@ function RunList({ list, current }: { list: readonly RunInfo[]; current: string 
         <li key={r.name}>
           <a href={href('train', r.name)} aria-current={r.name === current ? 'page' : undefined}>
             <b>{r.title || r.name}</b> {r.is_running && <em class="live">{t('running')}</em>}
-            <small>{joinFacts(r.net, `${t('step.n', { n: r.step })}${r.steps ? ` / ${r.steps}` : ''}`, ago(r.updated))}</small>
+            <Facts of={[r.net, stepText(r.step, r.steps), ago(r.updated)]} />
           </a>
         </li>
       ))}
@@ -80,7 +94,7 @@ function LoopList({ current }: { current: string }) {
         <li key={l.name}>
           <a href={href('train', 'loop', l.name)} aria-current={l.name === current ? 'page' : undefined}>
             <b>{l.title}</b> {l.is_running && <em class="live">{t('running')}</em>}
-            <small>{joinFacts(l.learner, t('loop.generations', { n: l.rounds.length, total: l.planned ?? '?' }), ago(l.updated))}</small>
+            <Facts of={[word('learner', l.learner), t('loop.generations', { n: l.rounds.length, total: l.planned ?? '?' }), ago(l.updated)]} />
           </a>
         </li>
       ))}
@@ -100,10 +114,7 @@ function Run({ run }: { run: RunInfo }) {
         <h2>{run.title || run.name}</h2>
         {isRunning && <em class="live">{t('running')}</em>}
         {run.steps && <Progress done={number(last?.step) ?? run.step} total={run.steps} label={run.name} />}
-        <span>
-          {t('step.n', { n: number(last?.step) ?? run.step })}
-          {run.steps ? ` / ${run.steps}` : ''}
-        </span>
+        <span>{stepText(number(last?.step) ?? run.step, run.steps)}</span>
         {run.has_report && (
           <a href={apiUrl(`runs/${encodeURIComponent(run.name)}/report/`)} target="_blank" rel="noopener">
             {t('run.report')}
@@ -160,13 +171,27 @@ export function Train() {
   const wantsLoop = name === 'loop' && loopName !== '';
   const loop = wantsLoop ? loops.value.find(l => l.name === loopName) : name || listed.length ? undefined : loops.value[0];
   const run = wantsLoop || loop ? undefined : name ? runs.value.find(r => r.name === name) : listed[0];
+  if (!listed.length && !loops.value.length && runs.isLoaded.value && loops.isLoaded.value)
+    return (
+      <main class="screen column">
+        <h1 class="unseen">{t('nav.train')}</h1>
+        <section class="card">
+          <h2>{t('runs')}</h2>
+          <Empty text={t('runs.none')} commands={COMMANDS} />
+        </section>
+      </main>
+    );
   return (
     <main class="screen two-panes">
       <h1 class="unseen">{t('nav.train')}</h1>
       <aside class="card">
-        <h2>{t('runs')}</h2>
         {runs.error.value && <p class="problem">{runs.error.value}</p>}
-        {listed.length ? <RunList list={listed} current={run?.name ?? ''} /> : <p class="empty">{t('runs.none')}</p>}
+        {listed.length > 0 && (
+          <>
+            <h2>{t('runs')}</h2>
+            <RunList list={listed} current={run?.name ?? ''} />
+          </>
+        )}
         {loops.value.length > 0 && (
           <>
             <h2>{t('loops')}</h2>

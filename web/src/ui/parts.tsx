@@ -1,7 +1,7 @@
 // Small components used by all screens.
 import type { ComponentChildren } from 'preact';
 import { useEffect, useLayoutEffect, useRef, useState } from 'preact/hooks';
-import { t, type Key } from '../i18n';
+import { t } from '../i18n';
 import { openPanels } from '../settings';
 
 const ICONS = {
@@ -138,6 +138,7 @@ export function Menu({ icon, label, items, isWide, class: name }: { icon: IconNa
     };
     document.addEventListener('pointerdown', close);
     ref.current?.querySelector<HTMLElement>('[role=menuitem]')?.focus();
+    ref.current?.querySelector('[role=menu]')?.scrollIntoView({ block: 'nearest' });
     return () => document.removeEventListener('pointerdown', close);
   }, [isOpen]);
   const onKeyDown = (e: KeyboardEvent & { currentTarget: HTMLDivElement }) => {
@@ -261,8 +262,16 @@ export function Switch({ label, checked, onChange }: { label: string; checked: b
   );
 }
 
-export function Empty({ text }: { text: Key }) {
-  return <p class="empty">{t(text)}</p>;
+/** Says that a list is empty, and which commands fill it. */
+export function Empty({ text, commands }: { text: string; commands: readonly string[] }) {
+  return (
+    <div class="empty">
+      <p>{text}</p>
+      {commands.map(command => (
+        <code key={command}>{command}</code>
+      ))}
+    </div>
+  );
 }
 
 export function Progress({ done, total, label }: { done: number; total: number; label: string }) {
