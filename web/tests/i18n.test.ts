@@ -18,9 +18,9 @@ test('Japanese uses no placeholders that English lacks', () => {
 
 test('counts and durations are abbreviated', () => {
   language.value = 'en';
-  expect([950, 12_340, 1_500_000].map(count)).toEqual(['950', '12.3k', '1.5M']);
+  expect([950, 12_340, 200_000, 999_700, 1_500_000].map(count)).toEqual(['950', '12.3k', '200k', '1M', '1.5M']);
   language.value = 'ja';
-  expect([9_999, 59_200, 1_500_000].map(count)).toEqual(['9999', '5.9万', '150万']);
+  expect([9_999, 20_000, 59_200, 1_500_000, 99_996_000].map(count)).toEqual(['9999', '2万', '5.9万', '150万', '1億']);
   expect([59, 61, 3_661].map(duration)).toEqual(['0:59', '1:01', '1:01:01']);
 });
 

@@ -31,12 +31,13 @@ export function explain(problem: { message: string; code?: string }): string {
 
 export const percent = (rate: number, digits = 0): string => `${(100 * rate).toFixed(digits)}%`;
 
+/** Rounds to a decimal, or to none from 100 on. */
+const short = (n: number): string => (n < 99.95 ? n.toFixed(1).replace('.0', '') : n.toFixed(0));
+
 export function count(n: number): string {
   if (n < 10_000) return String(n);
-  if (language.value === 'ja') {
-    return n >= 1e8 ? `${(n / 1e8).toFixed(1)}億` : `${(n / 1e4).toFixed(n >= 1e6 ? 0 : 1)}万`;
-  }
-  return n >= 1e6 ? `${(n / 1e6).toFixed(n >= 1e7 ? 0 : 1)}M` : `${(n / 1e3).toFixed(n >= 1e5 ? 0 : 1)}k`;
+  if (language.value === 'ja') return n >= 99_995_000 ? `${short(n / 1e8)}億` : `${short(n / 1e4)}万`;
+  return n >= 999_500 ? `${short(n / 1e6)}M` : `${short(n / 1e3)}k`;
 }
 
 const UNITS = [
