@@ -49,10 +49,11 @@ function SettingsDialog() {
   return (
     <Dialog title={t('settings')} onClose={() => (isSettingsOpen.value = false)}>
       <div class="settings">
-        <Segments<Language> label="Language / 言語" value={language.value} options={[['ja', '日本語'], ['en', 'English']]} onChange={v => (language.value = v)} />
-        <Segments<Theme> label={t('theme')} value={theme.value} options={[['auto', t('theme.auto')], ['light', t('theme.light')], ['dark', t('theme.dark')]]} onChange={v => (theme.value = v)} />
-        <Segments<PieceSet> label={t('pieces')} value={pieceSet.value} options={[['kanji', t('pieces.kanji')], ['western', t('pieces.western')]]} onChange={v => (pieceSet.value = v)} />
+        <Segments<Language> isLabelled label="Language / 言語" value={language.value} options={[['ja', '日本語'], ['en', 'English']]} onChange={v => (language.value = v)} />
+        <Segments<Theme> isLabelled label={t('theme')} value={theme.value} options={[['auto', t('theme.auto')], ['light', t('theme.light')], ['dark', t('theme.dark')]]} onChange={v => (theme.value = v)} />
+        <Segments<PieceSet> isLabelled label={t('pieces')} value={pieceSet.value} options={[['kanji', t('pieces.kanji')], ['western', t('pieces.western')]]} onChange={v => (pieceSet.value = v)} />
         <Segments<Notation | 'auto'>
+          isLabelled
           label={t('notation')}
           value={notationChoice.value}
           options={[['auto', t('notation.auto')], ['japanese', '▲７六歩'], ['western', 'P-7f'], ['usi', '7g7f']]}

@@ -1,5 +1,5 @@
 // Draws diagrams on a canvas, for PNG and GIF.
-import { pieceSet } from '../settings';
+import { language, pieceSet } from '../settings';
 import { HAND_ROLES, moveSquares, parsePosition, type Color } from '../shogi/position';
 import { makeSquareName } from 'shogiops/util';
 import { BODY, EDGE, LOOKS, marks, WOOD } from './pieces';
@@ -7,6 +7,8 @@ import { BODY, EDGE, LOOKS, marks, WOOD } from './pieces';
 const CELL = 60;
 const MARGIN = 26;
 const HAND = 66;
+/** As on the board of the page. */
+const RANKS = { ja: '一二三四五六七八九', en: 'abcdefghi' };
 export const WIDTH = 9 * CELL + 2 * MARGIN;
 export const HEIGHT = 9 * CELL + 2 * MARGIN + 2 * HAND;
 
@@ -82,8 +84,17 @@ export function drawPicture(ctx: CanvasRenderingContext2D, { sfen, lastUsi, orie
     drawPiece(ctx, piece.role, isWhite, isWhite !== isFlipped, x + 2, y + 2, CELL - 4);
   }
   ctx.fillStyle = '#3c2a12';
-  ctx.font = '600 15px system-ui, sans-serif';
   ctx.textBaseline = 'middle';
+  ctx.textAlign = 'center';
+  ctx.font = '12px system-ui, sans-serif';
+  for (const [i, rank] of [...RANKS[language.value]].entries()) {
+    const key = `${i + 1}${String.fromCharCode(97 + i)}`;
+    const [x, y] = place(key);
+    ctx.fillText(key[0], x + CELL / 2, y0 - 15);
+    ctx.fillText(rank, WIDTH - 9, y + CELL / 2);
+  }
+  ctx.textAlign = 'left';
+  ctx.font = '600 15px system-ui, sans-serif';
   for (const color of ['gote', 'sente'] as const) {
     const isWhite = color === 'gote';
     const isTop = isWhite !== isFlipped;
