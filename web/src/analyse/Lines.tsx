@@ -1,5 +1,5 @@
 // The engine lines: hovering a move previews its position, a click plays the line up to it.
-import { useCallback, useState } from 'preact/hooks';
+import { useCallback, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { MiniBoard } from '../board/MiniBoard';
 import { count, duration, percent, t, word } from '../i18n';
 import { chosenModel } from '../models';
@@ -92,9 +92,16 @@ function stableLines(lines: Line[]): Line[] {
 
 function Preview() {
   const shown = preview.value;
+  const box = useRef<HTMLDivElement>(null);
+  const [isBeside, setBeside] = useState(false);
+  // Below the lines if it fits there, otherwise beside them.
+  useLayoutEffect(() => {
+    const lines = box.current?.parentElement?.getBoundingClientRect();
+    if (lines) setBeside(lines.bottom + box.current!.offsetHeight + 8 > innerHeight);
+  }, [shown]);
   if (!shown) return null;
   return (
-    <div class="preview" aria-hidden="true">
+    <div ref={box} class={isBeside ? 'preview beside' : 'preview'} aria-hidden="true">
       <MiniBoard sfen={shown.sfen} lastUsi={shown.usi} orientation={orientation.value} />
     </div>
   );
