@@ -3,6 +3,7 @@ import { expect, test } from 'vitest';
 import { count, duration } from '../src/i18n';
 import { en } from '../src/i18n/en';
 import { ja } from '../src/i18n/ja';
+import { planeName } from '../src/network/words';
 import { language } from '../src/settings';
 
 const placeholders = (text: string) => [...text.matchAll(/\{(\w+)\}/g)].map(m => m[1]).sort();
@@ -22,6 +23,15 @@ test('counts and durations are abbreviated', () => {
   language.value = 'ja';
   expect([9_999, 20_000, 59_200, 1_500_000, 99_996_000].map(count)).toEqual(['9999', '2万', '5.9万', '150万', '1億']);
   expect([59, 61, 3_661].map(duration)).toEqual(['0:59', '1:01', '1:01:01']);
+});
+
+test('input planes have Japanese names', () => {
+  const names = ['own pieces P', 'opponent pieces +R', 'own attacks N', 'own attack count >= 2', 'opponent hand P >= 3', 'own king in zone', 'own pieces lacking in zone = 4', 'opponent points lacking = 2', 'plies played 1-5', 'square 5e', 'Black to move', 'in check'];
+  language.value = 'en';
+  expect(names.map(planeName)).toEqual(names);
+  language.value = 'ja';
+  expect(names.map(planeName).slice(0, 5)).toEqual(['自分の歩', '相手の龍', '自分の桂の利き', '自分の利きの数 >= 2', '相手の持ち駒の歩 >= 3']);
+  expect(names.map(planeName).filter(name => /[A-Za-z]{2}/.test(name))).toEqual([]);
 });
 
 /** Names and abbreviations that are the same in Japanese. */

@@ -5,10 +5,11 @@ import { t } from '../i18n';
 import type { Plane } from '../protocol';
 import { memo } from '../ui/memo';
 import { usePlanes } from './ask';
+import { planeName } from './words';
 
 const PlaneButton = memo(function PlaneButton({ plane, onShow, isShown }: { plane: Plane; onShow: (plane: Plane) => void; isShown: boolean }) {
   return (
-    <button type="button" class="plane" aria-pressed={isShown} title={`${plane.input} ${plane.index}: ${plane.name}`} onClick={() => onShow(plane)}>
+    <button type="button" class="plane" aria-pressed={isShown} title={`${plane.input} ${plane.index}: ${planeName(plane.name)}`} onClick={() => onShow(plane)}>
       <svg viewBox="0 0 90 90" aria-hidden="true">
         <rect width="90" height="90" class="plane-back" />
         {plane.squares.map(s => (
@@ -16,7 +17,7 @@ const PlaneButton = memo(function PlaneButton({ plane, onShow, isShown }: { plan
         ))}
         <path d="M0 30H90M0 60H90M30 0V90M60 0V90" class="plane-grid" />
       </svg>
-      <span>{plane.name}</span>
+      <span>{planeName(plane.name)}</span>
     </button>
   );
 });
@@ -34,7 +35,7 @@ export function PlanesView({ model }: { model: string }) {
     const squares = new Set(plane.squares);
     heat.value = isSame ? undefined : Array.from({ length: 81 }, (_, i) => (squares.has(i) ? 1 : 0));
   };
-  const wanted = answer.planes.filter(p => p.name.toLowerCase().includes(filter.toLowerCase()));
+  const wanted = answer.planes.filter(p => planeName(p.name).toLowerCase().includes(filter.toLowerCase()));
   return (
     <div class="planes">
       <p class="hint">{t('planes.hint', { features: answer.features, set: answer.planes.length, total: answer.total })}</p>

@@ -1,6 +1,7 @@
 // Summarises policy and search in sentences.
 import type { Candidate, NetworkAnswer } from '../protocol';
-import { percent, t } from '../i18n';
+import { percent, t, type Key } from '../i18n';
+import { language } from '../settings';
 
 export interface Summary {
   /** A headline: whether policy and search agree. */
@@ -29,4 +30,38 @@ export function summarise(network: NetworkAnswer | undefined, candidates: readon
   if (topCandidate && topCandidate.value !== null && best.value !== null && topCandidate.visits)
     parts.push(t('words.refuted', { move: name(top.move), q: percent(topCandidate.value, 1), visits: topCandidate.visits }));
   return { head: t('words.disagree', { policy: name(top.move), search: name(best.move) }), parts };
+}
+
+const SIDE = '(?<side>own|opponent)';
+const PIECE = '(?<piece>\\+?[PLNSGBRK])';
+
+/** Patterns of the server's names of planes, which are English. */
+const PLANES: readonly (readonly [RegExp, Key])[] = [
+  [new RegExp(`^${SIDE} pieces ${PIECE}$`), 'plane.pieces'],
+  [new RegExp(`^${SIDE} attacks ${PIECE}$`), 'plane.attacks'],
+  [new RegExp(`^${SIDE} attack count (?<n>.+)$`), 'plane.attackCount'],
+  [new RegExp(`^${SIDE} hand ${PIECE} (?<n>.+)$`), 'plane.hand'],
+  [new RegExp(`^${SIDE} king in zone$`), 'plane.kingInZone'],
+  [new RegExp(`^${SIDE} pieces lacking in zone (?<n>.+)$`), 'plane.piecesLacking'],
+  [new RegExp(`^${SIDE} points lacking (?<n>.+)$`), 'plane.pointsLacking'],
+  [/^plies played (?<n>.+)$/, 'plane.plies'],
+  [/^square (?<n>.+)$/, 'plane.square'],
+  [/^Black to move$/, 'plane.blackToMove'],
+  [/^in check$/, 'plane.inCheck'],
+];
+
+const ROLES: Record<string, Key> = {
+  P: 'role.pawn', L: 'role.lance', N: 'role.knight', S: 'role.silver', G: 'role.gold', B: 'role.bishop', R: 'role.rook', K: 'role.king',
+  '+P': 'role.tokin', '+L': 'role.promotedlance', '+N': 'role.promotedknight', '+S': 'role.promotedsilver', '+B': 'role.horse', '+R': 'role.dragon',
+};
+
+/** The display name of an input plane. */
+export function planeName(name: string): string {
+  for (const [pattern, key] of PLANES) {
+    const found = name.match(pattern);
+    if (!found) continue;
+    const { side, piece = '', n = '' } = found.groups ?? {};
+    return t(key, { n, side: side ? t(`plane.${side}` as Key) : '', piece: language.value === 'ja' && piece ? t(ROLES[piece]) : piece });
+  }
+  return name;
 }
