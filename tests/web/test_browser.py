@@ -198,10 +198,7 @@ def test_every_screen_fits_and_is_accessible_and_translated(
             page.locator(f"nav [aria-current=page][href='#/{screen.split('/')[0]}']")
         ).to_have_count(1)
         page.wait_for_timeout(600)
-        # Not innerWidth: on phones it grows with the content.
-        overflow = page.evaluate(
-            "document.documentElement.scrollWidth - document.documentElement.clientWidth"
-        )
+        overflow = width_of_overflow(page)
         if overflow > 0:
             problems.append(f"{screen}: {overflow} px too wide")
         options = {"runOnly": ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa"], "iframes": False}
@@ -497,6 +494,34 @@ def test_a_game_on_a_phone(visit: Open) -> None:
     screenshot(page, "play-phone-ja-dark")
 
 
+def width_of_overflow(page: Page) -> float:
+    """Return by how many pixels the page is wider than the screen."""
+    # Not innerWidth: on phones it grows with the content.
+    element = "document.documentElement"
+    width: float = page.evaluate(f"{element}.scrollWidth - {element}.clientWidth")
+    return width
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_button_to_use_a_set_up_position_is_in_sight_on_a_phone(
+    visit: Open, language: str
+) -> None:
+    page = visit("analyse", "phone", language)
+    page.get_by_role("button", name=re.compile("^(Set up|局面編集)$")).click()
+    expect(page.locator("dialog footer .primary")).to_be_in_viewport(ratio=1)
+
+
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_an_analysed_game_fits_on_a_phone(visit: Open, language: str) -> None:
+    page = visit("analyse", "phone", language)
+    open_record(page)
+    page.get_by_label(re.compile("per move|1手あたり")).select_option("100")
+    page.get_by_role("button", name=re.compile("^(Analyse the game|棋譜を解析)$")).click()
+    expect(page.locator(".summary tbody tr")).to_have_count(2, timeout=240_000)
+    expect(page.locator(".study-bar .button.primary")).to_be_visible(timeout=240_000)
+    assert width_of_overflow(page) == 0
+
+
 def test_phone_analysis(visit: Open) -> None:
     page = visit("analyse", "phone", "ja")
     open_record(page)
@@ -548,8 +573,9 @@ def test_trainings_and_matches_are_shown(visit: Open) -> None:
     screenshot(page, "lab")
 
 
-def test_the_words_of_a_table_stay_whole_on_a_phone(visit: Open) -> None:
-    page = visit("train/loop/loop", "phone")
+@pytest.mark.parametrize("language", ["en", "ja"])
+def test_the_words_of_a_table_stay_whole_on_a_phone(visit: Open, language: str) -> None:
+    page = visit("train/loop/loop", "phone", language)
     rows = page.locator(".loop tbody tr")
     expect(rows.nth(2)).to_be_visible()
     assert all(row.bounding_box()["height"] < 60 for row in rows.all())  # type: ignore[index]

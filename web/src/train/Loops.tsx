@@ -53,7 +53,7 @@ function Row({ loop, round }: { loop: LoopInfo; round: LoopRound }) {
       <td class="n">{round.rating === null ? '' : eloText(round.rating, round.rating_error)}</td>
       <td>
         {round.references.map(one => (
-          <div key={one.name} class="reference">
+          <div key={one.name}>
             {one.name} <a href={href('matches', `${loop.name}/${String(round.number).padStart(3, '0')}/reference-${one.place}`)}>{resultText(one)}</a>
           </div>
         ))}
