@@ -243,6 +243,15 @@ def test_mate_search(visit: Open) -> None:
     expect(page.locator(".mate-box")).to_contain_text("3手の詰みがあります")
     expect(page.locator(".mate-box .line-moves button")).to_have_count(3)
     screenshot(page, "mate-ja")
+    page.get_by_role("button", name="Language").click()
+    score = page.locator(".mate-box .line-score")
+    expect(score).to_have_text("mate in 3")
+    assert score.bounding_box()["height"] < 25  # type: ignore[index]
+    page.set_viewport_size({"width": 390, "height": 844})
+    rate = page.locator(".mate-box .line-rate")
+    assert rate.evaluate("e => e.scrollWidth <= e.clientWidth")
+    page.set_viewport_size(SIZES["desktop"]["viewport"])
+    page.get_by_role("button", name="Language").click()
     page.locator(".mate-box .line-moves button").first.click()
     expect(page.locator(".mate-box")).to_have_count(0)
 
