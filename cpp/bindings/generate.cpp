@@ -195,7 +195,8 @@ void bind_generate(nb::module_& m) {
         .def_rw("max_plies", &NearbySettings::max_plies)
         .def_rw("tactical_fraction", &NearbySettings::tactical_fraction)
         .def_rw("bounds", &NearbySettings::bounds)
-        .def_rw("limit_cp", &NearbySettings::limit_cp);
+        .def_rw("limit_cp", &NearbySettings::limit_cp)
+        .def_rw("evaluated_every", &NearbySettings::evaluated_every);
 
     m.def(
         "nearby_position",

@@ -12,8 +12,10 @@ from komadori import records
 from komadori._core import generate as core
 from komadori.cli.generate import command as group
 from komadori.generate.nearby import Nearby, NearbySettings
+from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.rules import Board
+from komadori.search.alphabeta import AlphaBetaSearcher
 
 
 @pytest.fixture(scope="module")
@@ -63,6 +65,32 @@ def test_each_position_is_so_many_legal_moves_away_and_keeps_its_winner(source) 
         board = Board.from_hcp(hcp.tobytes())
         assert int(move16) in {move.move16 for move in board.legal_moves}
     assert lengths == {1, 2}
+
+
+def test_positions_that_the_searches_evaluate_have_their_static_evaluation(source) -> None:
+    samples = records.load_samples(source).take(slice(0, 200))
+    settings = NearbySettings(search=SearchBounds(nodes=500), evaluated_every=40)
+    found, counts = Nearby(settings, Evaluation("nnue")).positions(samples, 0)
+    assert counts.drawn == 200
+    assert 500 < counts.positions == len(found) < 500 * 200 / 40
+    assert not found.move16.any()
+    assert np.abs(found.score_cp).max() <= 4000
+    searcher = AlphaBetaSearcher("nnue")
+    for hcp, score in zip(found.hcp, found.score_cp, strict=True):
+        assert searcher.evaluate(Board.from_hcp(hcp.tobytes())) == score
+    # The result is the source game's, of which each side's view occurs.
+    turns = found.hcp[:, 0] & 1
+    for game in np.unique(found.game):
+        of_game = found.game == game
+        source_rows = samples.game == game
+        black = samples.result[source_rows] == (samples.hcp[source_rows, 0] & 1)
+        wins = np.unique(found.result[of_game] == turns[of_game])
+        assert len(wins) == 1
+        assert (black == wins[0]).all()
+    assert set(turns) == {0, 1}
+
+    again, _ = Nearby(settings, Evaluation("nnue"), threads=2).positions(samples, 0)
+    assert (again.hcp == found.hcp).all()
 
 
 def test_a_sample_depends_only_on_seed_and_number() -> None:

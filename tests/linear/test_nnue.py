@@ -172,6 +172,10 @@ def test_mutated_files_are_read_or_refused() -> None:
 # -- the network of the package
 
 
+def test_the_repr_has_no_megabyte_of_weights(content: bytes) -> None:
+    assert repr(NnueWeights(content)) == "NnueWeights(fv_scale=16)"
+
+
 def test_the_network_that_comes_with_the_package() -> None:
     searcher = AlphaBetaSearcher("nnue")
     assert abs(searcher.evaluate(Board())) < 150

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
@@ -78,6 +79,30 @@ struct Cutoffs {
     }
 };
 
+// Takes every n-th position that a search evaluates, with its static evaluation.
+class EvaluationSampler {
+  public:
+    explicit EvaluationSampler(std::uint32_t every) : every_(every), left_(every) {}
+
+    void see(const Position& position, Score evaluation) {
+        if (--left_ > 0) return;
+        left_ = every_;
+        taken_.push_back({position.hcp(), position.turn(), evaluation});
+    }
+    struct Taken {
+        std::array<std::uint8_t, 32> hcp;
+        Color turn;
+        Score evaluation;  // the side to move's view
+    };
+    const std::vector<Taken>& taken() const { return taken_; }
+    void clear() { taken_.clear(); }
+
+  private:
+    const std::uint32_t every_;
+    std::uint32_t left_;
+    std::vector<Taken> taken_;
+};
+
 // One search thread, independent of its evaluator.
 class AnyWorker {
   public:
@@ -89,6 +114,9 @@ class AnyWorker {
     // Number of mismatches between incremental and full evaluation in a random walk of `steps`.
     virtual std::uint64_t evaluator_mismatches(const Position& start, std::uint64_t steps,
                                                std::uint64_t seed) = 0;
+
+    // Shows the positions that searches evaluate to a sampler; nullptr: to none.
+    void set_sampler(EvaluationSampler* sampler) { sampler_ = sampler; }
 
     std::uint64_t nodes() const { return nodes_.load(std::memory_order_relaxed); }
     void reset_counts() {
@@ -106,6 +134,7 @@ class AnyWorker {
         nodes_.store(nodes_.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     std::atomic<std::uint64_t> nodes_{0};
+    EvaluationSampler* sampler_ = nullptr;
     Cutoffs cutoffs_;
     int completed_depth_ = 0;
     bool has_reported_ = false, is_out_of_nodes_ = false;
@@ -134,6 +163,9 @@ class Engine {
     // histories.
     void set_options(const Options& options);
     void new_game();
+    // Shows the positions that the first thread evaluates to a sampler, which must outlive the
+    // searches; nullptr: to none.
+    void set_sampler(EvaluationSampler* sampler) { workers_.front()->set_sampler(sampler); }
     Score evaluate(const Position& position);
     std::uint64_t evaluator_mismatches(const Position& start, std::uint64_t steps,
                                        std::uint64_t seed);

@@ -145,7 +145,10 @@ class Worker final : public AnyWorker {
     bool is_terminal(const Frame* f, Score& score);
     Score draw_score() const { return position_.turn() == root_turn_ ? root_draw_ : -root_draw_; }
     Score evaluate_here() {
-        return std::clamp(Score(evaluator_.value(position_)), -EVAL_LIMIT, EVAL_LIMIT);
+        const Score value = std::clamp(Score(evaluator_.value(position_)), -EVAL_LIMIT, EVAL_LIMIT);
+        if (sampler_ != nullptr) [[unlikely]]
+            sampler_->see(position_, value);
+        return value;
     }
     static bool is_capture(Move m) {  // as MoveKind::CAPTURES
         return m.captured() || (m.moved() == PAWN && m.is_promotion());

@@ -11,6 +11,7 @@ namespace komadori::generate {
 namespace {
 
 using alphabeta::Engine;
+using alphabeta::Info;
 
 Move draw_move(const Position& position, double tactical_fraction, Random& random) {
     Move moves[MAX_LEGAL_MOVES];
@@ -26,6 +27,18 @@ Move draw_move(const Position& position, double tactical_fraction, Random& rando
     }
     return moves[random.below(std::uint32_t(n))];
 }
+
+// While it lives, an engine's searches show their positions to the sampler.
+struct SamplingSearches {
+    Engine& engine;
+    alphabeta::EvaluationSampler sampler;
+
+    SamplingSearches(Engine& e, std::uint32_t every) : engine(e), sampler(every) {
+        engine.set_sampler(&sampler);
+    }
+    ~SamplingSearches() { engine.set_sampler(nullptr); }
+    SamplingSearches(const SamplingSearches&) = delete;
+};
 
 void append(const SampleTable& from, SampleTable& to) {
     const auto extend = [](auto& column, const auto& more) {
@@ -81,6 +94,8 @@ void NearbySearch::work(Engine& engine, std::span<const std::uint8_t> hcp,
     alphabeta::Limits limits;
     limits.depth = settings_.bounds.depth;
     limits.nodes = settings_.bounds.nodes;
+    std::optional<SamplingSearches> evaluated;
+    if (settings_.evaluated_every > 0) evaluated.emplace(engine, settings_.evaluated_every);
     Position from;
     for (std::size_t block; !stop_ && (block = next_block_++) < blocks.size();) {
         engine.new_game();
@@ -98,22 +113,35 @@ void NearbySearch::work(Engine& engine, std::span<const std::uint8_t> hcp,
             const alphabeta::Result& found = engine.search(*position, limits);
             searched += std::chrono::steady_clock::now() - began;
             nodes += engine.nodes();
+            if (evaluated) {
+                for (const auto& taken : evaluated->sampler.taken()) {
+                    add(taken.hcp, 0, taken.evaluation,
+                        taken.turn == turn ? result[row] : 1 - result[row], row, out);
+                }
+                evaluated->sampler.clear();
+                continue;
+            }
             if (found.lines.empty() || found.declares_win) continue;
-            const int cp = to_cp(found.lines.front().score);
-            if (settings_.limit_cp && std::abs(cp) > settings_.limit_cp) continue;
-            const auto bytes = position->hcp();
-            out.hcp.insert(out.hcp.end(), bytes.begin(), bytes.end());
-            out.move16.push_back(found.lines.front().pv.front().move16());
-            out.score_cp.push_back(std::int16_t(std::clamp(cp, -MATE_CP, MATE_CP)));
-            out.result.push_back(position->turn() == turn ? result[row] : 1 - result[row]);
-            out.game.push_back(std::int32_t(row));
-            out.ply.push_back(0);
-            out.end_ply.push_back(0);
-            out.end.push_back(End::UNKNOWN);
+            const Info& best = found.lines.front();
+            add(position->hcp(), best.pv.front().move16(), to_cp(best.score),
+                position->turn() == turn ? result[row] : 1 - result[row], row, out);
         }
         nodes_ += nodes;
         search_ns_ += std::chrono::duration_cast<std::chrono::nanoseconds>(searched).count();
     }
+}
+
+void NearbySearch::add(const std::array<std::uint8_t, 32>& hcp, std::uint16_t move16, int cp,
+                       float result, std::size_t row, SampleTable& to) const {
+    if (settings_.limit_cp && std::abs(cp) > settings_.limit_cp) return;
+    to.hcp.insert(to.hcp.end(), hcp.begin(), hcp.end());
+    to.move16.push_back(move16);
+    to.score_cp.push_back(std::int16_t(std::clamp(cp, -MATE_CP, MATE_CP)));
+    to.result.push_back(result);
+    to.game.push_back(std::int32_t(row));
+    to.ply.push_back(0);
+    to.end_ply.push_back(0);
+    to.end.push_back(End::UNKNOWN);
 }
 
 void NearbySearch::stop() {

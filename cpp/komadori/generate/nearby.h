@@ -1,6 +1,8 @@
-// Positions a few random moves away from given ones, labelled by a search; multithreaded.
+// Positions a few random moves away from given ones, labelled by a search, or the positions that
+// such searches evaluate; multithreaded.
 #pragma once
 
+#include <array>
 #include <atomic>
 #include <cstdint>
 #include <optional>
@@ -21,6 +23,9 @@ struct NearbySettings {
     double tactical_fraction = 0.3;    // fraction of moves drawn from captures and promotions
     SearchBounds bounds;
     int limit_cp = 4000;  // skips positions with a larger absolute score; 0: none
+    // If not 0: instead of the searched positions, every n-th that the searches evaluate, with its
+    // static evaluation and no move.
+    std::uint32_t evaluated_every = 0;
 };
 
 // The engine's tables are cleared before each block of positions, so that results depend on neither
@@ -51,6 +56,10 @@ class NearbySearch {
   private:
     void work(alphabeta::Engine& engine, std::span<const std::uint8_t> hcp,
               std::span<const float> result, std::uint64_t first, std::vector<SampleTable>& blocks);
+
+    // Appends a row unless its score is beyond the limit.
+    void add(const std::array<std::uint8_t, 32>& hcp, std::uint16_t move16, int cp, float result,
+             std::size_t row, SampleTable& to) const;
 
     const std::vector<alphabeta::Engine*> engines_;
     const NearbySettings settings_;

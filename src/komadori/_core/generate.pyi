@@ -349,6 +349,12 @@ class NearbySettings:
     @limit_cp.setter
     def limit_cp(self, arg: int, /) -> None: ...
 
+    @property
+    def evaluated_every(self) -> int: ...
+
+    @evaluated_every.setter
+    def evaluated_every(self, arg: int, /) -> None: ...
+
 def nearby_position(position: komadori._core.rules.Position, settings: NearbySettings, number: int) -> komadori._core.rules.Position | None:
     """
     The position of draw `number`, without its path; None if the game ends before.

@@ -1,4 +1,4 @@
-"""`komadori generate nearby`: positions a few random moves from those of any files."""
+"""`komadori generate nearby`: positions near those of any files."""
 
 from __future__ import annotations
 
@@ -56,6 +56,14 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Limits of each search, as nodes=N,depth=N.",
 )
 @click.option(
+    "--evaluated-every",
+    metavar="N",
+    type=click.IntRange(0, 2**32 - 1),
+    default=0,
+    help="Write every Nth position that the searches evaluate, with its static evaluation, instead "
+    "of the searched ones.",
+)
+@click.option(
     "--limit",
     "limit_cp",
     type=click.IntRange(min=0),
@@ -93,6 +101,7 @@ def command(
     tactical: float,
     per_position: int,
     search: SearchBounds,
+    evaluated_every: int,
     limit_cp: int,
     evaluation: str,
     weights: Path | None,
@@ -102,6 +111,9 @@ def command(
     segment: int | None,
 ) -> None:
     """Write positions a few random moves from those of SOURCES, with score and best move.
+
+    With --evaluated-every, write positions from inside these searches, with their static
+    evaluation: an NNUE network then learns a stronger evaluation where a search needs it.
 
     Each gets the result of its source game; train on the scores. SOURCES are games or positions
     in any format. The output depends on the options and the sources, not on the threads; the same
@@ -122,7 +134,15 @@ def command(
     stop = threading.Event()
     size = segment or nearby.SEGMENT_POSITIONS
     try:
-        settings = nearby.NearbySettings(seed, plies, tactical, per_position, search, limit_cp)
+        settings = nearby.NearbySettings(
+            seed,
+            plies,
+            tactical,
+            per_position,
+            search,
+            limit_cp,
+            evaluated_every=evaluated_every,
+        )
         player = Evaluation(evaluation, weights, fv_scale)
         generator = nearby.Nearby(settings, player, threads or available_threads())
         card = nearby.nearby_card(settings, sources_card(sources), player, size)

@@ -1,13 +1,14 @@
-"""Positions a few random moves from those of record files, scored by the alpha-beta search.
+"""Positions near those of record files, scored by the alpha-beta search or its evaluation.
 
     settings.json       everything that determines the positions: sources, random moves, search
     000000.hcpe.xz ...  segments: positions near those of the sources, in order
     000000.json ...     counts of a segment; written last, marks the segment as complete
 
 Strong players' games contain few blunders, so an evaluation trained on their positions alone never
-sees hanging pieces, which most positions of a search contain. C++ threads draw the moves and search
-the positions; the results depend only on the seed and the index of the source position. A killed
-run loses the segments in progress.
+sees hanging pieces, which most positions of a search contain. Two remedies: positions a few random
+moves away, with the score of a search; or the positions that such a search evaluates, with their
+static evaluation. C++ threads draw the moves and search the positions; the results depend only on
+the seed and the index of the source position. A killed run loses the segments in progress.
 """
 
 from __future__ import annotations
@@ -48,7 +49,9 @@ class NearbySettings:
     plies: minimum and maximum number of random moves, drawn uniformly. tactical_fraction:
     probability that a random move is drawn from the captures and promotions, if there are any.
     limit_cp: positions with a larger absolute score are dropped; 0: no limit. per_position: draws
-    per source position. hash_mb: MiB of each thread's transposition table.
+    per source position. hash_mb: MiB of each thread's transposition table. evaluated_every: if not
+    0, every n-th position that the searches evaluate is written instead of the searched ones, with
+    its static evaluation, no move, and the result of the source game.
     """
 
     seed: int = 1
@@ -58,26 +61,30 @@ class NearbySettings:
     search: SearchBounds = field(default_factory=lambda: SearchBounds(nodes=120))
     limit_cp: int = 4000
     hash_mb: int = 4
+    evaluated_every: int = 0
 
     def __post_init__(self) -> None:
         least, most = self.plies
         if not 0 <= least <= most <= 100:
             raise ValueError(f"plies is {least} to {most}: a range within 0 to 100 is needed")
         fractions(self, "tactical_fraction")
-        at_least(self, seed=0, per_position=1, limit_cp=0, hash_mb=1)
+        at_least(self, seed=0, per_position=1, limit_cp=0, hash_mb=1, evaluated_every=0)
+        if self.evaluated_every >= 1 << 32:
+            raise ValueError(f"evaluated_every is {self.evaluated_every}, below 2^32 is needed")
 
     def to_core(self) -> _core.NearbySettings:
         core = _core.NearbySettings()
         core.seed, core.limit_cp = self.seed, self.limit_cp
         core.min_plies, core.max_plies = self.plies
-        core.tactical_fraction, core.bounds = self.tactical_fraction, self.search.to_core()
+        core.tactical_fraction, core.evaluated_every = self.tactical_fraction, self.evaluated_every
+        core.bounds = self.search.to_core()
         return core
 
 
 @dataclass
 class NearbyCounts(SegmentCounts):
-    """positions: written. drawn: all draws, including those dropped because the game had ended or
-    the score was beyond the limit. skipped: games of the sources left out."""
+    """positions: written. drawn: random draws, including those dropped because the game had ended
+    or the score was beyond the limit. skipped: games of the sources left out."""
 
     positions: int = 0
     drawn: int = 0
@@ -86,9 +93,10 @@ class NearbyCounts(SegmentCounts):
 
     def lines(self) -> list[str]:
         """A summary as text."""
-        percent = 100 * self.positions / max(1, self.drawn)
+        per_draw = self.positions / max(1, self.drawn)
+        share = f"{100 * per_draw:.1f} %" if per_draw <= 1 else f"{per_draw:.1f} per draw"
         return [
-            f"{self.positions:,} positions of {self.drawn:,} draws ({percent:.1f} %)"
+            f"{self.positions:,} positions of {self.drawn:,} draws ({share})"
             + (f"; {self.skipped:,} games left out" if self.skipped else ""),
             f"{self.nodes / max(1, self.drawn):.0f} nodes per draw",
         ]
@@ -113,9 +121,12 @@ def nearby_card(
     settings: NearbySettings, sources: Sequence[Any], evaluation: Evaluation, segment: int
 ) -> dict[str, Any]:
     """Everything that determines a folder of nearby positions."""
+    values = asdict(settings)
+    if not settings.evaluated_every:
+        del values["evaluated_every"]  # as in folders written before there was the setting
     return {
         "kind": "nearby",
-        **asdict(settings),
+        **values,
         "sources": sources,
         "player": evaluation.card(),
         "segment_positions": segment,

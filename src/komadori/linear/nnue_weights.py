@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from komadori._core import linear as _core
@@ -23,7 +23,7 @@ class NnueWeights:
     (FV_SCALE in engines; 16 unless a file's notes say otherwise).
     """
 
-    content: bytes
+    content: bytes = field(repr=False)
     fv_scale: int = FV_SCALE
 
     def core(self) -> _core.NnueWeights:
