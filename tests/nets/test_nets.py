@@ -122,3 +122,9 @@ def test_model_file_errors(tmp_path):
 def test_a_network_too_large_for_any_machine_is_refused_at_once(name):
     with pytest.raises(ValueError, match=r"(blocks|layers|channels) is \d+, 16384 at most"):
         nets.build(name)
+
+
+def test_a_network_beyond_any_memory_is_refused_before_it_is_built():
+    with pytest.raises(ValueError, match=r"^resnet2x16384 has 9,674,575,260 parameters, "):
+        nets.build("resnet2x16384")
+    assert nets.build("resnet1x1100").config.channels == 1100

@@ -11,13 +11,17 @@ from collections.abc import Callable
 from dataclasses import dataclass, fields
 from typing import Any
 
+import torch
+
 from komadori.nets.network import DLSHOGI, Interface, Network
 
 #: A family's frozen config dataclass; its type identifies the family.
 NetConfig = Any
 
-#: The greatest number of blocks, channels and the like: a mistyped one would fill the memory.
-LARGEST = 1 << 14
+#: The greatest number of blocks, channels and the like, and of parameters: a mistyped number would
+#: fill the memory.
+LARGEST, LARGEST_PARAMETERS = 1 << 14, 1 << 30
+_SURELY_SMALL = 1 << 10
 
 
 class UnknownNetError(ValueError):
@@ -78,8 +82,18 @@ def build(net: str | NetConfig, interface: Interface = DLSHOGI) -> Network:
     Raises UnknownNetError, ValueError for numbers that the family doesn't take.
     """
     config = parse(net) if isinstance(net, str) else net
-    for field in fields(config):
-        value = getattr(config, field.name)
-        if isinstance(value, int) and value > LARGEST:
-            raise ValueError(f"{field.name} is {value}, {LARGEST} at most")
-    return family_of(config).build(config, interface)
+    family = family_of(config)
+    sizes = {field.name: getattr(config, field.name) for field in fields(config)}
+    sizes = {name: value for name, value in sizes.items() if isinstance(value, int)}
+    for name, value in sizes.items():
+        if value > LARGEST:
+            raise ValueError(f"{name} is {value}, {LARGEST} at most")
+    if max(sizes.values(), default=0) > _SURELY_SMALL:
+        with torch.device("meta"):  # allocates nothing
+            parameters = sum(p.numel() for p in family.build(config, interface).parameters())
+        if parameters > LARGEST_PARAMETERS:
+            raise ValueError(
+                f"{family.short_name(config)} has {parameters:,} parameters, "
+                f"{LARGEST_PARAMETERS:,} at most"
+            )
+    return family.build(config, interface)
