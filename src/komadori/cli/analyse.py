@@ -21,7 +21,7 @@ from komadori.cli.analysis_engines import (
     player_of,
     start,
 )
-from komadori.cli.console import clean, console, counted, progress, say
+from komadori.cli.console import clean, console, counted, on_one_line, progress, say
 from komadori.cli.numbers import THREADS_OR_AUTO
 from komadori.cli.outputs import IsKind, check_outputs, force_option, holds, is_page
 from komadori.rules import BLACK, Board
@@ -217,8 +217,8 @@ def command(
         _write(record, games, note, strength, settings, only_page=from_comments)
         for game in games:
             _print(game, settings.own_language)
-        wrote = f"{record.page}" if from_comments else f"{record.annotated} and {record.page}"
-        say(f"wrote {wrote}")
+        wrote = [record.page] if from_comments else [record.annotated, record.page]
+        say(f"wrote {' and '.join(map(on_one_line, wrote))}")
     if len(chosen) > 1:
         _write_index(chosen, analysed, note, settings)
 
@@ -465,7 +465,8 @@ def _write_index(
         # File names may not be UTF-8; links contain their bytes.
         entries.append(IndexEntry(quote(os.fsencode(path)), clean(record.path.name), games))
     write_text(index, html_index(entries, "komadori", note, options=_page_options(settings)))
-    say(f"wrote {index if chosen[0].page.is_absolute() else os.path.relpath(index)}")
+    shown = index if chosen[0].page.is_absolute() else os.path.relpath(index)
+    say(f"wrote {on_one_line(shown)}")
 
 
 def _index_path(chosen: Sequence[_Record]) -> Path:

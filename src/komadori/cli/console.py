@@ -32,6 +32,11 @@ def clean(text: str) -> str:
     return _UNPRINTABLE.sub(_symbol, text)
 
 
+def on_one_line(path: object) -> str:
+    """Format a path: a line break in a file's name is shown as ␊."""
+    return clean(str(path)).replace("\n", "␊")
+
+
 def _symbol(match: re.Match[str]) -> str:
     code = ord(match[0])
     return chr(0x2400 + code) if code < 0x20 else "\ufffd"
