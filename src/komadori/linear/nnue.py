@@ -3,7 +3,7 @@
 Each epoch:
 
     leaves = quiescence leaves of the positions, with the current weights
-    for shuffled batches, half of the positions mirrored: gradient -> step
+    for shuffled batches: gradient -> step
     held-out loss and agreement; save the best weights so far
 
 Training is quantisation-aware: after `round_from` epochs the forward pass uses weights rounded as
@@ -63,8 +63,9 @@ class Settings(LossSettings):
     in the first epoch from scratch; `root`: train on the positions themselves."""
     leaves_every: int = 4
     """Epochs between recomputations of the leaves."""
-    mirror: bool = True
-    """Mirror a random half of the positions left to right in each epoch."""
+    mirror: bool = False
+    """Mirror a random half of the positions left to right in each epoch. Games are hardly ever
+    mirrored, and a small network plays better without (docs/results/linear.md)."""
     round_from: int = 1
     """Epochs before quantisation-aware training starts."""
     leak: float = 0.01
@@ -295,7 +296,7 @@ class Learner:
         }
 
     def _batches(self, count: int) -> Iterator[NDArray[np.uint32]]:
-        """Yield the epoch's batches: shuffled rows, a random half marked as mirrored."""
+        """Yield the epoch's batches: shuffled rows; with `mirror`, a random half marked."""
         random = np.random.default_rng([self.settings.seed, self.epoch])
         order = random.permutation(count).astype(np.uint32)
         if self.settings.mirror:
