@@ -143,6 +143,7 @@ export function Graph() {
   });
 
   const count = gameMistakes.value.length;
+  const isJudged = nodes.some((n, i) => i > 0 && n.score && nodes[i - 1]!.score);
   return (
     <section class="graph" aria-label={t('graph')}>
       <header>
@@ -152,7 +153,7 @@ export function Graph() {
           <button type="button" class="button wide" disabled={!count} onClick={() => toMistake(-1)} aria-label={t('mistake.previous')} title={`${t('mistake.previous')} (,)`}>
             ‹
           </button>
-          <span>{t('mistakes.n', { n: count })}</span>
+          <span>{isJudged ? t('mistakes.n', { n: count }) : t('mistakes')}</span>
           <button type="button" class="button wide" disabled={!count} onClick={() => toMistake(1)} aria-label={t('mistake.next')} title={`${t('mistake.next')} (.)`}>
             ›
           </button>
