@@ -123,7 +123,9 @@ def test_a_line_break_in_a_name_forges_no_message(words: list[str], here: Path) 
 
 def test_a_written_file_is_named_on_one_line(here: Path) -> None:
     (here / "a.kif").rename(here / "a\nb.kif")
-    found = CliRunner().invoke(group, ["analyse", "--player", "alphabeta", "--nodes", "2", "a\nb.kif"])
+    found = CliRunner().invoke(
+        group, ["analyse", "--player", "alphabeta", "--nodes", "2", "a\nb.kif"]
+    )
     assert found.exit_code == 0, found.output
     assert "wrote a␊b" in found.output
 
