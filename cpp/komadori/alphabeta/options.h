@@ -54,7 +54,7 @@ struct Options {  // set by AlphaBetaOptions in search/alphabeta.py, which has t
     // never. Below the root, requests at most one position per policy_nodes nodes.
     int policy_depth = 0;
     std::uint64_t policy_nodes = 20000;
-    int niceness = 0;  // of the threads of Engine::start, where threads have one (Linux)
+    int niceness = 0;              // added to that of the threads of Engine::start (Linux)
     std::shared_ptr<Turns> turns;  // searches that share the CPUs; null: this one always runs
     Parts parts;
 };

@@ -49,7 +49,9 @@ void Turns::wake() {
 void lower_priority([[maybe_unused]] int niceness) {
 #ifdef __linux__
     const auto thread = id_t(syscall(SYS_gettid));
-    if (getpriority(PRIO_PROCESS, thread) < niceness) setpriority(PRIO_PROCESS, thread, niceness);
+    if (niceness > 0) {
+        setpriority(PRIO_PROCESS, thread, getpriority(PRIO_PROCESS, thread) + niceness);
+    }
 #endif
 }
 

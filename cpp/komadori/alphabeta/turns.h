@@ -38,8 +38,8 @@ class Turns {
     std::atomic<int> waiting_count_{0};
 };
 
-// Lowers the priority of the calling thread and of those it starts to this niceness (Linux;
-// elsewhere, and if the priority is as low already, nothing).
+// Raises the niceness of the calling thread, and of those it starts, by this much (Linux; nothing
+// elsewhere).
 void lower_priority(int niceness);
 
 }  // namespace komadori::alphabeta
