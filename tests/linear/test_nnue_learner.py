@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from two_piece_oracle import mirrored, positions
 from komadori import records
 from komadori._core import linear as core
 from komadori._core.alphabeta import material
+from komadori.cli.generate import command as generate
 from komadori.cli.linear import command
 from komadori.linear.nnue import Learner, Settings
 from komadori.linear.nnue_weights import NnueWeights
@@ -356,6 +358,26 @@ def test_the_command(tmp_path: Path) -> None:
     again = CliRunner().invoke(command, [*arguments, *options])
     assert again.exit_code == 1
     assert "holds a run already" in again.output
+
+
+@pytest.mark.parametrize("window", [[], ["--window", "2000"]])
+def test_positions_without_a_move_are_learnt(window: list[str], tmp_path) -> None:
+    """As `generate nearby --evaluated-every` writes them: the label is a static evaluation."""
+    games = tmp_path / "games.hcpe3"
+    records.write_games(games, records.read_games(records.sample_path())[:12])
+    inside = ["nearby", str(games), "-o", str(tmp_path / "inside"), "--search", "nodes=100"]
+    inside += ["--evaluated-every", "8", "--segment", "200"]
+    made = CliRunner().invoke(generate, inside)
+    assert made.exit_code == 0, made.output
+    count = len(records.load_samples(sorted(tmp_path.glob("inside/*.xz"))))
+    arguments = ["train", "nnue", "--data", str(tmp_path / "inside/*.xz"), "--epochs", "1"]
+    arguments += ["--test-fraction", "0.3", "--set", "leaves=root", "--set", "result_weight=0"]
+    arguments += ["--lambda", "1", "--threads", "1", "-o", str(tmp_path / "run"), *window]
+    result = CliRunner().invoke(command, arguments)
+    assert result.exit_code == 0, result.output
+    found = re.search(r"training on ([\d,]+) positions", result.output)
+    assert found
+    assert int(found[1].replace(",", "")) > count / 2 > 500
 
 
 def test_windows_of_a_stream_are_learnt_one_after_the_other(tmp_path) -> None:

@@ -72,7 +72,9 @@ def two_piece(
     check_folder(folder, resume=resume)
     train, test = (
         Records(part.hcp, part.move16)
-        for part in load_split(terminal, data, test_fraction, test_limit, settings.seed)
+        for part in load_split(
+            terminal, data, test_fraction, test_limit, settings.seed, needs_moves=True
+        )
     )
     try:
         learner = Learner(settings, train, test, folder, resume=resume)

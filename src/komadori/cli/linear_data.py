@@ -74,9 +74,18 @@ def check_folder(folder: Path, *, resume: bool) -> None:
 
 
 def load_split(
-    terminal: Console, data: Iterable[str], test_fraction: float, test_limit: int, seed: int
+    terminal: Console,
+    data: Iterable[str],
+    test_fraction: float,
+    test_limit: int,
+    seed: int,
+    *,
+    needs_moves: bool = False,
 ) -> tuple[Positions, Positions]:
-    """Return (training, held-out) samples, split by game, without common positions."""
+    """Return (training, held-out) samples, split by game, without common positions.
+
+    needs_moves: leave out positions without a move.
+    """
     import numpy as np
 
     from komadori import training
@@ -85,8 +94,10 @@ def load_split(
     from komadori.training import Part
 
     samples = load_samples(data)
-    moved = np.flatnonzero(samples.move16 != 0).astype(np.int64)
-    parts = training.split_by_game(Part(samples, moved), test_fraction, seed)
+    rows = np.arange(len(samples), dtype=np.int64)
+    if needs_moves:
+        rows = np.flatnonzero(samples.move16).astype(np.int64)
+    parts = training.split_by_game(Part(samples, rows), test_fraction, seed)
     split = training.make_split(*parts, test_limit=test_limit, seed=seed)
     terminal.print(
         f"training on {len(split.train):,} positions of {split.train_games:,} games, "
@@ -121,7 +132,7 @@ def load_windows(
         raise click.ClickException("--window: nothing is held out; at least two files are needed")
     try:
         samples = records.load_samples(test_files)
-        rows = np.flatnonzero(samples.move16 != 0).astype(np.int64)
+        rows = np.arange(len(samples), dtype=np.int64)
         if len(rows) > test_limit:
             rows = np.sort(np.random.default_rng(seed).choice(rows, test_limit, replace=False))
         held_out = Positions.of(samples, rows)
