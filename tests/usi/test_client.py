@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+import subprocess
 import sys
 import time
 from pathlib import Path
@@ -186,3 +188,45 @@ def test_lines_of_analysis_wait_for_the_answer_and_are_never_those_of_another_se
         process.close()
     with pytest.raises(EngineDiedError):
         process.read(time.monotonic() + 5)
+
+
+UNREGISTERED = """
+import os, signal, subprocess, sys, time
+from pathlib import Path
+from komadori.usi.client import LineProcess
+start = subprocess.Popen
+def started(command, **options):
+    process = start(command, **options)
+    if command[0] == sys.executable:
+        while not list(Path(sys.argv[1]).iterdir()): time.sleep(0.01)
+        os.kill(os.getpid(), signal.SIGKILL)
+    return process
+subprocess.Popen = started
+LineProcess([sys.executable, sys.argv[2], sys.argv[1]], "engine")
+"""
+
+
+@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="reads /proc")
+def test_an_engine_dies_with_a_program_that_ends_before_it_registers_it(tmp_path: Path) -> None:
+    engine = tmp_path / "engine.py"
+    engine.write_text(
+        "import os, sys, time\n"
+        "open(os.path.join(sys.argv[1], str(os.getpid())), 'w')\n"
+        "time.sleep(600)\n"
+    )
+    pids = tmp_path / "pids"
+    pids.mkdir()
+    program = subprocess.run([sys.executable, "-c", UNREGISTERED, pids, engine], timeout=60)
+    assert program.returncode == -signal.SIGKILL
+    (pid,) = [int(path.name) for path in pids.iterdir()]
+    deadline = time.monotonic() + 20
+    while is_alive(pid):
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+def is_alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] != "Z"
+    except OSError:
+        return False

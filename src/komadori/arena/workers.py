@@ -89,6 +89,8 @@ def _in_threads(
                 return
             with open_runner() as runner:
                 runners.append(runner)
+                if is_over.is_set():  # since before it was in the list
+                    runner.abandon()
                 while job is not None:
                     finished.put(runner.play(job, conditions))
                     job = next_job()

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import contextlib
+import heapq
 import importlib
+import math
 import socket
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self
 
 from komadori.extras import install_line
@@ -17,6 +19,8 @@ from komadori.extras import install_line
 POLL_S = 2.0
 #: Default number of items queued per worker thread.
 AHEAD = 4
+#: Minimum number of items queued per worker thread while any wait: one running, one next.
+MIN_AHEAD = 2
 
 
 class ClusterError(RuntimeError):
@@ -54,6 +58,29 @@ def _check_reachable(address: str) -> None:
         socket.create_connection((host.strip("[]"), int(port)), timeout=5).close()
     except OSError as error:
         raise ClusterError(f"no Ray cluster at {address}: {error.strerror or error}") from error
+
+
+def queue_length(unfinished: int, threads: int, ahead: int) -> int:
+    """Return the number of items to queue per thread: half of an equal share, so that no worker
+    is left with a long queue when the others run out of work; from MIN_AHEAD to `ahead`."""
+    return min(max(MIN_AHEAD, math.ceil(unfinished / max(1, 2 * threads))), max(1, ahead))
+
+
+def deal(
+    waiting: int, queued: Sequence[int], threads: Sequence[int], most: Sequence[int]
+) -> list[int]:
+    """Return how many of the waiting items each machine gets. Each item goes to the machine with
+    the fewest per thread; none gets more than `most` in all."""
+    counts = [0] * len(queued)
+    heap = [(queued[i] / threads[i], i) for i in range(len(queued)) if queued[i] < most[i]]
+    heapq.heapify(heap)
+    while waiting and heap:
+        _, i = heapq.heappop(heap)
+        counts[i] += 1
+        waiting -= 1
+        if (total := queued[i] + counts[i]) < most[i]:
+            heapq.heappush(heap, (total / threads[i], i))
+    return counts
 
 
 class _Actor:
@@ -128,9 +155,9 @@ class Fleet:
         """Connect to the cluster and start a worker on each machine. Raises ClusterError.
 
         address: as for `ray.init` ("auto", "HOST:PORT"). worker: "module:Class". threads: per
-        worker; None for all cores of its machine. ahead: items queued per worker thread, so that it
-        stays busy between polls. at_once: items queued per worker, instead of `ahead`. on_change:
-        called with a message when a machine joins or is lost."""
+        worker; None for all cores of its machine. ahead: maximum number of items queued per worker
+        thread, so that it stays busy between polls. at_once: items queued per worker, instead of
+        `ahead`. on_change: called with a message when a machine joins or is lost."""
         try:
             import ray
         except ModuleNotFoundError as error:
@@ -256,11 +283,21 @@ class Fleet:
             self._on_change(f"{label} has joined with {threads} threads")
 
     def _assign(self) -> None:
-        for machine in list(self._machines.values()):
-            most = self._at_once or self._ahead * machine.threads
-            free = most - len(machine.items)
-            items = [self._waiting.popleft() for _ in range(min(free, len(self._waiting)))]
-            if items:
+        if not self._waiting:
+            return
+        machines = list(self._machines.values())
+        threads = [machine.threads for machine in machines]
+        if self._at_once:
+            most = [self._at_once] * len(machines)
+        else:
+            ahead = queue_length(self.waiting, sum(threads), self._ahead)
+            most = [ahead * count for count in threads]
+        queued = [len(machine.items) for machine in machines]
+        for machine, count in zip(
+            machines, deal(len(self._waiting), queued, threads, most), strict=True
+        ):
+            if count:
+                items = [self._waiting.popleft() for _ in range(count)]
                 machine.items += items
                 machine.actor.add.remote(items)
 

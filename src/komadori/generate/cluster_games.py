@@ -27,7 +27,7 @@ from komadori.usi.models import is_fake
 WORKERS = "workers"
 #: Seconds between polls of an idle worker.
 IDLE_S = 0.1
-#: Games queued per worker thread: enough for a few seconds of short games.
+#: Maximum number of games queued per worker thread: enough for a few seconds of short games.
 AHEAD = 32
 
 

@@ -157,17 +157,15 @@ class LineProcess:
         self._held: list[str] = []
         self._holding = threading.Lock()
         try:
-            self._process = subprocess.Popen(
-                list(command),
+            self._process = reaper.start(
+                command,
                 stdin=subprocess.PIPE,
                 stdout=subprocess.PIPE,
                 stderr=subprocess.STDOUT,
                 cwd=cwd,
-                start_new_session=True,
             )
         except OSError as error:
             raise EngineError(f"{name}: can't start {command[0]}: {error.strerror}") from error
-        reaper.watch(self._process.pid)
         self._reader = threading.Thread(target=self._read, name=f"read {name}", daemon=True)
         self._reader.start()
 
