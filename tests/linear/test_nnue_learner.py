@@ -378,6 +378,8 @@ def test_positions_without_a_move_are_learnt(window: list[str], tmp_path) -> Non
     found = re.search(r"training on ([\d,]+) positions", result.output)
     assert found
     assert int(found[1].replace(",", "")) > count / 2 > 500
+    (line,) = [line for line in result.output.splitlines() if line.startswith("    1  ")]
+    assert line.split()[-6:-2] == ["-"] * 4  # nothing to agree with
 
 
 def test_windows_of_a_stream_are_learnt_one_after_the_other(tmp_path) -> None:

@@ -183,10 +183,12 @@ class EpochTable:
         agreement: Sequence[float],
         others: Sequence[str],
     ) -> str:
-        """Return the next line, preceded by titles the first time. agreement: from `HeldOut`."""
+        """Return the next line, preceded by titles the first time. agreement: from `HeldOut`; "-" if
+        no position has a move."""
         parts = [f"{epoch:>5}"]
         parts += ["{:.4f} {:.4f}".format(*loss.above_floor) for loss in losses]
-        parts.append(" ".join(f"{100 * agreement[k - 1]:4.1f}" for k in (1, 2, 4, 8)))
+        best = [f"{100 * agreement[k - 1]:4.1f}" if agreement else "   -" for k in (1, 2, 4, 8)]
+        parts.append(" ".join(best))
         parts += [f"{text:>{len(title)}}" for title, text in zip(self._others, others, strict=True)]
         line = "  ".join(parts)
         if self._has_titles:

@@ -102,7 +102,7 @@ class Report:
 
     train, test: losses of the float network. quantised: held-out loss with the engine's integer
     arithmetic. agreement: fraction of held-out positions whose move is among the k best by a
-    one-ply search with quiescence, k = 1..8.
+    one-ply search with quiescence, k = 1..8; empty if no position has a move.
     """
 
     epoch: int

@@ -203,7 +203,7 @@ class Leaves:
 @dataclass(frozen=True)
 class HeldOut:
     """Metrics on held-out positions. agreement: fraction of positions whose move is among the k
-    best by a one-ply search with quiescence, k = 1..8."""
+    best by a one-ply search with quiescence, k = 1..8; empty if no position has a move."""
 
     loss: Loss
     agreement: tuple[float, ...]
@@ -222,9 +222,9 @@ def measure(weights: Any, positions: Positions, settings: LossSettings, threads:
 
 
 def agreement(weights: Any, positions: Positions, threads: int) -> tuple[float, ...]:
-    """`HeldOut.agreement` of positions with moves; zeros without positions."""
+    """`HeldOut.agreement` of positions with moves."""
     if not len(positions):
-        return (0.0,) * 8
+        return ()
     ranks = np.asarray(_core.ranks(weights, positions.hcp, positions.move16, 1, threads))
     return tuple(float(np.mean((ranks >= 0) & (ranks < k))) for k in range(1, 9))
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -167,11 +167,16 @@ def _kpp(task: TrainTask, settings: Any, train: Positions, test: Positions) -> P
         ),
         lambda found: task.show(
             f"epoch {found.epoch}: held-out {found.held_out.loss}, "
-            f"agreement {100 * found.held_out.agreement[0]:.1f} %"
+            f"agreement {_best(found.held_out.agreement)}"
         ),
         task.stop,
     )
     return None if learner.state.epoch < settings.epochs else task.folder / "weights.npz"
+
+
+def _best(agreement: Sequence[float]) -> str:
+    """Return the first of `HeldOut.agreement` as text."""
+    return f"{100 * agreement[0]:.1f} %" if agreement else "unknown (no moves)"
 
 
 def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> Path | None:
@@ -181,7 +186,7 @@ def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> 
 
     def report(found: nnue.Report) -> None:
         task.progress(found.epoch, settings.epochs)
-        task.show(f"epoch {found.epoch}: agreement {100 * found.agreement[0]:.1f} %")
+        task.show(f"epoch {found.epoch}: agreement {_best(found.agreement)}")
 
     learner.run(report, stop=task.stop)
     return task.folder / "nn.bin" if learner.is_done else None
