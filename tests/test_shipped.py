@@ -8,6 +8,7 @@ import pytest
 from click.testing import CliRunner
 
 from komadori.cli.lab import command as lab
+from komadori.cli.loop import command as loop
 from komadori.cli.train import command as train
 from komadori.shipped import experiment_path
 
@@ -39,3 +40,12 @@ def test_commands_outside_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyP
     assert wrong.exit_code == 2
     no_data = CliRunner().invoke(train, ["resnet5x64"])
     assert "data" in no_data.output  # the configuration was found
+
+
+def test_a_shipped_loop_outside_a_checkout(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    # The stage waits for games; before that it has read the loop's and the network's configuration.
+    found = CliRunner().invoke(loop, ["stage", "train", "from-package"])
+    assert "earlier stages are incomplete" in found.output
+    assert (tmp_path / "runs/from-package/loop.json").is_file()
+    assert CliRunner().invoke(loop, ["stage", "train", "resnet5x64"]).exit_code == 2

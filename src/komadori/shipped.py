@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
@@ -14,20 +15,23 @@ def _package_experiments() -> Path:
     return inside if inside.is_dir() else Path(__file__).parents[2] / "experiments"
 
 
-def experiment_path(path: Path) -> Path:
+def experiment_names(folder: str) -> list[str]:
+    """The short names of the shipped experiments in a folder."""
+    return sorted(path.stem for path in (_package_experiments() / folder).glob("*.toml"))
+
+
+def experiment_path(path: Path, folders: Sequence[str] = ("", "lab")) -> Path:
     """`path` if it exists, else the shipped file or folder of that name.
 
-    Names are paths in a checkout, `experiments/resnet5x64.toml`, or short: `resnet5x64`. Any other
-    path is returned unchanged.
+    Names are paths in a checkout, `experiments/resnet5x64.toml`, or short: `resnet5x64`, which is
+    looked for in the `folders` of the experiments. Any other path is returned unchanged.
     """
     if path.exists():
         return path
     if path.parts[:1] == EXPERIMENTS.parts:
         candidates = [_package_experiments() / Path(*path.parts[1:])]
     elif len(path.parts) == 1:
-        candidates = [
-            _package_experiments() / folder / f"{path.name}.toml" for folder in ("", "lab")
-        ]
+        candidates = [_package_experiments() / folder / f"{path.name}.toml" for folder in folders]
     else:
         candidates = []
     return next((candidate for candidate in candidates if candidate.exists()), path)

@@ -183,8 +183,8 @@ class EpochTable:
         agreement: Sequence[float],
         others: Sequence[str],
     ) -> str:
-        """Return the next line, preceded by titles the first time. agreement: from `HeldOut`; "-" if
-        no position has a move."""
+        """Return the next line, preceded by titles the first time. agreement: from `HeldOut`; shown
+        as "-" if no position has a move."""
         parts = [f"{epoch:>5}"]
         parts += ["{:.4f} {:.4f}".format(*loss.above_floor) for loss in losses]
         best = [f"{100 * agreement[k - 1]:4.1f}" if agreement else "   -" for k in (1, 2, 4, 8)]

@@ -10,17 +10,19 @@ from typing import TYPE_CHECKING
 
 import click
 
+from komadori.cli.config_path import ConfigPath
 from komadori.cli.console import console, say
 from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
 from komadori.cli.numbers import THREADS
 from komadori.cpus import available_threads
+from komadori.shipped import experiment_names
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
 
     from komadori.generate.loop import Event, Loop
 
-_CONFIG = click.argument("config", type=click.Path(exists=True, dir_okay=False, path_type=Path))
+_CONFIG = click.argument("config", type=ConfigPath("loop"))
 _FOLDER = click.option(
     "-o",
     "--out",
@@ -42,12 +44,15 @@ def command() -> None:
     """
 
 
-@command.command("run")
+@command.command(
+    "run",
+    help="Run every stage of every generation, one after the other. CONFIG is a TOML file, or the "
+    f"name of a bundled one: {', '.join(experiment_names('loop'))}.",
+)
 @_CONFIG
 @_FOLDER
 @_THREADS
 def run_command(config: Path, folder: Path | None, threads: int | None) -> None:
-    """Run every stage of every generation, one after the other."""
     from komadori.generate.loop import run
 
     _run_config(config, folder, threads, run)

@@ -7,24 +7,16 @@ import shlex
 import threading
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 import click
 
+from komadori.cli.config_path import ConfigPath
 from komadori.cli.console import console
 from komadori.cli.interrupt import InterruptError, interrupt_sets
-from komadori.shipped import experiment_path
-
-
-class ConfigPath(click.Path):
-    """A file, or the name of a bundled experiment."""
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        return super().convert(experiment_path(Path(value)), param, ctx)
 
 
 @click.command()
-@click.argument("config", type=ConfigPath(exists=True, dir_okay=False, path_type=Path))
+@click.argument("config", type=ConfigPath("", "lab"))
 @click.option(
     "--data",
     multiple=True,

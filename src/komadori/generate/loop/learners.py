@@ -16,6 +16,7 @@ from komadori.atomic import atomic_writer
 from komadori.generate.sources import Evaluation
 from komadori.linear import kpp, nnue, two_piece
 from komadori.linear.regression import Positions
+from komadori.shipped import experiment_path
 from komadori.typed_settings import build
 from komadori.usi.models import find_model
 
@@ -195,8 +196,9 @@ def _nnue(task: TrainTask, settings: Any, train: Positions, test: Positions) -> 
 class NetworkLearner:
     """Trains a network.
 
-    Settings are those of `komadori train`, or `config`, the path of a file with them. `set`: list
-    of KEY=VALUE overrides. `warm_start`: start from the weights of the best generation.
+    Settings are those of `komadori train`, or `config`, the path of a file with them or the name of
+    a shipped one. `set`: list of KEY=VALUE overrides. `warm_start`: start from the weights of the
+    best generation.
     """
 
     suffix = "onnx"
@@ -216,7 +218,7 @@ class NetworkLearner:
             if table:
                 raise ValueError(f"config excludes {', '.join(table)}")
             try:
-                return training.load_config(Path(settings["config"]), overrides)
+                return training.load_config(experiment_path(Path(settings["config"])), overrides)
             except OSError as error:
                 raise ValueError(str(error)) from error
         return training.config_from_dict(table, "train", overrides)
