@@ -153,6 +153,10 @@ def test_unknown_positions_cost_nothing(analysed: AnalysedGame) -> None:
     assert partly.black_win_rate(2) is None
     assert partly.loss(1) is partly.loss(2) is None
     assert partly.side(0).moves == 2
+    # The best move of a position is no agreement if the position after it is unknown.
+    partly = AnalysedGame(analysed.game, [*found[:3], found[3], None, None])
+    assert partly.agreement(1) == (0, 0)
+    assert (partly.side(1).moves, partly.side(1).same) == (0, 0)
 
 
 def test_lines_as_people_write_them(analysed: AnalysedGame) -> None:

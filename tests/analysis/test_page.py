@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import subprocess
@@ -13,6 +14,7 @@ from typing import Any
 import pytest
 from tools import glyphs
 
+from komadori import records
 from komadori.analysis import (
     AnalysedGame,
     Found,
@@ -20,6 +22,7 @@ from komadori.analysis import (
     Line,
     PageOptions,
     annotated,
+    from_comments,
     html_index,
     html_report,
     page_data,
@@ -219,6 +222,23 @@ def test_a_browser_shows_it(
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_a_browser_shows_scores_without_lines(tmp_path: Path) -> None:
+    """Comments may hold a score or a mate alone."""
+    game = Game.from_usi(MOVES)
+    game.comments.update(
+        {1: "#評価値=50", 2: "#評価値=900", 3: "#評価値=0", 4: "#詰み=先手勝ち:3手"}
+    )
+    analysed = from_comments(game)
+    assert analysed is not None
+    path = tmp_path / "page.html"
+    path.write_text(html_report([analysed], "t", options=PageOptions("en")), "utf-8")
+    shown = dom(path)
+    assert shown.count("<article") == 3
+    assert shown.count("<figure") == 3
+    assert "better" not in annotated(analysed).comments[2]
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_a_browser_shows_the_list(analysed: AnalysedGame, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     path.write_text(html_report([analysed] * 2, "t", options=PageOptions("en")), "utf-8")
@@ -235,6 +255,31 @@ def test_a_browser_shows_the_list(analysed: AnalysedGame, tmp_path: Path) -> Non
 
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.parametrize("language", ["ja", "en"])
+def test_the_page_and_the_index_fit_a_phone(tmp_path: Path, language: Any) -> None:
+    """A game with many mistakes, of every class in one phase, on the narrowest of phones."""
+    sync_api = pytest.importorskip("playwright.sync_api")
+    draw = random.Random(1)
+    game = next(game for game in records.read_games(records.sample_path()) if len(game) > 120)
+    rates = [draw.random() for _ in range(len(game) + 1)]
+    analysed = AnalysedGame(game, [Found(rate, 10, (line(rate),)) for rate in rates])
+    assert any(all(phase.mistakes) for phase in analysed.side(0).phases)
+    options = PageOptions(language)
+    page, index = tmp_path / "page.html", tmp_path / "index.html"
+    page.write_text(html_report([analysed], "t", options=options), "utf-8")
+    entries = [IndexEntry("page.html", "t", [analysed])]
+    index.write_text(html_index(entries, "t", options=options), "utf-8")
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        phone = browser.new_page(viewport={"width": 320, "height": 640})
+        for path in (page, index):
+            phone.goto(path.as_uri())
+            assert phone.locator("table").count(), path.name
+            assert phone.evaluate("document.documentElement.scrollWidth") == 320, path.name
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 def test_the_address_names_a_move(analysed: AnalysedGame, tmp_path: Path) -> None:
     path = tmp_path / "page.html"
     for games, addresses in ((1, ("#2", "#p2", "#g1p2")), (2, ("#g2p2",))):
@@ -248,8 +293,6 @@ def test_the_address_names_a_move(analysed: AnalysedGame, tmp_path: Path) -> Non
 def test_positions_in_the_browser_are_the_rules_own(tmp_path: Path) -> None:
     """The page's `play` and SFEN against the core, over whole games with every kind of move."""
     import itertools
-
-    from komadori import records
 
     games = list(itertools.islice(iter(records.read_games(records.sample_path())), 40))
     cases = []

@@ -225,9 +225,11 @@ def annotated(
             if language == "ja":
                 grade = grade_of(mistake.loss)
                 assert grade is not None
-                added.append(f"{label}：【{grade.japanese}】勝率 {rates}、最善は{better}")
+                rest = f"、最善は{better}" if better else ""
+                added.append(f"{label}：【{grade.japanese}】勝率 {rates}{rest}")
             else:
-                added.append(f"{label}: {mistake.grade}, {rates}; better: {better}")
+                rest = f"; better: {better}" if better else ""
+                added.append(f"{label}: {mistake.grade}, {rates}{rest}")
         if added:
             comments[ply] = "\n".join([*filter(None, [comments.get(ply)]), *added])
     return replace(game, comments=comments, scores_cp=scores, pvs=pvs)

@@ -182,10 +182,13 @@ class AnalysedGame:
         before, after = self.found[i], self.found[i + 1]
         if before is None or after is None:
             return None
-        best = before.best
-        if best is not None and best.pv and best.pv[0] == self.moves[i].usi():
-            return 0.0
-        return max(0.0, before.win_rate - (1 - after.win_rate))
+        return 0.0 if self._is_best(i) else max(0.0, before.win_rate - (1 - after.win_rate))
+
+    def _is_best(self, i: int) -> bool:
+        """Return whether the move after `i` moves was the search's best."""
+        found = self.found[i]
+        best = found.best if found else None
+        return bool(best and best.pv and best.pv[0] == self.moves[i].usi())
 
     @cached_property
     def losses(self) -> list[float | None]:
@@ -238,14 +241,13 @@ class AnalysedGame:
         )
 
     def agreement(self, turn: int) -> tuple[int, int]:
-        """Return how many of a side's moves were the search's best, and how many it made."""
-        own = [i for i in range(len(self.game)) if self.boards[i].turn == turn]
-        same = 0
-        for i in own:
-            found = self.found[i]
-            best = found.best if found else None
-            same += bool(best and best.pv and best.pv[0] == self.moves[i].usi())
-        return same, len(own)
+        """Return how many of a side's moves with a known loss were the search's best, and their
+        number."""
+        known = [
+            i for i, loss in enumerate(self.losses)
+            if loss is not None and self.boards[i].turn == turn
+        ]  # fmt: skip
+        return sum(self._is_best(i) for i in known), len(known)
 
     def mean_loss(self, turn: int) -> float:
         """Return a side's mean loss of win rate per move."""

@@ -287,15 +287,17 @@ export function mount(element, data, options) {
       let after = before;
       const count = Math.min(SHOWN_PLIES, best.usi.length);
       for (const usi of best.usi.slice(0, count)) after = play(after, usi);
+      // Comments may hold a score without a line.
+      const arrows = [...best.usi.slice(0, 1).map((usi) => [usi, "best"]), [played, "played"]];
       const text = (line, from, end) => line.usi.slice(from, end).map((_, k) => lineText(line, from + k)).join(" ");
       return h("article", { id: `m${i + 1}` },
         h("h3", {}, h("a", { href: "#", onclick: (event) => { event.preventDefault(); go(i); parts.board.scrollIntoView({ block: "center" }); } }, `${i + 1}. ${moveText(i)}`), " ",
           h("span", { class: `tag grade${grade}` }, gradeName(grade)), h("span", { class: "soft" }, ` ${format(t().loss, (100 * game().losses[i]).toFixed(0))}`)),
         h("div", { class: "pair" },
-          h("figure", {}, boardOf(before, { last: i ? game().moves[i - 1] : null, arrows: [[best.usi[0], "best"], [played, "played"]] }),
+          h("figure", {}, boardOf(before, { last: i ? game().moves[i - 1] : null, arrows }),
             h("figcaption", {}, h("span", { class: "key played" }), format(t().boardPlayed, moveText(i)), reply ? h("span", { class: "soft" }, ` ${text(reply, 0, 4)} · ${worth(reply)}`) : null)),
-          h("figure", {}, boardOf(after, { last: best.usi[count - 1] }),
-            h("figcaption", {}, h("span", { class: "key best" }), format(t().boardBest, text(best, 0, count)), h("span", { class: "soft" }, ` · ${worth(best)}`)))));
+          count ? h("figure", {}, boardOf(after, { last: best.usi[count - 1] }),
+            h("figcaption", {}, h("span", { class: "key best" }), format(t().boardBest, text(best, 0, count)), h("span", { class: "soft" }, ` · ${worth(best)}`))) : null));
     });
   }
 
