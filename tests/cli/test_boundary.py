@@ -88,6 +88,9 @@ def test_every_command_writes_to_out(tmp_path: Path) -> None:
         return found
 
     assert not {"--output", "--run", "--folder"} & options(group)
+    for words, command in commands():
+        for option in command.params:
+            assert "--out" not in option.opts or "-o" in option.opts, words
     game = tmp_path / "a.usi"
     game.write_text("startpos moves 7g7f 3c3d\n")
     for name in ("--out", "--output", "-o"):

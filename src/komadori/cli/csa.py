@@ -31,7 +31,7 @@ from komadori.cli.interrupt import InterruptError
     type=MARGIN,
     help="Safety margin of the clock, in seconds.",
 )
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the game records.")
+@click.option("-o", "--out", type=click.Path(path_type=Path), help="Folder for the game records.")
 @click.option("--verbose", is_flag=True, help="Print every line of the protocol.")
 def command(
     player: str,

@@ -28,7 +28,10 @@ if TYPE_CHECKING:
 @click.command()
 @click.argument("model", required=False)
 @click.option(
-    "--out", type=click.Path(path_type=Path), help="Path of the launcher. [default: by the model]"
+    "-o",
+    "--out",
+    type=click.Path(path_type=Path),
+    help="Path of the launcher. [default: by the model]",
 )
 @click.option(
     "--player",

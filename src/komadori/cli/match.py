@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     help="Write each game to --out: kif, csa, usi, ...; repeatable.",
 )
 @click.option(
+    "-o",
     "--out",
     type=click.Path(path_type=Path),
     help="Folder for games and page; an existing match is resumed.",

@@ -55,6 +55,7 @@ max = 100
 @click.argument("player", required=False)
 @click.argument("parameters", required=False, type=click.Path(path_type=Path))
 @click.option(
+    "-o",
     "--out",
     type=click.Path(path_type=Path),
     help="Folder for results and page; an existing tuning is resumed.",
