@@ -28,7 +28,14 @@ from komadori.analysis import (
     page_data,
 )
 from komadori.analysis.page.bundle import page_assets, page_module, page_style
-from komadori.analysis.strength import Match, Strength, measured, statement, stronger_players
+from komadori.analysis.strength import (
+    UNKNOWN,
+    Match,
+    Strength,
+    measured,
+    statement,
+    stronger_players,
+)
 from komadori.records import Game, Winner
 from komadori.rules import HANDICAPS
 
@@ -162,7 +169,7 @@ def test_paper_has_its_own_colours() -> None:
 
 
 def test_players_who_may_be_stronger(analysed: AnalysedGame) -> None:
-    assert [(one.turn, one.reason) for one in stronger_players(analysed.game)] == [
+    assert [(one.turn, one.reason) for one in stronger_players(analysed.game, 3000)] == [
         (1, "professional")
     ]
     own = measured().rating
@@ -170,16 +177,32 @@ def test_players_who_may_be_stronger(analysed: AnalysedGame) -> None:
     higher, lower = f"{own + 0.5:.1f}", f"{own - 0.5:.1f}"
     headers = {"black": "a", "white": "b", "black_rating": higher, "white_rating": lower}
     rated = Game.from_usi([], headers=headers)
-    assert [(one.turn, one.reason, one.rating) for one in stronger_players(rated)] == [
+    assert [(one.turn, one.reason, one.rating) for one in stronger_players(rated, own)] == [
         (0, "rating", float(higher))
     ]
     program = Game.from_usi([], headers={"black": "水匠5", "white": "b", "white_rating": "1200"})
-    assert [one.reason for one in stronger_players(program)] == ["program"]
+    assert [one.reason for one in stronger_players(program, own)] == ["program"]
+    amateurs = Game.from_usi([], headers={"black": "佐藤アマ六段", "white": "鈴木アマチュア名人"})
+    assert stronger_players(amateurs, own) == []
     assert all(match.games > 0 for match in measured().matches)
-    assert set(statement()) == {"en", "ja"}
+    assert set(statement(measured())) == {"en", "ja"}
     diary = Strength("", "", "", (Match("GPSfish", 3, 1, won=19, drawn=0, lost=31),))
     assert diary.rating == pytest.approx(2715, abs=1)  # the diary's own 38 % (その49)
-    assert Strength("", "", "", ()).rating is None
+    assert UNKNOWN.rating is None
+    assert set(statement(UNKNOWN)) == {"en", "ja"}
+
+
+def test_players_are_compared_with_the_engine_that_analysed() -> None:
+    headers = {"black": "GPSfish", "white": "b", "white_rating": "2700"}
+    game = AnalysedGame(Game.from_usi(["7g7f"], headers=headers), [None, None])
+    warned = {
+        name: [
+            one["reason"]
+            for one in page_data([game], "", strength=strength)["games"][0]["stronger"]
+        ]
+        for name, strength in (("alphabeta", measured()), ("model", measured("model")))
+    }
+    assert warned == {"alphabeta": [], "model": ["program", "rating"]}
 
 
 def test_an_index(analysed: AnalysedGame) -> None:

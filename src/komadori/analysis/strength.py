@@ -16,22 +16,23 @@ GPSFISH_RATING = 2800.0
 #: Players rated higher may be stronger, if the engine's own rating is unknown.
 STRONG_RATING = 2500.0
 
-#: What is said of a network that isn't the package's own, by language.
-UNKNOWN = {
+_UNKNOWN = {
     "en": "The strength of this network has not been measured here.",
     "ja": "このネットワークの棋力は測定していません。",
 }
 
-#: Titles and ranks of professionals, and names of the strongest programs.
+#: Titles and ranks of professionals; strong amateurs have the same ranks.
 _PROFESSIONAL = re.compile(
-    r"(竜王|名人|王位|王座|棋王|叡王|王将|棋聖|[四五六七八九]段|女流[一二三四五六七]段|永世|十段)$"
+    r"(?<!アマ)(?<!アマチュア)(竜王|名人|王位|王座|棋王|叡王|王将|棋聖|[四五六七八九]段|女流[一二三四五六七]段|永世|十段)$"
 )
+#: Names of the strongest programs, and of programs about as strong as GPSfish.
 _PROGRAM = re.compile(
     r"yaneura|やねうら|水匠|suisho|dlshogi|tanuki|elmo|apery|gikou|技巧|nnue|honeywaffle|"
-    r"ponanza|bonanza|gpsfish|gpsshogi|ryfamate|fukaura|kristallweizen|白ビール|二番絞り|"
-    r"hefeweizen|水匠|お前、?CSA会員",
+    r"ponanza|ryfamate|fukaura|kristallweizen|白ビール|二番絞り|"
+    r"hefeweizen|お前、?CSA会員",
     re.IGNORECASE,
 )
+_LIKE_GPSFISH = re.compile(r"gpsfish|gpsshogi|bonanza", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -74,6 +75,10 @@ class Strength:
         return GPSFISH_RATING - 400 * math.log10(1 / score - 1)
 
 
+#: Of networks other than the package's own.
+UNKNOWN = Strength("", "", "", ())
+
+
 def measured(player: str = "alphabeta") -> Strength:
     """Return the measured matches of a kind of player with its bundled evaluation, from
     `data/strength.json`.
@@ -89,11 +94,10 @@ def measured(player: str = "alphabeta") -> Strength:
     )
 
 
-def statement(strength: Strength | None = None) -> dict[str, str]:
-    """Return a sentence on the engine's strength, by language; empty without measurements."""
-    strength = strength or measured()
+def statement(strength: Strength) -> dict[str, str]:
+    """Return a sentence on the engine's strength, by language."""
     if not strength.matches:
-        return {}
+        return _UNKNOWN
     english, japanese = [], []
     for match in strength.matches:
         drawn = f", {match.drawn} drawn," if match.drawn else ""
@@ -136,10 +140,11 @@ class Stronger:
     rating: float | None = None
 
 
-def stronger_players(game: Game) -> list[Stronger]:
-    """Return the players who may be stronger than the engine, by the record."""
+def stronger_players(game: Game, engine: float | None) -> list[Stronger]:
+    """Return the players who may be stronger, by the record, than an engine of this rating (None:
+    unknown)."""
     found = []
-    threshold = measured().rating or STRONG_RATING
+    threshold = STRONG_RATING if engine is None else engine
     for turn in COLORS:
         name = game.black if turn == BLACK else game.white
         rating = game.rating(turn)
@@ -147,6 +152,6 @@ def stronger_players(game: Game) -> list[Stronger]:
             found.append(Stronger(turn, name, "rating", rating))
         elif _PROFESSIONAL.search(name.strip()):
             found.append(Stronger(turn, name, "professional"))
-        elif _PROGRAM.search(name):
+        elif _PROGRAM.search(name) or (threshold < GPSFISH_RATING and _LIKE_GPSFISH.search(name)):
             found.append(Stronger(turn, name, "program"))
     return found

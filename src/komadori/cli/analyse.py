@@ -30,6 +30,7 @@ from komadori.usi.models import DEFAULT_PLAYER, names_network
 
 if TYPE_CHECKING:
     from komadori.analysis import AnalysedGame, Effort, Found, Journal, Mistake, PageOptions
+    from komadori.analysis.strength import Strength
     from komadori.records import Game
 
 #: Maximum number of a game's positions that are searched together and share their tree.
@@ -193,7 +194,7 @@ def command(
     paths = _inputs(files, own=from_comments)
     _check_targets(paths, output, only_pages=from_comments, force=force)
     settings = _Output(lang, pieces, comments)
-    strength: Mapping[str, str] = {}
+    strength: Strength | None = None
     note: str | Mapping[str, str]
     if from_comments:
         chosen = [_read(path, output) for path in paths]
@@ -296,12 +297,12 @@ def _searched(
     }
 
 
-def _strength(player: str, model: str) -> Mapping[str, str]:
-    """Return a note on the engine's strength, by language."""
-    from komadori.analysis.strength import UNKNOWN, measured, statement
+def _strength(player: str, model: str) -> Strength:
+    """Return the engine's measured strength."""
+    from komadori.analysis.strength import UNKNOWN, measured
 
     own = player != "model" or not names_network(model)
-    return statement(measured(player)) if own else UNKNOWN
+    return measured(player) if own else UNKNOWN
 
 
 def _read(path: Path, output: Path | None) -> _Record:
@@ -415,7 +416,7 @@ def _write(
     record: _Record,
     games: list[AnalysedGame],
     note: str | Mapping[str, str],
-    strength: Mapping[str, str],
+    strength: Strength | None,
     settings: _Output,
     *,
     only_page: bool,

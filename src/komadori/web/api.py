@@ -10,7 +10,7 @@ from starlette.responses import Response
 
 from komadori.analysis import Effort, annotated, html_report
 from komadori.analysis.page import PageOptions
-from komadori.analysis.strength import UNKNOWN, measured, statement
+from komadori.analysis.strength import UNKNOWN, measured
 from komadori.records import FORMATS, Game, RecordError
 from komadori.rules import RulesError
 from komadori.web import http_shapes as shapes
@@ -260,7 +260,7 @@ def _library(api: APIRouter, hub: Hub) -> None:
             "ja": f"komadori web、{analysis.model}、{effort.in_japanese()}",
         }
         is_alphabeta = analysis.model == "alphabeta"
-        strength = statement(measured(analysis.model)) if is_alphabeta else UNKNOWN
+        strength = measured(analysis.model) if is_alphabeta else UNKNOWN
         page = html_report(
             [analysis.analysed], title, note, strength=strength, options=PageOptions(language=lang)
         )

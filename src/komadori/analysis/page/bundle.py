@@ -14,6 +14,7 @@ from typing import Any, Literal
 
 from komadori.analysis.games import AnalysedGame
 from komadori.analysis.page.data import IndexEntry, handicap_of, index_data, page_data
+from komadori.analysis.strength import Strength
 from komadori.records import Game, Winner
 from komadori.rules.svg import PieceStyle, all_symbols, board_grid
 
@@ -46,13 +47,13 @@ def html_report(
     title: str,
     note: str | Mapping[str, str] = "",
     *,
-    strength: Mapping[str, str] | None = None,
+    strength: Strength | None = None,
     options: PageOptions | None = None,
 ) -> str:
     """The page of one or several games.
 
-    note: how they were analysed, the same in all languages or by language. strength: how strong the
-    engine is, by language.
+    note: how they were analysed, the same in all languages or by language. strength: the
+    engine's; players who may be stronger are named.
     """
     return _page(page_data(games, title, note, strength), title, options or PageOptions())
 

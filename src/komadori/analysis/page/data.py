@@ -18,7 +18,7 @@ from komadori.analysis.games import (
     in_western,
 )
 from komadori.analysis.positions import Found, Line
-from komadori.analysis.strength import stronger_players
+from komadori.analysis.strength import Strength, statement, stronger_players
 from komadori.records.game import NO_TIME, Game
 from komadori.records.kif import write_kif
 from komadori.rules import COLORS, HANDICAPS, Board, Handicap
@@ -45,21 +45,21 @@ def page_data(
     games: Sequence[AnalysedGame],
     title: str,
     note: str | Mapping[str, str] = "",
-    strength: Mapping[str, str] | None = None,
+    strength: Strength | None = None,
 ) -> dict[str, Any]:
     """What a page shows, as JSON. Win rates are Black's, in [0, 1], scores Black's, in cp.
 
-    note: how they were analysed, the same in all languages or by language. strength: how strong the
-    engine is, by language.
+    note: how they were analysed, the same in all languages or by language. strength: the
+    engine's; players who may be stronger are named.
     """
     return {
         "version": VERSION,
         "title": title,
         "note": note if isinstance(note, str) else dict(note),
-        "strength": dict(strength or {}),
+        "strength": {} if strength is None else statement(strength),
         "grades": [[grade.name, grade.japanese, grade.loss] for grade in GRADES],
         "bins": list(LOSS_BINS),
-        "games": [game_data(game) for game in games],
+        "games": [game_data(game, strength) for game in games],
     }
 
 
@@ -88,7 +88,7 @@ def handicap_of(game: Game) -> Handicap | None:
     return None if found is None or found.name == "even" else found
 
 
-def game_data(analysed: AnalysedGame) -> dict[str, Any]:
+def game_data(analysed: AnalysedGame, strength: Strength | None = None) -> dict[str, Any]:
     """One game of `page_data`."""
     game = analysed.game
     usi = game.usi_moves()
@@ -114,7 +114,7 @@ def game_data(analysed: AnalysedGame) -> dict[str, Any]:
         "over": [_over(found) for found in analysed.found],
         "stronger": [
             {"turn": one.turn, "name": one.name, "reason": one.reason, "rating": one.rating}
-            for one in stronger_players(game)
+            for one in stronger_players(game, None if strength is None else strength.rating)
         ],
         "kif": write_kif(annotated(analysed, language="ja")),
     }
