@@ -119,9 +119,12 @@ def test_foreign_text_is_neither_markup_nor_a_terminal_command() -> None:
     assert shown.get().strip() == "[/b] [red]x␛"
 
 
-def test_counts_agree() -> None:
+def test_counts_agree(tmp_path: Path) -> None:
     assert counted(1, "game") == "1 game"
     assert counted(2000, "game") == "2,000 games"
+    game = tmp_path / "a.usi"
+    game.write_text("startpos moves 7g7f\n")
+    assert "1 ply, " in run("records", "head", game).output
     assert counted(0, "ply", "plies") == "0 plies"
 
 

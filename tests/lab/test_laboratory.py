@@ -488,6 +488,7 @@ def test_commands_make_pages(tmp_path, monkeypatch):
     assert "toy" in listed.output
     report = runner.invoke(command, ["report", *common, "-o", "pages", "--machine", "A machine"])
     assert report.exit_code == 0, report.output
+    assert report.output.startswith("1 page: ")
     page = (tmp_path / "pages" / "toy.md").read_text()
     lines = page.splitlines()
     cells = [[c.strip() for c in line.split("|")] for line in lines if line.startswith("|")]

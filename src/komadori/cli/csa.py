@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from komadori.cli.console import say
+from komadori.cli.console import counted, say
 from komadori.cli.game_options import MARGIN
 from komadori.cli.interrupt import InterruptError
 
@@ -63,7 +63,7 @@ def command(
         black, white = (one_line(name, 60) for name in game.summary.names)
         say(
             f"{black} - {white}: {game.outcome} ({game.reason.lower() or 'no reason given'}), "
-            f"{len(game.moves)} moves; so far {score}"
+            f"{counted(len(game.moves), 'move')}; so far {score}"
         )
 
     try:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.cli.console import say
+from komadori.cli.console import counted, say
 from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.network_options import DEVICE
 from komadori.cli.numbers import THREADS
@@ -268,7 +268,7 @@ def report(out: Path, shown_command: str, machine: str, folder: Path, results: P
         pages = write_pages(_load(folder), Store(results), out, shown_command, machine)
     except (LabError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    say(f"{len(pages)} pages: {out / 'index.md'}")
+    say(f"{counted(len(pages), 'page')}: {out / 'index.md'}")
 
 
 def _sample() -> list[str]:

@@ -7,7 +7,7 @@ import time
 
 from rich.progress import BarColumn
 
-from komadori.cli.console import console, progress
+from komadori.cli.console import console, counted, progress
 from komadori.cli.training_display import clock
 from komadori.lab.learner import Progress as RunProgress
 from komadori.lab.measures import measure_of
@@ -48,7 +48,7 @@ class Display(Observer):
         self._progress.update(self._bar, description=self._title, completed=0.0, state="")
 
     def wait(self, left: int) -> None:
-        title = f"waiting for {left} runs of other processes"
+        title = f"waiting for {counted(left, 'run')} of other processes"
         if title != self._title and not self.console.is_terminal:
             self.console.print(title)
         self._title = title

@@ -280,7 +280,7 @@ def _print(terminal: Console, head: list[str], rows: list[list[str]]) -> None:
 def _show(terminal: Console, ladder: Ladder) -> None:
     fit = ladder.fit()
     _print(terminal, *_rating_rows(fit))
-    lines = [f"{count} games under {text}" for text, count in ladder.conditions()]
+    lines = [f"{counted(count, 'game')} under {text}" for text, count in ladder.conditions()]
     lines.append(f"openings: {ladder.settings.opening_source}")
     if math.isfinite(fit.first_move_elo) and ladder.conditions():
         lines.append(

@@ -135,7 +135,7 @@ def command(
         length = f" in {len(found.moves)}" if found.is_mate else ""
         exact = " (shortest)" if found.is_shortest else ""
         say(
-            f"{number}\t{_WORDS[found.status]}{length}{exact}\t{found.nodes:,} nodes"
+            f"{number}\t{_WORDS[found.status]}{length}{exact}\t{counted(found.nodes, 'node')}"
             f"\t{found.seconds * 1000:.1f} ms\t{line or sfen}"
         )
     parts = [f"{count} {_WORDS[status]}" for status, count in counts.items() if count]

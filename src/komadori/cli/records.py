@@ -382,7 +382,7 @@ command.add_command(sample)
 
 
 def _game_lines(game: Game, ply: int | None) -> Iterator[str]:
-    yield f"{game.source}  {len(game)} plies, {game.result_text()}"
+    yield f"{game.source}  {counted(len(game), 'ply', 'plies')}, {game.result_text()}"
     for key, value in game.headers.items():
         yield f"  {key}: {value}"
     if game.initial_sfen != STARTPOS:

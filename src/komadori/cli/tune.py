@@ -12,7 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from komadori.cli import interrupt
-from komadori.cli.console import console, say
+from komadori.cli.console import console, counted, say
 from komadori.cli.game_options import game_progress, parse_clock
 
 if TYPE_CHECKING:
@@ -111,8 +111,8 @@ def command(
     except (ValueError, EngineError, arena.WorkerError, OSError) as error:
         raise click.ClickException(str(error)) from error
     for line in (
-        f"{tuning.finished} pairs: {tuning.wins} won by the plus side, {tuning.losses} by the "
-        f"minus side, {tuning.draws} drawn",
+        f"{counted(tuning.finished, 'pair')}: {tuning.wins} won by the plus side, "
+        f"{tuning.losses} by the minus side, {tuning.draws} drawn",
         f"page: {out / 'index.html'}",
         f'now compare: komadori match "{tuning.specification()}" "{player}"',
     ):
