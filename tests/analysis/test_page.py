@@ -224,16 +224,21 @@ def dom(path: Path | str, *flags: str) -> str:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 @pytest.mark.parametrize(
-    ("language", "move", "played"), [("ja", "▲２二角成", "実戦"), ("en", "Bx2b+", "Played")]
+    ("language", "move", "played", "mate"),
+    [
+        ("ja", "▲２二角成", "実戦", "後手の勝ち（3手詰め）"),
+        ("en", "Bx2b+", "Played", "White mates in 3"),
+    ],
 )
 def test_a_browser_shows_it(
-    analysed: AnalysedGame, tmp_path: Path, language: Any, move: str, played: str
+    analysed: AnalysedGame, tmp_path: Path, language: Any, move: str, played: str, mate: str
 ) -> None:
     path = tmp_path / "page.html"
     path.write_text(html_report([analysed], "t", options=PageOptions(language)), "utf-8")
     shown = dom(path)
     assert move in shown
     assert played in shown
+    assert mate in shown
     assert shown.count("<article") == 3
     assert shown.count('class="dot grade') == 3
     assert 'class="arrow best"' in shown
