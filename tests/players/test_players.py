@@ -51,7 +51,7 @@ def test_grammar(text: str, expected: PlayerSpec) -> None:
         ("stockfish", "expected one of model, policy"),
         ("nosuch.onnx", r"nosuch\.onnx: no such model"),
         ("nets/best?nodes=5", "nets/best: no such model"),
-        ("model", "needs the path of a network"),
+        ("model", "needs the path of a network, or default"),
         ("usi:", "needs a command"),
         ("material:x", "takes no argument"),
         ("random?nodes=many", "nodes=many isn't an integer"),
@@ -84,6 +84,17 @@ def test_a_path_of_a_program_is_no_model(name: str, kind: str, tmp_path: Path) -
     path.chmod(0o755)
     with pytest.raises(PlayerSpecError, match=re.escape(f"is a program: {kind}:{path} plays")):
         PlayerSpec.parse(str(path))
+
+
+@pytest.mark.parametrize("kind", ["model", "policy", "one-ply"])
+def test_the_bundled_network_plays(kind: str) -> None:
+    with pytest.raises(PlayerSpecError, match=f"{kind}:default"):
+        make(kind)
+    player = make(f"{kind}:default?nodes=1" if kind == "model" else f"{kind}:default")
+    try:
+        assert player.play(Board(), GO).move is not None
+    finally:
+        player.close()
 
 
 def test_own_limits_keep_the_match_clock() -> None:

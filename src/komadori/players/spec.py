@@ -52,10 +52,10 @@ KINDS = (
 )
 
 _NEEDS_ARGUMENT = {
-    "model": "the path of a network",
-    "policy": "the path of a network",
-    "one-ply": "the path of a network",
-    "usi": "a command",
+    "model": "the path of a network, or default (the bundled one): model:default",
+    "policy": "the path of a network, or default (the bundled one): policy:default",
+    "one-ply": "the path of a network, or default (the bundled one): one-ply:default",
+    "usi": "a command: usi:COMMAND",
 }
 
 _OPTIONS = re.compile(r"\A(.*?)\?([^?=&]+=[^?&]*(?:&[^?=&]+=[^?&]*)*)\Z", re.DOTALL)
@@ -105,7 +105,7 @@ class PlayerSpec:
                         raise PlayerSpecError(f"{text} is a program: {own}:{text} plays with it")
             kind, argument = "model", text
         if kind in _NEEDS_ARGUMENT and not argument:
-            raise PlayerSpecError(f"{kind}: needs {_NEEDS_ARGUMENT[kind]}, as in {kind}:...")
+            raise PlayerSpecError(f"{kind} needs {_NEEDS_ARGUMENT[kind]}")
         if kind in ("alphabeta", "material", "random") and argument:
             raise PlayerSpecError(f"{kind} takes no argument, found {argument!r}")
         spec = cls(kind, argument, options)
