@@ -11,7 +11,7 @@ import pytest
 
 from komadori.extras import install_line
 
-SRC = Path(__file__).resolve().parent.parent / "src"
+ROOT = Path(__file__).resolve().parent.parent
 
 
 @pytest.mark.parametrize(
@@ -28,8 +28,9 @@ def test_an_unknown_extra() -> None:
     assert install_line("nosuch") == "pip install '.[nosuch]'"
 
 
-def test_no_message_names_an_extra_of_an_index() -> None:
-    texts = [path.read_text("utf-8") for path in SRC.rglob("*.py")]
+def test_nothing_names_an_extra_of_an_index() -> None:
+    paths = [*(ROOT / "src").rglob("*.py"), *(ROOT / "docs").rglob("*.md"), *ROOT.glob("*.md")]
+    texts = [path.read_text("utf-8") for path in paths]
     assert not any("komadori[" in text.replace("komadori[extra]", "") for text in texts)
 
 
