@@ -120,6 +120,50 @@ def test_what_is_written_is_read_again(tmp_path: Path, style: str) -> None:
         assert again.engine == "komadori"
 
 
+@pytest.mark.parametrize("style", ["shogihome", "shogigui"])
+def test_an_earlier_analysis_is_replaced(style: str) -> None:
+    record = game_with(
+        at0="*Engines 0 Gikou 2",
+        at1="良い手\n#詰み=先手勝ち:3手\n#エンジン=Gikou 2",
+        at2="*解析 0 候補1 評価値 900 読み筋 ▲２六歩(27)",
+        at3="*評価値=80",
+    )
+    found = from_comments(game_with(at1="#評価値=50", at2="#評価値=60", at3="#評価値=70"))
+    assert found is not None
+    game = annotated(AnalysedGame(record, found.found), style=style)  # type: ignore[arg-type]
+    again = from_comments(game)
+    assert again is not None
+    assert [a and a.win_rate for a in again.found] == [f and f.win_rate for f in found.found]
+    assert again.engine in ("", "komadori")
+    assert game.comments[1].startswith("良い手\n")
+    assert game.comments[3].startswith("*評価値=80\n")
+
+
+def test_no_score_of_an_earlier_analysis_becomes_a_players(tmp_path: Path) -> None:
+    path = tmp_path / "game.kif"
+    record = game_with(at1="#評価値=700", at2="#評価値=600")
+    record.scores_cp = Game.from_usi(MOVES, scores_cp=[None, 30, None, None, None]).scores_cp
+    with GameWriter(path) as writer:
+        writer.write(record)
+    record = read_games(path)[0]
+    assert record.scores_cp[0] == 700
+    found = from_comments(game_with(at1="#評価値=50", at2="#評価値=60"))
+    assert found is not None
+    with GameWriter(path) as writer:
+        writer.write(annotated(AnalysedGame(record, found.found)))
+    text = path.read_text("utf-8")
+    assert [line for line in text.splitlines() if "評価値" in line] == [
+        "*#評価値=+50", "**評価値=-30", "*#評価値=+60",
+    ]  # fmt: skip
+
+
+def test_the_analysis_of_a_record_is_not_written_twice() -> None:
+    record = game_with(at1="#評価値=50", at2="*解析 0 候補1 深さ 9 評価値 60 読み筋 ▲２六歩(27)")
+    analysed = from_comments(record)
+    assert analysed is not None
+    assert annotated(analysed).comments == record.comments
+
+
 @pytest.mark.parametrize(
     ("comment", "rate"),
     [

@@ -20,6 +20,7 @@ from komadori.analysis.positions import Found, Line
 from komadori.encoding import value
 from komadori.records import Game
 from komadori.records.game import MATE_CP, NO_SCORE, score_to_record
+from komadori.records.text import score_comment
 from komadori.rules import BLACK, Board, Move, RulesError
 
 #: Comment formats that can be written.
@@ -71,6 +72,19 @@ def read_remarks(comment: str) -> tuple[list[Remark], str]:
             remarks.append(remark)
         engine = engine or words.get("エンジン", "")
     return sorted(remarks, key=lambda remark: (remark.is_players, remark.number)), engine
+
+
+def without_analysis(comment: str) -> str:
+    """Return a comment without the lines of analyses; players' scores are kept."""
+    return "\n".join(row for row in comment.split("\n") if not _is_of_analysis(row))
+
+
+def _is_of_analysis(row: str) -> bool:
+    if (match := _HOME.fullmatch(row)) is not None:
+        return match[1] == "#"
+    if (match := _GUI.match(row)) is not None:
+        return match[1] != "対局"
+    return _GUI_ENGINE.fullmatch(row) is not None
 
 
 def _of_home(words: dict[str, str], *, is_players: bool) -> Remark | None:
@@ -160,7 +174,7 @@ def from_comments(game: Game) -> AnalysedGame | None:
         found.append(Found(kept[0].win_rate, nodes, tuple(kept)) if kept else None)
     if all(position is None for position in found):
         return None
-    return AnalysedGame(game, found, engine)
+    return AnalysedGame(game, found, engine, is_of_record=True)
 
 
 def _player_remark(game: Game, ply: int, turn: int) -> Remark:
@@ -196,16 +210,23 @@ def annotated(
 ) -> Game:
     """Return the game annotated after each move, by the conventions of its format.
 
-    KIF and others: comments as in ShogiHome's or ShogiGUI's analyses; players' comments are kept.
+    KIF and others: comments as in ShogiHome's or ShogiGUI's analyses. An earlier analysis in the
+    comments is replaced; other comments and the players' are kept.
     CSA: `'** <centipawns, Black's view> <line>` after each move, as on floodgate, replacing the
     record's scores; the rest as comments.
     """
     game = analysed.game
     comments = dict(game.comments)
     scores = game.scores_cp.copy()
+    for ply, text in game.comments.items():
+        if analysed.is_of_record or (rest := without_analysis(text)) == text:
+            continue
+        comments[ply] = rest
+        if ply and score_comment(game, ply) is None:  # the score was the earlier analysis's
+            scores[ply - 1] = NO_SCORE
     pvs = dict(game.pvs)
     made = {mistake.ply: mistake for mistake in analysed.mistakes()}
-    if style == "shogigui" and not is_csa:
+    if style == "shogigui" and not is_csa and not analysed.is_of_record:
         comments[0] = "\n".join([*filter(None, [comments.get(0)]), f"*Engines 0 {label}"])
     for ply in range(1, len(game) + 1):
         found, board = analysed.found[ply], analysed.boards[ply]
@@ -216,7 +237,7 @@ def annotated(
                 scores[ply - 1] = -_centipawns(found)
                 if found.best and found.best.pv:
                     pvs[ply] = " ".join(found.best.pv)
-        elif found is not None:
+        elif found is not None and not analysed.is_of_record:
             added += _written(found, board, style)
         if ply in made:
             mistake = made[ply]
@@ -232,6 +253,7 @@ def annotated(
                 added.append(f"{label}: {mistake.grade}, {rates}{rest}")
         if added:
             comments[ply] = "\n".join([*filter(None, [comments.get(ply)]), *added])
+    comments = {ply: text for ply, text in comments.items() if text}
     return replace(game, comments=comments, scores_cp=scores, pvs=pvs)
 
 

@@ -128,6 +128,8 @@ class AnalysedGame:
     """One entry more than moves; None if unknown."""
     engine: str = ""
     """The analysing engine, if the record names it."""
+    is_of_record: bool = False
+    """The analysis was read from the record's comments."""
 
     def __post_init__(self) -> None:
         if len(self.found) != len(self.game) + 1:
