@@ -9,6 +9,7 @@ import pytest
 
 from komadori.analysis import AnalysedGame, annotated, from_comments
 from komadori.analysis.comments import read_remarks
+from komadori.analysis.positions import UNKNOWN_LENGTH
 from komadori.encoding.value import win_rate_from_score
 from komadori.records import Game, GameWriter, read_games
 
@@ -27,7 +28,7 @@ def game_with(**comments: str) -> Game:
         # ShogiHome
         ("互角\n#評価値=58\n#読み筋=▲７六歩(77)\n#深さ=20/32\n#ノード数=1234", 58, None, 1234),
         ("#評価値=-60", -60, None, 0),
-        ("#詰み=先手勝ち", None, 1, 0),
+        ("#詰み=先手勝ち", None, UNKNOWN_LENGTH, 0),
         ("#詰み=後手勝ち:8手", None, -8, 0),
         ("*評価値=80", 80, None, 0),
         # ShogiGUI and Kifu for Windows
@@ -35,6 +36,7 @@ def game_with(**comments: str) -> Game:
         ("*解析 0 ○ 評価値 -詰 3 読み筋 x", None, -3, 0),
         ("*解析 0  候補1 時間 00:10.0 深さ 34 ノード数 178144 評価値 -64↓ 読み筋 x", -64, None, 178144),
         ("検討 候補1 時間 00:06.0 深さ 27/43 ノード数 44995318 評価値 -7 読み筋 x", -7, None, 44995318),
+        ("*解析 0 ○ 評価値 -詰 読み筋 x", None, -UNKNOWN_LENGTH, 0),
         ("対局 時間 00:00.8 深さ 22/28 ノード数 744743 評価値 +詰 15 読み筋 x", None, 15, 744743),
         # ours, before ShogiHome's word for a mate
         ("#評価値=-詰3", None, -3, 0),
@@ -101,7 +103,10 @@ def test_scores_of_the_players_count_where_nothing_else_is() -> None:
 @pytest.mark.parametrize("style", ["shogihome", "shogigui"])
 def test_what_is_written_is_read_again(tmp_path: Path, style: str) -> None:
     game = game_with(
-        at1="#評価値=50\n#読み筋=△８四歩(83)", at3="#評価値=-300", at5="#詰み=後手勝ち:3手"
+        at1="#評価値=50\n#読み筋=△８四歩(83)",
+        at3="#評価値=-300",
+        at4="#詰み=先手勝ち\n#読み筋=▲４五角打",
+        at5="#詰み=後手勝ち:3手",
     )
     analysed = from_comments(game)
     assert analysed is not None
@@ -115,6 +120,7 @@ def test_what_is_written_is_read_again(tmp_path: Path, style: str) -> None:
         assert (before := analysed.found[ply]) is None or (
             again.found[ply].win_rate == pytest.approx(before.win_rate)  # type: ignore[union-attr]
             and again.found[ply].best.pv == before.best.pv  # type: ignore[union-attr]
+            and again.found[ply].best.mate_plies == before.best.mate_plies  # type: ignore[union-attr]
         )
     if style == "shogigui":
         assert again.engine == "komadori"

@@ -224,6 +224,25 @@ def dom(path: Path | str, *flags: str) -> str:
 
 @pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
 @pytest.mark.parametrize(
+    ("language", "mate"), [("ja", "先手の勝ち（詰み）"), ("en", "Black mates")]
+)
+def test_a_mate_of_unknown_length_has_none(tmp_path: Path, language: Any, mate: str) -> None:
+    game = Game.from_usi(["7g7f", "3c3d"])
+    game.comments[0] = "#評価値=0"
+    game.comments[1] = "#詰み=先手勝ち\n#読み筋=△３四歩(33)"
+    analysed = from_comments(game)
+    assert analysed is not None
+    path = tmp_path / "page.html"
+    path.write_text(html_report([analysed], "t", options=PageOptions(language)), "utf-8")
+    shown = dom(f"{path}#1")
+    text = re.sub(r"<[^>]*>", "|", shown[shown.index("<main") : shown.index("</main")])
+    assert re.search(rf"\|[^|]*{mate}[^|]*\|", text)
+    assert "mates in" not in text
+    assert "手詰め" not in text
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+@pytest.mark.parametrize(
     ("language", "move", "played", "mate"),
     [
         ("ja", "▲２二角成", "実戦", "後手の勝ち（3手詰め）"),

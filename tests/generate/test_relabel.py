@@ -359,7 +359,7 @@ def test_games_that_cannot_be_labelled_are_counted(tmp_path: Path) -> None:
     other.winner, other.end = Winner.UNKNOWN, End.INTERRUPTED
     records.write_games(path, [good, other])
     result = run(path, "--by", MODEL, "-o", tmp_path / "out")
-    assert "5 positions of 1 games; 1 games left out" in result.output
+    assert "5 positions of 1 game; games left out: 1" in result.output
     assert len(list(read_chunks([path]))) >= 1
 
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from komadori.analysis.games import AnalysedGame, grade_of, in_japanese
-from komadori.analysis.positions import Found, Line
+from komadori.analysis.positions import UNKNOWN_LENGTH, Found, Line
 from komadori.encoding import value
 from komadori.records import Game
 from komadori.records.game import MATE_CP, NO_SCORE, score_to_record
@@ -50,7 +50,7 @@ class Remark:
     score_cp: int | None
     """Black's view; None for a mate or without a score."""
     mate_plies: int | None
-    """Positive if Black mates; 1 if the length is unknown."""
+    """Positive if Black mates; UNKNOWN_LENGTH if the length is unknown."""
     nodes: int
     line: str
 
@@ -90,9 +90,9 @@ def _is_of_analysis(row: str) -> bool:
 def _of_home(words: dict[str, str], *, is_players: bool) -> Remark | None:
     score, mate = None, None
     if (match := _HOME_MATE.match(words.get("詰み", ""))) is not None:
-        mate = int(match[2] or 1) * (1 if match[1] == "先手" else -1)
+        mate = _length(match[2]) * (1 if match[1] == "先手" else -1)
     elif (text := words.get("評価値", "")) and (match := re.match(r"([+-]?)詰(\d*)", text)):
-        mate = int(match[2] or 1) * (-1 if match[1] == "-" else 1)
+        mate = _length(match[2]) * (-1 if match[1] == "-" else 1)
     elif (match := re.match(r"[+-]?\d{1,9}", text)) is not None:
         score = int(match[0])
     else:
@@ -101,10 +101,15 @@ def _of_home(words: dict[str, str], *, is_players: bool) -> Remark | None:
     return Remark(is_players, 1, score, mate, int(nodes or 0), words.get("読み筋", ""))
 
 
+def _length(digits: str | None) -> int:
+    """Return the plies to a mate; GUIs write none or 0 if they don't know them."""
+    return abs(int(digits or 0)) or UNKNOWN_LENGTH
+
+
 def _of_gui(row: str, match: re.Match[str]) -> Remark:
     score, mate = None, None
     if match[3]:
-        mate = (abs(int(match[4] or 1)) or 1) * (-1 if match[2] == "-" else 1)
+        mate = _length(match[4]) * (-1 if match[2] == "-" else 1)
     elif match[4]:
         score = int(match[2] + match[4].lstrip("+")) if match[2] != "+" else int(match[4])
     number = _GUI_NUMBER.search(row)
@@ -265,7 +270,7 @@ def _written(found: Found, board: Board, style: CommentStyle) -> list[str]:
         for number, line in enumerate(found.lines or (None,), 1):
             score, mate = _black_view(found, board.turn, line)
             sign = "+" if (mate > 0 if mate else _black_wins(found, board.turn)) else "-"
-            text = f"{score}" if mate is None else f"{sign}詰 {abs(mate)}"
+            text = f"{score}" if mate is None else f"{sign}詰 {_digits(mate)}".rstrip()
             moves = " ".join(_TOKEN.findall(in_japanese(board, line.pv))) if line else ""
             rows.append(
                 f"*解析 0 候補{number} 時間 00:00.0 深さ 0 "
@@ -275,11 +280,17 @@ def _written(found: Found, board: Board, style: CommentStyle) -> list[str]:
     if mate is None:
         rows = [f"#評価値={score:+d}"]
     else:
-        length = f":{abs(mate)}手" if mate else ""
+        digits = _digits(mate) if mate else ""
+        length = f":{digits}手" if digits else ""
         rows = [f"#詰み={'先手' if _black_wins(found, board.turn) else '後手'}勝ち{length}"]
     if found.best and found.best.pv:
         rows.append(f"#読み筋={in_japanese(board, found.best.pv)}")
     return rows
+
+
+def _digits(mate: int) -> str:
+    """Return the plies to a mate as text, "" if unknown."""
+    return str(abs(mate)) if abs(mate) < UNKNOWN_LENGTH else ""
 
 
 def _black_wins(found: Found, turn: int) -> bool:

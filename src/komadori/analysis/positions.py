@@ -16,6 +16,9 @@ __all__ = ["ROOTS", "Effort", "Found", "Line", "PositionAnalyser"]
 
 Key = TypeVar("Key")
 
+#: `Line.mate_plies` of a mate whose length the engine didn't tell.
+UNKNOWN_LENGTH = 1 << 20
+
 
 @dataclass(frozen=True)
 class Line:
@@ -23,7 +26,7 @@ class Line:
 
     win_rate: float
     mate_plies: int | None
-    """Plies to mate: positive if the side to move wins, negative if it loses."""
+    """Plies to mate, or UNKNOWN_LENGTH: positive if the side to move wins, negative if it loses."""
     score_cp: int | None
     """None if `mate_plies` is set."""
     visits: int

@@ -97,7 +97,7 @@ class NearbyCounts(SegmentCounts):
         share = f"{100 * per_draw:.1f} %" if per_draw <= 1 else f"{per_draw:.1f} per draw"
         return [
             f"{self.positions:,} positions of {self.drawn:,} draws ({share})"
-            + (f"; {self.skipped:,} games left out" if self.skipped else ""),
+            + (f"; games left out: {self.skipped:,}" if self.skipped else ""),
             f"{self.nodes / max(1, self.drawn):.0f} nodes per draw",
         ]
 

@@ -52,9 +52,10 @@ class LabelCounts(SegmentCounts):
     def lines(self) -> list[str]:
         """A summary as text."""
         positions = max(1, self.positions)
+        games = "game" if self.games == 1 else "games"
         return [
-            f"{self.positions:,} positions of {self.games:,} games"
-            + (f"; {self.skipped:,} games left out" if self.skipped else ""),
+            f"{self.positions:,} positions of {self.games:,} {games}"
+            + (f"; games left out: {self.skipped:,}" if self.skipped else ""),
             f"{self.candidates / positions:.1f} candidates per position; the best one is the move "
             f"played in {100 * self.agreeing / positions:.1f} %",
         ]

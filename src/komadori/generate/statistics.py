@@ -132,7 +132,7 @@ class Statistics:
                 "progress or was killed; running it again writes them"
             )
         if self.skipped:
-            lines.append(f"damaged    {self.skipped:,} games left out")
+            lines.append(f"damaged    games left out: {self.skipped:,}")
         return lines
 
     def _score_ranges(self) -> str:

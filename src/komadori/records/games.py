@@ -63,7 +63,7 @@ class Games(list[Game]):
         self.skipped = list(skipped)
 
     def __repr__(self) -> str:
-        return f"<Games: {len(self):,} games, {len(self.skipped)} skipped>"
+        return f"<Games: {len(self):,} read, {len(self.skipped):,} skipped>"
 
 
 def read_games(path: str | Path, format: str | None = None) -> Games:

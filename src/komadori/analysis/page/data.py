@@ -17,7 +17,7 @@ from komadori.analysis.games import (
     in_ki2,
     in_western,
 )
-from komadori.analysis.positions import Found, Line
+from komadori.analysis.positions import UNKNOWN_LENGTH, Found, Line
 from komadori.analysis.strength import Strength, statement, stronger_players
 from komadori.records.game import NO_TIME, Game
 from komadori.records.kif import write_kif
@@ -59,6 +59,7 @@ def page_data(
         "strength": {} if strength is None else statement(strength),
         "grades": [[grade.name, grade.japanese, grade.loss] for grade in GRADES],
         "bins": list(LOSS_BINS),
+        "unknownLength": UNKNOWN_LENGTH,
         "games": [game_data(game, strength) for game in games],
     }
 

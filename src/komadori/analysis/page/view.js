@@ -58,7 +58,9 @@ export function mount(element, data, options) {
 
   function worth(line) {
     if (line.mate !== null) {
-      return format(t().mates, sideNames(game())[line.mate > 0 ? 0 : 1], Math.abs(line.mate));
+      const plies = Math.abs(line.mate);
+      return format(plies < data.unknownLength ? t().mates : t().matesSometime,
+        sideNames(game())[line.mate > 0 ? 0 : 1], plies);
     }
     const score = line.cp === null ? "" : ` (${line.cp > 0 ? "+" : ""}${line.cp})`;
     return `${format(t().winRate, sideNames(game())[0], percent(line.rate))}${score}`;
