@@ -9,7 +9,16 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from komadori.records import NO_SCORE, NO_TIME, End, Game, Winner, read_games, write_games
+from komadori.records import (
+    NO_SCORE,
+    NO_TIME,
+    End,
+    Game,
+    RecordError,
+    Winner,
+    read_games,
+    write_games,
+)
 from komadori.rules import HANDICAPS
 
 from .conftest import random_game
@@ -372,6 +381,16 @@ def test_a_bad_document_of_jkf_loses_only_itself(tmp_path: Path) -> None:
     games = read_games(path)
     assert len(games) == 2
     assert len(games.skipped) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["{}", '{"name": "x", "version": 1}', '{"header": {}}', '{"moves": 3}', '[{"a": []}]']
+)
+def test_other_json_is_no_game(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "package.json"
+    path.write_text(text)
+    with pytest.raises(RecordError, match="not JKF: no list of moves"):
+        read_games(path)
 
 
 def test_every_score_and_time_is_missing_where_none_is_given(tmp_path: Path) -> None:

@@ -79,7 +79,7 @@ def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
         if at == len(text):
             return
         try:
-            _, end = decoder.raw_decode(text, at)
+            value, end = decoder.raw_decode(text, at)
         except (json.JSONDecodeError, RecursionError) as error:
             yield at, RecordError(f"not JSON: {error}")
             following = text.find("\n{", at)
@@ -87,7 +87,10 @@ def documents(text: str) -> Iterator[tuple[int, str | RecordError]]:
                 return
             at = following + 1
             continue
-        yield at, text[at:end]
+        if isinstance(value, dict) and isinstance(value.get("moves"), list):
+            yield at, text[at:end]
+        else:  # any other JSON would be read as a game without moves
+            yield at, RecordError("not JKF: no list of moves")
         at = end
 
 
