@@ -175,3 +175,19 @@ def test_killable_work_gets_time_to_end() -> None:
     process.stdout.readline()
     status, messages, _ = stop(process, signal.SIGTERM, after=0)
     assert (status, messages) == (143, "terminated; the same command resumes\n")
+
+
+def test_a_label_that_takes_long_does_not_keep_a_command(tmp_path: Path) -> None:
+    out = tmp_path / "labels"
+    process = start(
+        "generate", "relabel", sample_path(), "--by", "alphabeta", "--depth", "60", "-o", out
+    )
+    while not (out / "settings.json").exists():
+        assert process.poll() is None, process.communicate()
+        time.sleep(0.05)
+    status, messages, seconds = stop(process, signal.SIGINT, after=1.0)
+    assert (status, messages.lstrip("\n")) == (
+        130,
+        f"interrupted; finished work is kept in {out}; the same command resumes\n",
+    )
+    assert seconds < 6

@@ -10,6 +10,10 @@ import click
 from komadori.cli.network_options import BACKEND, DEVICE
 from komadori.cli.numbers import BATCH, THREADS
 
+#: Seconds for the labels in progress to end after a signal; then the process is killed, which loses
+#: only the segment in progress.
+GRACE_S = 1.0
+
 
 @click.command()
 @click.argument(
@@ -106,7 +110,7 @@ def command(
 
     from komadori.cli.console import console, say
     from komadori.cli.generate_run import segments_bar
-    from komadori.cli.interrupt import InterruptError, interrupt_sets
+    from komadori.cli.interrupt import InterruptError, hint, interrupt_sets
     from komadori.cluster import ClusterError
     from komadori.generate import labellers
     from komadori.generate.cluster_labels import LabellerSpec, relabel_on_cluster
@@ -128,6 +132,7 @@ def command(
         "score_temperature": score_temperature,
     }
     stop = threading.Event()
+    hint(f"finished work is kept in {out}; the same command resumes")
     try:
         policy = labellers.PolicySettings(temperature, least, eval_coef)
         labeller_spec = LabellerSpec(spec, playouts or 0, policy, engine, network, threads or 0)
@@ -143,7 +148,7 @@ def command(
             }
             with (
                 LabelFolder(out, card) as folder,
-                interrupt_sets(stop),
+                interrupt_sets(stop, GRACE_S),
                 segments_bar(terminal) as show,
             ):
                 if address is not None:
@@ -184,7 +189,7 @@ def command(
     ) as error:
         raise click.ClickException(str(error)) from error
     if counts is None:
-        raise InterruptError(f"finished work is kept in {out}; the same command resumes")
+        raise InterruptError
     if not counts.positions:
         raise click.ClickException("no usable game in the files")
     for line in counts.lines():
