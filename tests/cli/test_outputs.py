@@ -167,3 +167,10 @@ def test_a_report_replaces_no_page_of_others(tmp_path: Path) -> None:
     assert f"{page} exists and holds no komadori page; --force replaces it" in result.output
     page.write_text('<!doctype html><meta name="generator" content="komadori">')
     assert run("report", tmp_path, "--out", tmp_path).exit_code == 1  # no run in it
+
+
+def test_records_of_a_server_have_a_folder_before_a_game_begins(games: Path) -> None:
+    account = ("--host", "127.0.0.1", "--port", "9", "--name", "a", "--password", "b")
+    result = run("csa", "random", *account, "--out", games / "x")
+    assert result.exit_code == 1
+    assert f"{games} is a file, not a folder" in result.output

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from komadori.atomic import check_writable
 from komadori.cli.console import counted, say
 from komadori.cli.game_options import MARGIN
 from komadori.cli.interrupt import InterruptError
@@ -67,6 +68,8 @@ def command(
         )
 
     try:
+        if out is not None:
+            check_writable(out)
         account = CsaAccount(host, name, password, port)
         made = players.make(player)
         try:
