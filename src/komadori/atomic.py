@@ -61,9 +61,10 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
 
 
 def write_text(path: Path, text: str) -> None:
-    """Write UTF-8 text atomically."""
+    """Write UTF-8 text atomically. Bytes of file names that aren't UTF-8 are written as escapes,
+    in the form of JSON's."""
     with atomic_writer(path) as file:
-        file.write(text.encode())
+        file.write(text.encode(errors="backslashreplace"))
 
 
 def is_stream(path: Path | str) -> bool:

@@ -107,11 +107,16 @@ class Journal:
         return MatchStoreError(f"{self.path}, line {line}: {error}")
 
     def append(self, row: Mapping[str, Any]) -> None:
-        """Write a finished item and fsync."""
-        with self.path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps(row, ensure_ascii=False) + "\n")
-            file.flush()
-            os.fsync(file.fileno())
+        """Write a finished item and fsync. Raises OSError that names the file."""
+        line = json.dumps(row, ensure_ascii=False) + "\n"
+        try:
+            with self.path.open("ab") as file:
+                # Names of files may not be UTF-8; JSON has the same escapes as Python.
+                file.write(line.encode(errors="backslashreplace"))
+                file.flush()
+                os.fsync(file.fileno())
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(self.path)) from error
 
 
 def _difference(key: str, found: Any, expected: Any) -> str:

@@ -166,6 +166,8 @@ class Ladder:
             raise
         except sqlite3.Error as error:
             raise LadderError(f"{self.path}: {error}") from error
+        except UnicodeEncodeError as error:  # SQLite stores text as UTF-8
+            raise LadderError(f"{self.path} can't store {error.object!r}: not UTF-8") from error
 
     def _rows(self, query: str, values: Sequence[Any] = ()) -> Generator[sqlite3.Row, None, None]:
         """Yield the rows of a query. Raises LadderError."""

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.atomic import atomic_writer, write_text
+from komadori.atomic import atomic_writer
 from komadori.cli.console import say
 from komadori.cli.usi import PLAYERS, default_player
 from komadori.usi.models import DEFAULT_PLAYER, LAUNCHER_FOLDER
@@ -167,5 +167,6 @@ def write_launcher(target: Path, arguments: list[str]) -> None:
         with atomic_writer(target) as file:
             file.write(windows_program(arguments, sys.executable, platform.machine()))
         return
-    write_text(target, script(arguments))
+    with atomic_writer(target) as file:
+        file.write(os.fsencode(script(arguments)))  # names of files may not be UTF-8
     target.chmod(stat.S_IRWXU | stat.S_IRGRP | stat.S_IXGRP | stat.S_IROTH | stat.S_IXOTH)

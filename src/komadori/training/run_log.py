@@ -1,4 +1,5 @@
-"""A run's log: JSON lines, and TensorBoard event files if it is installed."""
+"""A run's log: JSON lines, and TensorBoard event files if it is installed and the folder's name is
+UTF-8, the only names that it can open."""
 
 from __future__ import annotations
 
@@ -50,7 +51,7 @@ class RunLog:
             ]
             write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in kept))
         self._file = self.path.open("a", encoding="utf-8")
-        if tensorboard and importlib.util.find_spec("tensorboard"):
+        if tensorboard and importlib.util.find_spec("tensorboard") and _is_utf8(run_dir):
             from torch.utils.tensorboard import SummaryWriter
 
             purge = None if resume_step is None else resume_step + 1
@@ -90,6 +91,14 @@ def read_log(run_dir: Path) -> list[dict[str, Any]]:
         except ValueError:
             continue
     return entries
+
+
+def _is_utf8(path: Path) -> bool:
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _plain(value: Any) -> Any:

@@ -58,6 +58,8 @@ class Book:
         try:
             self._book = YaneuraOuBook.open(str(self.path))
             self._book.lookup_sfen(TEST_SFEN)  # fails if the positions aren't sorted
+        except UnicodeEncodeError:
+            raise BookError(f"{path}: a book's path must be UTF-8; rename it") from None
         except ValueError as error:
             raise BookError(f"{path}: {error}") from None
 

@@ -1,0 +1,78 @@
+"""Files and folders whose names aren't UTF-8 can be used like any others, or an error says so."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from komadori.cli._group import group
+from komadori.inference.synthetic import write_random_resnet
+from komadori.records import Game, sample_path, write_games
+
+pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="names are bytes only there")
+
+
+def run(*words: str | Path) -> Result:
+    return CliRunner().invoke(group, [str(word) for word in words])
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    path = tmp_path / os.fsdecode(b"a\xff")
+    path.mkdir()
+    write_random_resnet(path / "model.onnx", 1, 8)
+    return path
+
+
+def test_a_match_keeps_its_journal_and_page(folder: Path) -> None:
+    words = ("match", folder / "model.onnx", "random", "--games", "2", "--nodes", "1")
+    for games in ("2", "4"):  # the second run resumes
+        out = folder / "match"
+        result = run(*words, "--max-plies", "2", "--games", games, "--out", out)
+        assert result.exit_code == 0, result.output
+        lines = (out / "games.jsonl").read_bytes().splitlines()
+        assert len(lines) == 1 + int(games)
+        assert str(folder / "model.onnx") in json.dumps(json.loads(lines[0]), ensure_ascii=False)
+        assert (out / "index.html").exists()
+
+
+def test_a_launcher_starts_the_engine(folder: Path) -> None:
+    launcher = folder / "engine.sh"
+    result = run("install-engine", folder / "model.onnx", "--out", launcher)
+    assert result.exit_code == 0, result.output
+    done = subprocess.run(
+        [launcher], input="usi\nisready\nquit\n", capture_output=True, text=True, check=True
+    )
+    assert "readyok" in done.stdout
+
+
+def test_a_run_trains(folder: Path) -> None:
+    config = folder / "run.toml"
+    config.write_text(
+        '[model]\nnet = "resnet1x8"\n[loop]\nmax_steps = 2\nbatch_size = 16\n'
+        "[data]\ntrain_limit = 100\ntest_limit = 16\n"
+    )
+    result = run("train", config, "--data", sample_path(), "--out", folder / "run")
+    assert result.exit_code == 0, result.output
+
+
+def test_ladders_and_books_that_need_utf8_say_so(folder: Path) -> None:
+    ladder = folder / "ladder.db"
+    assert run("ladder", "new", ladder, "--nodes", "1").exit_code == 0
+    result = run("ladder", "add", ladder, "a", folder / "model.onnx")
+    assert result.exit_code == 1
+    assert "can't store" in result.output
+    assert "not UTF-8" in result.output
+    games = folder / "a.csa"
+    write_games(games, [Game.from_usi(["7g7f", "3c3d"])])
+    book = folder / "book.db"
+    assert run("book", "make", games, "--min-count", "1", "--out", book).exit_code == 0
+    result = run("book", "show", book)
+    assert result.exit_code == 1
+    assert "a book's path must be UTF-8" in result.output
