@@ -168,6 +168,18 @@ def test_the_example_is_a_file_of_parameters(tmp_path: Path) -> None:
         ("[parameters.a]\nstart=1\nmin=0\nmax=2\nstep=0", "above 0"),
         ("[conditions]\nclock='x'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "MAIN"),
         ("[conditions]\nnodez=1\n[parameters.a]\nstart=1\nmin=0\nmax=2", "conditions.nodez"),
+        *(
+            (f"[conditions]\n{key}={value}\n[parameters.a]\nstart=1\nmin=0\nmax=2", message)
+            for key, value, message in (
+                ("nodes", "'5'", "conditions.nodes is '5', expected an integer"),
+                ("max_plies", "1e300", "conditions.max_plies is 1e"),
+                ("depth", "1970-01-01", "conditions.depth"),
+                ("movetime_ms", "99999999999999999999", "conditions.movetime_ms"),
+                ("auto_declare", "0", "neither true nor false"),
+            )
+        ),
+        ("conditions=3\n[parameters.a]\nstart=1\nmin=0\nmax=2", "conditions isn't a table"),
+        ("openings=3\n[parameters.a]\nstart=1\nmin=0\nmax=2", "openings is 3"),
         ("[spsa]\nalpha='x'\n[parameters.a]\nstart=1\nmin=0\nmax=2", "spsa.alpha"),
         ("x = [", "p.toml"),
     ],

@@ -11,6 +11,7 @@ import sys
 import time
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -20,6 +21,7 @@ from komadori import records
 from komadori.cli.generate import command
 from komadori.generate import FolderError, GameFolder, segment_files
 from komadori.generate.folder import StoredFacts, read_journal
+from komadori.generate.settings import TeacherSettings
 from komadori.generate.statistics import DistinctPositions, folder_statistics
 from komadori.records import End, Winner
 from komadori.run_lock import InUseError
@@ -260,3 +262,23 @@ def test_statistics_include_games_in_journals(tmp_path) -> None:
         folder.add([game(0), game(1), game(2), game(3), game(4)])
     found = folder_statistics(tmp_path)
     assert (found.counts.games, found.journal_games) == (4, 1)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"searches": 3}, "searches must be a list"),
+        ({"searches": "nodes=60"}, "searches must be a list"),
+        ({"searches": [3]}, "searches must be a table"),
+        ({"searches": ["nodes=1.5"]}, "nodes=N, depth=N or weight=X"),
+        ({"searches": ["nodes=5,weight=1.2.3"]}, "nodes=N, depth=N or weight=X"),
+        ({"searches": [f"nodes={10**20}"]}, "below 2"),
+        ({"searches": [f"depth={10**11}"]}, "below 2"),
+        ({"searches": [f"nodes=5,weight={10**400}"]}, "finite"),
+        ({"opening_plies": [1, 10**11]}, "within 0 to"),
+        ({"opening_plies": [5, 3]}, "within 0 to"),
+    ],
+)
+def test_settings_that_no_game_can_have_are_refused(settings: Any, message: str) -> None:
+    with pytest.raises(ValueError, match=message):
+        TeacherSettings.from_mapping(settings)

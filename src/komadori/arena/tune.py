@@ -75,21 +75,33 @@ def _config(data: dict[str, Any], parse_clock: Callable[[str], dict[str, int]]) 
         raise ValueError("expected a table [parameters.NAME] for each option")
     parameters = tuple(_parameter(name, table) for name, table in tables.items())
     given = data.pop("conditions", {})
-    if "clock" in given:
+    if isinstance(given, dict) and "clock" in given:
         given |= parse_clock(str(given.pop("clock")))
-    conditions = Conditions(**_known(given, Conditions, "conditions"))
+    conditions = _conditions(_known(given, Conditions, "conditions"))
     spsa = _known(data.pop("spsa", {}), ("alpha", "gamma", "stability"), "spsa")
     keys = ("pairs", "openings", "opening_plies", "seed")
     rest = _known(data, keys, "")
     for key in ("pairs", "opening_plies", "seed"):
         if key in rest and (not isinstance(rest[key], int) or not 0 <= rest[key] < 1 << 31):
             raise ValueError(f"{key} is {rest[key]!r}, expected an integer of at least 0")
+    if not isinstance(rest.get("openings", ""), str):
+        raise ValueError(f"openings is {rest['openings']!r}, expected the name of a file")
     if rest.get("pairs") == 0:
         raise ValueError("pairs must be at least 1")
     for key, value in spsa.items():
         if not isinstance(value, int | float) or not 0 <= value <= 10:
             raise ValueError(f"spsa.{key} is {value!r}, no number from 0 to 10")
     return TuneConfig(parameters, conditions=conditions, **rest, **spsa)
+
+
+def _conditions(given: dict[str, Any]) -> Conditions:
+    for key, value in given.items():
+        if key == "auto_declare":
+            if not isinstance(value, bool):
+                raise ValueError(f"conditions.{key} is {value!r}, neither true nor false")
+        elif type(value) is not int or not 0 <= value < 1 << 31:
+            raise ValueError(f"conditions.{key} is {value!r}, expected an integer of at least 0")
+    return Conditions(**given)
 
 
 def _known(table: Any, known: Any, where: str) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from rich.text import Text
 from komadori.cli import interrupt
 from komadori.cli.console import console, counted, say
 from komadori.cli.game_options import game_progress, with_conditions
+from komadori.cli.numbers import THREADS
 from komadori.cli.outputs import check_outputs, force_option, holds
 
 if TYPE_CHECKING:
@@ -74,6 +75,7 @@ def _subcommand(name: str) -> Callable[[Callable[..., None]], click.Command]:
     "--opening-plies",
     default=8,
     show_default=True,
+    type=click.IntRange(min=0),
     help="Number of opening plies: random moves, or the first moves of records.",
 )
 @click.option("--seed", default=0, show_default=True)
@@ -111,7 +113,7 @@ def add(ladder: Path, name: str, spec: str, elo: float | None, note: str) -> Non
     "-j",
     default=1,
     show_default=True,
-    type=click.IntRange(1),
+    type=THREADS,
     help="Games at a time.",
 )
 def play(

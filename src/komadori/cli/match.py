@@ -11,6 +11,7 @@ from rich.console import Console
 from komadori.cli import interrupt
 from komadori.cli.console import console
 from komadori.cli.game_options import game_progress, with_conditions
+from komadori.cli.numbers import THREADS
 
 if TYPE_CHECKING:
     from komadori import arena
@@ -30,10 +31,13 @@ if TYPE_CHECKING:
     "--opening-plies",
     default=8,
     show_default=True,
+    type=click.IntRange(min=0),
     help="Number of opening plies: random moves, or the first moves of records.",
 )
 @click.option("--seed", default=0, show_default=True)
-@click.option("--concurrency", "-j", default=1, show_default=True, help="Games at a time.")
+@click.option(
+    "--concurrency", "-j", default=1, show_default=True, type=THREADS, help="Games at a time."
+)
 @click.option("--ray", metavar="ADDRESS", help="Play on all machines of a Ray cluster.")
 @click.option(
     "--sprt", nargs=2, type=float, metavar="ELO0 ELO1", help="Stop when the test decides."

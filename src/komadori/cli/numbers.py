@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-#: Parameter types of `--threads`.
+#: Parameter types of `--threads`; the first also that of `--concurrency`.
 THREADS, THREADS_OR_AUTO = click.IntRange(1, 512), click.IntRange(0, 512)
 #: Maximum batch size of an evaluator, as in the option DNN_Batch_Size, and its parameter types.
 MAX_BATCH = 4096

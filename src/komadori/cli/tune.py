@@ -14,6 +14,7 @@ from rich.text import Text
 from komadori.cli import interrupt
 from komadori.cli.console import console, counted, say
 from komadori.cli.game_options import game_progress, parse_clock
+from komadori.cli.numbers import THREADS
 
 if TYPE_CHECKING:
     from komadori.arena.tune import Tuning
@@ -65,7 +66,7 @@ max = 100
     "-j",
     default=1,
     show_default=True,
-    type=click.IntRange(1),
+    type=THREADS,
     help="Games at a time.",
 )
 @click.option("--example", is_flag=True, help="Print an example parameter file and exit.")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, fields
@@ -27,20 +28,26 @@ class SearchBounds:
             raise ValueError("searches: nodes and depth must be at least 0")
         if not self.nodes and not self.depth:
             raise ValueError("searches: nodes or depth is needed to end a search")
-        if not self.weight > 0:
-            raise ValueError(f"searches: weight is {self.weight}, more than 0 is needed")
+        if self.nodes >= 1 << 63 or self.depth >= 1 << 31:
+            raise ValueError("searches: nodes must be below 2^63 and depth below 2^31")
+        if not 0 < self.weight < math.inf:
+            raise ValueError(
+                f"searches: weight is {self.weight}, a finite number above 0 is needed"
+            )
 
     @classmethod
     def parse(cls, text: str) -> SearchBounds:
         """Parse "nodes=1500" or "depth=8,weight=0.5". Raises ValueError."""
         values: dict[str, Any] = {}
         for part in text.split(","):
-            match = re.fullmatch(r"\s*(nodes|depth|weight)=([0-9.]+)\s*", part)
+            match = re.fullmatch(
+                r"\s*(?:(nodes|depth)=([0-9]+)|(weight)=([0-9]+\.?[0-9]*|\.[0-9]+))\s*", part
+            )
             if match is None:
                 raise ValueError(
                     f"{part!r}: nodes=N, depth=N or weight=X is needed, separated by commas"
                 )
-            name, number = match.groups()
+            name, number = (group for group in match.groups() if group is not None)
             values[name] = float(number) if name == "weight" else int(number)
         return cls(**values)
 
@@ -148,7 +155,7 @@ class TeacherSettings:
         given = dict(values)
         for name in ("searches", "opponent_searches"):
             if name in given:
-                given[name] = tuple(_bounds(one) for one in given[name])
+                given[name] = _all_bounds(name, given[name])
         return build(cls, given, renamed=former_names(cls))
 
     def to_core(self) -> _core.Settings:
@@ -174,13 +181,21 @@ def former_names(cls: Any) -> dict[str, str]:
 def check_game_settings(settings: Any) -> None:
     """Check the settings that all kinds of games share. Raises ValueError."""
     least, most = settings.opening_plies
-    if not 0 <= least <= most:
-        raise ValueError(f"opening_plies is {least} to {most}: must be in ascending order")
+    if not 0 <= least <= most <= HCPE3_MAX_PLIES:
+        raise ValueError(
+            f"opening_plies is {least} to {most}: a range within 0 to {HCPE3_MAX_PLIES} is needed"
+        )
     if settings.max_plies > HCPE3_MAX_PLIES:
         raise ValueError(
             f"max_plies is {settings.max_plies}, hcpe3 holds at most {HCPE3_MAX_PLIES}"
         )
     one_of(settings, "declaration", DECLARATION_POINTS)
+
+
+def _all_bounds(name: str, values: Any) -> tuple[SearchBounds, ...]:
+    if not isinstance(values, list | tuple):
+        raise ValueError(f"{name} must be a list, not {values!r}")
+    return tuple(_bounds(one) for one in values)
 
 
 def _bounds(value: Any) -> SearchBounds:
