@@ -19,6 +19,17 @@ from komadori.usi.protocol import MAX_NUMBER
 FIRST_MOVES = {move.usi() for move in Board().legal_moves}
 
 
+def test_a_line_break_in_a_name_or_a_path_begins_no_line() -> None:
+    table = option_table("model")
+    table.preset({"DNN_Model": "a\nbestmove 7g7f"})
+    with Gui(options=table) as gui:
+        gui.server._name = "a\nusiok"
+        gui.send("usi")
+        assert gui.expect("id name") == "id name a usiok"
+        gui.expect("usiok")
+        assert {line.split()[0] for line in gui.log} == {"id", "option", "usiok"}
+
+
 def test_handshake_declares_what_clients_need() -> None:
     with Gui() as gui:
         gui.send("usi")

@@ -159,7 +159,8 @@ class UsiServer:
     def _send_identity(self) -> None:
         lines = [f"id name {self._name}", f"id author {self._author}"]
         lines += [str(option) for option in self._options.declared()]
-        self._write("\n".join([*lines, "usiok"]))
+        # Names and paths may hold line breaks; the GUI would read a command behind one.
+        self._write("\n".join(" ".join(line.splitlines()) for line in [*lines, "usiok"]))
 
     def _make_ready(self) -> None:
         with self._lock:
