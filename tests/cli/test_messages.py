@@ -26,6 +26,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     write_games(tmp_path / "a.kif", [Game.from_usi(["7g7f", "3c3d"])])
     (tmp_path / "file").write_text("no folder")
+    (tmp_path / "empty.sfen").write_text("")
     (tmp_path / "junk.onnx").write_text("hello\n")
     (tmp_path / "junk.toml").write_text("= [\n")
     return tmp_path
@@ -37,6 +38,8 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         ("analyse a.kif --nodes 2 -o file/x", "file is a file, not a folder"),
         ("analyse a.kif --time 0", "'--time': 0.0 is not in the range x>0"),
         ("analyse a.kif --time 1 --nodes 2", "--time"),
+        ("mate --file empty.sfen", "empty.sfen: no problem in it"),
+        ("bench search --positions -1", "'--positions': -1 is not in the range"),
         ("match random random -j 99999999999", "'-j': 99999999999 is not in the range"),
         ("match random random --opening-plies -1", "'--opening-plies': -1 is not in the range"),
         ("ladder new l.db --opening-plies -1", "'--opening-plies': -1 is not in the range"),

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 
 from komadori.cli._group import group
 from komadori.records import Game, Winner, read_games, write_games
+from komadori.records.parts import untrain
 
 MOVES = (["7g7f", "3c3d", "2g2f"], ["2g2f", "8c8d", "2f2e"], ["7g7f", "8c8d", "6g6f"])
 
@@ -174,3 +176,31 @@ def test_records_of_a_server_have_a_folder_before_a_game_begins(games: Path) -> 
     result = run("csa", "random", *account, "--out", games / "x")
     assert result.exit_code == 1
     assert f"{games} is a file, not a folder" in result.output
+
+
+@pytest.mark.parametrize("suffix", ["hcpe", "hcpe3"])
+def test_a_test_part_without_positions_leaves_the_old_file(suffix: str, tmp_path: Path) -> None:
+    games, train = tmp_path / "same.csa", tmp_path / f"train.{suffix}"
+    test, old = tmp_path / f"test.{suffix}", Game.from_usi(MOVES[1], winner=Winner.WHITE)
+    write_games(games, [Game.from_usi(MOVES[0], winner=Winner.BLACK)] * 8)
+    write_games(tmp_path / "old.csa", [old])
+    assert run("records", "convert", tmp_path / "old.csa", "-o", test).exit_code == 0
+    before = test.read_bytes()
+    parts = ("--train", train, "--test", test, "--ratio", "0.5")
+    result = run("records", "split", games, *parts, "--disjoint")
+    assert result.exit_code == 2
+    assert "all its positions are in the training part; nothing was written" in result.output
+    assert test.read_bytes() == before
+    assert not train.exists()
+
+
+def test_games_of_which_nothing_is_trained_on_leave_the_old_file(tmp_path: Path) -> None:
+    game, out = Game.from_usi(MOVES[0], winner=Winner.BLACK), tmp_path / "out.hcpe"
+    write_games(tmp_path / "a.csa", [game])
+    assert run("records", "convert", tmp_path / "a.csa", "-o", out).exit_code == 0
+    before = out.read_bytes()
+    write_games(tmp_path / "a.hcpe3", [untrain(game, np.ones(len(game), np.bool_))])
+    result = run("records", "convert", tmp_path / "a.hcpe3", "-o", out)
+    assert result.exit_code == 2
+    assert "no position of the games is trained on; nothing was written" in result.output
+    assert out.read_bytes() == before

@@ -205,7 +205,9 @@ def _loaded(path: Path, settings: Iterable[Setting]) -> Iterator[dict[Setting, E
     type=SECONDS,
     help="Search time per position.",
 )
-@click.option("--positions", default=0, help="Number of positions. [default: all]")
+@click.option(
+    "--positions", default=0, type=click.IntRange(min=0), help="Number of positions. [default: all]"
+)
 @click.option(
     "--beside-onnxruntime",
     is_flag=True,

@@ -108,6 +108,8 @@ def command(
     """
     problems = [*sfens, *(sfen for path in files for sfen in _problems(path))]
     if not problems:
+        if files:
+            raise click.UsageError(f"{', '.join(map(str, files))}: no problem in it")
         raise click.UsageError("give an SFEN, or --file")
     try:
         solver = MateSolver(hash_mb)

@@ -103,6 +103,11 @@ class Output:
             return
         self.plies += len(item)
 
+    @property
+    def is_empty(self) -> bool:
+        writer = self.writer
+        return not (writer.games if isinstance(writer, GameWriter) else writer.records)
+
     def summary(self) -> str:
         if isinstance(self.writer, GameWriter):
             plies = counted(self.writer.plies, "ply", "plies")
@@ -132,6 +137,12 @@ def _writing(inputs: Inputs, force: bool, *outputs: Output) -> Iterator[None]:
         for output in outputs:
             stack.enter_context(output.writer)
         yield
+        for output in outputs:
+            if output.is_empty:
+                raise click.UsageError(
+                    f"{output.path} would be empty: no position of the games is trained on; "
+                    "nothing was written"
+                )
     for output in outputs:
         say(output.summary(), err=is_stream(output.path))
 
@@ -290,6 +301,11 @@ def split(
         inputs.exit_if_empty()
         _check_not_empty(parts[0], f"no game was assigned to it (--ratio {ratio:g} of {games:,})")
         _check_not_empty(parts[1], f"no game was assigned to it (--ratio {ratio:g} of {games:,})")
+        if disjoint and shared == total:
+            raise click.UsageError(
+                f"{test} would be empty: all its positions are in the training part; "
+                "nothing was written"
+            )
     what = "dropped" if disjoint else "shared: --disjoint drops them"
     say(f"{shared:,} of the {total:,} positions for tests are in the training part, {what}")
 
