@@ -230,3 +230,11 @@ def is_alive(pid: int) -> bool:
         return Path(f"/proc/{pid}/stat").read_text().split(")")[-1].split()[0] != "Z"
     except OSError:
         return False
+
+
+def test_the_last_words_of_an_engine_that_has_ended_are_in_the_message() -> None:
+    process = LineProcess([sys.executable, "-c", "import sys; sys.exit('no weights')"], "engine")
+    process._process.wait()
+    with pytest.raises(EngineDiedError, match=r"ended before 'usi' was sent.*no weights"):
+        process.send("usi")
+    process.close()

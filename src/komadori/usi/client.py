@@ -196,25 +196,33 @@ class LineProcess:
             self._process.stdin.write("".join(f"{line}\n" for line in lines).encode())
             self._process.stdin.flush()
         except (OSError, ValueError) as error:
+            self._reader.join(timeout=1.0)  # its last words may still be on their way
+            with contextlib.suppress(EngineError):
+                while not self._arrived.empty():
+                    self._receive(time.monotonic())
             raise EngineDiedError(self._message(f"ended before {lines[-1]!r} was sent")) from error
 
     def read(self, deadline: float) -> str:
         """Return the next line. `deadline` refers to time.monotonic()."""
         while not self._lines:
-            try:
-                lines = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
-            except queue.Empty:
-                with self._holding:
-                    self._tail.extend(line for line in self._held[-8:] if line)
-                raise EngineTimeoutError(self._message("gave no answer in time")) from None
-            if lines is None:
-                self._arrived.put(None)
-                with contextlib.suppress(subprocess.TimeoutExpired):
-                    self._process.wait(timeout=1.0)
-                raise EngineDiedError(self._message(f"ended (status {self._process.poll()})"))
-            self._lines.extend(lines)
-            self._tail.extend(line for line in lines[-8:] if line)
+            self._receive(deadline)
         return self._lines.popleft()
+
+    def _receive(self, deadline: float) -> None:
+        """Move the next lines that have arrived to those to read."""
+        try:
+            lines = self._arrived.get(timeout=max(0.0, deadline - time.monotonic()))
+        except queue.Empty:
+            with self._holding:
+                self._tail.extend(line for line in self._held[-8:] if line)
+            raise EngineTimeoutError(self._message("gave no answer in time")) from None
+        if lines is None:
+            self._arrived.put(None)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(timeout=1.0)
+            raise EngineDiedError(self._message(f"ended (status {self._process.poll()})"))
+        self._lines.extend(lines)
+        self._tail.extend(line for line in lines[-8:] if line)
 
     def pending(self) -> list[str]:
         """Return the unread lines received so far, without waiting."""
