@@ -38,7 +38,7 @@ def root_value(weight: float, board: Board, **options) -> float:
     return searcher.tree.view(0).value
 
 
-@pytest.mark.parametrize("sfen", ["startpos moves 7g7f 3c3d 8h2b+ 3a2b", SHARP])
+@pytest.mark.parametrize("sfen", ["startpos moves 7g7f 3c3d 8h2b+ 4a3b", SHARP])
 def test_the_weight_mixes_the_two_values(sfen: str) -> None:
     board = Board(sfen)
     alone = min(max(searched(board), 0.001), 0.999)
