@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gzip
 import lzma
+import random
 import subprocess
 import sys
 from pathlib import Path
@@ -157,6 +159,18 @@ def test_problems_may_be_packed(here: Path) -> None:
     result = run("mate --file x.tsv.xz")
     assert result.exit_code == 0, result.output
     assert "mate in" in result.output
+
+
+def test_problems_before_a_damage_are_solved(here: Path) -> None:
+    # Random comments, so that the packed problems come before the cut.
+    noise = "\n".join(f"# {random.Random(i).random()}" for i in range(3000))
+    packed = gzip.compress(f"{PROBLEM}\t1\n{noise}\n{PROBLEM}\t1\n".encode())
+    (here / "x.tsv.gz").write_bytes(packed[: len(packed) // 2])
+    result = run("mate --file x.tsv.gz")
+    assert result.exit_code == 1
+    assert result.output.count("mate in") == 1
+    assert "x.tsv.gz: damaged compression" in result.output
+    assert "what comes before is read" in result.output
 
 
 @pytest.mark.parametrize("damage", ["text", "cut", "bytes"])

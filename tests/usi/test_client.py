@@ -158,6 +158,8 @@ def test_commands() -> None:
         split_command("no-such-program --x")
     with pytest.raises(EngineError, match="empty"):
         split_command("")
+    with pytest.raises(EngineError, match='"engine \'": no closing quotation'):
+        split_command("engine '")
     with pytest.raises(EngineError, match="can't start"):
         LineProcess(["/"], "a folder")
 

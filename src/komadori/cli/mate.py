@@ -10,7 +10,7 @@ import click
 from komadori.cli.console import counted, say
 from komadori.cli.positions import board_of
 from komadori.mate import MateResult, MateSolver, MateStatus, StopFlag
-from komadori.records import RecordError
+from komadori.records import RecordError, Skipped
 from komadori.records.files import content
 from komadori.rules import Board, RulesError
 
@@ -21,11 +21,16 @@ _WORDS = {
 }
 
 
-def _problems(path: Path) -> list[str]:
-    """Return the SFENs of a file, one per line (or in a tab-separated column)."""
+def _problems(path: Path, faults: list[Skipped]) -> list[str]:
+    """Return the SFENs of a file, one per line (or in a tab-separated column). Of a damaged archive
+    the complete lines before the damage are read, and the damage is added to `faults`."""
     found = []
+    known = len(faults)
     try:
-        text = content(path).tobytes().decode("utf-8-sig")
+        data = content(path, faults).tobytes()
+        if len(faults) > known:
+            data = data[: data.rfind(b"\n") + 1]
+        text = data.decode("utf-8-sig")
     except UnicodeDecodeError as error:
         raise click.ClickException(f"{path}: not UTF-8 text: {error}") from error
     except RecordError as error:
@@ -106,7 +111,10 @@ def command(
 
     An SFEN may be followed by moves, as in USI's `position`. Every printed mate has been replayed.
     """
-    problems = [*sfens, *(sfen for path in files for sfen in _problems(path))]
+    faults: list[Skipped] = []
+    problems = [*sfens, *(sfen for path in files for sfen in _problems(path, faults))]
+    for fault in faults:
+        say(f"{fault.path}: {fault.reason}", err=True)
     if not problems:
         if files:
             raise click.UsageError(f"{', '.join(map(str, files))}: no problem in it")
@@ -144,5 +152,5 @@ def command(
     if refused:
         parts.append(f"{refused} refused")
     say(f"{counted(len(problems), 'problem')}: {', '.join(parts)}; {seconds:.3f} s")
-    if refused:
+    if refused or faults:
         raise SystemExit(1)

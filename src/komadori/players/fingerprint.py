@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-import shlex
-import sys
 from collections.abc import Iterator
 from importlib import resources
 from pathlib import Path
 
 from komadori.players.spec import PlayerSpec
 from komadori.search.alphabeta import EVALUATIONS
-from komadori.usi.client import find_program
+from komadori.usi.client import find_program, split_words
 from komadori.usi.models import ModelNotFoundError, defaults_file, find_model, is_fake
 
 
@@ -36,7 +34,7 @@ def _files(spec: PlayerSpec) -> Iterator[Path]:
         if bundled and not {"EvalFile", "weights"} & own.keys():
             yield Path(str(resources.files("komadori") / "data" / bundled))
     elif spec.argument or spec.kind not in ("material", "random"):
-        words = shlex.split(spec.argument or spec.kind, posix=sys.platform != "win32")
+        words = split_words(spec.argument or spec.kind)
         if program := find_program(words[0]):
             folder = Path(program).parent
             yield Path(program)

@@ -120,11 +120,21 @@ def find_program(name: str) -> str | None:
     return None
 
 
-def split_command(command: str) -> list[str]:
-    """Split a command line by the rules of the platform's shell and resolve its program."""
-    words = shlex.split(command, posix=sys.platform != "win32")
+def split_words(command: str) -> list[str]:
+    """Split a command line by the rules of the platform's shell. Raises EngineError."""
+    try:
+        words = shlex.split(command, posix=sys.platform != "win32")
+    except ValueError as error:  # an open quotation
+        reason = str(error)
+        raise EngineError(f"{command!r}: {reason[0].lower()}{reason[1:]}") from error
     if not words:
         raise EngineError("an engine's command is empty")
+    return words
+
+
+def split_command(command: str) -> list[str]:
+    """Split a command line as `split_words` does and resolve its program. Raises EngineError."""
+    words = split_words(command)
     program = find_program(words[0])
     if program is None:
         raise EngineError(f"no program {words[0]!r} found")
