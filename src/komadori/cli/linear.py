@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.cli import linear_loop, linear_nnue
+from komadori.cli import linear_distill, linear_loop, linear_nnue
 from komadori.cli.console import console
 from komadori.cli.linear_data import check_folder, data_options, load_split, progress_bar
 from komadori.cli.linear_kpp import kpp
@@ -29,6 +29,7 @@ def train() -> None:
 
 train.add_command(linear_nnue.command)
 train.add_command(kpp)
+command.add_command(linear_distill.command)
 command.add_command(linear_loop.command)
 
 

@@ -47,17 +47,18 @@ class Evaluation:
 
     def card(self) -> dict[str, Any]:
         """Return its identity, including a digest of the weights."""
-        return {"evaluation": self.name, "weights": self._digest(), "fv_scale": self.fv_scale}
+        content = self.content()
+        digest = None if content is None else hashlib.sha256(content).hexdigest()[:16]
+        return {"evaluation": self.name, "weights": digest, "fv_scale": self.fv_scale}
 
-    def _digest(self) -> str | None:
-        shipped = EVALUATIONS.get(self.name)
+    def content(self) -> bytes | None:
+        """The bytes of the weights' file; None for an evaluation without one. Raises OSError."""
         if self.weights is not None:
-            content = self.weights.read_bytes()
-        elif shipped is not None:
-            content = (resources.files("komadori") / "data" / shipped).read_bytes()
-        else:
+            return self.weights.read_bytes()
+        shipped = EVALUATIONS.get(self.name)
+        if shipped is None:
             return None
-        return hashlib.sha256(content).hexdigest()[:16]
+        return (resources.files("komadori") / "data" / shipped).read_bytes()
 
 
 class BuiltinGames:

@@ -1,0 +1,132 @@
+"""`komadori linear distill`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from komadori.cli.console import console, progress
+from komadori.cli.linear_data import check_folder, megabytes
+from komadori.cli.numbers import THREADS
+from komadori.cpus import available_threads
+
+if TYPE_CHECKING:
+    from komadori.generate.distillation import Report
+
+_FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
+
+
+@click.command("distill")
+@click.argument("teacher", type=_FILE)
+@click.option(
+    "--data",
+    required=True,
+    multiple=True,
+    help="Games near which positions are searched; a file or quoted pattern.",
+)
+@click.option(
+    "-o",
+    "--out",
+    "folder",
+    default=Path("runs/distilled"),
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+)
+@click.option("--from", "start", type=_FILE, help="nn.bin with the initial weights.")
+@click.option("--chunks", type=click.IntRange(min=1), help="Chunks of new positions. [default: 40]")
+@click.option(
+    "--fv-scale",
+    type=click.IntRange(min=1),
+    default=16,
+    show_default=True,
+    help="FV_SCALE of the teacher.",
+)
+@click.option("--resume", is_flag=True, help="Resume the run.")
+@click.option("--threads", type=THREADS, help="[default: all cores]")
+@click.option(
+    "--set", "overrides", multiple=True, metavar="KEY=VALUE", help="Override a setting by name."
+)
+def command(
+    teacher: Path,
+    data: tuple[str, ...],
+    folder: Path,
+    start: Path | None,
+    chunks: int | None,
+    fv_scale: int,
+    resume: bool,
+    threads: int | None,
+    overrides: tuple[str, ...],
+) -> None:
+    """Train an NNUE network on the static evaluation of TEACHER, an nn.bin.
+
+    The positions come from inside searches near the games of --data. Ctrl-C ends the run after the
+    last full chunk; --resume continues it.
+    """
+    import threading
+
+    from rich.progress import BarColumn, TimeRemainingColumn
+
+    from komadori.cli.interrupt import InterruptError, interrupt_sets
+    from komadori.cli.linear_settings import read_settings
+    from komadori.cli.sample_files import find_files
+    from komadori.generate.distillation import NETWORK, Distillation, Settings, bytes_needed
+    from komadori.linear.weights_file import WeightsError
+    from komadori.records import RecordError
+
+    terminal = console()
+    stop = threading.Event()
+    settings = read_settings(
+        Settings, {"chunks": chunks, "threads": threads or available_threads()}, overrides
+    )
+    check_folder(folder, resume=resume)
+    terminal.print(f"memory: about {megabytes(bytes_needed(settings))}")
+    try:
+        run = Distillation(
+            settings,
+            teacher,
+            find_files(data),
+            folder,
+            resume=resume,
+            start=start,
+            fv_scale=fv_scale,
+        )
+        columns = ("{task.description}", BarColumn(), TimeRemainingColumn())
+        with interrupt_sets(stop), progress(terminal, *columns) as bar:
+            task = bar.add_task("distilling", total=1.0)
+            bar.update(task, completed=run.chunk / settings.chunks)
+            has_titles = False
+
+            def show(report: Report) -> None:
+                nonlocal has_titles
+                if not has_titles:
+                    bar.console.print(_TITLES, highlight=False)
+                has_titles = True
+                bar.console.print(_line(report), highlight=False)
+
+            run.run(show, lambda part: bar.update(task, completed=part), stop.is_set)
+    except (ValueError, WeightsError, RecordError, OSError) as error:
+        raise click.ClickException(str(error)) from error
+    if not run.is_done:
+        kept = f"--resume continues ({folder})" if run.chunk else "no chunk was finished"
+        raise InterruptError(kept)
+    terminal.print(f"weights: {folder / NETWORK}", soft_wrap=True)
+    terminal.print(
+        f"next: komadori match 'alphabeta?Eval=nnue&EvalFile={folder / NETWORK}' "
+        "'alphabeta?Eval=nnue'",
+        soft_wrap=True,
+    )
+
+
+_TITLES = (
+    "error: root mean square against the teacher, held out, centipawns\n"
+    "chunk  positions     trained   rate     loss      error       s"
+)
+
+
+def _line(report: Report) -> str:
+    return (
+        f"{report.chunk:>5}  {report.positions:>9,}  {report.trained:>10,}  {report.rate:.5f}"
+        f"  {report.loss:.5f}  {report.error_cp:>8.1f}  {report.seconds:>6.0f}"
+    )

@@ -1,0 +1,170 @@
+"""Distillation: the teacher's evaluation of positions inside searches, learned and resumable."""
+
+from __future__ import annotations
+
+import json
+import threading
+from importlib import resources
+
+import numpy as np
+import pytest
+from click.testing import CliRunner
+
+from komadori import records
+from komadori.cli.linear import command as group
+from komadori.generate.distillation import NETWORK, Distillation, Settings
+from komadori.linear.nnue_weights import NnueWeights
+from komadori.rules import Board
+
+SMALL = Settings(chunks=4, draws=60, keep=2, passes=3, nodes=200, batch=256, test_positions=400)
+
+
+@pytest.fixture(scope="module")
+def teacher():
+    with resources.as_file(resources.files("komadori") / "data" / "nnue-k-p.bin") as path:
+        yield path
+
+
+@pytest.fixture(scope="module")
+def source(tmp_path_factory):
+    path = tmp_path_factory.mktemp("source") / "games.hcpe3"
+    records.write_games(path, records.read_games(records.sample_path())[:12])
+    return path
+
+
+def run(settings, teacher, source, folder, *, resume=False, stop=bool, **more):
+    found = Distillation(settings, teacher, [source], folder, resume=resume, **more)
+    reports = []
+    found.run(reports.append, stop=stop)
+    return found, reports
+
+
+def test_a_network_comes_closer_to_its_teacher(teacher, source, tmp_path) -> None:
+    settings = Settings(
+        chunks=6, draws=300, keep=6, passes=6, nodes=300, batch=128, rate=3e-3, test_positions=400
+    )
+    found, reports = run(settings, teacher, source, tmp_path)
+    untrained = Distillation(settings, teacher, [source], tmp_path / "other", resume=False)
+    untrained.run(stop=lambda: untrained._test is not None)
+    assert found.is_done
+    assert [report.chunk for report in reports] == [1, 2, 3, 4, 5, 6]
+    assert reports[-1].error_cp < 0.9 * untrained.error_cp()
+    assert reports[-1].loss < 0.7 * reports[0].loss
+    assert reports[-1].rate < 0.05 * settings.rate
+    assert reports[3].trained > 3 * reports[3].positions  # earlier chunks too
+    weights = NnueWeights.load(tmp_path / NETWORK)
+    assert weights.content == found.weights().content
+    assert not list((tmp_path / "positions").iterdir())
+
+
+def test_positions_have_the_evaluation_of_the_teacher(teacher, source, tmp_path) -> None:
+    found = Distillation(SMALL, teacher, [source], tmp_path, resume=False)
+    found.run(stop=lambda: found.chunk == 2)
+    hcp = np.load(tmp_path / "positions" / "000001.npy", allow_pickle=False)
+    assert len(np.unique(hcp, axis=0)) == len(hcp) > 100
+    network = NnueWeights.load(teacher)
+    scores = found._evaluated(hcp)
+    for row in range(0, len(hcp), 50):
+        assert network.evaluate(Board.from_hcp(hcp[row].tobytes())) == scores[row]
+
+
+def test_a_stopped_run_resumes_to_the_same_network(teacher, source, tmp_path) -> None:
+    whole, _ = run(SMALL, teacher, source, tmp_path / "whole", start=teacher)
+    calls = 0
+
+    def stop() -> bool:
+        nonlocal calls
+        calls += 1
+        return calls % 17 == 0
+
+    folder = tmp_path / "parts"
+    parts, _ = run(SMALL, teacher, source, folder, start=teacher, stop=stop)
+    stops = 0
+    while not parts.is_done:
+        stops += 1
+        assert stops < 100
+        has_begun = (folder / "state.npz").exists()
+        parts, _ = run(SMALL, teacher, source, folder, start=teacher, resume=has_begun, stop=stop)
+    assert stops > 1
+    assert parts.weights().content == whole.weights().content
+    assert (folder / NETWORK).read_bytes() == (tmp_path / "whole" / NETWORK).read_bytes()
+
+
+def test_every_other_chunk_is_of_the_learners_searches(
+    teacher, source, tmp_path, monkeypatch
+) -> None:
+    players = []
+    search = Distillation._search
+
+    def recorded(self, player, *rest):
+        players.append(player.weights)
+        return search(self, player, *rest)
+
+    monkeypatch.setattr(Distillation, "_search", recorded)
+    run(SMALL, teacher, source, tmp_path)
+    own = tmp_path / NETWORK
+    assert players == [teacher, teacher, own, teacher, own]  # first the held-out positions
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"passes": 0}, "passes"),
+        ({"max_plies": -1}, "plies"),
+        ({"architecture": "kpp"}, "architecture"),
+        ({"rate": 0.0}, "rate"),
+        ({"seed": -1}, "seed"),
+    ],
+)
+def test_settings_that_make_no_sense_are_named(change, message) -> None:
+    with pytest.raises(ValueError, match=message):
+        Settings(**change)
+
+
+def test_a_resumed_run_must_have_the_same_teacher(teacher, source, tmp_path) -> None:
+    run(SMALL, teacher, source, tmp_path / "run", stop=threading.Event().is_set)
+    other = tmp_path / "other.bin"
+    NnueWeights(
+        Distillation(SMALL, teacher, [source], tmp_path / "x", resume=False).weights().content
+    ).save(other)
+    with pytest.raises(ValueError, match="has other data: teacher"):
+        Distillation(SMALL, other, [source], tmp_path / "run", resume=True)
+    with pytest.raises(ValueError, match="holds a run already"):
+        Distillation(SMALL, teacher, [source], tmp_path / "run", resume=False)
+
+
+class TestCommand:
+    def invoke(self, *arguments):
+        return CliRunner().invoke(group, ["distill", *map(str, arguments)])
+
+    def test_prints_a_line_per_chunk_and_what_comes_next(self, teacher, source, tmp_path) -> None:
+        folder = tmp_path / "run"
+        small = [f"--set={k}={v}" for k, v in (("draws", 60), ("nodes", 200), ("keep", 2))]
+        found = self.invoke(
+            teacher, "--data", source, "-o", folder, "--chunks", 2, "--from", teacher, *small
+        )
+        assert found.exit_code == 0, found.output
+        logged = [json.loads(line) for line in (folder / "log.jsonl").open()]
+        assert [report["chunk"] for report in logged] == [1, 2]
+        for report in logged:
+            assert f"{report['positions']:,}" in found.output
+            assert f"{report['error_cp']:.1f}" in found.output
+        assert f"EvalFile={folder / NETWORK}" in found.output
+
+    @pytest.mark.parametrize("junk", [b"", b"not a network", b"\x16\x2f\xf3\x7a" + bytes(500)])
+    def test_a_file_that_is_no_network_is_an_error_before_work(
+        self, source, tmp_path, junk
+    ) -> None:
+        path = tmp_path / "junk.bin"
+        path.write_bytes(junk)
+        found = self.invoke(path, "--data", source, "-o", tmp_path / "run")
+        assert found.exit_code == 1
+        assert str(path) in found.output
+        assert not (tmp_path / "run").exists()
+
+    def test_files_without_games_are_an_error(self, teacher, tmp_path) -> None:
+        path = tmp_path / "empty.hcpe3"
+        path.write_bytes(b"")
+        found = self.invoke(teacher, "--data", path, "-o", tmp_path / "run")
+        assert found.exit_code == 1
+        assert "no usable game" in found.output
