@@ -10,6 +10,7 @@ import pytest
 from komadori import arena
 from komadori.arena.spsa import Parameter
 from komadori.arena.tune import TuneConfig, tune
+from komadori.rules import Board
 
 CHROMIUM = shutil.which("chromium")
 
@@ -27,4 +28,37 @@ def test_pages_fit_a_phone(tmp_path: Path) -> None:
             phone.goto((tmp_path / name / "index.html").as_uri())
             assert phone.locator("svg").count(), name
             assert phone.evaluate("document.documentElement.scrollWidth") == 320, name
+        browser.close()
+
+
+@pytest.mark.skipif(CHROMIUM is None, reason="no Chromium")
+def test_the_board_follows_the_game_and_needs_no_font(tmp_path: Path) -> None:
+    sync_api = pytest.importorskip("playwright.sync_api")
+    hostile = "random?name=__DATA__</title><script>document.title='taken'</script>"
+    played = arena.play_match("material", hostile, games=2, seed=3, out=tmp_path)
+    game = min(played.games, key=lambda one: one.index)
+    with sync_api.sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        errors: list[str] = []
+        page.on("pageerror", lambda error: errors.append(str(error)))
+        page.on("console", lambda message: errors.append(message.text))
+        page.goto((tmp_path / "index.html").as_uri())
+        assert page.title() == f"material – {hostile.partition('=')[2]}"
+        board = Board(game.sfen)
+        moves = list(game.moves)
+        for usi in moves:
+            board.push(usi)
+        while moves:  # from the end to the beginning
+            assert page.locator("#sfen").inner_text() == board.sfen()
+            assert page.locator("#board .last").count() == 1
+            page.keyboard.press("ArrowLeft")
+            board.pop()
+            moves.pop()
+        assert page.locator("#sfen").inner_text() == board.sfen() == game.sfen
+        for style in ("kanji", "western"):
+            assert page.locator(f"#board use[href^='#kmd-{style}-']").count() == 40
+            assert page.locator("#board text").count() == 0
+            page.locator("#pieces").click()
+        assert errors == []
         browser.close()

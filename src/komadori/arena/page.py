@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import html
-import json
+import re
 from collections import defaultdict
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from komadori.arena import elo
 from komadori.atomic import write_text
+from komadori.pages import board_assets, join_modules, json_in_script, part
 
 if TYPE_CHECKING:
     from komadori.arena.game import GameRecord
@@ -23,15 +25,19 @@ MAX_POINTS = 300
 def write_page(path: Path, result: MatchResult) -> None:
     """Write the match's page atomically."""
     a, b = result.names
-    write_text(path, fill_template("match.html", f"{a} – {b}", _data(result)))
+    board = {
+        "SHARED": join_modules(part("dom.js"), part("board.js")),
+        "STYLE": part("board.css"),
+        "ASSETS": json_in_script(board_assets()),
+    }
+    write_text(path, fill_template("match.html", f"{a} – {b}", _data(result), board))
 
 
-def fill_template(name: str, title: str, data: Any) -> str:
-    """Fill a template of `arena/templates` with data as JSON, escaped for a script element."""
+def fill_template(name: str, title: str, data: Any, parts: Mapping[str, str] | None = None) -> str:
+    """Fill a template of `arena/templates`: title, data as JSON, and trusted parts by name."""
     template = resources.files("komadori.arena").joinpath("templates", name).read_text("utf-8")
-    text = json.dumps(data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    filled = template.replace("__TITLE__", html.escape(title), 1)
-    return filled.replace("__DATA__", text.replace("<", "\\u003c"), 1)
+    texts = {**(parts or {}), "TITLE": html.escape(title), "DATA": json_in_script(data)}
+    return re.sub(r"__([A-Z]+)__", lambda found: texts[found[1]], template)
 
 
 def _data(result: MatchResult) -> dict[str, Any]:
@@ -101,7 +107,7 @@ def _times(names: tuple[str, str], games: list[GameRecord]) -> str:
     return f"Mean time per move: {', '.join(parts)}." if parts else ""
 
 
-_RESULTS = {"black": "☗ won", "white": "☖ won", "draw": "drawn"}
+_RESULTS = {"black": "Black won", "white": "White won", "draw": "drawn"}
 
 
 def _game(game: GameRecord) -> dict[str, Any]:

@@ -1,9 +1,9 @@
 """The page of an analysis: one HTML file that needs nothing else.
 
 `page_data` turns analysed games into plain JSON, `html_report` puts it into a page together with
-the modules beside this file. The browser interface shows the same page for an analysed game:
+the modules beside this file and of `komadori.pages`. The browser interface shows the same page for
+an analysed game:
 
-board.js    a position from SFEN and USI moves, and its picture
 graph.js    the win rate over the moves, to click and drag on
 summary.js  accuracy, mistakes, losses and phases of both sides
 view.js     `mount(element, data, options)`: everything together

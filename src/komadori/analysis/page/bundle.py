@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -15,17 +14,15 @@ from typing import Any, Literal
 from komadori.analysis.games import AnalysedGame
 from komadori.analysis.page.data import IndexEntry, handicap_of, index_data, page_data
 from komadori.analysis.strength import Strength
+from komadori.pages import board_assets, join_modules, json_in_script, part
 from komadori.records import Game, Winner
-from komadori.rules.svg import PieceStyle, all_symbols, board_grid
+from komadori.rules.svg import PieceStyle
 
 #: "auto": the browser's language decides.
 Language = Literal["auto", "ja", "en"]
 
-_STYLES: tuple[PieceStyle, ...] = ("kanji", "western")
-#: In the order of their imports.
-_MODULES = ("dom.js", "board.js", "graph.js", "summary.js", "view.js")
-_IMPORT = re.compile(r"^import [^;]*;\n", re.MULTILINE)
-_EXPORT = re.compile(r"^export (?=function|const|class)", re.MULTILINE)
+#: In the order of their imports, after those of `komadori.pages`.
+_MODULES = ("graph.js", "summary.js", "view.js")
 
 #: Nothing is fetched, whatever a record says.
 _POLICY = (
@@ -76,20 +73,13 @@ def _text(name: str) -> str:
 @cache
 def page_module() -> str:
     """The page's modules as one script that defines `mount`; see view.js."""
-    parts = []
-    for name in _MODULES:
-        parts.append(_EXPORT.sub("", _IMPORT.sub("", _text(name))))
-    return "\n".join(parts)
+    return join_modules(part("dom.js"), part("board.js"), *map(_text, _MODULES))
 
 
 @cache
 def page_assets() -> Mapping[str, Any]:
     """Texts by language, pieces and empty boards: what `mount` takes beside the data."""
-    return {
-        "texts": json.loads(_text("texts.json")),
-        "symbols": "".join(all_symbols(style) for style in _STYLES),
-        "grids": {style: [board_grid(style), board_grid(style, flipped=True)] for style in _STYLES},
-    }
+    return {"texts": json.loads(_text("texts.json")), **board_assets()}
 
 
 @cache
@@ -97,7 +87,7 @@ def page_style() -> str:
     """The page's style sheet with its font inside."""
     data = resources.files("komadori.analysis.page").joinpath("ui.woff2").read_bytes()
     url = "data:font/woff2;base64," + base64.b64encode(data).decode("ascii")
-    return _text("page.css").replace("ui.woff2", url)
+    return _text("page.css").replace("ui.woff2", url) + part("board.css")
 
 
 def result_text(game: Game, language: Literal["ja", "en"]) -> str:
@@ -116,15 +106,8 @@ def result_text(game: Game, language: Literal["ja", "en"]) -> str:
     return f"{who}（{why}）" if language == "ja" else f"{who} ({why})"
 
 
-def _json(value: object) -> str:
-    """JSON that can stand in a script element: it can't end it."""
-    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False)
-    for char in "<>&\u2028\u2029":
-        text = text.replace(char, f"\\u{ord(char):04x}")
-    return text
-
-
 def _page(data: Mapping[str, Any], title: str, options: PageOptions) -> str:
+    assets = json_in_script(page_assets())
     shown = {"language": options.language, "pieces": options.pieces}
     language = "ja" if options.language == "ja" else "en"
     noscript = page_assets()["texts"][language]["noscript"]
@@ -136,11 +119,11 @@ def _page(data: Mapping[str, Any], title: str, options: PageOptions) -> str:
         '<meta name="color-scheme" content="light dark">\n'
         f"<title>{escape(title)}</title>\n<style>\n{page_style()}</style>\n</head>\n<body>\n"
         f'<main id="komadori"><noscript>{escape(noscript)}</noscript></main>\n'
-        f'<script type="application/json" id="komadori-data">{_json(data)}</script>\n'
-        f'<script type="application/json" id="komadori-assets">{_json(page_assets())}</script>\n'
+        f'<script type="application/json" id="komadori-data">{json_in_script(data)}</script>\n'
+        f'<script type="application/json" id="komadori-assets">{assets}</script>\n'
         f'<script>\n"use strict";\n(() => {{\n{page_module()}\n'
         "const read = (id) => JSON.parse(document.getElementById(id).textContent);\n"
         'mount(document.getElementById("komadori"), read("komadori-data"), '
-        f'{{assets: read("komadori-assets"), ...{_json(shown)}}});\n'
+        f'{{assets: read("komadori-assets"), ...{json_in_script(shown)}}});\n'
         "})();\n</script>\n</body>\n</html>\n"
     )

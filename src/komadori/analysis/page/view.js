@@ -1,5 +1,5 @@
-import { format, fragment, h, s } from "./dom.js";
-import { drawBoard, parseSfen, play, toSfen } from "./board.js";
+import { format, h, s } from "./dom.js";
+import { defineSymbols, drawBoard, parseSfen, play, toSfen } from "./board.js";
 import { createGraph } from "./graph.js";
 import { drawSummary } from "./summary.js";
 
@@ -370,17 +370,4 @@ export function mount(element, data, options) {
   render();
   fromHash();
   return { go, openGame, update(next) { data = next; render(); } };
-}
-
-/** Pieces and empty boards, defined once per document. */
-function defineSymbols(assets) {
-  if (document.getElementById("kmd-symbols")) return;
-  const grids = Object.entries(assets.grids).map(([style, both]) => both.map((grid, i) => `<g id="kmd-grid-${style}-${i}">${grid}</g>`).join("")).join("");
-  const holder = fragment("svg", `<defs>${assets.symbols}${grids}</defs>`);
-  holder.id = "kmd-symbols";
-  holder.setAttribute("width", 0);
-  holder.setAttribute("height", 0);
-  holder.setAttribute("aria-hidden", "true");
-  holder.style.position = "absolute";
-  document.body.prepend(holder);
 }

@@ -1,4 +1,4 @@
-import { s } from "./dom.js";
+import { fragment, s } from "./dom.js";
 
 // A position as GUIs need it: where pieces stand, without legality. Squares are numbered
 // 9 * (file - 1) + (rank - 1), colours are 0 (Black) and 1 (White), as in komadori.rules.
@@ -79,6 +79,19 @@ export function toSfen(position, number) {
     return count ? (count > 1 ? count : "") + letter : "";
   }).join("")).join("");
   return `${rows.join("/")} ${"bw"[position.turn]} ${held || "-"} ${number}`;
+}
+
+/** Defines the pieces and empty boards, once per document: `drawBoard` refers to them. */
+export function defineSymbols(assets) {
+  if (document.getElementById("kmd-symbols")) return;
+  const grids = Object.entries(assets.grids).map(([style, both]) => both.map((grid, i) => `<g id="kmd-grid-${style}-${i}">${grid}</g>`).join("")).join("");
+  const holder = fragment("svg", `<defs>${assets.symbols}${grids}</defs>`);
+  holder.id = "kmd-symbols";
+  holder.setAttribute("width", 0);
+  holder.setAttribute("height", 0);
+  holder.setAttribute("aria-hidden", "true");
+  holder.style.position = "absolute";
+  document.body.prepend(holder);
 }
 
 function symbol(kind, color, style) {
