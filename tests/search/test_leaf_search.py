@@ -13,6 +13,7 @@ from komadori.rules import Board
 from komadori.search import Limits, PuctOptions, PuctSearcher
 from komadori.search.alphabeta import AlphaBetaOptions, make_engines
 from komadori.search.leaf_search import HASH_MB
+from komadori.search.many import Effort, ManySearch
 
 #: A rook and a knight in hand: the search sees what they are worth, an even network does not.
 SHARP = "4k4/9/4r4/9/9/9/4P4/9/4K4 b RN 1"
@@ -70,6 +71,17 @@ def test_switched_off_it_leaves_no_trace() -> None:
     searcher.set_option(leaf_weight=0.0)
     searcher.search(Limits(nodes=1))
     assert searcher.tree.view(0).value == 0.5
+
+
+def test_many_positions_searched_at_once_use_it_too() -> None:
+    boards = [Board(), Board("startpos moves 7g7f 3c3d 8h2b+ 4a3b"), Board(SHARP)]
+    options = PuctOptions(leaf_weight=1.0, leaf_nodes=NODES, root_mate_plies=0)
+    search: ManySearch[int] = ManySearch(UniformEvaluator(1), Effort(nodes=1), options)
+    for _ in range(2):  # the second time the same
+        found = dict(search.search(enumerate(boards)))
+        for number, board in enumerate(boards):
+            alone = min(max(searched(board), 0.001), 0.999)
+            assert found[number].win_rate == pytest.approx(alone, abs=1e-3)
 
 
 def test_bad_settings_are_named(tmp_path) -> None:

@@ -157,3 +157,27 @@ def test_a_bad_line_is_named(tmp_path: Path) -> None:
     assert defaults_file(tmp_path / "m.onnx") == path
     with pytest.raises(ModelDefaultsError, match=r"m\.ini: line 3: .*'nonsense'"):
         read_defaults(path)
+
+
+def test_an_option_of_another_player_is_no_complaint(model: Path) -> None:
+    model.with_suffix(".ini").write_text("Leaf_Weight=70\nC_init=150\n")
+    options, builder = option_table("policy"), SearcherBuilder("policy")
+    options.set("DNN_Model", str(model))
+    builder.build(options)
+    notes = options.take_notes()
+    assert not any("Leaf_Weight" in note or "C_init" in note for note in notes)
+
+
+def leaf_weight(**changes: str) -> object:
+    options, builder = option_table("model"), SearcherBuilder("model")
+    for name, value in {"UCT_Threads": "1", **changes}.items():
+        assert options.set(name, value) == ""
+    builder.build(options)
+    return options.settings().get("leaf_weight")
+
+
+def test_the_bundled_network_searches_its_leaves_unless_told_not_to(model: Path) -> None:
+    assert leaf_weight() == 0.7
+    assert leaf_weight(Leaf_Weight="0") == 0
+    assert leaf_weight(DNN_Model=str(model)) is None
+    assert leaf_weight(DNN_Model=str(model), Leaf_Weight="40") == 0.4

@@ -15,7 +15,7 @@ HASH_MB = 16
 
 def leaf_engines(options: PuctOptions, hash_mb: int) -> Callable[[], Engine] | None:
     """Return a function that creates engines for the leaf searches of the options `leaf_*`; they
-    share one copy of the weights. None if `leaf_weight` is 0.
+    share one copy of the weights. None if they are off.
 
     Raises ValueError or OSError if the NNUE can't be read.
     """

@@ -15,6 +15,7 @@ from komadori.inference import Evaluator
 from komadori.inference.protocol import Floats, invalid_outputs
 from komadori.mate import MateSolver
 from komadori.rules import DECLARATION_POINTS, Board, Move, PositionError
+from komadori.search.leaf_search import LeafSearch
 from komadori.search.lines import RootLine, root_lines
 from komadori.search.options import PuctOptions, batch_rows
 from komadori.search.pipeline import Pipeline, slot_batches
@@ -143,11 +144,16 @@ class ManySearch(Generic[Key]):
         options: PuctOptions | None = None,
         roots: int = ROOTS,
     ) -> None:
-        """`options.multipv` is the number of lines per position."""
+        """`options.multipv` is the number of lines per position.
+
+        Raises ValueError or OSError if the NNUE of `options.leaf_weight` can't be read.
+        """
         self._evaluator = evaluator
         self._effort = effort
         self._options = options or PuctOptions()
         self._tree = Tree(self._options.memory_mb << 20, tree_options(self._options))
+        self._leaf_search = LeafSearch()
+        self._leaf_search.apply(self._tree, self._options)
         self._batches = slot_batches(evaluator)
         self._free_roots = [self._tree.add_root() for _ in range(roots)]
         self._mates = MateSolver(self._options.mate_memory_mb)
@@ -163,6 +169,7 @@ class ManySearch(Generic[Key]):
         fails or its outputs are invalid.
         """
         self._tree.clear()
+        self._leaf_search.new_game()
         source = iter(positions)
         pipeline = Pipeline(self._evaluator, self)
         try:

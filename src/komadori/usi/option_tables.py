@@ -132,8 +132,9 @@ SEARCH_OPTIONS = (
     spin("Visits_Per_Flight", _TREE.visits_per_flight, 0, MANY,
          "finished visits required per playout in flight below a node; 0: no limit",
          Scope.SEARCHER, "visits_per_flight"),
-    spin("Leaf_Weight", 0, 0, 100, "weight of an alpha-beta search's value at each leaf beside the "
-         "network's, per cent; 0: off", Scope.SEARCHER, "leaf_weight", 100),
+    spin("Leaf_Weight", -1, -1, 100, "weight of an alpha-beta search's value at each leaf beside "
+         "the network's, per cent; 0: off; -1: what the network's `.ini` says, else off",
+         Scope.SEARCHER, "leaf_weight", 100),
     spin("Leaf_Nodes", 100, 1, MANY, "nodes of that search", Scope.SEARCHER, "leaf_nodes"),
     EVAL_COEF_OPTION,
     spin("Resign_Threshold", 10, 0, 1000, "resign below this win rate, per mille; 0: never",

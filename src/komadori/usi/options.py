@@ -185,7 +185,8 @@ class OptionTable:
 
     def apply_model_defaults(self, values: Mapping[str, str], source: str) -> Callable[[], None]:
         """Set the options that the user hasn't chosen to the model's defaults, which replace those
-        of the previous model. `take_notes` reports changed and rejected options.
+        of the previous model. `take_notes` reports changed and rejected options; those of other
+        players with a network are ignored.
 
         Returns a function that undoes it, in case the model can't be loaded.
         """
@@ -193,6 +194,8 @@ class OptionTable:
         for name, value in values.items():
             key = self._key(name)
             option = self._options.get(key)
+            if option is None and key in _network_options():
+                continue
             if option is None or option.scope is Scope.SERVER or key == "dnn_model":
                 self._notes.append(f"{source}: {quote(name)} is no option that a model can set")
                 continue
@@ -323,3 +326,11 @@ def option_table(kind: str) -> OptionTable:
     from komadori.usi.option_tables import OPTIONS_BY_KIND, SERVER_OPTIONS
 
     return OptionTable((*SERVER_OPTIONS, *OPTIONS_BY_KIND[kind]))
+
+
+def _network_options() -> frozenset[str]:
+    """The options of players with a network, in lower case."""
+    from komadori.usi.option_tables import OPTIONS_BY_KIND
+
+    kinds = ("model", "policy", "one-ply")
+    return frozenset(one.name.lower() for kind in kinds for one in OPTIONS_BY_KIND[kind])
