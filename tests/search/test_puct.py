@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -34,6 +34,26 @@ def test_nodes_are_counted(nodes: int) -> None:
     result = searcher().search(Limits(nodes=nodes))
     assert result.best_move is not None
     assert result.infos[0].nodes == nodes
+
+
+@pytest.mark.parametrize("make", [AlphaBetaSearcher, lambda: PuctSearcher(load("random:7"))])
+@pytest.mark.parametrize("limits", [Limits(nodes=0), Limits(depth=0), Limits(playouts=0)])
+def test_without_nodes_the_move_is_that_of_a_search_stopped_at_once(
+    make: Callable[[], Searcher], limits: Limits
+) -> None:
+    stop = threading.Event()
+    stop.set()
+    # The best capture, and the policy's move: neither is the first of the legal moves.
+    board = Board("4k4/9/4p4/9/4R3r/9/9/9/4K4 b - 1")
+    moves = []
+    for wanted, event in ((limits, None), (Limits(), stop)):
+        s = make()
+        s.set_position(board)
+        best = s.search(wanted, stop=event).best_move
+        assert best is not None
+        moves.append(best)
+        s.close()
+    assert moves[0] == moves[1] != next(iter(board.legal_moves))
 
 
 def test_playouts_count_what_is_kept() -> None:

@@ -212,9 +212,11 @@ class AlphaBetaSearcher:
             minimum_ms=self._options.minimum_thinking_ms,
             slow_mover=self._options.slow_mover,
         )
-        bounds = core.Limits()
+        bounds = core.Limits()  # 0: no limit
         bounds.depth = 0 if limits.depth is None else max(1, limits.depth)
-        bounds.nodes = 0 if nodes is None else max(1, nodes)
+        bounds.nodes = nodes or 0
+        if nodes == 0:  # as for `stop` at once: the first iteration, which finds a move
+            bounds.depth = 1
         bounds.infinite = limits.infinite or limits.ponder or limits.mate == 0
         if times.optimum_ms is not None and times.maximum_ms is not None:
             bounds.optimum_ms = max(1, round(times.optimum_ms))

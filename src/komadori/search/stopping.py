@@ -276,10 +276,11 @@ def conditions_of(
                 found.append(Lead(times.minimum_ms))
         if limits.depth is not None:
             found.append(Depth(limits.depth))
+        # At least one, the root, so that the policy chooses the move.
         if limits.nodes is not None:
-            found.append(NodeCount(limits.nodes))
+            found.append(NodeCount(max(1, limits.nodes)))
         if limits.playouts is not None:
-            found.append(VisitCount(limits.playouts))
+            found.append(VisitCount(max(1, limits.playouts)))
     return Conditions(found)
 
 
