@@ -4,7 +4,7 @@ import pytest
 
 from komadori.rules import BLACK, WHITE
 from komadori.search import Limits
-from komadori.search.clock import TimeBudget, budget, iteration_budget, margin_ms
+from komadori.search.clock import TimeBudget, budget, hard_limit_ms, iteration_budget, margin_ms
 
 
 def test_main_time_is_spread_as_dlshogi_spreads_it() -> None:
@@ -61,6 +61,14 @@ def test_without_a_clock_there_is_no_bound() -> None:
         Limits(infinite=True, btime_ms=1000, wtime_ms=1000),
     ):
         assert budget(limits, BLACK, 1).maximum_ms is None
+
+
+@pytest.mark.parametrize("name", ["btime_ms", "wtime_ms", "byoyomi_ms", "binc_ms", "winc_ms"])
+def test_an_empty_clock_is_a_clock(name: str) -> None:
+    limits = Limits(**{name: 0})
+    for plan in (budget, iteration_budget):
+        assert plan(limits, BLACK, 1).maximum_ms == 1
+    assert hard_limit_ms(limits, BLACK) == 1
 
 
 def test_other_limits_in_milliseconds() -> None:

@@ -141,7 +141,7 @@ def delayed(limits: Limits, delay_ms: int) -> Limits:
     """Subtract the delay between engine and timekeeper from every clock of the limits.
 
     It is subtracted from the increment only if there is no other time. A nonzero clock keeps at
-    least a millisecond, so that it still counts as a clock.
+    least a millisecond, so that the increment doesn't count in its place.
     """
 
     def subtract(time_ms: int | None) -> int | None:

@@ -41,9 +41,9 @@ class Limits:
 
     @property
     def has_clock(self) -> bool:
-        """Whether time is measured by a game clock."""
-        has_main = self.btime_ms is not None or self.wtime_ms is not None
-        return has_main or bool(self.byoyomi_ms or self.binc_ms or self.winc_ms)
+        """Whether time is measured by a game clock, which may be empty."""
+        clock = (self.btime_ms, self.wtime_ms, self.byoyomi_ms, self.binc_ms, self.winc_ms)
+        return any(value is not None for value in clock)
 
     @property
     def waits(self) -> bool:
