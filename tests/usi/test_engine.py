@@ -14,7 +14,6 @@ from komadori.rules import Board
 from komadori.search.protocol import SearchResult
 from komadori.usi import loading, watch
 from komadori.usi.options import OptionTable, option_table
-from komadori.usi.protocol import MAX_NUMBER
 
 FIRST_MOVES = {move.usi() for move in Board().legal_moves}
 
@@ -550,14 +549,99 @@ def test_usi_s_own_names_do_what_they_say_or_are_unknown(name: str) -> None:
         assert gui.expect("info string") == "info string no option 'USI_MultiPV'"
 
 
-def test_a_clock_too_long_for_a_number_is_still_one() -> None:
+@pytest.mark.parametrize("number", ["9" * 30, "9" * 5000, "86400001"])
+def test_a_clock_of_more_than_a_day_times_no_move(number: str) -> None:
     with Gui().ready() as gui:
-        gui.send("position startpos", f"go btime {'9' * 30} wtime {'9' * 5000} byoyomi 50", "stop")
+        gui.send(f"go btime {number} wtime 60000 byoyomi 50")
+        assert gui.expect("info string go btime").endswith("a clock of more than a day")
+        gui.expect("bestmove", within_s=2.0)
+        gui.send(f"go byoyomi {number}")
+        assert gui.expect("info string go byoyomi").endswith("a day; searching for 1000 ms")
+        gui.expect("bestmove", within_s=3.0)
+        gui.send("go btime 86400000 wtime 86400000", "stop")
         gui.expect("bestmove")
-        assert not any("expected a number" in line for line in gui.log)
-    (limits,) = gui.source.searcher.seen
-    assert limits.byoyomi_ms == 50
-    assert limits.btime_ms == limits.wtime_ms == MAX_NUMBER
+    first, second, third = gui.source.searcher.seen
+    assert (first.btime_ms, first.wtime_ms, first.byoyomi_ms) == (None, None, 50)
+    assert (second.byoyomi_ms, second.movetime_ms) == (None, 1000)
+    assert third.btime_ms == third.wtime_ms == 86400000
+
+
+@pytest.mark.parametrize(
+    "go",
+    [
+        *("byoyomi 0", "btime 0 wtime 0", "binc 0 winc 0", "btime 0 wtime 0 byoyomi 0"),
+        *("btime 0 wtime 0 binc 0 winc 0", "byoyomi -5", "movetime 0", "movetime -1"),
+        *("ponder\nponderhit byoyomi 0", "ponder byoyomi 99000\nponderhit byoyomi 0"),
+        "ponder movetime 99000\nponderhit btime 0 wtime 0",
+    ],
+)
+def test_an_empty_clock_is_answered_at_once(go: str) -> None:
+    """Here by the watchdog, as the searcher waits for `stop`."""
+    with Gui().ready() as gui:
+        gui.send(*f"go {go}".splitlines())
+        gui.expect("bestmove", within_s=2.0)
+        assert bestmoves(gui.rest()) == []
+
+
+@pytest.mark.parametrize(
+    ("go", "seen"),
+    [
+        ("searchmoves 7g7f junk nodes 100", {"nodes": 100, "searchmoves": ["7g7f"]}),
+        ("searchmoves junk nodes 100", {"nodes": 100, "searchmoves": []}),
+        ("nodes 100 searchmoves 7g7f 7g7g+x 2g2f", {"searchmoves": ["7g7f", "2g2f"]}),
+        ("searchmoves junk", {"movetime_ms": 1000, "searchmoves": []}),
+        ("fly nodes 100", {"nodes": 100, "movetime_ms": None}),
+        ("nodes x byoyomi 40", {"nodes": None, "byoyomi_ms": 40}),
+        ("nodes byoyomi 40", {"nodes": None, "byoyomi_ms": 40}),
+        ("byoyomi soon nodes 100", {"nodes": 100, "byoyomi_ms": None}),
+        ("btime x wtime 9000 byoyomi 40", {"btime_ms": None, "wtime_ms": None, "byoyomi_ms": 40}),
+        ("btime x wtime 9000", {"movetime_ms": 1000, "wtime_ms": None}),
+        ("byoyomi 40 byoyomi", {"byoyomi_ms": 40}),
+        ("nodes", {"nodes": None, "movetime_ms": 1000}),
+        ("ponder byoyomi soon\nponderhit", {"movetime_ms": 1000}),
+        ("ponder byoyomi 40\nponderhit btime soon", {"movetime_ms": None, "byoyomi_ms": 40}),
+        ("ponder\nponderhit btime soon", {"movetime_ms": 1000}),
+    ],
+)
+def test_of_a_go_everything_counts_that_can_be_read(go: str, seen: dict[str, Any]) -> None:
+    with Gui().ready() as gui:
+        gui.send("position startpos", *f"go {go}".splitlines())
+        gui.expect("info string go")
+        gui.expect("bestmove", within_s=3.0)
+        assert bestmoves(gui.rest()) == []
+    searcher = gui.source.searcher
+    limits = (searcher.hits or searcher.seen)[-1]
+    moves = [move.usi() for move in limits.searchmoves]
+    assert {**vars(limits), "searchmoves": moves}.items() >= seen.items()
+
+
+@pytest.mark.parametrize(
+    ("go", "problem"),
+    [
+        ("mate 0", ""),
+        ("mate -5", ""),
+        ("mate 50 nodes 5", ""),
+        ("mate soon", "go mate: expected milliseconds, found 'soon'"),
+        ("mate 50 soon", "go: unknown word 'soon'"),
+        ("soon mate 50", "go: unknown word 'soon'"),
+    ],
+)
+def test_every_go_mate_is_answered_with_checkmate(go: str, problem: str) -> None:
+    with Gui() as gui:
+        gui.send("setoption name DfPn_Hash value 16", f"position sfen {OPEN}", f"go {go}")
+        assert gui.expect("checkmate") == "checkmate timeout"
+        assert bestmoves(gui.log + gui.rest()) == []
+    assert [line for line in gui.log if problem in line]
+
+
+@pytest.mark.parametrize("go", ["infinite nodes 10", "infinite byoyomi 0", "ponder nodes 5", ""])
+def test_what_waits_for_stop_gets_one_answer_then(go: str) -> None:
+    with Gui().ready() as gui:
+        gui.send(f"go {go}")
+        assert bestmoves(gui.rest()) == []
+        gui.send("stop")
+        gui.expect("bestmove")
+        assert bestmoves(gui.rest()) == []
 
 
 @pytest.mark.parametrize(

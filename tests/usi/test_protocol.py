@@ -72,6 +72,9 @@ def test_bad_positions_are_named(text: str, message: str) -> None:
         ("mate", GoCommand(mate=True)),
         ("nodes 5 depth 6 movetime 7", GoCommand(nodes=5, depth=6, movetime_ms=7)),
         ("nodes 5 searchmoves 7g7f B*5e", GoCommand(nodes=5, searchmoves=("7g7f", "B*5e"))),
+        ("searchmoves 7g7f nodes 5", GoCommand(nodes=5, searchmoves=("7g7f",))),
+        ("nodes 5 nodes 6", GoCommand(nodes=6)),
+        ("byoyomi 99999999999999999999", GoCommand(byoyomi_ms=10**12)),
     ],
 )
 def test_go(text: str, expected: GoCommand) -> None:
@@ -81,7 +84,8 @@ def test_go(text: str, expected: GoCommand) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["byoyomi", "byoyomi soon", "nodes 1e3", "fly", "searchmoves 7g7f nodes", "depth ٣"]
+    "text",
+    ["byoyomi", "byoyomi soon", "nodes 1e3", "fly", "searchmoves 7g7f nodes", "depth ٣", "mate x"],
 )
 def test_bad_go_is_named(text: str) -> None:
     with pytest.raises(UsiSyntaxError, match="go"):
@@ -180,6 +184,7 @@ def test_any_text_parses_or_is_refused(text: str) -> None:
     for parse in (
         protocol.parse_position,
         protocol.parse_go,
+        protocol.read_go,
         protocol.parse_setoption,
         protocol.parse_info,
         protocol.parse_option,

@@ -32,7 +32,6 @@ if TYPE_CHECKING:
 
 #: How long shutdown waits for a running search or loading model; the same after Ctrl-C.
 SHUTDOWN_S, INTERRUPTED_SHUTDOWN_S = 2.0, 0.7
-FALLBACK_MOVETIME_MS = 1000  # for a `go` that can't be parsed
 
 
 class UsiServer:
@@ -190,11 +189,7 @@ class UsiServer:
                 return
 
     def _go(self, arguments: str) -> None:
-        try:
-            go = protocol.parse_go(arguments)
-        except UsiSyntaxError as error:
-            self._say(f"{error}; searching for {FALLBACK_MOVETIME_MS} ms")
-            go = GoCommand(movetime_ms=FALLBACK_MOVETIME_MS)
+        go = self._limited(*protocol.read_go(arguments))
         if self._board is None:
             from komadori.rules import Board
 
@@ -207,6 +202,15 @@ class UsiServer:
             self._waiting.append(job)
         self._jobs.put(lambda: self._search(job))
 
+    def _limited(self, go: GoCommand, problems: list[str]) -> GoCommand:
+        """Report what couldn't be read; if that leaves no limit, return a short search."""
+        if problems and not go.has_limit:
+            problems = [*problems, f"searching for {protocol.FALLBACK_MS} ms"]
+            go = replace(go, movetime_ms=protocol.FALLBACK_MS)
+        if problems:
+            self._say("; ".join(problems))
+        return go
+
     def _unanswered(self) -> list[Job]:
         with self._lock:
             return [*([self._current] if self._current else []), *self._waiting]
@@ -217,12 +221,13 @@ class UsiServer:
             job.stop()
 
     def _ponderhit(self, arguments: str) -> None:
-        clocks = protocol.parse_go(arguments)
+        given, problems = protocol.read_go(arguments)
         for job in self._unanswered():
             if job.go.ponder:
-                given = {k: v for k, v in vars(clocks).items() if v not in (None, False, ())}
-                job.hit(GoCommand(**{**vars(job.go), **given, "ponder": False}))
+                job.hit(self._limited(job.go.after_ponderhit(given), problems))
                 return
+        if problems:
+            self._say("; ".join(problems))
 
     # ------------------------------------------------------------------ the worker
 

@@ -11,10 +11,10 @@ from collections.abc import Mapping
 from komadori._core.encoding import DLSHOGI_COEF
 from komadori._core.tree import TreeOptions
 from komadori.usi.options import EngineOption, Scope, check, combo, filename, spin, string
+from komadori.usi.protocol import DAY_MS
 
 #: Upper bounds of options without a natural maximum.
 MANY = 2**31 - 1
-DAY_MS = 86_400_000
 MAX_MB = 1 << 20
 
 

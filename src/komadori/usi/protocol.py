@@ -8,8 +8,8 @@ place.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal
 
 #: Maximum line length. A game of 2,000 plies needs about 10,000 characters.
 MAX_LINE = 1 << 20
@@ -88,6 +88,20 @@ class GoCommand:
         clock = (self.btime_ms, self.wtime_ms, self.byoyomi_ms, self.binc_ms, self.winc_ms)
         return any(value is not None for value in clock)
 
+    @property
+    def has_limit(self) -> bool:
+        """Whether the command says when the search ends, if only by `stop`."""
+        numbers = (self.movetime_ms, self.nodes, self.depth)
+        is_open = self.infinite or self.mate
+        return is_open or self.has_clock or any(value is not None for value in numbers)
+
+    def after_ponderhit(self, given: GoCommand) -> GoCommand:
+        """Return the command under the limits that came with `ponderhit`, if any did."""
+        found = {k: v for k, v in vars(given).items() if v not in (None, ()) and v is not False}
+        if given.has_clock:
+            found.setdefault("movetime_ms", None)
+        return replace(self, **{**found, "ponder": False})
+
     def __str__(self) -> str:
         """Format the command as a line, `searchmoves` last."""
         words = ["go"]
@@ -117,56 +131,96 @@ _GO_NUMBERS = {
     "depth": "depth",
 }
 
+_CLOCKS = ("btime", "wtime", "byoyomi", "binc", "winc")
+_GO_WORDS = {*_GO_NUMBERS, "infinite", "ponder", "mate", "searchmoves"}
+
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}\Z")
 _INTEGER = re.compile(r"[+-]?[0-9]+\Z")
 #: Upper limit of numbers in `go`: 30 years in milliseconds.
 MAX_NUMBER = 10**12
+DAY_MS = 86_400_000
+#: Time of a search whose limits can't be read.
+FALLBACK_MS = 1000
 
 
 def parse_go(arguments: str) -> GoCommand:
-    """Parse the words after `go` (or after `ponderhit`, which may include clocks).
+    """Parse the words after `go`.
 
-    Negative numbers count as zero, since a clock may have run out. Everything after
-    `searchmoves` is a move.
+    Negative numbers count as zero, since a clock may have run out. Of a limit given twice the
+    last counts.
     """
+    values, problems = _go_values(arguments)
+    if problems:
+        raise UsiSyntaxError(problems[0])
+    return GoCommand(**values)
+
+
+def read_go(arguments: str) -> tuple[GoCommand, list[str]]:
+    """Parse the words after `go` or `ponderhit` as far as possible, since each `go` is answered.
+
+    Returns what can be read, and a message for everything else. A clock of more than a day counts
+    as unreadable, since no move can be timed by it. Without one of the main times there is none:
+    its side would have no time.
+    """
+    values, problems = _go_values(arguments)
+    for word in _CLOCKS:
+        if (values.get(_GO_NUMBERS[word]) or 0) > DAY_MS:
+            problems.append(f"go {word}: a clock of more than a day")
+            values[_GO_NUMBERS[word]] = None
+    main_times = ("btime_ms", "wtime_ms")
+    if any(name in values and values[name] is None for name in main_times):
+        values.update(dict.fromkeys(main_times))
+    return GoCommand(**values), problems
+
+
+def _go_values(arguments: str) -> tuple[dict[str, Any], list[str]]:
+    """Return the fields of a GoCommand, None for an unreadable number, and all problems."""
+    values: dict[str, Any] = {}
+    problems: list[str] = []
     words = arguments.split()
-    values: dict[str, int | bool | tuple[str, ...]] = {}
     i = 0
     while i < len(words):
         word = words[i]
         i += 1
+        following = words[i] if i < len(words) else ""
+        is_value = following not in _GO_WORDS and following != ""
         if word in _GO_NUMBERS:
-            if i >= len(words):
-                raise UsiSyntaxError(f"go {word}: expected a number, found nothing")
-            values[_GO_NUMBERS[word]] = max(0, _number(f"go {word}", words[i]))
-            i += 1
+            i += is_value
+            if _INTEGER.match(following):
+                values[_GO_NUMBERS[word]] = _number(following)
+            else:
+                found = quote(following) if following else "nothing"
+                problems.append(f"go {word}: expected a number, found {found}")
+                values.setdefault(_GO_NUMBERS[word], None)
         elif word in ("infinite", "ponder"):
             values[word] = True
         elif word == "mate":
             values["mate"] = True
-            if i < len(words) and words[i] == "infinite":
-                i += 1
-            elif i < len(words) and _INTEGER.match(words[i]):
-                values["mate_ms"] = max(0, _number("go mate", words[i]))
-                i += 1
+            i += is_value or following == "infinite"
+            if _INTEGER.match(following):
+                values["mate_ms"] = _number(following)
+            elif is_value:
+                problems.append(f"go mate: expected milliseconds, found {quote(following)}")
+                values["mate_ms"] = FALLBACK_MS
         elif word == "searchmoves":
-            moves = tuple(words[i:])
-            for move in moves:
-                if not is_move_text(move):
-                    raise UsiSyntaxError(f"go searchmoves: {quote(move)} isn't a USI move")
+            moves = values.setdefault("searchmoves", ())
+            while i < len(words) and words[i] not in _GO_WORDS:
+                if is_move_text(words[i]):
+                    moves += (words[i],)
+                else:
+                    problems.append(f"go searchmoves: {quote(words[i])} isn't a USI move")
+                i += 1
             values["searchmoves"] = moves
-            break
         else:
-            raise UsiSyntaxError(f"go: unknown word {quote(word)}")
-    return GoCommand(**values)  # type: ignore[arg-type]
+            problems.append(f"go: unknown word {quote(word)}")
+    return values, problems
 
 
-def _number(where: str, text: str) -> int:
-    if not _INTEGER.match(text):
-        raise UsiSyntaxError(f"{where}: expected a number, found {quote(text)}")
+def _number(text: str) -> int:
+    """Convert the text of an integer to a number from 0 to MAX_NUMBER."""
     if not _NUMBER.match(text):  # too long for any clock
-        return -MAX_NUMBER if text[0] == "-" else MAX_NUMBER
-    return max(-MAX_NUMBER, min(int(text), MAX_NUMBER))
+        return 0 if text[0] == "-" else MAX_NUMBER
+    return max(0, min(int(text), MAX_NUMBER))
 
 
 def parse_setoption(arguments: str) -> tuple[str, str]:
