@@ -16,11 +16,17 @@ from rich.table import Table
 from rich.text import Text
 
 from komadori import cli
+from komadori.arena.game import Conditions
 from komadori.cli import _group
 from komadori.cli._group import describe, group
-from komadori.cli.console import clean, console, counted, progress
+from komadori.cli.console import console, progress
 from komadori.extras import install_line
+from komadori.generate.counts import Counts
+from komadori.generate.nearby import NearbyCounts
+from komadori.generate.relabel import LabelCounts
+from komadori.generate.statistics import Statistics
 from komadori.records import RecordError
+from komadori.wording import clean, counted
 
 
 def run(*words: str | Path) -> Result:
@@ -126,6 +132,16 @@ def test_counts_agree(tmp_path: Path) -> None:
     game.write_text("startpos moves 7g7f\n")
     assert "1 ply, " in run("records", "head", game).output
     assert counted(0, "ply", "plies") == "0 plies"
+    ones = Counts(games=1, plies=1, duplicates=1, failed=1, nodes=1, scored=1)
+    for text in (
+        str(Conditions(nodes=1, depth=1, max_plies=1, adjudicate_cp=1, adjudicate_moves=1)),
+        str(Conditions(adjudicate_draw_cp=1, adjudicate_draw_moves=1)),
+        *Statistics(ones, positions=1, distinct=1, journal_games=1).lines(),
+        *NearbyCounts(positions=1, drawn=1, nodes=1).lines(),
+        *LabelCounts(games=1, positions=1).lines(),
+    ):
+        found = re.search(r"\b1 (game|plie|node|position|sample|draw|move|duplicate)s\b", text)
+        assert not found, text
 
 
 def test_commands_print_through_the_one_console() -> None:

@@ -14,7 +14,7 @@ from click.testing import CliRunner, Result
 
 from komadori.cli._group import BUG, group
 from komadori.inference.synthetic import write_random_resnet
-from komadori.records import Game, write_games
+from komadori.records import Game, sample_path, write_games
 
 PROBLEM = "7k1/5g2g/4G2G1/8L/9/9/9/9/9 b 2r2b4s4n3l18p 1"
 
@@ -130,13 +130,51 @@ def test_a_line_break_in_a_name_forges_no_message(words: list[str], here: Path) 
     assert [line for line in found.output.splitlines() if line.startswith("Error: all")] == []
 
 
-def test_a_written_file_is_named_on_one_line(here: Path) -> None:
-    (here / "a.kif").rename(here / "a\nb.kif")
-    found = CliRunner().invoke(
-        group, ["analyse", "--player", "alphabeta", "--nodes", "2", "a\nb.kif"]
-    )
-    assert found.exit_code == 0, found.output
-    assert "wrote a␊b" in found.output
+RUN = """
+model.net = "resnet1x8"
+loop = {max_steps = 2, batch_size = 16}
+data = {train_limit = 100, test_limit = 16}
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="no line breaks in names there")
+def test_a_written_file_is_named_on_one_line(tmp_path: Path) -> None:
+    folder = tmp_path / "long" / ("x" * 80) / "a\nb"
+    folder.mkdir(parents=True)
+    game, config = folder / "a.kif", folder / "run.toml"
+    write_games(game, [Game.from_usi(["7g7f", "3c3d"])])
+    config.write_text(RUN)
+    sample = sample_path()
+    for words in (
+        ["analyse", "--player", "alphabeta", "--nodes", "2", game],
+        ["book", "make", game, "--min-count", "1", "--out", folder / "book.db"],
+        ["records", "convert", game, "--out", folder / "b.csa"],
+        ["records", "sample", folder / "c.hcpe3"],
+        ["ladder", "new", folder / "l.db", "--nodes", "1"],
+        ["install-engine", "--player", "random", "--out", folder / "engine.sh"],
+        ["match", "random", "random", "--games", "2", "--max-plies", "2", "--out", folder / "m"],
+        ["train", config, "--data", sample, "--out", folder / "run"],
+        ["report", folder / "run"],
+        ["export", folder / "run", "--out", folder / "model.onnx"],
+        ["import", folder / "model.onnx", "--out", folder / "imported"],
+        [
+            "linear",
+            "train",
+            "two-piece",
+            "--data",
+            sample,
+            "--iterations",
+            "1",
+            "--positions",
+            "50",
+            "--out",
+            folder / "w",
+        ],
+    ):
+        found = CliRunner().invoke(group, [str(word) for word in words])
+        assert found.exit_code == 0, (words, found.output)
+        assert "a\nb" not in found.output
+        assert str(folder).replace("\n", "␊") in found.output, (words, found.output)
 
 
 def test_a_terminal_without_a_width_gets_all_lines(

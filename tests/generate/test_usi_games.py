@@ -123,7 +123,8 @@ def test_a_bad_engine_is_restarted_and_its_game_dropped(
     assert done
     assert (counts.failed, counts.games) == (1, 2)
     assert any(
-        "failed     1 games" in line for line in folder_statistics(tmp_path / "games").lines()
+        "failed     1 game dropped" in line
+        for line in folder_statistics(tmp_path / "games").lines()
     )
 
 

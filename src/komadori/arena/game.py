@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from komadori.arena.openings import Opening
 from komadori.usi.client import EngineError
 from komadori.usi.protocol import GoCommand, one_line
+from komadori.wording import counted
 
 if TYPE_CHECKING:
     from komadori.players import Decision, Player
@@ -107,17 +108,22 @@ class Conditions:
             if self.increment_ms:
                 text += f" + {self.increment_ms / 1000:g} s per move"
             parts.append(text)
-        for name, unit in (("nodes", "nodes"), ("depth", "plies"), ("movetime_ms", "ms")):
-            if (value := getattr(self, name)) is not None:
-                parts.append(f"{value} {unit} per move")
-        parts.append(f"draw after {self.max_plies} plies")
+        if self.nodes is not None:
+            parts.append(f"{counted(self.nodes, 'node')} per move")
+        if self.depth is not None:
+            parts.append(f"{counted(self.depth, 'ply', 'plies')} per move")
+        if self.movetime_ms is not None:
+            parts.append(f"{self.movetime_ms} ms per move")
+        parts.append(f"draw after {counted(self.max_plies, 'ply', 'plies')}")
         if self.adjudicate_cp:
             parts.append(
-                f"won at {self.adjudicate_cp} cp in {self.adjudicate_moves} moves of each side"
+                f"won at {self.adjudicate_cp} cp in "
+                f"{counted(self.adjudicate_moves, 'move')} of each side"
             )
         if self.adjudicate_draw_cp:
             parts.append(
-                f"drawn within {self.adjudicate_draw_cp} cp in {self.adjudicate_draw_moves} moves "
+                f"drawn within {self.adjudicate_draw_cp} cp in "
+                f"{counted(self.adjudicate_draw_moves, 'move')} "
                 f"of each side from ply {self.adjudicate_draw_ply}"
             )
         return ", ".join(parts)

@@ -27,6 +27,7 @@ from komadori.arena.ratings import LOGIT, Fit, Tally, fit
 from komadori.arena.workers import Job, run_jobs
 from komadori.atomic import atomic_writer
 from komadori.run_lock import RunLock
+from komadori.wording import counted
 
 FORMAT = 1
 
@@ -82,7 +83,11 @@ def make_settings(
     if openings:
         read = read_openings(openings, opening_plies)
         chosen = choose(read, min(len(read), RANDOM_OPENINGS), seed)
-        return Settings(conditions, tuple(chosen), f"{Path(openings).name}, {opening_plies} plies")
+        return Settings(
+            conditions,
+            tuple(chosen),
+            f"{Path(openings).name}, {counted(opening_plies, 'ply', 'plies')}",
+        )
     made = random_openings(RANDOM_OPENINGS, opening_plies, seed)
     return Settings(conditions, tuple(made), f"{opening_plies} random plies, seed {seed}")
 

@@ -25,6 +25,7 @@ from komadori.arena.page import fill_template
 from komadori.arena.spsa import Parameter, Spsa, Trial
 from komadori.arena.workers import Job, WorkerError, run_jobs
 from komadori.atomic import write_text
+from komadori.wording import counted
 
 #: Consecutive engine failures that end a tuning.
 MAX_FAILURES = 20
@@ -313,7 +314,7 @@ def write_page(path: Path, tuning: Tuning) -> None:
         "summary": [
             f"{tuning.finished} of {tuning.config.pairs} pairs of games: {tuning.wins} won by the "
             f"plus side, {tuning.losses} by the minus side, {tuning.draws} drawn"
-            + (f"; {tuning.failures} games failed" if tuning.failures else ""),
+            + (f"; {counted(tuning.failures, 'game')} failed" if tuning.failures else ""),
             f"Conditions: {tuning.config.conditions}.",
             f"The player now: {tuning.specification()}",
         ],

@@ -85,8 +85,9 @@ class _LazyGroup(click.Group):
             _end(str(end), interrupt.status())
         except click.ClickException as error:
             if isinstance(error, click.UsageError) and error.ctx is not None:
-                say(error.ctx.get_usage(), err=True)
-                say(f"Try '{error.ctx.command_path} --help' for help.\n", err=True)
+                hint = f"Try '{error.ctx.command_path} --help' for help."
+                for line in (*error.ctx.get_usage().splitlines(), hint, ""):
+                    say(line, err=True)
             _end(f"Error: {_LINE_BREAK.sub(' ', _message(error))}", error.exit_code)
         except Exception as error:
             if "KOMADORI_DEBUG" in os.environ:

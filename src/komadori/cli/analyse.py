@@ -21,12 +21,13 @@ from komadori.cli.analysis_engines import (
     player_of,
     start,
 )
-from komadori.cli.console import clean, console, counted, on_one_line, progress, say
+from komadori.cli.console import console, progress, say
 from komadori.cli.numbers import THREADS_OR_AUTO
 from komadori.cli.outputs import IsKind, check_outputs, force_option, holds, is_page
 from komadori.rules import BLACK, Board
 from komadori.search.defaults import ANALYSIS_LINES, ANALYSIS_NODES
 from komadori.usi.models import DEFAULT_PLAYER, names_network
+from komadori.wording import clean, counted
 
 if TYPE_CHECKING:
     from komadori.analysis import AnalysedGame, Effort, Found, Journal, Mistake, PageOptions
@@ -219,7 +220,7 @@ def command(
         for game in games:
             _print(game, settings.own_language)
         wrote = [record.page] if from_comments else [record.annotated, record.page]
-        say(f"wrote {' and '.join(map(on_one_line, wrote))}")
+        say(f"wrote {' and '.join(map(str, wrote))}")
     if len(chosen) > 1:
         _write_index(chosen, analysed, note, settings)
 
@@ -467,7 +468,7 @@ def _write_index(
         entries.append(IndexEntry(quote(os.fsencode(path)), clean(record.path.name), games))
     write_text(index, html_index(entries, "komadori", note, options=_page_options(settings)))
     shown = index if chosen[0].page.is_absolute() else os.path.relpath(index)
-    say(f"wrote {on_one_line(shown)}")
+    say(f"wrote {shown}")
 
 
 def _index_path(chosen: Sequence[_Record]) -> Path:

@@ -18,6 +18,7 @@ from komadori.cli.network_options import BACKEND
 from komadori.cli.numbers import BATCH_OR_AUTO, MAX_BATCH
 from komadori.inference import Evaluator
 from komadori.inference.measure import Setting, compare, recommend
+from komadori.wording import counted
 
 
 @click.group()
@@ -127,7 +128,7 @@ def inference(
     failures: dict[str, str] = {}  # backend's message -> first setting that failed
     with ExitStack() as files:
         path = files.enter_context(_model_file(model, net, channels2))
-        say(f"{path.name}, {available_threads()} threads, positions/s")
+        say(f"{path.name}, {counted(available_threads(), 'thread')}, positions/s")
         header = "".join(f"{f'batch {n}':>12}" for n in sizes)
         say(f"{'backend':<13}{'precision':<11}{'streams':<9}{header}")
         rows = [(path, *variant) for variant in _variants(path)]

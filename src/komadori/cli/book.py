@@ -6,10 +6,11 @@ from pathlib import Path
 
 import click
 
-from komadori.cli.console import counted, on_one_line, say
+from komadori.cli.console import say
 from komadori.cli.outputs import begins_with, check_outputs, force_option
 from komadori.cli.record_inputs import Inputs, with_inputs
 from komadori.rules import Board, RulesError
+from komadori.wording import counted
 
 
 @click.group()
@@ -69,7 +70,7 @@ def make(
         )
     positions, moves = write_book(output, entries)
     counts = counted(positions, "position"), counted(moves, "move")
-    say(f"wrote {on_one_line(output)}: {', '.join(counts)} of {counted(maker.games, 'game')}")
+    say(f"wrote {output}: {', '.join(counts)} of {counted(maker.games, 'game')}")
 
 
 @command.command()

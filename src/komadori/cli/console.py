@@ -1,15 +1,17 @@
 """Terminal output of all commands: text is printed literally, never as rich markup.
 
 Names of players, files and engines are untrusted: square brackets have no meaning and control
-characters are replaced by symbols.
+characters are replaced by symbols. A printed string is one line; only tables and texts of rich take
+several.
 """
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import click
+
+from komadori.wording import clean, on_one_line
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -18,38 +20,13 @@ if TYPE_CHECKING:
     from rich.progress import Progress
     from rich.segment import Segment
 
-#: Control characters except tab and newline, bidirectional overrides, lone surrogates.
-_UNPRINTABLE = re.compile(
-    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
-)
-
 #: Width of a terminal that doesn't know its own.
 DEFAULT_WIDTH = 80
 
 
-def clean(text: str) -> str:
-    """Replace control characters: ␛ for escape, � for others."""
-    return _UNPRINTABLE.sub(_symbol, text)
-
-
-def on_one_line(path: object) -> str:
-    """Format a path: a line break in a file's name is shown as ␊."""
-    return clean(str(path)).replace("\n", "␊")
-
-
-def _symbol(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return chr(0x2400 + code) if code < 0x20 else "\ufffd"
-
-
 def say(text: object = "", *, err: bool = False) -> None:
-    """Print a line."""
-    click.echo(clean(str(text)), err=err)
-
-
-def counted(number: int, noun: str, plural: str = "") -> str:
-    """Format a number with its noun: `1 game`, `2,000 games`."""
-    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+    """Print one line; line breaks in it are those of names."""
+    click.echo(on_one_line(text), err=err)
 
 
 def console(*, err: bool = False, quiet: bool = False) -> Console:
@@ -59,6 +36,12 @@ def console(*, err: bool = False, quiet: bool = False) -> Console:
     from rich.text import Text
 
     class PlainConsole(Console):
+        def print(self, *objects: Any, **options: Any) -> None:
+            lines = [on_one_line(o) if isinstance(o, str) else o for o in objects]
+            if all(isinstance(o, str) for o in objects):
+                options.setdefault("soft_wrap", True)
+            super().print(*lines, **options)
+
         def render_str(self, text: str, **options: Any) -> Text:
             return super().render_str(clean(text), **options)
 
@@ -93,7 +76,7 @@ def progress(on: Console, *columns: Any, transient: bool = False) -> Progress:
     class PlainColumn(TextColumn):
         def render(self, task: Any) -> Any:
             text = super().render(task)
-            text.plain = clean(text.plain)
+            text.plain = on_one_line(text.plain)
             return text
 
     if not columns:

@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from komadori.atomic import check_writable
-from komadori.cli.console import counted, say
+from komadori.cli.console import say
 from komadori.cli.game_options import MARGIN
 from komadori.cli.interrupt import InterruptError
+from komadori.wording import counted
 
 
 @click.command()

@@ -18,8 +18,9 @@ from typing import Literal
 
 import click
 
-from komadori.cli.console import clean, console, say
+from komadori.cli.console import console, say
 from komadori.cpus import available_threads
+from komadori.wording import clean
 
 Status = Literal["ok", "missing", "broken"]
 
@@ -263,7 +264,8 @@ def command(as_json: bool) -> None:
     """
     findings = examine()
     if as_json:
-        say(json.dumps([asdict(finding) for finding in findings], indent=1))
+        for line in json.dumps([asdict(finding) for finding in findings], indent=1).splitlines():
+            say(line)
     else:
         _print(findings)
     if any(finding.required and finding.status != "ok" for finding in findings):

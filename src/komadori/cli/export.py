@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from komadori.cli.console import on_one_line, say
+from komadori.cli.console import say
 from komadori.cli.outputs import IsKind, begins_with, check_outputs, force_option
 from komadori.extras import install_line
 
@@ -120,7 +120,7 @@ def _export_onnx(source: Path, output: Path, name: str) -> None:
         result = training.export(source, output, name=name)
     except (training.CheckpointError, training.ExportError, ModelFileError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    say(f"wrote {on_one_line(result.path)} and its card {on_one_line(result.card_path)}")
+    say(f"wrote {result.path} and its card {result.card_path}")
     say(
         f"largest difference between torch and {result.checked_with}: "
         f"policy {result.policy_difference:.1e}, value {result.value_difference:.1e}"
@@ -175,7 +175,7 @@ def _export_int8(
         raise click.ClickException(str(error)) from error
     size = sum(result.path.with_suffix(suffix).stat().st_size for suffix in (".xml", ".bin"))
     kept = f", the {' and the '.join(result.kept)} in float" if result.kept else ""
-    say(f"wrote {on_one_line(result.path)} and its .bin ({size / 1e6:.1f} MB{kept})")
+    say(f"wrote {result.path} and its .bin ({size / 1e6:.1f} MB{kept})")
     say(str(result.accuracy))
     if result.accuracy.top1_lost > TOP1_TOLERANCE:
         say(f"warning: more than {TOP1_TOLERANCE} points of top-1 are lost", err=True)

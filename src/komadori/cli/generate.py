@@ -44,7 +44,6 @@ def stats(folder: Path, as_json: bool) -> None:
             )
     except (FolderError, RecordError, OSError) as error:
         raise click.ClickException(str(error)) from error
-    if as_json:
-        say(json.dumps(found.to_json(), indent=2))
-    else:
-        say("\n".join(found.lines()))
+    text = json.dumps(found.to_json(), indent=2)
+    for line in text.splitlines() if as_json else found.lines():
+        say(line)

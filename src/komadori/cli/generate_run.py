@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.cli.console import console, counted, progress, say
+from komadori.cli.console import console, progress, say
 from komadori.cli.interrupt import InterruptError, interrupt_sets
+from komadori.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -133,7 +134,7 @@ def segments_bar(terminal: Console) -> Iterator[Callable[[SegmentProgress], None
 
         def show(at: SegmentProgress) -> None:
             speed = (at.positions - at.resumed) / max(time.monotonic() - started, 1e-9)
-            description = f"{at.positions:,} positions"
+            description = counted(at.positions, "position")
             bar.update(task, completed=at.read, description=description, speed=f"{speed:,.0f}/s")
 
         yield show

@@ -18,6 +18,7 @@ from types import FrameType
 from typing import TypeVar
 
 from komadori import atomic
+from komadori.wording import on_one_line
 
 T = TypeVar("T")
 
@@ -166,7 +167,7 @@ def _watch(reader: socket.socket, _writer: socket.socket) -> None:
 
 def _force() -> None:
     atomic.discard_unfinished()
-    text = _sentence(_hint) + "\n"
+    text = on_one_line(_sentence(_hint)) + "\n"
     with contextlib.suppress(OSError, ValueError):
         if sys.stderr.isatty():
             text = "\x1b[?25h\n" + text  # show the cursor hidden by a progress bar

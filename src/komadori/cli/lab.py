@@ -8,11 +8,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from komadori.cli.console import counted, say
+from komadori.cli.console import say
 from komadori.cli.interrupt import InterruptError, interrupt_sets
 from komadori.cli.network_options import DEVICE
 from komadori.cli.numbers import THREADS
 from komadori.shipped import experiment_path
+from komadori.wording import counted
 
 if TYPE_CHECKING:
     from komadori.lab.experiment import Experiment

@@ -7,12 +7,13 @@ import time
 
 from rich.progress import BarColumn
 
-from komadori.cli.console import console, counted, progress
+from komadori.cli.console import console, progress
 from komadori.cli.training_display import clock
 from komadori.lab.learner import Progress as RunProgress
 from komadori.lab.measures import measure_of
 from komadori.lab.results import Record
 from komadori.lab.runner import Observer, Task
+from komadori.wording import counted
 
 
 class Display(Observer):

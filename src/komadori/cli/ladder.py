@@ -16,10 +16,11 @@ from rich.table import Table
 from rich.text import Text
 
 from komadori.cli import interrupt
-from komadori.cli.console import console, counted, say
+from komadori.cli.console import console, say
 from komadori.cli.game_options import game_progress, with_conditions
 from komadori.cli.numbers import THREADS
 from komadori.cli.outputs import check_outputs, force_option, holds
+from komadori.wording import counted
 
 if TYPE_CHECKING:
     from komadori.arena import Conditions, GameRecord
@@ -159,7 +160,7 @@ def import_(ladder: Path, matches: tuple[Path, ...]) -> None:
     with Ladder(ladder) as opened:
         for folder in matches:
             new_games, known = opened.import_match(folder)
-            say(f"{folder}: {new_games} new games, {known} known")
+            say(f"{folder}: {counted(new_games, 'new game')}, {known} known")
 
 
 @_subcommand("show")
@@ -171,7 +172,8 @@ def show(ladder: Path, pairs: bool, markdown: bool) -> None:
 
     with Ladder(ladder) as opened:
         if markdown:
-            say(_markdown(*(_pair_rows(opened) if pairs else _rating_rows(opened.fit()))))
+            for line in _markdown(*(_pair_rows(opened) if pairs else _rating_rows(opened.fit()))):
+                say(line)
         elif pairs:
             _print(console(), *_pair_rows(opened))
         else:
@@ -293,9 +295,9 @@ def _show(terminal: Console, ladder: Ladder) -> None:
         terminal.print(line, soft_wrap=True)
 
 
-def _markdown(head: list[str], rows: list[list[str]]) -> str:
+def _markdown(head: list[str], rows: list[list[str]]) -> list[str]:
     def line(cells: list[str]) -> str:
         return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
 
     rule = "|" + "|".join("---" if n in ("player", "A", "B") else "---:" for n in head) + "|"
-    return "\n".join([line(head), rule, *map(line, rows)])
+    return [line(head), rule, *map(line, rows)]

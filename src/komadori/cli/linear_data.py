@@ -10,6 +10,7 @@ import click
 
 from komadori.cli.console import progress
 from komadori.cli.numbers import THREADS
+from komadori.wording import counted
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -100,8 +101,9 @@ def load_split(
     parts = training.split_by_game(Part(samples, rows), test_fraction, seed)
     split = training.make_split(*parts, test_limit=test_limit, seed=seed)
     terminal.print(
-        f"training on {len(split.train):,} positions of {split.train_games:,} games, "
-        f"{len(split.test):,} of {split.test_games:,} games held out "
+        f"training on {counted(len(split.train), 'position')} of "
+        f"{counted(split.train_games, 'game')}, "
+        f"{len(split.test):,} of {counted(split.test_games, 'game')} held out "
         f"({split.removed_seen:,} removed as seen, {split.common_positions:,} in both)",
         soft_wrap=True,
     )
@@ -149,8 +151,9 @@ def load_windows(
     except (records.RecordError, OSError, ValueError) as error:
         raise click.ClickException(str(error)) from error
     terminal.print(
-        f"training on {count:,} positions of {len(train_files):,} files, in {windows.per_epoch} "
-        f"windows; {len(held_out):,} of {len(test_files):,} files held out, none of them in both",
+        f"training on {counted(count, 'position')} of {counted(len(train_files), 'file')}, in "
+        f"{counted(windows.per_epoch, 'window')}; {len(held_out):,} of "
+        f"{counted(len(test_files), 'file')} held out, none of them in both",
         soft_wrap=True,
     )
     return windows, held_out
@@ -182,7 +185,7 @@ class EpochTable:
         losses: Sequence[Loss],
         agreement: Sequence[float],
         others: Sequence[str],
-    ) -> str:
+    ) -> list[str]:
         """Return the next line, preceded by titles the first time. agreement: from `HeldOut`; shown
         as "-" if no position has a move."""
         parts = [f"{epoch:>5}"]
@@ -192,9 +195,9 @@ class EpochTable:
         parts += [f"{text:>{len(title)}}" for title, text in zip(self._others, others, strict=True)]
         line = "  ".join(parts)
         if self._has_titles:
-            return line
+            return [line]
         self._has_titles = True
         titles = ["epoch"] + [f"{title:13}" for title in self._losses]
         titles += [f"{'best 1':6}{'2':>3}{'4':>5}{'8':>5}", *self._others]
         above = "losses: result, teacher, minus lower bounds; best k: agreement with the teacher, %"
-        return "\n".join((above, "  ".join(titles), line))
+        return [above, "  ".join(titles), line]

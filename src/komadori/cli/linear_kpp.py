@@ -94,8 +94,8 @@ def kpp(
                 held_out = found.held_out
                 others = f"{found.touched:,}", f"{found.seconds:.0f}"
                 losses = found.loss, held_out.loss
-                text = table.lines(found.epoch, losses, held_out.agreement, others)
-                bar.console.print(text, highlight=False)
+                lines = table.lines(found.epoch, losses, held_out.agreement, others)
+                bar.console.print(*lines, sep="\n")
 
             learner.run(progress, report, stop.is_set)
     except (ValueError, OSError) as error:

@@ -108,8 +108,8 @@ def command(
                 bar.update(task, completed=report.epoch * size)
                 losses = report.train, report.test, report.quantised
                 seconds = f"{report.seconds:.0f}{' *' if report.is_best else '  '}"
-                text = table.lines(report.epoch, losses, report.agreement, (seconds,))
-                bar.console.print(text, highlight=False)
+                lines = table.lines(report.epoch, losses, report.agreement, (seconds,))
+                bar.console.print(*lines, sep="\n")
 
             learner.run(show, lambda count: bar.advance(task, count), stop.is_set)
     except (ValueError, WeightsError, OSError) as error:

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
-from komadori.cli.console import counted, say
+from komadori.cli.console import say
 from komadori.cli.positions import board_of
 from komadori.mate import MateResult, MateSolver, MateStatus, StopFlag
 from komadori.records import RecordError, Skipped
 from komadori.records.files import content
 from komadori.rules import Board, RulesError
+from komadori.wording import counted
 
 _WORDS = {
     MateStatus.MATE: "mate",

@@ -64,7 +64,8 @@ def command(out: Path, seconds: float, games: int, nodes: int, seed: int) -> Non
     say(f"page: {outcome.page}   time: {outcome.seconds:.0f} s")
     say("next:")
     for purpose, line in next_commands(outcome.model):
-        say(f"  {line}\n      {purpose}")
+        say(f"  {line}")
+        say(f"      {purpose}")
     if not outcome.passed:
         say(shortfall(outcome, settings), err=True)
         raise SystemExit(1)

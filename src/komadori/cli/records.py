@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from komadori.atomic import is_stream
 from komadori.cli import interrupt
-from komadori.cli.console import counted, say
+from komadori.cli.console import say
 from komadori.cli.outputs import check_distinct, check_outputs, force_option, holds
 from komadori.cli.record_inputs import Inputs, with_inputs
 from komadori.cli.records_sample import sample
@@ -39,6 +39,7 @@ from komadori.records.parts import (
     untrained_repeats,
 )
 from komadori.rules import Board, RulesError
+from komadori.wording import counted
 
 ENCODINGS = {"utf-8": "utf-8", "shift-jis": "cp932"}
 
@@ -371,7 +372,7 @@ def dedupe(inputs: Inputs, output: Path, target: str | None, force: bool, by: st
             else:
                 repeats += 1
         inputs.exit_if_empty()
-    say(f"{repeats:,} duplicate {by}s dropped")
+    say(f"{counted(repeats, f'duplicate {by}')} dropped")
 
 
 @command.command()
@@ -413,7 +414,7 @@ def _game_lines(game: Game, ply: int | None) -> Iterator[str]:
     board = game.board()
     for move16 in game.moves[: len(game) if ply is None else ply]:
         board.push(board.move_from_move16(int(move16)))
-    yield str(board)
+    yield from str(board).splitlines()
     yield ""
 
 
@@ -425,5 +426,5 @@ def _position_lines(samples: Samples, number: int) -> Iterator[str]:
         result = {1.0: "won", 0.0: "lost"}.get(float(samples.result[row]), "drawn")
         yield f"{board.sfen()}"
         yield f"  move {move}, score {int(samples.score_cp[row]):+} cp, {result}"
-        yield str(board)
+        yield from str(board).splitlines()
         yield ""

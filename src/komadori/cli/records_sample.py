@@ -7,7 +7,8 @@ from pathlib import Path
 
 import click
 
-from komadori.cli.console import counted, say
+from komadori.cli.console import say
+from komadori.wording import counted
 
 
 @click.command()

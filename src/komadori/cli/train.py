@@ -13,6 +13,7 @@ import click
 from komadori.cli.config_path import ConfigPath
 from komadori.cli.console import console
 from komadori.cli.interrupt import InterruptError, interrupt_sets
+from komadori.wording import counted
 
 
 @click.command()
@@ -125,8 +126,9 @@ def command(
         raise click.ClickException(str(error)) from error
     split = next(entry for entry in result.history if entry["kind"] == "data")
     bar.console.print(
-        f"trained on {split['train_positions']:,} positions of {split['train_games']:,} games, "
-        f"tested on {split['test_positions']:,} of {split['test_games']:,} games "
+        f"trained on {counted(split['train_positions'], 'position')} of "
+        f"{counted(split['train_games'], 'game')}, "
+        f"tested on {split['test_positions']:,} of {counted(split['test_games'], 'game')} "
         f"({split['test_positions_removed_as_seen']:,} removed as seen, "
         f"{split['positions_in_both']:,} in both)",
         soft_wrap=True,
@@ -135,8 +137,8 @@ def command(
         bar.console.print(metrics_table(result.test))
     speed = result.samples / max(result.seconds, 1e-9)
     bar.console.print(
-        f"{result.step:,} steps, {result.samples:,} samples in {result.seconds:,.0f} s "
-        f"({speed:,.0f} samples/s): {result.checkpoint}",
+        f"{counted(result.step, 'step')}, {counted(result.samples, 'sample')} in "
+        f"{result.seconds:,.0f} s ({speed:,.0f} samples/s): {result.checkpoint}",
         soft_wrap=True,
     )
     if not result.is_complete:

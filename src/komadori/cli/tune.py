@@ -12,9 +12,10 @@ from rich.table import Table
 from rich.text import Text
 
 from komadori.cli import interrupt
-from komadori.cli.console import console, counted, say
+from komadori.cli.console import console, say
 from komadori.cli.game_options import game_progress, parse_clock
 from komadori.cli.numbers import THREADS
+from komadori.wording import counted
 
 if TYPE_CHECKING:
     from komadori.arena.tune import Tuning
@@ -81,7 +82,8 @@ def command(
     the parameters' paths; the same command resumes.
     """
     if example:
-        say(EXAMPLE.rstrip())
+        for line in EXAMPLE.splitlines():
+            say(line)
         return
     if player is None or parameters is None or out is None:
         raise click.UsageError("give PLAYER, PARAMETERS.toml and --out FOLDER (or --example)")

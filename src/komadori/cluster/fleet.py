@@ -14,6 +14,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Protocol, Self
 
 from komadori.extras import install_line
+from komadori.wording import counted
 
 #: Seconds between polls for machines that have joined.
 POLL_S = 2.0
@@ -280,7 +281,7 @@ class Fleet:
                 .remote(self._worker, self._job, label, threads)
             )
             self._machines[name] = _Machine(actor, label, threads)
-            self._on_change(f"{label} has joined with {threads} threads")
+            self._on_change(f"{label} has joined with {counted(threads, 'thread')}")
 
     def _assign(self) -> None:
         if not self._waiting:

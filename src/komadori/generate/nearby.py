@@ -34,6 +34,7 @@ from komadori.generate.sources import Evaluation
 from komadori.records import Samples, SampleWriter
 from komadori.search.alphabeta import AlphaBetaOptions, make_engines
 from komadori.typed_settings import at_least, fractions
+from komadori.wording import counted
 
 SUFFIX = ".hcpe.xz"
 #: Source positions per segment.
@@ -96,9 +97,9 @@ class NearbyCounts(SegmentCounts):
         per_draw = self.positions / max(1, self.drawn)
         share = f"{100 * per_draw:.1f} %" if per_draw <= 1 else f"{per_draw:.1f} per draw"
         return [
-            f"{self.positions:,} positions of {self.drawn:,} draws ({share})"
+            f"{counted(self.positions, 'position')} of {counted(self.drawn, 'draw')} ({share})"
             + (f"; games left out: {self.skipped:,}" if self.skipped else ""),
-            f"{self.nodes / max(1, self.drawn):.0f} nodes per draw",
+            f"{counted(round(self.nodes / max(1, self.drawn)), 'node')} per draw",
         ]
 
 

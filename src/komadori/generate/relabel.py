@@ -30,6 +30,7 @@ from komadori.generate.segments import (
 )
 from komadori.records import SampleMoves, Samples, sample_moves
 from komadori.records.files import atomic_writer
+from komadori.wording import counted
 
 SUFFIX = ".hcpe3.xz"
 
@@ -52,9 +53,8 @@ class LabelCounts(SegmentCounts):
     def lines(self) -> list[str]:
         """A summary as text."""
         positions = max(1, self.positions)
-        games = "game" if self.games == 1 else "games"
         return [
-            f"{self.positions:,} positions of {self.games:,} {games}"
+            f"{counted(self.positions, 'position')} of {counted(self.games, 'game')}"
             + (f"; games left out: {self.skipped:,}" if self.skipped else ""),
             f"{self.candidates / positions:.1f} candidates per position; the best one is the move "
             f"played in {100 * self.agreeing / positions:.1f} %",

@@ -15,6 +15,7 @@ from komadori.generate.folder import read_counts, read_settings, segment_files
 from komadori.records import MATE_CP, load_samples
 from komadori.records.keys import position_keys
 from komadori.records.parts import PositionSet
+from komadori.wording import counted
 
 #: Bin edges of the histogram of scores, in centipawns.
 SCORE_EDGES = (-3000, -2000, -1000, -500, -200, -50, 50, 200, 500, 1000, 2000, 3000)
@@ -100,14 +101,15 @@ class Statistics:
         c = self.counts
         games = max(c.games, 1)
         lines = [
-            f"games      {c.games:,} with {c.plies:,} plies, {c.plies / games:.0f} per game; "
-            f"dropped: {c.duplicates:,} duplicates, {c.empty:,} without samples",
+            f"games      {c.games:,} with {counted(c.plies, 'ply', 'plies')}, "
+            f"{c.plies / games:.0f} per game; "
+            f"dropped: {counted(c.duplicates, 'duplicate')}, {c.empty:,} without samples",
             f"results    {_percentages(c.results, games)}",
             f"ends       {_percentages(c.ends, games)}",
             "lengths    " + _histogram(c.lengths),
         ]
         if c.failed:
-            lines.append(f"failed     {c.failed:,} games dropped because an engine failed")
+            lines.append(f"failed     {counted(c.failed, 'game')} dropped because an engine failed")
         if c.played_on:
             wrong = 100 * c.wrongly_resigned / c.played_on
             lines.append(
@@ -117,19 +119,19 @@ class Statistics:
         scored = max(c.scored, 1)
         about = "" if self.is_exact else "about "
         lines += [
-            f"positions  {self.positions:,} samples, {about}{self.distinct:,} distinct "
+            f"positions  {counted(self.positions, 'sample')}, {about}{self.distinct:,} distinct "
             f"({100 * self.distinct / max(self.positions, 1):.1f} %)",
             f"moves      {100 * c.differing / scored:.1f} % differ from the best move; "
             f"{100 * c.with_candidates / scored:.1f} % have several candidates",
             f"scores     {self._score_ranges()}; standard deviation "
             f"{self.score_deviation_cp:.0f} cp without mates",
-            f"searches   {c.nodes:,} nodes, {c.nodes / scored:,.0f} per position",
+            f"searches   {counted(c.nodes, 'node')}, {c.nodes / scored:,.0f} per position",
             f"storage    {self.bytes / 1e6:,.1f} MB, {self.bytes_per_ply:.2f} bytes per position",
         ]
         if self.journal_games:
             lines.append(
-                f"journals   {self.journal_games:,} games not yet in a segment: the run is in "
-                "progress or was killed; running it again writes them"
+                f"journals   {counted(self.journal_games, 'game')} not yet in a segment: the run "
+                "is in progress or was killed; running it again writes them"
             )
         if self.skipped:
             lines.append(f"damaged    games left out: {self.skipped:,}")

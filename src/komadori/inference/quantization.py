@@ -29,6 +29,7 @@ from komadori.inference.protocol import Evaluator, ModelError, evaluate
 from komadori.inference.without_telemetry import import_nncf, import_openvino
 from komadori.records import Samples
 from komadori.rules import Board
+from komadori.wording import counted
 
 #: Points of top-1 that int8 may lose before layers are left in float.
 TOP1_TOLERANCE = 0.5
@@ -122,7 +123,7 @@ def quantize(
     reference = load(model, backend="openvino", max_batch=64)
     try:
         features, labels = reference.features, reference.labels
-        say(f"float32 on {len(measuring):,} positions")
+        say(f"float32 on {counted(len(measuring), 'position')}")
         before = _answers(reference, measuring, threads)
     finally:
         reference.close()
@@ -131,11 +132,11 @@ def quantize(
     with tempfile.TemporaryDirectory() as folder:
         for number, kept in enumerate(_ATTEMPTS):
             how = f", {' and '.join(kept)} in float" if kept else ""
-            say(f"calibrating on {len(tuning):,} positions{how}")
+            say(f"calibrating on {counted(len(tuning), 'position')}{how}")
             path = Path(folder) / f"{number}.xml"
             _write_int8(nncf, model, path, input_names(features), planes, kept)
             path.with_suffix(".json").write_text(json.dumps(read_card(model)), encoding="utf-8")
-            say(f"int8 on {len(measuring):,} positions")
+            say(f"int8 on {counted(len(measuring), 'position')}")
             candidate = load(path, backend="openvino", max_batch=64)
             try:
                 after = _answers(candidate, measuring, threads)

@@ -26,6 +26,7 @@ from komadori.report.run_page import curves
 from komadori.rules import Board
 from komadori.run_lock import RunLock
 from komadori.training import Config, Metrics, Part, Report, RunResult
+from komadori.wording import counted
 
 _SUMMARY = "summary.json"
 
@@ -146,7 +147,8 @@ def _run(
         Part.whole(samples), run_config.data.test_fraction, settings.seed
     )
     observer.say(
-        f"{len(np.unique(samples.game)):,} games, {len(samples.hcp):,} positions; "
+        f"{counted(len(np.unique(samples.game)), 'game')}, "
+        f"{counted(len(samples.hcp), 'position')}; "
         f"{len(train_part):,} for training, {len(test_part):,} held out"
     )
 
@@ -341,7 +343,7 @@ def _page(
             "training": f"{result.step:,} steps of {run_config.loop.batch_size} positions, "
             f"{result.seconds:.0f} s on {about['device']}, {about['dtype']}",
             "matches": f"{settings.games} games each, openings played twice with colours "
-            f"changed, {settings.nodes} nodes per move for the networks",
+            f"changed, {counted(settings.nodes, 'node')} per move for the networks",
             "made with": f"komadori {__version__}, Python {platform.python_version()}, "
             f"{platform.system()} {platform.machine()}",
         },

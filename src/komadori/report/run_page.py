@@ -27,6 +27,7 @@ from komadori.report.html import render_template
 from komadori.rules import Board
 from komadori.training import Config, Metrics, Part
 from komadori.training.encoder import CoreEncoder
+from komadori.wording import counted
 
 #: Plies per point of the accuracy by ply.
 PLIES = 10
@@ -295,8 +296,8 @@ def _facts(
         "network": nets.short_name(config.model.net),
         "features, labels": f"{card.features}, {card.labels}",
         "test positions": f"{len(part):,}",
-        "trained on": f"{card.training.get('samples', 0):,} samples, "
-        f"{card.training.get('steps', 0):,} steps of {config.loop.batch_size}",
+        "trained on": f"{counted(card.training.get('samples', 0), 'sample')}, "
+        f"{counted(card.training.get('steps', 0), 'step')} of {config.loop.batch_size}",
         "optimizer": f"{config.optimizer.name}, {config.schedule.kind} {config.schedule.rate:g}",
         "value": f"lambda {config.loss.value_lambda:g}, coefficient {card.eval_coef:.0f}",
     }

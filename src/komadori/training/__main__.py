@@ -15,6 +15,7 @@ from pathlib import Path
 
 from komadori import records, training
 from komadori.records.selection import match_files
+from komadori.wording import counted, on_one_line
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -25,9 +26,10 @@ def main(arguments: list[str] | None = None) -> int:
     try:
         result = _train(options, stop)
     except (ValueError, RuntimeError, OSError) as error:
-        print(f"Error: {error}", file=sys.stderr)
+        print(on_one_line(f"Error: {error}"), file=sys.stderr)
         return 1
-    print(f"{result.step:,} steps, {result.samples:,} samples: {result.checkpoint}")
+    done = f"{counted(result.step, 'step')}, {counted(result.samples, 'sample')}"
+    print(on_one_line(f"{done}: {result.checkpoint}"))
     if not result.is_complete:
         print("interrupted; repeat the command with --resume to continue")
         return 130

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from komadori.usi.job import Job
 from komadori.usi.options import ServerOptions
 from komadori.usi.protocol import BestMove, InfoLine, Score
+from komadori.wording import counted
 
 if TYPE_CHECKING:
     import random
@@ -56,7 +57,7 @@ class BookAnswers:
             )
             for number, move in enumerate(moves, 1)
         ]
-        lines.append(InfoLine(string=f"book: {len(moves)} moves"))
+        lines.append(InfoLine(string=f"book: {counted(len(moves), 'move')}"))
         if self._random is None:
             import random
 

@@ -22,6 +22,7 @@ from komadori.web.http_shapes import HandicapInfo, Level, PlayerInfo, Players
 from komadori.web.ladders import Ladders, RatedPlayer
 from komadori.web.models import Models
 from komadori.web.shapes import ModelInfo, Opponent
+from komadori.wording import counted
 
 #: Memory of a player's tree in MB.
 MEMORY_MB = 64
@@ -222,7 +223,7 @@ class Opponents:
             name = f"{name} ({kind})"
             player = LookPlayer(make, name, release)
         if playouts and kind == "model":
-            name = f"{name}, {playouts} playouts"
+            name = f"{name}, {counted(playouts, 'playout')}"
         return SeatedPlayer(player, name, limits)
 
 

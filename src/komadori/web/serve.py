@@ -132,7 +132,8 @@ def serve(hub: Hub, address: Address, open_browser: bool, say: Callable[[str], N
     if address.lan_url:
         say(f"in the network: {address.lan_url}")
         if sys.stdout.isatty():
-            say(qr_code(address.lan_url))
+            for row in qr_code(address.lan_url).splitlines():
+                say(row)
     say("Ctrl-C ends it")
     if open_browser:
         threading.Timer(0.3, webbrowser.open, (address.local_url,)).start()

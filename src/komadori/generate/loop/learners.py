@@ -19,6 +19,7 @@ from komadori.linear.regression import Positions
 from komadori.shipped import experiment_path
 from komadori.typed_settings import build
 from komadori.usi.models import find_model
+from komadori.wording import counted
 
 Show = Callable[[str], None]
 Progress = Callable[[int, int], None]
@@ -119,8 +120,10 @@ class LinearLearner:
         parts = training.split_by_game(Part(samples, moved), task.test_fraction, task.seed)
         split = training.make_split(*parts, test_limit=task.test_limit, seed=task.seed)
         task.show(
-            f"{len(split.train):,} training positions of {split.train_games:,} games, "
-            f"{len(split.test):,} held-out positions of {split.test_games:,} games"
+            f"{counted(len(split.train), 'training position')} of "
+            f"{counted(split.train_games, 'game')}, "
+            f"{counted(len(split.test), 'held-out position')} of "
+            f"{counted(split.test_games, 'game')}"
         )
         train, test = (Positions.of(samples, part.rows) for part in (split.train, split.test))
         made = self.run(task, settings, train, test)

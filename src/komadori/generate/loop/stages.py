@@ -15,6 +15,7 @@ from komadori.generate.loop.learners import LEARNERS, NetworkLearner, TrainTask
 from komadori.generate.loop.page import write_page
 from komadori.generate.loop.plugins import GAMES, RELABELLERS, GamesTask, RelabelTask
 from komadori.run_lock import InUseError, RunLock
+from komadori.wording import counted
 
 if TYPE_CHECKING:
     from komadori.arena import MatchResult
@@ -118,7 +119,7 @@ def _play(context: _Context) -> bool:
     games = sum(counts.games for counts in found if counts)
     facts = {"by": generation, "games": games, "positions": positions}
     loop.note(context.number, "games", facts | clock.facts())
-    context.log(f"{games:,} games, {positions:,} positions")
+    context.log(f"{counted(games, 'game')}, {counted(positions, 'position')}")
     return True
 
 

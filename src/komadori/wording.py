@@ -1,0 +1,30 @@
+"""Words of messages: names that may hold anything, counts with their nouns."""
+
+from __future__ import annotations
+
+import re
+
+#: Control characters except tab and newline, bidirectional overrides, lone surrogates.
+_UNPRINTABLE = re.compile(
+    "[\\x00-\\x08\\x0b-\\x1f\\x7f-\\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]"
+)
+
+
+def clean(text: str) -> str:
+    """Replace control characters: ␛ for escape, � for others."""
+    return _UNPRINTABLE.sub(_symbol, text)
+
+
+def on_one_line(text: object) -> str:
+    """Replace control characters and line breaks, which names of files may hold: ␊."""
+    return clean(str(text)).replace("\n", "␊")
+
+
+def _symbol(match: re.Match[str]) -> str:
+    code = ord(match[0])
+    return chr(0x2400 + code) if code < 0x20 else "\ufffd"
+
+
+def counted(number: int, noun: str, plural: str = "") -> str:
+    """Format a number with its noun: `1 game`, `2,000 games`."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
