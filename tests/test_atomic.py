@@ -36,6 +36,17 @@ def test_an_error_leaves_the_old_file_and_nothing_else(tmp_path: Path) -> None:
     assert names(tmp_path) == {"a.txt"}
 
 
+def test_an_error_leaves_no_folder_that_was_made_for_the_file(tmp_path: Path) -> None:
+    (tmp_path / "old").mkdir()
+    for path in (tmp_path / "old" / "a" / "b" / "x", tmp_path / "new" / ("x" * 300)):
+        with pytest.raises((ZeroDivisionError, OSError)), atomic_writer(path):
+            raise ZeroDivisionError
+    outer, inner = atomic_writer(tmp_path / "new" / "1"), atomic_writer(tmp_path / "new" / "2")
+    with pytest.raises(ZeroDivisionError), outer, inner:
+        raise ZeroDivisionError
+    assert list(tmp_path.rglob("*")) == [tmp_path / "old"]
+
+
 def test_a_link_stays_and_its_target_is_replaced(tmp_path: Path) -> None:
     (tmp_path / "there").mkdir()
     link = tmp_path / "link"

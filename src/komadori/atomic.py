@@ -23,8 +23,8 @@ _MAX_WRITERS = 100
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 
-#: Temporary files being written by this process.
-_unfinished: set[str] = set()
+#: Temporary files being written by this process, and the folders made for each, deepest first.
+_unfinished: dict[str, list[Path]] = {}
 
 
 @contextlib.contextmanager
@@ -32,18 +32,24 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
     """A binary file that replaces `path` when the block ends without an error.
 
     The data is fsynced before the rename, and the folder after it. On an error, such as a full
-    disk, the old file is unchanged and the temporary file is removed; OSError names `path`. A
-    replaced file keeps its permissions.
+    disk, the old file is unchanged, and the temporary file and folders made for it are removed;
+    OSError names `path`. A replaced file keeps its permissions.
     """
     if is_stream(path):
         with _named(path), _open_stream(path) as stream:
             yield stream
         return
     target = Path(os.path.realpath(path))  # resolve() fails in a loop of links
-    with _named(path):
-        _make_folder(target.parent)
-        file, temporary = _open_temporary(target)
-    _unfinished.add(temporary)
+    parents = (target.parent, *target.parent.parents)
+    made = [folder for folder in parents if not os.path.exists(folder)]  # noqa: PTH110
+    try:
+        with _named(path):
+            _make_folder(target.parent)
+            file, temporary = _open_temporary(target)
+    except BaseException:
+        _remove_empty(made)
+        raise
+    _unfinished[temporary] = made
     try:
         with _named(path), file:
             yield file
@@ -53,7 +59,7 @@ def atomic_writer(path: Path) -> Iterator[BinaryIO]:
             if sys.platform == "win32":  # open files can't be renamed there
                 file.close()
             os.replace(temporary, target)  # noqa: PTH105
-            _unfinished.discard(temporary)
+            _unfinished.pop(temporary, None)
     except BaseException:
         _discard(temporary)
         raise
@@ -122,10 +128,16 @@ def discard_unfinished() -> None:
 
 
 def _discard(temporary: str) -> None:
-    if temporary in _unfinished:
-        _unfinished.discard(temporary)
+    if (made := _unfinished.pop(temporary, None)) is not None:
         with contextlib.suppress(OSError):
             os.unlink(temporary)  # noqa: PTH108
+        _remove_empty(made)
+
+
+def _remove_empty(folders: list[Path]) -> None:
+    with contextlib.suppress(OSError):  # one that holds something stays
+        for folder in folders:
+            folder.rmdir()
 
 
 def _descriptor(path: Path | str) -> int | None:

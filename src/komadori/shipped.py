@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
@@ -26,7 +27,7 @@ def experiment_path(path: Path, folders: Sequence[str] = ("", "lab")) -> Path:
     Names are paths in a checkout, `experiments/resnet5x64.toml`, or short: `resnet5x64`, which is
     looked for in the `folders` of the experiments. Any other path is returned unchanged.
     """
-    if path.exists():
+    if os.path.exists(path):  # noqa: PTH110 (False for a name that no file can have)
         return path
     if path.parts[:1] == EXPERIMENTS.parts:
         candidates = [_package_experiments() / Path(*path.parts[1:])]
@@ -34,4 +35,4 @@ def experiment_path(path: Path, folders: Sequence[str] = ("", "lab")) -> Path:
         candidates = [_package_experiments() / folder / f"{path.name}.toml" for folder in folders]
     else:
         candidates = []
-    return next((candidate for candidate in candidates if candidate.exists()), path)
+    return next((found for found in candidates if os.path.exists(found)), path)  # noqa: PTH110

@@ -95,6 +95,39 @@ def test_one_line_says_what_is_wrong(line: str, message: str, here: Path) -> Non
     assert sorted(path.name for path in here.iterdir()) == before
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *("records stats X", "records head X", "records convert X -o a.csa", "book make X -o b.db"),
+        *("records split X --train a.csa --test b.csa", "records dedupe X -o a.csa", "import X"),
+        *("loop run X", "train X", "analyse X", "generate nearby X -o n"),
+    ],
+)
+def test_a_name_that_no_file_can_have_is_one_of_no_file(line: str, here: Path) -> None:
+    found = [run(line.replace("X", name)) for name in ("x" * 300 + ".csa", "nosuch.csa")]
+    assert [one.exit_code for one in found] == [2, 2], found[0].output
+    assert all("no such file" in o.output or "does not exist" in o.output for o in found)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        *(
+            "records convert file -o n/a.csa --from csa",
+            "records dedupe a.kif -o n/a.csa --min-plies 9",
+        ),
+        *(
+            "records convert a.kif -o n/m/a.csa --min-plies 9",
+            "book make file --from csa -o n/b.db",
+        ),
+        "records split a.kif --train n/a.csa --test n/b.csa --ratio 0",
+    ],
+)
+def test_a_conversion_that_fails_leaves_no_folder(line: str, here: Path) -> None:
+    assert run(line).exit_code == 2
+    assert not (here / "n").exists()
+
+
 _STREAMS = {"stdin": "<&-", "stdout": ">&-", "stderr": "2>&-"}
 
 

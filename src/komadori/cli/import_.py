@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
@@ -61,11 +62,11 @@ def command(
     some positions, and the outputs compared. No code in the file is executed.
     """
     folder = output or Path(source.stem)
+    source = _find(source)
     if folder.exists() and not folder.is_dir():
         raise click.UsageError(f"{folder} is a file; name a folder with --out")
     if (folder / CARD_FILE).exists() and not force:
         raise click.UsageError(f"{folder} holds a model already; --force replaces it")
-    source = _find(source)
     if source.suffix in EXPORTED:
         if part or activation or eval_coef:
             raise click.UsageError("--part, --activation and --eval-coef are for dlshogi's weights")
@@ -101,7 +102,7 @@ def _find(source: Path) -> Path:
         from komadori.usi.models import find_model
 
         return Path(find_model("default"))
-    if not source.is_file():
+    if not os.path.isfile(source):  # noqa: PTH113 (False for a name that no file can have)
         raise click.UsageError(f"{source}: no such file")
     return source
 

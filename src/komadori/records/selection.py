@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import glob
+import os
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -30,10 +31,11 @@ def find_files(paths: Iterable[Path]) -> Iterator[Path]:
     """List the files named, and the files with a record format's suffix below the folders named,
     sorted by name within a folder. Raises RecordError for a missing path."""
     for path in paths:
-        if path.is_dir():
+        # os.path: a name that no file can have is one of no file, not an error.
+        if os.path.isdir(path):  # noqa: PTH112
             found = (p for p in path.rglob("*") if plain_suffix(p) in _SUFFIXES and p.is_file())
             yield from sorted(found)
-        elif path.exists():
+        elif os.path.exists(path):  # noqa: PTH110
             yield path
         else:
             raise RecordError(f"{path}: no such file")
@@ -47,7 +49,7 @@ def match_files(patterns: Iterable[str]) -> list[Path]:
     """
     paths: list[Path] = []
     for pattern in patterns:
-        is_path = Path(pattern).exists()
+        is_path = os.path.exists(pattern)  # noqa: PTH110
         named = [pattern] if is_path else sorted(glob.glob(pattern, recursive=True))  # noqa: PTH207 (absolute ones too)
         found = list(find_files(map(Path, named)))
         if not found:
