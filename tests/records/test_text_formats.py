@@ -14,6 +14,7 @@ from komadori.records import (
     NO_TIME,
     End,
     Game,
+    GameReader,
     RecordError,
     Winner,
     read_games,
@@ -214,6 +215,39 @@ def test_ends_of_csa(tmp_path: Path, statement: str) -> None:
     assert game.times_ms.tolist() == [1000, 2000]
 
 
+@pytest.mark.parametrize("time", ["T1x", "T-5", "T99999999", "T", "T1.5.2", "T１"])
+def test_what_is_no_time_in_csa_costs_no_game(tmp_path: Path, time: str) -> None:
+    path = tmp_path / "a.csa"
+    path.write_text(
+        f"PI\n+\n+7776FU,T1\n-3334FU\n{time}\n+2726FU,{time}\n-8384FU,T4\n%TORYO,{time}\n"
+    )
+    reader = GameReader(path)
+    (game,) = reader
+    assert game.times_ms.tolist() == [1000, NO_TIME, NO_TIME, 4000]
+    assert game.comments == {2: time, 3: time}  # not lost
+    assert (game.winner, game.end) == (Winner.WHITE, End.RESIGN)
+    assert reader.skipped == []
+
+
+@pytest.mark.parametrize(
+    "time",
+    ["( 0:xx/00:00:00)", "( 99999999:00/0)", "(abc)", "( 0:01/", "( -1:00/0)", "0:05", "+ ?"],
+)
+def test_what_is_no_time_in_kif_costs_no_move(tmp_path: Path, time: str) -> None:
+    path = tmp_path / "a.kif"
+    path.write_text(
+        f"手合割：平手\n   1 ７六歩(77)   {time}\n   2 ３四歩(33)   ( 0:02/00:00:02)\n"
+        f"   3 ２二角成(88)   {time}\n"
+        "   4 同　銀(31)   ( 0:03/00:00:03)+\n   5 投了   ( 0:04/00:00:04)\n"
+    )
+    reader = GameReader(path)
+    (game,) = reader
+    assert game.times_ms.tolist() == [NO_TIME, 2000, NO_TIME, 3000]
+    assert game.comments == {1: time.lstrip("+ "), 3: time.lstrip("+ ")}
+    assert (game.winner, game.end) == (Winner.WHITE, End.RESIGN)
+    assert reader.skipped == []
+
+
 def test_an_illegal_last_move_is_what_the_end_is_about(tmp_path: Path) -> None:
     path = tmp_path / "a.csa"
     path.write_text("PI\n+\n+7776FU\n-3334FU\n+0055FU\nT3\n%ILLEGAL_MOVE\n")
@@ -282,7 +316,6 @@ BAD_CSA = [
     b"+7776FU\n-3334FU\n+9999OU\n-8384FU\n%TORYO\n",
     b"+7776FU\nhello\n%TORYO\n",
     b"+7776FU\n+2726FU\n%TORYO\n",
-    b"+7776FU\nTx\n%TORYO\n",
 ]
 
 
@@ -301,7 +334,7 @@ def test_one_bad_game_of_csa_loses_only_itself(
     data = path.read_bytes()
     assert data[skip.begin :].startswith(b"V2.2\nPI")
     assert data[: skip.end].count(bad) == 1
-    wrong = [b"+9999OU", b"hello", b"+2726FU", b"Tx"][BAD_CSA.index(bad)]
+    wrong = [b"+9999OU", b"hello", b"+2726FU"][BAD_CSA.index(bad)]
     assert data[skip.offset :].startswith(wrong)
     assert str(path) in str(skip)
 

@@ -417,13 +417,18 @@ class CsaReader {
 
     BadStatement illegal_move() const { return {pending_at_, pending_reason_}; }
 
+    // After a move, what isn't a time becomes a comment: it says nothing about the moves.
     void read_time(string_view s) {
         string_view rest = s.substr(1);
         const std::optional<double> seconds = take_number(rest);
-        if (!seconds || *seconds < 0 || *seconds > 1e6 || !rest.empty())
+        const bool is_valid = seconds && *seconds >= 0 && *seconds <= 1e6 && rest.empty();
+        if (!is_valid && (state_ == State::HEADER || state_ == State::PLACEMENT))
             throw BadStatement{s.data(), "not a time: " + quoted(s)};
-        if (state_ == State::MOVES && !pending_illegal_ && plies() > 0)
+        if (state_ != State::MOVES || pending_illegal_ || plies() == 0) return;
+        if (is_valid)
             table_.time_ms.back() = std::int32_t(std::lround(*seconds * 1000));
+        else
+            add_text(int(plies()), "", s);
     }
 
     void read_end(string_view s) {

@@ -43,6 +43,8 @@ _HEADER = re.compile(rf"(?!まで|変化)([^\s*#&|+：:][^\s*#&|+：:]{{0,{MAX_H
 _NO_HEADER = re.compile(r"[\s*#&|+：:▲△☗☖▼▽\x00-\x1f\x7f-\x9f\ufeff\ud800-\udfff]")
 _NUMBERED = re.compile(r"\s*([0-9]{1,4})\s+(\S.*)")
 _TIME = re.compile(r"\(\s*([0-9]+):([0-9]+(?:\.[0-9]+)?)\s*(?:/[^)]*)?\)\s*\+?\s*$")
+#: What follows a move or an end and isn't a time.
+_OTHER = re.compile(r"(?:(?<=[)打])[\s+]+|\s+(?=\((?!\d\d\))))(\S.*)")
 _KI2_MOVE = re.compile(r"[▲△☗☖▼▽][^▲△☗☖▼▽]+")
 _RESULT = re.compile(r"まで、?\s*(?:\d+手)?(?:で|にて)?(.*)")
 _LINE_OF_PLAY = re.compile(r"\*?読み筋=(.*)")
@@ -193,7 +195,12 @@ def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
         return
     text = numbered[2]
     time = _TIME.search(text)
-    move = (text[: time.start()] if time else text).strip(" \t　+")
+    seconds = 60 * int(time[1]) + float(time[2]) if time else 0
+    if seconds > MAX_SECONDS:
+        time = None
+    other = None if time else _OTHER.search(text)
+    rest = time or other
+    move = (text[: rest.start()] if rest else text).strip(" \t　+")
     ahead = int(numbered[1]) - len(game.moves)
     if game.numbering is None:
         game.numbering = ahead
@@ -207,10 +214,9 @@ def _read_numbered(game: _Parsed, numbered: re.Match[str]) -> None:
         return
     _play(game, move)
     if time is not None:
-        seconds = 60 * int(time[1]) + float(time[2])
-        if seconds > MAX_SECONDS:
-            raise RecordError(f"not a time: {time[0].strip()[:24]}")
         game.times[-1] = round(1000 * seconds)
+    if other is not None:  # it says nothing about the moves
+        game.comments.setdefault(len(game.moves), []).append(other[1])
 
 
 def _play(game: _Parsed, text: str) -> None:
