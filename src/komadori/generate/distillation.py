@@ -48,7 +48,8 @@ Hcps = NDArray[np.uint8]
 
 @dataclass(frozen=True)
 class Settings:
-    """Settings of a distillation. The defaults are those of the bundled network's last rounds."""
+    """Settings of a distillation. The defaults are those of the last measurement in
+    docs/results/linear.md."""
 
     architecture: str = "k-p"
     chunks: int = 40
