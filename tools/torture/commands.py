@@ -130,6 +130,13 @@ COMMANDS: dict[str, CommandSpec] = {
         ("labruns",),
         copies=("labruns", "labresults"),
     ),
+    "linear distill": CommandSpec(
+        "linear distill {inputs}/teacher.bin --data {inputs}/games.hcpe3 -o distilled --chunks 2 "
+        "--set draws=40 --set nodes=100 --set test_positions=100",
+        ("distilled",),
+        True,
+        "--resume",
+    ),
     "linear loop": CommandSpec(
         "linear loop -o lloop --rounds 1 --games 4 --nodes 20 --set iterations=1 "
         "--set positions=20 --set updates=1",
@@ -263,6 +270,7 @@ def arguments(name: str, inputs: Path) -> list[str]:
 
 def make_inputs(folder: Path) -> Path:
     """Make the shared input files. Raises CalledProcessError if a command fails."""
+    from komadori.generate.sources import Evaluation
     from komadori.inference.synthetic import write_random_resnet
 
     games = []
@@ -274,6 +282,7 @@ def make_inputs(folder: Path) -> Path:
     write_games(folder / "games.csa", games)
     for name in ("few.csa", "other.kif"):
         write_games(folder / name, games[:1])
+    (folder / "teacher.bin").write_bytes(Evaluation().content() or b"")
     write_random_resnet(folder / "model.onnx", 1, 8)
     for name, text in (
         ("run.toml", RUN_TOML),
