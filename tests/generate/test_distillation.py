@@ -149,6 +149,9 @@ class TestCommand:
         for report in logged:
             assert f"{report['positions']:,}" in found.output
             assert f"{report['error_cp']:.1f}" in found.output
+        lines = found.output.splitlines()
+        assert sum(line.startswith("chunk  positions") for line in lines) == 1
+        assert "␊" not in found.output
         assert f"EvalFile={folder / NETWORK}" in found.output
 
     @pytest.mark.parametrize("junk", [b"", b"not a network", b"\x16\x2f\xf3\x7a" + bytes(500)])

@@ -101,9 +101,9 @@ def command(
             def show(report: Report) -> None:
                 nonlocal has_titles
                 if not has_titles:
-                    bar.console.print(_TITLES, highlight=False)
+                    bar.console.print(*_TITLES, sep="\n")
                 has_titles = True
-                bar.console.print(_line(report), highlight=False)
+                bar.console.print(_line(report))
 
             run.run(show, lambda part: bar.update(task, completed=part), stop.is_set)
     except (ValueError, WeightsError, RecordError, OSError) as error:
@@ -120,8 +120,8 @@ def command(
 
 
 _TITLES = (
-    "error: root mean square against the teacher, held out, centipawns\n"
-    "chunk  positions     trained   rate     loss      error       s"
+    "error: root mean square against the teacher, held out, centipawns",
+    "chunk  positions     trained   rate     loss      error       s",
 )
 
 
