@@ -142,11 +142,13 @@ void bind_move(nb::module_& m) {
         .def("__str__", [](const PlainMove& m) { return to_usi(m.bits); })
         .def("__repr__", [](const PlainMove& m) { return "Move('" + to_usi(m.bits) + "')"; })
         .def("__hash__", [](const PlainMove& m) { return Py_hash_t(m.bits); })
-        .def("__eq__",
-             [](const PlainMove& a, nb::handle b) {
-                 PlainMove other{};
-                 return nb::try_cast(b, other) && a == other;
-             })
+        .def(
+            "__eq__",
+            [](const PlainMove& a, nb::handle b) {
+                PlainMove other{};
+                return nb::try_cast(b, other) && a == other;
+            },
+            nb::arg("other").none())
         .def(
             "__reduce__",
             [](const PlainMove& move) {

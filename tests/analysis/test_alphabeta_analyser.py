@@ -28,7 +28,7 @@ def boards(count: int) -> list[tuple[int, Board]]:
     return found
 
 
-@pytest.mark.parametrize("effort", [Effort(500), Effort(None, 0.5), Effort(None, 12.0)])
+@pytest.mark.parametrize("effort", [Effort(1), Effort(500), Effort(None, 0.5), Effort(None, 12.0)])
 def test_efforts_are_parsed_as_written(effort: Effort) -> None:
     assert Effort.parse(str(effort)) == effort
 

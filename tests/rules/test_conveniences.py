@@ -8,7 +8,7 @@ import sys
 import pytest
 
 from komadori.records import Game
-from komadori.rules import Board, IllegalMoveError, MoveError, SfenError
+from komadori.rules import Board, IllegalMoveError, Move, MoveError, SfenError
 
 
 @pytest.mark.parametrize(
@@ -59,3 +59,10 @@ def test_the_boards_of_a_game_are_independent() -> None:
 def test_subpackages_are_attributes() -> None:
     code = "import sys, komadori; komadori.rules.Board(); assert 'torch' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_a_move_equals_nothing_but_moves() -> None:
+    move = Board().parse_usi("7g7f")
+    assert move == Move("7g7f")
+    for other in (None, 3, "7g7f", [move]):
+        assert move != other

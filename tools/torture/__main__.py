@@ -66,6 +66,8 @@ def main() -> int:
         print(f"missing in tools/torture/commands.py, or unknown: {', '.join(sorted(missing))}")
         return 1
     signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # A shell's background jobs ignore SIGINT; the commands under attack mustn't inherit that.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     violations = 0
     tried_commands: set[str] = set()
     print(HEAD)

@@ -7,6 +7,9 @@
 
 namespace komadori::alphabeta {
 
+// From this time of a search on, bounds are reported as well as completed iterations.
+constexpr std::int64_t BOUNDS_REPORTED_MS = 1000;
+
 template <Evaluator E>
 void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves) {
     position_ = root;
@@ -114,6 +117,12 @@ Score Worker<E>::search_root(int depth, std::size_t rank) {
                                                        : a.previous > b.previous;
                          });
         if (is_stopped()) return score;
+        // The window's failure says early what the iteration is going to find.
+        if ((score <= alpha || score >= beta) && shared_.options.multi_pv <= 1 &&
+            shared_.elapsed_ms() >= BOUNDS_REPORTED_MS) {
+            collect_lines(1);
+            report();
+        }
         if (score <= alpha) {
             beta = (alpha + beta) / 2;
             alpha = std::max(score - margin, -INFINITE);
@@ -136,7 +145,8 @@ void Worker<E>::collect_lines(std::size_t lines) {
     std::vector<Info> infos;
     for (std::size_t i = 0; i < lines; ++i) {
         const RootMove& r = root_moves_[i];
-        Score score = r.score > -INFINITE ? r.score : r.previous;
+        const bool is_new = r.score > -INFINITE;
+        Score score = is_new ? r.score : r.previous;
         if (score == -INFINITE) break;  // the rest wasn't searched yet
         // Keeps scores in descending order: an older score may exceed the new one of a better move.
         if (i > 0) score = std::min(score, infos.back().score);
@@ -145,12 +155,30 @@ void Worker<E>::collect_lines(std::size_t lines) {
         info.selective_depth = r.selective_depth;
         info.multi_pv = int(i) + 1;
         info.score = score;
+        info.bound = is_new ? r.bound : Bound::EXACT;
         info.pv = r.pv;
+        if (info.bound != Bound::EXACT) extend_line(info.pv);
         infos.push_back(std::move(info));
     }
     if (infos.empty()) return;
     lines_ = std::move(infos);
     has_reported_ = false;
+}
+
+// Appends the table's moves, which know more of a bound's line than the search that failed.
+template <Evaluator E>
+void Worker<E>::extend_line(std::vector<Move>& pv) const {
+    constexpr std::size_t LENGTH = 8;
+    Position position = position_;
+    for (Move m : pv) position.do_move(m);
+    while (pv.size() < LENGTH && position.repetition() == Repetition::NONE) {
+        TableEntry entry;
+        if (!parts_.table || !shared_.table.probe(position.key(), entry)) break;
+        const Move m = position.from_move16(entry.move16);
+        if (m.is_none()) break;
+        pv.push_back(m);
+        position.do_move(m);
+    }
 }
 
 template <Evaluator E>

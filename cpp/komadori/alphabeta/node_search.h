@@ -229,7 +229,7 @@ int Worker<E>::late_move_reduction(const Frame* f, Move m, int base, bool gives_
 }
 
 template <Evaluator E>
-void Worker<E>::update_root_move(Frame* f, Move m, Score score, Score alpha,
+void Worker<E>::update_root_move(Frame* f, Move m, Score score, Score alpha, Score beta,
                                  std::uint64_t nodes_before) {
     RootMove& r = *std::find_if(root_moves_.begin(), root_moves_.end(),
                                 [m](const RootMove& root) { return root.move == m; });
@@ -239,10 +239,15 @@ void Worker<E>::update_root_move(Frame* f, Move m, Score score, Score alpha,
         return;
     }
     r.score = score;
+    r.bound = score >= beta ? Bound::LOWER : score <= alpha ? Bound::UPPER : Bound::EXACT;
     r.depth = iteration_;
     r.selective_depth = selective_depth_;
-    r.pv.assign(1, m);
+    // Of a bound, only a refutation is known, or nothing: that may be the start of the line before.
     const Line& rest = *(f + 1)->line;
+    const bool is_known = r.bound != Bound::EXACT && r.pv.size() > std::size_t(rest.length) &&
+                          std::equal(rest.moves, rest.moves + rest.length, r.pv.begin() + 1);
+    if (is_known) return;
+    r.pv.assign(1, m);
     r.pv.insert(r.pv.end(), rest.moves, rest.moves + rest.length);
 }
 
@@ -401,7 +406,7 @@ Score Worker<E>::search(Frame* f, Score alpha, Score beta, int depth, bool cut_n
         unmake();
         if (is_stopped()) return 0;
 
-        if (IS_ROOT) update_root_move(f, m, score, alpha, nodes_before);
+        if (IS_ROOT) update_root_move(f, m, score, alpha, beta, nodes_before);
         if (score > best) {
             best = score;
             if (score > alpha) {

@@ -74,6 +74,7 @@ struct RootMove {
     Move move;
     Score score = -INFINITE, previous = -INFINITE;
     int depth = 0, selective_depth = 0;  // of the iteration that found the score and pv
+    Bound bound = Bound::EXACT;  // of the score: the window of the search that found it
     std::vector<Move> pv;
     std::uint64_t effort = 0;  // nodes below it
 };
@@ -106,6 +107,7 @@ class Worker final : public AnyWorker {
     void iterate();
     Score search_root(int depth, std::size_t rank);
     void collect_lines(std::size_t lines);
+    void extend_line(std::vector<Move>& pv) const;
     void report();
     bool is_time_up(int depth);
     void check_limits();
@@ -126,7 +128,8 @@ class Worker final : public AnyWorker {
     template <Node KIND>
     int late_move_reduction(const Frame* f, Move m, int base, bool gives_check, bool cut_node,
                             const TableHit& known) const;
-    void update_root_move(Frame* f, Move m, Score score, Score alpha, std::uint64_t nodes_before);
+    void update_root_move(Frame* f, Move m, Score score, Score alpha, Score beta,
+                          std::uint64_t nodes_before);
     void reward(Frame* f, Move best, int depth);
     void reward_quiet(Frame* f, Move m, int bonus);
     void reward_continuation(Frame* f, Piece p, Square to, int bonus);

@@ -348,6 +348,9 @@ def _info(line: core.Info) -> Info:
         win_rate=win_rate_from_score(line.score_cp, ELMO_COEF),
         pv=[Move.from_move16(m) for m in line.pv],
         visits=line.nodes,
+        bound=(
+            "lowerbound" if line.is_lower_bound else "upperbound" if line.is_upper_bound else ""
+        ),
     )
 
 

@@ -60,14 +60,16 @@ class Effort:
     def parse(cls, text: str) -> Effort:
         """Return the effort that `str()` formats as `text`. Raises ValueError."""
         number, _, unit = text.partition(" ")
-        return cls(nodes=int(number)) if unit == "nodes" else cls(seconds=float(number))
+        return cls(nodes=int(number)) if unit in ("node", "nodes") else cls(seconds=float(number))
 
     def in_japanese(self) -> str:
         """Return the effort per position as Japanese text."""
         return f"1局面{self.nodes}ノード" if self.nodes is not None else f"1局面{self.seconds:g}秒"
 
     def __str__(self) -> str:
-        return f"{self.nodes} nodes" if self.nodes is not None else f"{self.seconds:g} s"
+        if self.nodes is None:
+            return f"{self.seconds:g} s"
+        return f"{self.nodes} {'node' if self.nodes == 1 else 'nodes'}"
 
 
 @dataclass(frozen=True)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Protocol, runtime_checkable
+from typing import Literal, Protocol, runtime_checkable
 
 from komadori.rules import Board, Move
 
@@ -112,6 +112,8 @@ class Info:
     pv: list[Move]
     visits: int
     """Visits of the line's first move."""
+    bound: Literal["", "lowerbound", "upperbound"] = ""
+    """The score is a bound: the search was interrupted, or is still searching the line again."""
 
 
 @dataclass(frozen=True)

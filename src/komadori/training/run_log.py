@@ -1,5 +1,4 @@
-"""A run's log: JSON lines, and TensorBoard event files if it is installed and the folder's name is
-UTF-8, the only names that it can open."""
+"""A run's log: JSON lines, and TensorBoard event files if it is installed."""
 
 from __future__ import annotations
 
@@ -51,11 +50,15 @@ class RunLog:
             ]
             write_text(self.path, "".join(json.dumps(entry) + "\n" for entry in kept))
         self._file = self.path.open("a", encoding="utf-8")
-        if tensorboard and importlib.util.find_spec("tensorboard") and _is_utf8(run_dir):
-            from torch.utils.tensorboard import SummaryWriter
+        if tensorboard and importlib.util.find_spec("tensorboard"):
+            from komadori.training.event_file import EventFile
 
-            purge = None if resume_step is None else resume_step + 1
-            self._board = SummaryWriter(str(run_dir / "tensorboard"), purge_step=purge)
+            first_step = None if resume_step is None else resume_step + 1
+            folder = run_dir / "tensorboard"
+            try:
+                self._board = EventFile(folder, first_step=first_step)
+            except OSError as error:
+                raise TrainingError(f"{folder}: can't be written: {error.strerror}") from error
 
     def write(self, kind: str, step: int, values: dict[str, Any]) -> dict[str, Any]:
         """Append one entry and return it."""
@@ -68,9 +71,17 @@ class RunLog:
         except OSError as error:
             raise TrainingError(f"{self.path}: can't be written: {error.strerror}") from error
         if self._board is not None and kind in ("train", "test"):
-            for name, value in values.items():
-                if isinstance(value, (int, float)) and math.isfinite(value):
-                    self._board.add_scalar(f"{kind}/{name}", value, step)
+            scalars = {
+                f"{kind}/{name}": value
+                for name, value in values.items()
+                if isinstance(value, (int, float)) and math.isfinite(value)
+            }
+            try:
+                self._board.write(step, scalars)
+            except OSError as error:
+                raise TrainingError(
+                    f"{self._board.path}: can't be written: {error.strerror}"
+                ) from error
         return entry
 
     def close(self) -> None:
@@ -91,14 +102,6 @@ def read_log(run_dir: Path) -> list[dict[str, Any]]:
         except ValueError:
             continue
     return entries
-
-
-def _is_utf8(path: Path) -> bool:
-    try:
-        str(path).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 def _plain(value: Any) -> Any:

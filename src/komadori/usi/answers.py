@@ -25,9 +25,9 @@ def best_move(result: SearchResult) -> BestMove:
 def info_line(info: Info) -> InfoLine:
     """Convert a searcher's report to an `info` line, side to move's view."""
     if info.mate_plies is not None:
-        score = Score(mate_plies=info.mate_plies)
+        score = Score(mate_plies=info.mate_plies, bound=info.bound)
     elif info.score_cp is not None:
-        score = Score(cp=round(info.score_cp))
+        score = Score(cp=round(info.score_cp), bound=info.bound)
     else:
         score = None
     return InfoLine(

@@ -193,7 +193,7 @@ export function mount(element, data, options) {
     }
     lines.forEach((line, i) => rows.push(h("div", { class: "best-row" },
       h("span", { class: i ? "key" : "key best" }), h("b", {}, i ? `${i + 1}. ` : `${t().best} `), h("span", { class: "worth" }, worth(line)), " ",
-      h("span", { class: "soft" }, line.visits ? format(t().nodes, line.visits.toLocaleString()) : ""), h("br"), lineMoves(line, ply))));
+      h("span", { class: "soft" }, line.visits ? line.visits === 1 ? t().node : format(t().nodes, line.visits.toLocaleString()) : ""), h("br"), lineMoves(line, ply))));
     if (over) rows.push(h("p", { class: "soft" }, t()[over]));
     const comment = game().comments[ply];
     if (comment) rows.push(h("div", { class: "comment" }, comment));
