@@ -133,10 +133,8 @@ void bind_alphabeta(nb::module_& m) {
         .def_ro("hashfull", &Info::hashfull)
         .def_ro("multipv", &Info::multi_pv)
         .def_ro("score_cp", &Info::score)
-        .def_prop_ro("is_lower_bound",
-                     [](const Info& info) { return info.bound == Bound::LOWER; })
-        .def_prop_ro("is_upper_bound",
-                     [](const Info& info) { return info.bound == Bound::UPPER; })
+        .def_prop_ro("is_lower_bound", [](const Info& info) { return info.bound == Bound::LOWER; })
+        .def_prop_ro("is_upper_bound", [](const Info& info) { return info.bound == Bound::UPPER; })
         .def_prop_ro("mate_plies", &mate_plies, nb::sig("def mate_plies(self) -> int | None"))
         .def_prop_ro("pv", [](const Info& info) { return move16s(info.pv); });
 

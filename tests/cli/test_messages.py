@@ -266,3 +266,11 @@ def test_a_junk_model_prints_one_line(damage: str, here: Path) -> None:
     assert len(done.stderr.splitlines()) == 1, done.stderr
     assert done.stderr.startswith("Error: ")
     assert "net.onnx" in done.stderr
+
+
+@pytest.mark.parametrize("line", ["", "records", "linear train"])
+def test_a_group_alone_shows_its_help(line: str) -> None:
+    found = run(line)
+    assert found.output.startswith("Usage: ")
+    assert "Error" not in found.output
+    assert any(row == "Commands:" for row in found.output.splitlines())

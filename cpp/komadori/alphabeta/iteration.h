@@ -9,6 +9,8 @@ namespace komadori::alphabeta {
 
 // From this time of a search on, bounds are reported as well as completed iterations.
 constexpr std::int64_t BOUNDS_REPORTED_MS = 1000;
+// In a long iteration, the lines are reported again with the nodes so far.
+constexpr std::int64_t REPORT_INTERVAL_MS = 2000;
 
 template <Evaluator E>
 void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves) {
@@ -22,6 +24,7 @@ void Worker<E>::think(const Position& root, const std::vector<Move>& root_moves)
     claimed_ = 0;
     is_stopped_ = is_out_of_nodes_ = has_reported_ = false;
     next_request_ = 0;
+    reported_ms_ = 0;
     null_move_from_ply_ = 0;
     last_best_ = Move();
     unchanged_ = 0;
@@ -187,6 +190,7 @@ void Worker<E>::report() {
     std::uint64_t nodes = shared_.nodes();
     std::int64_t time = shared_.elapsed_ms();
     int full = shared_.table.hashfull();
+    reported_ms_ = time;
     for (Info& info : lines_) {
         info.nodes = nodes;
         info.time_ms = time;
@@ -231,8 +235,10 @@ void Worker<E>::check_limits() {
         claimed_ = used + calls_left_;
         if (calls_left_ == 0) is_stopped_ = is_out_of_nodes_ = true;
     }
-    if (index_ == 0 && !shared_.infinite && shared_.elapsed_ms() >= shared_.maximum_ms) {
-        shared_.stop = true;
+    if (index_ == 0) {
+        const std::int64_t elapsed = shared_.elapsed_ms();
+        if (!shared_.infinite && elapsed >= shared_.maximum_ms) shared_.stop = true;
+        if (completed_depth_ > 0 && elapsed - reported_ms_ >= REPORT_INTERVAL_MS) report();
     }
     if (Turns* turns = shared_.options.turns.get();
         turns && turns->has_waiting() && now_ms() - turn_began_ms_ >= Turns::TURN_MS) {

@@ -74,7 +74,7 @@ struct RootMove {
     Move move;
     Score score = -INFINITE, previous = -INFINITE;
     int depth = 0, selective_depth = 0;  // of the iteration that found the score and pv
-    Bound bound = Bound::EXACT;  // of the score: the window of the search that found it
+    Bound bound = Bound::EXACT;          // of the score: the window of the search that found it
     std::vector<Move> pv;
     std::uint64_t effort = 0;  // nodes below it
 };
@@ -187,6 +187,7 @@ class Worker final : public AnyWorker {
     std::uint64_t next_request_ = 0;  // node count of the next policy request
     int calls_left_ = 0;              // until the limits are checked again
     std::int64_t claimed_ = 0;        // nodes claimed from the budget in this search
+    std::int64_t reported_ms_ = 0;    // time of the last report
     std::int64_t turn_began_ms_ = 0;  // with Options::turns
     bool is_stopped_ = false;         // as of the last check
     std::array<Frame, MAX_PLIES + BEFORE + 4> frames_;

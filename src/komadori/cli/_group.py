@@ -83,6 +83,9 @@ class _LazyGroup(click.Group):
             _end(str(interrupt.InterruptError()), interrupt.status())
         except interrupt.InterruptError as end:
             _end(str(end), interrupt.status())
+        except click.exceptions.NoArgsIsHelpError as error:
+            error.show()  # the help, not an error
+            sys.exit(error.exit_code)
         except click.ClickException as error:
             if isinstance(error, click.UsageError) and error.ctx is not None:
                 hint = f"Try '{error.ctx.command_path} --help' for help."

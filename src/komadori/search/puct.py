@@ -347,6 +347,7 @@ class _Run:
                 win_rate=line.win_rate,
                 pv=list(line.pv),
                 visits=line.visits,
+                bound="",
                 **self._counts(),
             )
             for rank, line in enumerate(lines, 1)
@@ -365,6 +366,7 @@ class _Run:
                     win_rate=1.0,
                     pv=pv,
                     visits=0,
+                    bound="",
                     **self._counts(),
                 )
             ]
