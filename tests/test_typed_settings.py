@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from komadori.typed_settings import at_least, build, fractions, one_of, positive
+from komadori.typed_settings import at_least, at_most, build, fractions, one_of, positive
 
 
 @dataclass(frozen=True)
@@ -31,6 +31,7 @@ class Outer:
 
     def __post_init__(self) -> None:
         at_least(self, count=1)
+        at_most(self, count=1000)
         fractions(self, "fraction")
 
 

@@ -8,6 +8,9 @@ from collections.abc import Iterator
 from functools import cache
 from pathlib import Path, PurePosixPath
 
+#: Maximum number of threads in settings and options.
+MAX_THREADS = 512
+
 
 def available_threads() -> int:
     """CPUs that this process may use: those it may run on (taskset, cpusets), and no more than its

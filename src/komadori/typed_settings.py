@@ -78,6 +78,13 @@ def at_least(settings: Any, **lowest: float) -> None:
             raise ValueError(f"{name} is {getattr(settings, name)}, at least {low} is needed")
 
 
+def at_most(settings: Any, **highest: float) -> None:
+    """Raises ValueError for the first of these settings that is above its highest value."""
+    for name, high in highest.items():
+        if not getattr(settings, name) <= high:
+            raise ValueError(f"{name} is {getattr(settings, name)}, at most {high} is possible")
+
+
 def positive(settings: Any, *names: str) -> None:
     """Raises ValueError for the first of these settings that isn't above 0."""
     for name in names:

@@ -114,11 +114,20 @@ def test_every_other_chunk_is_of_the_learners_searches(
         ({"architecture": "kpp"}, "architecture"),
         ({"rate": 0.0}, "rate"),
         ({"seed": -1}, "seed"),
+        ({"threads": 100_000}, "threads is 100000, at most 512"),
+        ({"draws": 9 * 10**18}, "draws"),
     ],
 )
 def test_settings_that_make_no_sense_are_named(change, message) -> None:
     with pytest.raises(ValueError, match=message):
         Settings(**change)
+
+
+def test_a_chunk_without_a_position_ends_the_run(teacher, source, tmp_path) -> None:
+    settings = Settings(chunks=1, draws=1, nodes=1, limit_cp=1, test_positions=1)
+    with pytest.raises(ValueError, match="chunk 1 has no position"):
+        run(settings, teacher, source, tmp_path)
+    assert not (tmp_path / NETWORK).exists()
 
 
 def test_a_resumed_run_must_have_the_same_teacher(teacher, source, tmp_path) -> None:
@@ -136,6 +145,15 @@ def test_a_resumed_run_must_have_the_same_teacher(teacher, source, tmp_path) -> 
 class TestCommand:
     def invoke(self, *arguments):
         return CliRunner().invoke(group, ["distill", *map(str, arguments)])
+
+    def test_a_teacher_in_the_output_folder_is_kept(self, teacher, source, tmp_path) -> None:
+        own = tmp_path / NETWORK
+        own.write_bytes(teacher.read_bytes())
+        done = self.invoke(own, "--data", source, "-o", tmp_path, "--chunks", "1")
+        assert done.exit_code == 1
+        assert f"holds {NETWORK} of something else" in done.output
+        assert own.read_bytes() == teacher.read_bytes()
+        assert set(tmp_path.iterdir()) == {own}
 
     def test_prints_a_line_per_chunk_and_what_comes_next(self, teacher, source, tmp_path) -> None:
         folder = tmp_path / "run"

@@ -233,7 +233,31 @@ def test_a_run_leaves_weights_and_resumes(tmp_path, games: Records) -> None:
         learner(tmp_path / "part", games.take(np.arange(10, 4010)), resume=True)
 
 
-@pytest.mark.parametrize("change", [{"penalty_of": "log"}, {"iterations": 0}, {"threads": 0}])
+@pytest.mark.parametrize("name", ["log.jsonl", "run.json", "nn.bin", "weights.npz"])
+@pytest.mark.parametrize("content", ['{"kind": "run"}\n', "[]", "junk"])
+def test_a_file_of_something_else_is_kept(tmp_path, games: Records, name: str, content) -> None:
+    (tmp_path / name).write_text(content)
+    with pytest.raises(ValueError, match=f"holds {name} of something else"):
+        learner(tmp_path, games)
+    assert (tmp_path / name).read_text() == content
+    assert {path.name for path in tmp_path.iterdir()} <= {name, ".lock"}
+
+
+def test_a_run_stopped_before_its_first_state_begins_again(tmp_path, games: Records) -> None:
+    learner(tmp_path, games).folder.lock.release()
+    learner(tmp_path, games).folder.lock.release()
+
+
+def test_a_log_is_json(tmp_path, games: Records) -> None:
+    folder = learner(tmp_path, games).folder
+    folder.log({"loss": float("nan"), "rate": float("inf"), "step": 1})
+    line = (tmp_path / "log.jsonl").read_text()
+    assert json.loads(line, parse_constant=pytest.fail) == {"loss": None, "rate": None, "step": 1}
+
+
+@pytest.mark.parametrize(
+    "change", [{"penalty_of": "log"}, {"iterations": 0}, {"threads": 0}, {"threads": 513}]
+)
 def test_settings_are_checked(change) -> None:
     with pytest.raises(ValueError, match=next(iter(change))):
         Settings(**change)

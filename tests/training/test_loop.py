@@ -250,6 +250,14 @@ def test_a_run_is_not_overwritten(tmp_path, encoder, samples):
         run(tmp_path / "other", make_config(), encoder, samples, resume=True)
 
 
+def test_a_linear_run_keeps_its_log(tmp_path, encoder, samples):
+    for name in ("run.json", "log.jsonl"):
+        (tmp_path / name).write_text("{}")
+    with pytest.raises(training.TrainingError, match="holds a run of komadori linear"):
+        run(tmp_path, make_config(), encoder, samples)
+    assert (tmp_path / "log.jsonl").read_text() == "{}"
+
+
 def test_a_run_with_dropout_repeats_itself_on_several_threads(tmp_path, encoder, samples):
     net = {"family": "wide-resnet", "blocks": 1, "channels": 8, "dropout": 0.5}
     config = make_config(model={"net": net}, device={"threads": 2})

@@ -7,8 +7,10 @@ from typing import Any
 
 import click
 
+from komadori.cpus import MAX_THREADS
+
 #: Parameter types of `--threads`; the first also that of `--concurrency`.
-THREADS, THREADS_OR_AUTO = click.IntRange(1, 512), click.IntRange(0, 512)
+THREADS, THREADS_OR_AUTO = click.IntRange(1, MAX_THREADS), click.IntRange(0, MAX_THREADS)
 #: Maximum batch size of an evaluator, as in the option DNN_Batch_Size, and its parameter types.
 MAX_BATCH = 4096
 BATCH, BATCH_OR_AUTO = click.IntRange(1, MAX_BATCH), click.IntRange(0, MAX_BATCH)

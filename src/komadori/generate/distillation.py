@@ -29,17 +29,20 @@ from numpy.typing import NDArray
 
 from komadori._core import linear as _core
 from komadori.atomic import atomic_writer
+from komadori.cpus import MAX_THREADS
 from komadori.generate.nearby import POLL_S, Nearby, NearbySettings
 from komadori.generate.segments import read_chunks, sources_card
 from komadori.generate.settings import SearchBounds
 from komadori.generate.sources import Evaluation
 from komadori.linear.nnue_weights import ARCHITECTURES, FV_SCALE, NnueWeights
 from komadori.linear.run_folder import RunFolder
-from komadori.typed_settings import at_least, fractions, one_of, positive
+from komadori.typed_settings import at_least, at_most, fractions, one_of, positive
 
 NETWORK = "nn.bin"
 #: Error is measured on positions within this evaluation of the teacher, in centipawns.
 ERROR_LIMIT_CP = 1500
+#: Maximum number of source positions per chunk, whose rows are held in memory.
+MAX_DRAWS = 2**31 - 1
 _TEST_DRAWS = 6000
 _LOSS: dict[str, Any] = {"result_weight": 0.0, "teacher_weight": 1.0, "squared": False}
 
@@ -87,6 +90,7 @@ class Settings:
         one_of(self, "architecture", ARCHITECTURES)
         at_least(self, chunks=1, draws=1, keep=1, passes=1, every=1, own_every=0, nodes=1)
         at_least(self, batch=1, threads=1, test_positions=1, limit_cp=0)
+        at_most(self, threads=MAX_THREADS, draws=MAX_DRAWS)
         positive(self, "rate", "last_rate")
         fractions(self, "leak")
         if not 0 <= self.seed < 2**31:
@@ -211,6 +215,8 @@ class Distillation:
     ) -> None:
         """Train until all chunks are done or `stop` returns true.
 
+        Raises ValueError if a chunk has no position to train on.
+
         The state is saved after each chunk; an interrupted one is repeated when the run resumes.
         on_progress: called with the fraction of the run that is done.
         """
@@ -240,6 +246,10 @@ class Distillation:
         random = np.random.default_rng([settings.seed, number, 1])
         others = random.permutation(sorted(self._kept))[: settings.passes - 1]
         turns = random.permutation([number, *others])
+        if not any(len(self._kept[k]) for k in turns):
+            raise ValueError(
+                f"chunk {number + 1} has no position: its searches evaluated none within limit_cp"
+            )
         steps = sum(math.ceil(len(self._kept[k]) / settings.batch) for k in turns)
         loss, rate, trained = 0.0, settings.rate, 0
         for step, (data, batch) in enumerate(self._batches(turns, random)):

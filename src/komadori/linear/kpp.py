@@ -22,6 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import linear as _core
+from komadori.cpus import MAX_THREADS
 from komadori.linear.kpp_weights import MEMORY_BYTES, PARAMETERS, TABLES, KppWeights
 from komadori.linear.regression import (
     NO_LOSS,
@@ -35,7 +36,7 @@ from komadori.linear.regression import (
     with_draws,
 )
 from komadori.linear.run_folder import RunFolder
-from komadori.typed_settings import at_least, positive
+from komadori.typed_settings import at_least, at_most, positive
 
 _SINGLES = ("KKP", "KK")
 _LOWER = ("PP", "RPP", "KP", "RKP", "P")
@@ -69,6 +70,7 @@ class Settings(LossSettings):
     def __post_init__(self) -> None:
         super().__post_init__()
         at_least(self, epochs=1, threads=1)
+        at_most(self, threads=MAX_THREADS)
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed is {self.seed}, 0 to 2^63 - 1 is needed")
         at_least(self, batch=0, rate=0, singles_rate=0, lower_rate=0, checkpoint_minutes=0)

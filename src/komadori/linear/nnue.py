@@ -27,6 +27,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import linear as _core
+from komadori.cpus import MAX_THREADS
 from komadori.linear.nnue_weights import ARCHITECTURES, NnueWeights
 from komadori.linear.regression import (
     Leaves,
@@ -40,7 +41,7 @@ from komadori.linear.regression import (
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import TwoPieceWeights
 from komadori.linear.windows import PositionWindows
-from komadori.typed_settings import at_least, one_of, positive
+from komadori.typed_settings import at_least, at_most, one_of, positive
 
 LEAVES = ("own", "root")
 _AGREEMENT_POSITIONS = 2000
@@ -81,6 +82,7 @@ class Settings(LossSettings):
         one_of(self, "architecture", ARCHITECTURES)
         one_of(self, "leaves", LEAVES)
         at_least(self, epochs=1, batch=1, leaves_every=1, threads=1)
+        at_most(self, threads=MAX_THREADS)
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed is {self.seed}, 0 to 2^63 - 1 is needed")
         positive(self, "rate", "last_rate")

@@ -8,6 +8,7 @@ log.jsonl    one line per report
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Collection, Mapping
 from pathlib import Path
 from typing import Any
@@ -20,7 +21,9 @@ from komadori.run_lock import RunLock
 
 _FORMAT = "komadori-linear-run"
 _FORMAT_VERSION = 1
-_STATE = "state.npz"
+_STATE, _CARD, _LOG = "state.npz", "run.json", "log.jsonl"
+#: Files of the weights that learners write.
+_WEIGHTS = ("nn.bin", "weights.npz")
 #: Settings of older runs by their present names.
 _RENAMED = {"hand_share": "hand_weight"}
 #: Settings that older runs of a learner don't have, with what they did.
@@ -30,15 +33,29 @@ _ADDED = {"nnue": {"leak": 0.0}}
 def check_run_folder(path: Path, *, resume: bool) -> None:
     """Check before long work that the run can begin; changes nothing.
 
-    Raises ValueError if a new run's folder holds a run or if there is no run to resume, OSError if
-    it can't be written.
+    Raises ValueError if a new run's folder holds a run, or a file of others that the run would
+    replace, and if there is no run to resume; OSError if it can't be written.
     """
     is_begun = (path / _STATE).exists()
     if resume and not is_begun:
         raise ValueError(f"{path}: nothing to resume")
     if is_begun and not resume:
         raise ValueError(f"{path}: holds a run already; resume it or choose another folder")
+    if not resume and (other := _file_of_others(path)):
+        raise ValueError(f"{path}: holds {other} of something else; choose another folder")
     check_writable(path)
+
+
+def _file_of_others(path: Path) -> str:
+    """Return the name of a file that learners write and that isn't of one's run, or ""."""
+    card = path / _CARD
+    if not card.exists():
+        return next((name for name in (_LOG, *_WEIGHTS) if (path / name).exists()), "")
+    try:
+        stored = json.loads(card.read_text(encoding="utf-8"))
+    except ValueError:
+        return _CARD
+    return "" if isinstance(stored, dict) and stored.get("format") == _FORMAT else _CARD
 
 
 class RunFolder:
@@ -77,7 +94,7 @@ class RunFolder:
 
     def _write_card(self) -> None:
         described = {"format": _FORMAT, "format_version": _FORMAT_VERSION, **self.card}
-        write_text(self.path / "run.json", json.dumps(described, indent=2) + "\n")
+        write_text(self.path / _CARD, json.dumps(described, indent=2) + "\n")
 
     @property
     def state_path(self) -> Path:
@@ -85,7 +102,7 @@ class RunFolder:
 
     def _check(self, may_differ: Collection[str]) -> None:
         try:
-            stored = json.loads((self.path / "run.json").read_text(encoding="utf-8"))
+            stored = json.loads((self.path / _CARD).read_text(encoding="utf-8"))
             kind = stored["kind"]
             begun_with = _ADDED.get(kind, {}) | {
                 _RENAMED.get(k, k): v for k, v in dict(stored["settings"]).items()
@@ -122,6 +139,11 @@ class RunFolder:
             raise ValueError(f"{self.state_path}: can't be read ({error})") from error
 
     def log(self, report: Mapping[str, Any]) -> None:
-        """Append a line to log.jsonl."""
-        with (self.path / "log.jsonl").open("a", encoding="utf-8") as log:
-            log.write(json.dumps(report) + "\n")
+        """Append a line to log.jsonl; infinity and NaN are null, as in the logs of `train`."""
+        entry = {name: _plain(value) for name, value in report.items()}
+        with (self.path / _LOG).open("a", encoding="utf-8") as log:
+            log.write(json.dumps(entry) + "\n")
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -25,10 +25,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from komadori._core import linear as _core
+from komadori.cpus import MAX_THREADS
 from komadori.linear.orbits import FIRST_ON_BOARD, absolute_orbits, relative_orbits
 from komadori.linear.run_folder import RunFolder
 from komadori.linear.weights import VALUED_TYPES, TwoPieceWeights
-from komadori.typed_settings import at_least
+from komadori.typed_settings import at_least, at_most
 
 Floats = NDArray[np.float64]
 #: Changes of the 13 piece values, in the order of their gradients (shogi686).
@@ -76,6 +77,7 @@ class Settings:
         if self.penalty_of not in ("difference", "weight"):
             raise ValueError(f"penalty_of is {self.penalty_of!r}: difference or weight is needed")
         at_least(self, iterations=1, positions=1, updates=1, threads=1)
+        at_most(self, threads=MAX_THREADS)
         if not 0 <= self.seed < 2**63:
             raise ValueError(f"seed is {self.seed}, 0 to 2^63 - 1 is needed")
 

@@ -27,8 +27,8 @@ class RunFolder:
     """A run's folder, new or resumed. Rank 0 alone writes to it."""
 
     def __init__(self, path: Path, *, resume: bool) -> None:
-        """Raises TrainingError if a new run's folder holds a run or if nothing can be resumed,
-        OSError if it can't be written; changes nothing.
+        """Raises TrainingError if a new run's folder holds a run, also one of `komadori linear`, or
+        if nothing can be resumed, OSError if it can't be written; changes nothing.
         """
         self.path, self.is_resumed = path, resume
         self._restored = newest_checkpoint(path)
@@ -36,6 +36,8 @@ class RunFolder:
             raise TrainingError(f"{path}: nothing to resume: no checkpoint there")
         if not resume and self._restored is not None:
             raise TrainingError(f"{path}: holds a run already; resume it or choose another")
+        if not resume and (path / "run.json").exists():  # its log would be replaced
+            raise TrainingError(f"{path}: holds a run of komadori linear; choose another folder")
         check_writable(path)
 
     def restore(self, setup: Setup) -> Progress:
