@@ -17,6 +17,7 @@
 #include "komadori/encoding/label.h"
 #include "komadori/encoding/policy.h"
 #include "komadori/rules/notation.h"
+#include "module.h"
 #include "named_tables.h"
 
 using namespace komadori;
@@ -66,7 +67,8 @@ void encode_planes_into(const std::string& name, const HcpArray& hcps,
 void encode_positions_into(const std::string& name, const std::vector<const Position*>& positions,
                            PlaneType type, const std::vector<Bytes>& outs) {
     const FeatureTable& table = table_named(name);
-    encode_planes(table, positions, type, output_rows(table, type, outs, positions.size()));
+    encode_planes(table, without_none(positions), type,
+                  output_rows(table, type, outs, positions.size()));
 }
 
 template <class T>

@@ -25,6 +25,7 @@ namespace {
 
 using HcpRows = nb::ndarray<const std::uint8_t, nb::shape<-1, 32>, nb::c_contig, nb::device::cpu>;
 using Results = nb::ndarray<const float, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using Engines = std::vector<alphabeta::Engine*>;
 
 nb::bytes to_bytes(const std::string& s) { return nb::bytes(s.data(), s.size()); }
 
@@ -174,10 +175,15 @@ void bind_generate(nb::module_& m) {
             "The finished game; is_over must be true.");
 
     nb::class_<TeacherGames>(m, "TeacherGames", "Teacher games, one thread per engine.")
-        .def(nb::init<std::vector<alphabeta::Engine*>, std::vector<alphabeta::Engine*>, Settings,
-                      Openings>(),
-             "engines"_a, "opponents"_a, "settings"_a, "openings"_a, nb::keep_alive<1, 2>(),
-             nb::keep_alive<1, 3>())
+        .def(
+            "__init__",
+            [](TeacherGames* self, const Engines& engines, const Engines& opponents,
+               const Settings& settings, const Openings& openings) {
+                new (self) TeacherGames(without_none(engines), without_none(opponents), settings,
+                                        openings);
+            },
+            "engines"_a, "opponents"_a, "settings"_a, "openings"_a, nb::keep_alive<1, 2>(),
+            nb::keep_alive<1, 3>())
         .def("add", &TeacherGames::add, "numbers"_a, "Queues games, to be played in this order.")
         .def_prop_ro("waiting", &TeacherGames::waiting, "The number of unfinished games.")
         .def("take", &TeacherGames::take, "timeout_ms"_a, nb::call_guard<ReleaseGil>(),
@@ -208,8 +214,12 @@ void bind_generate(nb::module_& m) {
 
     nb::class_<NearbySearch>(m, "NearbySearch",
                              "Searches positions near others, one thread per engine.")
-        .def(nb::init<std::vector<alphabeta::Engine*>, NearbySettings>(), "engines"_a, "settings"_a,
-             nb::keep_alive<1, 2>())
+        .def(
+            "__init__",
+            [](NearbySearch* self, const Engines& engines, const NearbySettings& settings) {
+                new (self) NearbySearch(without_none(engines), settings);
+            },
+            "engines"_a, "settings"_a, nb::keep_alive<1, 2>())
         .def(
             "run",
             [](NearbySearch& search, const HcpRows& hcp, const Results& result,

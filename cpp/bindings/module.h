@@ -3,7 +3,19 @@
 
 #include <nanobind/nanobind.h>
 
+#include <algorithm>
+#include <vector>
+
 namespace nb = nanobind;
+
+// Throws TypeError if a list from Python holds None, which nanobind makes a null pointer of.
+template <class T>
+const std::vector<T*>& without_none(const std::vector<T*>& objects) {
+    if (std::find(objects.begin(), objects.end(), nullptr) != objects.end()) {
+        throw nb::type_error("the list holds None");
+    }
+    return objects;
+}
 
 void bind_rules(nb::module_& m);
 void bind_alphabeta(nb::module_& m);

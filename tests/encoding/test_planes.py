@@ -223,3 +223,10 @@ def test_handicap_boards() -> None:
     planes = encode_boards([board])[0][0]
     assert planes[:14].sum() == 18  # White, to move, has no bishop and no rook
     assert planes[31:45].sum() == 20
+
+
+def test_a_list_that_holds_none_is_a_type_error() -> None:
+    """It was a null pointer in the core: the interpreter crashed."""
+    for boards in ([None], [Board(), None]):
+        with pytest.raises(TypeError, match="None"):
+            encode_boards(boards)

@@ -163,3 +163,9 @@ def test_a_file_without_a_usable_game_is_an_error(tmp_path) -> None:
     result = run(cut, "-o", tmp_path / "out", "--search", "nodes=10")
     assert result.exit_code == 1
     assert result.output.splitlines()[-1] == "Error: no usable game in the files"
+
+
+def test_an_engine_that_is_none_is_a_type_error() -> None:
+    """It was a null pointer in the core."""
+    with pytest.raises(TypeError, match="None"):
+        core.NearbySearch([None], core.NearbySettings())
