@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
+
+import pytest
+from web_pages import make_server
 
 from komadori.web.folders import Folders
 
@@ -25,3 +29,45 @@ def test_links_are_followed_only_to_models(tmp_path: Path) -> None:
     assert set(found.model_files) == {"net.onnx"}
     assert set(found.pages) == {"pages/index"}
     assert not found.ladders
+
+
+def test_names_that_no_message_can_hold_are_shown_with_symbols(tmp_path: Path) -> None:
+    root = Path(os.fsdecode(os.fsencode(tmp_path) + b"/r\xff"))
+    for folder in (b"a\xfe", b"b\nc"):
+        path = Path(os.fsdecode(os.fsencode(root) + b"/" + folder))
+        path.mkdir(parents=True)
+        (path / "log.jsonl").write_text('{"kind": "run", "step": 0}\n')
+        (path / os.fsdecode(b"n\xfe.onnx")).write_bytes(b"")
+    (root / "games.jsonl").write_text("")
+    scan = Folders([root]).scan()
+    assert list(scan.runs) == ["b␊c", r"a\xfe"]
+    assert set(scan.model_files) == {r"a\xfe/n\xfe.onnx", r"b␊c/n\xfe.onnx"}
+    assert list(scan.matches) == [r"r\xff"]
+    with make_server(root) as client:
+        runs = client.get("/api/runs").json()
+        assert {run["name"] for run in runs} == set(scan.runs)
+        for name in scan.runs:
+            log = client.get(f"/api/runs/{name}/log")
+            assert log.json()["total"] == 1, log.text
+        names = {model["id"] for model in client.get("/api/models").json()}
+        assert names >= set(scan.model_files)
+
+
+@pytest.mark.parametrize("value", [r'"\ud800"', "[" * 100_000])
+def test_json_that_no_message_can_hold_affects_no_other_file(tmp_path: Path, value: str) -> None:
+    for name in ("good", "bad"):
+        for kind in ("run", "model", "match", "loop"):
+            (tmp_path / f"{kind}-{name}").mkdir()
+        text = "1" if name == "good" else value
+        (tmp_path / f"run-{name}/log.jsonl").write_text(
+            f'{{"kind": "run", "step": 0, "net": {text}}}\n{{"kind": "end", "step": 1}}\n'
+        )
+        (tmp_path / f"loop-{name}/loop.json").write_text(f'{{"learner": {text}}}')
+        (tmp_path / f"match-{name}/games.jsonl").write_text(f'{{"players": ["a", {text}]}}\n')
+        (tmp_path / f"model-{name}/model.json").write_text(f'{{"name": {text}}}')
+        (tmp_path / f"model-{name}/model.safetensors").write_bytes(b"")
+    with make_server(tmp_path) as client:
+        for what in ("runs", "models", "players", "matches", "loops", "runs/run-bad/log"):
+            found = client.get(f"/api/{what}")
+            assert found.status_code == 200, found.text
+            assert "good" in found.text or what == "runs/run-bad/log"

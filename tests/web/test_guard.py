@@ -31,7 +31,14 @@ def test_other_hosts_are_refused(server: Server, host: str) -> None:
 
 @pytest.mark.parametrize(
     "origin",
-    ["http://evil.example", "https://127.0.0.1.evil.example", "null", "http://127.0.0.1:9999"],
+    [
+        "http://evil.example",
+        "https://127.0.0.1.evil.example",
+        "null",
+        "http://127.0.0.1:9999",
+        "http://[127.0.0.1",
+        "http://a]b",
+    ],
 )
 def test_foreign_origins_are_refused(server: Server, origin: str) -> None:
     assert server.http.get("/api/models", headers={"origin": origin}).status_code == 403

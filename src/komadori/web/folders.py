@@ -1,7 +1,8 @@
 """Scans the folders on the command line for models, runs, matches, loops and ladders.
 
 Names are paths relative to a folder (`runs/first`). Names sent by pages are looked up in the
-scan, never joined to a path.
+scan, never joined to a path. Bytes that aren't UTF-8, which JSON can't hold, are written as
+escapes, and line breaks, which no address holds, as symbols.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from komadori.model_folder import CARD_FILE, CHECKPOINTS, WEIGHTS_FILE
+from komadori.wording import on_one_line
 
 #: Maximum depth of the scan.
 MAX_DEPTH = 6
@@ -82,27 +84,35 @@ class Folders:
                 except OSError:
                     continue
                 files = {e.name for e in entries if _is_file(e)}
-                _classify(found, folder, name or folder.name, files)
+                shown = name or printable(folder.name)
+                _classify(found, folder, shown, files)
                 regular = {e.name for e in entries if e.name in files and not e.is_symlink()}
                 if "index.md" in regular and any(
                     e.name == "data" and e.is_dir(follow_symlinks=False) for e in entries
                 ):
-                    _add_pages(found, folder, name or folder.name, regular)
+                    _add_pages(found, folder, shown, regular)
                 prefix = f"{name}/" if name else ""
                 for entry in entries:
                     if entry.name.startswith(".") or entry.name in _SKIPPED:
                         continue
+                    entry_name = prefix + printable(entry.name)
                     if entry.name.endswith(".onnx") and entry.name in files:
-                        found.model_files[prefix + entry.name] = Path(entry.path)
+                        found.model_files[entry_name] = Path(entry.path)
                     if (
                         entry.name.endswith(LADDER_SUFFIXES)
                         and entry.name in files
                         and _is_database(entry)
                     ):
-                        found.ladders[prefix + entry.name] = Path(entry.path)
+                        found.ladders[entry_name] = Path(entry.path)
                     if depth < MAX_DEPTH and entry.is_dir(follow_symlinks=False):
-                        stack.append((Path(entry.path), prefix + entry.name, depth + 1))
+                        stack.append((Path(entry.path), entry_name, depth + 1))
         return found
+
+
+def printable(name: str) -> str:
+    """Return a file name as pages show it: bytes that aren't UTF-8 as escapes, line breaks
+    and control characters as symbols."""
+    return on_one_line(os.fsencode(name).decode(errors="backslashreplace"))
 
 
 def _is_file(entry: os.DirEntry[str]) -> bool:
@@ -127,9 +137,9 @@ def _add_pages(found: Scan, folder: Path, name: str, files: set[str]) -> None:
     for file in sorted(files):
         stem, _, suffix = file.rpartition(".")
         if suffix == "md":
-            found.pages[f"{name}/{stem}"] = folder / file
+            found.pages[f"{name}/{printable(stem)}"] = folder / file
         elif suffix == "svg":
-            found.pages[f"{name}/{file}"] = folder / file
+            found.pages[f"{name}/{printable(file)}"] = folder / file
 
 
 def _classify(found: Scan, folder: Path, name: str, files: set[str]) -> None:

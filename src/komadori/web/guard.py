@@ -93,7 +93,7 @@ class Guard:
         if len(headers.getlist("host")) != 1 or _name(headers["host"]) not in self._access.hosts:
             return PlainTextResponse("unknown host", 421)
         origin = headers.get("origin")
-        foreign = origin is not None and urlsplit(origin).netloc != headers["host"]
+        foreign = origin is not None and _authority(origin) != headers["host"]
         if foreign or (origin is None and scope["type"] == "websocket"):
             return PlainTextResponse("foreign origin", 403)
         if headers.get("sec-fetch-site") in ("cross-site", "same-site") and (
@@ -161,6 +161,14 @@ def _name(host: str) -> str:
     """Return the host without port."""
     name, colon, port = host.rpartition(":")
     return name.lower() if colon and port.isdigit() else host.lower()
+
+
+def _authority(origin: str) -> str:
+    """Return host and port of an origin; "" if it is malformed."""
+    try:
+        return urlsplit(origin).netloc
+    except ValueError:
+        return ""
 
 
 def _cookie(headers: Headers) -> str:

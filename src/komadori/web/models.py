@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import threading
 import time
 from collections.abc import Iterator
@@ -29,7 +28,8 @@ from komadori.usi.models import (
 )
 from komadori.usi.options import option_table
 from komadori.web.errors import RefusedError
-from komadori.web.folders import Folders
+from komadori.web.folders import Folders, printable
+from komadori.web.json_text import parse_json
 from komadori.web.shapes import Engine as EngineName
 from komadori.web.shapes import ModelInfo
 
@@ -212,14 +212,14 @@ def _default_entry(name: str) -> tuple[ModelInfo, str] | None:
 def _info(path: Path, model_id: str, run: str | None) -> ModelInfo:
     """Read a model's card, if it has one. Raises OSError or ValueError if the card is damaged."""
     card_path = path / CARD_FILE if path.is_dir() else path.with_suffix(".json")
-    card = json.loads(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
+    card = parse_json(card_path.read_text(encoding="utf-8")) if card_path.is_file() else {}
     net = card.get("net")
     family = net.get("family", "") if isinstance(net, dict) else ""
     features = str(card.get("features", ""))
     step = path.name.removeprefix("step-")
     return ModelInfo(
         id=model_id,
-        name=str(card.get("name") or path.stem) if model_id == "default" else model_id,
+        name=str(card.get("name") or printable(path.stem)) if model_id == "default" else model_id,
         kind="checkpoint" if run else "folder" if path.is_dir() else "file",
         run=run,
         step=int(step) if run and step.isdigit() else None,

@@ -18,6 +18,7 @@ from komadori.usi.client import EngineError
 from komadori.usi.models import find_model
 from komadori.usi.protocol import GoCommand
 from komadori.web.errors import RefusedError
+from komadori.web.folders import printable
 from komadori.web.http_shapes import HandicapInfo, Level, PlayerInfo, Players
 from komadori.web.ladders import Ladders, RatedPlayer
 from komadori.web.models import Models
@@ -117,7 +118,7 @@ class Opponents:
         for kind in (*BUILT_IN, *_installed()):
             found.append(_other_player(kind, kind, kind))
         for player, spec in self._specs.items():
-            found.append(_other_player(player, spec.name, spec.kind))
+            found.append(_other_player(player, printable(spec.name), spec.kind))
         handicaps = [
             HandicapInfo(name=h.name, kif=h.kif, position=f"sfen {h.sfen}")
             for h in HANDICAPS.values()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import math
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from komadori.model_folder import CHECKPOINTS
 from komadori.web.errors import RefusedError
 from komadori.web.folders import Folders
 from komadori.web.http_shapes import LogPart, MatchGame, MatchInfo, RunInfo, Terms
+from komadori.web.json_text import parse_json
 
 #: A log without an end entry counts as running if it was written this recently.
 ALIVE_S = 180.0
@@ -53,7 +53,7 @@ class Tail:
         entries = []
         for line in data[:end].splitlines():
             try:
-                entry = json.loads(line)
+                entry = parse_json(line.decode())
             except ValueError:
                 continue
             if isinstance(entry, dict):
@@ -224,7 +224,7 @@ def _parse_terms(value: Any) -> Terms:
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object; {} if the file is missing or damaged."""
     try:
-        found = json.loads(path.read_text(encoding="utf-8"))
+        found = parse_json(path.read_text(encoding="utf-8"))
     except (OSError, ValueError):
         return {}
     return found if isinstance(found, dict) else {}
