@@ -163,3 +163,22 @@ def test_unfinished_files_can_be_discarded_without_unwinding(tmp_path: Path) -> 
         assert names(tmp_path) == set()
         write_text(tmp_path / "b", "")
         os.link(tmp_path / "b", tmp_path / ".a.tmp")  # so that the block can end
+
+
+@pytest.mark.parametrize("name", ["a" * 255, "歩" * 85, "a" * 247])
+def test_a_name_as_long_as_possible_can_be_written(tmp_path: Path, name: str) -> None:
+    path = tmp_path / name
+    for text in ("old", "new"):
+        write_text(path, text)
+        assert path.read_text() == text
+    with atomic_writer(path) as first:  # a second writer's temporary name is longer
+        first.write(b"first")
+        write_text(path, "second")
+    assert path.read_text() == "first"
+    assert names(tmp_path) == {name}
+
+
+def test_an_error_of_a_long_temporary_name_names_the_file(tmp_path: Path) -> None:
+    with pytest.raises(OSError, match="too long") as caught:
+        write_text(tmp_path / ("a" * 256), "text")
+    assert caught.value.filename == str(tmp_path / ("a" * 256))

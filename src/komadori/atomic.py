@@ -1,6 +1,7 @@
 """Atomic file writes: a file appears complete or not at all, even if the process is killed.
 
-Data is written to `.NAME.tmp` beside the file, which is renamed at the end. The temporary file is
+Data is written to `.NAME.tmp` beside the file (of a very long NAME, its start), which is renamed at
+the end. The temporary file is
 locked while it is written, so that one left by a killed process is recognized and reused by the
 next writer of NAME. Pipes, devices and standard output are written directly; for a symbolic link,
 the file it points to is replaced.
@@ -20,6 +21,8 @@ from typing import Any, BinaryIO
 
 #: Temporary names tried before giving up, the largest number of concurrent writers of a file.
 _MAX_WRITERS = 100
+#: Bytes of a file's name that nearly all file systems allow.
+_MAX_NAME = 255
 _DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 _STANDARD = {"/dev/stdout": 1, "/dev/stderr": 2}
 
@@ -171,7 +174,16 @@ def _is_of(name: object, path: Path) -> bool:
     if name is None:
         return True
     last = Path(os.fsdecode(name) if isinstance(name, bytes) else str(name)).name
-    return last.startswith(f".{Path(os.path.realpath(path)).name}.") and last.endswith(".tmp")
+    start = _temporary_start(Path(os.path.realpath(path)).name)
+    return last.startswith(f"{start}.") and last.endswith(".tmp")
+
+
+def _temporary_start(name: str) -> str:
+    """The start of the temporary names of `name`, short enough for all of them."""
+    start = f".{name}"
+    while len(os.fsencode(start)) > _MAX_NAME - len(f".{_MAX_WRITERS}.tmp"):
+        start = start[:-1]
+    return start
 
 
 def _make_folder(folder: Path) -> None:
@@ -186,7 +198,7 @@ def _make_folder(folder: Path) -> None:
 def _open_temporary(target: Path) -> tuple[BinaryIO, str]:
     """Open a temporary file beside the target with the umask's permissions; return its path too."""
     for number in range(_MAX_WRITERS):
-        name = f".{target.name}{f'.{number}' * bool(number)}.tmp"
+        name = f"{_temporary_start(target.name)}{f'.{number}' * bool(number)}.tmp"
         temporary = str(target.with_name(name))
         file = _claim(temporary)
         if file is not None:
